@@ -1,0 +1,192 @@
+//! The one error type of the crate: what is wrong, where, and what was expected instead.
+
+use std::borrow::Cow;
+use std::fmt;
+
+/// What sort of failure an [`Error`] is, for callers that react to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The bytes are none of the formats this crate reads.
+    NotRecognized,
+    /// Something that the format describes lies outside of the bytes given.
+    OutOfBounds,
+    /// The bytes break a rule of their format.
+    Malformed,
+    /// The bytes are well formed, as far as was looked, but use something this crate does not read.
+    Unsupported,
+    /// A bound of [`Limits`](crate::Limits) was reached.
+    LimitExceeded,
+    /// The value cannot be expressed in the format it was to be written in.
+    Unrepresentable,
+}
+
+/// A failure to read or write a container.
+///
+/// Where a peer tool has a text for the same failure, the message is that text without its full stop,
+/// so that searching for one finds the other.
+///
+/// ```
+/// use offkit_object::{Limits, OffloadBinary};
+///
+/// let error = OffloadBinary::parse(b"\x10\xff\x10\xad", &Limits::default()).unwrap_err();
+/// assert_eq!(
+///     error.with_file("app.out").to_string(),
+///     "app.out: offset 0x0: Invalid Offload Binary size (header): expected at least 0x20 bytes, found 0x4"
+/// );
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Error(Box<Details>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Details {
+    kind: ErrorKind,
+    message: Cow<'static, str>,
+    file: Option<String>,
+    offset: Option<u64>,
+    field: Option<Cow<'static, str>>,
+    expected: Option<String>,
+    found: Option<String>,
+}
+
+impl Error {
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
+        Self(Box::new(Details {
+            kind,
+            message: message.into(),
+            file: None,
+            offset: None,
+            field: None,
+            expected: None,
+            found: None,
+        }))
+    }
+
+    pub(crate) fn malformed(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Malformed, message)
+    }
+
+    pub(crate) fn unsupported(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Unsupported, message)
+    }
+
+    pub(crate) fn unrepresentable(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Unrepresentable, message)
+    }
+
+    pub(crate) fn at(mut self, offset: u64) -> Self {
+        self.0.offset = Some(offset);
+        self
+    }
+
+    /// The offset of the part that is wrong, for an error that does not say it more exactly.
+    pub(crate) fn or_at(mut self, offset: u64) -> Self {
+        self.0.offset.get_or_insert(offset);
+        self
+    }
+
+    pub(crate) fn field(mut self, field: impl Into<Cow<'static, str>>) -> Self {
+        self.0.field = Some(field.into());
+        self
+    }
+
+    /// Says in which larger part the field is that the error names.
+    pub(crate) fn within(mut self, part: impl fmt::Display) -> Self {
+        self.0.field = Some(match self.0.field.take() {
+            Some(field) => format!("{part}, {field}").into(),
+            None => part.to_string().into(),
+        });
+        self
+    }
+
+    pub(crate) fn expecting(mut self, expected: impl Into<String>) -> Self {
+        self.0.expected = Some(expected.into());
+        self
+    }
+
+    pub(crate) fn finding(mut self, found: impl fmt::Display) -> Self {
+        self.0.found = Some(found.to_string());
+        self
+    }
+
+    /// The same error, naming the file it was found in.
+    #[must_use]
+    pub fn with_file(mut self, name: impl Into<String>) -> Self {
+        self.0.file = Some(name.into());
+        self
+    }
+
+    /// What sort of failure this is.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// What is wrong, without place and expectation.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// The file, when [`with_file`](Self::with_file) named it.
+    #[must_use]
+    pub fn file(&self) -> Option<&str> {
+        self.0.file.as_deref()
+    }
+
+    /// Offset in bytes from the start of the slice that was given to the reader.
+    #[must_use]
+    pub fn offset(&self) -> Option<u64> {
+        self.0.offset
+    }
+
+    /// The field, entry or line that is wrong.
+    #[must_use]
+    pub fn context(&self) -> Option<&str> {
+        self.0.field.as_deref()
+    }
+
+    /// What a correct file would have there.
+    #[must_use]
+    pub fn expected(&self) -> Option<&str> {
+        self.0.expected.as_deref()
+    }
+
+    /// What is there instead.
+    #[must_use]
+    pub fn found(&self) -> Option<&str> {
+        self.0.found.as_deref()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Details {
+            message,
+            file,
+            offset,
+            field,
+            expected,
+            found,
+            ..
+        } = &*self.0;
+        if let Some(file) = file {
+            write!(f, "{file}: ")?;
+        }
+        if let Some(offset) = offset {
+            write!(f, "offset {offset:#x}: ")?;
+        }
+        f.write_str(message)?;
+        if let Some(field) = field {
+            write!(f, " ({field})")?;
+        }
+        match (expected, found) {
+            (Some(expected), Some(found)) => write!(f, ": expected {expected}, found {found}"),
+            (Some(expected), None) => write!(f, ": expected {expected}"),
+            (None, Some(found)) => write!(f, ": found {found}"),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

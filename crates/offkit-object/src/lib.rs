@@ -1,0 +1,103 @@
+//! Containers of offloaded device code, and the one model of what is inside.
+//!
+//! Compilers for SYCL, OpenMP, CUDA and HIP put the code for devices into containers of many formats. This crate reads each
+//! of them into one model, the [`DeviceImage`]: bytes, format, target, the language it comes from, the properties the
+//! toolchain recorded, kernels, imported and exported symbols, and the place where it was found. It writes the formats
+//! too. It knows nothing of devices and compilers and needs none of them.
+//!
+//! # Reading
+//!
+//! [`read`] opens any known file. It borrows from the bytes given, so that a large mapped file costs nothing to open,
+//! and it does not give up: a truncated or damaged file yields what can still be read and the list of [`Problem`]s.
+//! The constructors of a single format, [`OffloadBinary::parse`], [`SyclBin::parse`] and [`PropertySets::parse`], are
+//! strict instead: the first fault is their [`Error`], with the offset, what was expected and what was found.
+//!
+//! All readers are made for untrusted bytes. They never panic and never allocate what a number in the file merely claims;
+//! [`Limits`] bounds the work that a small file can cause.
+//!
+//! # Writing
+//!
+//! Writers are pure functions of the model: the same content gives the same bytes. What a format cannot express is an error,
+//! never silently changed.
+//!
+//! # Example
+//!
+//! Two compiled modules, an application and the library it uses, become a SYCLBIN; reading it shows who needs what.
+//!
+//! ```
+//! use offkit_object::property_set::{PropertySets, names};
+//! use offkit_object::{BundleState, DeviceImage, ImageFormat, Limits, SyclBin, SyclBinVersion, Target};
+//!
+//! let spirv = b"\x03\x02\x23\x07\x00\x00\x01\x00".as_slice(); // and so on
+//!
+//! let mut properties = PropertySets::new();
+//! properties.insert_symbols(names::KERNEL_NAMES, ["saxpy"]);
+//! properties.insert_symbols(names::IMPORTED_SYMBOLS, ["multiply"]);
+//! let mut app = DeviceImage::new(spirv).with_properties(properties);
+//! app.target = Target::new("spir64-unknown-unknown", "");
+//!
+//! let mut properties = PropertySets::new();
+//! properties.insert_symbols(names::EXPORTED_SYMBOLS, ["multiply"]);
+//! let mut library = DeviceImage::new(spirv).with_properties(properties);
+//! library.target = Target::new("spir64-unknown-unknown", "");
+//!
+//! let program = SyclBin::from_images(BundleState::Object, [app, library]);
+//! let file = program.write(SyclBinVersion::V1Enveloped)?;
+//!
+//! let contents = offkit_object::read("program.syclbin", &file, &Limits::default());
+//! assert!(contents.problems.is_empty());
+//! assert_eq!(contents.state, Some(BundleState::Object));
+//! let [app, library] = contents.images.as_slice() else { panic!("two images") };
+//! assert_eq!(app.location.to_string(), "program.syclbin!0/ir/0");
+//! assert_eq!(app.format, ImageFormat::Spirv);
+//! assert_eq!(app.kernels, ["saxpy"]);
+//! assert_eq!(app.imports, library.exports);
+//! # Ok::<(), offkit_object::Error>(())
+//! ```
+//!
+//! # Formats
+//!
+//! | format | read | written |
+//! |---|---|---|
+//! | [offload binary](offload_binary) | versions 1, 2 and uncompressed 3 | versions 1 and 2 |
+//! | [SYCLBIN](syclbin) | versions 1, with and without its envelope, and 2 | the same |
+//! | [property sets](property_set) | text form | text form |
+
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::cast_possible_truncation
+    )
+)]
+
+mod container;
+mod error;
+mod format;
+mod image;
+mod layout;
+mod limits;
+mod location;
+pub mod offload_binary;
+pub mod property_set;
+mod source;
+pub mod syclbin;
+mod symbol_name;
+
+pub use container::{ContainerKind, Contents, read};
+pub use error::{Error, ErrorKind};
+pub use format::ImageFormat;
+pub use image::{DeviceImage, Problem, Target};
+pub use limits::Limits;
+pub use location::Location;
+pub use offload_binary::{
+    ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind, Producer, Strings,
+};
+pub use property_set::{ByteArray, PropertySet, PropertySets, PropertyValue};
+pub use syclbin::{AbstractModule, BundleState, IrModule, IrType, NativeImage, SyclBin, SyclBinVersion};
+pub use symbol_name::demangle;

@@ -1,0 +1,152 @@
+//! Bounds on what reading untrusted bytes may cost, and the state that enforces them.
+
+use crate::error::{Error, ErrorKind};
+
+/// Bounds on one call of a reader.
+///
+/// A container can refer to the same bytes many times, so a small file can describe a huge number of things;
+/// these bounds keep memory and time proportional to what real files hold. Image bytes are borrowed, never
+/// copied, and therefore not bounded. The defaults are ten times what the largest program seen in practice needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Images (or entries) in all containers together.
+    pub max_images: usize,
+    /// String entries of offload binaries, all together.
+    pub max_strings: usize,
+    /// Properties and property sets, all together.
+    pub max_properties: usize,
+    /// Containers within containers.
+    pub max_nesting: usize,
+    /// Bytes of property-set text and of string values, all together; text that is referred to twice counts twice.
+    pub max_metadata_bytes: u64,
+    /// Problems that are reported; further ones are dropped.
+    pub max_problems: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_images: 1 << 18,
+            max_strings: 1 << 20,
+            max_properties: 1 << 21,
+            max_nesting: 8,
+            max_metadata_bytes: 1 << 28,
+            max_problems: 256,
+        }
+    }
+}
+
+/// How a reader treats faults, and how much of its limits is used up.
+///
+/// The same reading code serves the strict constructors, where the first fault is the result, and the tolerant
+/// [`read`](crate::read), where a fault is noted and reading goes on with what is left.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    limits: Limits,
+    strict: bool,
+    problems: Vec<Error>,
+    images: usize,
+    strings: usize,
+    properties: usize,
+    metadata_bytes: u64,
+    exhausted: bool,
+}
+
+impl Reading {
+    pub(crate) fn strict(limits: &Limits) -> Self {
+        Self {
+            limits: limits.clone(),
+            strict: true,
+            problems: Vec::new(),
+            images: 0,
+            strings: 0,
+            properties: 0,
+            metadata_bytes: 0,
+            exhausted: false,
+        }
+    }
+
+    pub(crate) fn tolerant(limits: &Limits) -> Self {
+        Self {
+            strict: false,
+            ..Self::strict(limits)
+        }
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Notes a fault: an error when strict, a problem to report later when not.
+    pub(crate) fn fault(&mut self, error: Error) -> Result<(), Error> {
+        if self.strict {
+            return Err(error);
+        }
+        if self.problems.len() < self.limits.max_problems {
+            self.problems.push(error);
+        }
+        Ok(())
+    }
+
+    /// The value, or `None` after its fault was noted.
+    pub(crate) fn accept<T>(&mut self, result: Result<T, Error>) -> Result<Option<T>, Error> {
+        match result {
+            Ok(value) => Ok(Some(value)),
+            Err(error) => self.fault(error).map(|()| None),
+        }
+    }
+
+    /// The faults noted since the last call.
+    pub(crate) fn take_problems(&mut self) -> Vec<Error> {
+        std::mem::take(&mut self.problems)
+    }
+
+    /// Whether a limit was reached, so that looking further is of no use.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        self.exhausted
+    }
+
+    pub(crate) fn count_image(&mut self) -> Result<(), Error> {
+        self.images = self.images.saturating_add(1);
+        self.within(
+            self.images as u64,
+            self.limits.max_images as u64,
+            "too many images",
+        )
+    }
+
+    pub(crate) fn count_strings(&mut self, count: usize) -> Result<(), Error> {
+        self.strings = self.strings.saturating_add(count);
+        self.within(
+            self.strings as u64,
+            self.limits.max_strings as u64,
+            "too many strings",
+        )
+    }
+
+    pub(crate) fn count_properties(&mut self, count: usize) -> Result<(), Error> {
+        self.properties = self.properties.saturating_add(count);
+        self.within(
+            self.properties as u64,
+            self.limits.max_properties as u64,
+            "too many properties",
+        )
+    }
+
+    pub(crate) fn count_metadata(&mut self, bytes: u64) -> Result<(), Error> {
+        self.metadata_bytes = self.metadata_bytes.saturating_add(bytes);
+        self.within(
+            self.metadata_bytes,
+            self.limits.max_metadata_bytes,
+            "too much metadata",
+        )
+    }
+
+    fn within(&mut self, used: u64, limit: u64, message: &'static str) -> Result<(), Error> {
+        if used <= limit {
+            return Ok(());
+        }
+        self.exhausted = true;
+        Err(Error::new(ErrorKind::LimitExceeded, message).expecting(format!("at most {limit}")))
+    }
+}

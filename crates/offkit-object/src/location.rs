@@ -1,0 +1,172 @@
+//! Paths to images inside of files, as users type them.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Where an image is: a file, and the way to it through the containers inside.
+///
+/// Written `FILE!PART/PART/…`; a file that is itself the image is just `FILE`. Numbers count from 0.
+///
+/// | container | parts |
+/// |---|---|
+/// | offload binary | number of the entry, over all binaries that follow each other |
+/// | SYCLBIN | number of the abstract module, `ir` or `native`, number of the image |
+///
+/// The **last** `!` separates, so that file names may contain it: a location without parts in a file whose name has
+/// a `!` ends in `!`. In parts `%`, `!` and `/` are written as `%25`, `%21` and `%2F`.
+///
+/// ```
+/// use offkit_object::Location;
+///
+/// let location: Location = "app.syclbin!0/ir/0".parse()?;
+/// assert_eq!(location.file(), "app.syclbin");
+/// assert_eq!(location.parts(), ["0", "ir", "0"]);
+/// assert_eq!(location.to_string(), "app.syclbin!0/ir/0");
+/// # Ok::<(), offkit_object::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Location {
+    file: String,
+    parts: Vec<String>,
+}
+
+impl Location {
+    /// The location of a whole file.
+    pub fn of_file(file: impl Into<String>) -> Self {
+        Self {
+            file: file.into(),
+            parts: Vec::new(),
+        }
+    }
+
+    /// The location of a part of this one.
+    #[must_use]
+    pub fn join(&self, part: impl fmt::Display) -> Self {
+        let mut joined = self.clone();
+        joined.parts.push(part.to_string());
+        joined
+    }
+
+    /// The file's name as it was given.
+    #[must_use]
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// The parts after the file, outermost container first; empty for the whole file.
+    #[must_use]
+    pub fn parts(&self) -> &[String] {
+        &self.parts
+    }
+
+    /// Whether `self` is `other` or lies inside of it.
+    ///
+    /// `app.syclbin!0/ir/0` lies in `app.syclbin!0` and in `app.syclbin`.
+    #[must_use]
+    pub fn is_within(&self, other: &Self) -> bool {
+        self.file == other.file && self.parts.starts_with(&other.parts)
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
+        if !self.parts.is_empty() || self.file.contains('!') {
+            f.write_str("!")?;
+        }
+        for (index, part) in self.parts.iter().enumerate() {
+            if index > 0 {
+                f.write_str("/")?;
+            }
+            for character in part.chars() {
+                match character {
+                    '%' => f.write_str("%25")?,
+                    '!' => f.write_str("%21")?,
+                    '/' => f.write_str("%2F")?,
+                    other => write!(f, "{other}")?,
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Location {
+    type Err = crate::Error;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (file, path) = text.rsplit_once('!').unwrap_or((text, ""));
+        let parts = if path.is_empty() {
+            Vec::new()
+        } else {
+            path.split('/')
+                .map(unescape)
+                .collect::<Option<_>>()
+                .ok_or_else(|| {
+                    crate::Error::malformed(format!("invalid location: {text}"))
+                        .expecting("FILE!PART/PART with %25, %21 and %2F for %, ! and / in a part")
+                })?
+        };
+        Ok(Self {
+            file: file.to_owned(),
+            parts,
+        })
+    }
+}
+
+/// A part as it was before it was written, `None` for an unknown escape or an empty part.
+fn unescape(written: &str) -> Option<String> {
+    let mut pieces = written.split('%');
+    let mut part = pieces.next()?.to_owned();
+    for piece in pieces {
+        let (code, rest) = piece.split_at_checked(2)?;
+        part.push(match code {
+            "25" => '%',
+            "21" => '!',
+            "2F" | "2f" => '/',
+            _ => return None,
+        });
+        part.push_str(rest);
+    }
+    (!part.is_empty()).then_some(part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_location_reads_back_as_it_was_written() {
+        let file = Location::of_file("dir/lib.so");
+        for location in [
+            file.clone(),
+            file.join(".hip_fatbin").join(3).join("gfx90a"),
+            Location::of_file("wow!.o"),
+            Location::of_file("wow!.o").join("a/b").join("50%!"),
+        ] {
+            assert_eq!(
+                location.to_string().parse::<Location>().unwrap(),
+                location,
+                "{location}"
+            );
+        }
+        assert_eq!(Location::of_file("wow!.o").to_string(), "wow!.o!");
+    }
+
+    #[test]
+    fn unknown_escapes_and_empty_parts_are_refused() {
+        for text in ["a!0//1", "a!%", "a!%2", "a!%41", "a!/0", "a!0/"] {
+            let error = text.parse::<Location>().unwrap_err();
+            assert!(error.to_string().contains(text), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_location_lies_within_its_containers() {
+        let image: Location = "a!0/ir/1".parse().unwrap();
+        assert!(image.is_within(&"a!0".parse().unwrap()));
+        assert!(image.is_within(&"a".parse().unwrap()));
+        assert!(!image.is_within(&"a!1".parse().unwrap()));
+        assert!(!image.is_within(&"b!0".parse().unwrap()));
+    }
+}

@@ -1,0 +1,236 @@
+//! The offload binary: clang's container for device images in objects and programs.
+//!
+//! | version | written by | holds |
+//! |---|---|---|
+//! | 1 | LLVM up to 22 (`llvm-offload-binary`, `clang -fembed-offload-object`) | one image |
+//! | 2 | LLVM after 22; DPC++ for SYCLBIN | any number of images, or entries without an image |
+//! | 3 | LLVM after that | as 2, may be compressed |
+//!
+//! All integers are little endian and all offsets count from the start of the binary. Binaries may follow each other in one
+//! section or file, each at a multiple of 8.
+
+mod kind;
+mod raw;
+mod read;
+mod string_table;
+mod write;
+
+use std::borrow::Cow;
+
+use crate::error::Error;
+use crate::limits::{Limits, Reading};
+use crate::source::Source;
+
+pub use kind::{ImageKind, OffloadKind, Producer};
+pub(crate) use read::{Found, read_all, read_one};
+
+/// The first bytes of every offload binary.
+pub const MAGIC: [u8; 4] = [0x10, 0xff, 0x10, 0xad];
+
+/// One offload binary: its entries, in order.
+///
+/// ```
+/// use offkit_object::{ImageKind, Limits, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind};
+///
+/// let mut entry = OffloadEntry::new(ImageKind::Bitcode, OffloadKind::OpenMp, b"BC\xc0\xde");
+/// entry.strings.set("arch", "sm_80");
+/// entry.strings.set("triple", "nvptx64-nvidia-cuda");
+/// let bytes = OffloadBinary::from(entry).write(OffloadBinaryVersion::V1)?;
+///
+/// let binary = OffloadBinary::parse(&bytes, &Limits::default())?;
+/// assert_eq!(binary.entries[0].strings.get("triple"), Some("nvptx64-nvidia-cuda"));
+/// assert_eq!(binary.entries[0].image, b"BC\xc0\xde");
+/// # Ok::<(), offkit_object::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct OffloadBinary<'data> {
+    /// The entries, in the order of the file. Version 1 has exactly one.
+    pub entries: Vec<OffloadEntry<'data>>,
+}
+
+/// An entry of an offload binary: an image and what is known about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OffloadEntry<'data> {
+    /// What the image is said to be.
+    pub image_kind: ImageKind,
+    /// Which offloading language made it.
+    pub offload_kind: OffloadKind,
+    /// Flags; see [`OffloadEntry::METADATA_ONLY`].
+    pub flags: u32,
+    /// Further facts by name, such as `triple` and `arch`.
+    pub strings: Strings<'data>,
+    /// The image, exactly: without padding.
+    pub image: &'data [u8],
+}
+
+/// The versions of the format that can be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum OffloadBinaryVersion {
+    /// One image; the only version LLVM 22 reads.
+    V1,
+    /// Many entries, values that may hold zero bytes.
+    V2,
+}
+
+/// The string entries of an image: names and values in order.
+///
+/// Version 1 ends values with a zero byte; since version 2 they may hold any bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Strings<'data> {
+    entries: Vec<(Cow<'data, str>, Cow<'data, [u8]>)>,
+}
+
+impl<'data> Strings<'data> {
+    /// No strings.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The value of a key, if there is one and it is UTF-8. Of a repeated key the last value counts, as in LLVM.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&str> {
+        std::str::from_utf8(self.get_bytes(key)?).ok()
+    }
+
+    /// The value of a key as the bytes it is in the file.
+    #[must_use]
+    pub fn get_bytes(&self, key: &str) -> Option<&[u8]> {
+        self.entries
+            .iter()
+            .rev()
+            .find(|(name, _)| name == key)
+            .map(|(_, value)| &**value)
+    }
+
+    /// Sets the value of a key, in its old place when it has one and else at the end.
+    pub fn set(&mut self, key: impl Into<Cow<'data, str>>, value: impl Into<Cow<'data, str>>) {
+        let value = match value.into() {
+            Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+            Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+        };
+        self.set_bytes(key, value);
+    }
+
+    /// Sets the value of a key to any bytes; only version 2 can store zero bytes.
+    pub fn set_bytes(&mut self, key: impl Into<Cow<'data, str>>, value: impl Into<Cow<'data, [u8]>>) {
+        let key = key.into();
+        let value = value.into();
+        match self.entries.iter_mut().rev().find(|(name, _)| *name == key) {
+            Some((_, old)) => *old = value,
+            None => self.entries.push((key, value)),
+        }
+    }
+
+    /// The strings of all other keys.
+    pub(crate) fn without(&self, keys: &[&str]) -> Self {
+        Self {
+            entries: self
+                .entries
+                .iter()
+                .filter(|(key, _)| !keys.contains(&&**key))
+                .cloned()
+                .collect(),
+        }
+    }
+
+    /// Names and values in order, as they are in the file.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &[u8])> {
+        self.entries.iter().map(|(key, value)| (&**key, &**value))
+    }
+
+    /// Orders by key. The order is of no meaning to readers; this one puts `arch` before `triple`, where
+    /// `llvm-offload-binary` puts it.
+    pub fn sort(&mut self) {
+        self.entries.sort_by(|(left, _), (right, _)| left.cmp(right));
+    }
+
+    /// The number of strings.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+}
+
+impl<'data> OffloadEntry<'data> {
+    /// Flag of an entry that has strings but no image; since version 2.
+    pub const METADATA_ONLY: u32 = 1;
+
+    /// An entry without strings and flags.
+    #[must_use]
+    pub fn new(image_kind: ImageKind, offload_kind: OffloadKind, image: &'data [u8]) -> Self {
+        Self {
+            image_kind,
+            offload_kind,
+            flags: 0,
+            strings: Strings::new(),
+            image,
+        }
+    }
+
+    /// Whether the entry says that it has no image.
+    #[must_use]
+    pub fn is_metadata_only(&self) -> bool {
+        self.flags & Self::METADATA_ONLY != 0
+    }
+}
+
+impl<'data> From<OffloadEntry<'data>> for OffloadBinary<'data> {
+    fn from(entry: OffloadEntry<'data>) -> Self {
+        Self { entries: vec![entry] }
+    }
+}
+
+impl<'data> OffloadBinary<'data> {
+    /// Reads the binary at the start of `bytes`, of version 1, 2 or uncompressed 3. What follows it is not looked at.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that is wrong, with its offset; a compressed binary; or a limit.
+    pub fn parse(bytes: &'data [u8], limits: &Limits) -> Result<Self, Error> {
+        read_one(Source::new(bytes), &mut Reading::strict(limits)).map(|found| found.binary)
+    }
+
+    /// Reads all binaries that follow each other in `bytes`, such as the content of a section `.llvm.offloading`.
+    ///
+    /// # Errors
+    ///
+    /// As [`parse`](Self::parse); bytes between or after binaries other than padding to a multiple of 8 are an error too.
+    pub fn parse_all(bytes: &'data [u8], limits: &Limits) -> Result<Vec<Self>, Error> {
+        let found = read_all(Source::new(bytes), &mut Reading::strict(limits))?;
+        Ok(found.into_iter().map(|found| found.binary).collect())
+    }
+
+    /// Writes one binary; a pure function of the entries and the version.
+    ///
+    /// Version 1 is laid out byte for byte as LLVM 22 does, given the strings in the same order (see
+    /// [`Strings::sort`]); version 2 as LLVM does after 22, the images packed after the first.
+    ///
+    /// # Errors
+    ///
+    /// What the version cannot express: in version 1 any number of entries but one and values with zero bytes, in
+    /// both keys with zero bytes.
+    pub fn write(&self, version: OffloadBinaryVersion) -> Result<Vec<u8>, Error> {
+        write::write(self, version)
+    }
+
+    /// Writes version 1 as far as it goes: a binary for each entry, one after the other.
+    ///
+    /// # Errors
+    ///
+    /// Values or keys with zero bytes.
+    pub fn write_v1_sequence(&self) -> Result<Vec<u8>, Error> {
+        let mut out = Vec::new();
+        for entry in &self.entries {
+            out.extend(write::write_v1(entry)?);
+        }
+        Ok(out)
+    }
+}

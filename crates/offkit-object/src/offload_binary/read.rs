@@ -1,0 +1,265 @@
+//! Reading offload binaries.
+
+use std::borrow::Cow;
+
+use super::raw::{Entry, Header, HeaderV3, StringV1, StringV2};
+use super::{ImageKind, MAGIC, OffloadBinary, OffloadEntry, OffloadKind, Strings};
+use crate::error::{Error, ErrorKind};
+use crate::layout::align_to_8;
+use crate::limits::Reading;
+use crate::source::Source;
+use crate::syclbin;
+
+/// A binary and what only its bytes tell.
+pub(crate) struct Found<'data> {
+    pub(crate) binary: OffloadBinary<'data>,
+    pub(crate) version: u32,
+    /// All bytes of the binary.
+    pub(crate) source: Source<'data>,
+}
+
+/// Reads the binaries that follow each other. A tolerant reading ends at the first whose size cannot be trusted.
+pub(crate) fn read_all<'data>(
+    source: Source<'data>,
+    reading: &mut Reading,
+) -> Result<Vec<Found<'data>>, Error> {
+    let mut all = Vec::new();
+    let mut rest = source;
+    loop {
+        let result = read_one(rest, reading);
+        let Some(found) = reading.accept(result)? else {
+            break;
+        };
+        rest = rest.from(align_to_8(found.source.len()));
+        all.push(found);
+        if rest.len() == 0 {
+            break;
+        }
+    }
+    Ok(all)
+}
+
+/// Reads the binary at the start of `source`. A tolerant reading leaves out what is wrong within it.
+pub(crate) fn read_one<'data>(source: Source<'data>, reading: &mut Reading) -> Result<Found<'data>, Error> {
+    let header = read_header(source)?;
+    let version = header.version.get();
+    let size = header.size.get();
+    if size < size_of::<Header>() as u64 {
+        return Err(Error::malformed("Invalid Offload Binary size")
+            .at(source.at(8))
+            .field("size")
+            .expecting(format!("at least {:#x} bytes", size_of::<Header>()))
+            .finding(format_args!("{size:#x}")));
+    }
+    // A binary that was cut off still has its beginning.
+    let whole = source.need(0, size, "Invalid Offload Binary size", "size");
+    let source = reading.accept(whole)?.unwrap_or(source);
+    let mut binary = OffloadBinary::default();
+    let entries = refuse_compressed(source, version).and_then(|()| read_entries(source, header));
+    for (index, entry) in reading.accept(entries)?.unwrap_or_default().iter().enumerate() {
+        let counted = reading.count_image();
+        if reading.accept(counted)?.is_none() {
+            break;
+        }
+        let result = read_entry(source, version, index, entry, reading);
+        binary.entries.extend(reading.accept(result)?);
+    }
+    Ok(Found {
+        binary,
+        version,
+        source,
+    })
+}
+
+fn read_header<'data>(source: Source<'data>) -> Result<&'data Header, Error> {
+    let too_small = || {
+        Error::new(ErrorKind::OutOfBounds, "Invalid Offload Binary size")
+            .at(source.at(0))
+            .field("header")
+            .expecting(format!("at least {:#x} bytes", size_of::<Header>()))
+            .finding(format_args!("{:#x}", source.len()))
+    };
+    let magic = source.get(0, MAGIC.len() as u64).ok_or_else(too_small)?;
+    if magic.bytes() != MAGIC {
+        return Err(
+            Error::new(ErrorKind::NotRecognized, "Incorrect Offload Binary magic number")
+                .at(source.at(0))
+                .expecting("10 ff 10 ad")
+                .finding(hex(magic.bytes())),
+        );
+    }
+    let header: &Header = source.record(0).ok_or_else(too_small)?;
+    match header.version.get() {
+        1..=3 => Ok(header),
+        version => Err(Error::unsupported("Unsupported Offload Binary version number")
+            .at(source.at(4))
+            .expecting("1, 2 or 3")
+            .finding(version)),
+    }
+}
+
+fn refuse_compressed(source: Source<'_>, version: u32) -> Result<(), Error> {
+    if version < 3 {
+        return Ok(());
+    }
+    let header: &HeaderV3 = source.record(0).ok_or_else(|| {
+        Error::malformed("Invalid Offload Binary size")
+            .at(source.at(8))
+            .field("size of version 3")
+            .expecting(format!("at least {:#x} bytes", size_of::<HeaderV3>()))
+            .finding(format_args!("{:#x}", source.len()))
+    })?;
+    match header.inflated_size.get() {
+        0 => Ok(()),
+        inflated => Err(
+            Error::unsupported("compressed offload binary: compressed, not supported yet")
+                .at(source.at(size_of::<Header>() as u64))
+                .field("inflated size")
+                .expecting("0 for an uncompressed binary")
+                .finding(format_args!("{inflated:#x}")),
+        ),
+    }
+}
+
+fn read_entries<'data>(source: Source<'data>, header: &Header) -> Result<&'data [Entry], Error> {
+    let offset = header.entries_offset.get();
+    let entry_size = size_of::<Entry>() as u64;
+    let (count, message) = if header.version.get() == 1 {
+        let size = header.entries_size_or_count.get();
+        // Nobody writes a larger entry, but readers accept one: there might be fields after those known.
+        if size < entry_size {
+            return Err(Error::malformed("Unexpected entry size for v1 format")
+                .at(source.at(24))
+                .expecting(format!("{entry_size:#x}"))
+                .finding(format_args!("{size:#x}")));
+        }
+        source.need(offset, size, "Invalid entry offset", "entry")?;
+        (1, "Invalid entry offset")
+    } else {
+        (header.entries_size_or_count.get(), "Invalid entries offset")
+    };
+    let size = count.saturating_mul(entry_size);
+    source.need(offset, size, message, "entries")?;
+    Ok(source.records(offset, count).unwrap_or_default())
+}
+
+fn read_entry<'data>(
+    source: Source<'data>,
+    version: u32,
+    index: usize,
+    entry: &Entry,
+    reading: &mut Reading,
+) -> Result<OffloadEntry<'data>, Error> {
+    let image_offset = entry.image_offset.get();
+    let image = source
+        .need(
+            image_offset,
+            entry.image_size.get(),
+            "Invalid image offset and size",
+            "image",
+        )
+        .map_err(|error| error.within(format!("entry {index}")));
+    let image = match image {
+        Ok(image) => image,
+        // Half an image is of no use; a container that was cut off may still have whole images.
+        Err(error) if syclbin::has_magic(source.from(image_offset).bytes()) => {
+            reading.fault(error)?;
+            source.from(image_offset)
+        }
+        Err(error) => return Err(error),
+    };
+    let mut strings = Strings::default();
+    let result = read_strings(source, version, entry, &mut strings, reading);
+    reading.accept(result.map_err(|error| error.within(format!("entry {index}"))))?;
+    Ok(OffloadEntry {
+        image_kind: ImageKind::from_raw(entry.image_kind.get()),
+        offload_kind: OffloadKind::from_raw(entry.offload_kind.get()),
+        flags: entry.flags.get(),
+        strings,
+        image: image.bytes(),
+    })
+}
+
+/// Adds the strings of an entry, up to the first that is wrong.
+fn read_strings<'data>(
+    source: Source<'data>,
+    version: u32,
+    entry: &Entry,
+    strings: &mut Strings<'data>,
+    reading: &mut Reading,
+) -> Result<(), Error> {
+    let offset = entry.strings_offset.get();
+    let count = entry.string_count.get();
+    let size_of_one = if version == 1 {
+        size_of::<StringV1>()
+    } else {
+        size_of::<StringV2>()
+    };
+    let size = count.saturating_mul(size_of_one as u64);
+    source.need(offset, size, "Invalid string entries", "string entries")?;
+    reading.count_strings(usize::try_from(count).unwrap_or(usize::MAX))?;
+    if version == 1 {
+        for string in source.records::<StringV1>(offset, count).unwrap_or_default() {
+            let key = read_key(source, string, reading)?;
+            let value = until_zero(source, string.value_offset.get(), "value", reading)?;
+            strings.entries.push((key, Cow::Borrowed(value)));
+        }
+    } else {
+        for string in source.records::<StringV2>(offset, count).unwrap_or_default() {
+            let key = read_key(source, &string.base, reading)?;
+            let value_size = string.value_size.get();
+            let value = source.need(
+                string.base.value_offset.get(),
+                value_size,
+                "Invalid string offset",
+                "value",
+            )?;
+            reading.count_metadata(value_size)?;
+            strings.entries.push((key, Cow::Borrowed(value.bytes())));
+        }
+    }
+    Ok(())
+}
+
+fn read_key<'data>(
+    source: Source<'data>,
+    string: &StringV1,
+    reading: &mut Reading,
+) -> Result<Cow<'data, str>, Error> {
+    let offset = string.key_offset.get();
+    let key = until_zero(source, offset, "key", reading)?;
+    std::str::from_utf8(key).map(Cow::Borrowed).map_err(|error| {
+        Error::malformed("Invalid string")
+            .at(source.at(offset).saturating_add(error.valid_up_to() as u64))
+            .field("key")
+            .expecting("UTF-8 text")
+    })
+}
+
+/// The bytes from `offset` up to a zero byte.
+fn until_zero<'data>(
+    source: Source<'data>,
+    offset: u64,
+    field: &'static str,
+    reading: &mut Reading,
+) -> Result<&'data [u8], Error> {
+    source.need(offset, 0, "Invalid string offset", field)?;
+    let rest = source.from(offset).bytes();
+    let length = memchr::memchr(0, rest);
+    // What was searched counts, so that many references to one long string are not free.
+    reading.count_metadata(length.unwrap_or(rest.len()) as u64)?;
+    length.and_then(|length| rest.get(..length)).ok_or_else(|| {
+        Error::malformed("Invalid string")
+            .at(source.at(offset))
+            .field(field)
+            .expecting("a zero byte at its end")
+    })
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect::<Vec<_>>()
+        .join(" ")
+}

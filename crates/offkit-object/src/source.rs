@@ -1,0 +1,107 @@
+//! Bytes that know their place in the file, with checked access.
+
+use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
+
+use crate::error::{Error, ErrorKind};
+
+/// A part of the bytes being read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Source<'data> {
+    bytes: &'data [u8],
+    base: u64,
+}
+
+impl<'data> Source<'data> {
+    pub(crate) fn new(bytes: &'data [u8]) -> Self {
+        Self { bytes, base: 0 }
+    }
+
+    pub(crate) fn bytes(self) -> &'data [u8] {
+        self.bytes
+    }
+
+    pub(crate) fn len(self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    /// The offset in the file of the byte `offset` of this part.
+    pub(crate) fn at(self, offset: u64) -> u64 {
+        self.base.saturating_add(offset)
+    }
+
+    /// `size` bytes from `offset`, if all of them exist.
+    pub(crate) fn get(self, offset: u64, size: u64) -> Option<Self> {
+        let start = usize::try_from(offset).ok()?;
+        let end = usize::try_from(offset.checked_add(size)?).ok()?;
+        let bytes = self.bytes.get(start..end)?;
+        Some(Self {
+            bytes,
+            base: self.at(offset),
+        })
+    }
+
+    /// Everything from `offset` on; empty when `offset` is past the end.
+    pub(crate) fn from(self, offset: u64) -> Self {
+        let start = usize::try_from(offset)
+            .unwrap_or(usize::MAX)
+            .min(self.bytes.len());
+        Self {
+            bytes: self.bytes.get(start..).unwrap_or_default(),
+            base: self.at(start as u64),
+        }
+    }
+
+    /// `size` bytes from `offset`, or an error with the peer's text `message` and the name of the `field`.
+    pub(crate) fn need(
+        self,
+        offset: u64,
+        size: u64,
+        message: &'static str,
+        field: &'static str,
+    ) -> Result<Self, Error> {
+        self.get(offset, size).ok_or_else(|| {
+            Error::new(ErrorKind::OutOfBounds, message)
+                .at(self.at(offset))
+                .field(field)
+                .expecting(format!("to end at or before {:#x}", self.at(self.len())))
+                .finding(match offset.checked_add(size) {
+                    Some(end) => format!("an end at {:#x}", self.at(end)),
+                    None => format!("{size:#x} bytes"),
+                })
+        })
+    }
+
+    /// The place in the file of bytes that were cut out of this part.
+    pub(crate) fn locate(self, part: &'data [u8]) -> Self {
+        Self {
+            bytes: part,
+            base: self.at(offset_within(self.bytes, part).unwrap_or_default()),
+        }
+    }
+
+    /// A header at `offset`; all header types are unaligned and little endian.
+    pub(crate) fn record<T: FromBytes + KnownLayout + Immutable + Unaligned>(
+        self,
+        offset: u64,
+    ) -> Option<&'data T> {
+        let part = self.get(offset, size_of::<T>() as u64)?;
+        T::ref_from_bytes(part.bytes).ok()
+    }
+
+    /// `count` headers from `offset`.
+    pub(crate) fn records<T: FromBytes + Immutable + Unaligned>(
+        self,
+        offset: u64,
+        count: u64,
+    ) -> Option<&'data [T]> {
+        let part = self.get(offset, count.checked_mul(size_of::<T>() as u64)?)?;
+        <[T]>::ref_from_bytes(part.bytes).ok()
+    }
+}
+
+/// Where `part` begins in `whole`, if it is a part of it.
+pub(crate) fn offset_within(whole: &[u8], part: &[u8]) -> Option<u64> {
+    let offset = part.as_ptr().addr().checked_sub(whole.as_ptr().addr())?;
+    let end = offset.checked_add(part.len())?;
+    (end <= whole.len()).then_some(offset as u64)
+}

@@ -1,0 +1,328 @@
+//! SYCLBIN: a SYCL program, or a part of one, as a file.
+//!
+//! A SYCLBIN is a list of abstract modules, each of which is available as IR, as native code for some devices, or both.
+//!
+//! | form | written by |
+//! |---|---|
+//! | version 1, bare | nothing known; the inside of the next |
+//! | version 1 in an offload binary | DPC++ up to 2025 (`clang-linker-wrapper --syclbin`), its runtime up to now |
+//! | version 2: an offload binary with an entry for each part | DPC++ since 2026 |
+
+mod images;
+mod metadata;
+mod raw;
+mod v1;
+mod v2;
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::error::Error;
+use crate::limits::{Limits, Reading};
+use crate::offload_binary::{
+    self, ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind, read_one,
+};
+use crate::property_set::PropertySets;
+use crate::source::Source;
+
+pub(crate) use v1::has_magic;
+
+/// The content of a SYCLBIN file, of any version.
+///
+/// ```
+/// use offkit_object::syclbin::{AbstractModule, BundleState, IrModule, IrType, SyclBin, SyclBinVersion};
+/// use offkit_object::Limits;
+///
+/// let mut module = AbstractModule::default();
+/// module.properties.insert_symbols("SYCL/kernel names", ["saxpy"]);
+/// module.ir_modules.push(IrModule::new(IrType::Spirv, "spir64-unknown-unknown", b"\x03\x02\x23\x07"));
+/// let mut program = SyclBin::new(BundleState::Object);
+/// program.modules.push(module);
+///
+/// for version in [SyclBinVersion::V1, SyclBinVersion::V1Enveloped, SyclBinVersion::V2] {
+///     let bytes = program.write(version)?;
+///     assert_eq!(SyclBin::parse(&bytes, &Limits::default())?, program);
+/// }
+/// # Ok::<(), offkit_object::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SyclBin<'data> {
+    /// How far the program is on its way to being executable.
+    pub state: BundleState,
+    /// Global properties other than the state.
+    pub properties: PropertySets,
+    /// The parts of the program, in the order of the file.
+    pub modules: Vec<AbstractModule<'data>>,
+}
+
+/// A part of a program, in all the forms it is available in.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AbstractModule<'data> {
+    /// What the toolchain knows of the part: its symbols, kernels and requirements.
+    pub properties: PropertySets,
+    /// The part as IR, to be compiled when a device is known.
+    pub ir_modules: Vec<IrModule<'data>>,
+    /// The part as code for one device each.
+    pub native_images: Vec<NativeImage<'data>>,
+}
+
+/// IR of an abstract module.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IrModule<'data> {
+    /// Which IR it is. Runtimes write LLVM bitcode as [`IrType::Spirv`] too.
+    pub ir_type: IrType,
+    /// The target triple in full, such as `spir64-unknown-unknown`; empty when the file has none.
+    pub target: String,
+    /// Metadata of the module other than type and target; so far nobody writes any.
+    pub properties: PropertySets,
+    /// The IR itself.
+    pub bytes: Cow<'data, [u8]>,
+}
+
+/// Native code of an abstract module.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NativeImage<'data> {
+    /// The architecture, such as `intel_cpu_spr`; empty when the file has none.
+    pub arch: String,
+    /// The target triple in full, such as `spir64_gen-unknown-unknown`; empty when the file has none.
+    pub target: String,
+    /// Metadata of the image other than architecture and target; so far nobody writes any.
+    pub properties: PropertySets,
+    /// The code itself.
+    pub bytes: Cow<'data, [u8]>,
+}
+
+/// The state of a kernel bundle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum BundleState {
+    /// 0: to be compiled and linked.
+    Input,
+    /// 1: compiled, to be linked.
+    Object,
+    /// 2: ready to run.
+    Executable,
+}
+
+/// The kind of IR in an [`IrModule`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum IrType {
+    /// 0.
+    Spirv,
+    /// 1.
+    Ptx,
+    /// 2.
+    Amdgcn,
+    /// Any other number.
+    Other(u32),
+}
+
+/// The forms of a SYCLBIN file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum SyclBinVersion {
+    /// Version 1 by itself. LLVM's reader takes it, DPC++'s runtime does not.
+    V1,
+    /// Version 1 inside of an offload binary of version 2, as DPC++'s runtime writes it.
+    V1Enveloped,
+    /// Version 1 inside of an offload binary of version 1, which tools of LLVM 22 can read too.
+    V1EnvelopedV1,
+    /// Version 2.
+    V2,
+}
+
+impl BundleState {
+    /// The state with a number.
+    #[must_use]
+    pub fn from_raw(raw: u32) -> Option<Self> {
+        match raw {
+            0 => Some(Self::Input),
+            1 => Some(Self::Object),
+            2 => Some(Self::Executable),
+            _ => None,
+        }
+    }
+
+    /// The number in the file.
+    #[must_use]
+    pub fn raw(self) -> u32 {
+        match self {
+            Self::Input => 0,
+            Self::Object => 1,
+            Self::Executable => 2,
+        }
+    }
+
+    /// The name as the SYCL specification has it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Input => "input",
+            Self::Object => "object",
+            Self::Executable => "executable",
+        }
+    }
+}
+
+impl fmt::Display for BundleState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl IrType {
+    /// The type with a number.
+    #[must_use]
+    pub fn from_raw(raw: u32) -> Self {
+        match raw {
+            0 => Self::Spirv,
+            1 => Self::Ptx,
+            2 => Self::Amdgcn,
+            other => Self::Other(other),
+        }
+    }
+
+    /// The number in the file.
+    #[must_use]
+    pub fn raw(self) -> u32 {
+        match self {
+            Self::Spirv => 0,
+            Self::Ptx => 1,
+            Self::Amdgcn => 2,
+            Self::Other(raw) => raw,
+        }
+    }
+}
+
+impl SyclBinVersion {
+    /// The number of the format: 1 or 2.
+    #[must_use]
+    pub fn number(self) -> u32 {
+        match self {
+            Self::V1 | Self::V1Enveloped | Self::V1EnvelopedV1 => 1,
+            Self::V2 => 2,
+        }
+    }
+}
+
+impl<'data> IrModule<'data> {
+    /// IR for a target triple.
+    pub fn new(ir_type: IrType, target: impl Into<String>, bytes: impl Into<Cow<'data, [u8]>>) -> Self {
+        Self {
+            ir_type,
+            target: target.into(),
+            properties: PropertySets::new(),
+            bytes: bytes.into(),
+        }
+    }
+}
+
+impl<'data> NativeImage<'data> {
+    /// Code for an architecture of a target triple.
+    pub fn new(
+        arch: impl Into<String>,
+        target: impl Into<String>,
+        bytes: impl Into<Cow<'data, [u8]>>,
+    ) -> Self {
+        Self {
+            arch: arch.into(),
+            target: target.into(),
+            properties: PropertySets::new(),
+            bytes: bytes.into(),
+        }
+    }
+}
+
+impl<'data> SyclBin<'data> {
+    /// A program without parts.
+    #[must_use]
+    pub fn new(state: BundleState) -> Self {
+        Self {
+            state,
+            properties: PropertySets::new(),
+            modules: Vec::new(),
+        }
+    }
+
+    /// Reads any form.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that is wrong, with the text that LLVM's or DPC++'s own reader has for it where there is one; or a limit.
+    pub fn parse(bytes: &'data [u8], limits: &Limits) -> Result<Self, Error> {
+        read(Source::new(bytes), &mut Reading::strict(limits)).map(|(program, _)| program)
+    }
+
+    /// The form that `bytes` begin with.
+    ///
+    /// # Errors
+    ///
+    /// As [`parse`](Self::parse).
+    pub fn version_of(bytes: &[u8], limits: &Limits) -> Result<SyclBinVersion, Error> {
+        read(Source::new(bytes), &mut Reading::strict(limits)).map(|(_, version)| version)
+    }
+
+    /// Writes one form; a pure function of the content and the form.
+    ///
+    /// # Errors
+    ///
+    /// Properties that cannot be written as text, SYCLBIN's own property sets among those of an abstract module, and strings
+    /// with zero bytes.
+    pub fn write(&self, version: SyclBinVersion) -> Result<Vec<u8>, Error> {
+        match version {
+            SyclBinVersion::V1 => v1::write(self),
+            SyclBinVersion::V1Enveloped => envelope(&v1::write(self)?, OffloadBinaryVersion::V2),
+            SyclBinVersion::V1EnvelopedV1 => envelope(&v1::write(self)?, OffloadBinaryVersion::V1),
+            SyclBinVersion::V2 => v2::write(self),
+        }
+    }
+}
+
+/// Puts a bare SYCLBIN into an offload binary.
+fn envelope(bare: &[u8], version: OffloadBinaryVersion) -> Result<Vec<u8>, Error> {
+    OffloadBinary::from(OffloadEntry::new(ImageKind::Syclbin, OffloadKind::Sycl, bare)).write(version)
+}
+
+/// Reads any form; a tolerant reading leaves out the parts that are wrong.
+pub(crate) fn read<'data>(
+    source: Source<'data>,
+    reading: &mut Reading,
+) -> Result<(SyclBin<'data>, SyclBinVersion), Error> {
+    if has_magic(source.bytes()) {
+        return Ok((v1::read(source, reading)?, SyclBinVersion::V1));
+    }
+    let found = read_one(source, reading)?;
+    read_found(&found, reading)
+}
+
+/// Reads what an offload binary holds as a SYCLBIN.
+pub(crate) fn read_found<'data>(
+    found: &offload_binary::Found<'data>,
+    reading: &mut Reading,
+) -> Result<(SyclBin<'data>, SyclBinVersion), Error> {
+    let Some(first) = found.binary.entries.first() else {
+        return Err(Error::malformed("OffloadBinary contains no entries").at(found.source.at(0)));
+    };
+    let is_v1 = has_magic(first.image);
+    if !is_v1 && found.version >= 2 {
+        return Ok((v2::read(found, reading)?, SyclBinVersion::V2));
+    }
+    let image = found.source.locate(first.image);
+    if first.image_kind != ImageKind::Syclbin {
+        let error = Error::malformed("Unexpected image type")
+            .at(image.at(0))
+            .expecting(format!("image kind {}", ImageKind::Syclbin.raw()))
+            .finding(first.image_kind.raw());
+        if !is_v1 {
+            return Err(error);
+        }
+        reading.fault(error)?;
+    }
+    let version = if found.version == 1 {
+        SyclBinVersion::V1EnvelopedV1
+    } else {
+        SyclBinVersion::V1Enveloped
+    };
+    Ok((v1::read(image, reading)?, version))
+}

@@ -1,0 +1,301 @@
+//! Version 1: headers, a table of property-set texts, a table of images.
+
+use std::borrow::Cow;
+
+use zerocopy::IntoBytes;
+
+use super::raw::{AbstractModuleHeader, FileHeader, ImageHeader, Indices, MAGIC, Range};
+use super::{AbstractModule, IrModule, NativeImage, SyclBin, metadata};
+use crate::error::{Error, ErrorKind};
+use crate::layout::{align_to_8, pad_to_8};
+use crate::limits::Reading;
+use crate::source::Source;
+
+/// What the reference reader says whenever something lies outside of the file.
+const OUT_OF_BOUNDS: &str = "Unexpected file contents size";
+
+/// Whether a bare SYCLBIN of version 1 starts here.
+pub(crate) fn has_magic(bytes: &[u8]) -> bool {
+    bytes.starts_with(&MAGIC.to_le_bytes())
+}
+
+/// The parts of a file, found but not looked into.
+struct File<'data> {
+    abstract_modules: &'data [AbstractModuleHeader],
+    ir_modules: &'data [ImageHeader],
+    native_images: &'data [ImageHeader],
+    metadata: Source<'data>,
+    images: Source<'data>,
+}
+
+pub(super) fn read<'data>(source: Source<'data>, reading: &mut Reading) -> Result<SyclBin<'data>, Error> {
+    let header: &FileHeader = source.record(0).ok_or_else(|| {
+        Error::new(ErrorKind::OutOfBounds, OUT_OF_BOUNDS)
+            .at(source.at(0))
+            .field("file header")
+            .expecting(format!("at least {:#x} bytes", size_of::<FileHeader>()))
+            .finding(format_args!("{:#x}", source.len()))
+    })?;
+    if header.magic.get() != MAGIC {
+        return Err(
+            Error::new(ErrorKind::NotRecognized, "Incorrect SYCLBIN magic number")
+                .at(source.at(0))
+                .expecting(format!("{MAGIC:#x}"))
+                .finding(format_args!("{:#x}", header.magic.get())),
+        );
+    }
+    if header.version.get() != 1 {
+        return Err(Error::unsupported(format!(
+            "Unsupported legacy SYCLBIN version {}",
+            header.version.get()
+        ))
+        .at(source.at(4))
+        .expecting("1"));
+    }
+    let file = find_parts(source, header, reading)?;
+    let global = file
+        .metadata(&header.global_metadata)
+        .and_then(|text| metadata::read_global(text, reading));
+    let (state, properties) = reading
+        .accept(global.map_err(|error| error.within("global metadata")))?
+        .unwrap_or((super::BundleState::Input, Default::default()));
+    let mut program = SyclBin {
+        state,
+        properties,
+        modules: Vec::new(),
+    };
+    for (index, module_header) in file.abstract_modules.iter().enumerate() {
+        // An abstract module without images costs memory too.
+        let counted = reading.count_image();
+        if reading.accept(counted)?.is_none() {
+            break;
+        }
+        let module = file.read_module(index, module_header, reading)?;
+        program.modules.push(module);
+    }
+    Ok(program)
+}
+
+fn find_parts<'data>(
+    source: Source<'data>,
+    header: &FileHeader,
+    reading: &mut Reading,
+) -> Result<File<'data>, Error> {
+    let [modules, irs, natives] = [
+        &header.abstract_module_count,
+        &header.ir_module_count,
+        &header.native_image_count,
+    ]
+    .map(|count| u64::from(count.get()));
+    let mut offset = size_of::<FileHeader>() as u64;
+    let mut list = |count: u64, size: usize, field: &'static str| {
+        let bytes = count.saturating_mul(size as u64);
+        let start = offset;
+        offset = offset.saturating_add(bytes);
+        source.need(start, bytes, OUT_OF_BOUNDS, field).map(|_| start)
+    };
+    let modules_at = list(
+        modules,
+        size_of::<AbstractModuleHeader>(),
+        "abstract module headers",
+    )?;
+    let irs_at = list(irs, size_of::<ImageHeader>(), "IR module headers")?;
+    let natives_at = list(natives, size_of::<ImageHeader>(), "native image headers")?;
+
+    // A table that was cut off still has its beginning.
+    let mut table = |offset: u64, size: u64, field| {
+        let table = source.need(offset, size, OUT_OF_BOUNDS, field);
+        Ok(reading.accept(table)?.unwrap_or_else(|| source.from(offset)))
+    };
+    let metadata_size = header.metadata_table_size.get();
+    let images_at = offset.saturating_add(align_to_8(metadata_size));
+    Ok(File {
+        abstract_modules: source.records(modules_at, modules).unwrap_or_default(),
+        ir_modules: source.records(irs_at, irs).unwrap_or_default(),
+        native_images: source.records(natives_at, natives).unwrap_or_default(),
+        metadata: table(offset, metadata_size, "metadata byte table")?,
+        images: table(images_at, header.binary_table_size.get(), "binary byte table")?,
+    })
+}
+
+impl<'data> File<'data> {
+    fn metadata(&self, range: &Range) -> Result<Source<'data>, Error> {
+        self.metadata
+            .need(range.offset.get(), range.size.get(), OUT_OF_BOUNDS, "metadata")
+    }
+
+    fn image(&self, range: &Range) -> Result<Source<'data>, Error> {
+        self.images
+            .need(range.offset.get(), range.size.get(), OUT_OF_BOUNDS, "bytes")
+    }
+
+    fn read_module(
+        &self,
+        index: usize,
+        header: &AbstractModuleHeader,
+        reading: &mut Reading,
+    ) -> Result<AbstractModule<'data>, Error> {
+        let within = |error: Error| error.within(format!("abstract module {index}"));
+        let properties = self
+            .metadata(&header.metadata)
+            .and_then(|text| metadata::read_module(text, reading));
+        let mut module = AbstractModule {
+            properties: reading.accept(properties.map_err(within))?.unwrap_or_default(),
+            ..AbstractModule::default()
+        };
+        let irs =
+            select(self.ir_modules, &header.ir_modules).map_err(|error| within(error.within("IR modules")));
+        for (number, image) in reading.accept(irs)?.unwrap_or_default().iter().enumerate() {
+            let ir = self
+                .read_ir(image, reading)
+                .map_err(|error| within(error.within(format!("IR module {number}"))));
+            match reading.accept(ir)? {
+                Some(ir) => module.ir_modules.push(ir),
+                None if reading.is_exhausted() => break,
+                None => {}
+            }
+        }
+        let natives = select(self.native_images, &header.native_images)
+            .map_err(|error| within(error.within("native images")));
+        for (number, image) in reading.accept(natives)?.unwrap_or_default().iter().enumerate() {
+            let native = self
+                .read_native(image, reading)
+                .map_err(|error| within(error.within(format!("native image {number}"))));
+            match reading.accept(native)? {
+                Some(native) => module.native_images.push(native),
+                None if reading.is_exhausted() => break,
+                None => {}
+            }
+        }
+        Ok(module)
+    }
+
+    fn read_ir(&self, header: &ImageHeader, reading: &mut Reading) -> Result<IrModule<'data>, Error> {
+        reading.count_image()?;
+        let module = metadata::read_ir(self.metadata(&header.metadata)?, reading)?;
+        Ok(IrModule {
+            bytes: Cow::Borrowed(self.image(&header.bytes)?.bytes()),
+            ..module
+        })
+    }
+
+    fn read_native(&self, header: &ImageHeader, reading: &mut Reading) -> Result<NativeImage<'data>, Error> {
+        reading.count_image()?;
+        let image = metadata::read_native(self.metadata(&header.metadata)?, reading)?;
+        Ok(NativeImage {
+            bytes: Cow::Borrowed(self.image(&header.bytes)?.bytes()),
+            ..image
+        })
+    }
+}
+
+/// The image headers that belong to an abstract module.
+fn select<'data>(headers: &'data [ImageHeader], indices: &Indices) -> Result<&'data [ImageHeader], Error> {
+    let first = indices.first.get();
+    let count = indices.count.get();
+    let range = || {
+        let start = usize::try_from(first).ok()?;
+        headers.get(start..start.checked_add(usize::try_from(count).ok()?)?)
+    };
+    range().ok_or_else(|| {
+        Error::new(ErrorKind::OutOfBounds, OUT_OF_BOUNDS)
+            .expecting(format!("indices below {}", headers.len()))
+            .finding(format_args!("{count} from {first}"))
+    })
+}
+
+/// Collects a table of the file and hands out the ranges in it.
+#[derive(Default)]
+struct Table {
+    bytes: Vec<u8>,
+}
+
+impl Table {
+    fn add(&mut self, bytes: &[u8]) -> Range {
+        let range = Range {
+            offset: (self.bytes.len() as u64).into(),
+            size: (bytes.len() as u64).into(),
+        };
+        self.bytes.extend_from_slice(bytes);
+        range
+    }
+}
+
+pub(super) fn write(program: &SyclBin<'_>) -> Result<Vec<u8>, Error> {
+    let irs = || program.modules.iter().flat_map(|module| &module.ir_modules);
+    let natives = || program.modules.iter().flat_map(|module| &module.native_images);
+
+    // The order of the tables is the reference writer's: global, abstract modules, IR modules, native images.
+    let mut metadata_table = Table::default();
+    let global_metadata = metadata_table.add(metadata::write_global(program)?.as_bytes());
+    let mut headers = Vec::new();
+    let mut first_ir = 0;
+    let mut first_native = 0;
+    for (index, module) in program.modules.iter().enumerate() {
+        let text = metadata::write_module(module)
+            .map_err(|error| error.within(format!("abstract module {index}")))?;
+        let module_header = AbstractModuleHeader {
+            metadata: metadata_table.add(text.as_bytes()),
+            ir_modules: indices(&mut first_ir, module.ir_modules.len())?,
+            native_images: indices(&mut first_native, module.native_images.len())?,
+        };
+        headers.extend_from_slice(module_header.as_bytes());
+    }
+    let mut image_table = Table::default();
+    for (index, module) in irs().enumerate() {
+        let text = metadata::write_ir(module).map_err(|error| error.within(format!("IR module {index}")))?;
+        let header = ImageHeader {
+            metadata: metadata_table.add(text.as_bytes()),
+            bytes: image_table.add(&module.bytes),
+        };
+        headers.extend_from_slice(header.as_bytes());
+    }
+    for (index, image) in natives().enumerate() {
+        let text =
+            metadata::write_native(image).map_err(|error| error.within(format!("native image {index}")))?;
+        let header = ImageHeader {
+            metadata: metadata_table.add(text.as_bytes()),
+            bytes: image_table.add(&image.bytes),
+        };
+        headers.extend_from_slice(header.as_bytes());
+    }
+
+    let header = FileHeader {
+        magic: MAGIC.into(),
+        version: 1.into(),
+        abstract_module_count: count(program.modules.len())?.into(),
+        ir_module_count: first_ir.into(),
+        native_image_count: first_native.into(),
+        padding: [0; 4],
+        metadata_table_size: (metadata_table.bytes.len() as u64).into(),
+        binary_table_size: (image_table.bytes.len() as u64).into(),
+        global_metadata,
+    };
+    let mut out = header.as_bytes().to_vec();
+    out.append(&mut headers);
+    out.append(&mut metadata_table.bytes);
+    pad_to_8(&mut out);
+    out.append(&mut image_table.bytes);
+    pad_to_8(&mut out);
+    Ok(out)
+}
+
+/// The next `length` indices of a list.
+fn indices(next: &mut u32, length: usize) -> Result<Indices, Error> {
+    let first = *next;
+    let length = count(length)?;
+    *next = first.checked_add(length).ok_or_else(too_many)?;
+    Ok(Indices {
+        count: length.into(),
+        first: first.into(),
+    })
+}
+
+fn count(length: usize) -> Result<u32, Error> {
+    u32::try_from(length).map_err(|_| too_many())
+}
+
+fn too_many() -> Error {
+    Error::unrepresentable("too many modules for SYCLBIN version 1")
+        .expecting(format!("at most {}", u32::MAX))
+}

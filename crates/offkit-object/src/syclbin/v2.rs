@@ -1,0 +1,268 @@
+//! Version 2: an offload binary whose entries are the parts, told apart by their string `role`.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::{AbstractModule, BundleState, IrModule, NativeImage, SyclBin, metadata};
+use crate::error::Error;
+use crate::limits::Reading;
+use crate::offload_binary::{
+    Found, ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind,
+};
+use crate::property_set::PropertySets;
+use crate::source::Source;
+
+const ROLE: &str = "role";
+const GLOBAL: &str = "global_metadata";
+const MODULE: &str = "am_metadata";
+const IR: &str = "ir";
+const NATIVE: &str = "native";
+
+const MODULE_INDEX: &str = "am_index";
+const IR_TYPE: &str = "ir_type";
+const TRIPLE: &str = "triple";
+const ARCH: &str = "arch";
+
+const FORMAT_VERSION: &str = "sycl_format_version";
+const VERSION: &str = "2";
+
+/// What was found so far of an abstract module, whose entries may come in any order.
+#[derive(Default)]
+struct Partial<'data> {
+    properties: Option<PropertySets>,
+    ir_modules: Vec<IrModule<'data>>,
+    native_images: Vec<NativeImage<'data>>,
+}
+
+/// What was found so far of the file.
+#[derive(Default)]
+struct Parts<'data> {
+    global: Option<(BundleState, PropertySets)>,
+    modules: BTreeMap<usize, Partial<'data>>,
+}
+
+pub(super) fn read<'data>(found: &Found<'data>, reading: &mut Reading) -> Result<SyclBin<'data>, Error> {
+    let entries = &found.binary.entries;
+    let mut parts = Parts::default();
+    for (index, entry) in entries.iter().enumerate() {
+        let image = found.source.locate(entry.image);
+        let result = parts.add(entry, image, entries.len(), reading);
+        reading.accept(result.map_err(|error| error.or_at(image.at(0)).within(format!("entry {index}"))))?;
+    }
+    let global = parts
+        .global
+        .ok_or_else(|| Error::malformed("SYCLBIN v2 missing global_metadata entry").at(found.source.at(0)));
+    let (state, properties) = reading
+        .accept(global)?
+        .unwrap_or((BundleState::Input, PropertySets::new()));
+    let mut program = SyclBin {
+        state,
+        properties,
+        modules: Vec::new(),
+    };
+    for (index, partial) in parts.modules {
+        let position = program.modules.len();
+        let missing = if index != position {
+            Some(position)
+        } else {
+            partial.properties.is_none().then_some(index)
+        };
+        if let Some(missing) = missing {
+            reading.fault(
+                Error::malformed(format!("SYCLBIN v2 missing am_metadata for am_index {missing}"))
+                    .at(found.source.at(0))
+                    .expecting("an entry for every index from 0 on"),
+            )?;
+        }
+        program.modules.push(AbstractModule {
+            properties: partial.properties.unwrap_or_default(),
+            ir_modules: partial.ir_modules,
+            native_images: partial.native_images,
+        });
+    }
+    Ok(program)
+}
+
+impl<'data> Parts<'data> {
+    fn add(
+        &mut self,
+        entry: &OffloadEntry<'data>,
+        image: Source<'data>,
+        entry_count: usize,
+        reading: &mut Reading,
+    ) -> Result<(), Error> {
+        if entry.image_kind != ImageKind::Syclbin {
+            return Err(Error::malformed("SYCLBIN v2 entry has unexpected ImageKind")
+                .expecting(ImageKind::Syclbin.raw().to_string())
+                .finding(entry.image_kind.raw()));
+        }
+        match entry.strings.get(ROLE).unwrap_or_default() {
+            GLOBAL => self.add_global(entry, image, reading),
+            MODULE => {
+                let index = module_index(entry, entry_count)?;
+                let partial = self.modules.entry(index).or_default();
+                if partial.properties.is_some() {
+                    return Err(Error::malformed(format!(
+                        "SYCLBIN v2 has duplicate am_metadata for am_index {index}"
+                    )));
+                }
+                partial.properties = Some(metadata::read_module(image, reading)?);
+                Ok(())
+            }
+            IR => {
+                let index = module_index(entry, entry_count)?;
+                let (text, bytes) = split(image)?;
+                let module = metadata::read_ir(text, reading)?;
+                let module = IrModule {
+                    bytes: Cow::Borrowed(bytes),
+                    ..module
+                };
+                self.modules.entry(index).or_default().ir_modules.push(module);
+                Ok(())
+            }
+            NATIVE => {
+                let index = module_index(entry, entry_count)?;
+                let (text, bytes) = split(image)?;
+                let native = metadata::read_native(text, reading)?;
+                let native = NativeImage {
+                    bytes: Cow::Borrowed(bytes),
+                    ..native
+                };
+                self.modules.entry(index).or_default().native_images.push(native);
+                Ok(())
+            }
+            other => Err(Error::malformed(format!(
+                "SYCLBIN v2 entry has unknown role '{}'",
+                other.escape_debug()
+            ))
+            .expecting(format!("{GLOBAL}, {MODULE}, {IR} or {NATIVE}"))),
+        }
+    }
+
+    fn add_global(
+        &mut self,
+        entry: &OffloadEntry<'_>,
+        text: Source<'_>,
+        reading: &mut Reading,
+    ) -> Result<(), Error> {
+        if self.global.is_some() {
+            return Err(Error::malformed(
+                "SYCLBIN v2 has multiple global_metadata entries",
+            ));
+        }
+        let version = entry.strings.get(FORMAT_VERSION).unwrap_or_default();
+        if !version.is_empty() && version != VERSION {
+            let version = version.escape_debug();
+            reading.fault(
+                Error::unsupported(format!(
+                    "Unsupported sycl_format_version '{version}' (this reader supports v2)"
+                ))
+                .at(text.at(0)),
+            )?;
+        }
+        self.global = Some(metadata::read_global(text, reading)?);
+        Ok(())
+    }
+}
+
+/// The abstract module that an entry belongs to.
+fn module_index(entry: &OffloadEntry<'_>, entry_count: usize) -> Result<usize, Error> {
+    let text = entry.strings.get(MODULE_INDEX).unwrap_or_default();
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let index = text.parse::<usize>().ok().filter(|_| digits).ok_or_else(|| {
+        Error::malformed(format!("SYCLBIN v2 invalid am_index '{}'", text.escape_debug()))
+            .expecting("a decimal number")
+    })?;
+    // Every index needs an entry, so that this bounds the number of modules.
+    if index >= entry_count {
+        return Err(Error::malformed(format!(
+            "SYCLBIN v2 am_index {index} is out of range (entries={entry_count})"
+        )));
+    }
+    Ok(index)
+}
+
+/// The metadata text and the bytes of an IR or native entry.
+fn split(image: Source<'_>) -> Result<(Source<'_>, &[u8]), Error> {
+    let Some((size, rest)) = image.bytes().split_first_chunk::<8>() else {
+        return Err(Error::malformed("SYCLBIN v2 entry image too small")
+            .expecting("at least 0x8 bytes")
+            .finding(format_args!("{:#x}", image.len())));
+    };
+    let size = u64::from_le_bytes(*size);
+    let rest = image.locate(rest);
+    let text = rest.need(0, size, "SYCLBIN v2 entry metadata size out of range", "metadata")?;
+    Ok((text, rest.from(size).bytes()))
+}
+
+/// The bytes of an entry with metadata and an image.
+fn join(text: &str, bytes: &[u8]) -> Vec<u8> {
+    [
+        (text.len() as u64).to_le_bytes().as_slice(),
+        text.as_bytes(),
+        bytes,
+    ]
+    .concat()
+}
+
+/// An entry that was made but does not yet borrow its bytes.
+struct Pending {
+    strings: Vec<(&'static str, String)>,
+    bytes: Vec<u8>,
+}
+
+impl Pending {
+    fn new(role: &'static str, bytes: Vec<u8>) -> Self {
+        Self {
+            strings: vec![(FORMAT_VERSION, VERSION.to_owned()), (ROLE, role.to_owned())],
+            bytes,
+        }
+    }
+
+    fn with(mut self, key: &'static str, value: impl ToString) -> Self {
+        self.strings.push((key, value.to_string()));
+        self
+    }
+
+    fn entry(&self) -> OffloadEntry<'_> {
+        let mut entry = OffloadEntry::new(ImageKind::Syclbin, OffloadKind::Sycl, &self.bytes);
+        for (key, value) in &self.strings {
+            entry.strings.set(*key, value.as_str());
+        }
+        entry
+    }
+}
+
+pub(super) fn write(program: &SyclBin<'_>) -> Result<Vec<u8>, Error> {
+    let mut pending = vec![Pending::new(
+        GLOBAL,
+        metadata::write_global(program)?.into_bytes(),
+    )];
+    for (index, module) in program.modules.iter().enumerate() {
+        let within = |error: Error| error.within(format!("abstract module {index}"));
+        let text = metadata::write_module(module).map_err(within)?;
+        pending.push(Pending::new(MODULE, text.into_bytes()).with(MODULE_INDEX, index));
+        for ir in &module.ir_modules {
+            let text = metadata::write_ir(ir).map_err(within)?;
+            pending.push(
+                Pending::new(IR, join(&text, &ir.bytes))
+                    .with(MODULE_INDEX, index)
+                    .with(IR_TYPE, ir.ir_type.raw())
+                    .with(TRIPLE, &ir.target),
+            );
+        }
+        for native in &module.native_images {
+            let text = metadata::write_native(native).map_err(within)?;
+            pending.push(
+                Pending::new(NATIVE, join(&text, &native.bytes))
+                    .with(MODULE_INDEX, index)
+                    .with(ARCH, &native.arch)
+                    .with(TRIPLE, &native.target),
+            );
+        }
+    }
+    OffloadBinary {
+        entries: pending.iter().map(Pending::entry).collect(),
+    }
+    .write(OffloadBinaryVersion::V2)
+}
