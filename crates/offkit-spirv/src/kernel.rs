@@ -1,0 +1,370 @@
+//! Kernels and their arguments.
+
+use std::collections::HashMap;
+
+use rspirv::dr::{self, Operand};
+use spirv::{AccessQualifier, Decoration, Dim, ExecutionMode, FunctionParameterAttribute, Op, StorageClass};
+
+use crate::call_graph::{self, CallGraph};
+use crate::index::Index;
+use crate::symbols::function_type;
+use crate::types::{Scalar, Type, Types};
+
+/// A kernel that a module offers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Kernel {
+    /// The name it is launched by.
+    pub name: String,
+    /// The arguments, in order.
+    pub arguments: Vec<Argument>,
+    /// The only work-group size it may be launched with, in work-items.
+    pub required_work_group_size: Option<[u32; 3]>,
+    /// The work-group size it was tuned for.
+    pub work_group_size_hint: Option<[u32; 3]>,
+    /// The largest work-group size it may be launched with.
+    pub max_work_group_size: Option<[u32; 3]>,
+    /// The sub-group size it must run with.
+    pub required_sub_group_size: Option<u32>,
+    /// Bytes of local memory taken by variables of the kernel and of the functions it reaches. Local memory passed
+    /// as an argument comes on top.
+    pub local_memory: u64,
+    /// Whether the kernel or a function it reaches waits at a barrier.
+    pub uses_barrier: bool,
+}
+
+/// An argument of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Argument {
+    /// Its name in the source, if the compiler kept it.
+    pub name: Option<String>,
+    /// Its type in the source, such as `float4*`, if the compiler kept it: the Khronos translator can, LLVM's own
+    /// back end does not.
+    pub source_type: Option<String>,
+    /// What is passed.
+    pub kind: ArgumentKind,
+    /// The number of bytes passed for it, as `clSetKernelArg` takes it. For global and constant pointers, images and
+    /// other handles this is the size of a pointer on the device. Zero for local memory, of which the caller chooses
+    /// the amount, and for a type whose size is not known.
+    pub size: u64,
+    /// The kernel does not write through this pointer (`NoWrite`), or may only read the image.
+    pub read_only: bool,
+}
+
+/// What is passed to a kernel for one argument.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ArgumentKind {
+    /// A pointer to memory.
+    Pointer {
+        /// The kind of memory.
+        storage: Storage,
+        /// What it points to, as the compiler guessed from its uses: LLVM has forgotten the type in the source, and
+        /// a pointer that is only passed on points to `i8`.
+        pointee: Type,
+    },
+    /// A struct passed by value; the module sees a private copy of it.
+    ByValue {
+        /// The struct.
+        value: Type,
+    },
+    /// A number.
+    Scalar(Scalar),
+    /// A vector of numbers.
+    Vector {
+        /// The type of each component.
+        component: Scalar,
+        /// The number of components: 2, 3, 4, 8 or 16. A vector of 3 is passed in the space of 4.
+        count: u32,
+    },
+    /// An aggregate passed directly.
+    Struct {
+        /// The struct or array.
+        value: Type,
+    },
+    /// An image.
+    Image {
+        /// The shape of the image.
+        dimensions: ImageDimensions,
+        /// Whether it is an array of images.
+        array: bool,
+        /// How the kernel uses it.
+        access: Access,
+    },
+    /// A sampler.
+    Sampler,
+    /// A pipe.
+    Pipe,
+    /// An event of asynchronous copies.
+    Event,
+    /// An event of device-side enqueue.
+    DeviceEvent,
+    /// A device-side queue.
+    Queue,
+    /// Anything else; the readable form of its type.
+    Other(String),
+}
+
+/// The memory a pointer argument points to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Storage {
+    /// Memory of the device, shared by all work-items.
+    Global,
+    /// Memory of the device that kernels only read.
+    Constant,
+    /// Memory of one work-group; the caller gives its size.
+    Local,
+    /// Any of the others.
+    Generic,
+}
+
+/// The shape of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ImageDimensions {
+    /// One dimension.
+    One,
+    /// Two dimensions.
+    Two,
+    /// Three dimensions.
+    Three,
+    /// One dimension, in a buffer.
+    Buffer,
+}
+
+/// How a kernel uses an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Access {
+    /// It only reads.
+    Read,
+    /// It only writes.
+    Write,
+    /// It reads and writes.
+    ReadWrite,
+}
+
+/// The kernels of a module, in module order.
+pub(crate) fn kernels(index: &Index<'_>, types: &Types<'_, '_>, graph: &CallGraph) -> Vec<Kernel> {
+    let modes = ExecutionModes::new(index);
+    let source_types = source_types(index);
+    call_graph::kernels(index)
+        .map(|(name, id)| {
+            let function = index.function(id);
+            let mut arguments = function.map_or_else(Vec::new, |f| arguments(index, types, f));
+            for (argument, source) in arguments
+                .iter_mut()
+                .zip(source_types.get(name).into_iter().flatten())
+            {
+                argument.source_type = Some((*source).to_owned());
+            }
+            let reached = graph.reach(id).order;
+            Kernel {
+                name: name.to_owned(),
+                arguments,
+                required_work_group_size: modes
+                    .size(id, ExecutionMode::LocalSize)
+                    .or_else(|| modes.size_from_ids(index, id, ExecutionMode::LocalSizeId)),
+                work_group_size_hint: modes
+                    .size(id, ExecutionMode::LocalSizeHint)
+                    .or_else(|| modes.size_from_ids(index, id, ExecutionMode::LocalSizeHintId)),
+                max_work_group_size: modes.size(id, ExecutionMode::MaxWorkgroupSizeINTEL),
+                required_sub_group_size: match modes.get(id, ExecutionMode::SubgroupSize) {
+                    Some([Operand::LiteralBit32(size)]) => Some(*size),
+                    _ => None,
+                },
+                local_memory: local_memory(index, types, &reached),
+                uses_barrier: reached.iter().any(|&id| graph.has_barrier(id)),
+            }
+        })
+        .collect()
+}
+
+/// The execution modes of all entry points.
+struct ExecutionModes<'m> {
+    modes: HashMap<(u32, ExecutionMode), &'m [Operand]>,
+}
+
+impl<'m> ExecutionModes<'m> {
+    fn new(index: &Index<'m>) -> Self {
+        let instructions = index.module().execution_modes.iter();
+        let modes = instructions.filter_map(|mode| match mode.operands.as_slice() {
+            [Operand::IdRef(id), Operand::ExecutionMode(mode), rest @ ..] => Some(((*id, *mode), rest)),
+            _ => None,
+        });
+        Self {
+            modes: modes.collect(),
+        }
+    }
+
+    fn get(&self, id: u32, mode: ExecutionMode) -> Option<&'m [Operand]> {
+        self.modes.get(&(id, mode)).copied()
+    }
+
+    fn size(&self, id: u32, mode: ExecutionMode) -> Option<[u32; 3]> {
+        match self.get(id, mode)? {
+            [
+                Operand::LiteralBit32(x),
+                Operand::LiteralBit32(y),
+                Operand::LiteralBit32(z),
+            ] => Some([*x, *y, *z]),
+            _ => None,
+        }
+    }
+
+    fn size_from_ids(&self, index: &Index<'_>, id: u32, mode: ExecutionMode) -> Option<[u32; 3]> {
+        let value = |operand: &Operand| index.constant(operand.id_ref_any()?)?.try_into().ok();
+        match self.get(id, mode)? {
+            [x, y, z] => Some([value(x)?, value(y)?, value(z)?]),
+            _ => None,
+        }
+    }
+}
+
+/// The argument types that the Khronos translator keeps in strings: `kernel_arg_type.NAME.int*,float4,`.
+fn source_types<'m>(index: &Index<'m>) -> HashMap<&'m str, Vec<&'m str>> {
+    let strings = index.module().debug_string_source.iter();
+    let texts = strings.filter_map(|string| match (string.class.opcode, string.operands.as_slice()) {
+        (Op::String, [Operand::LiteralString(text)]) => Some(text),
+        _ => None,
+    });
+    texts
+        .filter_map(|text| text.strip_prefix("kernel_arg_type.")?.split_once('.'))
+        .map(|(kernel, types)| (kernel, types.split_terminator(',').collect()))
+        .collect()
+}
+
+/// The bytes that the variables in local memory take when laid out one after the other.
+fn local_memory(index: &Index<'_>, types: &Types<'_, '_>, reached: &[u32]) -> u64 {
+    let variables = reached.iter().filter_map(|&id| {
+        let variable = index.global(id).filter(|i| i.class.opcode == Op::Variable)?;
+        let (storage, pointee) = types.pointer(variable.result_type?)?;
+        let layout = types
+            .layout(pointee)
+            .filter(|_| storage == StorageClass::Workgroup)?;
+        let alignment = match index.decoration(id, Decoration::Alignment) {
+            Some([Operand::LiteralBit32(alignment)]) => layout.alignment.max(u64::from(*alignment)),
+            _ => layout.alignment,
+        };
+        Some((layout.size, alignment))
+    });
+    variables.fold(0u64, |end, (size, alignment)| {
+        end.checked_next_multiple_of(alignment)
+            .unwrap_or(end)
+            .saturating_add(size)
+    })
+}
+
+fn arguments(index: &Index<'_>, types: &Types<'_, '_>, function: &dr::Function) -> Vec<Argument> {
+    let from_type = function_type(function).and_then(|id| index.global(id));
+    let from_type = from_type.map_or(&[][..], |i| i.operands.get(1..).unwrap_or_default());
+    let parameters = function.parameters.iter();
+    parameters
+        .zip(from_type.iter().filter_map(Operand::id_ref_any))
+        .map(|(parameter, type_id)| argument(index, types, parameter.result_id.unwrap_or(0), type_id))
+        .collect()
+}
+
+fn argument(index: &Index<'_>, types: &Types<'_, '_>, id: u32, type_id: u32) -> Argument {
+    let kind = argument_kind(index, types, id, type_id);
+    let size = match &kind {
+        ArgumentKind::Pointer {
+            storage: Storage::Local,
+            ..
+        } => 0,
+        ArgumentKind::ByValue { value } | ArgumentKind::Struct { value } => {
+            value.layout.map_or(0, |l| l.size)
+        }
+        ArgumentKind::Scalar(_) | ArgumentKind::Vector { .. } => types.layout(type_id).map_or(0, |l| l.size),
+        ArgumentKind::Other(_) => 0,
+        _ => types.pointer_size(),
+    };
+    let read_only = match &kind {
+        ArgumentKind::Image { access, .. } => *access == Access::Read,
+        _ => index.has_attribute(id, FunctionParameterAttribute::NoWrite),
+    };
+    Argument {
+        name: index.name(id).map(str::to_owned),
+        source_type: None,
+        kind,
+        size,
+        read_only,
+    }
+}
+
+fn argument_kind(index: &Index<'_>, types: &Types<'_, '_>, id: u32, type_id: u32) -> ArgumentKind {
+    let other = || ArgumentKind::Other(types.describe(type_id));
+    let Some(instruction) = index.global(type_id) else {
+        return other();
+    };
+    match (instruction.class.opcode, instruction.operands.as_slice()) {
+        (Op::TypeInt | Op::TypeFloat, _) => types.scalar(type_id).map_or_else(other, ArgumentKind::Scalar),
+        (Op::TypeVector, [Operand::IdRef(component), Operand::LiteralBit32(count)]) => {
+            match types.scalar(*component) {
+                Some(component) => ArgumentKind::Vector {
+                    component,
+                    count: *count,
+                },
+                None => other(),
+            }
+        }
+        (Op::TypeStruct | Op::TypeArray, _) => ArgumentKind::Struct {
+            value: types.get(type_id),
+        },
+        (Op::TypePointer, [Operand::StorageClass(storage), Operand::IdRef(pointee)]) => {
+            let storage = match storage {
+                // Without the attribute this is a module that no launch can satisfy; it is shown for what it is.
+                StorageClass::Function if index.has_attribute(id, FunctionParameterAttribute::ByVal) => {
+                    return ArgumentKind::ByValue {
+                        value: types.get(*pointee),
+                    };
+                }
+                StorageClass::CrossWorkgroup => Storage::Global,
+                StorageClass::UniformConstant => Storage::Constant,
+                StorageClass::Workgroup => Storage::Local,
+                StorageClass::Generic => Storage::Generic,
+                _ => return other(),
+            };
+            ArgumentKind::Pointer {
+                storage,
+                pointee: types.get(*pointee),
+            }
+        }
+        (Op::TypeImage, operands) => image(operands).unwrap_or_else(other),
+        (Op::TypeSampler, _) => ArgumentKind::Sampler,
+        (Op::TypePipe, _) => ArgumentKind::Pipe,
+        (Op::TypeEvent, _) => ArgumentKind::Event,
+        (Op::TypeDeviceEvent, _) => ArgumentKind::DeviceEvent,
+        (Op::TypeQueue, _) => ArgumentKind::Queue,
+        _ => other(),
+    }
+}
+
+fn image(operands: &[Operand]) -> Option<ArgumentKind> {
+    let [
+        _sampled_type,
+        Operand::Dim(dimensions),
+        _depth,
+        Operand::LiteralBit32(array),
+        ..,
+    ] = operands
+    else {
+        return None;
+    };
+    let dimensions = match dimensions {
+        Dim::Dim1D => ImageDimensions::One,
+        Dim::Dim2D => ImageDimensions::Two,
+        Dim::Dim3D => ImageDimensions::Three,
+        Dim::DimBuffer => ImageDimensions::Buffer,
+        _ => return None,
+    };
+    let access = match operands.last() {
+        Some(Operand::AccessQualifier(AccessQualifier::WriteOnly)) => Access::Write,
+        Some(Operand::AccessQualifier(AccessQualifier::ReadWrite)) => Access::ReadWrite,
+        _ => Access::Read,
+    };
+    Some(ArgumentKind::Image {
+        dimensions,
+        array: *array != 0,
+        access,
+    })
+}

@@ -1,0 +1,110 @@
+//! SPIR-V modules for OpenCL-style devices: what is in them, and linking them.
+//!
+//! SPIR-V is the form in which device code travels to a driver, or to offkit's own CPU device. This crate works on
+//! whole modules: it says what a module offers and needs ([`reflect`], [`CallGraph`]), joins several into one
+//! ([`link`]), sets specialization constants for good ([`specialize`]), and asks the Khronos validator what it thinks
+//! ([`validate`]). It does not run, translate or optimise code. The instructions themselves are those of the
+//! [`rspirv`] crate, which is re-exported; [`Module::dr`] gives access to them.
+//!
+//! A [`Module`] is read from bytes of either byte order. Reading is safe for hostile input: it never panics, never
+//! allocates by a number that was read, and reports the word and the instruction that is wrong. A module that was not
+//! changed is written back byte for byte.
+//!
+//! # Kernels and arguments
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use offkit_spirv::{ArgumentKind, Module, Scalar, Storage, reflect};
+//! # use offkit_spirv::{rspirv, spirv};
+//! # let bytes = {
+//! #     use rspirv::binary::Assemble;
+//! #     let mut b = rspirv::dr::Builder::new();
+//! #     b.set_version(1, 4);
+//! #     b.capability(spirv::Capability::Kernel);
+//! #     b.capability(spirv::Capability::Addresses);
+//! #     b.memory_model(spirv::AddressingModel::Physical64, spirv::MemoryModel::OpenCL);
+//! #     let void = b.type_void();
+//! #     let float = b.type_float(32, None);
+//! #     let pointer = b.type_pointer(None, spirv::StorageClass::CrossWorkgroup, float);
+//! #     let function = b.type_function(void, vec![pointer, float]);
+//! #     let id = b.begin_function(void, None, spirv::FunctionControl::NONE, function)?;
+//! #     b.function_parameter(pointer)?;
+//! #     b.function_parameter(float)?;
+//! #     b.begin_block(None)?;
+//! #     b.ret()?;
+//! #     b.end_function()?;
+//! #     b.entry_point(spirv::ExecutionModel::Kernel, id, "scale", vec![]);
+//! #     b.module().assemble().into_iter().flat_map(u32::to_le_bytes).collect::<Vec<u8>>()
+//! # };
+//! // `bytes` holds a module made from: kernel void scale(global float *data, float factor) { … }
+//! let module = Module::from_bytes(&bytes)?;
+//! let [kernel] = reflect(&module).kernels.try_into().expect("one kernel");
+//!
+//! assert_eq!(kernel.name, "scale");
+//! let [data, factor] = kernel.arguments.try_into().expect("two arguments");
+//! assert!(matches!(data.kind, ArgumentKind::Pointer { storage: Storage::Global, .. }));
+//! assert_eq!(factor.kind, ArgumentKind::Scalar(Scalar::Float { width: 32 }));
+//! assert_eq!(factor.size, 4);
+//!
+//! assert_eq!(module.to_bytes(), bytes);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Linking
+//!
+//! A module imports functions and variables by name, and other modules export them. [`link`] takes any number of
+//! modules, which may need each other, and gives each import its definition. What cannot be joined is reported with
+//! the symbol, the modules, and for a missing symbol the kernels that need it and the calls by which they get there:
+//!
+//! ```no_run
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use offkit_spirv::{LinkInput, LinkOptions, Module, link};
+//!
+//! let app = Module::from_bytes(&std::fs::read("app.spv")?)?;
+//! let library = Module::from_bytes(&std::fs::read("library.spv")?)?;
+//! let inputs = [
+//!     LinkInput { label: "app.spv", module: &app },
+//!     LinkInput { label: "library.spv", module: &library },
+//! ];
+//! let linked = link(&inputs, LinkOptions::default())?;
+//! std::fs::write("linked.spv", linked.to_bytes())?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What compilers write
+//!
+//! Two kinds of symbols look like imports and exports and are not; [`Reflection`] leaves them out of its lists, and
+//! [`link`] lets them be. Built-in variables (`__spirv_BuiltIn…`) are marked as imports although the device supplies
+//! them. And clang makes a copy of each OpenCL C kernel, for calls from other kernels, and exports it as
+//! `__clang_ocl_kern_imp_…`. LLVM has no types for pointers to memory, so what a pointer in its modules points to is a
+//! guess: the same function may be imported with a pointer to `i8` and exported with a pointer to `f32`.
+
+#![forbid(unsafe_code)]
+
+mod call_graph;
+mod error;
+mod index;
+mod kernel;
+mod link;
+mod loader;
+mod module;
+mod operands;
+mod reflect;
+mod specialize;
+mod symbols;
+mod types;
+mod validate;
+
+pub use call_graph::{CallGraph, Need};
+pub use error::ReadError;
+pub use kernel::{Access, Argument, ArgumentKind, ImageDimensions, Kernel, Storage};
+pub use link::{LinkError, LinkInput, LinkOptions, UnresolvedSymbol, link};
+pub use module::{ByteOrder, Generator, Limits, Module, Version};
+pub use reflect::{Reflection, SpecializationConstant, reflect};
+pub use specialize::specialize;
+pub use symbols::{Linkage, Symbol, SymbolKind};
+pub use types::{Layout, Scalar, Type};
+pub use validate::{Verdict, validate};
+pub use {rspirv, spirv};

@@ -1,0 +1,222 @@
+//! Whether an import has the type of the definition it gets, and what to do where compilers wrote it differently.
+
+use std::collections::{HashMap, HashSet};
+
+use rspirv::dr::{Instruction, Operand};
+use spirv::{Op, StorageClass};
+
+use super::merge::Merger;
+use super::resolve::{Global, Replacement, Resolution, label};
+use super::{Input, LinkError};
+use crate::symbols::{SymbolKind, function_type};
+use crate::types::Types;
+
+/// The calls to change: for each import that is called with other pointer types than those it is defined with.
+pub(super) type Adapters = HashMap<Global, CallAdapter>;
+
+/// The pointer types to cast to in a call.
+pub(super) struct CallAdapter {
+    /// For each argument the type that the definition takes, where it differs.
+    pub(super) parameters: Vec<Option<u32>>,
+    /// The type that the definition returns, where it differs.
+    pub(super) result: Option<u32>,
+}
+
+/// Compares the types of all symbols that are joined, and gives imports the ids of their definitions.
+pub(super) fn adapt(merger: &mut Merger<'_>, resolution: &Resolution) -> Result<Adapters, LinkError> {
+    let mut adapters = Adapters::new();
+    let mut address_taken: HashMap<usize, HashSet<u32>> = HashMap::new();
+    for replacement in &resolution.replaced {
+        let target = merger.id(replacement.to);
+        merger.set_id(replacement.from, target);
+        let (Some(from_old), Some(to_old)) = (
+            type_of(merger, replacement.kind, replacement.from),
+            type_of(merger, replacement.kind, replacement.to),
+        ) else {
+            continue;
+        };
+        let from = merger.id(from_old);
+        let to = merger.id(to_old);
+        if from == to {
+            continue;
+        }
+        let joined = match replacement.kind {
+            SymbolKind::Function => {
+                let Global { module, id } = replacement.from;
+                let taken = address_taken.entry(module).or_insert_with(|| {
+                    merger
+                        .inputs
+                        .get(module)
+                        .map(with_address_taken)
+                        .unwrap_or_default()
+                });
+                let adapter = call_adapter(merger, from, to).filter(|_| !taken.contains(&id));
+                adapter
+                    .map(|adapter| adapters.insert(replacement.from, adapter))
+                    .is_some()
+            }
+            SymbolKind::Variable => {
+                let same = is_same_variable(merger, from, to);
+                if same {
+                    cast_variable(merger, replacement.from, target, from);
+                }
+                same
+            }
+        };
+        if !joined {
+            return Err(mismatch(merger, replacement, from_old, to_old));
+        }
+        tracing::debug!(symbol = replacement.name, "pointer types differ: casts added");
+    }
+    Ok(adapters)
+}
+
+/// The type of a symbol: of a variable the pointer to it.
+fn type_of(merger: &Merger<'_>, kind: SymbolKind, symbol: Global) -> Option<Global> {
+    let index = &merger.inputs.get(symbol.module)?.index;
+    let id = match kind {
+        SymbolKind::Function => function_type(index.function(symbol.id)?)?,
+        SymbolKind::Variable => index.global(symbol.id)?.result_type?,
+    };
+    Some(Global {
+        module: symbol.module,
+        id,
+    })
+}
+
+fn mismatch(merger: &Merger<'_>, replacement: &Replacement, from: Global, to: Global) -> LinkError {
+    let describe = |id: Global| {
+        let input = merger.inputs.get(id.module);
+        input.map_or_else(String::new, |input| Types::new(&input.index).describe(id.id))
+    };
+    LinkError::TypeMismatch {
+        symbol: replacement.name.clone(),
+        importer: label(merger.inputs, replacement.from),
+        import_type: describe(from),
+        exporter: label(merger.inputs, replacement.to),
+        export_type: describe(to),
+    }
+}
+
+/// The functions that a module mentions other than to call them.
+fn with_address_taken(input: &Input<'_>) -> HashSet<u32> {
+    let bodies = input
+        .module
+        .functions
+        .iter()
+        .flat_map(|function| function.all_inst_iter());
+    let instructions = input.module.types_global_values.iter().chain(bodies);
+    let mentioned = instructions.flat_map(|instruction| {
+        let is_call = instruction.class.opcode == Op::FunctionCall;
+        instruction.operands.iter().skip(usize::from(is_call))
+    });
+    let functions = mentioned
+        .filter_map(Operand::id_ref_any)
+        .filter(|id| input.index.function(*id).is_some());
+    functions.collect()
+}
+
+fn call_adapter(merger: &Merger<'_>, from: u32, to: u32) -> Option<CallAdapter> {
+    let signature = |id| -> Option<Vec<u32>> {
+        let function = merger
+            .definition(id)
+            .filter(|i| i.class.opcode == Op::TypeFunction)?;
+        Some(function.operands.iter().filter_map(Operand::id_ref_any).collect())
+    };
+    let (from, to) = (signature(from)?, signature(to)?);
+    if from.len() != to.len() {
+        return None;
+    }
+    let mut casts = Vec::new();
+    for (from, to) in from.into_iter().zip(to) {
+        casts.push(if from == to {
+            None
+        } else if pointer_storage(merger, from)? == pointer_storage(merger, to)? {
+            Some(to)
+        } else {
+            return None;
+        });
+    }
+    let result = casts.first().copied().flatten();
+    Some(CallAdapter {
+        parameters: casts.split_off(1.min(casts.len())),
+        result,
+    })
+}
+
+fn pointer_storage(merger: &Merger<'_>, id: u32) -> Option<StorageClass> {
+    let pointer = merger.definition(id)?;
+    match (pointer.class.opcode, pointer.operands.first()) {
+        (Op::TypePointer | Op::TypeUntypedPointerKHR, Some(Operand::StorageClass(storage))) => Some(*storage),
+        _ => None,
+    }
+}
+
+/// The type a pointer points to.
+fn pointee(merger: &Merger<'_>, id: u32) -> Option<u32> {
+    let pointer = merger
+        .definition(id)
+        .filter(|i| i.class.opcode == Op::TypePointer)?;
+    pointer.operands.get(1)?.id_ref_any()
+}
+
+/// Whether pointers of types `from` and `to` can be those of the same variable.
+fn is_same_variable(merger: &Merger<'_>, from: u32, to: u32) -> bool {
+    let (Some(from_value), Some(to_value)) = (pointee(merger, from), pointee(merger, to)) else {
+        return false;
+    };
+    pointer_storage(merger, from) == pointer_storage(merger, to)
+        && (is_array_of_unknown_length(merger, from_value, to_value)
+            || is_same_value(merger, from_value, to_value, &mut HashSet::new()))
+}
+
+/// LLVM's back end declares an array of unknown length as a variable that holds a generic pointer to bytes.
+fn is_array_of_unknown_length(merger: &Merger<'_>, import: u32, export: u32) -> bool {
+    let is_array = merger
+        .definition(export)
+        .is_some_and(|i| i.class.opcode == Op::TypeArray);
+    let byte = pointee(merger, import).and_then(|id| merger.definition(id));
+    let is_byte = byte.is_some_and(|i| i.operands.first() == Some(&Operand::LiteralBit32(8)));
+    is_array && is_byte && pointer_storage(merger, import) == Some(StorageClass::Generic)
+}
+
+/// Whether values of two types look the same in memory, apart from what pointers in them point to. Pairs in `seen`
+/// are being compared already.
+fn is_same_value(merger: &Merger<'_>, from: u32, to: u32, seen: &mut HashSet<(u32, u32)>) -> bool {
+    if from == to || !seen.insert((from, to)) {
+        return true;
+    }
+    let (Some(left), Some(right)) = (merger.definition(from), merger.definition(to)) else {
+        return false;
+    };
+    match (left.class.opcode, right.class.opcode) {
+        (Op::TypePointer, Op::TypePointer) => pointer_storage(merger, from) == pointer_storage(merger, to),
+        (Op::TypeStruct, Op::TypeStruct) | (Op::TypeArray, Op::TypeArray) => {
+            let ids =
+                |i: &Instruction| -> Vec<u32> { i.operands.iter().filter_map(Operand::id_ref_any).collect() };
+            let (left, right) = (ids(left), ids(right));
+            // The length of an array is an id like the members of a struct are, and equal lengths have the same id.
+            left.len() == right.len()
+                && left
+                    .into_iter()
+                    .zip(right)
+                    .all(|(l, r)| is_same_value(merger, l, r, seen))
+        }
+        _ => false,
+    }
+}
+
+/// Makes mentions of an imported variable mentions of the definition, cast to the type it was imported with.
+fn cast_variable(merger: &mut Merger<'_>, import: Global, target: u32, type_id: u32) {
+    let cast = merger.fresh_id();
+    merger.push_global(vec![Instruction::new(
+        Op::SpecConstantOp,
+        Some(type_id),
+        Some(cast),
+        vec![
+            Operand::LiteralSpecConstantOpInteger(Op::Bitcast),
+            Operand::IdRef(target),
+        ],
+    )]);
+    merger.set_id(import, cast);
+}

@@ -1,0 +1,126 @@
+//! Whether modules can be linked at all.
+
+use std::collections::HashMap;
+
+use rspirv::dr::Operand;
+use spirv::{AddressingModel, MemoryModel, Op};
+
+use super::{Input, LinkError};
+use crate::operands::InstructionSets;
+use crate::reflect::specialization_constants;
+use crate::types::Types;
+
+/// Checks everything that can be known before symbols are looked at.
+pub(super) fn check(inputs: &[Input<'_>]) -> Result<(), LinkError> {
+    check_models(inputs)?;
+    check_kernels(inputs)?;
+    check_specialization_constants(inputs)?;
+    check_instruction_sets(inputs)
+}
+
+/// The addressing and memory models of a module.
+fn models(input: &Input<'_>) -> Result<(AddressingModel, MemoryModel), LinkError> {
+    let model = input
+        .module
+        .memory_model
+        .as_ref()
+        .map(|model| model.operands.as_slice());
+    match model {
+        Some([Operand::AddressingModel(addressing), Operand::MemoryModel(memory)]) => {
+            Ok((*addressing, *memory))
+        }
+        _ => Err(LinkError::NoMemoryModel {
+            module: input.label.to_owned(),
+        }),
+    }
+}
+
+/// All modules have the same models.
+fn check_models(inputs: &[Input<'_>]) -> Result<(), LinkError> {
+    let (first, rest) = inputs.split_first().ok_or(LinkError::NoModules)?;
+    let (first_addressing, first_memory) = models(first)?;
+    for second in rest {
+        let (addressing, memory) = models(second)?;
+        if addressing != first_addressing {
+            return Err(LinkError::AddressingModel {
+                first: first.label.to_owned(),
+                first_model: first_addressing,
+                second: second.label.to_owned(),
+                second_model: addressing,
+            });
+        }
+        if memory != first_memory {
+            return Err(LinkError::MemoryModel {
+                first: first.label.to_owned(),
+                first_model: first_memory,
+                second: second.label.to_owned(),
+                second_model: memory,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// No two kernels have the same name.
+fn check_kernels(inputs: &[Input<'_>]) -> Result<(), LinkError> {
+    let mut known = HashMap::new();
+    for input in inputs {
+        for entry_point in &input.module.entry_points {
+            let [model, _, Operand::LiteralString(name), ..] = entry_point.operands.as_slice() else {
+                continue;
+            };
+            if let Some(first) = known.insert((model, name), input.label) {
+                return Err(LinkError::DuplicateKernel {
+                    kernel: name.clone(),
+                    first: first.to_owned(),
+                    second: input.label.to_owned(),
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Specialization constants of the same number have the same type.
+fn check_specialization_constants(inputs: &[Input<'_>]) -> Result<(), LinkError> {
+    let mut known = HashMap::new();
+    for input in inputs {
+        for constant in specialization_constants(&input.index, &Types::new(&input.index)) {
+            let (first, first_type) = known
+                .entry(constant.id)
+                .or_insert((input.label, constant.type_name.clone()));
+            if *first_type != constant.type_name {
+                return Err(LinkError::SpecializationConstant {
+                    id: constant.id,
+                    first: (*first).to_owned(),
+                    first_type: first_type.clone(),
+                    second: input.label.to_owned(),
+                    second_type: constant.type_name,
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The operands of all extended instructions are known.
+fn check_instruction_sets(inputs: &[Input<'_>]) -> Result<(), LinkError> {
+    for input in inputs {
+        let mut sets = InstructionSets::default();
+        for import in &input.module.ext_inst_imports {
+            sets.import(import);
+        }
+        let mut instructions = input.module.all_inst_iter();
+        let unknown = instructions.find_map(|instruction| match instruction.class.opcode {
+            Op::ExtInst | Op::ExtInstWithForwardRefsKHR => sets.unknown(instruction),
+            _ => None,
+        });
+        if let Some(instruction) = unknown {
+            return Err(LinkError::UnknownInstruction {
+                module: input.label.to_owned(),
+                instruction,
+            });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,254 @@
+//! A module in memory: reading it from bytes and writing it back.
+
+use rspirv::binary::Assemble;
+use rspirv::dr;
+
+use crate::error::ReadError;
+use crate::loader;
+
+/// What a reader accepts before it gives up.
+///
+/// The defaults admit every module seen in practice and keep a hostile one from taking the memory of the
+/// machine: a parsed module takes roughly ten times the size of its words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Most 32-bit words in a module, header included. Default: 16 Mi (64 MiB).
+    pub max_words: usize,
+    /// Highest id bound in the header. Default: 4,194,304, just above the universal limit of the specification.
+    pub max_id_bound: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_words: 1 << 24,
+            max_id_bound: 1 << 22,
+        }
+    }
+}
+
+/// The order of the bytes in each word of a module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ByteOrder {
+    /// Least significant byte first; what every known compiler writes.
+    Little,
+    /// Most significant byte first.
+    Big,
+}
+
+/// The version of SPIR-V a module is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Version {
+    /// Major version; always 1 so far.
+    pub major: u8,
+    /// Minor version, 0 to 6.
+    pub minor: u8,
+}
+
+impl std::fmt::Display for Version {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+/// The tool that wrote a module, from the third word of the header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Generator {
+    /// The number the tool is registered under (high 16 bits).
+    pub tool: u16,
+    /// The version of the tool, in the tool's own numbering (low 16 bits).
+    pub version: u16,
+}
+
+impl Generator {
+    /// The registered name of the tool, for those that write modules for OpenCL-style devices.
+    pub fn name(self) -> Option<&'static str> {
+        Some(match self.tool {
+            6 => "Khronos LLVM/SPIR-V Translator",
+            7 => "Khronos SPIR-V Tools Assembler",
+            8 => "Khronos Glslang Reference Front End",
+            14 => "Google Spiregg",
+            15 => "Google rspirv",
+            17 => "Khronos SPIR-V Tools Linker",
+            21 => "Google Clspv",
+            22 => "Google MLIR SPIR-V Serializer",
+            30 => "Mesa-IR/SPIR-V Translator",
+            43 => "LLVM SPIR-V Backend",
+            _ => return None,
+        })
+    }
+}
+
+impl std::fmt::Display for Generator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.name() {
+            Some(name) => write!(f, "{name} {}", self.version),
+            None => write!(f, "tool {} {}", self.tool, self.version),
+        }
+    }
+}
+
+/// A SPIR-V module, parsed.
+///
+/// The instructions are `rspirv`'s ([`Module::dr`]); this type adds a reader that hostile bytes cannot crash and
+/// a writer that gives back the bytes that were read when nothing was changed in between.
+#[derive(Clone, Debug)]
+pub struct Module {
+    dr: dr::Module,
+    byte_order: ByteOrder,
+    /// The words as read, where assembling the parsed module would not give them again: `rspirv` groups
+    /// instructions by section, and drops the padding of strings and line marks between functions.
+    original: Option<Vec<u32>>,
+}
+
+impl Module {
+    /// Reads a module in either byte order, within the default [`Limits`].
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`] when the bytes are not a well-formed module; see [`Module::from_bytes_with`].
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ReadError> {
+        Self::from_bytes_with(bytes, &Limits::default())
+    }
+
+    /// Reads a module in either byte order.
+    ///
+    /// Checked are: the header, the limits, the length of every instruction, every opcode and operand against the
+    /// grammar of SPIR-V 1.6 with its registered extensions, the nesting of functions and blocks, that ids are
+    /// below the bound of the header and that none is defined twice. Not checked is what the instructions mean;
+    /// that is the work of [`validate`](crate::validate).
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`], which names the word offset and the opcode of the first instruction that is wrong.
+    pub fn from_bytes_with(bytes: &[u8], limits: &Limits) -> Result<Self, ReadError> {
+        let (words, byte_order) = words_of(bytes, limits)?;
+        let dr = loader::load(&words, limits)?;
+        let original = (dr.assemble() != words).then_some(words);
+        Ok(Self {
+            dr,
+            byte_order,
+            original,
+        })
+    }
+
+    /// Takes a module made with `rspirv`. A missing header is added: version 1.0, no generator.
+    ///
+    /// The id bound is raised to cover every id in use.
+    pub fn from_dr(mut dr: dr::Module) -> Self {
+        let bound = dr
+            .all_inst_iter()
+            .flat_map(|instruction| {
+                let operands = instruction.operands.iter().filter_map(|o| o.id_ref_any());
+                operands
+                    .chain(instruction.result_type)
+                    .chain(instruction.result_id)
+            })
+            .max()
+            .unwrap_or(0)
+            .saturating_add(1);
+        let header = dr.header.get_or_insert_with(|| {
+            let mut header = dr::ModuleHeader::new(0);
+            header.set_version(1, 0);
+            header.generator = 0;
+            header
+        });
+        header.bound = header.bound.max(bound);
+        Self {
+            dr,
+            byte_order: ByteOrder::Little,
+            original: None,
+        }
+    }
+
+    /// The instructions of the module.
+    ///
+    /// Instructions outside functions that belong to no other section (global debug information, aliasing scopes)
+    /// are among `types_global_values`, and `OpExecutionModeId` is among `execution_modes`. The literal operands of
+    /// extended instructions are literals here, where `rspirv`'s own loader makes ids of them; operands of extended
+    /// instructions that are not known are literals as well.
+    pub fn dr(&self) -> &dr::Module {
+        &self.dr
+    }
+
+    /// The instructions of the module, to be changed. From here on the module is written from its instructions,
+    /// in the order of sections that SPIR-V prescribes.
+    pub fn dr_mut(&mut self) -> &mut dr::Module {
+        self.original = None;
+        &mut self.dr
+    }
+
+    /// The instructions of the module, taken out.
+    pub fn into_dr(self) -> dr::Module {
+        self.dr
+    }
+
+    /// The version of SPIR-V the module is written in.
+    pub fn version(&self) -> Version {
+        let (major, minor) = self.dr.header.as_ref().map_or((1, 0), dr::ModuleHeader::version);
+        Version { major, minor }
+    }
+
+    /// The tool that wrote the module.
+    pub fn generator(&self) -> Generator {
+        let word = self.dr.header.as_ref().map_or(0, |header| header.generator);
+        Generator {
+            tool: (word >> 16) as u16,
+            version: (word & 0xffff) as u16,
+        }
+    }
+
+    /// The first id that is not in use; every id is below it.
+    pub fn id_bound(&self) -> u32 {
+        self.dr.header.as_ref().map_or(1, |header| header.bound)
+    }
+
+    /// The byte order the module was read in, and that [`Module::to_bytes`] writes.
+    pub fn byte_order(&self) -> ByteOrder {
+        self.byte_order
+    }
+
+    /// The module as 32-bit words, header included.
+    pub fn to_words(&self) -> Vec<u32> {
+        self.original.clone().unwrap_or_else(|| self.dr.assemble())
+    }
+
+    /// The module as bytes, in the byte order it was read in. A module that was not changed gives the bytes it was
+    /// read from.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let bytes = match self.byte_order {
+            ByteOrder::Little => u32::to_le_bytes,
+            ByteOrder::Big => u32::to_be_bytes,
+        };
+        self.to_words().into_iter().flat_map(bytes).collect()
+    }
+}
+
+/// The words of the module with the byte order undone, and the header checked as far as it needs no parsing.
+fn words_of(bytes: &[u8], limits: &Limits) -> Result<(Vec<u32>, ByteOrder), ReadError> {
+    let (chunks, rest) = bytes.as_chunks::<4>();
+    if !rest.is_empty() {
+        return Err(ReadError::Length { length: bytes.len() });
+    }
+    let Some(&first) = chunks.first() else {
+        return Err(ReadError::Header { words: 0 });
+    };
+    let byte_order = match u32::from_le_bytes(first) {
+        spirv::MAGIC_NUMBER => ByteOrder::Little,
+        found if found.swap_bytes() == spirv::MAGIC_NUMBER => ByteOrder::Big,
+        found => return Err(ReadError::Magic { found }),
+    };
+    if chunks.len() > limits.max_words {
+        return Err(ReadError::Limit {
+            what: "words",
+            found: chunks.len(),
+            limit: limits.max_words,
+        });
+    }
+    let word = match byte_order {
+        ByteOrder::Little => u32::from_le_bytes,
+        ByteOrder::Big => u32::from_be_bytes,
+    };
+    Ok((chunks.iter().map(|chunk| word(*chunk)).collect(), byte_order))
+}

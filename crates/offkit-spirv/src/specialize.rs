@@ -1,0 +1,75 @@
+//! Giving specialization constants their values.
+
+use std::collections::HashMap;
+
+use rspirv::dr::{Instruction, Operand};
+use rspirv::grammar::INSTRUCTION_TABLE;
+use spirv::{Decoration, Op};
+
+use crate::index::Index;
+use crate::module::Module;
+
+/// Makes every specialization constant an ordinary one: those in `values` with the value given there, all others with
+/// their default.
+///
+/// Values are looked up by the number of the constant (`SpecId`) and are the bits of the value; what is too much for
+/// the type is cut off, and a boolean is true unless the value is zero. Numbers that the module does not have are
+/// ignored. Modules that are to be linked are specialized before, since each numbers its constants for itself.
+/// Computations on constants (`OpSpecConstantOp`) are left to whoever compiles the module.
+pub fn specialize(module: &mut Module, values: &HashMap<u32, u64>) {
+    let index = Index::new(module.dr());
+    let globals = module.dr().types_global_values.iter();
+    let given: HashMap<u32, u64> = globals
+        .filter_map(|constant| {
+            let id = constant.result_id?;
+            match index.decoration(id, Decoration::SpecId)? {
+                [Operand::LiteralBit32(number)] => Some((id, *values.get(number)?)),
+                _ => None,
+            }
+        })
+        .collect();
+    let module = module.dr_mut();
+    // A type of 8 or 16 bits keeps its value in 32, with nothing above it.
+    let mut narrow = HashMap::new();
+    for instruction in &mut module.types_global_values {
+        if let (Op::TypeInt | Op::TypeFloat, Some(id), Some(Operand::LiteralBit32(width @ ..32))) = (
+            instruction.class.opcode,
+            instruction.result_id,
+            instruction.operands.first(),
+        ) {
+            narrow.insert(id, *width);
+        }
+        let value = instruction.result_id.and_then(|id| given.get(&id)).copied();
+        let width = instruction.result_type.and_then(|id| narrow.get(&id)).copied();
+        set(instruction, value, width.unwrap_or(32));
+    }
+    let spec_id = Operand::Decoration(Decoration::SpecId);
+    module
+        .annotations
+        .retain(|annotation| annotation.operands.get(1) != Some(&spec_id));
+}
+
+/// Turns a specialization constant into an ordinary one.
+fn set(constant: &mut Instruction, value: Option<u64>, width: u32) {
+    let op = match (constant.class.opcode, value) {
+        (Op::SpecConstantTrue, None) | (Op::SpecConstantTrue | Op::SpecConstantFalse, Some(1..)) => {
+            Op::ConstantTrue
+        }
+        (Op::SpecConstantFalse, None) | (Op::SpecConstantTrue | Op::SpecConstantFalse, Some(0)) => {
+            Op::ConstantFalse
+        }
+        (Op::SpecConstant, _) => Op::Constant,
+        (Op::SpecConstantComposite, _) => Op::ConstantComposite,
+        (Op::SpecConstantCompositeContinuedINTEL, _) => Op::ConstantCompositeContinuedINTEL,
+        _ => return,
+    };
+    constant.class = INSTRUCTION_TABLE.get(op);
+    match (constant.operands.first_mut(), value) {
+        (Some(Operand::LiteralBit32(bits)), Some(value)) => {
+            let kept = u32::MAX.checked_shr(32u32.saturating_sub(width)).unwrap_or(0);
+            *bits = value as u32 & kept;
+        }
+        (Some(Operand::LiteralBit64(bits)), Some(value)) => *bits = value,
+        _ => {}
+    }
+}
