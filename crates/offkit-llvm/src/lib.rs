@@ -1,0 +1,59 @@
+//! Everything of offkit that needs LLVM 22.
+//!
+//! This is the only crate that links LLVM, and nothing but the worker program
+//! (`offkit-llvm-worker`, in `main.rs`) uses it: the `offkit` program and its libraries build, start
+//! and mostly work without LLVM, and a fatal error inside LLVM ends the worker, never its user. The
+//! other end of the conversation is the crate `offkit-worker`.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`context`] | an LLVM context and the errors it reports |
+//! | [`module`] | modules: lazy reading, symbols, linking, writing |
+//! | [`split`] | taking some symbols and all that they need out of a module |
+//! | [`codegen`] | passes and code generation |
+//! | [`serve`](mod@serve) | requests in, replies out |
+//!
+//! Each wrapper owns what it points to and frees it when dropped; lifetimes tie modules to their
+//! context. `unsafe` is confined to the first four modules, where LLVM's C functions are called.
+//!
+//! # Lazy reading
+//!
+//! [`Module::open`](module::Module::open) reads symbols and leaves function bodies in the file. What
+//! is then linked into another module is read on the way, and only that: a part taken out of a
+//! module of thousands of functions costs what the part is worth. See [`split`] for how the linker
+//! is made to take only what is needed.
+//!
+//! # Example
+//!
+//! ```
+//! use offkit_llvm::{context::Context, module::Module};
+//! # fn main() -> Result<(), offkit_llvm::Error> {
+//! let context = Context::new();
+//! let module = Module::parse_text(&context, "define spir_kernel void @k() { ret void }")?;
+//! let summary = module.summary();
+//! assert_eq!(summary.kernels().next().unwrap().name, "k");
+//! # Ok(())
+//! # }
+//! ```
+
+pub mod codegen;
+pub mod context;
+pub mod module;
+pub mod serve;
+pub mod split;
+
+/// What LLVM says when it cannot do something.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    message: String,
+}
+
+impl Error {
+    /// An error with that text.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+        }
+    }
+}

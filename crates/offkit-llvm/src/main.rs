@@ -1,0 +1,16 @@
+//! `offkit-llvm-worker`: runs LLVM for offkit, as a process of its own.
+//!
+//! Not meant to be started by hand: it answers requests on its standard input, one JSON object a
+//! line (crate `offkit-worker`).
+
+use std::io;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match offkit_llvm::serve::serve(io::stdin().lock(), io::stdout().lock()) {
+        // A user that is gone needs no answer.
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}

@@ -1,0 +1,384 @@
+//! Modules: lazy reading, symbols, linking, writing.
+
+use std::collections::BTreeMap;
+use std::ffi::{CStr, CString, c_char, c_uint};
+use std::marker::PhantomData;
+use std::path::Path;
+use std::ptr;
+
+use llvm_sys::LLVMLinkage;
+use llvm_sys::analysis::{LLVMVerifierFailureAction, LLVMVerifyModule};
+use llvm_sys::bit_reader::LLVMGetBitcodeModuleInContext2;
+use llvm_sys::bit_writer::LLVMWriteBitcodeToFile;
+use llvm_sys::comdat::LLVMSetComdat;
+use llvm_sys::core::{
+    LLVMCreateMemoryBufferWithContentsOfFile, LLVMCreateMemoryBufferWithMemoryRangeCopy, LLVMDisposeModule,
+    LLVMGetAttributeCountAtIndex, LLVMGetAttributesAtIndex, LLVMGetDataLayoutStr, LLVMGetFirstFunction,
+    LLVMGetFirstGlobal, LLVMGetFirstGlobalAlias, LLVMGetFunctionCallConv, LLVMGetIntrinsicID, LLVMGetLinkage,
+    LLVMGetNextFunction, LLVMGetNextGlobal, LLVMGetNextGlobalAlias, LLVMGetPointerAddressSpace,
+    LLVMGetSourceFileName, LLVMGetStringAttributeKind, LLVMGetStringAttributeValue, LLVMGetTarget,
+    LLVMGetValueName2, LLVMIsAFunction, LLVMIsDeclaration, LLVMIsStringAttribute,
+    LLVMModuleCreateWithNameInContext, LLVMSetDataLayout, LLVMSetLinkage, LLVMSetTarget, LLVMTypeOf,
+};
+use llvm_sys::ir_reader::LLVMParseIRInContext2;
+use llvm_sys::linker::LLVMLinkModules2;
+use llvm_sys::prelude::{LLVMMemoryBufferRef, LLVMModuleRef, LLVMValueRef};
+use offkit_worker::{CallingConvention, FunctionSummary, Linkage, ModuleSummary, VariableSummary};
+
+use crate::Error;
+use crate::context::{Context, take_message};
+
+/// `LLVMAttributeFunctionIndex`: the attributes of the function itself, not of a parameter.
+const FUNCTION_ATTRIBUTES: c_uint = c_uint::MAX;
+
+// LLVM's numbers of the kernel calling conventions (llvm/IR/CallingConv.h).
+const C: c_uint = 0;
+const PTX_KERNEL: c_uint = 71;
+const SPIR_FUNCTION: c_uint = 75;
+const SPIR_KERNEL: c_uint = 76;
+const AMDGPU_KERNEL: c_uint = 91;
+
+/// A module of LLVM IR, in memory or partly still in its file.
+#[derive(Debug)]
+pub struct Module<'context> {
+    raw: LLVMModuleRef,
+    context: &'context Context,
+}
+
+impl<'context> Module<'context> {
+    /// Opens a bitcode file lazily: symbols are read, function bodies stay in the file until needed.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, is not bitcode, or comes from an LLVM that 22 does not read.
+    pub fn open(context: &'context Context, path: &Path) -> Result<Self, Error> {
+        let named = |error: &str| Error::new(format!("{}: {error}", path.display()));
+        let buffer = file_buffer(path).map_err(|error| named(&error))?;
+        let mut raw = ptr::null_mut();
+        // SAFETY: the buffer is valid, and the module takes it over, also when it fails.
+        if unsafe { LLVMGetBitcodeModuleInContext2(context.as_raw(), buffer, &raw mut raw) } != 0 {
+            return Err(named(&context.take_error("not LLVM bitcode").to_string()));
+        }
+        Ok(Self { raw, context })
+    }
+
+    /// Parses a module from its text form.
+    ///
+    /// # Errors
+    ///
+    /// The parser's message with line and column.
+    pub fn parse_text(context: &'context Context, text: &str) -> Result<Self, Error> {
+        let mut raw = ptr::null_mut();
+        let mut message = ptr::null_mut();
+        // SAFETY: the text is copied into a buffer with a name that lives through the call; the
+        // parser only borrows the buffer (the "2" form), which LLVM frees with its own reference.
+        unsafe {
+            let buffer =
+                LLVMCreateMemoryBufferWithMemoryRangeCopy(text.as_ptr().cast(), text.len(), c"text".as_ptr());
+            let failed = LLVMParseIRInContext2(context.as_raw(), buffer, &raw mut raw, &raw mut message) != 0;
+            llvm_sys::core::LLVMDisposeMemoryBuffer(buffer);
+            let message = take_message(message);
+            if failed {
+                return Err(Error::new(message));
+            }
+        }
+        Ok(Self { raw, context })
+    }
+
+    /// An empty module for the same target as `model`.
+    pub fn like(model: &Module<'context>, name: &str) -> Self {
+        let name = CString::new(name).unwrap_or_default();
+        // SAFETY: the strings are valid through the calls, which copy them; the model is alive.
+        let raw = unsafe {
+            let raw = LLVMModuleCreateWithNameInContext(name.as_ptr(), model.context.as_raw());
+            LLVMSetTarget(raw, LLVMGetTarget(model.raw));
+            LLVMSetDataLayout(raw, LLVMGetDataLayoutStr(model.raw));
+            raw
+        };
+        Self {
+            raw,
+            context: model.context,
+        }
+    }
+
+    pub(crate) fn as_raw(&self) -> LLVMModuleRef {
+        self.raw
+    }
+
+    /// The target triple.
+    pub fn triple(&self) -> String {
+        // SAFETY: the module is alive and owns the returned string.
+        unsafe { text(LLVMGetTarget(self.raw)) }
+    }
+
+    /// Changes the target triple.
+    pub fn set_triple(&mut self, triple: &str) {
+        let triple = CString::new(triple).unwrap_or_default();
+        // SAFETY: the string is valid through the call, which copies it.
+        unsafe { LLVMSetTarget(self.raw, triple.as_ptr()) }
+    }
+
+    /// Links `source` into this module, reading what is needed of it.
+    ///
+    /// # Errors
+    ///
+    /// LLVM's message, for example for a symbol defined in both.
+    pub fn link(&mut self, source: Module<'context>) -> Result<(), Error> {
+        let raw = source.raw;
+        // The linker takes the source over, whether it succeeds or not.
+        std::mem::forget(source);
+        // SAFETY: both modules are alive and of one context, which the lifetimes say.
+        if unsafe { LLVMLinkModules2(self.raw, raw) } != 0 {
+            return Err(self.context.take_error("the modules cannot be linked"));
+        }
+        Ok(())
+    }
+
+    /// Checks that the module is well formed.
+    ///
+    /// # Errors
+    ///
+    /// The verifier's findings.
+    pub fn verify(&self) -> Result<(), Error> {
+        let mut message = ptr::null_mut();
+        let action = LLVMVerifierFailureAction::LLVMReturnStatusAction;
+        // SAFETY: the module is alive; the message is ours to free.
+        let (failed, message) = unsafe {
+            let failed = LLVMVerifyModule(self.raw, action, &raw mut message) != 0;
+            (failed, take_message(message))
+        };
+        if failed {
+            Err(Error::new(message.trim().to_owned()))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Writes the module as bitcode.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), Error> {
+        let name = c_path(path).map_err(Error::new)?;
+        // SAFETY: the module is alive and the path is valid through the call.
+        if unsafe { LLVMWriteBitcodeToFile(self.raw, name.as_ptr()) } != 0 {
+            return Err(Error::new(format!("cannot write `{}`", path.display())));
+        }
+        Ok(())
+    }
+
+    /// Functions, then variables, then aliases, each in module order.
+    pub fn globals(&self) -> impl Iterator<Item = Global<'_>> {
+        // SAFETY: the module is alive while the iterators are, and each function takes a value of
+        // the kind that its "first" partner returned.
+        let walk = |first: unsafe extern "C" fn(LLVMModuleRef) -> LLVMValueRef,
+                    next: unsafe extern "C" fn(LLVMValueRef) -> LLVMValueRef| {
+            // SAFETY: as above.
+            let start = unsafe { first(self.raw) };
+            std::iter::successors((!start.is_null()).then_some(start), move |&value| {
+                // SAFETY: as above.
+                let following = unsafe { next(value) };
+                (!following.is_null()).then_some(following)
+            })
+        };
+        walk(LLVMGetFirstFunction, LLVMGetNextFunction)
+            .chain(walk(LLVMGetFirstGlobal, LLVMGetNextGlobal))
+            .chain(walk(LLVMGetFirstGlobalAlias, LLVMGetNextGlobalAlias))
+            .map(|raw| Global {
+                raw,
+                module: PhantomData,
+            })
+    }
+
+    /// What the planning steps need to know.
+    pub fn summary(&self) -> ModuleSummary {
+        let mut functions = Vec::new();
+        let mut variables = Vec::new();
+        for global in self.globals() {
+            if global.is_function() {
+                if !global.is_intrinsic() {
+                    functions.push(global.function_summary());
+                }
+            } else {
+                variables.push(global.variable_summary());
+            }
+        }
+        let mut length = 0;
+        // SAFETY: the module is alive and owns the returned strings.
+        let (source_file, data_layout) = unsafe {
+            let name = LLVMGetSourceFileName(self.raw, &raw mut length);
+            (sized_text(name, length), text(LLVMGetDataLayoutStr(self.raw)))
+        };
+        ModuleSummary {
+            triple: self.triple(),
+            data_layout,
+            source_file,
+            functions,
+            variables,
+        }
+    }
+}
+
+impl Drop for Module<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the module is ours, and the context it lives in is still borrowed.
+        unsafe { LLVMDisposeModule(self.raw) }
+    }
+}
+
+/// A function, variable or alias of a module.
+#[derive(Clone, Copy, Debug)]
+pub struct Global<'module> {
+    raw: LLVMValueRef,
+    module: PhantomData<&'module ()>,
+}
+
+// SAFETY of the calls below: a `Global` is made by `Module::globals` only and lives no longer than
+// the borrow of its module, so the value is alive and a global value.
+impl Global<'_> {
+    /// The symbol.
+    pub fn name(&self) -> String {
+        let mut length = 0;
+        // SAFETY: see the head of this block; the value owns the string.
+        unsafe { sized_text(LLVMGetValueName2(self.raw, &raw mut length), length) }
+    }
+
+    /// Whether it is a function.
+    pub fn is_function(&self) -> bool {
+        // SAFETY: see the head of this block.
+        unsafe { !LLVMIsAFunction(self.raw).is_null() }
+    }
+
+    /// Whether its definition is elsewhere.
+    pub fn is_declaration(&self) -> bool {
+        // SAFETY: see the head of this block.
+        unsafe { LLVMIsDeclaration(self.raw) != 0 }
+    }
+
+    fn is_intrinsic(&self) -> bool {
+        // SAFETY: asked of functions only.
+        unsafe { LLVMGetIntrinsicID(self.raw) != 0 }
+    }
+
+    /// How it links.
+    pub fn linkage(&self) -> Linkage {
+        // SAFETY: see the head of this block.
+        match unsafe { LLVMGetLinkage(self.raw) } {
+            LLVMLinkage::LLVMInternalLinkage | LLVMLinkage::LLVMPrivateLinkage => Linkage::Internal,
+            LLVMLinkage::LLVMLinkOnceAnyLinkage | LLVMLinkage::LLVMLinkOnceODRLinkage => Linkage::LinkOnce,
+            LLVMLinkage::LLVMWeakAnyLinkage
+            | LLVMLinkage::LLVMWeakODRLinkage
+            | LLVMLinkage::LLVMCommonLinkage => Linkage::Weak,
+            LLVMLinkage::LLVMAvailableExternallyLinkage => Linkage::AvailableExternally,
+            LLVMLinkage::LLVMAppendingLinkage => Linkage::Appending,
+            _ => Linkage::External,
+        }
+    }
+
+    /// Changes how it links; one that is no longer seen outside also leaves its comdat.
+    pub fn set_linkage(&self, linkage: Linkage) {
+        let raw = match linkage {
+            Linkage::External => LLVMLinkage::LLVMExternalLinkage,
+            Linkage::Weak => LLVMLinkage::LLVMWeakODRLinkage,
+            Linkage::LinkOnce => LLVMLinkage::LLVMLinkOnceODRLinkage,
+            Linkage::AvailableExternally => LLVMLinkage::LLVMAvailableExternallyLinkage,
+            Linkage::Internal => LLVMLinkage::LLVMInternalLinkage,
+            Linkage::Appending => LLVMLinkage::LLVMAppendingLinkage,
+        };
+        // SAFETY: see the head of this block; an alias has no comdat of its own to leave.
+        unsafe {
+            LLVMSetLinkage(self.raw, raw);
+            let alias = !llvm_sys::core::LLVMIsAGlobalAlias(self.raw).is_null();
+            if !alias && matches!(linkage, Linkage::Internal | Linkage::AvailableExternally) {
+                LLVMSetComdat(self.raw, ptr::null_mut());
+            }
+        }
+    }
+
+    fn function_summary(&self) -> FunctionSummary {
+        // SAFETY: asked of functions only.
+        let convention = unsafe { LLVMGetFunctionCallConv(self.raw) };
+        FunctionSummary {
+            name: self.name(),
+            linkage: self.linkage(),
+            calling_convention: match convention {
+                PTX_KERNEL | SPIR_KERNEL | AMDGPU_KERNEL => CallingConvention::Kernel,
+                C | SPIR_FUNCTION => CallingConvention::Function,
+                other => CallingConvention::Other(other),
+            },
+            is_declaration: self.is_declaration(),
+            attributes: self.string_attributes(),
+        }
+    }
+
+    fn variable_summary(&self) -> VariableSummary {
+        VariableSummary {
+            name: self.name(),
+            linkage: self.linkage(),
+            is_declaration: self.is_declaration(),
+            // SAFETY: see the head of this block; a global value's type is a pointer.
+            address_space: unsafe { LLVMGetPointerAddressSpace(LLVMTypeOf(self.raw)) },
+        }
+    }
+
+    fn string_attributes(&self) -> BTreeMap<String, String> {
+        // SAFETY: asked of functions only; the vector has room for as many as LLVM counted.
+        unsafe {
+            let count = LLVMGetAttributeCountAtIndex(self.raw, FUNCTION_ATTRIBUTES);
+            let mut attributes = vec![ptr::null_mut(); count as usize];
+            LLVMGetAttributesAtIndex(self.raw, FUNCTION_ATTRIBUTES, attributes.as_mut_ptr());
+            attributes
+                .into_iter()
+                .filter(|&attribute| LLVMIsStringAttribute(attribute) != 0)
+                .map(|attribute| {
+                    let mut length = 0;
+                    let kind = LLVMGetStringAttributeKind(attribute, &raw mut length);
+                    let kind = sized_text(kind, length as usize);
+                    let value = LLVMGetStringAttributeValue(attribute, &raw mut length);
+                    (kind, sized_text(value, length as usize))
+                })
+                .collect()
+        }
+    }
+}
+
+fn c_path(path: &Path) -> Result<CString, String> {
+    CString::new(path.as_os_str().as_encoded_bytes()).map_err(|_| "the path holds a zero byte".to_owned())
+}
+
+fn file_buffer(path: &Path) -> Result<LLVMMemoryBufferRef, String> {
+    let name = c_path(path)?;
+    let mut buffer = ptr::null_mut();
+    let mut message = ptr::null_mut();
+    // SAFETY: the path is valid through the call; the message is ours to free.
+    unsafe {
+        let failed =
+            LLVMCreateMemoryBufferWithContentsOfFile(name.as_ptr(), &raw mut buffer, &raw mut message) != 0;
+        let message = take_message(message);
+        if failed { Err(message) } else { Ok(buffer) }
+    }
+}
+
+/// # Safety
+///
+/// `string` is null or a C string.
+unsafe fn text(string: *const c_char) -> String {
+    if string.is_null() {
+        return String::new();
+    }
+    // SAFETY: by this function's contract.
+    unsafe { CStr::from_ptr(string) }.to_string_lossy().into_owned()
+}
+
+/// # Safety
+///
+/// `string` is null or points to `length` bytes.
+unsafe fn sized_text(string: *const c_char, length: usize) -> String {
+    if string.is_null() {
+        return String::new();
+    }
+    // SAFETY: by this function's contract.
+    let bytes = unsafe { std::slice::from_raw_parts(string.cast::<u8>(), length) };
+    String::from_utf8_lossy(bytes).into_owned()
+}
