@@ -1,0 +1,78 @@
+//! The property sets of an image, from what code generation left in it.
+//!
+//! Imports and exports are read from the finished SPIR-V module and not from LLVM's: a declaration
+//! such as `get_global_id` becomes an instruction on the way and is nobody's to supply.
+
+use offkit_object::property_set::{PropertySets, PropertyValue, names};
+use offkit_spirv::Reflection;
+use offkit_spirv::spirv::Capability;
+
+use crate::symbols::is_reserved;
+
+/// SYCL's numbers of the device aspects that show in a module's capabilities.
+const ASPECT_FP16: u32 = 5;
+const ASPECT_FP64: u32 = 6;
+const ASPECT_ATOMIC64: u32 = 28;
+
+/// The symbols that an image expects other images to supply, in module order.
+pub fn imported_symbols(image: &Reflection) -> impl Iterator<Item = &str> {
+    image
+        .imports
+        .iter()
+        .map(|symbol| symbol.name.as_str())
+        .filter(|name| !is_reserved(name))
+}
+
+/// The symbols that an image supplies to other images, in module order.
+pub fn exported_symbols(image: &Reflection) -> impl Iterator<Item = &str> {
+    image
+        .exports
+        .iter()
+        .map(|symbol| symbol.name.as_str())
+        .filter(|name| !is_reserved(name))
+}
+
+/// The property sets of a SPIR-V image, in the order in which the SYCL tool chain writes them.
+///
+/// The device requirements are always there, even without any aspect, as `sycl-post-link` writes
+/// them; the other sets only with something in them.
+pub fn image_properties(image: &Reflection) -> PropertySets {
+    let mut sets = PropertySets::new();
+    let aspects = [
+        (Capability::Float16, ASPECT_FP16),
+        (Capability::Float64, ASPECT_FP64),
+        (Capability::Int64Atomics, ASPECT_ATOMIC64),
+    ];
+    let aspects: Vec<u32> = aspects
+        .into_iter()
+        .filter(|(capability, _)| image.capabilities.contains(capability))
+        .map(|(_, aspect)| aspect)
+        .collect();
+    sets.insert(
+        names::DEVICE_REQUIREMENTS,
+        "aspects",
+        PropertyValue::from(aspects.as_slice()),
+    );
+    for kernel in &image.kernels {
+        if let Some(size) = kernel.required_work_group_size {
+            let key = format!("{}@reqd_work_group_size", kernel.name);
+            sets.insert(names::PROGRAM_METADATA, key, PropertyValue::from(size.as_slice()));
+        }
+        if let Some(size) = kernel.required_sub_group_size {
+            let key = format!("{}@reqd_sub_group_size", kernel.name);
+            sets.insert(names::PROGRAM_METADATA, key, PropertyValue::from(size));
+        }
+    }
+    let mut symbols = |set, symbols: Vec<&str>| {
+        if !symbols.is_empty() {
+            sets.insert_symbols(set, symbols);
+        }
+    };
+    symbols(
+        names::KERNEL_NAMES,
+        image.kernels.iter().map(|kernel| kernel.name.as_str()).collect(),
+    );
+    symbols(names::EXPORTED_SYMBOLS, exported_symbols(image).collect());
+    symbols(names::IMPORTED_SYMBOLS, imported_symbols(image).collect());
+    sets
+}

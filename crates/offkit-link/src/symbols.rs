@@ -1,0 +1,174 @@
+//! Which symbols of a device module other images may see.
+//!
+//! The rules are those that `sycl-post-link` of intel/llvm applies, read together with what clang 22
+//! leaves in its modules: it writes no mark on the functions that a source file exports, and it
+//! makes helper functions of its own that must never count.
+
+use offkit_worker::{CallingConvention, FunctionSummary, Linkage, ModuleSummary, VariableSummary};
+
+/// The string attribute that the SYCL front end puts on kernels and on functions that are exported:
+/// the source file they come from.
+pub const MODULE_ID: &str = "sycl-module-id";
+
+/// The prefix of the second copy that clang makes of every OpenCL C kernel `k`, for kernels that
+/// call kernels: `__clang_ocl_kern_imp_k`.
+pub const KERNEL_BODY_PREFIX: &str = "__clang_ocl_kern_imp_";
+
+/// The address spaces whose variables can be shared between images: global and constant.
+const SHARED_ADDRESS_SPACES: [u32; 2] = [1, 2];
+
+/// Whether the name belongs to the compiler or the device rather than to a user's library.
+///
+/// True for names that start with two underscores, mangled (`_Z18__spirv_AtomicIAddi`) or not, and
+/// for LLVM's own (`llvm.used`). Such symbols are neither exported nor imported.
+pub fn is_reserved(name: &str) -> bool {
+    name.starts_with("__") || name.starts_with("llvm.") || innermost_name(name).starts_with("__")
+}
+
+/// The demangled form where it starts with the name, that is, after a return type that templates
+/// carry. A namespace that starts with two underscores counts as such a name.
+fn innermost_name(name: &str) -> String {
+    let demangled = offkit_object::demangle(name);
+    let before_arguments = demangled.split(['(', '<']).next().unwrap_or_default();
+    before_arguments.rsplit(' ').next().unwrap_or_default().to_owned()
+}
+
+/// The functions of a module that other images may call.
+///
+/// In a module that carries [`MODULE_ID`] marks these are the marked ones. In one without, as
+/// clang 22 writes it, they are all definitions with external linkage, since exported and merely
+/// external functions cannot be told apart there: `static` keeps a helper function private.
+pub fn exported_functions(module: &ModuleSummary) -> impl Iterator<Item = &FunctionSummary> {
+    let marked = module
+        .functions
+        .iter()
+        .any(|function| function.attributes.contains_key(MODULE_ID));
+    module.functions.iter().filter(move |function| {
+        !function.is_declaration
+            && function.calling_convention == CallingConvention::Function
+            && matches!(function.linkage, Linkage::External | Linkage::Weak)
+            && (!marked || function.attributes.contains_key(MODULE_ID))
+            && !is_reserved(&function.name)
+    })
+}
+
+/// The variables of a module that other images may use: definitions with external linkage in global
+/// or constant memory.
+pub fn exported_variables(module: &ModuleSummary) -> impl Iterator<Item = &VariableSummary> {
+    module.variables.iter().filter(|variable| {
+        !variable.is_declaration
+            && matches!(variable.linkage, Linkage::External | Linkage::Weak)
+            && SHARED_ADDRESS_SPACES.contains(&variable.address_space)
+            && !is_reserved(&variable.name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn names_of_the_compiler_are_reserved() {
+        for name in [
+            "__spirv_BuiltInGlobalInvocationId",
+            "__clang_ocl_kern_imp_saxpy",
+            "_Z18__spirv_AtomicIAddPU3AS1iii",
+            "_ZN8__detail5sinusEf",
+            "_Z7__twiceIiET_S0_",
+            "llvm.used",
+        ] {
+            assert!(is_reserved(name), "{name}");
+        }
+        for name in [
+            "scale",
+            "_Z5scalei",
+            "_scale",
+            "_Z16library_functioni",
+            "_ZN3lib6__deepEi",
+            "_Z5twiceIiET_S0_",
+        ] {
+            assert!(!is_reserved(name), "{name}");
+        }
+    }
+
+    fn function(name: &str) -> FunctionSummary {
+        FunctionSummary {
+            name: name.into(),
+            ..FunctionSummary::default()
+        }
+    }
+
+    fn exports(functions: Vec<FunctionSummary>) -> Vec<String> {
+        let module = ModuleSummary {
+            functions,
+            ..ModuleSummary::default()
+        };
+        exported_functions(&module)
+            .map(|function| function.name.clone())
+            .collect()
+    }
+
+    #[test]
+    fn without_marks_external_definitions_are_exported() {
+        let exported = exports(vec![
+            function("scale"),
+            FunctionSummary {
+                linkage: Linkage::Internal,
+                ..function("helper")
+            },
+            FunctionSummary {
+                linkage: Linkage::LinkOnce,
+                ..function("_Z6inlinei")
+            },
+            FunctionSummary {
+                is_declaration: true,
+                ..function("elsewhere")
+            },
+            FunctionSummary {
+                calling_convention: CallingConvention::Kernel,
+                ..function("saxpy")
+            },
+            function("__clang_ocl_kern_imp_saxpy"),
+        ]);
+        assert_eq!(exported, ["scale"]);
+    }
+
+    #[test]
+    fn marks_tell_exported_from_merely_external() {
+        let marked = |name| FunctionSummary {
+            attributes: BTreeMap::from([(MODULE_ID.to_owned(), "lib.cpp".to_owned())]),
+            ..function(name)
+        };
+        assert_eq!(exports(vec![function("helper"), marked("scale")]), ["scale"]);
+        // A marked kernel says as much about its module as a marked function does.
+        let kernel = FunctionSummary {
+            calling_convention: CallingConvention::Kernel,
+            ..marked("saxpy")
+        };
+        assert_eq!(exports(vec![kernel, function("helper")]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn only_shared_memory_is_exported() {
+        let variable = |name: &str, address_space| VariableSummary {
+            name: name.into(),
+            address_space,
+            ..VariableSummary::default()
+        };
+        let module = ModuleSummary {
+            variables: vec![
+                variable("table", 2),
+                variable("counter", 1),
+                variable("tile", 3),
+                variable("llvm.x", 1),
+            ],
+            ..ModuleSummary::default()
+        };
+        let exported: Vec<_> = exported_variables(&module)
+            .map(|variable| variable.name.as_str())
+            .collect();
+        assert_eq!(exported, ["table", "counter"]);
+    }
+}
