@@ -1,0 +1,241 @@
+//! Contexts, and what is created in them.
+
+use super::device::Device;
+use super::event::{Event, UserEvent};
+use super::handle::Owned;
+use super::memory::{Buffer, Usm, UsmKind};
+use super::plugin::{Plugin, call};
+use super::program::Program;
+use super::queue::Queue;
+use super::{PiError, Result};
+use crate::ffi::*;
+use crate::table::Function;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+/// Devices that share memory objects and programs.
+#[derive(Clone)]
+pub struct Context {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    handle: Owned<pi_context>,
+    devices: Vec<Device>,
+    /// Queues that may still use a USM allocation when it is dropped.
+    queues: Mutex<Vec<Weak<Owned<pi_queue>>>>,
+}
+
+/// How a queue works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct QueueProperties {
+    /// Commands may overtake each other; only wait lists and barriers order them.
+    pub out_of_order: bool,
+    /// Events know when their commands were queued, submitted, started and ended.
+    pub profiling: bool,
+}
+
+impl Context {
+    /// A context of devices of one plugin.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if there is no device, or the plugin refuses them (devices of unlike platforms, for one).
+    pub fn new(devices: &[&Device]) -> Result<Context> {
+        let Some(first) = devices.first() else {
+            return Err(PiError::refused(
+                Function::piContextCreate,
+                PI_INVALID_VALUE,
+                "a context needs a device",
+            ));
+        };
+        let plugin = first.plugin();
+        let handles: Vec<pi_device> = devices.iter().map(|device| device.raw()).collect();
+        let mut context = core::ptr::null_mut();
+        // SAFETY: `handles` has as many devices as the count says; no properties and no callback are given.
+        let handle = unsafe {
+            call!(
+                plugin,
+                piContextCreate(
+                    core::ptr::null(),
+                    handles.len() as pi_uint32,
+                    handles.as_ptr(),
+                    None,
+                    core::ptr::null_mut(),
+                    &raw mut context,
+                )
+            )?;
+            Owned::new(plugin.clone(), context)
+        };
+        let devices = devices.iter().map(|device| (*device).clone()).collect();
+        Ok(Context {
+            inner: Arc::new(Inner {
+                handle,
+                devices,
+                queues: Mutex::default(),
+            }),
+        })
+    }
+
+    pub(crate) fn raw(&self) -> pi_context {
+        self.inner.handle.raw()
+    }
+
+    /// The plugin the context comes from.
+    pub fn plugin(&self) -> &Plugin {
+        self.inner.handle.plugin()
+    }
+
+    /// The devices the context was made of.
+    pub fn devices(&self) -> &[Device] {
+        &self.inner.devices
+    }
+
+    /// A queue for one of the context's devices.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the device is none of the context's, or does not do what is asked.
+    pub fn queue(&self, device: &Device, properties: QueueProperties) -> Result<Queue> {
+        let mut flags = 0;
+        if properties.out_of_order {
+            flags |= PI_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+        }
+        if properties.profiling {
+            flags |= PI_QUEUE_PROFILING_ENABLE;
+        }
+        let mut queue = core::ptr::null_mut();
+        // SAFETY: both handles are valid.
+        let handle = unsafe {
+            call!(
+                self.plugin(),
+                piQueueCreate(self.raw(), device.raw(), flags, &raw mut queue)
+            )?;
+            Arc::new(Owned::new(self.plugin().clone(), queue))
+        };
+        let mut queues = self.inner.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        queues.retain(|queue| queue.strong_count() > 0);
+        queues.push(Arc::downgrade(&handle));
+        Ok(Queue::new(handle, self.clone(), device.clone()))
+    }
+
+    /// Waits for all commands of the context's queues.
+    pub(crate) fn finish_queues(&self) {
+        let queues: Vec<_> = {
+            let queues = self.inner.queues.lock().unwrap_or_else(PoisonError::into_inner);
+            queues.iter().filter_map(Weak::upgrade).collect()
+        };
+        for queue in queues {
+            // SAFETY: the handle is valid.
+            if let Err(error) = unsafe { call!(self.plugin(), piQueueFinish(queue.raw())) } {
+                tracing::warn!(%error, "waiting for a queue failed");
+            }
+        }
+    }
+
+    /// A program in intermediate language (SPIR-V). It is yet to be compiled or built.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the plugin does not take it.
+    pub fn program_with_il(&self, il: &[u8]) -> Result<Program> {
+        let mut program = core::ptr::null_mut();
+        // SAFETY: `il` has as many bytes as the length says.
+        let handle = unsafe {
+            call!(
+                self.plugin(),
+                piProgramCreate(self.raw(), il.as_ptr().cast(), il.len(), &raw mut program)
+            )?;
+            Owned::new(self.plugin().clone(), program)
+        };
+        Ok(Program::new(handle, self.clone()))
+    }
+
+    /// A program in the machine code of one device.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the plugin does not take it.
+    pub fn program_with_binary(&self, device: &Device, binary: &[u8]) -> Result<Program> {
+        let mut program = core::ptr::null_mut();
+        let (devices, lengths, mut binaries) = ([device.raw()], [binary.len()], [binary.as_ptr()]);
+        let mut status = 0;
+        // SAFETY: there is one device, one length, one binary of that length, and room for one status.
+        let handle = unsafe {
+            call!(
+                self.plugin(),
+                piProgramCreateWithBinary(
+                    self.raw(),
+                    1,
+                    devices.as_ptr(),
+                    lengths.as_ptr(),
+                    binaries.as_mut_ptr(),
+                    &raw mut status,
+                    &raw mut program,
+                )
+            )?;
+            Owned::new(self.plugin().clone(), program)
+        };
+        Ok(Program::new(handle, self.clone()))
+    }
+
+    /// Links compiled programs into one that kernels can be taken from.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the programs do not link; its message is the build log where the plugin has one.
+    pub fn link(&self, programs: &[&Program], options: &str) -> Result<Program> {
+        Program::link(self, programs, options)
+    }
+
+    /// A buffer of `size` bytes with undefined contents.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if there is no memory for it, or the size is 0.
+    pub fn buffer(&self, size: usize) -> Result<Buffer> {
+        Buffer::create(self, PI_MEM_FLAGS_ACCESS_RW, size, core::ptr::null())
+    }
+
+    /// A buffer that starts as a copy of `data`.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if there is no memory for it, or `data` is empty.
+    pub fn buffer_from(&self, data: &[u8]) -> Result<Buffer> {
+        let flags = PI_MEM_FLAGS_ACCESS_RW | PI_MEM_FLAGS_HOST_PTR_COPY;
+        Buffer::create(self, flags, data.len(), data.as_ptr())
+    }
+
+    /// A USM allocation with undefined contents. `alignment` is in bytes, 0 for the device's choice.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the device has no USM of the kind, or there is no memory for it.
+    pub fn usm(&self, kind: UsmKind, device: &Device, size: usize, alignment: u32) -> Result<Usm> {
+        Usm::allocate(self, kind, device, size, alignment)
+    }
+
+    /// An event that commands can wait for and the host completes.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the plugin has no such events.
+    pub fn user_event(&self) -> Result<UserEvent> {
+        let mut event = core::ptr::null_mut();
+        // SAFETY: the context is valid.
+        let handle = unsafe {
+            call!(self.plugin(), piEventCreate(self.raw(), &raw mut event))?;
+            Owned::new(self.plugin().clone(), event)
+        };
+        Ok(UserEvent::new(Event::new(handle)))
+    }
+}
+
+impl core::fmt::Debug for Context {
+    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        formatter
+            .debug_struct("Context")
+            .field("devices", &self.inner.devices)
+            .finish()
+    }
+}

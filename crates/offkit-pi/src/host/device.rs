@@ -1,0 +1,361 @@
+//! Platforms and devices.
+
+use super::handle::{integer, query, sizes, text};
+use super::plugin::{Plugin, call, list};
+use super::{PiError, Result};
+use crate::binary::{DeviceBinary, RawBinaries};
+use crate::ffi::*;
+use crate::table::Function;
+use core::fmt;
+
+/// A group of devices served by one driver. Lives as long as its plugin.
+#[derive(Clone)]
+pub struct Platform {
+    plugin: Plugin,
+    handle: pi_platform,
+}
+
+/// Something that runs kernels. Lives as long as its plugin.
+#[derive(Clone)]
+pub struct Device {
+    platform: Platform,
+    handle: pi_device,
+}
+
+// SAFETY: platforms and devices belong to no thread and may be queried from several at once.
+unsafe impl Send for Platform {}
+// SAFETY: as above.
+unsafe impl Sync for Platform {}
+// SAFETY: as above.
+unsafe impl Send for Device {}
+// SAFETY: as above.
+unsafe impl Sync for Device {}
+
+/// Kind of device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DeviceType {
+    /// The processor the host runs on.
+    Cpu,
+    /// A graphics processor.
+    Gpu,
+    /// An accelerator such as an FPGA.
+    Accelerator,
+    /// Anything else, by its flags.
+    Other(u64),
+}
+
+impl DeviceType {
+    fn from_flags(flags: u64) -> DeviceType {
+        match flags {
+            flags if flags & PI_DEVICE_TYPE_CPU != 0 => DeviceType::Cpu,
+            flags if flags & PI_DEVICE_TYPE_GPU != 0 => DeviceType::Gpu,
+            flags if flags & PI_DEVICE_TYPE_ACC != 0 => DeviceType::Accelerator,
+            flags => DeviceType::Other(flags),
+        }
+    }
+}
+
+impl fmt::Display for DeviceType {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DeviceType::Cpu => formatter.write_str("cpu"),
+            DeviceType::Gpu => formatter.write_str("gpu"),
+            DeviceType::Accelerator => formatter.write_str("accelerator"),
+            DeviceType::Other(flags) => write!(formatter, "type {flags:#x}"),
+        }
+    }
+}
+
+impl Platform {
+    pub(crate) fn new(plugin: Plugin, handle: pi_platform) -> Platform {
+        Platform { plugin, handle }
+    }
+
+    /// The plugin the platform comes from.
+    pub fn plugin(&self) -> &Plugin {
+        &self.plugin
+    }
+
+    /// The answer to any query, as bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the plugin does not answer it.
+    pub fn info(&self, name: pi_platform_info) -> Result<Vec<u8>> {
+        query(|size, value, size_ret| {
+            // SAFETY: `query` passes a buffer of the size it says.
+            unsafe {
+                call!(
+                    self.plugin,
+                    piPlatformGetInfo(self.handle, name, size, value, size_ret)
+                )
+            }
+        })
+    }
+
+    /// Name.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the plugin does not answer the query.
+    pub fn name(&self) -> Result<String> {
+        self.info(PI_PLATFORM_INFO_NAME).map(text)
+    }
+
+    /// Vendor.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the plugin does not answer the query.
+    pub fn vendor(&self) -> Result<String> {
+        self.info(PI_PLATFORM_INFO_VENDOR).map(text)
+    }
+
+    /// Version of the driver's interface, such as `OpenCL 3.0 …`.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the plugin does not answer the query.
+    pub fn version(&self) -> Result<String> {
+        self.info(PI_PLATFORM_INFO_VERSION).map(text)
+    }
+
+    /// The devices of the given types (`PI_DEVICE_TYPE_*`, combined with `|`; [`PI_DEVICE_TYPE_ALL`] for all). None of them
+    /// is no error.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the plugin fails to list them.
+    pub fn devices(&self, types: pi_device_type) -> Result<Vec<Device>> {
+        let handles = list(|count, handles, found| {
+            // SAFETY: `list` passes pointers to as many handles as it says.
+            unsafe {
+                call!(
+                    self.plugin,
+                    piDevicesGet(self.handle, types, count, handles, found)
+                )
+            }
+        });
+        match handles {
+            Ok(handles) => Ok(handles
+                .into_iter()
+                .map(|handle| Device {
+                    platform: self.clone(),
+                    handle,
+                })
+                .collect()),
+            Err(error) if error.result() == PI_DEVICE_NOT_FOUND => Ok(Vec::new()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Device {
+    pub(crate) fn raw(&self) -> pi_device {
+        self.handle
+    }
+
+    /// The platform the device belongs to.
+    pub fn platform(&self) -> &Platform {
+        &self.platform
+    }
+
+    /// The plugin the device comes from.
+    pub fn plugin(&self) -> &Plugin {
+        &self.platform.plugin
+    }
+
+    /// The answer to any query, as bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the plugin does not answer it.
+    pub fn info(&self, name: pi_device_info) -> Result<Vec<u8>> {
+        query(|size, value, size_ret| {
+            // SAFETY: `query` passes a buffer of the size it says.
+            unsafe {
+                call!(
+                    self.plugin(),
+                    piDeviceGetInfo(self.handle, name, size, value, size_ret)
+                )
+            }
+        })
+    }
+
+    /// The answer to a query for an integer of 4 or 8 bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the plugin does not answer it, or with something else.
+    pub fn info_integer(&self, name: pi_device_info) -> Result<u64> {
+        integer(Function::piDeviceGetInfo, &self.info(name)?)
+    }
+
+    /// Name.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the plugin does not answer the query.
+    pub fn name(&self) -> Result<String> {
+        self.info(PI_DEVICE_INFO_NAME).map(text)
+    }
+
+    /// Vendor.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the plugin does not answer the query.
+    pub fn vendor(&self) -> Result<String> {
+        self.info(PI_DEVICE_INFO_VENDOR).map(text)
+    }
+
+    /// Version of the driver.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the plugin does not answer the query.
+    pub fn driver_version(&self) -> Result<String> {
+        self.info(PI_DEVICE_INFO_DRIVER_VERSION).map(text)
+    }
+
+    /// Kind of device.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the plugin does not answer the query.
+    pub fn device_type(&self) -> Result<DeviceType> {
+        self.info_integer(PI_DEVICE_INFO_TYPE).map(DeviceType::from_flags)
+    }
+
+    /// Number of work-groups that run at the same time.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the plugin does not answer the query.
+    pub fn max_compute_units(&self) -> Result<u32> {
+        self.info_integer(PI_DEVICE_INFO_MAX_COMPUTE_UNITS)
+            .map(|units| u32::try_from(units).unwrap_or(u32::MAX))
+    }
+
+    /// Work-items a work-group can have.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the plugin does not answer the query.
+    pub fn max_work_group_size(&self) -> Result<usize> {
+        self.info_integer(PI_DEVICE_INFO_MAX_WORK_GROUP_SIZE)
+            .map(|size| usize::try_from(size).unwrap_or(usize::MAX))
+    }
+
+    /// Work-items a work-group can have in each dimension.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the plugin does not answer the query.
+    pub fn max_work_item_sizes(&self) -> Result<[usize; 3]> {
+        sizes(
+            Function::piDeviceGetInfo,
+            &self.info(PI_DEVICE_INFO_MAX_WORK_ITEM_SIZES)?,
+        )
+    }
+
+    /// Bytes of global memory.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the plugin does not answer the query.
+    pub fn global_memory_size(&self) -> Result<u64> {
+        self.info_integer(PI_DEVICE_INFO_GLOBAL_MEM_SIZE)
+    }
+
+    /// Bytes of local memory a work-group can have.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the plugin does not answer the query.
+    pub fn local_memory_size(&self) -> Result<u64> {
+        self.info_integer(PI_DEVICE_INFO_LOCAL_MEM_SIZE)
+    }
+
+    /// Intermediate languages the device takes, such as `SPIR-V_1.4`; several are separated by spaces, and the text is
+    /// empty if it takes none.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the plugin does not answer the query.
+    pub fn il_version(&self) -> Result<String> {
+        self.info(PI_DEVICE_INFO_IL_VERSION).map(text)
+    }
+
+    /// Names of the extensions the device has.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the plugin does not answer the query.
+    pub fn extensions(&self) -> Result<Vec<String>> {
+        let names = self.info(PI_DEVICE_INFO_EXTENSIONS).map(text)?;
+        Ok(names.split_ascii_whitespace().map(str::to_owned).collect())
+    }
+
+    /// The image that suits the device best, as an index; `None` if none does.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the plugin fails for another reason.
+    pub fn select_binary(&self, images: &[DeviceBinary<'_>]) -> Result<Option<usize>> {
+        if images.is_empty() {
+            return Ok(None);
+        }
+        let mut raw = RawBinaries::new(images);
+        let mut pointers = raw.pointers();
+        let count = pi_uint32::try_from(pointers.len()).unwrap_or(pi_uint32::MAX);
+        let mut selected = 0;
+        // SAFETY: `pointers` has `count` images, all valid while `raw` is.
+        let result = unsafe {
+            call!(
+                self.plugin(),
+                piextDeviceSelectBinary(self.handle, pointers.as_mut_ptr(), count, &raw mut selected)
+            )
+        };
+        match result {
+            Ok(()) if (selected as usize) < images.len() => Ok(Some(selected as usize)),
+            Ok(()) => Err(PiError::refused(
+                Function::piextDeviceSelectBinary,
+                PI_INVALID_VALUE,
+                format!("the plugin selected image {selected} of {}", images.len()),
+            )),
+            Err(error) if error.result() == PI_INVALID_BINARY => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl PartialEq for Device {
+    /// Whether this is the same device of the same plugin.
+    fn eq(&self, other: &Device) -> bool {
+        self.handle == other.handle
+    }
+}
+
+impl Eq for Device {}
+
+impl fmt::Debug for Platform {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Platform")
+            .field("plugin", &self.plugin.name())
+            .field("handle", &self.handle)
+            .finish()
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Device")
+            .field("plugin", &self.plugin().name())
+            .field("handle", &self.handle)
+            .finish()
+    }
+}

@@ -1,0 +1,269 @@
+//! Events: the progress of commands.
+
+use super::handle::{Owned, integer, query};
+use super::plugin::{Plugin, call};
+use super::{PiError, Result};
+use crate::ffi::*;
+use crate::table::Function;
+use std::sync::Arc;
+
+/// The progress of one command.
+///
+/// Dropping an event does not cancel its command.
+#[derive(Clone)]
+pub struct Event {
+    handle: Arc<Owned<pi_event>>,
+}
+
+/// How far a command is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CommandStatus {
+    /// In the queue.
+    Queued,
+    /// Handed to the device.
+    Submitted,
+    /// Running.
+    Running,
+    /// Done.
+    Complete,
+    /// Failed, with this code.
+    Failed(pi_result),
+}
+
+/// When things happened to a command: nanoseconds of the device's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Profile {
+    /// The host put the command into the queue.
+    pub queued: u64,
+    /// The queue handed the command to the device.
+    pub submitted: u64,
+    /// The device started it.
+    pub started: u64,
+    /// The device was done with it.
+    pub ended: u64,
+}
+
+impl Event {
+    pub(crate) fn new(handle: Owned<pi_event>) -> Event {
+        Event {
+            handle: Arc::new(handle),
+        }
+    }
+
+    pub(crate) fn raw(&self) -> pi_event {
+        self.handle.raw()
+    }
+
+    fn plugin(&self) -> &Plugin {
+        self.handle.plugin()
+    }
+
+    /// Waits until the command is done.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the command failed; its message is the plugin's account of what happened.
+    pub fn wait(&self) -> Result<()> {
+        let events = [self.raw()];
+        // SAFETY: there is one event, and it is valid.
+        let waited = unsafe { call!(self.plugin(), piEventsWait(1, events.as_ptr())) };
+        let outcome = self.status();
+        match (waited, outcome) {
+            // The wait says only that there was a failure; the event knows which.
+            (
+                Err(PiError::Call {
+                    function, message, ..
+                }),
+                Ok(CommandStatus::Failed(result)),
+            ) => Err(PiError::Call {
+                function,
+                result,
+                message,
+            }),
+            // OpenCL 1.0 drivers report success for a wait on a failed command.
+            (Ok(()), Ok(CommandStatus::Failed(result))) => {
+                let message = self.plugin().last_message();
+                Err(PiError::Call {
+                    function: Function::piEventsWait,
+                    result,
+                    message,
+                })
+            }
+            (waited, _) => waited,
+        }
+    }
+
+    /// Waits until all the commands are done, and returns the first failure.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if one of the commands failed.
+    pub fn wait_all<'a>(events: impl IntoIterator<Item = &'a Event>) -> Result<()> {
+        let mut outcome = Ok(());
+        for event in events {
+            outcome = outcome.and(event.wait());
+        }
+        outcome
+    }
+
+    /// How far the command is.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the plugin does not answer the query.
+    pub fn status(&self) -> Result<CommandStatus> {
+        let answer = query(|size, value, size_ret| {
+            let name = PI_EVENT_INFO_COMMAND_EXECUTION_STATUS;
+            // SAFETY: `query` passes a buffer of the size it says.
+            unsafe {
+                call!(
+                    self.plugin(),
+                    piEventGetInfo(self.raw(), name, size, value, size_ret)
+                )
+            }
+        })?;
+        Ok(match integer(Function::piEventGetInfo, &answer)? as i32 {
+            PI_EVENT_QUEUED => CommandStatus::Queued,
+            PI_EVENT_SUBMITTED => CommandStatus::Submitted,
+            PI_EVENT_RUNNING => CommandStatus::Running,
+            PI_EVENT_COMPLETE => CommandStatus::Complete,
+            code => CommandStatus::Failed(pi_result(code)),
+        })
+    }
+
+    /// When things happened, for a completed command of a queue with profiling.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the command is not complete or its queue does not profile.
+    pub fn profile(&self) -> Result<Profile> {
+        let time = |name| {
+            let answer = query(|size, value, size_ret| {
+                // SAFETY: `query` passes a buffer of the size it says.
+                unsafe {
+                    call!(
+                        self.plugin(),
+                        piEventGetProfilingInfo(self.raw(), name, size, value, size_ret)
+                    )
+                }
+            })?;
+            integer(Function::piEventGetProfilingInfo, &answer)
+        };
+        Ok(Profile {
+            queued: time(PI_PROFILING_INFO_COMMAND_QUEUED)?,
+            submitted: time(PI_PROFILING_INFO_COMMAND_SUBMIT)?,
+            started: time(PI_PROFILING_INFO_COMMAND_START)?,
+            ended: time(PI_PROFILING_INFO_COMMAND_END)?,
+        })
+    }
+
+    /// Whether the command has stopped using the memory it was given.
+    fn is_over(&self) -> bool {
+        matches!(
+            self.status(),
+            Ok(CommandStatus::Complete | CommandStatus::Failed(_))
+        )
+    }
+}
+
+/// An event the host completes. Dropping it uncompleted fails the commands that wait for it.
+#[derive(Debug)]
+pub struct UserEvent {
+    event: Event,
+    settled: bool,
+}
+
+impl UserEvent {
+    pub(crate) fn new(event: Event) -> UserEvent {
+        UserEvent {
+            event,
+            settled: false,
+        }
+    }
+
+    /// The event, for wait lists.
+    pub fn event(&self) -> &Event {
+        &self.event
+    }
+
+    /// Lets the commands that wait for the event go on.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the plugin does not do it.
+    pub fn complete(mut self) -> Result<()> {
+        self.settle(PI_EVENT_COMPLETE)
+    }
+
+    fn settle(&mut self, status: pi_event_status) -> Result<()> {
+        self.settled = true;
+        // SAFETY: the event is valid.
+        unsafe { call!(self.event.plugin(), piEventSetStatus(self.event.raw(), status)) }
+    }
+}
+
+impl Drop for UserEvent {
+    fn drop(&mut self) {
+        if !self.settled
+            && let Err(error) = self.settle(PI_COMMAND_EXECUTION_FAILURE.0)
+        {
+            tracing::warn!(%error, "failing an abandoned event failed");
+        }
+    }
+}
+
+/// A transfer on its way, together with the host memory it uses.
+///
+/// Dropping it waits for the transfer.
+#[derive(Debug)]
+pub struct Pending<T> {
+    event: Event,
+    data: Option<T>,
+}
+
+impl<T> Pending<T> {
+    /// `data` owns the memory that the command behind `event` uses.
+    pub(crate) fn new(event: Event, data: T) -> Pending<T> {
+        Pending {
+            event,
+            data: Some(data),
+        }
+    }
+
+    /// The transfer's event.
+    pub fn event(&self) -> &Event {
+        &self.event
+    }
+
+    /// Waits for the transfer and returns the host memory.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the transfer failed.
+    pub fn wait(mut self) -> Result<T> {
+        self.event.wait()?;
+        self.data
+            .take()
+            .ok_or_else(|| PiError::refused(Function::piEventsWait, PI_INVALID_VALUE, "already taken"))
+    }
+}
+
+impl<T> Drop for Pending<T> {
+    fn drop(&mut self) {
+        let Some(data) = self.data.take() else { return };
+        if self.event.wait().is_err() && !self.event.is_over() {
+            // The device may still be using the memory.
+            core::mem::forget(data);
+        }
+    }
+}
+
+impl core::fmt::Debug for Event {
+    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        formatter
+            .debug_struct("Event")
+            .field("handle", &self.raw())
+            .finish()
+    }
+}

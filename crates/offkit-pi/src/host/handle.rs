@@ -1,0 +1,129 @@
+//! Handles that release themselves, and the protocol of info queries.
+
+use super::plugin::Plugin;
+use super::{PiError, Result};
+use crate::ffi::*;
+use crate::table::{Api, Function};
+
+/// What the host must do to let go of a handle.
+pub(crate) trait Handle: Copy {
+    /// The function that releases it; `None` for objects that live as long as the plugin.
+    fn release(api: &Api) -> Option<unsafe extern "C" fn(Self) -> pi_result>;
+}
+
+macro_rules! released_by {
+    ($($handle:ident: $release:ident,)*) => {$(
+        impl Handle for $handle {
+            fn release(api: &Api) -> Option<unsafe extern "C" fn(Self) -> pi_result> {
+                api.$release
+            }
+        }
+    )*};
+}
+
+released_by! {
+    pi_context: piContextRelease,
+    pi_queue: piQueueRelease,
+    pi_mem: piMemRelease,
+    pi_program: piProgramRelease,
+    pi_kernel: piKernelRelease,
+    pi_event: piEventRelease,
+}
+
+/// A handle the host holds a reference to.
+pub(crate) struct Owned<H: Handle> {
+    plugin: Plugin,
+    handle: H,
+}
+
+// SAFETY: objects of the interface belong to no thread, and their functions may be called from several threads at once,
+// except for setting the arguments of one kernel, for which `Kernel` demands `&mut`.
+unsafe impl<H: Handle> Send for Owned<H> {}
+// SAFETY: as above.
+unsafe impl<H: Handle> Sync for Owned<H> {}
+
+impl<H: Handle> Owned<H> {
+    /// Takes over a reference.
+    ///
+    /// # Safety
+    ///
+    /// `handle` must be valid, and its reference not be released by anyone else.
+    pub(crate) unsafe fn new(plugin: Plugin, handle: H) -> Self {
+        Owned { plugin, handle }
+    }
+
+    pub(crate) fn raw(&self) -> H {
+        self.handle
+    }
+
+    pub(crate) fn plugin(&self) -> &Plugin {
+        &self.plugin
+    }
+}
+
+impl<H: Handle> Drop for Owned<H> {
+    fn drop(&mut self) {
+        if let Some(release) = H::release(self.plugin.api()) {
+            // SAFETY: the handle is valid, and this is the reference taken over in `new`.
+            let result = unsafe { release(self.handle) };
+            if !result.is_success() {
+                tracing::warn!(plugin = self.plugin.name(), %result, "releasing an object failed");
+            }
+        }
+    }
+}
+
+/// The value of an info query: asks for the size, then for exactly that much, which is what every plugin accepts.
+///
+/// `get` is called with the arguments `param_value_size`, `param_value` and `param_value_size_ret`.
+pub(crate) fn query(
+    mut get: impl FnMut(usize, *mut core::ffi::c_void, *mut usize) -> Result<()>,
+) -> Result<Vec<u8>> {
+    let mut size = 0;
+    get(0, core::ptr::null_mut(), &raw mut size)?;
+    let mut value = vec![0; size];
+    if size > 0 {
+        get(size, value.as_mut_ptr().cast(), core::ptr::null_mut())?;
+    }
+    Ok(value)
+}
+
+/// Text of an info query, without the NUL at its end.
+pub(crate) fn text(mut value: Vec<u8>) -> String {
+    while value.last() == Some(&0) {
+        value.pop();
+    }
+    String::from_utf8_lossy(&value).into_owned()
+}
+
+/// An integer of an info query. Plugins do not all agree with the specification (or with each other) on whether a size is
+/// 4 or 8 bytes wide, so either is taken.
+pub(crate) fn integer(function: Function, value: &[u8]) -> Result<u64> {
+    match *value {
+        [a, b, c, d] => Ok(u32::from_ne_bytes([a, b, c, d]).into()),
+        [a, b, c, d, e, f, g, h] => Ok(u64::from_ne_bytes([a, b, c, d, e, f, g, h])),
+        _ => Err(unexpected_size(function, value.len(), "4 or 8")),
+    }
+}
+
+/// A list of sizes of an info query.
+pub(crate) fn sizes<const N: usize>(function: Function, value: &[u8]) -> Result<[usize; N]> {
+    let (words, rest) = value.as_chunks::<{ size_of::<usize>() }>();
+    let found: Vec<usize> = words.iter().map(|word| usize::from_ne_bytes(*word)).collect();
+    match <[usize; N]>::try_from(found) {
+        Ok(sizes) if rest.is_empty() => Ok(sizes),
+        _ => Err(unexpected_size(
+            function,
+            value.len(),
+            &(N * size_of::<usize>()).to_string(),
+        )),
+    }
+}
+
+fn unexpected_size(function: Function, found: usize, expected: &str) -> PiError {
+    PiError::refused(
+        function,
+        PI_INVALID_VALUE,
+        format!("the answer has {found} bytes, expected {expected}"),
+    )
+}

@@ -1,0 +1,248 @@
+//! Buffers and USM allocations.
+
+use super::context::Context;
+use super::device::Device;
+use super::handle::Owned;
+use super::plugin::call;
+use super::{PiError, Result};
+use crate::ffi::*;
+use crate::table::Function;
+use core::ffi::c_void;
+use std::sync::Arc;
+
+/// Memory a kernel reaches through an argument. The device may keep it anywhere, and move it.
+#[derive(Clone)]
+pub struct Buffer {
+    handle: Arc<Owned<pi_mem>>,
+    size: usize,
+    _context: Context,
+    _parent: Option<Box<Buffer>>,
+}
+
+impl Buffer {
+    pub(crate) fn create(
+        context: &Context,
+        flags: pi_mem_flags,
+        size: usize,
+        data: *const u8,
+    ) -> Result<Buffer> {
+        let mut memory = core::ptr::null_mut();
+        // SAFETY: `data` is null, or the flags say that `size` bytes are copied from it (all callers are above).
+        let handle = unsafe {
+            call!(
+                context.plugin(),
+                piMemBufferCreate(
+                    context.raw(),
+                    flags,
+                    size,
+                    data.cast_mut().cast::<c_void>(),
+                    &raw mut memory,
+                    core::ptr::null(),
+                )
+            )?;
+            Owned::new(context.plugin().clone(), memory)
+        };
+        Ok(Buffer {
+            handle: Arc::new(handle),
+            size,
+            _context: context.clone(),
+            _parent: None,
+        })
+    }
+
+    pub(crate) fn raw(&self) -> pi_mem {
+        self.handle.raw()
+    }
+
+    /// Size in bytes.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// A part of this buffer, sharing its memory. Not every device takes every `origin`.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the part is empty, not within the buffer, or not aligned as the device wants it.
+    pub fn part(&self, origin: usize, size: usize) -> Result<Buffer> {
+        let mut region = pi_buffer_region_struct { origin, size };
+        let mut memory = core::ptr::null_mut();
+        let plugin = self.handle.plugin();
+        // SAFETY: for this kind of partition the information is a region.
+        let handle = unsafe {
+            call!(
+                plugin,
+                piMemBufferPartition(
+                    self.raw(),
+                    PI_MEM_FLAGS_ACCESS_RW,
+                    PI_BUFFER_CREATE_TYPE_REGION,
+                    (&raw mut region).cast(),
+                    &raw mut memory,
+                )
+            )?;
+            Owned::new(plugin.clone(), memory)
+        };
+        let parent = Some(Box::new(self.clone()));
+        Ok(Buffer {
+            handle: Arc::new(handle),
+            size,
+            _context: self._context.clone(),
+            _parent: parent,
+        })
+    }
+}
+
+/// Who can reach a USM allocation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum UsmKind {
+    /// Host memory the device can reach.
+    Host,
+    /// Device memory the host cannot reach.
+    Device,
+    /// Memory both can reach, and that may move between them.
+    Shared,
+}
+
+/// Memory with an address that is the same for kernels and host (unified shared memory).
+///
+/// Dropping the last clone waits for the queues of its context, as commands in them may still use the memory.
+#[derive(Clone)]
+pub struct Usm {
+    inner: Arc<Allocation>,
+}
+
+struct Allocation {
+    context: Context,
+    kind: UsmKind,
+    address: usize,
+    size: usize,
+}
+
+impl Usm {
+    pub(crate) fn allocate(
+        context: &Context,
+        kind: UsmKind,
+        device: &Device,
+        size: usize,
+        alignment: u32,
+    ) -> Result<Usm> {
+        let (plugin, none) = (context.plugin(), core::ptr::null_mut());
+        let mut address = core::ptr::null_mut();
+        // SAFETY: the handles are valid, and no properties are given.
+        unsafe {
+            match kind {
+                UsmKind::Host => {
+                    call!(
+                        plugin,
+                        piextUSMHostAlloc(&raw mut address, context.raw(), none, size, alignment)
+                    )
+                }
+                UsmKind::Device => call!(
+                    plugin,
+                    piextUSMDeviceAlloc(
+                        &raw mut address,
+                        context.raw(),
+                        device.raw(),
+                        none,
+                        size,
+                        alignment
+                    )
+                ),
+                UsmKind::Shared => call!(
+                    plugin,
+                    piextUSMSharedAlloc(
+                        &raw mut address,
+                        context.raw(),
+                        device.raw(),
+                        none,
+                        size,
+                        alignment
+                    )
+                ),
+            }?;
+        }
+        let inner = Allocation {
+            context: context.clone(),
+            kind,
+            address: address.addr(),
+            size,
+        };
+        Ok(Usm {
+            inner: Arc::new(inner),
+        })
+    }
+
+    /// The address of the first byte, for kernels.
+    pub fn address(&self) -> usize {
+        self.inner.address
+    }
+
+    /// Size in bytes.
+    pub fn size(&self) -> usize {
+        self.inner.size
+    }
+
+    /// Who can reach it.
+    pub fn kind(&self) -> UsmKind {
+        self.inner.kind
+    }
+
+    /// The address of a range, if the range is within the allocation.
+    pub(crate) fn range(&self, function: Function, offset: usize, size: usize) -> Result<*mut c_void> {
+        match offset.checked_add(size) {
+            Some(end) if end <= self.size() => Ok(core::ptr::without_provenance_mut(self.address() + offset)),
+            _ => Err(PiError::refused(
+                function,
+                PI_INVALID_VALUE,
+                format!(
+                    "{size} bytes at {offset} are not within an allocation of {} bytes",
+                    self.size()
+                ),
+            )),
+        }
+    }
+}
+
+impl Drop for Allocation {
+    fn drop(&mut self) {
+        self.context.finish_queues();
+        let plugin = self.context.plugin();
+        // SAFETY: the address is of an allocation of this context, which no command uses any more.
+        let freed = unsafe {
+            call!(
+                plugin,
+                piextUSMFree(
+                    self.context.raw(),
+                    core::ptr::without_provenance_mut(self.address)
+                )
+            )
+        };
+        if let Err(error) = freed {
+            tracing::warn!(%error, "freeing a USM allocation failed");
+        }
+    }
+}
+
+impl core::fmt::Debug for Buffer {
+    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        formatter
+            .debug_struct("Buffer")
+            .field("handle", &self.raw())
+            .field("size", &self.size)
+            .finish()
+    }
+}
+
+impl core::fmt::Debug for Usm {
+    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let Allocation {
+            kind, address, size, ..
+        } = &*self.inner;
+        formatter
+            .debug_struct("Usm")
+            .field("kind", kind)
+            .field("address", address)
+            .field("size", size)
+            .finish()
+    }
+}

@@ -1,0 +1,308 @@
+//! Programs: device code on its way to kernels.
+
+use super::context::Context;
+use super::device::Device;
+use super::handle::{Owned, integer, query, text};
+use super::kernel::Kernel;
+use super::plugin::{Plugin, call};
+use super::{PiError, Result};
+use crate::ffi::*;
+use crate::table::Function;
+use std::ffi::CString;
+use std::sync::Arc;
+
+/// Device code in some state between intermediate language and executable.
+///
+/// Either [`build`](Self::build) it, or [`compile`](Self::compile) it and [`link`](Context::link) it with others.
+#[derive(Clone)]
+pub struct Program {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    handle: Owned<pi_program>,
+    context: Context,
+}
+
+/// How far the last compile, link or build got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum BuildStatus {
+    /// Nothing has been asked for yet.
+    None,
+    /// It failed.
+    Error,
+    /// It succeeded.
+    Success,
+    /// It goes on.
+    InProgress,
+}
+
+/// State of a program's code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum BinaryType {
+    /// Not compiled.
+    None,
+    /// Compiled, to be linked.
+    Object,
+    /// A library to link with.
+    Library,
+    /// Linked.
+    Executable,
+}
+
+impl Program {
+    pub(crate) fn new(handle: Owned<pi_program>, context: Context) -> Program {
+        Program {
+            inner: Arc::new(Inner { handle, context }),
+        }
+    }
+
+    pub(crate) fn raw(&self) -> pi_program {
+        self.inner.handle.raw()
+    }
+
+    pub(crate) fn plugin(&self) -> &Plugin {
+        self.inner.handle.plugin()
+    }
+
+    /// The context the program is in.
+    pub fn context(&self) -> &Context {
+        &self.inner.context
+    }
+
+    /// Sets a specialization constant, by its number in the module, to a value given as its bytes in memory. Takes effect
+    /// with the next compile or build.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if there is no such constant, or the value has another size.
+    pub fn set_specialization_constant(&self, id: u32, value: &[u8]) -> Result<()> {
+        // SAFETY: `value` has as many bytes as the size says.
+        unsafe {
+            call!(
+                self.plugin(),
+                piextProgramSetSpecializationConstant(self.raw(), id, value.len(), value.as_ptr().cast())
+            )
+        }
+    }
+
+    /// Compiles for all devices of the context, to be linked.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the code does not compile; its message is the build log where there is one.
+    pub fn compile(&self, options: &str) -> Result<()> {
+        let options = c_string(Function::piProgramCompile, options)?;
+        // SAFETY: no devices (which means all), no headers, no callback are given.
+        let compiled = unsafe {
+            call!(
+                self.plugin(),
+                piProgramCompile(
+                    self.raw(),
+                    0,
+                    core::ptr::null(),
+                    options.as_ptr(),
+                    0,
+                    core::ptr::null(),
+                    core::ptr::null_mut(),
+                    None,
+                    core::ptr::null_mut(),
+                )
+            )
+        };
+        compiled.map_err(|error| self.with_build_log(error))
+    }
+
+    /// Compiles and links for all devices of the context.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the code does not build; its message is the build log where there is one.
+    pub fn build(&self, options: &str) -> Result<()> {
+        let options = c_string(Function::piProgramBuild, options)?;
+        // SAFETY: no devices (which means all) and no callback are given.
+        let built = unsafe {
+            call!(
+                self.plugin(),
+                piProgramBuild(
+                    self.raw(),
+                    0,
+                    core::ptr::null(),
+                    options.as_ptr(),
+                    None,
+                    core::ptr::null_mut()
+                )
+            )
+        };
+        built.map_err(|error| self.with_build_log(error))
+    }
+
+    pub(crate) fn link(context: &Context, programs: &[&Program], options: &str) -> Result<Program> {
+        let plugin = context.plugin();
+        let options = c_string(Function::piProgramLink, options)?;
+        let handles: Vec<pi_program> = programs.iter().map(|program| program.raw()).collect();
+        let mut program = core::ptr::null_mut();
+        // SAFETY: no devices (which means all) and no callback are given; there are as many programs as the count says.
+        let linked = unsafe {
+            call!(
+                plugin,
+                piProgramLink(
+                    context.raw(),
+                    0,
+                    core::ptr::null(),
+                    options.as_ptr(),
+                    handles.len() as pi_uint32,
+                    handles.as_ptr(),
+                    None,
+                    core::ptr::null_mut(),
+                    &raw mut program,
+                )
+            )
+        };
+        if program.is_null() {
+            let nothing = || {
+                PiError::refused(
+                    Function::piProgramLink,
+                    PI_ERROR_UNKNOWN,
+                    "the plugin returned no program",
+                )
+            };
+            return Err(linked.err().unwrap_or_else(nothing));
+        }
+        // SAFETY: the plugin has made a program, which it does also for a link that fails, to carry the build log.
+        let program = Program::new(unsafe { Owned::new(plugin.clone(), program) }, context.clone());
+        match linked {
+            Ok(()) => Ok(program),
+            Err(error) => Err(program.with_build_log(error)),
+        }
+    }
+
+    /// Adds what the build logs say to an error.
+    fn with_build_log(&self, error: PiError) -> PiError {
+        let logs: Vec<String> = self
+            .context()
+            .devices()
+            .iter()
+            .filter_map(|device| self.build_log(device).ok())
+            .map(|log| log.trim_end().to_owned())
+            .filter(|log| !log.is_empty())
+            .collect();
+        match error {
+            PiError::Call { function, result, .. } if !logs.is_empty() => PiError::Call {
+                function,
+                result,
+                message: Some(logs.join("\n")),
+            },
+            error => error,
+        }
+    }
+
+    fn build_info(&self, device: &Device, name: pi_program_build_info) -> Result<Vec<u8>> {
+        query(|size, value, size_ret| {
+            // SAFETY: `query` passes a buffer of the size it says.
+            unsafe {
+                call!(
+                    self.plugin(),
+                    piProgramGetBuildInfo(self.raw(), device.raw(), name, size, value, size_ret)
+                )
+            }
+        })
+    }
+
+    /// What the last compile, link or build for a device had to say.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the plugin does not answer the query.
+    pub fn build_log(&self, device: &Device) -> Result<String> {
+        self.build_info(device, PI_PROGRAM_BUILD_INFO_LOG).map(text)
+    }
+
+    /// How far the last compile, link or build for a device got.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the plugin does not answer the query.
+    pub fn build_status(&self, device: &Device) -> Result<BuildStatus> {
+        let answer = self.build_info(device, PI_PROGRAM_BUILD_INFO_STATUS)?;
+        Ok(match integer(Function::piProgramGetBuildInfo, &answer)? as i32 {
+            PI_PROGRAM_BUILD_STATUS_SUCCESS => BuildStatus::Success,
+            PI_PROGRAM_BUILD_STATUS_ERROR => BuildStatus::Error,
+            PI_PROGRAM_BUILD_STATUS_IN_PROGRESS => BuildStatus::InProgress,
+            _ => BuildStatus::None,
+        })
+    }
+
+    /// State of the code for a device.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the plugin does not answer the query.
+    pub fn binary_type(&self, device: &Device) -> Result<BinaryType> {
+        let answer = self.build_info(device, PI_PROGRAM_BUILD_INFO_BINARY_TYPE)?;
+        Ok(match integer(Function::piProgramGetBuildInfo, &answer)? as u32 {
+            PI_PROGRAM_BINARY_TYPE_COMPILED_OBJECT => BinaryType::Object,
+            PI_PROGRAM_BINARY_TYPE_LIBRARY => BinaryType::Library,
+            PI_PROGRAM_BINARY_TYPE_EXECUTABLE => BinaryType::Executable,
+            _ => BinaryType::None,
+        })
+    }
+
+    /// Names of the kernels of a built or linked program.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the program is not built.
+    pub fn kernel_names(&self) -> Result<Vec<String>> {
+        let names = query(|size, value, size_ret| {
+            let name = PI_PROGRAM_INFO_KERNEL_NAMES;
+            // SAFETY: `query` passes a buffer of the size it says.
+            unsafe {
+                call!(
+                    self.plugin(),
+                    piProgramGetInfo(self.raw(), name, size, value, size_ret)
+                )
+            }
+        })?;
+        Ok(text(names)
+            .split(';')
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned)
+            .collect())
+    }
+
+    /// A kernel of a built or linked program.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if there is no kernel of that name, or the program is not built.
+    pub fn kernel(&self, name: &str) -> Result<Kernel> {
+        let name = c_string(Function::piKernelCreate, name)?;
+        let mut kernel = core::ptr::null_mut();
+        // SAFETY: the program is valid and the name NUL-terminated.
+        let handle = unsafe {
+            call!(
+                self.plugin(),
+                piKernelCreate(self.raw(), name.as_ptr(), &raw mut kernel)
+            )?;
+            Owned::new(self.plugin().clone(), kernel)
+        };
+        Ok(Kernel::new(handle, self.clone()))
+    }
+}
+
+fn c_string(function: Function, text: &str) -> Result<CString> {
+    CString::new(text)
+        .map_err(|_| PiError::refused(function, PI_INVALID_VALUE, format!("{text:?} has a NUL inside")))
+}
+
+impl core::fmt::Debug for Program {
+    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        formatter
+            .debug_struct("Program")
+            .field("handle", &self.raw())
+            .finish()
+    }
+}

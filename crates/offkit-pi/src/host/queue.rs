@@ -1,0 +1,426 @@
+//! Queues and the commands submitted to them.
+
+use super::Result;
+use super::context::Context;
+use super::device::Device;
+use super::event::{Event, Pending};
+use super::handle::Owned;
+use super::kernel::Kernel;
+use super::memory::{Buffer, Usm};
+use super::plugin::{Plugin, call};
+use crate::NdRange;
+use crate::ffi::*;
+use crate::table::Function;
+use std::sync::Arc;
+
+/// Where commands for one device are submitted.
+///
+/// Each command takes the events it has to wait for. Those of an in-order queue run one after the other anyway.
+#[derive(Clone)]
+pub struct Queue {
+    handle: Arc<Owned<pi_queue>>,
+    context: Context,
+    device: Device,
+}
+
+impl Queue {
+    pub(crate) fn new(handle: Arc<Owned<pi_queue>>, context: Context, device: Device) -> Queue {
+        Queue {
+            handle,
+            context,
+            device,
+        }
+    }
+
+    fn raw(&self) -> pi_queue {
+        self.handle.raw()
+    }
+
+    fn plugin(&self) -> &Plugin {
+        self.handle.plugin()
+    }
+
+    /// The queue's context.
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// The queue's device.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// Waits until all commands submitted so far are done. That one of them failed is told by its event, not here.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if waiting fails.
+    pub fn finish(&self) -> Result<()> {
+        // SAFETY: the queue is valid.
+        unsafe { call!(self.plugin(), piQueueFinish(self.raw())) }
+    }
+
+    /// Submits a command: `submit` is given the number of events to wait for, these events, and where the new event goes.
+    fn enqueue(
+        &self,
+        wait: &[&Event],
+        submit: impl FnOnce(pi_uint32, *const pi_event, *mut pi_event) -> Result<()>,
+    ) -> Result<Event> {
+        let wait: Vec<pi_event> = wait.iter().map(|event| event.raw()).collect();
+        // An empty list has to be a null pointer.
+        let list = if wait.is_empty() {
+            core::ptr::null()
+        } else {
+            wait.as_ptr()
+        };
+        let mut event = core::ptr::null_mut();
+        submit(wait.len() as pi_uint32, list, &raw mut event)?;
+        // SAFETY: the plugin has made an event for the command.
+        Ok(Event::new(unsafe { Owned::new(self.plugin().clone(), event) }))
+    }
+
+    /// Runs a kernel over an index space.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if an argument is not set, or the index space does not suit kernel and device.
+    pub fn launch(&self, kernel: &Kernel, range: &NdRange, wait: &[&Event]) -> Result<Event> {
+        let local = range
+            .local
+            .as_ref()
+            .map_or(core::ptr::null(), |local| local.as_ptr());
+        self.enqueue(wait, |count, list, event| {
+            // SAFETY: the arrays have three elements, and the number of dimensions is checked by the plugin; the events are
+            // as many as the count says.
+            unsafe {
+                call!(
+                    self.plugin(),
+                    piEnqueueKernelLaunch(
+                        self.raw(),
+                        kernel.raw(),
+                        range.dimensions.min(4),
+                        range.offset.as_ptr(),
+                        range.global.as_ptr(),
+                        local,
+                        count,
+                        list,
+                        event,
+                    )
+                )
+            }
+        })
+    }
+
+    /// Completes when the given events have; with none, when all commands submitted before have.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the plugin does not take it.
+    pub fn marker(&self, wait: &[&Event]) -> Result<Event> {
+        self.enqueue(wait, |count, list, event| {
+            // SAFETY: the events are as many as the count says.
+            unsafe { call!(self.plugin(), piEnqueueEventsWait(self.raw(), count, list, event)) }
+        })
+    }
+
+    /// Like [`marker`](Self::marker), and commands submitted later wait for it.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the plugin does not take it.
+    pub fn barrier(&self, wait: &[&Event]) -> Result<Event> {
+        self.enqueue(wait, |count, list, event| {
+            // SAFETY: the events are as many as the count says.
+            unsafe {
+                call!(
+                    self.plugin(),
+                    piEnqueueEventsWaitWithBarrier(self.raw(), count, list, event)
+                )
+            }
+        })
+    }
+
+    fn read(
+        &self,
+        buffer: &Buffer,
+        blocking: bool,
+        offset: usize,
+        out: &mut [u8],
+        wait: &[&Event],
+    ) -> Result<Event> {
+        self.enqueue(wait, |count, list, event| {
+            let pointer = out.as_mut_ptr().cast();
+            // SAFETY: `out` has as many bytes as the size says and is not touched before the command is done: callers block
+            // or keep it in a `Pending`.
+            unsafe {
+                call!(
+                    self.plugin(),
+                    piEnqueueMemBufferRead(
+                        self.raw(),
+                        buffer.raw(),
+                        blocking.into(),
+                        offset,
+                        out.len(),
+                        pointer,
+                        count,
+                        list,
+                        event,
+                    )
+                )
+            }
+        })
+    }
+
+    /// Reads from a buffer, starting at byte `offset`, and waits for it.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the range is not within the buffer, or the command or one it waits for fails.
+    pub fn read_buffer(&self, buffer: &Buffer, offset: usize, out: &mut [u8], wait: &[&Event]) -> Result<()> {
+        if out.is_empty() {
+            return Ok(());
+        }
+        self.read(buffer, true, offset, out, wait)?.wait()
+    }
+
+    /// Reads `size` bytes from a buffer, starting at byte `offset`, without waiting for it.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the range is empty or not within the buffer.
+    pub fn read_buffer_later(
+        &self,
+        buffer: &Buffer,
+        offset: usize,
+        size: usize,
+        wait: &[&Event],
+    ) -> Result<Pending<Vec<u8>>> {
+        let mut out = vec![0; size];
+        let event = self.read(buffer, false, offset, &mut out, wait)?;
+        Ok(Pending::new(event, out))
+    }
+
+    fn write(
+        &self,
+        buffer: &Buffer,
+        blocking: bool,
+        offset: usize,
+        data: &[u8],
+        wait: &[&Event],
+    ) -> Result<Event> {
+        self.enqueue(wait, |count, list, event| {
+            let pointer = data.as_ptr().cast();
+            // SAFETY: `data` has as many bytes as the size says and stays as it is until the command is done: callers block
+            // or keep it in a `Pending`.
+            unsafe {
+                call!(
+                    self.plugin(),
+                    piEnqueueMemBufferWrite(
+                        self.raw(),
+                        buffer.raw(),
+                        blocking.into(),
+                        offset,
+                        data.len(),
+                        pointer,
+                        count,
+                        list,
+                        event,
+                    )
+                )
+            }
+        })
+    }
+
+    /// Writes to a buffer, starting at byte `offset`, and waits for it.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the range is not within the buffer, or the command or one it waits for fails.
+    pub fn write_buffer(&self, buffer: &Buffer, offset: usize, data: &[u8], wait: &[&Event]) -> Result<()> {
+        if data.is_empty() {
+            return Ok(());
+        }
+        self.write(buffer, true, offset, data, wait)?.wait()
+    }
+
+    /// Writes to a buffer, starting at byte `offset`, without waiting for it.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the range is empty or not within the buffer.
+    pub fn write_buffer_later(
+        &self,
+        buffer: &Buffer,
+        offset: usize,
+        data: Vec<u8>,
+        wait: &[&Event],
+    ) -> Result<Pending<Vec<u8>>> {
+        let event = self.write(buffer, false, offset, &data, wait)?;
+        Ok(Pending::new(event, data))
+    }
+
+    /// Fills `size` bytes of a buffer, starting at byte `offset`, with repetitions of `pattern`. Both must be multiples of the
+    /// pattern's length, a power of two up to 128.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the range is not within the buffer, or does not suit the pattern.
+    pub fn fill_buffer(
+        &self,
+        buffer: &Buffer,
+        pattern: &[u8],
+        offset: usize,
+        size: usize,
+        wait: &[&Event],
+    ) -> Result<Event> {
+        self.enqueue(wait, |count, list, event| {
+            // SAFETY: the pattern has as many bytes as its size says; the plugin copies it before it returns.
+            unsafe {
+                call!(
+                    self.plugin(),
+                    piEnqueueMemBufferFill(
+                        self.raw(),
+                        buffer.raw(),
+                        pattern.as_ptr().cast(),
+                        pattern.len(),
+                        offset,
+                        size,
+                        count,
+                        list,
+                        event,
+                    )
+                )
+            }
+        })
+    }
+
+    /// Copies `size` bytes from one buffer to another. Offsets are in bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if a range is not within its buffer, or the two overlap.
+    pub fn copy_buffer(
+        &self,
+        from: (&Buffer, usize),
+        to: (&Buffer, usize),
+        size: usize,
+        wait: &[&Event],
+    ) -> Result<Event> {
+        self.enqueue(wait, |count, list, event| {
+            // SAFETY: both buffers are valid.
+            unsafe {
+                call!(
+                    self.plugin(),
+                    piEnqueueMemBufferCopy(
+                        self.raw(),
+                        from.0.raw(),
+                        to.0.raw(),
+                        from.1,
+                        to.1,
+                        size,
+                        count,
+                        list,
+                        event,
+                    )
+                )
+            }
+        })
+    }
+
+    /// # Safety
+    ///
+    /// Both addresses must be of `size` bytes that stay valid until the command is done.
+    unsafe fn copy(
+        &self,
+        blocking: bool,
+        to: *mut core::ffi::c_void,
+        from: *const core::ffi::c_void,
+        size: usize,
+        wait: &[&Event],
+    ) -> Result<Event> {
+        self.enqueue(wait, |count, list, event| {
+            // SAFETY: by the caller's promise.
+            unsafe {
+                call!(
+                    self.plugin(),
+                    piextUSMEnqueueMemcpy(self.raw(), blocking.into(), to, from, size, count, list, event)
+                )
+            }
+        })
+    }
+
+    /// Writes to a USM allocation, starting at byte `offset`, and waits for it.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the range is not within the allocation, or the command or one it waits for fails.
+    pub fn write_usm(&self, usm: &Usm, offset: usize, data: &[u8], wait: &[&Event]) -> Result<()> {
+        let to = usm.range(Function::piextUSMEnqueueMemcpy, offset, data.len())?;
+        // SAFETY: the range is within the allocation, and the command is done when this returns.
+        unsafe { self.copy(true, to, data.as_ptr().cast(), data.len(), wait) }?.wait()
+    }
+
+    /// Reads from a USM allocation, starting at byte `offset`, and waits for it.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the range is not within the allocation, or the command or one it waits for fails.
+    pub fn read_usm(&self, usm: &Usm, offset: usize, out: &mut [u8], wait: &[&Event]) -> Result<()> {
+        let from = usm.range(Function::piextUSMEnqueueMemcpy, offset, out.len())?;
+        // SAFETY: the range is within the allocation, and the command is done when this returns.
+        unsafe { self.copy(true, out.as_mut_ptr().cast(), from, out.len(), wait) }?.wait()
+    }
+
+    /// Copies `size` bytes from one USM allocation to another. Offsets are in bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if a range is not within its allocation.
+    pub fn copy_usm(
+        &self,
+        from: (&Usm, usize),
+        to: (&Usm, usize),
+        size: usize,
+        wait: &[&Event],
+    ) -> Result<Event> {
+        let source = from.0.range(Function::piextUSMEnqueueMemcpy, from.1, size)?;
+        let target = to.0.range(Function::piextUSMEnqueueMemcpy, to.1, size)?;
+        // SAFETY: the ranges are within the allocations, which are not freed before the context's queues are empty.
+        unsafe { self.copy(false, target, source, size, wait) }
+    }
+
+    /// Sets `count` bytes of a USM allocation, starting at byte `offset`, to `value`.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the range is not within the allocation.
+    pub fn set_usm(
+        &self,
+        usm: &Usm,
+        offset: usize,
+        value: u8,
+        count: usize,
+        wait: &[&Event],
+    ) -> Result<Event> {
+        let target = usm.range(Function::piextUSMEnqueueMemset, offset, count)?;
+        self.enqueue(wait, |events, list, event| {
+            // SAFETY: the range is within the allocation, which is not freed before the context's queues are empty.
+            unsafe {
+                call!(
+                    self.plugin(),
+                    piextUSMEnqueueMemset(self.raw(), target, value.into(), count, events, list, event)
+                )
+            }
+        })
+    }
+}
+
+impl core::fmt::Debug for Queue {
+    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        formatter
+            .debug_struct("Queue")
+            .field("handle", &self.raw())
+            .field("device", &self.device)
+            .finish()
+    }
+}

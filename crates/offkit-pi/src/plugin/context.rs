@@ -1,0 +1,213 @@
+//! Contexts.
+
+use super::error::guard;
+use super::info::Destination;
+use super::memory::BufferRequest;
+use super::shim::{array, give, non_null, references};
+use super::state::{self, ContextDetails, DeviceRecord, Registered};
+use super::usm::UsmAllocation;
+use super::{Error, Info, Plugin, Result};
+use crate::ffi::*;
+use crate::host::UsmKind;
+use crate::table::Function;
+use core::ffi::c_void;
+use std::sync::Arc;
+
+/// Devices that share memory objects and programs; everything else is created in one.
+pub trait Context<P: Plugin>: Sized + Send + Sync + 'static {
+    /// A context of at least one device.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if the devices cannot share one.
+    fn create(devices: &[Arc<P::Device>]) -> Result<Self>;
+
+    /// A queue for a device of the context. Properties are `PI_QUEUE_*`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if the device does not do what is asked ([`PI_INVALID_QUEUE_PROPERTIES`]).
+    fn create_queue(
+        self: &Arc<Self>,
+        device: &Arc<P::Device>,
+        properties: pi_queue_properties,
+    ) -> Result<P::Queue> {
+        let _ = (device, properties);
+        Err(Error::unsupported("a queue"))
+    }
+
+    /// A buffer. Its size is not 0, and host memory comes with the flag that needs it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if there is no memory for it ([`PI_MEM_OBJECT_ALLOCATION_FAILURE`]).
+    fn create_buffer(self: &Arc<Self>, request: BufferRequest<'_>) -> Result<P::Memory> {
+        let _ = request;
+        Err(Error::unsupported("a buffer"))
+    }
+
+    /// A program in intermediate language.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if it is none that the plugin takes ([`PI_INVALID_VALUE`]).
+    fn create_program(self: &Arc<Self>, il: &[u8]) -> Result<P::Program> {
+        let _ = il;
+        Err(Error::unsupported("a program from intermediate language"))
+    }
+
+    /// A program in the machine code of a device.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if it is none that the device takes ([`PI_INVALID_BINARY`]).
+    fn create_program_with_binary(
+        self: &Arc<Self>,
+        device: &Arc<P::Device>,
+        binary: &[u8],
+    ) -> Result<P::Program> {
+        let _ = (device, binary);
+        Err(Error::unsupported("a program from machine code"))
+    }
+
+    /// Links compiled programs. A link that fails is a program as well: one whose [`Build`](super::Build) says so.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if linking cannot even begin.
+    fn link(self: &Arc<Self>, programs: &[Arc<P::Program>], options: &str) -> Result<P::Program> {
+        let _ = (programs, options);
+        Err(Error::unsupported("linking"))
+    }
+
+    /// An event that the host completes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if there are none.
+    fn create_user_event(self: &Arc<Self>) -> Result<P::Event> {
+        Err(Error::unsupported("an event of the host's own"))
+    }
+
+    /// Allocates unified shared memory and returns its address. `alignment` is in bytes, 0 for any.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if there is no memory for it, or none of the kind.
+    fn allocate_usm(
+        self: &Arc<Self>,
+        kind: UsmKind,
+        device: Option<&Arc<P::Device>>,
+        size: usize,
+        alignment: usize,
+    ) -> Result<usize> {
+        let _ = (kind, device, size, alignment);
+        Err(Error::unsupported("unified shared memory"))
+    }
+
+    /// Frees unified shared memory.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if `address` is not that of an allocation ([`PI_INVALID_VALUE`]).
+    fn free_usm(&self, address: usize) -> Result<()> {
+        let _ = address;
+        Err(Error::unsupported("unified shared memory"))
+    }
+
+    /// The allocation of unified shared memory that an address lies in.
+    fn usm_allocation(&self, address: usize) -> Option<UsmAllocation<P>> {
+        let _ = address;
+        None
+    }
+}
+
+pub(super) unsafe extern "C" fn create<P: Registered>(
+    _properties: *const pi_context_properties,
+    num_devices: pi_uint32,
+    devices: *const pi_device,
+    _notify: pi_context_notify,
+    _user_data: *mut c_void,
+    ret_context: *mut pi_context,
+) -> pi_result {
+    guard(Function::piContextCreate, || {
+        non_null(ret_context, "ret_context")?;
+        // SAFETY: the host passes `num_devices` handles.
+        let handles = unsafe { array(devices, num_devices as usize, "devices") }?;
+        let devices: Vec<Arc<DeviceRecord<P>>> = handles
+            .iter()
+            .map(|handle| state::device::<P>(*handle))
+            .collect::<Result<_>>()?;
+        if devices.is_empty() {
+            return Err(Error::new(PI_INVALID_VALUE, "a context needs a device"));
+        }
+        let objects: Vec<Arc<P::Device>> = devices.iter().map(|device| Arc::clone(&device.object)).collect();
+        let context = Arc::new(P::Context::create(&objects)?);
+        let record = P::state().contexts.insert(context, ContextDetails { devices });
+        // SAFETY: not null, so valid for writing.
+        unsafe { give(ret_context, &record) };
+        Ok(())
+    })
+}
+
+pub(super) unsafe extern "C" fn info<P: Registered>(
+    context: pi_context,
+    name: pi_context_info,
+    size: usize,
+    value: *mut c_void,
+    size_ret: *mut usize,
+) -> pi_result {
+    guard(Function::piContextGetInfo, || {
+        let context = state::context::<P>(context)?;
+        let devices = &context.details.devices;
+        let info = match name {
+            PI_CONTEXT_INFO_REFERENCE_COUNT => context.references().into(),
+            PI_CONTEXT_INFO_NUM_DEVICES => (devices.len() as u32).into(),
+            PI_CONTEXT_INFO_DEVICES => {
+                let handles: Vec<usize> = devices.iter().map(|device| device.handle()).collect();
+                handles.as_slice().into()
+            }
+            PI_CONTEXT_INFO_PROPERTIES => Info::default(),
+            name => return Err(Error::unknown_query(name)),
+        };
+        // SAFETY: the host passes a destination of `size` bytes, or null.
+        unsafe {
+            Destination {
+                size,
+                value,
+                size_ret,
+            }
+            .answer(info)
+        }
+    })
+}
+
+references!(
+    pi_context,
+    contexts,
+    piContextRetain,
+    piContextRelease,
+    PI_INVALID_CONTEXT,
+    "context"
+);
+
+/// Finds a device that must be one of the context's.
+pub(super) fn device_of<P: Registered>(
+    context: &state::ContextRecord<P>,
+    device: pi_device,
+) -> Result<Arc<DeviceRecord<P>>> {
+    let device = state::device::<P>(device)?;
+    if context
+        .details
+        .devices
+        .iter()
+        .any(|known| Arc::ptr_eq(known, &device))
+    {
+        Ok(device)
+    } else {
+        Err(Error::new(
+            PI_INVALID_DEVICE,
+            "the device is none of the context's",
+        ))
+    }
+}

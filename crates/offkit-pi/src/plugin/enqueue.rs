@@ -1,0 +1,588 @@
+//! The functions that submit commands.
+
+use super::command::{BufferRect, Command, Corner};
+use super::error::guard;
+use super::event::failure;
+use super::memory::check_range;
+use super::memory_span::{HostSource, HostTarget};
+use super::shim::{array, give, non_null, wait_list};
+use super::state::{self, EventDetails, MemoryRecord, Registered};
+use super::{Error, Event, Memory, Queue, Result};
+use crate::NdRange;
+use crate::ffi::*;
+use crate::table::Function;
+use core::ffi::c_void;
+use std::sync::Arc;
+
+/// How a command is submitted: to which queue, after what, and what the host wants of it.
+#[derive(Clone, Copy)]
+struct Submission {
+    queue: pi_queue,
+    blocking: bool,
+    wait_count: pi_uint32,
+    wait_list: *const pi_event,
+    event: *mut pi_event,
+}
+
+impl Submission {
+    fn new(
+        queue: pi_queue,
+        wait_count: pi_uint32,
+        wait_list: *const pi_event,
+        event: *mut pi_event,
+    ) -> Submission {
+        Submission {
+            queue,
+            blocking: false,
+            wait_count,
+            wait_list,
+            event,
+        }
+    }
+
+    fn blocking(self, blocking: pi_bool) -> Submission {
+        Submission {
+            blocking: blocking != PI_FALSE,
+            ..self
+        }
+    }
+
+    /// Submits a command, waits for it if that is asked for, and hands out its event if that is.
+    ///
+    /// # Safety
+    ///
+    /// The wait list must be null or have as many handles as its count says, and `event` be null or valid for writing.
+    unsafe fn submit<P: Registered>(self, command: Command<P>) -> Result<()> {
+        let queue = state::queue::<P>(self.queue)?;
+        // SAFETY: by the caller's promise.
+        let wait = unsafe { wait_list::<P>(self.wait_count, self.wait_list) }?;
+        let command_type = command.command_type();
+        let event = queue.object.enqueue(command, &wait)?;
+        if self.blocking {
+            event.wait();
+            if let Some(failure) = failure::<P>(&event) {
+                return Err(failure);
+            }
+        }
+        if !self.event.is_null() {
+            let context = Arc::clone(&queue.details.context);
+            let record = P::state().events.insert(
+                event,
+                EventDetails {
+                    context,
+                    queue: Some(queue),
+                    command_type,
+                },
+            );
+            // SAFETY: not null, so valid for writing.
+            unsafe { give(self.event, &record) };
+        }
+        Ok(())
+    }
+}
+
+/// A buffer, with a range that must be within it.
+fn buffer<P: Registered>(handle: pi_mem, offset: usize, size: usize) -> Result<Arc<MemoryRecord<P>>> {
+    let record = state::memory::<P>(handle)?;
+    if size == 0 {
+        return Err(Error::new(PI_INVALID_VALUE, "a range of 0 bytes"));
+    }
+    check_range(&record.details, offset, size)?;
+    Ok(record)
+}
+
+pub(super) unsafe extern "C" fn kernel_launch<P: Registered>(
+    queue: pi_queue,
+    kernel: pi_kernel,
+    work_dim: pi_uint32,
+    global_work_offset: *const usize,
+    global_work_size: *const usize,
+    local_work_size: *const usize,
+    wait_count: pi_uint32,
+    wait_list: *const pi_event,
+    event: *mut pi_event,
+) -> pi_result {
+    guard(Function::piEnqueueKernelLaunch, || {
+        let kernel = state::kernel::<P>(kernel)?;
+        if !(1..=3).contains(&work_dim) {
+            return Err(Error::new(
+                PI_INVALID_WORK_DIMENSION,
+                format_args!("{work_dim} dimensions"),
+            ));
+        }
+        // SAFETY: the host passes as many sizes as there are dimensions, or null where that is allowed.
+        let sizes = |pointer: *const usize, padding| unsafe {
+            let mut sizes = [padding; 3];
+            for (size, value) in sizes
+                .iter_mut()
+                .zip(array(pointer, work_dim as usize, "global_work_size")?)
+            {
+                *size = *value;
+            }
+            Ok::<_, Error>(sizes)
+        };
+        let range = NdRange {
+            dimensions: work_dim,
+            offset: if global_work_offset.is_null() {
+                [0; 3]
+            } else {
+                sizes(global_work_offset, 0)?
+            },
+            global: sizes(global_work_size, 1)?,
+            local: if local_work_size.is_null() {
+                None
+            } else {
+                Some(sizes(local_work_size, 1)?)
+            },
+        };
+        let command = Command::Launch {
+            kernel: Arc::clone(&kernel.object),
+            range,
+        };
+        // SAFETY: the host passes a wait list and an event as the interface says.
+        unsafe { Submission::new(queue, wait_count, wait_list, event).submit::<P>(command) }
+    })
+}
+
+pub(super) unsafe extern "C" fn events_wait<P: Registered>(
+    queue: pi_queue,
+    wait_count: pi_uint32,
+    wait_list: *const pi_event,
+    event: *mut pi_event,
+) -> pi_result {
+    guard(Function::piEnqueueEventsWait, || {
+        // SAFETY: the host passes a wait list and an event as the interface says.
+        unsafe { Submission::new(queue, wait_count, wait_list, event).submit::<P>(Command::Marker) }
+    })
+}
+
+pub(super) unsafe extern "C" fn events_wait_with_barrier<P: Registered>(
+    queue: pi_queue,
+    wait_count: pi_uint32,
+    wait_list: *const pi_event,
+    event: *mut pi_event,
+) -> pi_result {
+    guard(Function::piEnqueueEventsWaitWithBarrier, || {
+        // SAFETY: the host passes a wait list and an event as the interface says.
+        unsafe { Submission::new(queue, wait_count, wait_list, event).submit::<P>(Command::Barrier) }
+    })
+}
+
+pub(super) unsafe extern "C" fn buffer_read<P: Registered>(
+    queue: pi_queue,
+    memory: pi_mem,
+    blocking: pi_bool,
+    offset: usize,
+    size: usize,
+    pointer: *mut c_void,
+    wait_count: pi_uint32,
+    wait_list: *const pi_event,
+    event: *mut pi_event,
+) -> pi_result {
+    guard(Function::piEnqueueMemBufferRead, || {
+        non_null(pointer, "ptr")?;
+        let memory = buffer::<P>(memory, offset, size)?;
+        // SAFETY: the host passes `size` bytes that stay valid until the command is complete.
+        let target = unsafe { HostTarget::new(pointer.cast(), size) };
+        let command = Command::ReadBuffer {
+            buffer: Arc::clone(&memory.object),
+            offset,
+            target,
+        };
+        // SAFETY: the host passes a wait list and an event as the interface says.
+        unsafe {
+            Submission::new(queue, wait_count, wait_list, event)
+                .blocking(blocking)
+                .submit::<P>(command)
+        }
+    })
+}
+
+pub(super) unsafe extern "C" fn buffer_write<P: Registered>(
+    queue: pi_queue,
+    memory: pi_mem,
+    blocking: pi_bool,
+    offset: usize,
+    size: usize,
+    pointer: *const c_void,
+    wait_count: pi_uint32,
+    wait_list: *const pi_event,
+    event: *mut pi_event,
+) -> pi_result {
+    guard(Function::piEnqueueMemBufferWrite, || {
+        non_null(pointer.cast_mut(), "ptr")?;
+        let memory = buffer::<P>(memory, offset, size)?;
+        // SAFETY: the host passes `size` bytes that stay valid until the command is complete.
+        let source = unsafe { HostSource::new(pointer.cast(), size) };
+        let command = Command::WriteBuffer {
+            buffer: Arc::clone(&memory.object),
+            offset,
+            source,
+        };
+        // SAFETY: the host passes a wait list and an event as the interface says.
+        unsafe {
+            Submission::new(queue, wait_count, wait_list, event)
+                .blocking(blocking)
+                .submit::<P>(command)
+        }
+    })
+}
+
+pub(super) unsafe extern "C" fn buffer_copy<P: Registered>(
+    queue: pi_queue,
+    source: pi_mem,
+    target: pi_mem,
+    source_offset: usize,
+    target_offset: usize,
+    size: usize,
+    wait_count: pi_uint32,
+    wait_list: *const pi_event,
+    event: *mut pi_event,
+) -> pi_result {
+    guard(Function::piEnqueueMemBufferCopy, || {
+        let (from, to) = (
+            buffer::<P>(source, source_offset, size)?,
+            buffer::<P>(target, target_offset, size)?,
+        );
+        if Arc::ptr_eq(&from, &to) && source_offset.abs_diff(target_offset) < size {
+            return Err(Error::new(PI_MEM_COPY_OVERLAP, "the ranges overlap"));
+        }
+        let (source, target) = (Arc::clone(&from.object), Arc::clone(&to.object));
+        let command = Command::CopyBuffer {
+            source,
+            source_offset,
+            target,
+            target_offset,
+            size,
+        };
+        // SAFETY: the host passes a wait list and an event as the interface says.
+        unsafe { Submission::new(queue, wait_count, wait_list, event).submit::<P>(command) }
+    })
+}
+
+pub(super) unsafe extern "C" fn buffer_fill<P: Registered>(
+    queue: pi_queue,
+    memory: pi_mem,
+    pattern: *const c_void,
+    pattern_size: usize,
+    offset: usize,
+    size: usize,
+    wait_count: pi_uint32,
+    wait_list: *const pi_event,
+    event: *mut pi_event,
+) -> pi_result {
+    guard(Function::piEnqueueMemBufferFill, || {
+        let memory = buffer::<P>(memory, offset, size)?;
+        let fits = pattern_size.is_power_of_two() && pattern_size <= 128;
+        if !fits || !offset.is_multiple_of(pattern_size) || !size.is_multiple_of(pattern_size) {
+            let message =
+                "the pattern must have 1, 2, 4, … 128 bytes, and offset and size be multiples of that";
+            return Err(Error::new(PI_INVALID_VALUE, message));
+        }
+        // SAFETY: the host passes `pattern_size` bytes.
+        let pattern = unsafe { array(pattern.cast::<u8>(), pattern_size, "pattern") }?.to_vec();
+        let command = Command::FillBuffer {
+            buffer: Arc::clone(&memory.object),
+            pattern,
+            offset,
+            size,
+        };
+        // SAFETY: the host passes a wait list and an event as the interface says.
+        unsafe { Submission::new(queue, wait_count, wait_list, event).submit::<P>(command) }
+    })
+}
+
+/// A corner of a box.
+///
+/// # Safety
+///
+/// `offset` must be null or valid for reading.
+unsafe fn corner(offset: pi_buff_rect_offset, row_pitch: usize, slice_pitch: usize) -> Result<Corner> {
+    // SAFETY: by the caller's promise.
+    let offset = *unsafe { offset.as_ref() }.ok_or_else(|| Error::null("an offset"))?;
+    Ok(Corner {
+        offset,
+        row_pitch,
+        slice_pitch,
+    })
+}
+
+/// A box from its corners.
+///
+/// # Safety
+///
+/// `region` must be null or valid for reading.
+unsafe fn rect(source: Corner, target: Corner, region: pi_buff_rect_region) -> Result<BufferRect> {
+    // SAFETY: by the caller's promise.
+    let region = *unsafe { region.as_ref() }.ok_or_else(|| Error::null("region"))?;
+    BufferRect::new(source, target, region)
+}
+
+pub(super) unsafe extern "C" fn buffer_read_rect<P: Registered>(
+    queue: pi_queue,
+    memory: pi_mem,
+    blocking: pi_bool,
+    buffer_offset: pi_buff_rect_offset,
+    host_offset: pi_buff_rect_offset,
+    region: pi_buff_rect_region,
+    buffer_row_pitch: usize,
+    buffer_slice_pitch: usize,
+    host_row_pitch: usize,
+    host_slice_pitch: usize,
+    pointer: *mut c_void,
+    wait_count: pi_uint32,
+    wait_list: *const pi_event,
+    event: *mut pi_event,
+) -> pi_result {
+    guard(Function::piEnqueueMemBufferReadRect, || {
+        non_null(pointer, "ptr")?;
+        // SAFETY: the host passes structs, and memory that holds the box until the command is complete.
+        let (rect, target) = unsafe {
+            let source = corner(buffer_offset, buffer_row_pitch, buffer_slice_pitch)?;
+            let rect = rect(
+                source,
+                corner(host_offset, host_row_pitch, host_slice_pitch)?,
+                region,
+            )?;
+            (rect, HostTarget::new(pointer.cast(), rect.extents().1))
+        };
+        let memory = buffer::<P>(memory, 0, rect.extents().0)?;
+        let command = Command::ReadBufferRect {
+            buffer: Arc::clone(&memory.object),
+            rect,
+            target,
+        };
+        // SAFETY: the host passes a wait list and an event as the interface says.
+        unsafe {
+            Submission::new(queue, wait_count, wait_list, event)
+                .blocking(blocking)
+                .submit::<P>(command)
+        }
+    })
+}
+
+pub(super) unsafe extern "C" fn buffer_write_rect<P: Registered>(
+    queue: pi_queue,
+    memory: pi_mem,
+    blocking: pi_bool,
+    buffer_offset: pi_buff_rect_offset,
+    host_offset: pi_buff_rect_offset,
+    region: pi_buff_rect_region,
+    buffer_row_pitch: usize,
+    buffer_slice_pitch: usize,
+    host_row_pitch: usize,
+    host_slice_pitch: usize,
+    pointer: *const c_void,
+    wait_count: pi_uint32,
+    wait_list: *const pi_event,
+    event: *mut pi_event,
+) -> pi_result {
+    guard(Function::piEnqueueMemBufferWriteRect, || {
+        non_null(pointer.cast_mut(), "ptr")?;
+        // SAFETY: the host passes structs, and memory that holds the box until the command is complete.
+        let (rect, source) = unsafe {
+            let target = corner(buffer_offset, buffer_row_pitch, buffer_slice_pitch)?;
+            let rect = rect(
+                corner(host_offset, host_row_pitch, host_slice_pitch)?,
+                target,
+                region,
+            )?;
+            (rect, HostSource::new(pointer.cast(), rect.extents().0))
+        };
+        let memory = buffer::<P>(memory, 0, rect.extents().1)?;
+        let command = Command::WriteBufferRect {
+            buffer: Arc::clone(&memory.object),
+            rect,
+            source,
+        };
+        // SAFETY: the host passes a wait list and an event as the interface says.
+        unsafe {
+            Submission::new(queue, wait_count, wait_list, event)
+                .blocking(blocking)
+                .submit::<P>(command)
+        }
+    })
+}
+
+pub(super) unsafe extern "C" fn buffer_copy_rect<P: Registered>(
+    queue: pi_queue,
+    source: pi_mem,
+    target: pi_mem,
+    source_origin: pi_buff_rect_offset,
+    target_origin: pi_buff_rect_offset,
+    region: pi_buff_rect_region,
+    source_row_pitch: usize,
+    source_slice_pitch: usize,
+    target_row_pitch: usize,
+    target_slice_pitch: usize,
+    wait_count: pi_uint32,
+    wait_list: *const pi_event,
+    event: *mut pi_event,
+) -> pi_result {
+    guard(Function::piEnqueueMemBufferCopyRect, || {
+        // SAFETY: the host passes structs.
+        let rect = unsafe {
+            let source = corner(source_origin, source_row_pitch, source_slice_pitch)?;
+            rect(
+                source,
+                corner(target_origin, target_row_pitch, target_slice_pitch)?,
+                region,
+            )?
+        };
+        let (source_end, target_end) = rect.extents();
+        let (from, to) = (
+            buffer::<P>(source, 0, source_end)?,
+            buffer::<P>(target, 0, target_end)?,
+        );
+        let (source, target) = (Arc::clone(&from.object), Arc::clone(&to.object));
+        // SAFETY: the host passes a wait list and an event as the interface says.
+        unsafe {
+            let command = Command::CopyBufferRect { source, target, rect };
+            Submission::new(queue, wait_count, wait_list, event).submit::<P>(command)
+        }
+    })
+}
+
+pub(super) unsafe extern "C" fn buffer_map<P: Registered>(
+    queue: pi_queue,
+    memory: pi_mem,
+    blocking: pi_bool,
+    flags: pi_map_flags,
+    offset: usize,
+    size: usize,
+    wait_count: pi_uint32,
+    wait_list: *const pi_event,
+    event: *mut pi_event,
+    ret_map: *mut *mut c_void,
+) -> pi_result {
+    guard(Function::piEnqueueMemBufferMap, || {
+        non_null(ret_map, "ret_map")?;
+        let memory = buffer::<P>(memory, offset, size)?;
+        let address = memory.object.map_address(offset, size)?;
+        let command = Command::Map {
+            buffer: Arc::clone(&memory.object),
+            flags,
+            offset,
+            size,
+            address,
+        };
+        // SAFETY: the host passes a wait list and an event as the interface says, and `ret_map` is not null.
+        unsafe {
+            Submission::new(queue, wait_count, wait_list, event)
+                .blocking(blocking)
+                .submit::<P>(command)?;
+            ret_map.write(core::ptr::with_exposed_provenance_mut(address));
+        }
+        Ok(())
+    })
+}
+
+pub(super) unsafe extern "C" fn unmap<P: Registered>(
+    queue: pi_queue,
+    memory: pi_mem,
+    pointer: *mut c_void,
+    wait_count: pi_uint32,
+    wait_list: *const pi_event,
+    event: *mut pi_event,
+) -> pi_result {
+    guard(Function::piEnqueueMemUnmap, || {
+        let memory = state::memory::<P>(memory)?;
+        let command = Command::Unmap {
+            buffer: Arc::clone(&memory.object),
+            address: pointer.addr(),
+        };
+        // SAFETY: the host passes a wait list and an event as the interface says.
+        unsafe { Submission::new(queue, wait_count, wait_list, event).submit::<P>(command) }
+    })
+}
+
+pub(super) unsafe extern "C" fn usm_memset<P: Registered>(
+    queue: pi_queue,
+    pointer: *mut c_void,
+    value: pi_int32,
+    count: usize,
+    wait_count: pi_uint32,
+    wait_list: *const pi_event,
+    event: *mut pi_event,
+) -> pi_result {
+    guard(Function::piextUSMEnqueueMemset, || {
+        non_null(pointer, "ptr")?;
+        // The interface takes the lowest byte.
+        let command = Command::SetUsm {
+            address: pointer.expose_provenance(),
+            value: value as u8,
+            count,
+        };
+        // SAFETY: the host passes a wait list and an event as the interface says.
+        unsafe { Submission::new(queue, wait_count, wait_list, event).submit::<P>(command) }
+    })
+}
+
+pub(super) unsafe extern "C" fn usm_memcpy<P: Registered>(
+    queue: pi_queue,
+    blocking: pi_bool,
+    target: *mut c_void,
+    source: *const c_void,
+    size: usize,
+    wait_count: pi_uint32,
+    wait_list: *const pi_event,
+    event: *mut pi_event,
+) -> pi_result {
+    guard(Function::piextUSMEnqueueMemcpy, || {
+        if size > 0 {
+            non_null(target, "dst_ptr")?;
+            non_null(source.cast_mut(), "src_ptr")?;
+        }
+        // SAFETY: the host passes `size` bytes that stay valid until the command is complete, or addresses of the device.
+        let (source, target) = unsafe {
+            (
+                HostSource::new(source.cast(), size),
+                HostTarget::new(target.cast(), size),
+            )
+        };
+        let command = Command::CopyUsm { source, target };
+        // SAFETY: the host passes a wait list and an event as the interface says.
+        unsafe {
+            Submission::new(queue, wait_count, wait_list, event)
+                .blocking(blocking)
+                .submit::<P>(command)
+        }
+    })
+}
+
+pub(super) unsafe extern "C" fn usm_prefetch<P: Registered>(
+    queue: pi_queue,
+    pointer: *const c_void,
+    size: usize,
+    _flags: pi_usm_migration_flags,
+    wait_count: pi_uint32,
+    wait_list: *const pi_event,
+    event: *mut pi_event,
+) -> pi_result {
+    guard(Function::piextUSMEnqueuePrefetch, || {
+        let command = Command::PrefetchUsm {
+            address: pointer.addr(),
+            size,
+        };
+        // SAFETY: the host passes a wait list and an event as the interface says.
+        unsafe { Submission::new(queue, wait_count, wait_list, event).submit::<P>(command) }
+    })
+}
+
+pub(super) unsafe extern "C" fn usm_mem_advise<P: Registered>(
+    queue: pi_queue,
+    pointer: *const c_void,
+    size: usize,
+    advice: pi_mem_advice,
+    event: *mut pi_event,
+) -> pi_result {
+    guard(Function::piextUSMEnqueueMemAdvise, || {
+        let command = Command::AdviseUsm {
+            address: pointer.addr(),
+            size,
+            advice,
+        };
+        // SAFETY: there is no wait list; the host passes an event as the interface says.
+        unsafe { Submission::new(queue, 0, core::ptr::null(), event).submit::<P>(command) }
+    })
+}

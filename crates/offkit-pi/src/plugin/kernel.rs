@@ -1,0 +1,269 @@
+//! Kernels.
+
+use super::context::device_of;
+use super::error::guard;
+use super::info::Destination;
+use super::shim::{array, give, non_null, references, text};
+use super::state::{self, KernelDetails, Registered};
+use super::{Error, Info, Plugin, Program, Result};
+use crate::ffi::*;
+use crate::table::Function;
+use core::ffi::{c_char, c_void};
+use std::sync::Arc;
+
+/// The value of a kernel's argument.
+pub enum Argument<'a, P: Plugin> {
+    /// Bytes, for an argument passed by value.
+    Bytes(&'a [u8]),
+    /// Local memory of this many bytes.
+    Local(usize),
+    /// A buffer; `None` for a null pointer.
+    Memory(Option<Arc<P::Memory>>),
+    /// An address.
+    Pointer(usize),
+}
+
+/// An entry point of a program, with its arguments.
+pub trait Kernel<P: Plugin>: Send + Sync + 'static {
+    /// Name.
+    fn name(&self) -> String;
+
+    /// Number of arguments.
+    fn num_args(&self) -> u32;
+
+    /// Sets an argument.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if there is no such argument ([`PI_INVALID_ARG_INDEX`]), or it is of another kind
+    /// ([`PI_INVALID_ARG_VALUE`]) or size ([`PI_INVALID_ARG_SIZE`]).
+    fn set_argument(&self, index: u32, value: Argument<'_, P>) -> Result<()>;
+
+    /// Answers a query about the kernel on a device (`PI_KERNEL_GROUP_INFO_*`).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::unknown_query`] for one that is not known.
+    fn group_info(&self, device: &Arc<P::Device>, name: pi_kernel_group_info) -> Result<Info>;
+
+    /// Answers a query about sub-groups with a `u32` (`PI_KERNEL_MAX_SUB_GROUP_SIZE` and the like).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::unknown_query`] for one that is not known.
+    fn sub_group_info(&self, device: &Arc<P::Device>, name: pi_kernel_sub_group_info) -> Result<u32> {
+        let _ = device;
+        Err(Error::unknown_query(name))
+    }
+
+    /// Whether the kernel reaches USM allocations through pointers stored in memory. Plugins for which all allocations
+    /// are always reachable need not know.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if the device cannot do it.
+    fn set_indirect_access(&self, indirect: bool) -> Result<()> {
+        let _ = indirect;
+        Ok(())
+    }
+
+    /// USM allocations, besides the arguments, that the kernel reaches. As for
+    /// [`set_indirect_access`](Self::set_indirect_access).
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if the device cannot do it.
+    fn set_usm_pointers(&self, addresses: &[usize]) -> Result<()> {
+        let _ = addresses;
+        Ok(())
+    }
+}
+
+pub(super) unsafe extern "C" fn create<P: Registered>(
+    program: pi_program,
+    kernel_name: *const c_char,
+    ret_kernel: *mut pi_kernel,
+) -> pi_result {
+    guard(Function::piKernelCreate, || {
+        non_null(ret_kernel, "ret_kernel")?;
+        let program = state::program::<P>(program)?;
+        // SAFETY: the host passes a NUL-terminated string.
+        let name = unsafe { text(kernel_name, "kernel_name") }?;
+        let kernel = Arc::new(program.object.create_kernel(name)?);
+        let record = P::state().kernels.insert(kernel, KernelDetails { program });
+        // SAFETY: not null, so valid for writing.
+        unsafe { give(ret_kernel, &record) };
+        Ok(())
+    })
+}
+
+pub(super) unsafe extern "C" fn set_arg<P: Registered>(
+    kernel: pi_kernel,
+    index: pi_uint32,
+    size: usize,
+    value: *const c_void,
+) -> pi_result {
+    guard(Function::piKernelSetArg, || {
+        let kernel = state::kernel::<P>(kernel)?;
+        let value = if value.is_null() {
+            Argument::Local(size)
+        } else {
+            // SAFETY: the host passes `size` bytes.
+            Argument::Bytes(unsafe { array(value.cast::<u8>(), size, "arg_value") }?)
+        };
+        kernel.object.set_argument(index, value)
+    })
+}
+
+pub(super) unsafe extern "C" fn set_arg_memory<P: Registered>(
+    kernel: pi_kernel,
+    index: pi_uint32,
+    value: *const pi_mem,
+) -> pi_result {
+    guard(Function::piextKernelSetArgMemObj, || {
+        let kernel = state::kernel::<P>(kernel)?;
+        // SAFETY: the host passes a pointer to a handle, or null.
+        let handle = unsafe { value.as_ref() }
+            .copied()
+            .unwrap_or(core::ptr::null_mut());
+        let memory = if handle.is_null() {
+            None
+        } else {
+            Some(Arc::clone(&state::memory::<P>(handle)?.object))
+        };
+        kernel.object.set_argument(index, Argument::Memory(memory))
+    })
+}
+
+pub(super) unsafe extern "C" fn set_arg_pointer<P: Registered>(
+    kernel: pi_kernel,
+    index: pi_uint32,
+    _size: usize,
+    value: *const c_void,
+) -> pi_result {
+    guard(Function::piextKernelSetArgPointer, || {
+        let kernel = state::kernel::<P>(kernel)?;
+        let address = match value.is_null() {
+            true => 0,
+            // SAFETY: not null, so the host passes a pointer to the pointer. It need not be aligned.
+            false => unsafe { value.cast::<usize>().read_unaligned() },
+        };
+        kernel.object.set_argument(index, Argument::Pointer(address))
+    })
+}
+
+pub(super) unsafe extern "C" fn set_exec_info<P: Registered>(
+    kernel: pi_kernel,
+    name: pi_kernel_exec_info,
+    size: usize,
+    value: *const c_void,
+) -> pi_result {
+    guard(Function::piKernelSetExecInfo, || {
+        let kernel = state::kernel::<P>(kernel)?;
+        // SAFETY: the host passes `size` bytes.
+        let value = unsafe { array(value.cast::<u8>(), size, "param_value") }?;
+        match name {
+            PI_USM_INDIRECT_ACCESS => kernel
+                .object
+                .set_indirect_access(value.iter().any(|byte| *byte != 0)),
+            PI_USM_PTRS => {
+                let addresses = value
+                    .as_chunks()
+                    .0
+                    .iter()
+                    .map(|address| usize::from_ne_bytes(*address));
+                kernel.object.set_usm_pointers(&addresses.collect::<Vec<_>>())
+            }
+            name => Err(Error::unknown_query(name)),
+        }
+    })
+}
+
+pub(super) unsafe extern "C" fn info<P: Registered>(
+    kernel: pi_kernel,
+    name: pi_kernel_info,
+    size: usize,
+    value: *mut c_void,
+    size_ret: *mut usize,
+) -> pi_result {
+    guard(Function::piKernelGetInfo, || {
+        let kernel = state::kernel::<P>(kernel)?;
+        let info = match name {
+            PI_KERNEL_INFO_FUNCTION_NAME => kernel.object.name().into(),
+            PI_KERNEL_INFO_NUM_ARGS => kernel.object.num_args().into(),
+            PI_KERNEL_INFO_REFERENCE_COUNT => kernel.references().into(),
+            PI_KERNEL_INFO_CONTEXT => kernel.details.program.details.context.handle().into(),
+            PI_KERNEL_INFO_PROGRAM => kernel.details.program.handle().into(),
+            PI_KERNEL_INFO_ATTRIBUTES => "".into(),
+            name => return Err(Error::unknown_query(name)),
+        };
+        // SAFETY: the host passes a destination of `size` bytes, or null.
+        unsafe {
+            Destination {
+                size,
+                value,
+                size_ret,
+            }
+            .answer(info)
+        }
+    })
+}
+
+pub(super) unsafe extern "C" fn group_info<P: Registered>(
+    kernel: pi_kernel,
+    device: pi_device,
+    name: pi_kernel_group_info,
+    size: usize,
+    value: *mut c_void,
+    size_ret: *mut usize,
+) -> pi_result {
+    guard(Function::piKernelGetGroupInfo, || {
+        let kernel = state::kernel::<P>(kernel)?;
+        let device = device_of(&kernel.details.program.details.context, device)?;
+        let info = kernel.object.group_info(&device.object, name)?;
+        // SAFETY: the host passes a destination of `size` bytes, or null.
+        unsafe {
+            Destination {
+                size,
+                value,
+                size_ret,
+            }
+            .answer(info)
+        }
+    })
+}
+
+pub(super) unsafe extern "C" fn sub_group_info<P: Registered>(
+    kernel: pi_kernel,
+    device: pi_device,
+    name: pi_kernel_sub_group_info,
+    _input_value_size: usize,
+    _input_value: *const c_void,
+    size: usize,
+    value: *mut c_void,
+    size_ret: *mut usize,
+) -> pi_result {
+    guard(Function::piKernelGetSubGroupInfo, || {
+        let kernel = state::kernel::<P>(kernel)?;
+        let device = device_of(&kernel.details.program.details.context, device)?;
+        let info = kernel.object.sub_group_info(&device.object, name)?.into();
+        // SAFETY: the host passes a destination of `size` bytes, or null.
+        unsafe {
+            Destination {
+                size,
+                value,
+                size_ret,
+            }
+            .answer(info)
+        }
+    })
+}
+
+references!(
+    pi_kernel,
+    kernels,
+    piKernelRetain,
+    piKernelRelease,
+    PI_INVALID_KERNEL,
+    "kernel"
+);

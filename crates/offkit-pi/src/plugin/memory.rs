@@ -1,0 +1,206 @@
+//! Buffers.
+
+use super::error::guard;
+use super::info::Destination;
+use super::memory_span::HostTarget;
+use super::shim::{array, give, non_null, references};
+use super::state::{self, MemoryDetails, Registered};
+use super::{Context, Error, Plugin, Result};
+use crate::ffi::*;
+use crate::table::Function;
+use core::ffi::c_void;
+use std::sync::Arc;
+
+/// What a buffer is to be.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct BufferRequest<'a> {
+    /// Size in bytes.
+    pub size: usize,
+    /// How it is to be made (`PI_MEM_FLAGS_*`).
+    pub flags: pi_mem_flags,
+    /// What it starts as a copy of.
+    pub copy: Option<&'a [u8]>,
+    /// Host memory to use as its storage; stays valid until the buffer is released.
+    pub storage: Option<HostTarget>,
+}
+
+/// A buffer.
+pub trait Memory<P: Plugin>: Sized + Send + Sync + 'static {
+    /// A part of the buffer, sharing its memory. The part is within the buffer, and not empty.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if there are no such parts, or the device cannot start one there ([`PI_MISALIGNED_SUB_BUFFER_OFFSET`]).
+    fn part(self: &Arc<Self>, flags: pi_mem_flags, origin: usize, size: usize) -> Result<Self> {
+        let _ = (flags, origin, size);
+        Err(Error::unsupported("a part of a buffer"))
+    }
+
+    /// The address at which the host sees a range of the buffer while it is mapped. The range is within the buffer.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if buffers cannot be mapped.
+    fn map_address(&self, offset: usize, size: usize) -> Result<usize> {
+        let _ = (offset, size);
+        Err(Error::unsupported("mapping a buffer"))
+    }
+}
+
+pub(super) unsafe extern "C" fn create<P: Registered>(
+    context: pi_context,
+    flags: pi_mem_flags,
+    size: usize,
+    host_ptr: *mut c_void,
+    ret_mem: *mut pi_mem,
+    _properties: *const pi_mem_properties,
+) -> pi_result {
+    guard(Function::piMemBufferCreate, || {
+        non_null(ret_mem, "ret_mem")?;
+        let context = state::context::<P>(context)?;
+        if size == 0 {
+            return Err(Error::new(PI_INVALID_BUFFER_SIZE, "a buffer of 0 bytes"));
+        }
+        let (uses, copies) = (
+            flags & PI_MEM_FLAGS_HOST_PTR_USE != 0,
+            flags & PI_MEM_FLAGS_HOST_PTR_COPY != 0,
+        );
+        if (uses || copies) == host_ptr.is_null() {
+            let message = "a host pointer goes with the flag to use it or the flag to copy it, and these with a pointer";
+            return Err(Error::new(PI_INVALID_HOST_PTR, message));
+        }
+        // SAFETY: not null where it is used; the host passes `size` bytes that are valid during the call, and with the flag to
+        // use them for as long as the buffer exists.
+        let (copy, storage) = unsafe {
+            (
+                if copies && !uses {
+                    Some(array(host_ptr.cast::<u8>(), size, "host_ptr")?)
+                } else {
+                    None
+                },
+                if uses {
+                    Some(HostTarget::new(host_ptr.cast(), size))
+                } else {
+                    None
+                },
+            )
+        };
+        let memory = Arc::new(context.object.create_buffer(BufferRequest {
+            size,
+            flags,
+            copy,
+            storage,
+        })?);
+        let host_pointer = if uses { host_ptr.addr() } else { 0 };
+        let details = MemoryDetails {
+            context,
+            flags,
+            size,
+            host_pointer,
+            parent: None,
+        };
+        let record = P::state().memories.insert(memory, details);
+        // SAFETY: not null, so valid for writing.
+        unsafe { give(ret_mem, &record) };
+        Ok(())
+    })
+}
+
+pub(super) unsafe extern "C" fn partition<P: Registered>(
+    buffer: pi_mem,
+    flags: pi_mem_flags,
+    create_type: pi_buffer_create_type,
+    create_info: *mut c_void,
+    ret_mem: *mut pi_mem,
+) -> pi_result {
+    guard(Function::piMemBufferPartition, || {
+        non_null(ret_mem, "ret_mem")?;
+        non_null(create_info, "buffer_create_info")?;
+        let parent = state::memory::<P>(buffer)?;
+        if create_type != PI_BUFFER_CREATE_TYPE_REGION || parent.details.parent.is_some() {
+            let message =
+                "a buffer that is no part itself can be divided into regions, and into nothing else";
+            return Err(Error::new(PI_INVALID_VALUE, message));
+        }
+        // SAFETY: not null, and for this kind of partition a region.
+        let pi_buffer_region_struct { origin, size } =
+            unsafe { create_info.cast::<pi_buffer_region_struct>().read() };
+        if size == 0 {
+            return Err(Error::new(PI_INVALID_BUFFER_SIZE, "a part of 0 bytes"));
+        }
+        check_range(&parent.details, origin, size)?;
+        let memory = Arc::new(parent.object.part(flags, origin, size)?);
+        let details = MemoryDetails {
+            context: Arc::clone(&parent.details.context),
+            flags: if flags == 0 { parent.details.flags } else { flags },
+            size,
+            host_pointer: match parent.details.host_pointer {
+                0 => 0,
+                start => start + origin,
+            },
+            parent: Some((parent, origin)),
+        };
+        let record = P::state().memories.insert(memory, details);
+        // SAFETY: not null, so valid for writing.
+        unsafe { give(ret_mem, &record) };
+        Ok(())
+    })
+}
+
+/// Refuses a range that is not within a buffer.
+pub(super) fn check_range<P: Plugin>(details: &MemoryDetails<P>, offset: usize, size: usize) -> Result<()> {
+    match offset.checked_add(size) {
+        Some(end) if end <= details.size => Ok(()),
+        _ => {
+            let message = format!(
+                "{size} bytes at {offset} are not within a buffer of {} bytes",
+                details.size
+            );
+            Err(Error::new(PI_INVALID_VALUE, message))
+        }
+    }
+}
+
+pub(super) unsafe extern "C" fn info<P: Registered>(
+    memory: pi_mem,
+    name: pi_mem_object_info,
+    size: usize,
+    value: *mut c_void,
+    size_ret: *mut usize,
+) -> pi_result {
+    guard(Function::piMemGetInfo, || {
+        let memory = state::memory::<P>(memory)?;
+        let details = &memory.details;
+        let parent = details.parent.as_ref();
+        let info = match name {
+            PI_MEM_INFO_TYPE => PI_MEM_TYPE_BUFFER.into(),
+            PI_MEM_INFO_FLAGS => details.flags.into(),
+            PI_MEM_INFO_SIZE => details.size.into(),
+            PI_MEM_INFO_HOST_PTR => details.host_pointer.into(),
+            PI_MEM_INFO_REFERENCE_COUNT => memory.references().into(),
+            PI_MEM_INFO_CONTEXT => details.context.handle().into(),
+            PI_MEM_INFO_ASSOCIATED_MEMOBJECT => parent.map_or(0, |(parent, _)| parent.handle()).into(),
+            PI_MEM_INFO_OFFSET => parent.map_or(0, |(_, origin)| *origin).into(),
+            name => return Err(Error::unknown_query(name)),
+        };
+        // SAFETY: the host passes a destination of `size` bytes, or null.
+        unsafe {
+            Destination {
+                size,
+                value,
+                size_ret,
+            }
+            .answer(info)
+        }
+    })
+}
+
+references!(
+    pi_mem,
+    memories,
+    piMemRetain,
+    piMemRelease,
+    PI_INVALID_MEM_OBJECT,
+    "memory object"
+);

@@ -1,0 +1,163 @@
+//! The author's side: a plugin in safe Rust.
+//!
+//! A plugin is a type that implements [`Plugin`], and one type for each kind of object: [`Platform`], [`Device`],
+//! [`Context`], [`Queue`], [`Memory`], [`Program`], [`Kernel`], [`Event`]. Objects are held in `Arc`s and get typed
+//! arguments: other objects, slices, [`Command`]s. [`define_plugin!`](crate::define_plugin) makes a function table of them, and
+//! [`export_plugin!`](crate::export_plugin) the symbols of a shared library.
+//!
+//! The functions in the table do for every plugin what C makes necessary. They check pointers and wait lists, turn handles
+//! into objects (a foreign or released handle is refused, never followed), count references, answer queries about what an
+//! object was made from, and see to it that no panic gets out: it becomes [`PI_ERROR_UNKNOWN`](crate::ffi::PI_ERROR_UNKNOWN).
+//! The message of an [`Error`] is kept for the host to fetch.
+//!
+//! **No slot of the table is null.** What a plugin leaves out (methods with a default, and the parts of the interface that
+//! have no method yet: images, samplers, native handles, native kernels, partitioning of devices) returns
+//! [`PI_INVALID_OPERATION`](crate::ffi::PI_INVALID_OPERATION) with a message; real hosts call slots without looking, and a
+//! null one would end them.
+
+mod command;
+mod context;
+mod device;
+mod enqueue;
+mod error;
+mod event;
+mod info;
+mod init;
+mod kernel;
+mod memory;
+mod memory_span;
+mod program;
+mod queue;
+mod registry;
+mod shim;
+mod state;
+mod unsupported;
+mod usm;
+
+pub use command::{BufferRect, Command};
+pub use context::Context;
+pub use device::{Device, Platform};
+pub use error::{Error, Result};
+pub use event::{Event, StatusCallback};
+pub use info::Info;
+pub use kernel::{Argument, Kernel};
+pub use memory::{BufferRequest, Memory};
+pub use memory_span::{HostSource, HostTarget};
+pub use program::{Build, Program};
+pub use queue::Queue;
+pub use state::{Registered, State};
+pub use unsupported::Unsupported;
+pub use usm::UsmAllocation;
+
+#[doc(hidden)]
+pub use error::get_last_error;
+#[doc(hidden)]
+pub use init::initialise;
+
+use std::sync::Arc;
+
+/// A plugin: its name, its platforms, and the types of its objects.
+pub trait Plugin: Sized + Send + Sync + 'static {
+    /// A group of devices.
+    type Platform: Platform<Self>;
+    /// Something that runs kernels.
+    type Device: Device<Self>;
+    /// Devices that share memory and programs.
+    type Context: Context<Self>;
+    /// Where commands go.
+    type Queue: Queue<Self>;
+    /// A buffer.
+    type Memory: Memory<Self>;
+    /// Device code.
+    type Program: Program<Self>;
+    /// An entry point with its arguments.
+    type Kernel: Kernel<Self>;
+    /// The progress of a command.
+    type Event: Event<Self>;
+
+    /// The name, for messages.
+    const NAME: &'static str;
+
+    /// The platforms, the same objects at each call; none if there is nothing to run on.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if finding out fails.
+    fn platforms() -> Result<Vec<Arc<Self::Platform>>>;
+
+    /// The host is about to end, and calls nothing any more.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if tidying up fails.
+    fn tear_down() -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Makes a plugin of a type that implements [`Plugin`](crate::plugin::Plugin): a constant of type
+/// [`BuiltIn`](crate::BuiltIn) by which programs that link it in can use it.
+///
+/// ```ignore
+/// offkit_pi::define_plugin! {
+///     /// The plugin, for programs that link it in.
+///     pub const BUILT_IN: MyPlugin;
+/// }
+/// ```
+#[macro_export]
+macro_rules! define_plugin {
+    ($(#[$attribute:meta])* $visibility:vis const $name:ident: $plugin:ty;) => {
+        impl $crate::plugin::Registered for $plugin {
+            fn state() -> &'static $crate::plugin::State<Self> {
+                static STATE: ::std::sync::LazyLock<$crate::plugin::State<$plugin>> =
+                    ::std::sync::LazyLock::new(::core::default::Default::default);
+                &STATE
+            }
+        }
+
+        $(#[$attribute])*
+        $visibility const $name: $crate::BuiltIn = {
+            // SAFETY: these are the functions this crate has for the purpose.
+            unsafe {
+                $crate::BuiltIn::new(
+                    <$plugin as $crate::plugin::Plugin>::NAME,
+                    $crate::plugin::initialise::<$plugin>,
+                    ::core::option::Option::Some($crate::plugin::get_last_error),
+                )
+            }
+        };
+    };
+}
+
+/// Exports the symbols `piPluginInit` and `offkitPluginGetLastError` from a shared library, for a plugin that
+/// [`define_plugin!`](crate::define_plugin) has been applied to. Use it once in a program or library.
+#[macro_export]
+macro_rules! export_plugin {
+    ($plugin:ty) => {
+        /// Entry point of the plugin interface: fills in the plugin record.
+        ///
+        /// # Safety
+        ///
+        /// `record` must be null, or point to the plugin record of the version that it names.
+        // SAFETY: the plugin interface gives this name to this function, and there is one in a library.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn piPluginInit(record: *mut ::core::ffi::c_void) -> $crate::ffi::pi_result {
+            // SAFETY: by the caller's promise.
+            unsafe { $crate::plugin::initialise::<$plugin>(record) }
+        }
+
+        /// Writes a pointer to the message of this thread's last failing call.
+        ///
+        /// # Safety
+        ///
+        /// `message` must be null or valid for writing a pointer.
+        // SAFETY: the name is this project's own, and there is one in a library.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn offkitPluginGetLastError(
+            message: *mut *const ::core::ffi::c_char,
+        ) -> $crate::ffi::pi_result {
+            // SAFETY: by the caller's promise.
+            unsafe { $crate::plugin::get_last_error(message) }
+        }
+    };
+}

@@ -1,0 +1,357 @@
+//! Programs.
+
+use super::context::device_of;
+use super::error::guard;
+use super::info::Destination;
+use super::shim::{array, give, non_null, options, references};
+use super::state::{self, ProgramDetails, ProgramRecord, Registered};
+use super::{Context, Error, Info, Plugin, Result};
+use crate::ffi::*;
+use crate::table::Function;
+use core::ffi::{c_char, c_void};
+use std::sync::Arc;
+
+/// How the last compile, link or build of a program went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Build {
+    /// How far it got.
+    pub status: pi_program_build_status,
+    /// State of the code.
+    pub binary_type: pi_program_binary_type,
+    /// The options it was given.
+    pub options: String,
+    /// What it had to say.
+    pub log: String,
+}
+
+impl Default for Build {
+    /// Nothing has been asked for yet.
+    fn default() -> Build {
+        Build {
+            status: PI_PROGRAM_BUILD_STATUS_NONE,
+            binary_type: PI_PROGRAM_BINARY_TYPE_NONE,
+            options: String::new(),
+            log: String::new(),
+        }
+    }
+}
+
+/// Device code on its way to kernels.
+pub trait Program<P: Plugin>: Send + Sync + 'static {
+    /// Sets a specialization constant, for the next compile or build.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if there is no such constant ([`PI_INVALID_SPEC_ID`]), or the value has another size
+    /// ([`PI_INVALID_VALUE`]).
+    fn set_specialization_constant(&self, id: u32, value: &[u8]) -> Result<()> {
+        let _ = (id, value);
+        Err(Error::unsupported("a specialization constant"))
+    }
+
+    /// Compiles the program, to be linked.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if it does not compile ([`PI_COMPILE_PROGRAM_FAILURE`]); [`build_info`](Self::build_info) has the details.
+    fn compile(&self, options: &str) -> Result<()>;
+
+    /// Compiles and links the program.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if it does not build ([`PI_BUILD_PROGRAM_FAILURE`]); [`build_info`](Self::build_info) has the details.
+    fn build(&self, options: &str) -> Result<()>;
+
+    /// How the last compile, link or build went.
+    fn build_info(&self) -> Build;
+
+    /// The intermediate language it was made from, as far as there is one.
+    fn source(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// The kernels.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if the program is not built ([`PI_INVALID_PROGRAM_EXECUTABLE`]).
+    fn kernel_names(&self) -> Result<Vec<String>>;
+
+    /// A kernel by name.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if there is none of that name ([`PI_INVALID_KERNEL_NAME`]), or the program is not built
+    /// ([`PI_INVALID_PROGRAM_EXECUTABLE`]).
+    fn create_kernel(self: &Arc<Self>, name: &str) -> Result<P::Kernel>;
+}
+
+fn insert<P: Registered>(
+    context: Arc<state::ContextRecord<P>>,
+    program: P::Program,
+    target: *mut pi_program,
+) -> Arc<ProgramRecord<P>> {
+    let record = P::state()
+        .programs
+        .insert(Arc::new(program), ProgramDetails { context });
+    // SAFETY: callers have seen that `target` is not null, so it is valid for writing.
+    unsafe { give(target, &record) };
+    record
+}
+
+pub(super) unsafe extern "C" fn create<P: Registered>(
+    context: pi_context,
+    il: *const c_void,
+    length: usize,
+    res_program: *mut pi_program,
+) -> pi_result {
+    guard(Function::piProgramCreate, || {
+        non_null(res_program, "res_program")?;
+        non_null(il.cast_mut(), "il")?;
+        let context = state::context::<P>(context)?;
+        // SAFETY: the host passes `length` bytes.
+        let il = unsafe { array(il.cast::<u8>(), length, "il") }?;
+        let program = context.object.create_program(il)?;
+        insert(context, program, res_program);
+        Ok(())
+    })
+}
+
+pub(super) unsafe extern "C" fn create_with_binary<P: Registered>(
+    context: pi_context,
+    num_devices: pi_uint32,
+    device_list: *const pi_device,
+    lengths: *const usize,
+    binaries: *mut *const u8,
+    binary_status: *mut pi_int32,
+    ret_program: *mut pi_program,
+) -> pi_result {
+    guard(Function::piProgramCreateWithBinary, || {
+        non_null(ret_program, "ret_program")?;
+        let context = state::context::<P>(context)?;
+        let count = num_devices as usize;
+        // SAFETY: the host passes `num_devices` devices, lengths and pointers, each to as many bytes as its length says.
+        let (device, binary) = unsafe {
+            match (
+                array(device_list, count, "device_list")?,
+                array(lengths, count, "lengths")?,
+                array(binaries, count, "binaries")?,
+            ) {
+                ([device], [length], [binary]) => (*device, array(*binary, *length, "binary")?),
+                _ => return Err(Error::unsupported("a program for several devices at once")),
+            }
+        };
+        let device = device_of(&context, device)?;
+        let program = context.object.create_program_with_binary(&device.object, binary);
+        if !binary_status.is_null() {
+            let status = program.as_ref().err().map_or(PI_SUCCESS, |error| error.code);
+            // SAFETY: not null, and there is one status for each device.
+            unsafe { binary_status.write(status.0) };
+        }
+        insert(context, program?, ret_program);
+        Ok(())
+    })
+}
+
+/// Checks that devices to compile or link for are of the context; naming none means all.
+unsafe fn check_devices<P: Registered>(
+    context: &state::ContextRecord<P>,
+    count: pi_uint32,
+    devices: *const pi_device,
+) -> Result<()> {
+    // SAFETY: the host passes `count` handles.
+    let devices = unsafe { array(devices, count as usize, "device_list") }?;
+    devices
+        .iter()
+        .try_for_each(|device| device_of(context, *device).map(drop))
+}
+
+/// Tells the host that a compile, link or build is over. They are done before their functions return, so this is at once.
+unsafe fn notify(callback: pi_program_notify, program: pi_program, user_data: *mut c_void) {
+    if let Some(callback) = callback {
+        // SAFETY: the host passes a function to be called like this.
+        unsafe { callback(program, user_data) };
+    }
+}
+
+pub(super) unsafe extern "C" fn compile<P: Registered>(
+    program: pi_program,
+    num_devices: pi_uint32,
+    device_list: *const pi_device,
+    compile_options: *const c_char,
+    num_input_headers: pi_uint32,
+    _input_headers: *const pi_program,
+    _header_include_names: *mut *const c_char,
+    pfn_notify: pi_program_notify,
+    user_data: *mut c_void,
+) -> pi_result {
+    guard(Function::piProgramCompile, || {
+        let record = state::program::<P>(program)?;
+        if num_input_headers != 0 {
+            return Err(Error::unsupported("compiling with headers"));
+        }
+        // SAFETY: the host passes as many devices as it says, and options that are null or NUL-terminated.
+        let compiled = unsafe {
+            check_devices(&record.details.context, num_devices, device_list)?;
+            record.object.compile(options(compile_options)?)
+        };
+        // SAFETY: the host's own function and data.
+        unsafe { notify(pfn_notify, program, user_data) };
+        compiled
+    })
+}
+
+pub(super) unsafe extern "C" fn build<P: Registered>(
+    program: pi_program,
+    num_devices: pi_uint32,
+    device_list: *const pi_device,
+    build_options: *const c_char,
+    pfn_notify: pi_program_notify,
+    user_data: *mut c_void,
+) -> pi_result {
+    guard(Function::piProgramBuild, || {
+        let record = state::program::<P>(program)?;
+        // SAFETY: the host passes as many devices as it says, and options that are null or NUL-terminated.
+        let built = unsafe {
+            check_devices(&record.details.context, num_devices, device_list)?;
+            record.object.build(options(build_options)?)
+        };
+        // SAFETY: the host's own function and data.
+        unsafe { notify(pfn_notify, program, user_data) };
+        built
+    })
+}
+
+pub(super) unsafe extern "C" fn link<P: Registered>(
+    context: pi_context,
+    num_devices: pi_uint32,
+    device_list: *const pi_device,
+    link_options: *const c_char,
+    num_input_programs: pi_uint32,
+    input_programs: *const pi_program,
+    pfn_notify: pi_program_notify,
+    user_data: *mut c_void,
+    ret_program: *mut pi_program,
+) -> pi_result {
+    guard(Function::piProgramLink, || {
+        non_null(ret_program, "ret_program")?;
+        // SAFETY: not null, so valid for writing. There is no program unless linking begins.
+        unsafe { ret_program.write(core::ptr::null_mut()) };
+        let context = state::context::<P>(context)?;
+        // SAFETY: the host passes as many devices and programs as it says, and options that are null or NUL-terminated.
+        let (handles, options) = unsafe {
+            check_devices(&context, num_devices, device_list)?;
+            (
+                array(input_programs, num_input_programs as usize, "input_programs")?,
+                options(link_options)?,
+            )
+        };
+        if handles.is_empty() {
+            return Err(Error::new(PI_INVALID_VALUE, "a link needs a program"));
+        }
+        let programs: Vec<Arc<P::Program>> = handles
+            .iter()
+            .map(|handle| state::program::<P>(*handle).map(|record| Arc::clone(&record.object)))
+            .collect::<Result<_>>()?;
+        let program = context.object.link(&programs, options)?;
+        let record = insert(context, program, ret_program);
+        // SAFETY: not null, and written just before; the callback is the host's own.
+        unsafe { notify(pfn_notify, ret_program.read(), user_data) };
+        let Build { status, log, .. } = record.object.build_info();
+        if status == PI_PROGRAM_BUILD_STATUS_ERROR {
+            Err(Error::new(PI_LINK_PROGRAM_FAILURE, log))
+        } else {
+            Ok(())
+        }
+    })
+}
+
+pub(super) unsafe extern "C" fn build_info<P: Registered>(
+    program: pi_program,
+    device: pi_device,
+    name: pi_program_build_info,
+    size: usize,
+    value: *mut c_void,
+    size_ret: *mut usize,
+) -> pi_result {
+    guard(Function::piProgramGetBuildInfo, || {
+        let program = state::program::<P>(program)?;
+        device_of(&program.details.context, device)?;
+        let build = program.object.build_info();
+        let info = match name {
+            PI_PROGRAM_BUILD_INFO_STATUS => build.status.into(),
+            PI_PROGRAM_BUILD_INFO_OPTIONS => build.options.into(),
+            PI_PROGRAM_BUILD_INFO_LOG => build.log.into(),
+            PI_PROGRAM_BUILD_INFO_BINARY_TYPE => build.binary_type.into(),
+            name => return Err(Error::unknown_query(name)),
+        };
+        // SAFETY: the host passes a destination of `size` bytes, or null.
+        unsafe {
+            Destination {
+                size,
+                value,
+                size_ret,
+            }
+            .answer(info)
+        }
+    })
+}
+
+pub(super) unsafe extern "C" fn info<P: Registered>(
+    program: pi_program,
+    name: pi_program_info,
+    size: usize,
+    value: *mut c_void,
+    size_ret: *mut usize,
+) -> pi_result {
+    guard(Function::piProgramGetInfo, || {
+        let program = state::program::<P>(program)?;
+        let devices = &program.details.context.details.devices;
+        let info: Info = match name {
+            PI_PROGRAM_INFO_REFERENCE_COUNT => program.references().into(),
+            PI_PROGRAM_INFO_CONTEXT => program.details.context.handle().into(),
+            PI_PROGRAM_INFO_NUM_DEVICES => (devices.len() as u32).into(),
+            PI_PROGRAM_INFO_DEVICES => {
+                let handles: Vec<usize> = devices.iter().map(|device| device.handle()).collect();
+                handles.as_slice().into()
+            }
+            PI_PROGRAM_INFO_SOURCE => program.object.source().into(),
+            PI_PROGRAM_INFO_NUM_KERNELS => program.object.kernel_names()?.len().into(),
+            PI_PROGRAM_INFO_KERNEL_NAMES => program.object.kernel_names()?.join(";").into(),
+            name => return Err(Error::unknown_query(name)),
+        };
+        // SAFETY: the host passes a destination of `size` bytes, or null.
+        unsafe {
+            Destination {
+                size,
+                value,
+                size_ret,
+            }
+            .answer(info)
+        }
+    })
+}
+
+pub(super) unsafe extern "C" fn set_specialization_constant<P: Registered>(
+    program: pi_program,
+    id: pi_uint32,
+    size: usize,
+    value: *const c_void,
+) -> pi_result {
+    guard(Function::piextProgramSetSpecializationConstant, || {
+        let program = state::program::<P>(program)?;
+        // SAFETY: the host passes `size` bytes.
+        let value = unsafe { array(value.cast::<u8>(), size, "spec_value") }?;
+        program.object.set_specialization_constant(id, value)
+    })
+}
+
+references!(
+    pi_program,
+    programs,
+    piProgramRetain,
+    piProgramRelease,
+    PI_INVALID_PROGRAM,
+    "program"
+);

@@ -1,0 +1,164 @@
+//! What the functions of the table have in common: arguments in, handles out.
+
+use super::registry::Record;
+use super::state::{self, Registered};
+use super::{Error, Result};
+use crate::ffi::*;
+use core::ffi::{CStr, c_char};
+use std::sync::Arc;
+
+/// Refuses a null pointer.
+pub(super) fn non_null<T>(pointer: *mut T, what: &str) -> Result<()> {
+    if pointer.is_null() {
+        Err(Error::null(what))
+    } else {
+        Ok(())
+    }
+}
+
+/// The elements of an array given as pointer and count.
+///
+/// # Safety
+///
+/// `pointer` must be null or valid for reading `count` elements during `'a`.
+pub(super) unsafe fn array<'a, T>(pointer: *const T, count: usize, what: &str) -> Result<&'a [T]> {
+    if count == 0 {
+        return Ok(&[]);
+    }
+    if pointer.is_null() {
+        return Err(Error::null(what));
+    }
+    // SAFETY: not null, so valid by the caller's promise.
+    Ok(unsafe { core::slice::from_raw_parts(pointer, count) })
+}
+
+/// A string argument.
+///
+/// # Safety
+///
+/// `pointer` must be null or a NUL-terminated string valid during `'a`.
+pub(super) unsafe fn text<'a>(pointer: *const c_char, what: &str) -> Result<&'a str> {
+    if pointer.is_null() {
+        return Err(Error::null(what));
+    }
+    // SAFETY: not null, so NUL-terminated and valid by the caller's promise.
+    let text = unsafe { CStr::from_ptr(pointer) };
+    text.to_str()
+        .map_err(|_| Error::new(PI_INVALID_VALUE, format_args!("{what} is not UTF-8")))
+}
+
+/// Options of a compile, link or build; null for none.
+///
+/// # Safety
+///
+/// As for [`text`].
+pub(super) unsafe fn options<'a>(pointer: *const c_char) -> Result<&'a str> {
+    if pointer.is_null() {
+        return Ok("");
+    }
+    // SAFETY: by the caller's promise.
+    unsafe { text(pointer, "options") }
+}
+
+/// Writes a handle to where the host wants it.
+///
+/// # Safety
+///
+/// `target` must be valid for writing.
+pub(super) unsafe fn give<T, D, H>(target: *mut *mut H, record: &Arc<Record<T, D>>)
+where
+    T: Send + Sync + 'static,
+    D: Send + Sync + 'static,
+{
+    // SAFETY: valid by the caller's promise.
+    unsafe { target.write(core::ptr::without_provenance_mut(record.handle())) };
+}
+
+/// Answers a request for a list: as many handles as there is room for, and how many there are.
+///
+/// # Safety
+///
+/// `handles` must be null or have room for `room` handles, and `count` be null or valid for writing.
+pub(super) unsafe fn give_list<H>(
+    found: &[usize],
+    room: pi_uint32,
+    handles: *mut *mut H,
+    count: *mut pi_uint32,
+) -> Result<()> {
+    if handles.is_null() && count.is_null() {
+        return Err(Error::new(
+            PI_INVALID_VALUE,
+            "neither a list nor its length is asked for",
+        ));
+    }
+    if !handles.is_null() {
+        if room == 0 {
+            return Err(Error::new(PI_INVALID_VALUE, "a list of no entries"));
+        }
+        for (index, handle) in found.iter().take(room as usize).enumerate() {
+            // SAFETY: not null, and `index` is below `room`.
+            unsafe {
+                handles
+                    .add(index)
+                    .write(core::ptr::without_provenance_mut(*handle))
+            };
+        }
+    }
+    if !count.is_null() {
+        // SAFETY: not null, so valid for writing.
+        unsafe { count.write(found.len() as pi_uint32) };
+    }
+    Ok(())
+}
+
+/// The objects of a wait list.
+///
+/// # Safety
+///
+/// `list` must be null or have `count` handles.
+pub(super) unsafe fn wait_list<P: Registered>(
+    count: pi_uint32,
+    list: *const pi_event,
+) -> Result<Vec<Arc<P::Event>>> {
+    let invalid = |_| {
+        Error::new(
+            PI_INVALID_EVENT_WAIT_LIST,
+            "the wait list is null or holds something that is no event",
+        )
+    };
+    // SAFETY: by the caller's promise.
+    let handles = unsafe { array(list, count as usize, "event_wait_list") }.map_err(invalid)?;
+    handles
+        .iter()
+        .map(|handle| {
+            state::event::<P>(*handle)
+                .map(|record| Arc::clone(&record.object))
+                .map_err(invalid)
+        })
+        .collect()
+}
+
+/// Makes the functions that retain and release a kind of object.
+macro_rules! references {
+    ($handle:ident, $table:ident, $retain:ident, $release:ident, $invalid:ident, $what:literal) => {
+        pub(super) unsafe extern "C" fn retain<P: $crate::plugin::Registered>(handle: $handle) -> pi_result {
+            $crate::plugin::error::guard($crate::table::Function::$retain, || {
+                let known = P::state().$table.retain(handle.addr());
+                let error =
+                    || $crate::plugin::Error::new($invalid, concat!("not a ", $what, ", or released"));
+                if known { Ok(()) } else { Err(error()) }
+            })
+        }
+
+        pub(super) unsafe extern "C" fn release<P: $crate::plugin::Registered>(handle: $handle) -> pi_result {
+            $crate::plugin::error::guard($crate::table::Function::$release, || {
+                let known = P::state().$table.release(handle.addr());
+                let error = || {
+                    $crate::plugin::Error::new($invalid, concat!("not a ", $what, ", or released already"))
+                };
+                if known { Ok(()) } else { Err(error()) }
+            })
+        }
+    };
+}
+pub(super) use references;

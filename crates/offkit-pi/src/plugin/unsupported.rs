@@ -1,0 +1,78 @@
+//! Objects that a plugin does not have.
+
+use super::{Argument, Build, Command, Event, Info, Kernel, Memory, Plugin, Program, Queue, Result};
+use crate::ffi::*;
+use std::sync::Arc;
+
+/// The type of a kind of object that a plugin does not have. There are no values of it; the functions of [`Context`] that would
+/// make one are left out.
+///
+/// [`Context`]: super::Context
+#[derive(Debug)]
+pub enum Unsupported {}
+
+impl<P: Plugin> Queue<P> for Unsupported {
+    fn enqueue(self: &Arc<Self>, _: Command<P>, _: &[Arc<P::Event>]) -> Result<Arc<P::Event>> {
+        match **self {}
+    }
+
+    fn finish(&self) -> Result<()> {
+        match *self {}
+    }
+}
+
+impl<P: Plugin> Memory<P> for Unsupported {}
+
+impl<P: Plugin> Program<P> for Unsupported {
+    fn compile(&self, _: &str) -> Result<()> {
+        match *self {}
+    }
+
+    fn build(&self, _: &str) -> Result<()> {
+        match *self {}
+    }
+
+    fn build_info(&self) -> Build {
+        match *self {}
+    }
+
+    fn kernel_names(&self) -> Result<Vec<String>> {
+        match *self {}
+    }
+
+    fn create_kernel(self: &Arc<Self>, _: &str) -> Result<P::Kernel> {
+        match **self {}
+    }
+}
+
+impl<P: Plugin> Kernel<P> for Unsupported {
+    fn name(&self) -> String {
+        match *self {}
+    }
+
+    fn num_args(&self) -> u32 {
+        match *self {}
+    }
+
+    fn set_argument(&self, _: u32, _: Argument<'_, P>) -> Result<()> {
+        match *self {}
+    }
+
+    fn group_info(&self, _: &Arc<P::Device>, _: pi_kernel_group_info) -> Result<Info> {
+        match *self {}
+    }
+}
+
+impl<P: Plugin> Event<P> for Unsupported {
+    fn status(&self) -> pi_event_status {
+        match *self {}
+    }
+
+    fn failure(&self) -> Option<String> {
+        match *self {}
+    }
+
+    fn wait(&self) {
+        match *self {}
+    }
+}

@@ -1,0 +1,146 @@
+//! Unified shared memory: allocations outside any object, known by address.
+
+use super::context::device_of;
+use super::error::guard;
+use super::info::Destination;
+use super::shim::non_null;
+use super::state::{self, Registered};
+use super::{Context, Error, Plugin, Result};
+use crate::ffi::*;
+use crate::host::UsmKind;
+use crate::table::Function;
+use core::ffi::c_void;
+use std::sync::Arc;
+
+/// An allocation of unified shared memory.
+pub struct UsmAllocation<P: Plugin> {
+    /// Who can reach it.
+    pub kind: UsmKind,
+    /// Address of its first byte.
+    pub base: usize,
+    /// Size in bytes.
+    pub size: usize,
+    /// The device it was made for; `None` for host memory.
+    pub device: Option<Arc<P::Device>>,
+}
+
+fn allocate<P: Registered>(
+    kind: UsmKind,
+    result: *mut *mut c_void,
+    context: pi_context,
+    device: Option<pi_device>,
+    size: usize,
+    alignment: pi_uint32,
+) -> Result<()> {
+    non_null(result, "result_ptr")?;
+    let context = state::context::<P>(context)?;
+    let device = device.map(|device| device_of(&context, device)).transpose()?;
+    if size == 0 {
+        return Err(Error::new(PI_INVALID_BUFFER_SIZE, "an allocation of 0 bytes"));
+    }
+    if alignment != 0 && !alignment.is_power_of_two() {
+        return Err(Error::new(
+            PI_INVALID_VALUE,
+            format_args!("an alignment of {alignment} bytes"),
+        ));
+    }
+    let device = device.as_ref().map(|device| &device.object);
+    let address = context
+        .object
+        .allocate_usm(kind, device, size, alignment as usize)?;
+    // SAFETY: not null, so valid for writing.
+    unsafe { result.write(core::ptr::with_exposed_provenance_mut(address)) };
+    Ok(())
+}
+
+pub(super) unsafe extern "C" fn host_alloc<P: Registered>(
+    result: *mut *mut c_void,
+    context: pi_context,
+    _properties: *mut pi_usm_mem_properties,
+    size: usize,
+    alignment: pi_uint32,
+) -> pi_result {
+    guard(Function::piextUSMHostAlloc, || {
+        allocate::<P>(UsmKind::Host, result, context, None, size, alignment)
+    })
+}
+
+pub(super) unsafe extern "C" fn device_alloc<P: Registered>(
+    result: *mut *mut c_void,
+    context: pi_context,
+    device: pi_device,
+    _properties: *mut pi_usm_mem_properties,
+    size: usize,
+    alignment: pi_uint32,
+) -> pi_result {
+    guard(Function::piextUSMDeviceAlloc, || {
+        allocate::<P>(UsmKind::Device, result, context, Some(device), size, alignment)
+    })
+}
+
+pub(super) unsafe extern "C" fn shared_alloc<P: Registered>(
+    result: *mut *mut c_void,
+    context: pi_context,
+    device: pi_device,
+    _properties: *mut pi_usm_mem_properties,
+    size: usize,
+    alignment: pi_uint32,
+) -> pi_result {
+    guard(Function::piextUSMSharedAlloc, || {
+        allocate::<P>(UsmKind::Shared, result, context, Some(device), size, alignment)
+    })
+}
+
+pub(super) unsafe extern "C" fn free<P: Registered>(context: pi_context, pointer: *mut c_void) -> pi_result {
+    guard(Function::piextUSMFree, || {
+        let context = state::context::<P>(context)?;
+        if pointer.is_null() {
+            Ok(())
+        } else {
+            context.object.free_usm(pointer.addr())
+        }
+    })
+}
+
+pub(super) unsafe extern "C" fn info<P: Registered>(
+    context: pi_context,
+    pointer: *const c_void,
+    name: pi_mem_info,
+    size: usize,
+    value: *mut c_void,
+    size_ret: *mut usize,
+) -> pi_result {
+    guard(Function::piextUSMGetMemAllocInfo, || {
+        let context = state::context::<P>(context)?;
+        let allocation = context.object.usm_allocation(pointer.addr());
+        let device = allocation
+            .as_ref()
+            .and_then(|allocation| allocation.device.as_ref());
+        // An address outside all allocations is no error: it is memory of an unknown type.
+        let info = match name {
+            PI_MEM_ALLOC_TYPE => match allocation.as_ref().map(|allocation| allocation.kind) {
+                None => PI_MEM_TYPE_UNKNOWN,
+                Some(UsmKind::Host) => PI_MEM_TYPE_HOST,
+                Some(UsmKind::Device) => PI_MEM_TYPE_DEVICE,
+                Some(UsmKind::Shared) => PI_MEM_TYPE_SHARED,
+            }
+            .into(),
+            PI_MEM_ALLOC_BASE_PTR => allocation.map_or(0, |allocation| allocation.base).into(),
+            PI_MEM_ALLOC_SIZE => allocation.map_or(0, |allocation| allocation.size).into(),
+            PI_MEM_ALLOC_DEVICE => {
+                let known = device.and_then(|device| P::state().devices.get(Arc::as_ptr(device).addr()));
+                known.map_or(0, |device| device.handle()).into()
+            }
+            name => return Err(Error::unknown_query(name)),
+        };
+        // SAFETY: the host passes a destination of `size` bytes, or null.
+        unsafe {
+            Destination {
+                size,
+                value,
+                size_ret,
+            }
+            .answer(info)
+        }
+    })
+}

@@ -1,0 +1,175 @@
+//! All the device images a process knows, and which of them have a kernel.
+
+use std::fmt;
+
+use offkit_object::{Limits, Location, Problem};
+
+use crate::image::{Image, SharedBytes};
+use crate::kernel_name::{self, Match};
+
+/// The device images a process knows, in the order in which they became known.
+#[derive(Clone, Debug, Default)]
+pub struct ImageRegistry {
+    images: Vec<Image>,
+}
+
+/// An image's place in its registry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ImageId(pub(crate) usize);
+
+/// A kernel in an image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelId {
+    /// The image.
+    pub image: ImageId,
+    /// The kernel's name as it stands in the image.
+    pub name: String,
+}
+
+/// A kernel cannot be found by that name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum KernelNameError {
+    /// There is none of that name.
+    #[error("no kernel `{name}` in {}", places(.searched))]
+    NotFound {
+        /// The name asked for.
+        name: String,
+        /// Names of kernels that are there, the most alike first; all of them if there are few.
+        similar: Vec<String>,
+        /// The images searched.
+        searched: Vec<Location>,
+    },
+    /// There are several.
+    #[error("the name `{name}` fits several kernels: {}", fitting(.candidates))]
+    Ambiguous {
+        /// The name asked for.
+        name: String,
+        /// The kernels it fits, by their name in the image, and where they are.
+        candidates: Vec<(String, Location)>,
+    },
+}
+
+fn places(locations: &[Location]) -> String {
+    match locations {
+        [] => "no image at all".to_owned(),
+        locations => locations
+            .iter()
+            .map(|place| format!("`{place}`"))
+            .collect::<Vec<_>>()
+            .join(", "),
+    }
+}
+
+fn fitting(candidates: &[(String, Location)]) -> String {
+    let each = candidates
+        .iter()
+        .map(|(name, place)| match offkit_object::demangle(name) {
+            demangled if demangled == *name => format!("`{name}` in `{place}`"),
+            demangled => format!("`{name}` ({demangled}) in `{place}`"),
+        });
+    each.collect::<Vec<_>>().join(", ")
+}
+
+impl fmt::Display for KernelId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+impl ImageRegistry {
+    /// A registry without images.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds an image.
+    pub fn add(&mut self, image: Image) -> ImageId {
+        tracing::debug!(location = %image.location(), format = %image.format(), "registered a device image");
+        self.images.push(image);
+        ImageId(self.images.len() - 1)
+    }
+
+    /// Adds all images of a file: a container of any kind that offkit reads, or an image by itself.
+    ///
+    /// Returns the images added and the problems met; what is damaged is left out.
+    pub fn add_file(
+        &mut self,
+        name: &str,
+        bytes: SharedBytes,
+        limits: &Limits,
+    ) -> (Vec<ImageId>, Vec<Problem>) {
+        let contents = offkit_object::read(name, (*bytes).as_ref(), limits);
+        let images: Vec<_> = contents
+            .images
+            .iter()
+            .map(|image| Image::from_container(image, &bytes))
+            .collect();
+        let problems = contents.problems;
+        (
+            images.into_iter().map(|image| self.add(image)).collect(),
+            problems,
+        )
+    }
+
+    /// The image with that number.
+    pub fn image(&self, id: ImageId) -> &Image {
+        &self.images[id.0]
+    }
+
+    /// All images, in the order in which they became known.
+    pub fn images(&self) -> impl Iterator<Item = (ImageId, &Image)> {
+        self.images
+            .iter()
+            .enumerate()
+            .map(|(number, image)| (ImageId(number), image))
+    }
+
+    /// Finds a kernel among some images by a name as users know it: exact, without the prefix that
+    /// the SYCL compiler puts before it, or demangled, with or without the argument types.
+    ///
+    /// The closest kind of match counts: a kernel of exactly that name is found although the name
+    /// fits others in another way.
+    ///
+    /// # Errors
+    ///
+    /// [`KernelNameError::NotFound`] with names that are alike, [`KernelNameError::Ambiguous`] with
+    /// all that fit.
+    pub fn find_kernel(&self, name: &str, among: &[ImageId]) -> Result<KernelId, KernelNameError> {
+        let kernels = || {
+            among.iter().flat_map(|&id| {
+                self.image(id)
+                    .kernels()
+                    .iter()
+                    .map(move |kernel| (id, kernel.as_str()))
+            })
+        };
+        let mut fitting: Vec<(Match, ImageId, &str)> = kernels()
+            .filter_map(|(id, kernel)| kernel_name::matches(kernel, name).map(|how| (how, id, kernel)))
+            .collect();
+        let Some(closest) = fitting.iter().map(|(how, ..)| *how).min() else {
+            return Err(KernelNameError::NotFound {
+                name: name.to_owned(),
+                similar: kernel_name::similar(name, kernels().map(|(_, kernel)| kernel)),
+                searched: among
+                    .iter()
+                    .map(|&id| self.image(id).location().clone())
+                    .collect(),
+            });
+        };
+        fitting.retain(|(how, ..)| *how == closest);
+        match fitting.as_slice() {
+            [(_, image, kernel)] => Ok(KernelId {
+                image: *image,
+                name: (*kernel).to_owned(),
+            }),
+            _ => Err(KernelNameError::Ambiguous {
+                name: name.to_owned(),
+                candidates: fitting
+                    .iter()
+                    .map(|(_, id, kernel)| ((*kernel).to_owned(), self.image(*id).location().clone()))
+                    .collect(),
+            }),
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! The functions of the OpenCL.std instruction set and the conversions, on plain words.
+//!
+//! A value is a slice of `u64` words, one for each lane: integers zero-extended from their width, booleans 0 or 1,
+//! floats as the bits of their format. Nothing here touches memory: `printf`, `prefetch` and the `vload` and `vstore`
+//! families belong to the interpreter, and so does storing the second result of `fract`, `modf`, `sincos`, `frexp`,
+//! `remquo` and `lgamma_r` through the pointer they are given.
+//!
+//! Floating-point functions are written once, on `f64`. A result for `float` or `half` is the `f64` one rounded, which
+//! makes it the correctly rounded value in all but a few of billions of cases: what a reference should be. `double`
+//! results have the error of the `f64` function itself, within the bounds of the OpenCL specification.
+
+pub(crate) mod convert;
+pub(crate) mod float;
+mod integer;
+mod math;
+mod real;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod tests_on_words;
+mod vector;
+
+use spirv::OpenclStd100Op as Op;
+
+pub(crate) use integer::{sign_extend, truncate};
+
+/// The type of one lane of a value. Whether an integer has a sign is the operation's business.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Scalar {
+    Bool,
+    I8,
+    I16,
+    I32,
+    I64,
+    F16,
+    F32,
+    F64,
+}
+
+impl Scalar {
+    /// The width in bits; one for booleans.
+    pub(crate) const fn bits(self) -> u32 {
+        match self {
+            Self::Bool => 1,
+            Self::I8 => 8,
+            Self::I16 | Self::F16 => 16,
+            Self::I32 | Self::F32 => 32,
+            Self::I64 | Self::F64 => 64,
+        }
+    }
+
+    pub(crate) const fn is_float(self) -> bool {
+        matches!(self, Self::F16 | Self::F32 | Self::F64)
+    }
+
+    pub(crate) const fn is_integer(self) -> bool {
+        matches!(self, Self::I8 | Self::I16 | Self::I32 | Self::I64)
+    }
+
+    /// The least and the greatest integer of this width.
+    const fn range(self, signed: bool) -> (i128, i128) {
+        if signed {
+            let half = 1_i128 << (self.bits() - 1);
+            (-half, half - 1)
+        } else {
+            (0, (1_i128 << self.bits()) - 1)
+        }
+    }
+}
+
+/// The type of a scalar or vector value.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Shape {
+    pub(crate) scalar: Scalar,
+    /// 1 for a scalar.
+    pub(crate) lanes: u32,
+}
+
+/// The operands of an instruction: the words of each and what they are.
+pub(crate) type Arguments<'a> = &'a [(&'a [u64], Shape)];
+
+/// Evaluates an instruction: from the shape of its result and its value operands to the words of the result.
+///
+/// `second` receives the result that the instruction stores through its pointer operand, as many words as the first
+/// result has; it stays untouched by all instructions without one.
+pub(crate) type PureFn = fn(result: Shape, args: Arguments<'_>, out: &mut [u64], second: &mut [u64]);
+
+/// The function that evaluates an instruction on operands of these shapes (without the pointer, where there is one).
+///
+/// None when the instruction isn't one of a pure function, or when the operands don't suit it. Wherever the
+/// instructions work lane by lane, a scalar operand counts for every lane.
+pub(crate) fn resolve(op: Op, result: Shape, operands: &[Shape]) -> Option<PureFn> {
+    if let Some(function) = vector::resolve(op, result, operands) {
+        return Some(function);
+    }
+    if operands
+        .iter()
+        .any(|operand| operand.lanes != 1 && operand.lanes != result.lanes)
+    {
+        return None;
+    }
+    let (first, rest) = operands.split_first()?;
+    match op {
+        Op::ilogb if first.scalar.is_float() && rest.is_empty() && result.scalar.is_integer() => {
+            Some(real::ilogb)
+        }
+        Op::nan if first.scalar.is_integer() && rest.is_empty() && result.scalar.is_float() => {
+            Some(real::nan)
+        }
+        Op::s_upsample | Op::u_upsample => {
+            let integers = first.scalar.is_integer() && result.scalar.is_integer();
+            let doubled = result.scalar.bits() == 2 * first.scalar.bits();
+            (integers && doubled && rest.len() == 1 && rest[0].scalar == first.scalar)
+                .then_some(integer::upsample)
+        }
+        Op::ldexp | Op::pown | Op::rootn => {
+            let fits = first.scalar == result.scalar && rest.len() == 1 && rest[0].scalar.is_integer();
+            if fits {
+                real::resolve(op, result.scalar, operands.len())
+            } else {
+                None
+            }
+        }
+        _ if operands.iter().any(|operand| operand.scalar != result.scalar) => None,
+        _ if result.scalar.is_integer() => integer::resolve(op, operands.len()),
+        _ => real::resolve(op, result.scalar, operands.len()),
+    }
+}
+
+/// The word of an operand for a lane of the result.
+fn lane(arg: &(&[u64], Shape), index: usize) -> u64 {
+    let index = if arg.1.lanes == 1 { 0 } else { index };
+    arg.0.get(index).copied().unwrap_or_default()
+}

@@ -1,0 +1,170 @@
+//! What can go wrong while a kernel runs, and the message about it.
+
+use std::fmt::{self, Display, Formatter};
+
+use crate::memory::Violation;
+
+/// Why a work-item could not go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    Access(Violation),
+    /// `OpUnreachable` was reached.
+    Unreachable,
+    /// Open calls.
+    CallDepth(usize),
+    /// The limit in bytes.
+    PrivateMemory(usize),
+    /// The limit in instructions.
+    InstructionLimit(u64),
+    Cancelled,
+    /// Another work-item failed.
+    Stopped,
+    /// Something that the standard leaves undefined.
+    Undefined(String),
+    /// Work-items of a group wait for others that will not come.
+    Divergence(String),
+}
+
+impl From<Violation> for Fault {
+    fn from(violation: Violation) -> Fault {
+        Fault::Access(violation)
+    }
+}
+
+/// A value that an argument should have had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ArgumentKind {
+    /// A value of so many bytes.
+    Value(u64),
+    /// An address in global memory.
+    GlobalPointer,
+    /// An address in global memory that the kernel only reads.
+    ConstantPointer,
+    /// So much local memory as the caller likes.
+    Local,
+}
+
+impl Display for ArgumentKind {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            ArgumentKind::Value(size) => write!(formatter, "a value of {size} bytes"),
+            ArgumentKind::GlobalPointer => formatter.write_str("a pointer to global memory"),
+            ArgumentKind::ConstantPointer => formatter.write_str("a pointer to constant memory"),
+            ArgumentKind::Local => formatter.write_str("a size of local memory"),
+        }
+    }
+}
+
+/// Why a launch failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LaunchError {
+    /// The program has no kernel of that name.
+    #[error("the program has no kernel `{name}`; it has: {}", .available.join(", "))]
+    UnknownKernel {
+        /// The name asked for.
+        name: String,
+        /// The kernels that are there.
+        available: Vec<String>,
+    },
+    /// More or fewer arguments than parameters.
+    #[error("kernel `{kernel}` takes {expected} arguments, {found} are given")]
+    ArgumentCount {
+        /// The kernel.
+        kernel: String,
+        /// Its parameters.
+        expected: usize,
+        /// The arguments given.
+        found: usize,
+    },
+    /// An argument of the wrong kind or size.
+    #[error("argument {index} (`{name}`) of kernel `{kernel}` must be {expected}, found {found}")]
+    Argument {
+        /// The kernel.
+        kernel: String,
+        /// Number of the argument, from 0.
+        index: usize,
+        /// The parameter's name, or its number in the module where it has none.
+        name: String,
+        /// What the parameter takes.
+        expected: ArgumentKind,
+        /// What was given.
+        found: String,
+    },
+    /// The range of work-items is not one that can be launched.
+    #[error("kernel `{kernel}` cannot be launched over this range: {reason}")]
+    Range {
+        /// The kernel.
+        kernel: String,
+        /// What is wrong with the range.
+        reason: String,
+    },
+    /// More local memory than there is.
+    #[error("kernel `{kernel}` needs {needed} bytes of local memory, there are {available}")]
+    LocalMemory {
+        /// The kernel.
+        kernel: String,
+        /// Bytes needed, variables and arguments together.
+        needed: u64,
+        /// Bytes there are.
+        available: u64,
+    },
+    /// A work-item did something that it must not: an access out of bounds, for one.
+    #[error("{0}")]
+    Kernel(Box<KernelFault>),
+    /// Not all work-items of a group reached a barrier or another operation of the whole group.
+    #[error("kernel `{kernel}`, work-group {group:?}: {what}")]
+    Divergence {
+        /// The kernel.
+        kernel: String,
+        /// The work-group's id.
+        group: [u64; 3],
+        /// Who waits where.
+        what: String,
+    },
+    /// The limit of instructions was reached.
+    #[error("kernel `{kernel}` executed more than {limit} instructions")]
+    InstructionLimit {
+        /// The kernel.
+        kernel: String,
+        /// The limit.
+        limit: u64,
+    },
+    /// The caller asked to stop.
+    #[error("kernel `{kernel}` was cancelled")]
+    Cancelled {
+        /// The kernel.
+        kernel: String,
+    },
+}
+
+/// What a work-item did, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KernelFault {
+    /// The kernel.
+    pub kernel: String,
+    /// What happened.
+    pub what: String,
+    /// The work-item's global id.
+    pub global_id: [u64; 3],
+    /// Its id in its work-group.
+    pub local_id: [u64; 3],
+    /// The id of its work-group.
+    pub group_id: [u64; 3],
+    /// The function, and the line of the source where the module tells it.
+    pub location: String,
+    /// The address of the access, where it was one.
+    pub address: Option<u64>,
+}
+
+impl Display for KernelFault {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        let KernelFault { kernel, what, global_id, local_id, group_id, location, .. } = self;
+        write!(
+            formatter,
+            "kernel `{kernel}`: {what}; work-item {global_id:?} (local id {local_id:?} of work-group {group_id:?}), {location}"
+        )
+    }
+}

@@ -1,0 +1,285 @@
+//! The index space of a launch, and what built-in variables say about a place in it.
+
+use spirv::BuiltIn;
+
+use crate::builtins::Scalar;
+use crate::error::BuildError;
+use crate::ir::{Type, TypeId, Types};
+
+/// Work-items of a sub-group, unless the kernel asks for another number. The last sub-group of a
+/// work-group may have fewer.
+pub const SUB_GROUP_SIZE: u32 = 8;
+
+/// Work-items of the largest work-group.
+pub const MAX_WORK_GROUP_SIZE: u64 = 4096;
+
+/// Work-items of a work-group when the caller leaves its size open.
+const PREFERRED_WORK_GROUP_SIZE: u64 = 64;
+
+/// The index space of a launch: up to three dimensions of work-items, cut into work-groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NdRange {
+    /// How many dimensions are used, 1 to 3. The sizes of the others must be 1, their offsets 0.
+    pub dimensions: u32,
+    /// Added to every global id.
+    pub offset: [u64; 3],
+    /// Work-items in each dimension. With a zero in it nothing runs.
+    pub global: [u64; 3],
+    /// Work-items of a work-group in each dimension; the last groups of a dimension may be smaller.
+    /// `None` leaves the choice to the device.
+    pub local: Option<[u64; 3]>,
+}
+
+impl NdRange {
+    /// One dimension of `global` work-items, in groups that the device chooses.
+    pub fn linear(global: u64) -> NdRange {
+        NdRange { dimensions: 1, offset: [0; 3], global: [global, 1, 1], local: None }
+    }
+
+    /// One dimension, in groups of `local` work-items.
+    pub fn linear_in_groups(global: u64, local: u64) -> NdRange {
+        NdRange { local: Some([local, 1, 1]), ..NdRange::linear(global) }
+    }
+}
+
+/// A range whose work-group size is decided.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Geometry {
+    pub(super) dimensions: u32,
+    pub(super) offset: [u64; 3],
+    pub(super) global: [u64; 3],
+    pub(super) local: [u64; 3],
+    /// Groups in each dimension.
+    pub(super) groups: [u64; 3],
+    pub(super) sub_group_size: u32,
+}
+
+impl Geometry {
+    /// Decides the work-group size: the kernel's own, the caller's, or a divisor of the range.
+    pub(super) fn new(
+        range: &NdRange,
+        required: Option<[u64; 3]>,
+        hint: Option<[u64; 3]>,
+        sub_group_size: u32,
+    ) -> Result<Geometry, String> {
+        let NdRange { dimensions, offset, global, local } = *range;
+        if !(1..=3).contains(&dimensions) {
+            return Err(format!("{dimensions} dimensions; there are 1 to 3"));
+        }
+        let unused = dimensions as usize..3;
+        if unused.clone().any(|index| global[index] != 1 || offset[index] != 0) {
+            return Err(format!("global size {global:?}, offset {offset:?} in {dimensions} dimensions"));
+        }
+        let total = global[0].checked_mul(global[1]).and_then(|size| size.checked_mul(global[2]));
+        if total.is_none_or(|total| total > u64::MAX / 2) {
+            return Err(format!("{global:?} work-items are too many to number"));
+        }
+        if (0..3).any(|index| global[index].checked_add(offset[index]).is_none()) {
+            return Err(format!("offset {offset:?} is too large"));
+        }
+        let divides = |local: &[u64; 3]| {
+            let product = local.iter().try_fold(1u64, |product, size| product.checked_mul(*size));
+            (0..3).all(|index| local[index] != 0 && global[index].is_multiple_of(local[index]))
+                && product.is_some_and(|product| product <= MAX_WORK_GROUP_SIZE)
+        };
+        let local = match (required, local) {
+            (Some(required), Some(local)) if required != local => {
+                return Err(format!("work-group size {local:?}, but the kernel requires {required:?}"));
+            }
+            (Some(required), _) => required,
+            (None, Some(local)) => local,
+            (None, None) => hint.filter(divides).unwrap_or_else(|| choose(&global)),
+        };
+        let size = local.iter().try_fold(1u64, |product, size| product.checked_mul(*size));
+        if local.contains(&0) || size.is_none_or(|size| size > MAX_WORK_GROUP_SIZE) {
+            return Err(format!("work-group size {local:?}; there may be 1 to {MAX_WORK_GROUP_SIZE} work-items"));
+        }
+        if unused.into_iter().any(|index| local[index] != 1) {
+            return Err(format!("work-group size {local:?} in {dimensions} dimensions"));
+        }
+        let groups = [0, 1, 2].map(|index| global[index].div_ceil(local[index]));
+        Ok(Geometry { dimensions, offset, global, local, groups, sub_group_size })
+    }
+
+    /// How many groups there are.
+    pub(super) fn group_count(&self) -> u64 {
+        self.groups.iter().product()
+    }
+
+    /// A group by its number.
+    pub(super) fn group(&self, number: u64) -> Group {
+        let [x, y, _] = self.groups;
+        let id = [number % x, number / x % y, number / x / y];
+        let start = [0, 1, 2].map(|index| id[index] * self.local[index]);
+        let size = [0, 1, 2].map(|index| self.local[index].min(self.global[index] - start[index]));
+        Group { id, size }
+    }
+}
+
+/// The largest divisor of each dimension that the preferred size has room for.
+fn choose(global: &[u64; 3]) -> [u64; 3] {
+    let mut room = PREFERRED_WORK_GROUP_SIZE;
+    global.map(|size| {
+        let divisor = (1..=room.min(size)).rev().find(|divisor| size.is_multiple_of(*divisor)).unwrap_or(1);
+        room /= divisor;
+        divisor
+    })
+}
+
+/// A work-group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Group {
+    pub(super) id: [u64; 3],
+    /// Work-items in each dimension: fewer than asked for at the end of a range.
+    pub(super) size: [u64; 3],
+}
+
+impl Group {
+    pub(super) fn count(&self) -> u64 {
+        self.size.iter().product()
+    }
+
+    /// The local id of a work-item by its number in the group.
+    pub(super) fn local_id(&self, number: u64) -> [u64; 3] {
+        let [x, y, _] = self.size;
+        [number % x, number / x % y, number / x / y]
+    }
+
+    /// The number of a work-item by its local id, if there is one.
+    pub(super) fn number(&self, local_id: [u64; 3]) -> Option<u64> {
+        let inside = (0..3).all(|index| local_id[index] < self.size[index]);
+        inside.then(|| (local_id[2] * self.size[1] + local_id[1]) * self.size[0] + local_id[0])
+    }
+}
+
+/// A work-item's place.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place<'g> {
+    pub(super) geometry: &'g Geometry,
+    pub(super) group: Group,
+    pub(super) local_id: [u64; 3],
+    /// Its number in the group.
+    pub(super) number: u64,
+}
+
+impl Place<'_> {
+    pub(super) fn global_id(&self) -> [u64; 3] {
+        let Geometry { offset, local, .. } = self.geometry;
+        [0, 1, 2].map(|index| offset[index] + self.group.id[index] * local[index] + self.local_id[index])
+    }
+
+    /// Its number in its sub-group.
+    pub(super) fn sub_group_local_id(&self) -> u64 {
+        self.number % u64::from(self.geometry.sub_group_size)
+    }
+
+    /// Work-items of its sub-group.
+    pub(super) fn sub_group_size(&self) -> u64 {
+        let size = u64::from(self.geometry.sub_group_size);
+        size.min(self.group.count() - self.number / size * size)
+    }
+
+    /// The words of a built-in variable.
+    pub(super) fn built_in(&self, built_in: BuiltIn) -> [u64; 4] {
+        let Geometry { dimensions, offset, global, local, groups, sub_group_size } = *self.geometry;
+        let sub_group_size = u64::from(sub_group_size);
+        let vector = |[x, y, z]: [u64; 3]| [x, y, z, 0];
+        let scalar = |value: u64| [value, 0, 0, 0];
+        let lane = self.sub_group_local_id();
+        // Bits of the work-items from `low` up to but not including `high`.
+        let mask = |low: u64, high: u64| {
+            let below = |end: u64| if end >= 128 { u128::MAX } else { (1 << end) - 1 };
+            let bits: u128 = below(high.min(self.sub_group_size())) & !below(low);
+            [0, 32, 64, 96].map(|shift| (bits >> shift) as u64 & 0xffff_ffff)
+        };
+        match built_in {
+            BuiltIn::NumWorkgroups => vector(groups),
+            BuiltIn::WorkgroupSize => vector(self.group.size),
+            BuiltIn::EnqueuedWorkgroupSize => vector(local),
+            BuiltIn::WorkgroupId => vector(self.group.id),
+            BuiltIn::LocalInvocationId => vector(self.local_id),
+            BuiltIn::GlobalInvocationId => vector(self.global_id()),
+            BuiltIn::GlobalSize => vector(global),
+            BuiltIn::GlobalOffset => vector(offset),
+            BuiltIn::LocalInvocationIndex => scalar(self.number),
+            BuiltIn::WorkDim => scalar(u64::from(dimensions)),
+            BuiltIn::GlobalLinearId => {
+                let [x, y, z] = [0, 1, 2].map(|index| self.global_id()[index] - offset[index]);
+                scalar((z * global[1] + y) * global[0] + x)
+            }
+            BuiltIn::SubgroupSize => scalar(self.sub_group_size()),
+            BuiltIn::SubgroupMaxSize => scalar(sub_group_size.min(local.iter().product())),
+            BuiltIn::NumSubgroups => scalar(self.group.count().div_ceil(sub_group_size)),
+            BuiltIn::NumEnqueuedSubgroups => scalar(local.iter().product::<u64>().div_ceil(sub_group_size)),
+            BuiltIn::SubgroupId => scalar(self.number / sub_group_size),
+            BuiltIn::SubgroupLocalInvocationId => scalar(lane),
+            BuiltIn::SubgroupEqMask => mask(lane, lane + 1),
+            BuiltIn::SubgroupGeMask => mask(lane, u64::MAX),
+            BuiltIn::SubgroupGtMask => mask(lane + 1, u64::MAX),
+            BuiltIn::SubgroupLeMask => mask(0, lane + 1),
+            BuiltIn::SubgroupLtMask => mask(0, lane),
+            _ => [0; 4],
+        }
+    }
+}
+
+/// Checks that a built-in variable is known and has the type that it should have.
+pub(crate) fn check_built_in(built_in: BuiltIn, types: &Types, kind: TypeId) -> Result<(), BuildError> {
+    use BuiltIn as B;
+    let lanes = match built_in {
+        B::NumWorkgroups | B::WorkgroupSize | B::EnqueuedWorkgroupSize | B::WorkgroupId | B::LocalInvocationId
+        | B::GlobalInvocationId | B::GlobalSize | B::GlobalOffset => 3,
+        B::LocalInvocationIndex | B::WorkDim | B::GlobalLinearId | B::SubgroupSize | B::SubgroupMaxSize
+        | B::NumSubgroups | B::NumEnqueuedSubgroups | B::SubgroupId | B::SubgroupLocalInvocationId => 1,
+        B::SubgroupEqMask | B::SubgroupGeMask | B::SubgroupGtMask | B::SubgroupLeMask | B::SubgroupLtMask => 4,
+        _ => return Err(BuildError::unsupported(format!("built-in variable {built_in:?}"))),
+    };
+    let scalar = match types.get(kind) {
+        Type::Scalar(scalar) if lanes == 1 => Some(*scalar),
+        Type::Vector { component, count } if *count == lanes => Some(*component),
+        _ => None,
+    };
+    match scalar {
+        Some(Scalar::I32 | Scalar::I64) => Ok(()),
+        _ => Err(BuildError::malformed(format!("built-in variable {built_in:?} has the wrong type"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chosen_sizes_divide_the_range() {
+        assert_eq!(choose(&[1 << 20, 1, 1]), [64, 1, 1]);
+        assert_eq!(choose(&[100, 1, 1]), [50, 1, 1]);
+        assert_eq!(choose(&[97, 64, 1]), [1, 64, 1]);
+        assert_eq!(choose(&[8, 8, 8]), [8, 8, 1]);
+    }
+
+    #[test]
+    fn last_groups_are_smaller() {
+        let range = NdRange { dimensions: 2, offset: [5, 0, 0], global: [10, 3, 1], local: Some([4, 2, 1]) };
+        let geometry = Geometry::new(&range, None, None, 8).unwrap();
+        assert_eq!(geometry.group_count(), 6);
+        let last = geometry.group(5);
+        assert_eq!(last, Group { id: [2, 1, 0], size: [2, 1, 1] });
+        let place = Place { geometry: &geometry, group: last, local_id: [1, 0, 0], number: 1 };
+        assert_eq!(place.global_id(), [14, 2, 0]);
+        assert_eq!(place.built_in(BuiltIn::GlobalLinearId)[0], 29);
+        assert_eq!(place.built_in(BuiltIn::EnqueuedWorkgroupSize), [4, 2, 1, 0]);
+        assert_eq!(place.built_in(BuiltIn::SubgroupSize)[0], 2);
+        assert_eq!(place.built_in(BuiltIn::SubgroupGeMask), [2, 0, 0, 0]);
+    }
+
+    #[test]
+    fn bad_ranges_are_refused() {
+        let range = NdRange::linear(64);
+        assert!(Geometry::new(&NdRange { dimensions: 4, ..range }, None, None, 8).is_err());
+        assert!(Geometry::new(&NdRange { global: [64, 2, 1], ..range }, None, None, 8).is_err());
+        assert!(Geometry::new(&NdRange { local: Some([8192, 1, 1]), ..range }, None, None, 8).is_err());
+        assert!(Geometry::new(&NdRange { local: Some([0, 1, 1]), ..range }, None, None, 8).is_err());
+        assert!(Geometry::new(&NdRange { local: Some([8, 1, 1]), ..range }, Some([16, 1, 1]), None, 8).is_err());
+        assert!(Geometry::new(&NdRange { global: [u64::MAX, 1, 1], ..range }, None, None, 8).is_err());
+    }
+}

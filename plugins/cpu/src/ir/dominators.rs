@@ -1,0 +1,113 @@
+//! Which blocks every path to a block goes through.
+
+use super::{BlockId, Function};
+
+/// The dominator tree of a function.
+pub(super) struct Dominators {
+    /// Position of each block in reverse post-order; `None` for unreachable ones.
+    order: Vec<Option<usize>>,
+    /// The immediate dominator of each reachable block by position, as a position; the entry's is itself.
+    immediate: Vec<usize>,
+}
+
+impl Dominators {
+    pub(super) fn of(function: &Function) -> Dominators {
+        let order = reverse_post_order(function);
+        let mut position = vec![None; function.blocks.len()];
+        for (index, block) in order.iter().enumerate() {
+            position[*block] = Some(index);
+        }
+        let mut predecessors = vec![Vec::new(); order.len()];
+        for (index, block) in order.iter().enumerate() {
+            for BlockId(successor) in function.blocks[*block].terminator.successors() {
+                if let Some(successor) = position[successor as usize] {
+                    predecessors[successor].push(index);
+                }
+            }
+        }
+        // Cooper, Harvey and Kennedy: intersect what is known of the predecessors until nothing changes.
+        let mut immediate: Vec<Option<usize>> = vec![None; order.len()];
+        if let Some(entry) = immediate.first_mut() {
+            *entry = Some(0);
+        }
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for index in 1..order.len() {
+                let mut found = None;
+                for &predecessor in &predecessors[index] {
+                    if immediate[predecessor].is_some() {
+                        found = Some(found.map_or(predecessor, |other| meet(&immediate, other, predecessor)));
+                    }
+                }
+                if found != immediate[index] {
+                    immediate[index] = found;
+                    changed = true;
+                }
+            }
+        }
+        let immediate = immediate.into_iter().map(|found| found.unwrap_or(0)).collect();
+        Dominators { order: position, immediate }
+    }
+
+    pub(super) fn is_reachable(&self, block: BlockId) -> bool {
+        self.order.get(block.0 as usize).is_some_and(Option::is_some)
+    }
+
+    /// Whether every path from the entry to `block` goes through `dominator`. Both must be reachable.
+    pub(super) fn dominates(&self, dominator: BlockId, block: BlockId) -> bool {
+        let position = |block: BlockId| self.order.get(block.0 as usize).copied().flatten();
+        let (Some(wanted), Some(mut at)) = (position(dominator), position(block)) else { return false };
+        while at > wanted {
+            at = self.immediate[at];
+        }
+        at == wanted
+    }
+}
+
+impl Function {
+    /// Which blocks can be reached.
+    pub(crate) fn reachable(&self) -> Vec<bool> {
+        let mut reachable = vec![false; self.blocks.len()];
+        for block in reverse_post_order(self) {
+            reachable[block] = true;
+        }
+        reachable
+    }
+}
+
+fn meet(immediate: &[Option<usize>], mut a: usize, mut b: usize) -> usize {
+    while a != b {
+        if a > b {
+            a = immediate[a].unwrap_or(0);
+        } else {
+            b = immediate[b].unwrap_or(0);
+        }
+    }
+    a
+}
+
+fn reverse_post_order(function: &Function) -> Vec<usize> {
+    let mut seen = vec![false; function.blocks.len()];
+    let mut post = Vec::new();
+    let mut stack = Vec::new();
+    if let Some(entry) = function.blocks.first() {
+        seen[0] = true;
+        stack.push((0, entry.terminator.successors()));
+    }
+    while let Some((block, left)) = stack.last_mut() {
+        match left.pop() {
+            Some(BlockId(next)) if !seen[next as usize] => {
+                seen[next as usize] = true;
+                stack.push((next as usize, function.blocks[next as usize].terminator.successors()));
+            }
+            Some(_) => {}
+            None => {
+                post.push(*block);
+                stack.pop();
+            }
+        }
+    }
+    post.reverse();
+    post
+}

@@ -1,0 +1,224 @@
+//! offkit's own SSA form of a device module.
+//!
+//! It is SPIR-V with the decisions taken: types have layouts, every value is a fixed number of 64-bit
+//! words, access chains are address arithmetic, decorations have become operands, names of built-in
+//! variables have become reads. What executes or compiles it needs to know no SPIR-V grammar, except
+//! that arithmetic keeps SPIR-V's opcodes as its names.
+//!
+//! A value's words: integers zero-extended from their width, booleans 0 or 1, floating-point numbers as
+//! their bits, pointers as addresses, vectors one word a component, and arrays and structs the words of
+//! their parts, one after the other.
+
+mod display;
+mod dominators;
+mod operation;
+mod types;
+mod verify;
+
+pub(crate) mod arithmetic;
+
+pub(crate) use operation::{
+    AtomicOperation, BallotQuery, Collective, CollectiveKind, GroupScope, MemoryFunction, Operation, Reduction,
+};
+pub(crate) use arithmetic::reinterpret;
+pub(crate) use types::{LARGEST_VALUE, Leaf, Type, TypeId, Types, scalar_size};
+pub(crate) use verify::{Problem, verify};
+
+use spirv::BuiltIn;
+
+/// A value of a function: an index into [`Function::values`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct ValueId(pub(crate) u32);
+
+/// A constant of the module: an index into [`Module::constants`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct ConstantId(pub(crate) u32);
+
+/// A program-scope variable: an index into [`Module::globals`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct GlobalId(pub(crate) u32);
+
+/// A function: an index into [`Module::functions`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct FunctionId(pub(crate) u32);
+
+/// A block: an index into [`Function::blocks`]; a function starts with block 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct BlockId(pub(crate) u32);
+
+/// What an instruction works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Operand {
+    Value(ValueId),
+    Constant(ConstantId),
+}
+
+/// A constant: its words, some of which are offsets from the address of a program-scope variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Constant {
+    pub(crate) kind: TypeId,
+    /// Empty for a value of zeros only.
+    pub(crate) words: Vec<u64>,
+    /// Indices of words to which the address of a variable is added, in ascending order.
+    pub(crate) relocations: Vec<(u32, GlobalId)>,
+}
+
+/// A program-scope variable.
+#[derive(Clone, Debug)]
+pub(crate) struct Global {
+    pub(crate) name: String,
+    /// The type of what it holds.
+    pub(crate) kind: TypeId,
+    pub(crate) align: u64,
+    pub(crate) home: Home,
+    pub(crate) initializer: Option<ConstantId>,
+}
+
+/// Where a program-scope variable lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Home {
+    /// Global memory, one for the program.
+    Global,
+    /// Global memory that kernels may only read.
+    Constant,
+    /// Local memory, one for each work-group.
+    Local,
+    /// A built-in variable, one for each work-item.
+    Input(BuiltIn),
+}
+
+/// Where in its source an instruction came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Line {
+    /// Index into [`Module::files`].
+    pub(crate) file: u32,
+    pub(crate) line: u32,
+}
+
+/// One instruction.
+#[derive(Clone, Debug)]
+pub(crate) struct Instruction {
+    pub(crate) result: Option<ValueId>,
+    pub(crate) operation: Operation,
+    pub(crate) line: Option<Line>,
+}
+
+/// A value that depends on the block control came from.
+#[derive(Clone, Debug)]
+pub(crate) struct Phi {
+    pub(crate) result: ValueId,
+    pub(crate) incoming: Vec<(BlockId, Operand)>,
+}
+
+/// How a block ends.
+#[derive(Clone, Debug)]
+pub(crate) enum Terminator {
+    Jump(BlockId),
+    Branch { condition: Operand, accept: BlockId, reject: BlockId },
+    Switch { selector: Operand, cases: Vec<(u64, BlockId)>, default: BlockId },
+    Return(Option<Operand>),
+    Unreachable,
+}
+
+impl Terminator {
+    /// The blocks that may follow, in order, possibly repeated.
+    pub(crate) fn successors(&self) -> Vec<BlockId> {
+        match self {
+            Terminator::Jump(target) => vec![*target],
+            Terminator::Branch { accept, reject, .. } => vec![*accept, *reject],
+            Terminator::Switch { cases, default, .. } => {
+                cases.iter().map(|(_, target)| *target).chain([*default]).collect()
+            }
+            Terminator::Return(_) | Terminator::Unreachable => Vec::new(),
+        }
+    }
+
+    /// What it reads.
+    pub(crate) fn operand(&self) -> Option<Operand> {
+        match self {
+            Terminator::Branch { condition, .. } => Some(*condition),
+            Terminator::Switch { selector, .. } => Some(*selector),
+            Terminator::Return(value) => *value,
+            Terminator::Jump(_) | Terminator::Unreachable => None,
+        }
+    }
+}
+
+/// A straight piece of code.
+#[derive(Clone, Debug)]
+pub(crate) struct Block {
+    pub(crate) phis: Vec<Phi>,
+    pub(crate) instructions: Vec<Instruction>,
+    pub(crate) terminator: Terminator,
+    /// Of the terminator.
+    pub(crate) line: Option<Line>,
+}
+
+/// A variable in private memory, made when its function is entered.
+#[derive(Clone, Debug)]
+pub(crate) struct Variable {
+    /// The value that holds its address.
+    pub(crate) address: ValueId,
+    pub(crate) kind: TypeId,
+    pub(crate) align: u64,
+    pub(crate) initializer: Option<ConstantId>,
+}
+
+/// A function; without blocks it is only declared.
+#[derive(Clone, Debug)]
+pub(crate) struct Function {
+    pub(crate) name: String,
+    pub(crate) result: TypeId,
+    /// The first values, one for each.
+    pub(crate) parameters: Vec<Parameter>,
+    /// The type of each value.
+    pub(crate) values: Vec<TypeId>,
+    pub(crate) variables: Vec<Variable>,
+    pub(crate) blocks: Vec<Block>,
+}
+
+/// A parameter of a function.
+#[derive(Clone, Debug)]
+pub(crate) struct Parameter {
+    pub(crate) name: String,
+    pub(crate) kind: TypeId,
+    /// The callee gets the address of a copy of its own.
+    pub(crate) by_value: bool,
+}
+
+/// A kernel.
+#[derive(Clone, Debug)]
+pub(crate) struct Kernel {
+    pub(crate) name: String,
+    pub(crate) function: FunctionId,
+    pub(crate) required_local_size: Option<[u64; 3]>,
+    pub(crate) local_size_hint: Option<[u64; 3]>,
+    pub(crate) sub_group_size: Option<u32>,
+}
+
+/// A whole module.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Module {
+    pub(crate) types: Types,
+    pub(crate) constants: Vec<Constant>,
+    pub(crate) globals: Vec<Global>,
+    pub(crate) functions: Vec<Function>,
+    pub(crate) kernels: Vec<Kernel>,
+    /// Names of source files.
+    pub(crate) files: Vec<String>,
+}
+
+impl Module {
+    /// The type of an operand in a function. The verifier has checked that it is there.
+    pub(crate) fn operand_type(&self, function: &Function, operand: Operand) -> TypeId {
+        match operand {
+            Operand::Value(id) => function.values[id.0 as usize],
+            Operand::Constant(id) => self.constants[id.0 as usize].kind,
+        }
+    }
+
+    /// Words of an operand.
+    pub(crate) fn operand_lanes(&self, function: &Function, operand: Operand) -> u32 {
+        self.types.lanes(self.operand_type(function, operand))
+    }
+}

@@ -1,0 +1,215 @@
+//! The types of a module, with their layout in memory and as values.
+
+use spirv::StorageClass;
+
+use crate::builtins::Scalar;
+
+/// A type of a module: an index into its [`Types`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct TypeId(pub(crate) u32);
+
+/// What a type is made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Type {
+    Void,
+    Scalar(Scalar),
+    Vector { component: Scalar, count: u32 },
+    Array { element: TypeId, count: u64 },
+    Struct { members: Vec<TypeId>, packed: bool },
+    Pointer { class: StorageClass, pointee: TypeId },
+    /// An event: a word that nobody reads, since copies are done when they are asked for.
+    Event,
+    /// Declared by the module, but no value of it may exist here.
+    Opaque,
+}
+
+/// Size and shape of a type.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Layout {
+    /// Bytes from one element of an array to the next.
+    pub(crate) size: u64,
+    /// In bytes, a power of two.
+    pub(crate) align: u64,
+    /// Words of a value.
+    pub(crate) lanes: u64,
+}
+
+/// One scalar inside a value: where it is in memory, and how wide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Leaf {
+    /// Bytes from the start of the value.
+    pub(crate) offset: u64,
+    pub(crate) scalar: Scalar,
+}
+
+/// Values of more words than this are refused; variables in memory may be larger.
+pub(crate) const LARGEST_VALUE: u64 = 1 << 16;
+
+/// All types of a module.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Types {
+    types: Vec<(Type, Layout)>,
+}
+
+/// Bytes of one scalar in memory.
+pub(crate) fn scalar_size(scalar: Scalar) -> u64 {
+    match scalar {
+        Scalar::Bool | Scalar::I8 => 1,
+        Scalar::I16 | Scalar::F16 => 2,
+        Scalar::I32 | Scalar::F32 => 4,
+        Scalar::I64 | Scalar::F64 => 8,
+    }
+}
+
+impl Types {
+    /// Appends a type. `None` when it refers to a type that isn't there yet (other than as a pointee)
+    /// or its size is beyond 64 bits.
+    pub(crate) fn push(&mut self, kind: Type) -> Option<TypeId> {
+        let layout = self.layout_of(&kind)?;
+        let id = TypeId(u32::try_from(self.types.len()).ok()?);
+        self.types.push((kind, layout));
+        Some(id)
+    }
+
+    fn layout_of(&self, kind: &Type) -> Option<Layout> {
+        let plain = |size| Layout { size, align: size.max(1), lanes: 1 };
+        Some(match kind {
+            Type::Void | Type::Opaque => Layout { size: 0, align: 1, lanes: 0 },
+            Type::Scalar(scalar) => plain(scalar_size(*scalar)),
+            Type::Vector { component, count } => {
+                let count = u64::from(*count);
+                // Three components take the room of four.
+                let size = scalar_size(*component).checked_mul(count)?.checked_next_power_of_two()?;
+                Layout { size, align: size, lanes: count }
+            }
+            Type::Array { element, count } => {
+                let element = self.try_layout(*element)?;
+                Layout {
+                    size: element.size.checked_mul(*count)?,
+                    align: element.align,
+                    lanes: element.lanes.checked_mul(*count)?,
+                }
+            }
+            Type::Struct { members, packed } => {
+                let mut whole = Layout { size: 0, align: 1, lanes: 0 };
+                for member in members {
+                    let layout = self.try_layout(*member)?;
+                    let align = if *packed { 1 } else { layout.align };
+                    whole.size = whole.size.checked_next_multiple_of(align)?.checked_add(layout.size)?;
+                    whole.align = whole.align.max(align);
+                    whole.lanes = whole.lanes.checked_add(layout.lanes)?;
+                }
+                whole.size = whole.size.checked_next_multiple_of(whole.align)?;
+                whole
+            }
+            Type::Pointer { .. } | Type::Event => plain(8),
+        })
+    }
+
+    fn try_layout(&self, id: TypeId) -> Option<Layout> {
+        self.types.get(id.0 as usize).map(|(_, layout)| *layout)
+    }
+
+    /// What the type is made of; a type that isn't there is opaque.
+    pub(crate) fn get(&self, id: TypeId) -> &Type {
+        self.types.get(id.0 as usize).map_or(&Type::Opaque, |(kind, _)| kind)
+    }
+
+    pub(crate) fn layout(&self, id: TypeId) -> Layout {
+        self.try_layout(id).unwrap_or(Layout { size: 0, align: 1, lanes: 0 })
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.types.len()
+    }
+
+    /// Words of a value of the type; at most [`LARGEST_VALUE`] for values that the verifier accepts.
+    pub(crate) fn lanes(&self, id: TypeId) -> u32 {
+        u32::try_from(self.layout(id).lanes).unwrap_or(u32::MAX)
+    }
+
+    /// The scalar of a scalar or vector type; an address is a 64-bit integer.
+    pub(crate) fn scalar(&self, id: TypeId) -> Option<Scalar> {
+        match self.get(id) {
+            Type::Scalar(scalar) | Type::Vector { component: scalar, .. } => Some(*scalar),
+            Type::Pointer { .. } | Type::Event => Some(Scalar::I64),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn is_pointer(&self, id: TypeId) -> bool {
+        matches!(self.get(id), Type::Pointer { .. })
+    }
+
+    /// The type of a struct's or array's part, its first byte, and the first of its words.
+    pub(crate) fn part(&self, id: TypeId, index: u64) -> Option<(TypeId, u64, u64)> {
+        match self.get(id) {
+            Type::Array { element, count } => {
+                let layout = self.layout(*element);
+                let inside = index < *count;
+                inside.then(|| (*element, layout.size * index, layout.lanes * index))
+            }
+            Type::Struct { members, packed } => {
+                let index = usize::try_from(index).ok()?;
+                let (mut offset, mut lane) = (0, 0);
+                for (at, member) in members.iter().enumerate() {
+                    let layout = self.layout(*member);
+                    if !packed {
+                        offset = u64::next_multiple_of(offset, layout.align);
+                    }
+                    if at == index {
+                        return Some((*member, offset, lane));
+                    }
+                    offset += layout.size;
+                    lane += layout.lanes;
+                }
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// Every scalar of a value of the type, in the order of its words.
+    pub(crate) fn leaves(&self, id: TypeId) -> Vec<Leaf> {
+        let mut leaves = Vec::new();
+        if self.layout(id).lanes <= LARGEST_VALUE {
+            self.collect_leaves(id, 0, &mut leaves);
+        }
+        leaves
+    }
+
+    /// As [`Types::leaves`], for constants, which may be larger than other values.
+    pub(crate) fn all_leaves(&self, id: TypeId) -> Vec<Leaf> {
+        let mut leaves = Vec::new();
+        self.collect_leaves(id, 0, &mut leaves);
+        leaves
+    }
+
+    fn collect_leaves(&self, id: TypeId, offset: u64, leaves: &mut Vec<Leaf>) {
+        match self.get(id) {
+            Type::Void | Type::Opaque => {}
+            Type::Scalar(scalar) => leaves.push(Leaf { offset, scalar: *scalar }),
+            Type::Pointer { .. } | Type::Event => leaves.push(Leaf { offset, scalar: Scalar::I64 }),
+            Type::Vector { component, count } => {
+                let size = scalar_size(*component);
+                let lanes = (0..u64::from(*count)).map(|lane| offset + lane * size);
+                leaves.extend(lanes.map(|offset| Leaf { offset, scalar: *component }));
+            }
+            Type::Array { element, count } => {
+                let layout = self.layout(*element);
+                if layout.lanes > 0 {
+                    for index in 0..*count {
+                        self.collect_leaves(*element, offset + index * layout.size, leaves);
+                    }
+                }
+            }
+            Type::Struct { members, .. } => {
+                for index in 0..members.len() as u64 {
+                    if let Some((member, start, _)) = self.part(id, index) {
+                        self.collect_leaves(member, offset + start, leaves);
+                    }
+                }
+            }
+        }
+    }
+}

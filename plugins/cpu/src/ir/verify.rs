@@ -1,0 +1,435 @@
+//! Checks that a module keeps the rules of the SSA form. What executes it relies on them: after this no
+//! operand is out of its function's registers and no shape is a surprise.
+
+use std::collections::BTreeSet;
+
+use spirv::Op;
+
+use super::dominators::Dominators;
+use super::{
+    AtomicOperation, Block, BlockId, Collective, CollectiveKind, Function, MemoryFunction, Module, Operand, Operation,
+    Terminator, Type, TypeId, ValueId, arithmetic, scalar_size,
+};
+use crate::builtins::Scalar;
+
+/// A broken rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Problem {
+    pub(crate) function: String,
+    pub(crate) what: String,
+}
+
+type Check<T = ()> = Result<T, String>;
+
+/// Checks every function.
+pub(crate) fn verify(module: &Module) -> Result<(), Problem> {
+    for function in &module.functions {
+        let checker = Checker { module, function };
+        checker.function().map_err(|what| Problem { function: function.name.clone(), what })?;
+    }
+    Ok(())
+}
+
+struct Checker<'m> {
+    module: &'m Module,
+    function: &'m Function,
+}
+
+fn ensure(holds: bool, what: impl FnOnce() -> String) -> Check {
+    if holds { Ok(()) } else { Err(what()) }
+}
+
+impl Checker<'_> {
+    fn function(&self) -> Check {
+        for variable in &self.function.variables {
+            let lanes = |kind| self.module.types.layout(kind).lanes;
+            if let Some(initializer) = variable.initializer {
+                let found = self.module.constants[initializer.0 as usize].kind;
+                ensure(lanes(found) == lanes(variable.kind), || {
+                    format!("variable %{} is initialized with another type", variable.address.0)
+                })?;
+            }
+        }
+        let homes = self.definitions()?;
+        let dominators = Dominators::of(self.function);
+        let predecessors = self.predecessors();
+        for (index, block) in self.function.blocks.iter().enumerate() {
+            let id = BlockId(index as u32);
+            let reachable = dominators.is_reachable(id);
+            let available = |operand: Operand, block: BlockId, before: usize| match operand {
+                Operand::Constant(_) => true,
+                Operand::Value(value) => match homes[value.0 as usize] {
+                    Some((home, at)) if home == block => at < before,
+                    Some((home, _)) => dominators.dominates(home, block),
+                    None => false,
+                },
+            };
+            for phi in &block.phis {
+                let sources: BTreeSet<u32> = phi.incoming.iter().map(|(from, _)| from.0).collect();
+                ensure(sources.len() == phi.incoming.len() && sources.is_superset(&predecessors[index]), || {
+                    format!("phi %{} does not name each predecessor once", phi.result.0)
+                })?;
+                for (from, operand) in &phi.incoming {
+                    self.same(*operand, self.function.values[phi.result.0 as usize])?;
+                    ensure(
+                        !dominators.is_reachable(*from) || available(*operand, *from, usize::MAX),
+                        || format!("phi %{} uses a value that is not there", phi.result.0),
+                    )?;
+                }
+            }
+            for (at, instruction) in block.instructions.iter().enumerate() {
+                let result = instruction.result;
+                let context = |what| match result {
+                    Some(result) => format!("%{}: {what}", result.0),
+                    None => format!("block {index}, instruction {at}: {what}"),
+                };
+                self.operation(&instruction.operation, result).map_err(context)?;
+                for operand in instruction.operation.operands() {
+                    ensure(!reachable || available(operand, id, at + 1), || {
+                        context(format!("uses {operand:?} before it is there"))
+                    })?;
+                }
+            }
+            self.terminator(block).map_err(|what| format!("the end of block {index}: {what}"))?;
+            if let Some(operand) = block.terminator.operand() {
+                ensure(!reachable || available(operand, id, usize::MAX), || {
+                    format!("the end of block {index} uses {operand:?} before it is there")
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where each value is defined: the block, and one more than the index of the instruction.
+    fn definitions(&self) -> Check<Vec<Option<(BlockId, usize)>>> {
+        let mut homes = vec![None; self.function.values.len()];
+        let mut define = |value: ValueId, home: (BlockId, usize)| {
+            let slot = homes.get_mut(value.0 as usize).ok_or_else(|| format!("no value %{}", value.0))?;
+            ensure(slot.replace(home).is_none(), || format!("%{} is defined twice", value.0))
+        };
+        let entry = BlockId(0);
+        for index in 0..self.function.parameters.len() {
+            define(ValueId(index as u32), (entry, 0))?;
+        }
+        for variable in &self.function.variables {
+            define(variable.address, (entry, 0))?;
+        }
+        for (index, block) in self.function.blocks.iter().enumerate() {
+            let id = BlockId(index as u32);
+            ensure(index > 0 || block.phis.is_empty(), || "the entry block has phis".to_owned())?;
+            for phi in &block.phis {
+                define(phi.result, (id, 0))?;
+            }
+            for (at, instruction) in block.instructions.iter().enumerate() {
+                if let Some(result) = instruction.result {
+                    define(result, (id, at + 1))?;
+                }
+            }
+        }
+        Ok(homes)
+    }
+
+    fn predecessors(&self) -> Vec<BTreeSet<u32>> {
+        let mut predecessors = vec![BTreeSet::new(); self.function.blocks.len()];
+        for (index, block) in self.function.blocks.iter().enumerate() {
+            for BlockId(successor) in block.terminator.successors() {
+                predecessors[successor as usize].insert(index as u32);
+            }
+        }
+        predecessors
+    }
+
+    fn kind(&self, operand: Operand) -> TypeId {
+        self.module.operand_type(self.function, operand)
+    }
+
+    fn lanes(&self, operand: Operand) -> u32 {
+        self.module.operand_lanes(self.function, operand)
+    }
+
+    fn scalar(&self, kind: TypeId) -> Check<Scalar> {
+        self.module.types.scalar(kind).ok_or_else(|| "a composite where a scalar or vector is needed".to_owned())
+    }
+
+    /// The operand has a value's words, as many as another type.
+    fn same(&self, operand: Operand, kind: TypeId) -> Check {
+        let (found, wanted) = (self.lanes(operand), self.module.types.lanes(kind));
+        let agree = found == wanted && self.module.types.scalar(self.kind(operand)) == self.module.types.scalar(kind);
+        ensure(agree, || format!("{operand:?} has another type than the result"))
+    }
+
+    fn one(&self, operand: Operand) -> Check {
+        ensure(self.lanes(operand) == 1, || format!("{operand:?} is not a scalar"))
+    }
+
+    fn integer(&self, operand: Operand) -> Check {
+        self.one(operand)?;
+        ensure(self.scalar(self.kind(operand))?.is_integer(), || format!("{operand:?} is not an integer"))
+    }
+
+    fn pointer(&self, operand: Operand) -> Check {
+        let is_pointer = self.module.types.is_pointer(self.kind(operand));
+        ensure(is_pointer, || format!("{operand:?} is not a pointer"))
+    }
+
+    fn memory_type(&self, kind: TypeId) -> Check {
+        ensure(self.module.types.layout(kind).lanes > 0, || "a type without values is accessed".to_owned())
+    }
+
+    fn terminator(&self, block: &Block) -> Check {
+        match &block.terminator {
+            Terminator::Branch { condition, .. } => {
+                self.one(*condition)?;
+                let is_bool = self.scalar(self.kind(*condition))? == Scalar::Bool;
+                ensure(is_bool, || "the condition is not a boolean".to_owned())
+            }
+            Terminator::Switch { selector, .. } => self.integer(*selector),
+            Terminator::Return(Some(value)) => self.same(*value, self.function.result),
+            Terminator::Return(None) => {
+                let is_void = matches!(self.module.types.get(self.function.result), Type::Void);
+                ensure(is_void, || "returns no value".to_owned())
+            }
+            Terminator::Jump(_) | Terminator::Unreachable => Ok(()),
+        }
+    }
+
+    fn operation(&self, operation: &Operation, result: Option<ValueId>) -> Check {
+        let types = &self.module.types;
+        let result = result.map(|value| self.function.values[value.0 as usize]);
+        let kind = || result.ok_or_else(|| "no result".to_owned());
+        let lanes = || kind().map(|kind| types.lanes(kind));
+        match operation {
+            Operation::Elementwise { op, scalar, operands } => {
+                let lanes = lanes()?;
+                let arity = arithmetic::resolve(*op, *scalar).map(arithmetic::Elementwise::arity);
+                ensure(arity == Some(operands.len()), || format!("Op{op:?} with {} operands", operands.len()))?;
+                for (index, operand) in operands.iter().enumerate() {
+                    let found = self.scalar(self.kind(*operand))?;
+                    let free = index > 0 && (is_shift(*op) || is_bit_field(*op));
+                    ensure(found == *scalar || free && found.is_integer(), || format!("{operand:?} is {found:?}"))?;
+                    let broadcast = is_bit_field(*op) && self.lanes(*operand) == 1;
+                    ensure(self.lanes(*operand) == lanes || broadcast, || format!("{operand:?} has other lanes"))?;
+                }
+                let found = self.scalar(kind()?)?;
+                let wanted = if arithmetic::is_predicate(*op) { Scalar::Bool } else { *scalar };
+                let counts = *op == Op::BitCount && found.is_integer();
+                ensure(found == wanted || counts, || format!("Op{op:?} of {scalar:?} gives {found:?}"))
+            }
+            Operation::Fold { op, scalar, operand } => {
+                ensure(arithmetic::resolve_binary(*op, *scalar).is_some(), || format!("folds by Op{op:?}"))?;
+                ensure(self.scalar(self.kind(*operand))? == *scalar, || format!("{operand:?} is not {scalar:?}"))?;
+                ensure(self.scalar(kind()?)? == *scalar && lanes()? == 1, || format!("is not one {scalar:?}"))
+            }
+            Operation::Select { condition, accept, reject } => {
+                let condition_lanes = self.lanes(*condition);
+                let is_bool = self.scalar(self.kind(*condition))? == Scalar::Bool;
+                ensure(is_bool && (condition_lanes == 1 || condition_lanes == lanes()?), || {
+                    "the condition of a selection does not fit".to_owned()
+                })?;
+                self.same(*accept, kind()?)?;
+                self.same(*reject, kind()?)
+            }
+            Operation::Convert { kind: conversion, operand, .. } => {
+                let (from, to) = (self.scalar(self.kind(*operand))?, self.scalar(kind()?)?);
+                ensure(conversion.accepts(from, to), || format!("converts {from:?} to {to:?}"))?;
+                ensure(self.lanes(*operand) == lanes()?, || format!("{operand:?} has other lanes"))
+            }
+            Operation::Reinterpret(operand) => {
+                let size = |kind| Ok::<_, String>(scalar_size(self.scalar(kind)?) * u64::from(types.lanes(kind)));
+                ensure(size(self.kind(*operand))? == size(kind()?)?, || format!("{operand:?} has another size"))
+            }
+            Operation::Extract { composite, first } => {
+                let end = first.checked_add(lanes()?);
+                ensure(end.is_some_and(|end| end <= self.lanes(*composite)), || "is beyond its composite".to_owned())
+            }
+            Operation::Insert { composite, object, first } => {
+                let end = first.checked_add(self.lanes(*object));
+                ensure(end.is_some_and(|end| end <= self.lanes(*composite)), || "is beyond its composite".to_owned())?;
+                ensure(self.lanes(*composite) == lanes()?, || "changes the shape of a composite".to_owned())
+            }
+            Operation::ExtractDynamic { vector, index } => {
+                self.integer(*index)?;
+                ensure(lanes()? == 1 && self.lanes(*vector) > 0, || "is not one component".to_owned())
+            }
+            Operation::InsertDynamic { vector, component, index } => {
+                self.integer(*index)?;
+                self.one(*component)?;
+                self.same(*vector, kind()?)
+            }
+            Operation::Construct(parts) => {
+                let total: u64 = parts.iter().map(|part| u64::from(self.lanes(*part))).sum();
+                ensure(total == u64::from(lanes()?), || format!("is made of {total} components"))
+            }
+            Operation::Shuffle { first, second, lanes: picked } => {
+                let available = self.lanes(*first).saturating_add(self.lanes(*second));
+                ensure(picked.len() as u64 == u64::from(lanes()?), || format!("picks {} components", picked.len()))?;
+                let inside = picked.iter().flatten().all(|lane| *lane < available);
+                ensure(inside, || "picks a component that is not there".to_owned())
+            }
+            Operation::Address { base, terms, .. } => {
+                self.pointer(*base)?;
+                self.one(*base)?;
+                terms.iter().try_for_each(|(index, _)| self.integer(*index))?;
+                ensure(types.is_pointer(kind()?), || "is not a pointer".to_owned())
+            }
+            Operation::Input(_) => kind().map(|_| ()),
+            Operation::Load { pointer } => {
+                self.pointer(*pointer)?;
+                self.memory_type(kind()?)
+            }
+            Operation::Store { pointer, value } => {
+                self.pointer(*pointer)?;
+                self.memory_type(self.kind(*value))
+            }
+            Operation::Copy { destination, source, size } => {
+                self.pointer(*destination)?;
+                self.pointer(*source)?;
+                self.integer(*size)
+            }
+            Operation::Atomic { operation, scalar, pointer, operands } => {
+                self.pointer(*pointer)?;
+                for operand in operands {
+                    self.one(*operand)?;
+                    let found = self.scalar(self.kind(*operand))?;
+                    ensure(found == *scalar, || format!("{operand:?} is {found:?}"))?;
+                }
+                if let AtomicOperation::Update(op) = operation {
+                    let known = arithmetic::resolve_binary(*op, *scalar).is_some();
+                    ensure(known, || format!("atomic Op{op:?} of {scalar:?}"))?;
+                }
+                if matches!(operation, AtomicOperation::Store | AtomicOperation::Clear) {
+                    return Ok(());
+                }
+                ensure(lanes()? == 1, || "an atomic access to a vector".to_owned())
+            }
+            Operation::Fence => Ok(()),
+            Operation::GenericCast { pointer, .. } | Operation::PointerSemantics(pointer) => {
+                self.pointer(*pointer)?;
+                ensure(lanes()? == 1, || "is not one word".to_owned())
+            }
+            Operation::Call { function, arguments } => {
+                let callee = &self.module.functions[function.0 as usize];
+                ensure(callee.parameters.len() == arguments.len(), || {
+                    format!("calls `{}` with {} arguments", callee.name, arguments.len())
+                })?;
+                for (argument, parameter) in arguments.iter().zip(&callee.parameters) {
+                    self.same(*argument, parameter.kind)?;
+                }
+                match result {
+                    Some(kind) => {
+                        let agree = types.lanes(kind) == types.lanes(callee.result);
+                        ensure(agree, || format!("`{}` returns another type", callee.name))
+                    }
+                    None => Ok(()),
+                }
+            }
+            Operation::Extended { operands, out, .. } => {
+                operands.iter().try_for_each(|operand| self.scalar(self.kind(*operand)).map(|_| ()))?;
+                if let Some(out) = out {
+                    self.pointer(*out)?;
+                }
+                self.scalar(kind()?).map(|_| ())
+            }
+            Operation::Memory { function, operands } => self.memory_function(*function, operands, result),
+            Operation::Print { operands } => {
+                ensure(!operands.is_empty(), || "prints without a format".to_owned())?;
+                self.pointer(operands[0])?;
+                operands.iter().try_for_each(|operand| self.scalar(self.kind(*operand)).map(|_| ()))
+            }
+            Operation::Collective(collective) => self.collective(collective, result),
+            Operation::Ballot { operands, .. } => {
+                ensure(lanes()? == 1, || "is not one word".to_owned())?;
+                let shape = matches!(operands.as_slice(), [ballot, rest @ ..]
+                    if self.lanes(*ballot) == 4 && rest.iter().all(|index| self.lanes(*index) == 1) && rest.len() < 2);
+                ensure(shape, || "is not about a ballot".to_owned())
+            }
+        }
+    }
+
+    fn memory_function(&self, function: MemoryFunction, operands: &[Operand], result: Option<TypeId>) -> Check {
+        let count = if matches!(function, MemoryFunction::LoadVector | MemoryFunction::LoadHalf { .. }) { 2 } else { 3 };
+        ensure(operands.len() == count, || format!("has {} operands", operands.len()))?;
+        self.integer(operands[count - 2])?;
+        self.pointer(operands[count - 1])?;
+        let value = match (result, count) {
+            (Some(kind), 2) => kind,
+            (_, 3) => self.kind(operands[0]),
+            _ => return Err("no result".to_owned()),
+        };
+        let scalar = self.scalar(value)?;
+        let half = matches!(function, MemoryFunction::LoadHalf { .. } | MemoryFunction::StoreHalf { .. });
+        ensure(!half || scalar.is_float(), || format!("half precision as {scalar:?}"))
+    }
+
+    fn collective(&self, collective: &Collective, result: Option<TypeId>) -> Check {
+        use CollectiveKind as K;
+        let operands = &collective.operands;
+        let kind = || result.ok_or_else(|| "no result".to_owned());
+        let arity = match collective.kind {
+            K::Barrier | K::WaitEvents | K::Elect => 0,
+            K::Broadcast | K::Shuffle | K::ShuffleXor | K::ShuffleUp | K::ShuffleDown | K::Rotate(_) => 2,
+            K::QuadBroadcast | K::BlockWrite => 2,
+            K::ShuffleDownPair | K::ShuffleUpPair => 3,
+            K::AsyncCopy { .. } => 4,
+            _ => 1,
+        };
+        ensure(operands.len() == arity, || format!("has {} operands", operands.len()))?;
+        match collective.kind {
+            K::Barrier | K::WaitEvents => Ok(()),
+            K::Elect => ensure(self.module.types.lanes(kind()?) == 1, || "is not one word".to_owned()),
+            K::Reduce(reduction) | K::ClusteredReduce(reduction, _) | K::InclusiveScan(reduction)
+            | K::ExclusiveScan(reduction) => {
+                let known = arithmetic::identity(reduction.op, reduction.scalar).is_some()
+                    && arithmetic::resolve_binary(reduction.op, reduction.scalar).is_some();
+                ensure(known, || format!("combines {:?} by Op{:?}", reduction.scalar, reduction.op))?;
+                self.same(operands[0], kind()?)
+            }
+            K::All | K::Any => {
+                self.one(operands[0])?;
+                self.same(operands[0], kind()?)
+            }
+            K::AllEqual => ensure(self.module.types.lanes(kind()?) == 1, || "is not one word".to_owned()),
+            K::Ballot => {
+                self.one(operands[0])?;
+                ensure(self.module.types.lanes(kind()?) == 4, || "is not four words".to_owned())
+            }
+            K::Broadcast => {
+                ensure((1..=3).contains(&self.lanes(operands[1])), || "the index has other lanes".to_owned())?;
+                self.same(operands[0], kind()?)
+            }
+            K::BroadcastFirst | K::QuadSwap(_) => self.same(operands[0], kind()?),
+            K::Shuffle | K::ShuffleXor | K::ShuffleUp | K::ShuffleDown | K::Rotate(_) | K::QuadBroadcast => {
+                self.integer(operands[1])?;
+                self.same(operands[0], kind()?)
+            }
+            K::ShuffleDownPair | K::ShuffleUpPair => {
+                self.integer(operands[2])?;
+                self.same(operands[0], kind()?)?;
+                self.same(operands[1], kind()?)
+            }
+            K::BlockRead => {
+                self.pointer(operands[0])?;
+                self.scalar(kind()?).map(|_| ())
+            }
+            K::BlockWrite => {
+                self.pointer(operands[0])?;
+                self.scalar(self.kind(operands[1])).map(|_| ())
+            }
+            K::AsyncCopy { .. } => {
+                self.pointer(operands[0])?;
+                self.pointer(operands[1])?;
+                self.integer(operands[2])?;
+                self.integer(operands[3])?;
+                ensure(self.module.types.lanes(kind()?) == 1, || "is not an event".to_owned())
+            }
+        }
+    }
+}
+
+fn is_shift(op: Op) -> bool {
+    matches!(op, Op::ShiftLeftLogical | Op::ShiftRightLogical | Op::ShiftRightArithmetic)
+}
+
+fn is_bit_field(op: Op) -> bool {
+    matches!(op, Op::BitFieldInsert | Op::BitFieldSExtract | Op::BitFieldUExtract)
+}

@@ -1,0 +1,181 @@
+//! The only place where an address becomes a pointer.
+//!
+//! Work-groups run on several threads and may race on global memory. A race is the kernel's mistake,
+//! but it must not become undefined behaviour of this process, so that every access here is atomic:
+//! relaxed ones for plain loads and stores, of the access's own size where it is aligned and a power
+//! of two, else byte by byte.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ptr::{NonNull, with_exposed_provenance, with_exposed_provenance_mut};
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+
+/// Bytes kept unused on both sides of an allocation, so that an access just outside of one never
+/// lands in its neighbour.
+const GUARD: usize = 4096;
+
+/// Zeroed host memory with guard space around it, given back on drop.
+#[derive(Debug)]
+pub(super) struct Block {
+    start: NonNull<u8>,
+    layout: Layout,
+    guard: usize,
+}
+
+// SAFETY: a block is a plain piece of memory; whoever touches its bytes does so atomically.
+unsafe impl Send for Block {}
+// SAFETY: as above; the fields themselves never change.
+unsafe impl Sync for Block {}
+
+impl Block {
+    /// Allocates `size` bytes at a multiple of `align`, a power of two. `None` when the host refuses.
+    pub(super) fn new(size: usize, align: usize) -> Option<Block> {
+        let guard = GUARD.max(align);
+        let whole = size.checked_add(guard.checked_mul(2)?)?;
+        let layout = Layout::from_size_align(whole, align).ok()?;
+        // SAFETY: the layout's size is not zero, since the guard is not.
+        let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        Some(Block { start, layout, guard })
+    }
+
+    /// Address of the first usable byte.
+    pub(super) fn base(&self) -> u64 {
+        (self.start.as_ptr().expose_provenance() + self.guard) as u64
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        // SAFETY: allocated in `new` with this layout, and dropped once.
+        unsafe { dealloc(self.start.as_ptr(), self.layout) }
+    }
+}
+
+macro_rules! at {
+    ($atomic:ty, $address:expr) => {
+        // SAFETY: the callers of this module's functions promise memory that is valid for the whole
+        // access, and they check the alignment of the type before they choose it.
+        unsafe { &*with_exposed_provenance::<$atomic>($address as usize) }
+    };
+}
+
+fn is_aligned(address: u64, size: usize) -> bool {
+    address.is_multiple_of(size as u64)
+}
+
+/// Reads up to eight bytes, little-endian, zero-extended.
+///
+/// # Safety
+/// `size` bytes at `address` must be inside a live allocation; `size` is at most 8.
+#[inline]
+pub(super) unsafe fn load(address: u64, size: usize) -> u64 {
+    match size {
+        1 => at!(AtomicU8, address).load(Ordering::Relaxed).into(),
+        2 if is_aligned(address, 2) => at!(AtomicU16, address).load(Ordering::Relaxed).to_le().into(),
+        4 if is_aligned(address, 4) => at!(AtomicU32, address).load(Ordering::Relaxed).to_le().into(),
+        8 if is_aligned(address, 8) => at!(AtomicU64, address).load(Ordering::Relaxed).to_le(),
+        _ => {
+            let mut bytes = [0; 8];
+            for (offset, byte) in bytes.iter_mut().take(size).enumerate() {
+                *byte = at!(AtomicU8, address + offset as u64).load(Ordering::Relaxed);
+            }
+            u64::from_le_bytes(bytes)
+        }
+    }
+}
+
+/// Writes the low `size` bytes of `value`, little-endian.
+///
+/// # Safety
+/// As [`load`].
+#[inline]
+pub(super) unsafe fn store(address: u64, size: usize, value: u64) {
+    match size {
+        1 => at!(AtomicU8, address).store(value as u8, Ordering::Relaxed),
+        2 if is_aligned(address, 2) => {
+            at!(AtomicU16, address).store((value as u16).to_le(), Ordering::Relaxed);
+        }
+        4 if is_aligned(address, 4) => {
+            at!(AtomicU32, address).store((value as u32).to_le(), Ordering::Relaxed);
+        }
+        8 if is_aligned(address, 8) => at!(AtomicU64, address).store(value.to_le(), Ordering::Relaxed),
+        _ => {
+            for (offset, byte) in value.to_le_bytes().into_iter().take(size).enumerate() {
+                at!(AtomicU8, address + offset as u64).store(byte, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+/// Reads `out.len()` bytes.
+///
+/// # Safety
+/// They must be inside a live allocation.
+pub(super) unsafe fn read(address: u64, out: &mut [u8]) {
+    let mut at = address;
+    for chunk in misaligned_head_and_words(address, out.len()).into_iter().flatten() {
+        let (start, end, size) = chunk;
+        for bytes in out[start..end].chunks_exact_mut(size) {
+            // SAFETY: inside the range that the caller vouches for.
+            let value = unsafe { load(at, size) };
+            bytes.copy_from_slice(&value.to_le_bytes()[..size]);
+            at += size as u64;
+        }
+    }
+}
+
+/// Writes `data`.
+///
+/// # Safety
+/// As [`read`].
+pub(super) unsafe fn write(address: u64, data: &[u8]) {
+    let mut at = address;
+    for chunk in misaligned_head_and_words(address, data.len()).into_iter().flatten() {
+        let (start, end, size) = chunk;
+        for bytes in data[start..end].chunks_exact(size) {
+            let mut value = [0; 8];
+            value[..size].copy_from_slice(bytes);
+            // SAFETY: inside the range that the caller vouches for.
+            unsafe { store(at, size, u64::from_le_bytes(value)) };
+            at += size as u64;
+        }
+    }
+}
+
+/// Cuts a range into single bytes up to the first aligned word, whole words, and single bytes again:
+/// start and end offsets, and the size of one piece.
+fn misaligned_head_and_words(address: u64, length: usize) -> [Option<(usize, usize, usize)>; 3] {
+    let head = (address.wrapping_neg() % 8) as usize;
+    let head = head.min(length);
+    let words = (length - head) / 8 * 8;
+    [Some((0, head, 1)), Some((head, head + words, 8)), Some((head + words, length, 1))]
+}
+
+/// Replaces a value by `update(old)` in one indivisible step and returns the old value; where `update`
+/// gives nothing the value stays.
+///
+/// # Safety
+/// As [`load`]; moreover `address` must be a multiple of `size`, which is 1, 2, 4 or 8.
+pub(super) unsafe fn atomic_update(
+    address: u64,
+    size: usize,
+    update: &mut dyn FnMut(u64) -> Option<u64>,
+) -> u64 {
+    const ORDER: Ordering = Ordering::SeqCst;
+    macro_rules! update {
+        ($atomic:ty, $integer:ty) => {{
+            // SAFETY: valid and aligned, as this function's caller promises.
+            let cell = unsafe { &*with_exposed_provenance_mut::<$atomic>(address as usize) };
+            let change = |old: $integer| update(old.to_le().into()).map(|new| (new as $integer).to_le());
+            let old = match cell.fetch_update(ORDER, ORDER, change) {
+                Ok(old) | Err(old) => old,
+            };
+            old.to_le().into()
+        }};
+    }
+    match size {
+        1 => update!(AtomicU8, u8),
+        2 => update!(AtomicU16, u16),
+        4 => update!(AtomicU32, u32),
+        _ => update!(AtomicU64, u64),
+    }
+}

@@ -1,0 +1,121 @@
+//! Constants and specialization constants.
+
+use rspirv::dr::{self, Operand};
+use spirv::{Op, Word};
+
+use super::{Reader, Result, id, ids, result_id};
+use crate::builtins::truncate;
+use crate::error::BuildError;
+use crate::ir::{Constant, ConstantId, LARGEST_VALUE, Type, TypeId, scalar_size};
+
+/// Constants may be larger than other values: they are the tables that programs keep.
+const LARGEST_CONSTANT: usize = 1 << 22;
+
+impl Reader<'_> {
+    pub(super) fn push_constant(&mut self, word: Word, constant: Constant) -> ConstantId {
+        let index = ConstantId(self.module.constants.len() as u32);
+        self.module.constants.push(constant);
+        self.constants.insert(word, index);
+        index
+    }
+
+    pub(super) fn constant_instruction(&mut self, instruction: &dr::Instruction) -> Result<()> {
+        let word = result_id(instruction)?;
+        let kind = self.result_type(instruction)?;
+        let zero = |kind| Constant { kind, words: Vec::new(), relocations: Vec::new() };
+        let constant = match instruction.class.opcode {
+            Op::Undef | Op::ConstantNull => zero(kind),
+            Op::ConstantTrue => self.scalar_constant(kind, 1)?,
+            Op::ConstantFalse => self.scalar_constant(kind, 0)?,
+            Op::SpecConstantTrue => self.specialized(word, kind, 1)?,
+            Op::SpecConstantFalse => self.specialized(word, kind, 0)?,
+            opcode @ (Op::Constant | Op::SpecConstant) => {
+                let value = match instruction.operands.as_slice() {
+                    [Operand::LiteralBit32(value)] => u64::from(*value),
+                    [Operand::LiteralBit64(value)] => *value,
+                    _ => return Err(BuildError::malformed(format!("constant %{word} has no value"))),
+                };
+                if opcode == Op::Constant {
+                    self.scalar_constant(kind, value)?
+                } else {
+                    self.specialized(word, kind, value)?
+                }
+            }
+            Op::ConstantComposite | Op::SpecConstantComposite => match self.constant_operations.get(&word) {
+                Some(operation) => {
+                    // The first constituent is the opcode.
+                    let operands: Vec<Word> = ids(instruction, 1)?;
+                    self.fold(*operation, kind, &operands)?
+                }
+                None => {
+                    let parts = (0..instruction.operands.len()).map(|index| self.constant(id(instruction, index)?));
+                    let parts = parts.collect::<Result<Vec<_>>>()?;
+                    self.composite(kind, &parts)?
+                }
+            },
+            _ => return Err(BuildError::unsupported(format!("Op{}", instruction.class.opname))),
+        };
+        self.push_constant(word, constant);
+        Ok(())
+    }
+
+    fn scalar_constant(&self, kind: TypeId, value: u64) -> Result<Constant> {
+        let Type::Scalar(scalar) = self.module.types.get(kind) else {
+            return Err(BuildError::malformed("a scalar constant whose type is not a scalar"));
+        };
+        Ok(Constant { kind, words: vec![truncate(*scalar, value)], relocations: Vec::new() })
+    }
+
+    /// The value given for a specialization constant, or its default.
+    fn specialized(&self, word: Word, kind: TypeId, default: u64) -> Result<Constant> {
+        let default = self.scalar_constant(kind, default)?;
+        let given = self.decorations.specialization_id(word).and_then(|id| Some((id, self.specialization.get(&id)?)));
+        let Some((id, bytes)) = given else { return Ok(default) };
+        let scalar = self.module.types.scalar(kind).map(scalar_size).unwrap_or(0);
+        let expected = scalar as usize;
+        let mut value = [0; 8];
+        match value.get_mut(..bytes.len()) {
+            Some(start) if bytes.len() == expected => start.copy_from_slice(bytes),
+            _ => return Err(BuildError::SpecializationSize { id, expected, found: bytes.len() }),
+        }
+        let value = u64::from_le_bytes(value);
+        let is_bool = matches!(self.module.types.get(kind), Type::Scalar(crate::builtins::Scalar::Bool));
+        self.scalar_constant(kind, if is_bool { u64::from(value != 0) } else { value })
+    }
+
+    /// A composite of constants.
+    pub(super) fn composite(&self, kind: TypeId, parts: &[ConstantId]) -> Result<Constant> {
+        let lanes = self.module.types.layout(kind).lanes;
+        let mut constant = Constant { kind, words: Vec::new(), relocations: Vec::new() };
+        for part in parts {
+            let part = &self.module.constants[part.0 as usize];
+            let start = constant.words.len() as u32;
+            let length = self.module.types.layout(part.kind).lanes;
+            let end = usize::try_from(length).ok().and_then(|length| length.checked_add(start as usize));
+            let end = end.filter(|end| *end <= LARGEST_CONSTANT);
+            let end = end.ok_or_else(|| BuildError::unsupported("constants of more than 2^22 components"))?;
+            constant.words.extend_from_slice(&part.words);
+            constant.words.resize(end, 0);
+            constant.relocations.extend(part.relocations.iter().map(|(word, global)| (start + word, *global)));
+        }
+        if constant.words.len() as u64 != lanes {
+            return Err(BuildError::malformed(format!(
+                "a composite constant has {} components, its type {lanes}",
+                constant.words.len()
+            )));
+        }
+        Ok(constant)
+    }
+
+    /// All words of a constant, for use as a value.
+    pub(super) fn constant_words(&self, constant: ConstantId) -> Result<Vec<u64>> {
+        let constant = &self.module.constants[constant.0 as usize];
+        let lanes = self.module.types.layout(constant.kind).lanes;
+        if lanes > LARGEST_VALUE {
+            return Err(BuildError::unsupported(format!("values of {lanes} components")));
+        }
+        let mut words = constant.words.clone();
+        words.resize(lanes as usize, 0);
+        Ok(words)
+    }
+}

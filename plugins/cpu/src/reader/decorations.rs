@@ -1,0 +1,108 @@
+//! What the module says about its ids beside their definitions: names and decorations.
+
+use std::collections::HashMap;
+
+use rspirv::dr::{self, Operand};
+use spirv::{BuiltIn, Decoration, FPRoundingMode, FunctionParameterAttribute, LinkageType, Op, Word};
+
+/// Names and decorations by id.
+#[derive(Default)]
+pub(super) struct Decorations {
+    names: HashMap<Word, String>,
+    decorations: HashMap<Word, Vec<(Decoration, Vec<Operand>)>>,
+}
+
+impl Decorations {
+    pub(super) fn collect(module: &dr::Module) -> Decorations {
+        let mut all = Decorations::default();
+        for instruction in &module.debug_names {
+            if let (Op::Name, [Operand::IdRef(id), Operand::LiteralString(name)]) =
+                (instruction.class.opcode, instruction.operands.as_slice())
+            {
+                all.names.insert(*id, name.clone());
+            }
+        }
+        for instruction in &module.annotations {
+            match (instruction.class.opcode, instruction.operands.as_slice()) {
+                (
+                    Op::Decorate | Op::DecorateId | Op::DecorateString,
+                    [Operand::IdRef(id), Operand::Decoration(decoration), rest @ ..],
+                ) => {
+                    all.decorations.entry(*id).or_default().push((*decoration, rest.to_vec()));
+                }
+                (Op::GroupDecorate, [Operand::IdRef(group), targets @ ..]) => {
+                    let group = all.decorations.get(group).cloned().unwrap_or_default();
+                    for target in targets {
+                        if let Operand::IdRef(target) = target {
+                            all.decorations.entry(*target).or_default().extend(group.iter().cloned());
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        all
+    }
+
+    /// The debug name, or the linkage name, or the number.
+    pub(super) fn name(&self, id: Word) -> String {
+        let linkage = || self.linkage(id).map(|(name, _)| name.to_owned());
+        self.names.get(&id).filter(|name| !name.is_empty()).cloned().or_else(linkage).unwrap_or_else(|| id.to_string())
+    }
+
+    fn find(&self, id: Word, wanted: Decoration) -> Option<&[Operand]> {
+        let (_, operands) = self.decorations.get(&id)?.iter().find(|(decoration, _)| *decoration == wanted)?;
+        Some(operands)
+    }
+
+    pub(super) fn has(&self, id: Word, decoration: Decoration) -> bool {
+        self.find(id, decoration).is_some()
+    }
+
+    fn literal(&self, id: Word, decoration: Decoration) -> Option<u32> {
+        match self.find(id, decoration)? {
+            [Operand::LiteralBit32(value), ..] => Some(*value),
+            _ => None,
+        }
+    }
+
+    pub(super) fn specialization_id(&self, id: Word) -> Option<u32> {
+        self.literal(id, Decoration::SpecId)
+    }
+
+    /// The alignment in bytes that the module asks for.
+    pub(super) fn alignment(&self, id: Word) -> Option<u64> {
+        let alignment = self.literal(id, Decoration::Alignment)?;
+        alignment.is_power_of_two().then_some(alignment.into())
+    }
+
+    pub(super) fn built_in(&self, id: Word) -> Option<BuiltIn> {
+        match self.find(id, Decoration::BuiltIn)? {
+            [Operand::BuiltIn(built_in)] => Some(*built_in),
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_by_value(&self, parameter: Word) -> bool {
+        let by_value = Operand::FunctionParameterAttribute(FunctionParameterAttribute::ByVal);
+        self.decorations.get(&parameter).is_some_and(|decorations| {
+            decorations
+                .iter()
+                .any(|(decoration, operands)| *decoration == Decoration::FuncParamAttr && operands.contains(&by_value))
+        })
+    }
+
+    pub(super) fn rounding(&self, id: Word) -> Option<FPRoundingMode> {
+        match self.find(id, Decoration::FPRoundingMode)? {
+            [Operand::FPRoundingMode(mode)] => Some(*mode),
+            _ => None,
+        }
+    }
+
+    pub(super) fn linkage(&self, id: Word) -> Option<(&str, LinkageType)> {
+        match self.find(id, Decoration::LinkageAttributes)? {
+            [Operand::LiteralString(name), Operand::LinkageType(kind)] => Some((name, *kind)),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Instructions of OpenCL.std.
+
+use rspirv::dr::{self, Operand as Source};
+use spirv::{FPRoundingMode, OpenclStd100Op as Extended};
+
+use super::function::FunctionReader;
+use super::{Result, id};
+use crate::builtins::{self, Shape};
+use crate::error::BuildError;
+use crate::ir::{MemoryFunction, Operand, Operation, TypeId};
+
+impl FunctionReader<'_, '_> {
+    pub(super) fn extended(&mut self, instruction: &dr::Instruction) -> Result<Operation> {
+        let set = id(instruction, 0)?;
+        if self.reader.open_cl != Some(set) {
+            return Err(BuildError::malformed(format!("%{set} is not an extended instruction set")));
+        }
+        let Some(Source::LiteralExtInstInteger(number)) = instruction.operands.get(1) else {
+            return Err(BuildError::malformed("OpExtInst without an instruction number"));
+        };
+        let op = Extended::from_u32(*number);
+        let op = op.ok_or_else(|| BuildError::unsupported(format!("OpenCL.std instruction {number}")))?;
+        let rounding = instruction.operands.iter().find_map(|operand| match operand {
+            Source::FPRoundingMode(mode) => Some(*mode),
+            Source::LiteralBit32(mode) => FPRoundingMode::from_u32(*mode),
+            _ => None,
+        });
+        let is_id = |operand: &&Source| matches!(operand, Source::IdRef(_));
+        let count = instruction.operands.iter().skip(2).filter(is_id).count();
+        let mut operands = Vec::new();
+        for index in 2..instruction.operands.len() {
+            match &instruction.operands[index] {
+                Source::IdRef(word) => operands.push(self.operand(*word)?),
+                // The number of components of a vector load, which the result's type tells, and the
+                // rounding mode come last.
+                _ if operands.len() == count => {}
+                other => return Err(BuildError::malformed(format!("OpenCL.std {op:?} with operand {other:?}"))),
+            }
+        }
+        let memory = |function| Ok(Operation::Memory { function, operands: operands.clone() });
+        let nearest = FPRoundingMode::RTE;
+        match op {
+            Extended::printf => Ok(Operation::Print { operands }),
+            Extended::prefetch => Ok(Operation::Fence),
+            Extended::vloadn => memory(MemoryFunction::LoadVector),
+            Extended::vload_half | Extended::vload_halfn => memory(MemoryFunction::LoadHalf { aligned: false }),
+            Extended::vloada_halfn => memory(MemoryFunction::LoadHalf { aligned: true }),
+            Extended::vstoren => memory(MemoryFunction::StoreVector),
+            Extended::vstore_half | Extended::vstore_halfn => {
+                memory(MemoryFunction::StoreHalf { aligned: false, rounding: nearest })
+            }
+            Extended::vstorea_halfn => memory(MemoryFunction::StoreHalf { aligned: true, rounding: nearest }),
+            Extended::vstore_half_r | Extended::vstore_halfn_r | Extended::vstorea_halfn_r => {
+                let aligned = op == Extended::vstorea_halfn_r;
+                let missing = || BuildError::malformed(format!("OpenCL.std {op:?} without a rounding mode"));
+                memory(MemoryFunction::StoreHalf { aligned, rounding: rounding.ok_or_else(missing)? })
+            }
+            _ => self.pure(op, instruction, operands),
+        }
+    }
+
+    /// An instruction that computes, perhaps with a second result through its last operand.
+    fn pure(&mut self, op: Extended, instruction: &dr::Instruction, mut operands: Vec<Operand>) -> Result<Operation> {
+        let last = operands.last().map(|operand| self.type_of(*operand));
+        let has_out = last.is_some_and(|kind| self.reader.module.types.is_pointer(kind));
+        let out = if has_out { operands.pop() } else { None };
+        let unsupported = || BuildError::unsupported(format!("OpenCL.std {op:?} on these types"));
+        let shape = |kind: TypeId| {
+            let types = &self.reader.module.types;
+            let scalar = types.scalar(kind).ok_or_else(unsupported)?;
+            Ok(Shape { scalar, lanes: types.lanes(kind) })
+        };
+        let shapes = operands.iter().map(|operand| shape(self.type_of(*operand))).collect::<Result<Vec<_>>>()?;
+        let result = shape(self.reader.result_type(instruction)?)?;
+        builtins::resolve(op, result, &shapes).ok_or_else(unsupported)?;
+        Ok(Operation::Extended { op, operands, out })
+    }
+}

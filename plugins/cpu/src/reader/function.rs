@@ -1,0 +1,215 @@
+//! Function bodies: blocks, control flow, and the numbering of values.
+
+use std::collections::HashMap;
+
+use rspirv::dr::{self, Operand as Source};
+use spirv::{Op, Word};
+
+use super::{Reader, Result, id, ids, literal, result_id};
+use crate::builtins::Scalar;
+use crate::error::BuildError;
+use crate::ir::{
+    Block, BlockId, Constant, FunctionId, Instruction, LARGEST_VALUE, Line, Operand, Operation, Phi, Terminator, Type,
+    TypeId, ValueId, Variable,
+};
+
+/// A function body being read.
+pub(super) struct FunctionReader<'r, 'a> {
+    pub(super) reader: &'r mut Reader<'a>,
+    ids: HashMap<Word, ValueId>,
+    labels: HashMap<Word, BlockId>,
+    values: Vec<TypeId>,
+    pub(super) variables: Vec<Variable>,
+    /// Of the block being read.
+    instructions: Vec<Instruction>,
+    line: Option<Line>,
+}
+
+/// Reads the body of a function that has been declared.
+pub(super) fn read(reader: &mut Reader<'_>, source: &dr::Function, function: FunctionId) -> Result<()> {
+    let index = function.0 as usize;
+    let mut body = FunctionReader {
+        values: reader.module.functions[index].values.clone(),
+        reader,
+        ids: HashMap::new(),
+        labels: HashMap::new(),
+        variables: Vec::new(),
+        instructions: Vec::new(),
+        line: None,
+    };
+    for (index, parameter) in source.parameters.iter().enumerate() {
+        body.ids.insert(result_id(parameter)?, ValueId(index as u32));
+    }
+    body.number(source)?;
+    let blocks = source.blocks.iter().map(|block| body.block(block)).collect::<Result<Vec<_>>>()?;
+    let (values, variables) = (body.values, body.variables);
+    let function = &mut reader.module.functions[index];
+    function.values = values;
+    function.variables = variables;
+    function.blocks = blocks;
+    Ok(())
+}
+
+impl FunctionReader<'_, '_> {
+    /// Gives every result a number before any is used.
+    fn number(&mut self, source: &dr::Function) -> Result<()> {
+        for (index, block) in source.blocks.iter().enumerate() {
+            let label = block.label.as_ref().and_then(|label| label.result_id);
+            let label = label.ok_or_else(|| BuildError::malformed("a block without a label"))?;
+            self.labels.insert(label, BlockId(index as u32));
+            for instruction in &block.instructions {
+                if let (Some(result), Some(kind)) = (instruction.result_id, instruction.result_type) {
+                    let kind = self.reader.type_id(kind)?;
+                    if !matches!(self.reader.module.types.get(kind), Type::Void) {
+                        let value = self.new_value(kind)?;
+                        self.ids.insert(result, value);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn new_value(&mut self, kind: TypeId) -> Result<ValueId> {
+        let lanes = self.reader.module.types.layout(kind).lanes;
+        if lanes > LARGEST_VALUE {
+            return Err(BuildError::unsupported(format!("values of {lanes} components")));
+        }
+        self.values.push(kind);
+        Ok(ValueId(self.values.len() as u32 - 1))
+    }
+
+    fn block(&mut self, source: &dr::Block) -> Result<Block> {
+        let mut phis = Vec::new();
+        let mut terminator = None;
+        let mut end_line = None;
+        for instruction in &source.instructions {
+            match instruction.class.opcode {
+                Op::Line => self.line = self.read_line(instruction),
+                Op::NoLine => self.line = None,
+                Op::Phi => phis.push(self.phi(instruction)?),
+                Op::Variable => self.variable(instruction)?,
+                _ => {
+                    terminator = self.terminator(instruction)?;
+                    end_line = self.line;
+                    if terminator.is_none() {
+                        self.instruction(instruction)?;
+                    }
+                }
+            }
+        }
+        let terminator = terminator.ok_or_else(|| BuildError::malformed("a block without an end"))?;
+        self.line = None;
+        Ok(Block { phis, instructions: std::mem::take(&mut self.instructions), terminator, line: end_line })
+    }
+
+    fn read_line(&self, instruction: &dr::Instruction) -> Option<Line> {
+        let file = *self.reader.files.get(&id(instruction, 0).ok()?)?;
+        Some(Line { file, line: literal(instruction, 1).ok()? })
+    }
+
+    fn phi(&mut self, instruction: &dr::Instruction) -> Result<Phi> {
+        let result = self.value(result_id(instruction)?)?;
+        let sources = ids(instruction, 0)?;
+        let incoming = sources.chunks_exact(2).map(|pair| Ok((self.label(pair[1])?, self.operand(pair[0])?)));
+        Ok(Phi { result, incoming: incoming.collect::<Result<_>>()? })
+    }
+
+    fn label(&self, word: Word) -> Result<BlockId> {
+        let missing = || BuildError::malformed(format!("%{word} is not a label of this function"));
+        self.labels.get(&word).copied().ok_or_else(missing)
+    }
+
+    fn terminator(&mut self, instruction: &dr::Instruction) -> Result<Option<Terminator>> {
+        Ok(Some(match instruction.class.opcode {
+            Op::Branch => Terminator::Jump(self.label(id(instruction, 0)?)?),
+            Op::BranchConditional => Terminator::Branch {
+                condition: self.operand_at(instruction, 0)?,
+                accept: self.label(id(instruction, 1)?)?,
+                reject: self.label(id(instruction, 2)?)?,
+            },
+            Op::Switch => {
+                let selector = self.operand_at(instruction, 0)?;
+                let default = self.label(id(instruction, 1)?)?;
+                let mut cases = Vec::new();
+                for pair in instruction.operands.get(2..).unwrap_or_default().chunks(2) {
+                    let (value, target) = match pair {
+                        [Source::LiteralBit32(value), Source::IdRef(target)] => (u64::from(*value), *target),
+                        [Source::LiteralBit64(value), Source::IdRef(target)] => (*value, *target),
+                        _ => return Err(BuildError::malformed("a case of OpSwitch without value or target")),
+                    };
+                    let scalar = self.reader.module.types.scalar(self.type_of(selector)).unwrap_or(Scalar::I64);
+                    cases.push((crate::builtins::truncate(scalar, value), self.label(target)?));
+                }
+                Terminator::Switch { selector, cases, default }
+            }
+            Op::Return => Terminator::Return(None),
+            Op::ReturnValue => Terminator::Return(Some(self.operand_at(instruction, 0)?)),
+            Op::Unreachable => Terminator::Unreachable,
+            _ => return Ok(None),
+        }))
+    }
+
+    /// The value that an id of this function names.
+    pub(super) fn value(&self, word: Word) -> Result<ValueId> {
+        let missing = || BuildError::malformed(format!("%{word} is not a value of this function"));
+        self.ids.get(&word).copied().ok_or_else(missing)
+    }
+
+    /// What an id names as an operand: a value of the function or a constant.
+    pub(super) fn operand(&mut self, word: Word) -> Result<Operand> {
+        if let Some(value) = self.ids.get(&word) {
+            return Ok(Operand::Value(*value));
+        }
+        let constant = self.reader.constant(word)?;
+        let lanes = self.reader.module.types.layout(self.reader.module.constants[constant.0 as usize].kind).lanes;
+        if lanes > LARGEST_VALUE {
+            return Err(BuildError::unsupported(format!("values of {lanes} components")));
+        }
+        Ok(Operand::Constant(constant))
+    }
+
+    pub(super) fn operand_at(&mut self, instruction: &dr::Instruction, index: usize) -> Result<Operand> {
+        self.operand(id(instruction, index)?)
+    }
+
+    /// The operands that are ids, from an index on.
+    pub(super) fn operands_from(&mut self, instruction: &dr::Instruction, from: usize) -> Result<Vec<Operand>> {
+        ids(instruction, from)?.into_iter().map(|word| self.operand(word)).collect()
+    }
+
+    pub(super) fn type_of(&self, operand: Operand) -> TypeId {
+        match operand {
+            Operand::Value(value) => self.values[value.0 as usize],
+            Operand::Constant(constant) => self.reader.module.constants[constant.0 as usize].kind,
+        }
+    }
+
+    pub(super) fn scalar_of(&self, operand: Operand) -> Result<Scalar> {
+        let scalar = self.reader.module.types.scalar(self.type_of(operand));
+        scalar.ok_or_else(|| BuildError::malformed("a scalar or vector operand is a composite"))
+    }
+
+    /// A scalar constant that the module itself may not have.
+    pub(super) fn new_constant(&mut self, scalar: Scalar, word: u64) -> Result<Operand> {
+        let kind = self.reader.scalar_type_or_new(scalar)?;
+        let constants = &mut self.reader.module.constants;
+        constants.push(Constant { kind, words: vec![word], relocations: Vec::new() });
+        Ok(Operand::Constant(crate::ir::ConstantId(constants.len() as u32 - 1)))
+    }
+
+    /// Adds an instruction whose result has no id in the module.
+    pub(super) fn emit(&mut self, kind: TypeId, operation: Operation) -> Operand {
+        self.values.push(kind);
+        let result = ValueId(self.values.len() as u32 - 1);
+        self.instructions.push(Instruction { result: Some(result), operation, line: self.line });
+        Operand::Value(result)
+    }
+
+    /// Adds the instruction that stands in the module.
+    pub(super) fn push(&mut self, instruction: &dr::Instruction, operation: Operation) -> Result<()> {
+        let result = instruction.result_id.and_then(|word| self.ids.get(&word).copied());
+        self.instructions.push(Instruction { result, operation, line: self.line });
+        Ok(())
+    }
+}

@@ -1,0 +1,247 @@
+//! Instructions on memory: variables, access chains, loads and stores, atomics.
+
+use rspirv::dr::{self, Operand as Source};
+use spirv::{Op, StorageClass, Word};
+
+use super::function::FunctionReader;
+use super::{Reader, Result, id, ids, result_id};
+use crate::builtins::Scalar;
+use crate::error::BuildError;
+use crate::ir::{
+    AtomicOperation, Constant, Home, Operand, Operation, Type, TypeId, Variable, scalar_size,
+};
+
+/// An index of an access chain.
+#[derive(Clone, Copy)]
+pub(super) enum Index {
+    Known(i64),
+    Computed(Operand),
+}
+
+/// Where an access chain leads.
+pub(super) struct Path {
+    pub(super) offset: u64,
+    pub(super) terms: Vec<(Operand, u64)>,
+    pub(super) pointee: TypeId,
+}
+
+impl Reader<'_> {
+    pub(super) fn pointee(&self, pointer: TypeId) -> Result<TypeId> {
+        match self.module.types.get(pointer) {
+            Type::Pointer { pointee, .. } => Ok(*pointee),
+            _ => Err(BuildError::malformed("the operand is not a pointer")),
+        }
+    }
+
+    /// Follows the indices of an access chain from a pointer of a type.
+    pub(super) fn walk(&self, op: Op, base: TypeId, indices: &[Index]) -> Result<Path> {
+        let types = &self.module.types;
+        let mut path = Path { offset: 0, terms: Vec::new(), pointee: self.pointee(base)? };
+        let add = |index: Index, stride: u64, path: &mut Path| match index {
+            Index::Known(index) => path.offset = path.offset.wrapping_add((index as u64).wrapping_mul(stride)),
+            Index::Computed(operand) => path.terms.push((operand, stride)),
+        };
+        let mut indices = indices.iter();
+        if matches!(op, Op::PtrAccessChain | Op::InBoundsPtrAccessChain) {
+            let element = *indices.next().ok_or_else(|| BuildError::malformed("an access chain without an element"))?;
+            add(element, types.layout(path.pointee).size, &mut path);
+        }
+        for index in indices {
+            match (types.get(path.pointee), *index) {
+                (Type::Struct { .. }, Index::Known(member)) => {
+                    let part = u64::try_from(member).ok().and_then(|member| types.part(path.pointee, member));
+                    let (part, offset, _) =
+                        part.ok_or_else(|| BuildError::malformed(format!("a struct has no member {member}")))?;
+                    path.offset = path.offset.wrapping_add(offset);
+                    path.pointee = part;
+                }
+                (Type::Struct { .. }, Index::Computed(_)) => {
+                    return Err(BuildError::malformed("a struct member whose index is not constant"));
+                }
+                (Type::Array { element, .. }, index) => {
+                    add(index, types.layout(*element).size, &mut path);
+                    path.pointee = *element;
+                }
+                (Type::Vector { component, .. }, index) => {
+                    add(index, scalar_size(*component), &mut path);
+                    path.pointee = self.scalar_type(*component)?;
+                }
+                _ => return Err(BuildError::malformed("an access chain into a type without parts")),
+            }
+        }
+        Ok(path)
+    }
+
+    /// The id of a scalar type, which a vector of it proves to be there.
+    pub(super) fn scalar_type(&self, scalar: Scalar) -> Result<TypeId> {
+        let mut all = (0..self.module.types.len() as u32).map(TypeId);
+        all.find(|id| *self.module.types.get(*id) == Type::Scalar(scalar))
+            .ok_or_else(|| BuildError::malformed("the type of a component is not declared"))
+    }
+}
+
+impl FunctionReader<'_, '_> {
+    pub(super) fn variable(&mut self, instruction: &dr::Instruction) -> Result<()> {
+        let word = result_id(instruction)?;
+        let address = self.value(word)?;
+        let pointer = self.reader.result_type(instruction)?;
+        let Type::Pointer { class: StorageClass::Function, pointee } = *self.reader.module.types.get(pointer) else {
+            return Err(BuildError::malformed(format!("variable %{word} of a function is in another storage class")));
+        };
+        let initializer = match instruction.operands.get(1) {
+            Some(Source::IdRef(value)) => Some(self.reader.constant(*value)?),
+            _ => None,
+        };
+        let layout = self.reader.module.types.layout(pointee);
+        let align = self.reader.decorations.alignment(word).unwrap_or(1).max(layout.align);
+        self.variables.push(Variable { address, kind: pointee, align, initializer });
+        Ok(())
+    }
+
+    fn index(&mut self, word: Word) -> Result<Index> {
+        if self.reader.constants.contains_key(&word)
+            && let Ok(value) = self.reader.constant_index(word)
+        {
+            return Ok(Index::Known(value));
+        }
+        Ok(Index::Computed(self.operand(word)?))
+    }
+
+    /// An instruction on memory, or `None` when it is another kind.
+    pub(super) fn memory_operation(&mut self, instruction: &dr::Instruction) -> Result<Option<Operation>> {
+        let opcode = instruction.class.opcode;
+        Ok(Some(match opcode {
+            Op::AccessChain | Op::InBoundsAccessChain | Op::PtrAccessChain | Op::InBoundsPtrAccessChain => {
+                let base = self.operand_at(instruction, 0)?;
+                let indices = ids(instruction, 1)?.into_iter().map(|word| self.index(word));
+                let indices = indices.collect::<Result<Vec<_>>>()?;
+                let path = self.reader.walk(opcode, self.type_of(base), &indices)?;
+                Operation::Address { base, offset: path.offset, terms: path.terms }
+            }
+            Op::PtrDiff => return self.pointer_difference(instruction).map(Some),
+            Op::Load => {
+                let pointer = self.operand_at(instruction, 0)?;
+                match self.input_variable(pointer) {
+                    Some(global)
+                        if self.reader.module.globals[global.0 as usize].kind
+                            == self.reader.result_type(instruction)? =>
+                    {
+                        Operation::Input(global)
+                    }
+                    _ => Operation::Load { pointer },
+                }
+            }
+            Op::Store => {
+                Operation::Store { pointer: self.operand_at(instruction, 0)?, value: self.operand_at(instruction, 1)? }
+            }
+            Op::CopyMemory => {
+                let (destination, source) = (self.operand_at(instruction, 0)?, self.operand_at(instruction, 1)?);
+                let pointee = self.reader.pointee(self.type_of(destination))?;
+                let size = self.reader.module.types.layout(pointee).size;
+                let size = self.new_constant(Scalar::I64, size)?;
+                Operation::Copy { destination, source, size }
+            }
+            Op::CopyMemorySized => Operation::Copy {
+                destination: self.operand_at(instruction, 0)?,
+                source: self.operand_at(instruction, 1)?,
+                size: self.operand_at(instruction, 2)?,
+            },
+            Op::PtrCastToGeneric | Op::GenericCastToPtr | Op::ConvertPtrToU | Op::ConvertUToPtr => {
+                return self.address_cast(instruction).map(Some);
+            }
+            Op::GenericCastToPtrExplicit => match instruction.operands.get(1) {
+                Some(Source::StorageClass(class)) => {
+                    Operation::GenericCast { pointer: self.operand_at(instruction, 0)?, class: *class }
+                }
+                _ => return Err(BuildError::malformed("OpGenericCastToPtrExplicit without a storage class")),
+            },
+            Op::GenericPtrMemSemantics => Operation::PointerSemantics(self.operand_at(instruction, 0)?),
+            Op::MemoryBarrier => Operation::Fence,
+            _ => return self.atomic(instruction),
+        }))
+    }
+
+    /// The built-in variable that a constant pointer is the address of.
+    fn input_variable(&self, pointer: Operand) -> Option<crate::ir::GlobalId> {
+        let Operand::Constant(constant) = pointer else { return None };
+        match &self.reader.module.constants[constant.0 as usize] {
+            Constant { words, relocations, .. } if words == &[0] => {
+                let [(0, global)] = relocations.as_slice() else { return None };
+                let home = self.reader.module.globals[global.0 as usize].home;
+                matches!(home, Home::Input(_)).then_some(*global)
+            }
+            _ => None,
+        }
+    }
+
+    /// A pointer as another pointer or as an integer: the same word, or its low part.
+    fn address_cast(&mut self, instruction: &dr::Instruction) -> Result<Operation> {
+        let operand = self.operand_at(instruction, 0)?;
+        let scalar = |kind| self.reader.module.types.scalar(kind);
+        let (from, to) = (scalar(self.type_of(operand)), scalar(self.reader.result_type(instruction)?));
+        if from == to {
+            return Ok(Operation::Extract { composite: operand, first: 0 });
+        }
+        let kind = crate::builtins::convert::Conversion::Unsigned;
+        Ok(Operation::Convert { kind, saturate: false, rounding: None, operand })
+    }
+
+    /// The number of elements between two pointers.
+    fn pointer_difference(&mut self, instruction: &dr::Instruction) -> Result<Operation> {
+        let (a, b) = (self.operand_at(instruction, 0)?, self.operand_at(instruction, 1)?);
+        let pointee = self.reader.pointee(self.type_of(a))?;
+        let size = self.reader.module.types.layout(pointee).size.max(1);
+        let word = self.reader.scalar_type(Scalar::I64)?;
+        let operands = vec![a, b];
+        let bytes = self.emit(word, Operation::Elementwise { op: Op::ISub, scalar: Scalar::I64, operands });
+        let size = self.new_constant(Scalar::I64, size)?;
+        Ok(Operation::Elementwise { op: Op::SDiv, scalar: Scalar::I64, operands: vec![bytes, size] })
+    }
+
+    fn atomic(&mut self, instruction: &dr::Instruction) -> Result<Option<Operation>> {
+        use AtomicOperation as A;
+        let opcode = instruction.class.opcode;
+        // Operand numbers of what the operation needs beside the pointer; scopes and orderings are
+        // skipped, since every atomic is as strong as they come.
+        let (operation, needs): (A, &[usize]) = match opcode {
+            Op::AtomicLoad => (A::Load, &[]),
+            Op::AtomicStore => (A::Store, &[3]),
+            Op::AtomicExchange => (A::Exchange, &[3]),
+            Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak => (A::CompareExchange, &[4, 5]),
+            Op::AtomicIIncrement => (A::Update(Op::IAdd), &[]),
+            Op::AtomicIDecrement => (A::Update(Op::ISub), &[]),
+            Op::AtomicIAdd => (A::Update(Op::IAdd), &[3]),
+            Op::AtomicISub => (A::Update(Op::ISub), &[3]),
+            Op::AtomicSMin => (A::Update(Op::GroupSMin), &[3]),
+            Op::AtomicUMin => (A::Update(Op::GroupUMin), &[3]),
+            Op::AtomicSMax => (A::Update(Op::GroupSMax), &[3]),
+            Op::AtomicUMax => (A::Update(Op::GroupUMax), &[3]),
+            Op::AtomicAnd => (A::Update(Op::BitwiseAnd), &[3]),
+            Op::AtomicOr => (A::Update(Op::BitwiseOr), &[3]),
+            Op::AtomicXor => (A::Update(Op::BitwiseXor), &[3]),
+            Op::AtomicFAddEXT => (A::Update(Op::FAdd), &[3]),
+            Op::AtomicFMinEXT => (A::Update(Op::GroupFMin), &[3]),
+            Op::AtomicFMaxEXT => (A::Update(Op::GroupFMax), &[3]),
+            Op::AtomicFlagTestAndSet => (A::TestAndSet, &[]),
+            Op::AtomicFlagClear => (A::Clear, &[]),
+            _ => return Ok(None),
+        };
+        let pointer = self.operand_at(instruction, 0)?;
+        let mut operands =
+            needs.iter().map(|index| self.operand(id(instruction, *index)?)).collect::<Result<Vec<_>>>()?;
+        let flag = matches!(operation, A::TestAndSet | A::Clear);
+        let types = &self.reader.module.types;
+        let scalar = if flag {
+            Some(Scalar::I32)
+        } else if opcode == Op::AtomicStore {
+            types.scalar(self.type_of(operands[0]))
+        } else {
+            types.scalar(self.reader.result_type(instruction)?)
+        };
+        let scalar = scalar.ok_or_else(|| BuildError::malformed("an atomic access to a composite"))?;
+        if matches!(opcode, Op::AtomicIIncrement | Op::AtomicIDecrement) {
+            operands.push(self.new_constant(scalar, 1)?);
+        }
+        Ok(Some(Operation::Atomic { operation, scalar, pointer, operands }))
+    }
+}

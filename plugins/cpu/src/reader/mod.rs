@@ -1,0 +1,318 @@
+//! SPIR-V in, SSA form out.
+
+mod capability;
+mod constants;
+mod decorations;
+mod extended;
+mod fold;
+mod function;
+mod group;
+mod instruction;
+mod memory;
+mod types;
+mod words;
+
+use std::collections::{BTreeMap, HashMap};
+
+use rspirv::dr::{self, Operand};
+use spirv::{ExecutionMode, ExecutionModel, LinkageType, Op, StorageClass, Word};
+
+use crate::error::BuildError;
+use crate::ir::{self, ConstantId, FunctionId, Global, GlobalId, Home, Type, TypeId};
+use decorations::Decorations;
+
+type Result<T> = std::result::Result<T, BuildError>;
+
+/// Reads a module in the binary form. `specialization` holds the bytes of specialization constants by
+/// their SpecId; ids that the module doesn't have are ignored.
+pub(crate) fn read(bytes: &[u8], specialization: &BTreeMap<u32, Vec<u8>>) -> Result<ir::Module> {
+    let parsed = words::parse(bytes)?;
+    capability::check(&parsed.module)?;
+    let mut reader = Reader {
+        source: &parsed.module,
+        decorations: Decorations::collect(&parsed.module),
+        specialization,
+        constant_operations: &parsed.constant_operations,
+        module: ir::Module::default(),
+        types: HashMap::new(),
+        function_types: HashMap::new(),
+        constants: HashMap::new(),
+        globals: HashMap::new(),
+        functions: HashMap::new(),
+        files: HashMap::new(),
+        open_cl: None,
+    };
+    reader.imports()?;
+    reader.strings();
+    reader.number_types()?;
+    for instruction in &parsed.module.types_global_values {
+        reader.global_instruction(instruction)?;
+    }
+    reader.declare_functions()?;
+    for (index, source) in parsed.module.functions.iter().enumerate() {
+        let name = reader.module.functions[index].name.clone();
+        function::read(&mut reader, source, FunctionId(index as u32)).map_err(|error| error.in_function(&name))?;
+    }
+    reader.entry_points()?;
+    Ok(reader.module)
+}
+
+/// What has been read so far.
+struct Reader<'a> {
+    source: &'a dr::Module,
+    decorations: Decorations,
+    specialization: &'a BTreeMap<u32, Vec<u8>>,
+    constant_operations: &'a HashMap<Word, Op>,
+    module: ir::Module,
+    types: HashMap<Word, TypeId>,
+    /// Result and parameters.
+    function_types: HashMap<Word, (TypeId, Vec<TypeId>)>,
+    /// Constants, and the addresses of program-scope variables.
+    constants: HashMap<Word, ConstantId>,
+    globals: HashMap<Word, GlobalId>,
+    functions: HashMap<Word, FunctionId>,
+    /// Indices of file names, by the id of their string.
+    files: HashMap<Word, u32>,
+    /// The OpenCL.std instruction set.
+    open_cl: Option<Word>,
+}
+
+/// The id that an operand is.
+fn id(instruction: &dr::Instruction, index: usize) -> Result<Word> {
+    match instruction.operands.get(index) {
+        Some(Operand::IdRef(id) | Operand::IdScope(id) | Operand::IdMemorySemantics(id)) => Ok(*id),
+        other => Err(unexpected(instruction, index, "an id", other)),
+    }
+}
+
+/// All operands from an index on, which must be ids.
+fn ids(instruction: &dr::Instruction, from: usize) -> Result<Vec<Word>> {
+    (from..instruction.operands.len()).map(|index| id(instruction, index)).collect()
+}
+
+/// The 32-bit literal that an operand is.
+fn literal(instruction: &dr::Instruction, index: usize) -> Result<u32> {
+    match instruction.operands.get(index) {
+        Some(Operand::LiteralBit32(value)) => Ok(*value),
+        other => Err(unexpected(instruction, index, "a literal", other)),
+    }
+}
+
+fn unexpected(instruction: &dr::Instruction, index: usize, wanted: &str, found: Option<&Operand>) -> BuildError {
+    let opcode = instruction.class.opname;
+    BuildError::malformed(match found {
+        Some(found) => format!("operand {index} of Op{opcode} is {found:?}, expected {wanted}"),
+        None => format!("Op{opcode} has no operand {index}, expected {wanted}"),
+    })
+}
+
+fn result_id(instruction: &dr::Instruction) -> Result<Word> {
+    let missing = || BuildError::malformed(format!("Op{} without a result", instruction.class.opname));
+    instruction.result_id.ok_or_else(missing)
+}
+
+impl Reader<'_> {
+    fn imports(&mut self) -> Result<()> {
+        for instruction in &self.source.ext_inst_imports {
+            match instruction.operands.as_slice() {
+                [Operand::LiteralString(name)] if name == "OpenCL.std" => self.open_cl = instruction.result_id,
+                [Operand::LiteralString(name)] => {
+                    return Err(BuildError::unsupported(format!("the extended instruction set `{name}`")));
+                }
+                _ => return Err(BuildError::malformed("OpExtInstImport without a name")),
+            }
+        }
+        Ok(())
+    }
+
+    fn strings(&mut self) {
+        for instruction in &self.source.debug_string_source {
+            if let (Op::String, Some(result), [Operand::LiteralString(text)]) =
+                (instruction.class.opcode, instruction.result_id, instruction.operands.as_slice())
+            {
+                self.files.insert(result, self.module.files.len() as u32);
+                self.module.files.push(text.clone());
+            }
+        }
+    }
+
+    /// One instruction of the section of types, constants and variables.
+    fn global_instruction(&mut self, instruction: &dr::Instruction) -> Result<()> {
+        match instruction.class.opcode {
+            Op::Line | Op::NoLine | Op::TypeForwardPointer => Ok(()),
+            Op::Variable => self.global_variable(instruction),
+            opcode if opcode.is_type() => self.type_instruction(instruction),
+            _ => self.constant_instruction(instruction),
+        }
+    }
+
+    fn type_id(&self, word: Word) -> Result<TypeId> {
+        self.types.get(&word).copied().ok_or_else(|| BuildError::malformed(format!("%{word} is not a type")))
+    }
+
+    fn result_type(&self, instruction: &dr::Instruction) -> Result<TypeId> {
+        let missing = || BuildError::malformed(format!("Op{} without a result type", instruction.class.opname));
+        self.type_id(instruction.result_type.ok_or_else(missing)?)
+    }
+
+    /// A constant's id, for operands that must be constants.
+    fn constant(&self, word: Word) -> Result<ConstantId> {
+        let missing = || BuildError::malformed(format!("%{word} is not a constant"));
+        self.constants.get(&word).copied().ok_or_else(missing)
+    }
+
+    /// The value of a constant integer.
+    fn constant_integer(&self, word: Word) -> Result<u64> {
+        let constant = &self.module.constants[self.constant(word)?.0 as usize];
+        let is_integer = self.module.types.scalar(constant.kind).is_some_and(|scalar| !scalar.is_float());
+        if !is_integer || self.module.types.lanes(constant.kind) != 1 || !constant.relocations.is_empty() {
+            return Err(BuildError::malformed(format!("%{word} is not a constant integer")));
+        }
+        Ok(constant.words.first().copied().unwrap_or(0))
+    }
+
+    fn global_variable(&mut self, instruction: &dr::Instruction) -> Result<()> {
+        let word = result_id(instruction)?;
+        let kind = self.result_type(instruction)?;
+        let Type::Pointer { class, pointee } = *self.module.types.get(kind) else {
+            return Err(BuildError::malformed(format!("the type of variable %{word} is not a pointer")));
+        };
+        let name = self.decorations.name(word);
+        let imported = matches!(self.decorations.linkage(word), Some((_, LinkageType::Import)));
+        let home = match (class, self.decorations.built_in(word)) {
+            (StorageClass::Input | StorageClass::UniformConstant, Some(built_in)) => Home::Input(built_in),
+            (_, None) if imported => {
+                return Err(BuildError::unsupported(format!("the imported program-scope variable `{name}`")));
+            }
+            (StorageClass::CrossWorkgroup, None) => Home::Global,
+            (StorageClass::UniformConstant, None) => Home::Constant,
+            (StorageClass::Workgroup, None) => Home::Local,
+            (class, _) => {
+                return Err(BuildError::unsupported(format!("program-scope variables of storage class {class:?}")));
+            }
+        };
+        if let Home::Input(built_in) = home {
+            crate::interpreter::check_built_in(built_in, &self.module.types, pointee)?;
+        }
+        // Clang marks work-group variables as initialized with an undefined value.
+        let initializer = match instruction.operands.get(1) {
+            Some(Operand::IdRef(value)) if home == Home::Local && !self.is_undefined(*value) => {
+                return Err(BuildError::unsupported(format!("an initializer of the work-group variable `{name}`")));
+            }
+            Some(Operand::IdRef(value)) if home != Home::Local => Some(self.constant(*value)?),
+            _ => None,
+        };
+        let align = self.decorations.alignment(word).unwrap_or(1).max(self.module.types.layout(pointee).align);
+        let global = GlobalId(self.module.globals.len() as u32);
+        self.module.globals.push(Global { name, kind: pointee, align, home, initializer });
+        self.globals.insert(word, global);
+        let address = ir::Constant { kind, words: vec![0], relocations: vec![(0, global)] };
+        self.push_constant(word, address);
+        Ok(())
+    }
+
+    fn is_undefined(&self, word: Word) -> bool {
+        self.source
+            .types_global_values
+            .iter()
+            .any(|instruction| instruction.class.opcode == Op::Undef && instruction.result_id == Some(word))
+    }
+
+    /// Gives every function its number before any body is read.
+    fn declare_functions(&mut self) -> Result<()> {
+        for source in &self.source.functions {
+            let definition = source.def.as_ref().ok_or_else(|| BuildError::malformed("a function without OpFunction"))?;
+            let word = result_id(definition)?;
+            let signature = self.function_types.get(&id(definition, 1)?);
+            let (result, parameters) =
+                signature.cloned().ok_or_else(|| BuildError::malformed("OpFunction without a function type"))?;
+            if parameters.len() != source.parameters.len() {
+                return Err(BuildError::malformed(format!(
+                    "function %{word} has {} parameters, its type {}",
+                    source.parameters.len(),
+                    parameters.len()
+                )));
+            }
+            let parameter = |(source, kind): (&dr::Instruction, &TypeId)| {
+                let word = result_id(source)?;
+                let by_value = self.decorations.is_by_value(word) && self.module.types.is_pointer(*kind);
+                Ok(ir::Parameter { name: self.decorations.name(word), kind: *kind, by_value })
+            };
+            let parameters = source.parameters.iter().zip(&parameters).map(parameter).collect::<Result<Vec<_>>>()?;
+            let values = parameters.iter().map(|parameter| parameter.kind).collect();
+            self.functions.insert(word, FunctionId(self.module.functions.len() as u32));
+            self.module.functions.push(ir::Function {
+                name: self.decorations.name(word),
+                result,
+                parameters,
+                values,
+                variables: Vec::new(),
+                blocks: Vec::new(),
+            });
+        }
+        Ok(())
+    }
+
+    fn entry_points(&mut self) -> Result<()> {
+        for instruction in &self.source.entry_points {
+            let [
+                Operand::ExecutionModel(ExecutionModel::Kernel),
+                Operand::IdRef(function),
+                Operand::LiteralString(name),
+                ..,
+            ] = instruction.operands.as_slice()
+            else {
+                return Err(BuildError::unsupported("entry points that are not kernels"));
+            };
+            let id = self.functions.get(function).copied();
+            let id = id.ok_or_else(|| BuildError::malformed(format!("entry point `{name}` is not a function")))?;
+            let mut kernel = ir::Kernel {
+                name: name.clone(),
+                function: id,
+                required_local_size: None,
+                local_size_hint: None,
+                sub_group_size: None,
+            };
+            for mode in &self.source.execution_modes {
+                if mode.operands.first() == Some(&Operand::IdRef(*function)) {
+                    self.execution_mode(&mut kernel, mode)?;
+                }
+            }
+            self.module.kernels.push(kernel);
+        }
+        Ok(())
+    }
+
+    fn execution_mode(&self, kernel: &mut ir::Kernel, instruction: &dr::Instruction) -> Result<()> {
+        use ExecutionMode as Mode;
+        let Some(Operand::ExecutionMode(mode)) = instruction.operands.get(1) else {
+            return Err(BuildError::malformed("OpExecutionMode without a mode"));
+        };
+        let literals = || -> Result<[u64; 3]> {
+            Ok([literal(instruction, 2)?.into(), literal(instruction, 3)?.into(), literal(instruction, 4)?.into()])
+        };
+        let constants = || -> Result<[u64; 3]> {
+            let value = |index| self.constant_integer(id(instruction, index)?);
+            Ok([value(2)?, value(3)?, value(4)?])
+        };
+        match mode {
+            Mode::LocalSize => kernel.required_local_size = Some(literals()?),
+            Mode::LocalSizeId => kernel.required_local_size = Some(constants()?),
+            Mode::LocalSizeHint => kernel.local_size_hint = Some(literals()?),
+            Mode::LocalSizeHintId => kernel.local_size_hint = Some(constants()?),
+            Mode::SubgroupSize => kernel.sub_group_size = Some(literal(instruction, 2)?),
+            // Hints, and what holds here anyway: nothing is contracted and denormals are kept.
+            Mode::VecTypeHint
+            | Mode::ContractionOff
+            | Mode::DenormPreserve
+            | Mode::SignedZeroInfNanPreserve
+            | Mode::RoundingModeRTE
+            | Mode::FPFastMathDefault
+            | Mode::MaximumRegistersINTEL
+            | Mode::MaximumRegistersIdINTEL
+            | Mode::NamedMaximumRegistersINTEL => {}
+            mode => return Err(BuildError::unsupported(format!("execution mode {mode:?}"))),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,101 @@
+//! Types.
+
+use rspirv::dr::{self, Operand};
+use spirv::{Op, StorageClass};
+
+use super::{Reader, Result, id, ids, literal, result_id};
+use crate::builtins::Scalar;
+use crate::error::BuildError;
+use crate::ir::{Type, TypeId};
+
+impl Reader<'_> {
+    /// Types may be pointed to before they are declared, so that they all get their numbers first: one
+    /// for each declaration, in order.
+    pub(super) fn number_types(&mut self) -> Result<()> {
+        let mut next = 0;
+        for instruction in &self.source.types_global_values {
+            if instruction.class.opcode.is_type() && instruction.class.opcode != Op::TypeForwardPointer {
+                self.types.insert(result_id(instruction)?, TypeId(next));
+                next += 1;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn type_instruction(&mut self, instruction: &dr::Instruction) -> Result<()> {
+        let kind = self.type_of(instruction)?;
+        let word = result_id(instruction)?;
+        let pushed = self.module.types.push(kind);
+        let too_large = || BuildError::malformed(format!("type %{word} refers to later types or is too large"));
+        if self.type_id(word)? != pushed.ok_or_else(too_large)? {
+            return Err(BuildError::malformed(format!("type %{word} is declared twice")));
+        }
+        Ok(())
+    }
+
+    fn type_of(&mut self, instruction: &dr::Instruction) -> Result<Type> {
+        let unsupported = |what: String| Err(BuildError::unsupported(what));
+        let opcode = instruction.class.opcode;
+        Ok(match opcode {
+            Op::TypeVoid => Type::Void,
+            Op::TypeBool => Type::Scalar(Scalar::Bool),
+            Op::TypeInt => Type::Scalar(match literal(instruction, 0)? {
+                8 => Scalar::I8,
+                16 => Scalar::I16,
+                32 => Scalar::I32,
+                64 => Scalar::I64,
+                width => return unsupported(format!("OpTypeInt of {width} bits")),
+            }),
+            Op::TypeFloat if instruction.operands.len() > 1 => {
+                return unsupported(format!("OpTypeFloat with encoding {:?}", instruction.operands[1]));
+            }
+            Op::TypeFloat => Type::Scalar(match literal(instruction, 0)? {
+                16 => Scalar::F16,
+                32 => Scalar::F32,
+                64 => Scalar::F64,
+                width => return unsupported(format!("OpTypeFloat of {width} bits")),
+            }),
+            Op::TypeVector => {
+                let component = self.type_id(id(instruction, 0)?)?;
+                let count = literal(instruction, 1)?;
+                match self.module.types.get(component) {
+                    Type::Scalar(component) if (1..=16).contains(&count) => {
+                        Type::Vector { component: *component, count }
+                    }
+                    other => return unsupported(format!("OpTypeVector of {count} {other:?}")),
+                }
+            }
+            Op::TypeArray => {
+                let count = self.constant_integer(id(instruction, 1)?)?;
+                Type::Array { element: self.type_id(id(instruction, 0)?)?, count }
+            }
+            Op::TypeStruct => {
+                let packed = self.decorations.has(result_id(instruction)?, spirv::Decoration::CPacked);
+                let members = ids(instruction, 0)?.into_iter().map(|member| self.type_id(member));
+                Type::Struct { members: members.collect::<Result<_>>()?, packed }
+            }
+            Op::TypePointer => {
+                let Some(Operand::StorageClass(class)) = instruction.operands.first() else {
+                    return Err(BuildError::malformed("OpTypePointer without a storage class"));
+                };
+                use StorageClass as S;
+                match class {
+                    S::CrossWorkgroup | S::UniformConstant | S::Workgroup | S::Function | S::Generic | S::Input => {}
+                    class => return unsupported(format!("storage class {class:?}")),
+                }
+                Type::Pointer { class: *class, pointee: self.type_id(id(instruction, 1)?)? }
+            }
+            Op::TypeFunction => {
+                let all = ids(instruction, 0)?.into_iter().map(|word| self.type_id(word));
+                let all = all.collect::<Result<Vec<_>>>()?;
+                let (result, parameters) =
+                    all.split_first().ok_or_else(|| BuildError::malformed("OpTypeFunction without a result"))?;
+                self.function_types.insert(result_id(instruction)?, (*result, parameters.to_vec()));
+                Type::Opaque
+            }
+            Op::TypeEvent => Type::Event,
+            Op::TypeOpaque => Type::Opaque,
+            _ => return unsupported(format!("Op{}", instruction.class.opname)),
+        })
+    }
+}

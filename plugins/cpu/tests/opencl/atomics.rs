@@ -1,0 +1,230 @@
+//! Atomic functions of OpenCL 1.x and of C11: what each does to one value, and that none gets lost.
+
+use crate::case::{Case, HEADER, check, check_using};
+use crate::clang::{self, Options};
+use crate::device::{Device, Operand};
+use crate::element::Element::{self, *};
+
+/// How the two address spaces get a variable of each work-item's own at `p`.
+const SPACES: [(&str, &str); 2] =
+    [("global", "out + i"), ("local", "cells + get_local_id(0)")];
+
+/// A function on a value, and the value afterwards.
+type Update = (&'static str, fn(i128, i128) -> i128);
+
+const UPDATES: [Update; 8] = [
+    ("add", |x, y| x + y),
+    ("sub", |x, y| x - y),
+    ("xchg", |_, y| y),
+    ("min", |x, y| x.min(y)),
+    ("max", |x, y| x.max(y)),
+    ("and", |x, y| x & y),
+    ("or", |x, y| x | y),
+    ("xor", |x, y| x ^ y),
+];
+
+/// A statement that performs a call on a variable that holds `a`, and adds up the old and the new value such that
+/// neither can stand for the other.
+fn statement(element: Element, space: (&str, &str), call: &str) -> String {
+    let (name, place) = space;
+    let cells = if name == "local" { format!("local {} cells[96];", element.name()) } else { String::new() };
+    let kind = element.name();
+    format!("{cells} volatile {name} {kind} *p = {place}; *p = a; {kind} old = {call}; r = old * 3 + *p;")
+}
+
+#[test]
+fn functions_of_opencl_1() {
+    for element in [Int, Uint, Long, Ulong] {
+        let prefixes = if element.size() == 8 { &["atom"][..] } else { &["atomic", "atom"] };
+        let mut cases = Vec::new();
+        for prefix in prefixes {
+            for space in SPACES {
+                for (name, update) in UPDATES {
+                    let statement = statement(element, space, &format!("{prefix}_{name}(p, b)"));
+                    cases.push(Case::of_integers(&statement, element, &[element; 2], |x| 3 * x[0] + update(x[0], x[1])));
+                }
+                for (name, step) in [("inc", 1), ("dec", -1)] {
+                    let statement = statement(element, space, &format!("{prefix}_{name}(p)"));
+                    cases.push(Case::of_integers(&statement, element, &[element], |x| 4 * x[0] + step));
+                }
+                let statement = statement(element, space, &format!("{prefix}_cmpxchg(p, i & 1 ? a : b, c)"));
+                let mut case = Case::of_integers(&statement, element, &[element; 3], |x| 4 * x[0]);
+                for index in 0..case.expected.len() {
+                    let [a, b, c] = [0, 1, 2].map(|operand| element.integer(case.inputs[operand][index]));
+                    if index % 2 == 1 || a == b {
+                        case.expected[index] = element.from_integer(3 * a + c);
+                    }
+                }
+                cases.push(case);
+            }
+        }
+        check(&cases, &[1]);
+    }
+    let exchange: Vec<Case> = SPACES
+        .iter()
+        .map(|&space| {
+            let statement = statement(Float, space, "atomic_xchg(p, b)");
+            Case::of_numbers(&statement, Float, &[Float; 2], |x| 3.0 * x[0] + x[1])
+                .within(1)
+                .only(|x| x.iter().all(|&word| Float.number(word).abs() < 1e4))
+        })
+        .collect();
+    check(&exchange, &[1]);
+}
+
+/// A statement as before, on an atomic type.
+fn statement_c11(element: Element, space: (&str, &str), call: &str, generic: bool) -> String {
+    let (name, place) = space;
+    let kind = element.name();
+    let cells = if name == "local" { format!("local {kind} cells[96];") } else { String::new() };
+    let qualifier = if generic { "" } else { name };
+    format!(
+        "{cells} volatile {qualifier} atomic_{kind} *p = (volatile {name} atomic_{kind} *)({place});
+         atomic_store(p, a); {kind} old = {call}; r = old * 3 + atomic_load(p);"
+    )
+}
+
+/// Arguments of the explicit forms for reading and writing functions.
+const EXPLICIT: [&str; 4] = [
+    "",
+    ", memory_order_relaxed",
+    ", memory_order_acq_rel, memory_scope_work_group",
+    ", memory_order_seq_cst, memory_scope_all_svm_devices",
+];
+
+#[test]
+fn functions_of_c11() {
+    for element in [Int, Uint, Long, Ulong] {
+        let mut cases = Vec::new();
+        for space in SPACES {
+            for (at, order) in EXPLICIT.into_iter().enumerate() {
+                let explicit = if order.is_empty() { "" } else { "_explicit" };
+                for (name, update) in UPDATES {
+                    let function = if name == "xchg" { "exchange".to_owned() } else { format!("fetch_{name}") };
+                    let call = format!("atomic_{function}{explicit}(p, b{order})");
+                    let statement = statement_c11(element, space, &call, at % 2 == 0);
+                    cases.push(Case::of_integers(&statement, element, &[element; 2], |x| 3 * x[0] + update(x[0], x[1])));
+                }
+            }
+            for strength in ["strong", "weak"] {
+                for order in ["", ", memory_order_acq_rel, memory_order_relaxed, memory_scope_device"] {
+                    let explicit = if order.is_empty() { "" } else { "_explicit" };
+                    // The old value comes back through the pointer, and the result tells of success.
+                    let call = format!("c; old = atomic_compare_exchange_{strength}{explicit}(p, &old, b{order}) ? 5 : old");
+                    let statement = statement_c11(element, space, &call, false);
+                    let case = Case::of_integers(&statement, element, &[element; 3], |x| {
+                        if x[0] == x[2] { 15 + x[1] } else { 4 * x[0] }
+                    });
+                    cases.push(case);
+                }
+            }
+        }
+        check(&cases, &[1]);
+    }
+}
+
+#[test]
+fn floats_are_stored_loaded_and_exchanged() {
+    for element in [Float, Double] {
+        let kind = element.name();
+        let cases = [
+            format!("atomic_init(p, a); r = atomic_load_explicit(p, memory_order_acquire) + 1;"),
+            format!("atomic_store_explicit(p, a, memory_order_release, memory_scope_device); r = atomic_exchange(p, 0) + 1;"),
+            format!("atomic_store(p, 5); {kind} e = 5; r = atomic_compare_exchange_strong(p, &e, a) ? *(global {kind} *)p + 1 : 0;"),
+            format!("atomic_store(p, 5); {kind} e = 6; r = atomic_compare_exchange_strong(p, &e, a) ? 0 : e + a - 4;"),
+        ]
+        .map(|body| {
+            let statement = format!("volatile global atomic_{kind} *p = (volatile global atomic_{kind} *)(out + i); {body}");
+            Case::of_numbers(&statement, element, &[element], |x| x[0] + 1.0)
+                .within(1)
+                .only(|x| element.number(x[0]).abs() < 1e4)
+        });
+        check(&cases, &[1]);
+        let minimum = format!(
+            "volatile global atomic_{kind} *p = (volatile global atomic_{kind} *)(out + i);
+             atomic_store(p, a); atomic_fetch_min(p, b); atomic_fetch_max_explicit(p, c, memory_order_relaxed);
+             r = atomic_load(p);"
+        );
+        let numbers = |x: &[u64]| x.iter().all(|&word| !element.number(word).is_nan() && element.number(word) != 0.0);
+        let case = Case::of_numbers(&minimum, element, &[element; 3], |x| x[0].min(x[1]).max(x[2])).only(numbers);
+        check(&[case], &[1]);
+        let sum = format!(
+            "volatile global atomic_{kind} *p = (volatile global atomic_{kind} *)(out + i);
+             atomic_store(p, a); {kind} old = atomic_fetch_add(p, b);
+             old += atomic_fetch_sub_explicit(p, 1, memory_order_relaxed); r = atomic_load(p) - old;"
+        );
+        let small = |x: &[u64]| x.iter().all(|&word| element.number(word).abs() < 8.0 && element.number(word).fract() == 0.0);
+        let case = Case::of_numbers(&sum, element, &[element; 2], |x| -1.0 - x[0]).only(small);
+        check_using(&[case], &[1], &Options::extended("+SPV_EXT_shader_atomic_float_add"));
+    }
+}
+
+/// Many work-items at one place.
+const CONTENTION: &str = "
+kernel void k(global int *total, volatile global int *cells, volatile global atomic_ulong *wide, global atomic_flag *flag) {
+    local atomic_int here;
+    int i = get_global_id(0), l = get_local_id(0);
+    if (l == 0) atomic_init(&here, 0);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    atomic_add(cells, 1);
+    atomic_max(cells + 1, i);
+    atomic_min(cells + 2, -i);
+    atomic_or(cells + 3, 1 << (i & 31));
+    atomic_xor(cells + 4, i);
+    int ticket = atomic_inc(cells + 5);
+    atomic_inc(cells + 16 + ticket);
+    atomic_fetch_add_explicit(wide, 0x100000001ul, memory_order_relaxed, memory_scope_device);
+    if (!atomic_flag_test_and_set_explicit(flag, memory_order_acquire, memory_scope_device)) atomic_inc(cells + 6);
+    // A sum of floats by compare and exchange.
+    volatile global atomic_float *sum = (volatile global atomic_float *)(cells + 7);
+    float old = atomic_load(sum);
+    while (!atomic_compare_exchange_weak(sum, &old, old + 0.5f)) {}
+    atomic_fetch_add(&here, l);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (l == 0) total[get_group_id(0)] = atomic_load(&here);
+}";
+
+#[test]
+fn no_update_is_lost() {
+    if !clang::is_available() {
+        return;
+    }
+    const ITEMS: usize = 2048;
+    const GROUP: usize = 32;
+    for options in Options::all() {
+        let device = Device::new(&clang::compile(&format!("{HEADER}{CONTENTION}"), options).expect("compiles")).expect("builds");
+        let operands = [
+            Operand::Buffer(vec![0; ITEMS / GROUP * 4]),
+            Operand::Buffer(vec![0; (16 + ITEMS) * 4]),
+            Operand::Buffer(vec![0; 8]),
+            Operand::Buffer(vec![0; 4]),
+        ];
+        let outcome = device.run("k", &[ITEMS as u64], &[GROUP as u64], &operands).expect("runs");
+        let sums = Int.decode(&outcome.buffers[0], 1, 1);
+        assert!(sums.iter().all(|&sum| sum == (GROUP * (GROUP - 1) / 2) as u64), "{options:?} {sums:?}");
+        let cells = Int.decode(&outcome.buffers[1], 1, 1);
+        let last = ITEMS as i64 - 1;
+        assert_eq!(cells[0], ITEMS as u64, "{options:?}");
+        assert_eq!(cells[1], last as u64);
+        assert_eq!(Int.integer(cells[2]), i128::from(-last));
+        assert_eq!(cells[3], u64::from(u32::MAX));
+        assert_eq!(cells[4], 0);
+        assert_eq!(cells[5], ITEMS as u64);
+        assert_eq!(cells[6], 1);
+        assert_eq!(Float.number(cells[7]), ITEMS as f64 / 2.0);
+        assert!(cells[16..].iter().all(|&count| count == 1), "a ticket was drawn twice");
+        assert_eq!(outcome.buffers[2], [[0, 8, 0, 0], [0, 8, 0, 0]].concat());
+    }
+}
+
+#[test]
+fn flags_are_cleared() {
+    let statement = "volatile global atomic_flag *p = (volatile global atomic_flag *)(out + i);
+        atomic_flag_clear(p);
+        r = atomic_flag_test_and_set(p);
+        r += 2 * atomic_flag_test_and_set(p);
+        atomic_flag_clear_explicit(p, memory_order_release);
+        r += 4 * atomic_flag_test_and_set_explicit(p, memory_order_acquire);
+        r += 8 * a;";
+    check(&[Case::of_integers(statement, Int, &[Int], |x| 2 + 8 * x[0])], &[1]);
+}
