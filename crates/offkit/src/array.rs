@@ -1,0 +1,402 @@
+//! Arrays of numbers: what kernels are given and what they give back.
+
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+use npyz::{DType, Endianness, NpyHeader, Order, TypeChar, WriteOptions, WriterBuilder};
+
+use crate::files::{self, FileError};
+
+/// NumPy's header is a Python literal that a recursive parser reads: a real one has one dictionary
+/// and one tuple.
+const MAX_HEADER_NESTING: usize = 16;
+
+/// The type of an array's elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ElementType {
+    Int { signed: bool, bytes: u8 },
+    Float { bytes: u8 },
+}
+
+impl ElementType {
+    /// The size of one element in bytes.
+    pub(crate) fn size(self) -> usize {
+        let (Self::Int { bytes, .. } | Self::Float { bytes }) = self;
+        usize::from(bytes)
+    }
+
+    /// Writes a number as this type's little-endian bytes.
+    pub(crate) fn encode(self, text: &str) -> Result<Vec<u8>, String> {
+        let refuse = |_| format!("`{text}` is no {self}");
+        let (Self::Int { bytes, .. } | Self::Float { bytes }) = self;
+        let count = usize::from(bytes);
+        match self {
+            Self::Float { bytes } => {
+                let value: f64 = text.parse().map_err(|_| format!("`{text}` is no {self}"))?;
+                Ok(match bytes {
+                    2 => half::f16::from_f64(value).to_le_bytes().to_vec(),
+                    4 => (value as f32).to_le_bytes().to_vec(),
+                    _ => value.to_le_bytes().to_vec(),
+                })
+            }
+            Self::Int { signed, bytes } => {
+                let (digits, radix) = match text.strip_prefix("0x") {
+                    Some(digits) => (digits, 16),
+                    None => (text, 10),
+                };
+                let value = i128::from_str_radix(digits, radix).map_err(refuse)?;
+                let bits = u32::from(bytes) * 8;
+                let (least, most) = if signed {
+                    (-(1_i128 << (bits - 1)), (1 << (bits - 1)) - 1)
+                } else {
+                    (0, (1 << bits) - 1)
+                };
+                if value < least || value > most {
+                    return Err(format!("`{text}` does not fit {self}: {least} to {most}"));
+                }
+                Ok(value.to_le_bytes()[..count].to_vec())
+            }
+        }
+    }
+
+    /// The number that these little-endian bytes stand for; integers beyond 2^53 are rounded.
+    fn decode(self, bytes: &[u8]) -> f64 {
+        let mut word = [0; 8];
+        word[..bytes.len()].copy_from_slice(bytes);
+        let bits = u64::from_le_bytes(word);
+        match self {
+            Self::Float { bytes: 2 } => half::f16::from_bits(bits as u16).to_f64(),
+            Self::Float { bytes: 4 } => f64::from(f32::from_bits(bits as u32)),
+            Self::Float { .. } => f64::from_bits(bits),
+            Self::Int { signed: false, .. } => bits as f64,
+            Self::Int { bytes, .. } => {
+                let unused = 64 - u32::from(bytes) * 8;
+                ((bits << unused) as i64 >> unused) as f64
+            }
+        }
+    }
+}
+
+impl fmt::Display for ElementType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Int { signed: true, bytes } => write!(f, "i{}", bytes * 8),
+            Self::Int { signed: false, bytes } => write!(f, "u{}", bytes * 8),
+            Self::Float { bytes } => write!(f, "f{}", bytes * 8),
+        }
+    }
+}
+
+impl FromStr for ElementType {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let int = |signed, bytes| Ok(Self::Int { signed, bytes });
+        match name {
+            "i8" => int(true, 1),
+            "i16" => int(true, 2),
+            "i32" => int(true, 4),
+            "i64" => int(true, 8),
+            "u8" => int(false, 1),
+            "u16" => int(false, 2),
+            "u32" => int(false, 4),
+            "u64" => int(false, 8),
+            "f16" => Ok(Self::Float { bytes: 2 }),
+            "f32" => Ok(Self::Float { bytes: 4 }),
+            "f64" => Ok(Self::Float { bytes: 8 }),
+            _ => Err(format!(
+                "`{name}` is no type: expected i8 to i64, u8 to u64, f16, f32 or f64"
+            )),
+        }
+    }
+}
+
+/// An array in row-major order, little endian.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Array {
+    pub(crate) element: ElementType,
+    pub(crate) shape: Vec<u64>,
+    pub(crate) data: Vec<u8>,
+}
+
+/// Why a `.npy` file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ArrayError {
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error("{file}: {message}")]
+    Content { file: String, message: String },
+}
+
+impl Array {
+    /// Reads a `.npy` file, as NumPy's `save` writes it.
+    pub(crate) fn read(path: &Path) -> Result<Self, ArrayError> {
+        let content = files::open(path)?;
+        parse(&content).map_err(|message| ArrayError::Content {
+            file: path.display().to_string(),
+            message,
+        })
+    }
+
+    /// Writes a `.npy` file.
+    pub(crate) fn write(&self, path: &Path) -> Result<(), ArrayError> {
+        let kind = match self.element {
+            ElementType::Int {
+                signed: true,
+                bytes: 1,
+            } => "|i1".to_owned(),
+            ElementType::Int {
+                signed: false,
+                bytes: 1,
+            } => "|u1".to_owned(),
+            ElementType::Int { signed: true, bytes } => format!("<i{bytes}"),
+            ElementType::Int { signed: false, bytes } => format!("<u{bytes}"),
+            ElementType::Float { bytes } => format!("<f{bytes}"),
+        };
+        let failed = |message: String| ArrayError::Content {
+            file: path.display().to_string(),
+            message,
+        };
+        let dtype = DType::Plain(kind.parse().map_err(|error| failed(format!("{error}")))?);
+        let mut bytes = WriteOptions::new_header_only()
+            .dtype(dtype)
+            .shape(&self.shape)
+            .writer(Vec::new())
+            .write_header_only()
+            .map_err(|error| failed(error.to_string()))?;
+        bytes.extend_from_slice(&self.data);
+        Ok(files::write(path, &bytes)?)
+    }
+
+    /// The number of elements.
+    pub(crate) fn len(&self) -> usize {
+        self.data.len() / self.element.size()
+    }
+
+    /// Compares with what was expected. Numbers agree if they are equal, both not a number, or
+    /// within `tolerance` times the expected magnitude.
+    pub(crate) fn compare(&self, expected: &Self, tolerance: f64) -> Result<(), String> {
+        if self.element != expected.element {
+            return Err(format!(
+                "elements are {}, expected {}",
+                self.element, expected.element
+            ));
+        }
+        if self.len() != expected.len() {
+            return Err(format!("{} elements, expected {}", self.len(), expected.len()));
+        }
+        let size = self.element.size();
+        let mut differences = 0_usize;
+        let mut first = None;
+        for (index, (found, wanted)) in self.data.chunks(size).zip(expected.data.chunks(size)).enumerate() {
+            if found == wanted {
+                continue;
+            }
+            let (a, b) = (self.element.decode(found), self.element.decode(wanted));
+            let integer = matches!(self.element, ElementType::Int { .. }) && tolerance == 0.0;
+            if !integer && (a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= tolerance * b.abs()) {
+                continue;
+            }
+            differences += 1;
+            first.get_or_insert((index, a, b));
+        }
+        match first {
+            None => Ok(()),
+            Some((index, found, wanted)) => Err(format!(
+                "{differences} of {} elements differ, the first at index {index}: {found}, expected {wanted}",
+                self.len()
+            )),
+        }
+    }
+}
+
+fn parse(bytes: &[u8]) -> Result<Array, String> {
+    let header_end = header_end(bytes)?;
+    let header = NpyHeader::from_reader(&bytes[..header_end]).map_err(|error| error.to_string())?;
+    let DType::Plain(kind) = header.dtype() else {
+        return Err("an array of records: expected plain numbers".into());
+    };
+    let width = u8::try_from(kind.size_field()).unwrap_or(u8::MAX);
+    let element = match (kind.type_char(), width) {
+        (TypeChar::Int, 1 | 2 | 4 | 8) => ElementType::Int {
+            signed: true,
+            bytes: width,
+        },
+        (TypeChar::Uint, 1 | 2 | 4 | 8) | (TypeChar::Bool, 1) => ElementType::Int {
+            signed: false,
+            bytes: width,
+        },
+        (TypeChar::Float, 2 | 4 | 8) => ElementType::Float { bytes: width },
+        _ => {
+            return Err(format!(
+                "elements of type `{kind}`: expected integers or floating-point numbers"
+            ));
+        }
+    };
+    if width > 1 && kind.endianness() == Endianness::Big {
+        return Err(format!(
+            "elements of type `{kind}` are big endian: expected little endian"
+        ));
+    }
+    if header.order() == Order::Fortran && header.shape().len() > 1 {
+        return Err("the array is in column-major (Fortran) order: expected row-major order".into());
+    }
+    let data = &bytes[header_end..];
+    let expected = header
+        .shape()
+        .iter()
+        .try_fold(u64::from(width), |product, &extent| product.checked_mul(extent))
+        .ok_or("the shape is too large")?;
+    if expected != data.len() as u64 {
+        return Err(format!(
+            "offset {header_end:#x}: {} bytes of data, expected {expected} for shape {:?} of {element}",
+            data.len(),
+            header.shape()
+        ));
+    }
+    Ok(Array {
+        element,
+        shape: header.shape().to_vec(),
+        data: data.to_vec(),
+    })
+}
+
+/// Where the header ends, having checked what the header's parser takes on trust.
+fn header_end(bytes: &[u8]) -> Result<usize, String> {
+    if !bytes.starts_with(b"\x93NUMPY") {
+        return Err("not a `.npy` file: offset 0x0: expected the bytes 93 4E 55 4D 50 59".into());
+    }
+    let length = match bytes.get(6..12) {
+        Some(&[1, _, low, high, ..]) => 10 + usize::from(u16::from_le_bytes([low, high])),
+        Some(&[2 | 3, _, a, b, c, d]) => u32::from_le_bytes([a, b, c, d]) as usize + 12,
+        Some(&[version, ..]) => return Err(format!("offset 0x6: format version {version}, expected 1 to 3")),
+        _ => return Err("offset 0x6: the file ends in its header".into()),
+    };
+    let text = bytes.get(12.min(length)..length).ok_or_else(|| {
+        format!(
+            "offset 0x8: a header that ends at {length:#x}, but the file ends at {:#x}",
+            bytes.len()
+        )
+    })?;
+    if text
+        .iter()
+        .filter(|byte| matches!(byte, b'(' | b'[' | b'{'))
+        .count()
+        > MAX_HEADER_NESTING
+    {
+        return Err("offset 0xa: more brackets in the header than any array has".into());
+    }
+    Ok(length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> (tempfile::TempDir, std::path::PathBuf, Array) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.npy");
+        let element = ElementType::Float { bytes: 4 };
+        let data = [1.5_f32, -2.0, 3.25, 0.0, 7.0, 8.0]
+            .iter()
+            .flat_map(|value| value.to_le_bytes())
+            .collect();
+        let array = Array {
+            element,
+            shape: vec![2, 3],
+            data,
+        };
+        array.write(&path).unwrap();
+        (folder, path, array)
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let (_folder, path, array) = sample();
+        assert_eq!(Array::read(&path).unwrap(), array);
+        let bytes = std::fs::read(&path).unwrap();
+        assert!(
+            String::from_utf8_lossy(&bytes)
+                .contains("'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)")
+        );
+        assert_eq!((bytes.len() - array.data.len()) % 64, 0, "NumPy aligns the data");
+    }
+
+    #[test]
+    fn damaged_files_are_refused_at_every_length_and_bit() {
+        let (_folder, path, _) = sample();
+        let bytes = std::fs::read(&path).unwrap();
+        for length in 0..bytes.len() {
+            assert!(parse(&bytes[..length]).is_err(), "cut to {length} bytes");
+        }
+        let mut header = bytes.clone();
+        for bit in 0..8 * 128 {
+            header[bit / 8] ^= 1 << (bit % 8);
+            let _ = parse(&header);
+            header[bit / 8] ^= 1 << (bit % 8);
+        }
+    }
+
+    #[test]
+    fn other_arrays_are_refused_by_name() {
+        let file = |header: &str| {
+            let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+            bytes.extend_from_slice(&(header.len() as u16).to_le_bytes());
+            bytes.extend_from_slice(header.as_bytes());
+            bytes
+        };
+        let refused = |header: &str| parse(&file(header)).unwrap_err();
+        let with = |kind: &str, order: &str, shape: &str| {
+            format!("{{'descr': '{kind}', 'fortran_order': {order}, 'shape': {shape}, }}\n")
+        };
+        assert!(refused(&with(">f4", "False", "(0,)")).contains("big endian"));
+        assert!(refused(&with("<c8", "False", "(0,)")).contains("<c8"));
+        assert!(refused(&with("<f4", "True", "(0, 2)")).contains("Fortran"));
+        assert!(refused(&with("<f4", "False", "(4294967296, 4294967296)")).contains("too large"));
+        assert!(refused(&with("<f4", "False", "(3,)")).contains("0 bytes of data, expected 12"));
+        assert!(refused(&"(".repeat(1000)).contains("brackets"));
+    }
+
+    #[test]
+    fn comparison_names_the_first_difference() {
+        let (_folder, _, array) = sample();
+        assert_eq!(array.compare(&array, 0.0), Ok(()));
+        let mut other = array.clone();
+        other.data[4..8].copy_from_slice(&(-2.002_f32).to_le_bytes());
+        let difference = array.compare(&other, 0.0).unwrap_err();
+        assert!(
+            difference.starts_with("1 of 6 elements differ, the first at index 1: -2, expected -2.00"),
+            "{difference}"
+        );
+        assert_eq!(array.compare(&other, 0.01), Ok(()));
+        other.data.truncate(20);
+        assert_eq!(array.compare(&other, 0.0).unwrap_err(), "6 elements, expected 5");
+    }
+
+    #[test]
+    fn large_integers_are_compared_exactly() {
+        let array = |value: i64| Array {
+            element: ElementType::Int {
+                signed: true,
+                bytes: 8,
+            },
+            shape: vec![1],
+            data: value.to_le_bytes().to_vec(),
+        };
+        assert!(array(i64::MAX).compare(&array(i64::MAX - 1), 0.0).is_err());
+    }
+
+    #[test]
+    fn numbers_are_encoded_as_their_type() {
+        let encode = |kind: &str, text: &str| kind.parse::<ElementType>().unwrap().encode(text);
+        assert_eq!(encode("i32", "-7"), Ok((-7_i32).to_le_bytes().to_vec()));
+        assert_eq!(encode("u64", "0xff"), Ok(255_u64.to_le_bytes().to_vec()));
+        assert_eq!(encode("f32", "2.5"), Ok(2.5_f32.to_le_bytes().to_vec()));
+        assert_eq!(encode("f16", "1"), Ok(vec![0x00, 0x3c]));
+        assert!(encode("u8", "256").unwrap_err().contains("0 to 255"));
+        assert!(encode("i8", "-129").unwrap_err().contains("-128 to 127"));
+        assert!(encode("i32", "2.5").is_err());
+        assert!("f8".parse::<ElementType>().is_err());
+    }
+}

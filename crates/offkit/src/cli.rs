@@ -1,0 +1,174 @@
+//! The command line: what can be typed, as types.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use offkit_link::container::OutputFormat;
+use offkit_link::post_link::SplitMode;
+
+use crate::commands::run::arguments::{ArgumentText, ArrayFile, Sizes};
+
+/// The toolkit for offloaded device code: list what is inside, link it, load it, launch it.
+#[derive(Debug, Parser)]
+#[command(version, about, arg_required_else_help = true, max_term_width = 100, after_help = EXIT_CODES)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 done; 1 the answer is no (a comparison found a difference); 2 the input or the usage is
+wrong; 3 the machine lacks something (no device, no LLVM).";
+
+/// The options that every command takes.
+#[derive(Debug, Args)]
+pub(crate) struct Common {
+    /// Say less: no progress and no news
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Say more: every decision; twice for every detail
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+    /// When to use colours; `auto` also obeys NO_COLOR
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: Color,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// List the device code inside files
+    Ls(Ls),
+    /// Link device code: LLVM bitcode in, a container of device images out
+    Link(Link),
+    /// Launch one kernel and write what it computed
+    Run(Run),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Ls {
+    /// Files to look into; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Show the kernels of each image with their arguments
+    #[arg(short, long)]
+    pub(crate) kernels: bool,
+    /// Show the property sets of each image
+    #[arg(short, long)]
+    pub(crate) properties: bool,
+    /// Show names as they stand in the file instead of demangled
+    #[arg(long)]
+    pub(crate) mangled: bool,
+    /// Write one JSON object a line, one line an image
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Link {
+    /// Bitcode files, as `clang --target=spirv64 -emit-llvm -c` writes them
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// The file to write; `-` is standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// The container: `syclbin,v1`, `syclbin,v2`, `offload,v1` or `offload,v2`
+    #[arg(long, value_name = "FORMAT", default_value = "syclbin,v1")]
+    pub(crate) format: OutputFormat,
+    /// How far the result is on its way; an executable must not need anything from other files
+    #[arg(long, default_value = "object")]
+    pub(crate) state: State,
+    /// How to split the code into images: `auto` or `source`, `kernel`, `none`
+    #[arg(long, value_name = "MODE", default_value = "auto")]
+    pub(crate) split: SplitMode,
+    /// The version of SPIR-V to generate
+    #[arg(long, value_name = "VERSION", default_value = "1.2", value_parser = spirv_version)]
+    pub(crate) spirv_version: (u8, u8),
+    /// The SPIR-V extensions that may be used, instead of the portable ones; may be repeated
+    #[arg(long = "spirv-ext", value_name = "EXTENSION", value_delimiter = ',')]
+    pub(crate) spirv_extensions: Option<Vec<String>>,
+    /// Level of optimisation; loops are neither unrolled nor vectorised at any
+    #[arg(short = 'O', value_name = "LEVEL", default_value = "2", value_parser = clap::value_parser!(u8).range(0..=3))]
+    pub(crate) optimization: u8,
+    /// Show how long each step took
+    #[arg(long)]
+    pub(crate) time: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum State {
+    /// To be compiled and linked
+    Input,
+    /// Compiled, to be linked with what it imports
+    Object,
+    /// Complete
+    Executable,
+}
+
+fn spirv_version(text: &str) -> Result<(u8, u8), String> {
+    let parsed = text
+        .split_once('.')
+        .and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
+    match parsed {
+        Some(version @ (1, 0..=6)) => Ok(version),
+        _ => Err("expected 1.0 to 1.6".into()),
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// The file with the kernel; `-` is standard input
+    pub(crate) file: PathBuf,
+    /// The kernel, by its exact name, without its compiler's prefix, or demangled
+    pub(crate) kernel: String,
+    /// A file that may supply functions the kernel needs; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub(crate) link: Vec<PathBuf>,
+    /// The number of work-items in each dimension
+    #[arg(long, value_name = "X[,Y[,Z]]")]
+    pub(crate) global: Sizes,
+    /// The number of work-items in a work-group; the device chooses if it is left out
+    #[arg(long, value_name = "X[,Y[,Z]]")]
+    pub(crate) local: Option<Sizes>,
+    /// The index of the first work-item
+    #[arg(long, value_name = "X[,Y[,Z]]")]
+    pub(crate) offset: Option<Sizes>,
+    /// The arguments, in order
+    #[arg(
+        long = "arg",
+        value_name = "ARGUMENT",
+        allow_hyphen_values = true,
+        long_help = "The arguments, in order:\n  \
+            i32:7, f32:2.5, f32:1,2,3,4  a number, a vector (i8 to i64, u8 to u64, f16, f32, f64)\n  \
+            in.npy                       a buffer holding the array\n  \
+            f32[1024], f32[64,64]        a buffer of zeros\n  \
+            local:256                    so many bytes of local memory"
+    )]
+    pub(crate) arguments: Vec<ArgumentText>,
+    /// Write a buffer afterwards: argument N, or the only buffer that the kernel may write
+    #[arg(long = "out", value_name = "[N=]F.npy")]
+    pub(crate) outputs: Vec<ArrayFile>,
+    /// Compare a buffer with an array: argument N, or the one of --out; exit code 1 when different
+    #[arg(long = "check", value_name = "[N=]F.npy")]
+    pub(crate) checks: Vec<ArrayFile>,
+    /// How far numbers may be from those of --check, as a part of their size
+    #[arg(long, value_name = "PART", default_value_t = 0.0)]
+    pub(crate) tolerance: f64,
+    /// The device: a number, a kind (`cpu`) or a part of its name; the first one if left out
+    #[arg(long)]
+    pub(crate) device: Option<String>,
+    /// Launch so many times; the result is that of the last
+    #[arg(long, value_name = "TIMES", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) repeat: u32,
+    /// Show how long each step took
+    #[arg(long)]
+    pub(crate) time: bool,
+}

@@ -1,0 +1,282 @@
+//! `offkit run`: launch one kernel.
+
+pub(crate) mod arguments;
+mod buffers;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use offkit_pi::NdRange;
+use offkit_pi::host::{Context, QueueProperties};
+use offkit_runtime::{
+    BuildError, CollectError, Collection, DeviceError, ImageId, ImageRegistry, KernelNameError, LaunchError,
+    Runtime,
+};
+
+use crate::array::Array;
+use crate::cli::Run;
+use crate::failure::{ExitStatus, Failure};
+use crate::terminal::{FAINT, NAME, Progress, Terminal, duration};
+
+use arguments::{ArrayFile, Sizes};
+use buffers::Arguments;
+
+pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
+    let mut steps = Steps::new(terminal.progress());
+
+    // Whatever can be wrong with the input is found before the device is asked for anything.
+    let arguments = steps.time("read arguments", || Arguments::read(&options.arguments))?;
+    let (registry, collection) = steps.time("collect images", || collect(options, terminal))?;
+    let description = registry
+        .image(collection.kernel.image)
+        .kernel(&collection.kernel.name);
+    if let Some(kernel) = description {
+        arguments.check(kernel)?;
+    }
+    let outputs = select(&options.outputs, None, &arguments, description)?;
+    let written = match outputs.as_slice() {
+        [(only, _)] => Some(*only),
+        _ => None,
+    };
+    let checks = select(&options.checks, written, &arguments, description)?;
+    let expected = steps.time("read expected", || {
+        checks
+            .iter()
+            .map(|(_, path)| Array::read(path))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(Failure::input)
+    })?;
+
+    let runtime = Runtime::discover(&[&offkit_plugin_cpu::BUILT_IN]);
+    let device = runtime
+        .device(options.device.as_deref())
+        .map_err(|error| device_failure(error, &runtime))?;
+    let context = Context::new(&[device]).map_err(Failure::input)?;
+    let queue = context
+        .queue(device, QueueProperties::default())
+        .map_err(Failure::input)?;
+    let mut kernel = steps
+        .time("build", || registry.build(&collection, &context, device))
+        .map_err(build_failure)?;
+
+    let buffers = steps
+        .time("copy in", || arguments.upload(&context))
+        .map_err(Failure::input)?;
+    kernel
+        .set_arguments(&arguments.pass(&buffers))
+        .map_err(launch_failure)?;
+    let range = nd_range(options);
+    for repetition in 0..options.repeat {
+        if repetition > 0 {
+            // Every launch starts from the same input, or repeating would change the result.
+            arguments.reset(&queue, &buffers).map_err(Failure::input)?;
+        }
+        steps
+            .time("launch", || {
+                kernel
+                    .launch(&queue, &range, &[])
+                    .and_then(|event| kernel.wait(&event))
+            })
+            .map_err(launch_failure)?;
+    }
+    let mut results = BTreeMap::new();
+    for (index, _) in outputs.iter().chain(&checks) {
+        if !results.contains_key(index) {
+            let array = steps.time("copy out", || arguments.download(&queue, &buffers, *index));
+            results.insert(*index, array.map_err(Failure::input)?);
+        }
+    }
+    let times = steps.finish();
+
+    for (index, path) in &outputs {
+        let array = &results[index];
+        array.write(path).map_err(Failure::input)?;
+        terminal.note(format_args!(
+            "{NAME}{}{NAME:#}: {} elements of {}",
+            path.display(),
+            array.len(),
+            array.element
+        ));
+    }
+    if options.time {
+        for (name, time) in times {
+            terminal.note(format_args!("{FAINT}{:>10}{FAINT:#}  {name}", duration(time)));
+        }
+    }
+    for ((index, path), expected) in checks.iter().zip(&expected) {
+        results[index]
+            .compare(expected, options.tolerance)
+            .map_err(|difference| {
+                Failure::new(
+                    ExitStatus::No,
+                    format!("{}: argument {index}: {difference}", path.display()),
+                )
+            })?;
+        terminal.note(format_args!(
+            "{NAME}{}{NAME:#}: all {} elements agree",
+            path.display(),
+            expected.len()
+        ));
+    }
+    Ok(())
+}
+
+/// Registers the images of all files, finds the kernel in the first, and collects what it needs.
+fn collect(options: &Run, terminal: Terminal) -> Result<(ImageRegistry, Collection), Failure> {
+    let mut registry = ImageRegistry::new();
+    let own = register(&mut registry, &options.file, terminal)?;
+    for library in &options.link {
+        register(&mut registry, library, terminal)?;
+    }
+    let kernel = registry
+        .find_kernel(&options.kernel, &own)
+        .map_err(kernel_name_failure)?;
+    let collection = registry.collect(&kernel).map_err(collect_failure)?;
+    Ok((registry, collection))
+}
+
+fn register(registry: &mut ImageRegistry, path: &Path, terminal: Terminal) -> Result<Vec<ImageId>, Failure> {
+    let content = super::open(path)?;
+    let (images, problems) =
+        registry.add_file(&path.display().to_string(), Arc::new(content), &super::limits());
+    match (images.is_empty(), problems.as_slice()) {
+        (false, problems) => {
+            super::warn(terminal, problems);
+            Ok(images)
+        }
+        (true, [first, ..]) => Err(Failure::input(first.to_string())),
+        (true, []) => Err(
+            Failure::input(format!("{}: no device code in it", path.display()))
+                .hint("`offkit ls` lists the device code inside files"),
+        ),
+    }
+}
+
+/// Which argument each file belongs to. A file without a number belongs to `usual`, else to the only
+/// buffer that the kernel may write.
+fn select<'a>(
+    files: &'a [ArrayFile],
+    usual: Option<usize>,
+    arguments: &Arguments,
+    kernel: Option<&offkit_spirv::Kernel>,
+) -> Result<Vec<(usize, &'a Path)>, Failure> {
+    let writable = arguments.writable(kernel);
+    files
+        .iter()
+        .map(|file| {
+            let index = match (file.argument.or(usual), writable.as_slice()) {
+                (Some(index), _) if arguments.is_buffer(index) => index,
+                (Some(index), _) => {
+                    return Err(Failure::input(format!(
+                        "`{}`: argument {index} is no buffer",
+                        file.path.display()
+                    )));
+                }
+                (None, [only]) => *only,
+                (None, []) => {
+                    return Err(Failure::input(format!(
+                        "`{}`: the kernel writes no buffer",
+                        file.path.display()
+                    )));
+                }
+                (None, several) => {
+                    let list: Vec<_> = several.iter().map(usize::to_string).collect();
+                    return Err(Failure::input(format!(
+                        "`{}`: the kernel may write several arguments: {}",
+                        file.path.display(),
+                        list.join(", ")
+                    ))
+                    .hint(format!(
+                        "say which one, `{}={}`",
+                        several[0],
+                        file.path.display()
+                    )));
+                }
+            };
+            Ok((index, file.path.as_path()))
+        })
+        .collect()
+}
+
+fn nd_range(options: &Run) -> NdRange {
+    NdRange {
+        dimensions: options.global.dimensions,
+        offset: options.offset.map_or([0; 3], |offset| offset.padded(0)),
+        global: options.global.padded(1),
+        local: options.local.map(|local: Sizes| local.padded(1)),
+    }
+}
+
+/// The steps done so far; steps of one name are added up.
+struct Steps {
+    done: Vec<(&'static str, Duration)>,
+    progress: Progress,
+}
+
+impl Steps {
+    fn new(progress: Progress) -> Self {
+        Self {
+            done: Vec::new(),
+            progress,
+        }
+    }
+
+    fn time<T>(&mut self, name: &'static str, work: impl FnOnce() -> T) -> T {
+        self.progress.step(name);
+        let start = Instant::now();
+        let result = work();
+        let time = start.elapsed();
+        match self.done.iter_mut().find(|(other, _)| *other == name) {
+            Some((_, total)) => *total += time,
+            None => self.done.push((name, time)),
+        }
+        result
+    }
+
+    /// Takes the sign of life off the terminal and returns the steps.
+    fn finish(self) -> Vec<(&'static str, Duration)> {
+        self.done
+    }
+}
+
+fn kernel_name_failure(error: KernelNameError) -> Failure {
+    let hint = match &error {
+        KernelNameError::NotFound { similar, .. } if similar.is_empty() => {
+            "none of the images has any kernel: `offkit ls` shows what is inside".to_owned()
+        }
+        KernelNameError::NotFound { similar, .. } => {
+            let names: Vec<_> = similar.iter().map(|name| format!("`{name}`")).collect();
+            format!("kernels that are there: {}", names.join(", "))
+        }
+        _ => "use the exact name".to_owned(),
+    };
+    Failure::input(error).hint(hint)
+}
+
+fn collect_failure(error: CollectError) -> Failure {
+    let hint = match &error {
+        CollectError::NotExported { .. } => "name a file that exports the symbol with `--link FILE`",
+        CollectError::OtherFormat { .. } => "link a library that was built for the same kind of device",
+        _ => "leave out all but one of them",
+    };
+    Failure::input(error).hint(hint)
+}
+
+fn device_failure(error: DeviceError, runtime: &Runtime) -> Failure {
+    runtime
+        .failures()
+        .iter()
+        .fold(Failure::new(ExitStatus::Machine, error), |failure, left_out| {
+            failure.hint(format!("left out: {left_out}"))
+        })
+}
+
+fn build_failure(error: BuildError) -> Failure {
+    Failure::input(error)
+}
+
+fn launch_failure(error: LaunchError) -> Failure {
+    Failure::input(error)
+}

@@ -1,0 +1,72 @@
+//! `offkit`: the toolkit for offloaded device code.
+//!
+//! The program is a thin layer: it reads the command line, calls the libraries, and shows what they
+//! return. Whatever a user of the libraries would miss belongs in them.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `cli` | the command line as types |
+//! | `commands` | one module for each verb |
+//! | `array` | arrays of numbers, `.npy` files |
+//! | `files` | files in and out |
+//! | `terminal` | what people see: text, colours, progress |
+//! | `failure` | how the program fails: message, causes, hints, exit code |
+
+mod array;
+mod cli;
+mod commands;
+mod failure;
+mod files;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use tracing_subscriber::EnvFilter;
+
+use cli::{Cli, Color, Command};
+use terminal::Terminal;
+
+/// The environment variable that says what is logged, such as `offkit_runtime=debug`.
+const LOG_VARIABLE: &str = "OFFKIT_LOG";
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match cli.common.color {
+        Color::Auto => {}
+        Color::Always => anstream::ColorChoice::Always.write_global(),
+        Color::Never => anstream::ColorChoice::Never.write_global(),
+    }
+    log(cli.common.verbose);
+    let terminal = Terminal {
+        quiet: cli.common.quiet,
+    };
+    let result = match &cli.command {
+        Command::Ls(options) => commands::ls::run(options, terminal),
+        Command::Link(options) => commands::link::run(options, terminal),
+        Command::Run(options) => commands::run::run(options, terminal),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            terminal.failure(&failure);
+            ExitCode::from(failure.status as u8)
+        }
+    }
+}
+
+fn log(verbose: u8) {
+    let level = match verbose {
+        0 => "off",
+        1 => "debug",
+        _ => "trace",
+    };
+    let filter = EnvFilter::try_from_env(LOG_VARIABLE)
+        .unwrap_or_else(|_| EnvFilter::new(format!("off,offkit={level},offkit_link={level},offkit_runtime={level},offkit_pi={level},offkit_plugin_cpu={level},offkit_worker={level}")));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(false)
+        .without_time()
+        .init();
+}

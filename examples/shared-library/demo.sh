@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# The worked example: kernels and the device library they need, from source to a checked result.
+# Started by `./dev demo`, which builds offkit first. Every command is shown as it could be typed.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+export PATH="$PWD/target/release:$PATH"
+example=examples/shared-library
+work=${OFFKIT_DEMO_FOLDER:-target/demo}
+mkdir -p "$work"
+summary=()
+
+# step TITLE COMMAND... : shows and runs a command, and remembers how long it took.
+step() {
+  local title=$1 start=$EPOCHREALTIME
+  shift
+  printf '\n\033[1m# %s\033[0m\n$ %s\n' "$title" "$*"
+  "$@"
+  local microseconds=$((${EPOCHREALTIME/[.,]/} - ${start/[.,]/}))
+  summary+=("$(printf '%6d.%d ms  %s' $((microseconds / 1000)) $((microseconds % 1000 / 100)) "$title")")
+}
+
+device_compile=(clang-22 --target=spirv64 -cl-std=CL3.0 -O1 -fno-unroll-loops -emit-llvm -c)
+
+step "compile the app's kernels to LLVM bitcode" "${device_compile[@]}" $example/app.cl -o "$work/app.bc"
+step "compile the device library to LLVM bitcode" "${device_compile[@]}" $example/library.cl -o "$work/library.bc"
+step "link the app's device code into a SYCLBIN file" offkit link "$work/app.bc" -o "$work/app.syclbin"
+step "link the library's, in the newer version of the format" \
+  offkit link "$work/library.bc" --format=syclbin,v2 -o "$work/library.syclbin"
+step "see what is inside" offkit ls --kernels "$work/app.syclbin" "$work/library.syclbin"
+step "the same for programs" offkit ls --json "$work/app.syclbin" "$work/library.syclbin"
+
+step "compile a host program that makes the input and the expected results" \
+  clang-22 -O2 $example/reference.c -lm -o "$work/reference"
+step "make them, without offkit" "$work/reference" "$work"
+
+step "saxpy, a million elements" offkit run "$work/app.syclbin" saxpy --link "$work/library.syclbin" \
+  --global 1048576 --arg f32:2.5 --arg "$work/x.npy" --arg "$work/y.npy" \
+  --out "$work/saxpy.npy" --check "$work/expected-saxpy.npy" --time
+step "tiled matrix product, 128 by 128, in local memory with barriers" \
+  offkit run "$work/app.syclbin" matmul --link "$work/library.syclbin" \
+  --global 128,128 --local 16,16 --arg u32:128 --arg "$work/a.npy" --arg "$work/b.npy" --arg 'f32[128,128]' \
+  --out 3="$work/matmul.npy" --check "$work/expected-matmul.npy" --time
+step "reduction, a million elements in work-groups of 256" \
+  offkit run "$work/app.syclbin" reduce --link "$work/library.syclbin" \
+  --global 1048576 --local 256 --arg "$work/x.npy" --arg 'f32[4096]' --arg local:1024 \
+  --out 1="$work/reduce.npy" --check "$work/expected-reduce.npy" --time
+
+printf '\n\033[1m# without the library, the error says what is missing\033[0m\n'
+printf '$ %s\n' "offkit run $work/app.syclbin saxpy --global 1048576 …"
+if offkit run "$work/app.syclbin" saxpy --global 1048576 \
+  --arg f32:2.5 --arg "$work/x.npy" --arg "$work/y.npy" --out "$work/never.npy"; then
+  echo "the kernel ran although a function it calls is missing" >&2
+  exit 1
+fi
+
+printf '\n\033[1m# how long each step took\033[0m\n'
+printf '%s\n' "${summary[@]}"
+printf '\nsaxpy, matmul and reduce agree with the host program: the demo passed\n'
