@@ -67,8 +67,8 @@ pub struct Contents<'data> {
 
 /// Reads every device image out of a file.
 ///
-/// Bytes are borrowed, and one bad part does not hide the others: what can be read is returned, with the problems.
-/// `file_name` is only used in locations.
+/// Bytes are borrowed, and one bad part does not hide the others: what can be read is returned, with the
+/// problems. `file_name` is only used in locations.
 ///
 /// ```
 /// use offkit_object::{ContainerKind, ImageFormat, Limits};
@@ -219,10 +219,21 @@ impl<'data> Reader<'data> {
             let found = self.find_binaries(image, location);
             self.add_binaries(&found, location, depth.saturating_add(1));
         } else {
-            self.add_image(
-                DeviceImage::from_entry(entry, location),
-                ImageFormat::claimed_by(entry.image_kind),
-            );
+            let mut image = DeviceImage::from_entry(entry, location);
+            image.kernels = self.kernels_of(entry, location);
+            self.add_image(image, ImageFormat::claimed_by(entry.image_kind));
+        }
+    }
+
+    /// The names of kernels that `clang-sycl-linker` of LLVM 22 stores in a string `symbols`, one a line.
+    fn kernels_of(&mut self, entry: &OffloadEntry<'data>, location: &Location) -> Vec<String> {
+        let names = entry.strings.get("symbols").unwrap_or_default().lines();
+        match self.reading.count_properties(names.clone().count()) {
+            Ok(()) => names.filter(|name| !name.is_empty()).map(str::to_owned).collect(),
+            Err(error) => {
+                self.problem(location, error);
+                Vec::new()
+            }
         }
     }
 
@@ -299,16 +310,13 @@ fn is_syclbin(found: &Found<'_>) -> bool {
 }
 
 impl<'data> DeviceImage<'data> {
-    /// The image of an entry of an offload binary.
-    ///
-    /// `clang-sycl-linker` of LLVM 22 stores the names of kernels in a string `symbols`, one a line.
+    /// The image of an entry of an offload binary, without its kernels.
     pub(crate) fn from_entry(entry: &OffloadEntry<'data>, location: &Location) -> Self {
         let mut image = DeviceImage::new(entry.image);
         image.format = image.format.or(ImageFormat::claimed_by(entry.image_kind));
         let text = |key| entry.strings.get(key).unwrap_or_default();
         image.target = Target::new(text("triple"), text("arch"));
         image.producer = entry.offload_kind.producer(entry.image_kind);
-        image.kernels = text("symbols").lines().map(str::to_owned).collect();
         image.strings = entry.strings.without(&["triple", "arch"]);
         image.location = location.clone();
         image

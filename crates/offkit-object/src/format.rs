@@ -158,8 +158,9 @@ fn elf_machine(bytes: &[u8]) -> Option<u16> {
 
 /// Whether the first thing that is neither space nor comment is PTX's version directive.
 fn is_ptx(bytes: &[u8]) -> bool {
-    // Compilers put a banner of a few lines first; a limit keeps this cheap for large files that begin with `/`.
-    const LONGEST_BANNER: usize = 1 << 16;
+    // Compilers put a banner of a few lines first; a limit keeps this cheap for many images that share long
+    // comments.
+    const LONGEST_BANNER: usize = 1 << 12;
     let mut rest = bytes.get(..LONGEST_BANNER).unwrap_or(bytes);
     loop {
         rest = rest.trim_ascii_start();

@@ -14,7 +14,8 @@ use crate::property_set::{PropertySets, names};
 pub struct DeviceImage<'data> {
     /// The code, exactly as it is in the container; borrowed from the file when it was read.
     pub bytes: Cow<'data, [u8]>,
-    /// What the bytes are: decided from the bytes, from the container's header only when the bytes say nothing.
+    /// What the bytes are: decided from the bytes, from the container's header only when the bytes say
+    /// nothing.
     pub format: ImageFormat,
     /// What the code was compiled for.
     pub target: Target,
@@ -32,7 +33,8 @@ pub struct DeviceImage<'data> {
     pub strings: Strings<'data>,
     /// Where it was found.
     pub location: Location,
-    /// Where its bytes begin, from the start of the bytes that were read; `None` for an image that was not read.
+    /// Where its bytes begin, from the start of the bytes that were read; `None` for an image that was not
+    /// read.
     pub offset: Option<u64>,
 }
 
@@ -72,14 +74,16 @@ impl<'data> DeviceImage<'data> {
 pub struct Target {
     /// The target triple as the container has it, such as `spir64-unknown-unknown`; empty when it has none.
     pub triple: String,
-    /// The architecture, such as `sm_80` or `gfx90a`; empty for code that is compiled further on the device's machine.
+    /// The architecture, such as `sm_80` or `gfx90a`; empty for code that is compiled further on the device's
+    /// machine.
     pub arch: String,
     /// Features that are demanded to be on or off, such as `xnack+`.
     pub features: Vec<String>,
 }
 
 impl Target {
-    /// A target from a triple and an architecture that may have features after it, as in `gfx90a:sramecc+:xnack-`.
+    /// A target from a triple and an architecture that may have features after it, as in
+    /// `gfx90a:sramecc+:xnack-`.
     pub fn new(triple: impl Into<String>, arch_with_features: &str) -> Self {
         let mut parts = arch_with_features.split(':').map(str::to_owned);
         Self {

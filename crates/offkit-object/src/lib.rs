@@ -1,28 +1,30 @@
 //! Containers of offloaded device code, and the one model of what is inside.
 //!
-//! Compilers for SYCL, OpenMP, CUDA and HIP put the code for devices into containers of many formats. This crate reads each
-//! of them into one model, the [`DeviceImage`]: bytes, format, target, the language it comes from, the properties the
-//! toolchain recorded, kernels, imported and exported symbols, and the place where it was found. It writes the formats
-//! too. It knows nothing of devices and compilers and needs none of them.
+//! Compilers for SYCL, OpenMP, CUDA and HIP put the code for devices into containers of many formats. This
+//! crate reads each of them into one model, the [`DeviceImage`]: bytes, format, target, the language it comes
+//! from, the properties the toolchain recorded, kernels, imported and exported symbols, and the place where
+//! it was found. It writes the formats too. It knows nothing of devices and compilers and needs none of them.
 //!
 //! # Reading
 //!
-//! [`read`] opens any known file. It borrows from the bytes given, so that a large mapped file costs nothing to open,
-//! and it does not give up: a truncated or damaged file yields what can still be read and the list of [`Problem`]s.
-//! The constructors of a single format, [`OffloadBinary::parse`], [`SyclBin::parse`] and [`PropertySets::parse`], are
-//! strict instead: the first fault is their [`Error`], with the offset, what was expected and what was found.
+//! [`read`] opens any known file. It borrows from the bytes given, so that a large mapped file costs nothing
+//! to open, and it does not give up: a truncated or damaged file yields what can still be read and the list
+//! of [`Problem`]s. The constructors of a single format, [`OffloadBinary::parse`], [`SyclBin::parse`] and
+//! [`PropertySets::parse`], are strict instead: the first fault is their [`Error`], with the offset, what was
+//! expected and what was found.
 //!
-//! All readers are made for untrusted bytes. They never panic and never allocate what a number in the file merely claims;
-//! [`Limits`] bounds the work that a small file can cause.
+//! All readers are made for untrusted bytes. They never panic and never allocate what a number in the file
+//! merely claims; [`Limits`] bounds the work that a small file can cause.
 //!
 //! # Writing
 //!
-//! Writers are pure functions of the model: the same content gives the same bytes. What a format cannot express is an error,
-//! never silently changed.
+//! Writers are pure functions of the model: the same content gives the same bytes. What a format cannot
+//! express is an error, never silently changed.
 //!
 //! # Example
 //!
-//! Two compiled modules, an application and the library it uses, become a SYCLBIN; reading it shows who needs what.
+//! Two compiled modules, an application and the library it uses, become a SYCLBIN; reading it shows who needs
+//! what.
 //!
 //! ```
 //! use offkit_object::property_set::{PropertySets, names};

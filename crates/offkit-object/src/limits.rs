@@ -6,7 +6,8 @@ use crate::error::{Error, ErrorKind};
 ///
 /// A container can refer to the same bytes many times, so a small file can describe a huge number of things;
 /// these bounds keep memory and time proportional to what real files hold. Image bytes are borrowed, never
-/// copied, and therefore not bounded. The defaults are ten times what the largest program seen in practice needs.
+/// copied, and therefore not bounded. The defaults are ten times what the largest program seen in practice
+/// needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// Images (or entries) in all containers together.
@@ -17,7 +18,8 @@ pub struct Limits {
     pub max_properties: usize,
     /// Containers within containers.
     pub max_nesting: usize,
-    /// Bytes of property-set text and of string values, all together; text that is referred to twice counts twice.
+    /// Bytes of property-set text and of string values, all together; text that is referred to twice counts
+    /// twice.
     pub max_metadata_bytes: u64,
     /// Problems that are reported; further ones are dropped.
     pub max_problems: usize,
@@ -38,8 +40,8 @@ impl Default for Limits {
 
 /// How a reader treats faults, and how much of its limits is used up.
 ///
-/// The same reading code serves the strict constructors, where the first fault is the result, and the tolerant
-/// [`read`](crate::read), where a fault is noted and reading goes on with what is left.
+/// The same reading code serves the strict constructors, where the first fault is the result, and the
+/// tolerant [`read`](crate::read), where a fault is noted and reading goes on with what is left.
 #[derive(Debug)]
 pub(crate) struct Reading {
     limits: Limits,

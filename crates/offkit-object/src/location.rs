@@ -12,8 +12,8 @@ use std::str::FromStr;
 /// | offload binary | number of the entry, over all binaries that follow each other |
 /// | SYCLBIN | number of the abstract module, `ir` or `native`, number of the image |
 ///
-/// The **last** `!` separates, so that file names may contain it: a location without parts in a file whose name has
-/// a `!` ends in `!`. In parts `%`, `!` and `/` are written as `%25`, `%21` and `%2F`.
+/// The **last** `!` separates, so that file names may contain it: a location without parts in a file whose
+/// name has a `!` ends in `!`. In parts `%`, `!` and `/` are written as `%25`, `%21` and `%2F`.
 ///
 /// ```
 /// use offkit_object::Location;

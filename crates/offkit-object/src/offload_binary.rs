@@ -6,8 +6,8 @@
 //! | 2 | LLVM after 22; DPC++ for SYCLBIN | any number of images, or entries without an image |
 //! | 3 | LLVM after that | as 2, may be compressed |
 //!
-//! All integers are little endian and all offsets count from the start of the binary. Binaries may follow each other in one
-//! section or file, each at a multiple of 8.
+//! All integers are little endian and all offsets count from the start of the binary. Binaries may follow
+//! each other in one section or file, each at a multiple of 8.
 
 mod kind;
 mod raw;
@@ -88,7 +88,8 @@ impl<'data> Strings<'data> {
         Self::default()
     }
 
-    /// The value of a key, if there is one and it is UTF-8. Of a repeated key the last value counts, as in LLVM.
+    /// The value of a key, if there is one and it is UTF-8. Of a repeated key the last value counts, as in
+    /// LLVM.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&str> {
         std::str::from_utf8(self.get_bytes(key)?).ok()
@@ -189,7 +190,8 @@ impl<'data> From<OffloadEntry<'data>> for OffloadBinary<'data> {
 }
 
 impl<'data> OffloadBinary<'data> {
-    /// Reads the binary at the start of `bytes`, of version 1, 2 or uncompressed 3. What follows it is not looked at.
+    /// Reads the binary at the start of `bytes`, of version 1, 2 or uncompressed 3. What follows it is not
+    /// looked at.
     ///
     /// # Errors
     ///
@@ -198,11 +200,13 @@ impl<'data> OffloadBinary<'data> {
         read_one(Source::new(bytes), &mut Reading::strict(limits)).map(|found| found.binary)
     }
 
-    /// Reads all binaries that follow each other in `bytes`, such as the content of a section `.llvm.offloading`.
+    /// Reads all binaries that follow each other in `bytes`, such as the content of a section
+    /// `.llvm.offloading`.
     ///
     /// # Errors
     ///
-    /// As [`parse`](Self::parse); bytes between or after binaries other than padding to a multiple of 8 are an error too.
+    /// As [`parse`](Self::parse); bytes between or after binaries other than padding to a multiple of 8 are
+    /// an error too.
     pub fn parse_all(bytes: &'data [u8], limits: &Limits) -> Result<Vec<Self>, Error> {
         let found = read_all(Source::new(bytes), &mut Reading::strict(limits))?;
         Ok(found.into_iter().map(|found| found.binary).collect())
@@ -215,8 +219,8 @@ impl<'data> OffloadBinary<'data> {
     ///
     /// # Errors
     ///
-    /// What the version cannot express: in version 1 any number of entries but one and values with zero bytes, in
-    /// both keys with zero bytes.
+    /// What the version cannot express: in version 1 any number of entries but one and values with zero
+    /// bytes, in both keys with zero bytes.
     pub fn write(&self, version: OffloadBinaryVersion) -> Result<Vec<u8>, Error> {
         write::write(self, version)
     }

@@ -1,8 +1,9 @@
 //! Property sets: what the SYCL toolchain records about a device image.
 //!
-//! An image has several named sets of typed properties: the symbols it imports and exports, its kernels, the device
-//! features it requires, the layout of its specialization constants. Their text form is written by DPC++'s
-//! `sycl-post-link` (a `.prop` file for each image) and stored in SYCLBIN; see [`PropertySets::parse`].
+//! An image has several named sets of typed properties: the symbols it imports and exports, its kernels, the
+//! device features it requires, the layout of its specialization constants. Their text form is written by
+//! DPC++'s `sycl-post-link` (a `.prop` file for each image) and stored in SYCLBIN; see
+//! [`PropertySets::parse`].
 
 mod base64;
 pub mod names;
@@ -59,8 +60,8 @@ pub enum PropertyValue {
 
 /// Bytes with a length in bits, as property values have it.
 ///
-/// Nearly always the length is a multiple of 8. It is not where a property is a bit vector, such as the eliminated
-/// arguments of a kernel; the bits are then in the first bytes, least significant first.
+/// Nearly always the length is a multiple of 8. It is not where a property is a bit vector, such as the
+/// eliminated arguments of a kernel; the bits are then in the first bytes, least significant first.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ByteArray {
     bits: u64,
@@ -176,7 +177,8 @@ impl PropertySet {
         self.properties.get(key)
     }
 
-    /// Sets the value of a key, in its old place when it has one and else at the end. Gives back the old value.
+    /// Sets the value of a key, in its old place when it has one and else at the end. Gives back the old
+    /// value.
     pub fn insert(
         &mut self,
         key: impl Into<String>,
@@ -223,11 +225,11 @@ impl PropertySets {
     /// sanUsed=2|gAAAAAAAAAQYzFmb
     /// ```
     ///
-    /// A line `[NAME]` begins a set (the name ends at the last `]`) or goes on with the set of that name; `KEY=TYPE|VALUE`
-    /// is a property, the key ending at the first `=`. Type 1 is a decimal number; type 2 is base64 with six-bit
-    /// groups taken from the least significant bit, without padding, of a 64-bit little-endian count of bits followed by
-    /// the bytes. Empty lines are skipped and lines may end in CR LF. Of a repeated key the last value counts. Empty
-    /// text is a registry without sets.
+    /// A line `[NAME]` begins a set (the name ends at the last `]`) or goes on with the set of that name;
+    /// `KEY=TYPE|VALUE` is a property, the key ending at the first `=`. Type 1 is a decimal number; type 2 is
+    /// base64 with six-bit groups taken from the least significant bit, without padding, of a 64-bit
+    /// little-endian count of bits followed by the bytes. Empty lines are skipped and lines may end in CR LF.
+    /// Of a repeated key the last value counts. Empty text is a registry without sets.
     ///
     /// # Errors
     ///
@@ -240,8 +242,8 @@ impl PropertySets {
     ///
     /// # Errors
     ///
-    /// The text form has no escapes: names and keys with line ends or NUL, empty keys and keys that contain `=` or begin with
-    /// `[` cannot be written.
+    /// The text form has no escapes: names and keys with line ends or NUL, empty keys and keys that contain
+    /// `=` or begin with `[` cannot be written.
     pub fn to_text(&self) -> Result<String, Error> {
         text::write_text(self)
     }
@@ -287,7 +289,8 @@ impl PropertySets {
             .map(|(key, _)| key)
     }
 
-    /// Adds a set whose keys are `symbols`, each with the number 1 that such sets have. Without symbols there is no set.
+    /// Adds a set whose keys are `symbols`, each with the number 1 that such sets have. Without symbols there
+    /// is no set.
     pub fn insert_symbols<S: Into<String>>(&mut self, set: &str, symbols: impl IntoIterator<Item = S>) {
         for symbol in symbols {
             self.insert(set, symbol, 1);

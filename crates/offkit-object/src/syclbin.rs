@@ -1,6 +1,7 @@
 //! SYCLBIN: a SYCL program, or a part of one, as a file.
 //!
-//! A SYCLBIN is a list of abstract modules, each of which is available as IR, as native code for some devices, or both.
+//! A SYCLBIN is a list of abstract modules, each of which is available as IR, as native code for some
+//! devices, or both.
 //!
 //! | form | written by |
 //! |---|---|
@@ -249,7 +250,8 @@ impl<'data> SyclBin<'data> {
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong, with the text that LLVM's or DPC++'s own reader has for it where there is one; or a limit.
+    /// The first thing that is wrong, with the text that LLVM's or DPC++'s own reader has for it where there
+    /// is one; or a limit.
     pub fn parse(bytes: &'data [u8], limits: &Limits) -> Result<Self, Error> {
         read(Source::new(bytes), &mut Reading::strict(limits)).map(|(program, _)| program)
     }
@@ -267,8 +269,8 @@ impl<'data> SyclBin<'data> {
     ///
     /// # Errors
     ///
-    /// Properties that cannot be written as text, SYCLBIN's own property sets among those of an abstract module, and strings
-    /// with zero bytes.
+    /// Properties that cannot be written as text, SYCLBIN's own property sets among those of an abstract
+    /// module, and strings with zero bytes.
     pub fn write(&self, version: SyclBinVersion) -> Result<Vec<u8>, Error> {
         match version {
             SyclBinVersion::V1 => v1::write(self),

@@ -70,8 +70,8 @@ fn every_truncation_is_refused_or_harmless() {
             }
             accepted += usize::from(is_accepted(&name, prefix));
         }
-        // Text may end after any line; binaries end exactly, except that bare SYCLBIN has padding of no meaning at its end and
-        // that of two binaries the first is whole by itself.
+        // Text may end after any line; binaries end exactly, except that bare SYCLBIN has padding of no
+        // meaning at its end and that of two binaries the first is whole by itself.
         let harmless = match name.as_str() {
             "property sets" => bytes.split(|byte| *byte == b'\n').count() * 8,
             "SYCLBIN V1" => 7,
@@ -96,8 +96,8 @@ fn every_flipped_bit_is_seen_or_of_no_meaning() {
                     contents.images.len() <= 2 * whole.images.len().max(1),
                     "{name} {position:#x}.{bit}"
                 );
-                // An image may be moved by its offset, or keep its content; only padding and text in fields that
-                // the model has no place for go unnoticed.
+                // An image may be moved by its offset, or keep its content; only padding and text in fields
+                // that the model has no place for go unnoticed.
                 unnoticed += usize::from(contents == whole);
                 bytes[position] ^= 1 << bit;
             }

@@ -6,7 +6,9 @@ use std::path::Path;
 use std::process::Command;
 
 use common::{entry, limits};
-use offkit_object::{ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind};
+use offkit_object::{
+    ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind, SyclBinVersion,
+};
 
 /// The name of an LLVM 22 tool that can be started, or `None` after saying that the test is skipped.
 #[expect(clippy::print_stderr, reason = "a skipped test says so")]
@@ -98,7 +100,8 @@ fn version_1_is_written_byte_for_byte_as_llvm_writes_it() {
     );
 }
 
-/// With more keys LLVM's order is that of a hash table; ours is the order of the model, so that what LLVM wrote comes back.
+/// With more keys LLVM's order is that of a hash table; ours is the order of the model, so that what LLVM
+/// wrote comes back.
 #[test]
 fn what_llvm_wrote_is_written_again_unchanged() {
     let Some(packager) = tool("llvm-offload-binary") else {
@@ -164,4 +167,23 @@ fn llvm_lists_and_extracts_what_was_written() {
         std::fs::read(directory.path().join("extracted")).unwrap(),
         b".version 7.8\n"
     );
+}
+
+#[test]
+fn llvm_takes_a_syclbin_in_an_envelope_of_version_1() {
+    let Some(objdump) = tool("llvm-objdump") else {
+        return;
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let bytes = common::program().write(SyclBinVersion::V1EnvelopedV1).unwrap();
+    std::fs::write(directory.path().join("ours"), bytes).unwrap();
+    let listing = run(
+        &objdump,
+        &["--offloading".to_owned(), "ours".to_owned()],
+        directory.path(),
+    );
+    let words: Vec<&str> = listing.split_whitespace().collect();
+    // LLVM 22 has no name for the image kind of DPC++.
+    assert_eq!(words[..5], ["OFFLOADING", "IMAGE", "[0]:", "kind", "<none>"]);
+    assert_eq!(words.last(), Some(&"sycl"));
 }

@@ -2,21 +2,13 @@
 
 mod common;
 
-use common::{entry, limits, offload_v1, offload_v2, offload_v3};
+use common::{entry, limits, offload_v1, offload_v2, offload_v3, put_u64, u64_at};
 use offkit_object::{
     ErrorKind, ImageKind, Limits, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind,
 };
 
 fn parse(bytes: &[u8]) -> Result<OffloadBinary<'_>, offkit_object::Error> {
     OffloadBinary::parse(bytes, &limits())
-}
-
-fn u64_at(bytes: &[u8], offset: usize) -> u64 {
-    u64::from_le_bytes(bytes[offset..offset + 8].try_into().unwrap())
-}
-
-fn put_u64(bytes: &mut [u8], offset: usize, value: u64) {
-    bytes[offset..offset + 8].copy_from_slice(&value.to_le_bytes());
 }
 
 #[test]

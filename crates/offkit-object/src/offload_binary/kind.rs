@@ -78,8 +78,8 @@ impl fmt::Display for ImageKind {
 
 /// Which offloading language an image was made for: the 16-bit offload kind of an offload binary.
 ///
-/// Since LLVM 21 the kinds are bits. Before, HIP was 3 and DPC++ had SYCL as 4; a reader cannot tell that 4 from HIP's,
-/// unless the image kind says SYCLBIN: see [`producer`](Self::producer).
+/// Since LLVM 21 the kinds are bits. Before, HIP was 3 and DPC++ had SYCL as 4; a reader cannot tell that 4
+/// from HIP's, unless the image kind says SYCLBIN: see [`producer`](Self::producer).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum OffloadKind {
@@ -132,7 +132,8 @@ impl OffloadKind {
         }
     }
 
-    /// The language that is meant, given the image kind beside it: with SYCLBIN, the numbers 4 and 5 mean SYCL.
+    /// The language that is meant, given the image kind beside it: with SYCLBIN, the numbers 4 and 5 mean
+    /// SYCL.
     #[must_use]
     pub fn producer(self, image_kind: ImageKind) -> Producer {
         match self {

@@ -18,7 +18,8 @@ pub(crate) struct Found<'data> {
     pub(crate) source: Source<'data>,
 }
 
-/// Reads the binaries that follow each other. A tolerant reading ends at the first whose size cannot be trusted.
+/// Reads the binaries that follow each other. A tolerant reading ends at the first whose size cannot be
+/// trusted.
 pub(crate) fn read_all<'data>(
     source: Source<'data>,
     reading: &mut Reading,
@@ -31,8 +32,14 @@ pub(crate) fn read_all<'data>(
             break;
         };
         rest = rest.from(align_to_8(found.source.len()));
+        // Entries were counted one by one; a binary without any must not be free either.
+        let counted = if found.binary.entries.is_empty() {
+            reading.count_image()
+        } else {
+            Ok(())
+        };
         all.push(found);
-        if rest.len() == 0 {
+        if reading.accept(counted)?.is_none() || rest.len() == 0 {
             break;
         }
     }

@@ -4,8 +4,9 @@ use std::collections::{BTreeSet, HashMap};
 
 /// A table of zero-terminated strings in which a string that ends another shares its bytes.
 ///
-/// It begins with a zero byte, which is the empty string. The strings follow in the order of their reversed bytes, greater
-/// first and a longer string before its own ending: so the strings that can share are neighbours.
+/// It begins with a zero byte, which is the empty string. The strings follow in the order of their reversed
+/// bytes, greater first and a longer string before its own ending: so the strings that can share are
+/// neighbours.
 #[derive(Debug)]
 pub(super) struct StringTable<'strings> {
     bytes: Vec<u8>,

@@ -1,5 +1,5 @@
-//! The base64 of property values: the usual alphabet, but six-bit groups are taken from the least significant bit
-//! on, and there is no padding.
+//! The base64 of property values: the usual alphabet, but six-bit groups are taken from the least significant
+//! bit on, and there is no padding.
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 

@@ -1,4 +1,5 @@
-//! The names of the predefined property sets, exactly as they are on disk, and of the keys in SYCLBIN's own sets.
+//! The names of the predefined property sets, exactly as they are on disk, and of the keys in SYCLBIN's own
+//! sets.
 
 /// Layout of each specialization constant: bytes, an array of 32-bit ID, offset and size.
 pub const SPECIALIZATION_CONSTANTS: &str = "SYCL/specialization constants";

@@ -28,6 +28,13 @@ pub(crate) fn parse_text(text: Source<'_>, reading: &mut Reading) -> Result<Prop
         if line.is_empty() {
             continue;
         }
+        // A line that is wrong costs as much as one that is not.
+        let counted = reading
+            .count_properties(1)
+            .map_err(|error| error.at(text.at(line_offset)));
+        if reading.accept(counted)?.is_none() {
+            break;
+        }
         let parsed = parse_line(line).map_err(|fault| {
             fault
                 .error
@@ -37,12 +44,6 @@ pub(crate) fn parse_text(text: Source<'_>, reading: &mut Reading) -> Result<Prop
         let Some(parsed) = reading.accept(parsed)? else {
             continue;
         };
-        let counted = reading
-            .count_properties(1)
-            .map_err(|error| error.at(text.at(line_offset)));
-        if reading.accept(counted)?.is_none() {
-            break;
-        }
         match parsed {
             Line::Set(name) => {
                 current = Some(sets.set_mut(name));

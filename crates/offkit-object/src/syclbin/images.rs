@@ -42,8 +42,9 @@ impl<'data> SyclBin<'data> {
 
     /// A SYCLBIN with an abstract module for each image, as DPC++'s runtime makes it.
     ///
-    /// SPIR-V, bitcode and PTX become IR, everything else native images. Symbols that are known of an image but are not in
-    /// its properties are added to these, as [`names::KERNEL_NAMES`] and the sets of imported and exported symbols.
+    /// SPIR-V, bitcode and PTX become IR, everything else native images. Symbols that are known of an image
+    /// but are not in its properties are added to these, as [`names::KERNEL_NAMES`] and the sets of imported
+    /// and exported symbols.
     #[must_use]
     pub fn from_images(state: BundleState, images: impl IntoIterator<Item = DeviceImage<'data>>) -> Self {
         Self {

@@ -158,7 +158,8 @@ fn insert_text(set: &mut PropertySet, key: &str, text: &str) {
     }
 }
 
-/// The text of SYCLBIN's own properties and the others: in the place of the others' set of that name, else first.
+/// The text of SYCLBIN's own properties and the others: in the place of the others' set of that name, else
+/// first.
 fn write(name: &str, own: PropertySet, others: &PropertySets) -> Result<String, Error> {
     let mut sets = PropertySets::new();
     if others.set(name).is_none() {

@@ -131,3 +131,23 @@ pub(crate) fn samples() -> Vec<(String, Vec<u8>)> {
     }
     samples
 }
+
+pub(crate) fn put_u32(bytes: &mut [u8], offset: usize, value: u32) {
+    bytes[offset..offset + 4].copy_from_slice(&value.to_le_bytes());
+}
+
+pub(crate) fn put_u64(bytes: &mut [u8], offset: usize, value: u64) {
+    bytes[offset..offset + 8].copy_from_slice(&value.to_le_bytes());
+}
+
+pub(crate) fn u64_at(bytes: &[u8], offset: usize) -> u64 {
+    u64::from_le_bytes(bytes[offset..offset + 8].try_into().unwrap())
+}
+
+/// The entries of a version 2 file, to be changed and written again.
+pub(crate) fn v2_after(change: impl FnOnce(&mut Vec<OffloadEntry<'_>>)) -> Vec<u8> {
+    let bytes = program().write(SyclBinVersion::V2).unwrap();
+    let mut binary = OffloadBinary::parse(&bytes, &limits()).unwrap();
+    change(&mut binary.entries);
+    binary.write(OffloadBinaryVersion::V2).unwrap()
+}
