@@ -7,7 +7,7 @@ use spirv::{ExecutionModel, LinkageType, Op};
 
 use crate::index::Index;
 use crate::module::Module;
-use crate::symbols::{SPIRV_PREFIX, SymbolKind};
+use crate::symbols::{SymbolKind, is_supplied_by_device};
 
 /// A symbol that a kernel needs from another module.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -139,7 +139,7 @@ impl CallGraph {
                 Role::Variable { imported: true } => SymbolKind::Variable,
                 _ => return None,
             };
-            (!node.label.starts_with(SPIRV_PREFIX)).then(|| Need {
+            (!is_supplied_by_device(&node.label)).then(|| Need {
                 symbol: node.label.clone(),
                 kind,
                 chain: self.chain(&reach, id, kernel),

@@ -75,11 +75,12 @@
 //!
 //! # What compilers write
 //!
-//! Two kinds of symbols look like imports and exports and are not; [`Reflection`] leaves them out of its lists, and
-//! [`link`] lets them be. Built-in variables (`__spirv_BuiltIn…`) are marked as imports although the device supplies
-//! them. And clang makes a copy of each OpenCL C kernel, for calls from other kernels, and exports it as
-//! `__clang_ocl_kern_imp_…`. LLVM has no types for pointers to memory, so what a pointer in its modules points to is a
-//! guess: the same function may be imported with a pointer to `i8` and exported with a pointer to `f32`.
+//! Some symbols look like imports and exports and are not; [`Reflection`] leaves them out of its lists, and [`link`]
+//! lets them be. Built-in variables (`__spirv_BuiltIn…`) are marked as imports although the device supplies them, and
+//! LLVM leaves some functions of OpenCL C as imports ([`is_opencl_builtin`]). Clang makes a copy of each OpenCL C
+//! kernel, for calls from other kernels, and exports it as `__clang_ocl_kern_imp_…`. LLVM has no types for pointers to
+//! memory, so what a pointer in its modules points to is a guess: the same function may be imported with a pointer to
+//! `i8` and exported with a pointer to `f32`.
 
 #![forbid(unsafe_code)]
 
@@ -90,6 +91,7 @@ mod kernel;
 mod link;
 mod loader;
 mod module;
+mod opencl_builtin;
 mod operands;
 mod reflect;
 mod specialize;
@@ -102,6 +104,7 @@ pub use error::ReadError;
 pub use kernel::{Access, Argument, ArgumentKind, ImageDimensions, Kernel, Storage};
 pub use link::{LinkError, LinkInput, LinkOptions, UnresolvedSymbol, link};
 pub use module::{ByteOrder, Generator, Limits, Module, Version};
+pub use opencl_builtin::is_opencl_builtin;
 pub use reflect::{Reflection, SpecializationConstant, reflect};
 pub use specialize::specialize;
 pub use symbols::{Linkage, Symbol, SymbolKind};

@@ -14,7 +14,7 @@ use spirv::Op;
 
 use crate::error::ReadError;
 use crate::module::Limits;
-use crate::operands::{InstructionSets, is_spec_constant_op, parser_input, spec_constant_op};
+use crate::operands::{InstructionSets, is_extended, is_spec_constant_op, parser_input, spec_constant_op};
 
 /// Words of the module header.
 const HEADER_WORDS: usize = 5;
@@ -158,17 +158,17 @@ impl<'a> Loader<'a> {
     }
 
     /// The instruction as it is in the module, where the parser misread it.
-    fn put_right(&mut self, instruction: Instruction) -> Option<Instruction> {
+    fn put_right(&mut self, mut instruction: Instruction) -> Option<Instruction> {
         let offset = self.offsets.get(self.taken).copied().unwrap_or(self.words.len());
-        match instruction.class.opcode {
-            _ if is_spec_constant_op(self.words, offset) => spec_constant_op(&instruction),
-            Op::ExtInstImport => {
-                self.instruction_sets.import(&instruction);
-                Some(instruction)
-            }
-            Op::ExtInst | Op::ExtInstWithForwardRefsKHR => Some(self.instruction_sets.correct(instruction)),
-            _ => Some(instruction),
+        if is_spec_constant_op(self.words, offset) {
+            return spec_constant_op(&instruction);
         }
+        if instruction.class.opcode == Op::ExtInstImport {
+            self.instruction_sets.import(&instruction);
+        } else if is_extended(&instruction) {
+            self.instruction_sets.correct(&mut instruction);
+        }
+        Some(instruction)
     }
 
     fn check_ids(&mut self, instruction: &Instruction) -> Result<(), ReadError> {

@@ -5,6 +5,7 @@ use rspirv::dr;
 
 use crate::error::ReadError;
 use crate::loader;
+use crate::operands::{InstructionSets, is_extended};
 
 /// What a reader accepts before it gives up.
 ///
@@ -135,8 +136,16 @@ impl Module {
 
     /// Takes a module made with `rspirv`. A missing header is added: version 1.0, no generator.
     ///
-    /// The id bound is raised to cover every id in use.
+    /// The id bound is raised to cover every id in use, and operands of extended instructions that `rspirv` takes for
+    /// ids become literals, as [`Module::dr`] says.
     pub fn from_dr(mut dr: dr::Module) -> Self {
+        let instruction_sets = InstructionSets::of(&dr);
+        for instruction in dr
+            .all_inst_iter_mut()
+            .filter(|instruction| is_extended(instruction))
+        {
+            instruction_sets.correct(instruction);
+        }
         let bound = dr
             .all_inst_iter()
             .flat_map(|instruction| {

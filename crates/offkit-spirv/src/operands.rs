@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use rspirv::dr::{Instruction, Operand};
+use rspirv::dr::{self, Instruction, Operand};
 use rspirv::grammar::{
     ExtInstOp, INSTRUCTION_TABLE, InstructionTable, LogicalOperand, OperandKind, ext_inst_table,
 };
@@ -28,6 +28,15 @@ enum InstructionSet {
 }
 
 impl InstructionSets {
+    /// The sets that a module imports.
+    pub(crate) fn of(module: &dr::Module) -> Self {
+        let mut sets = Self::default();
+        for import in &module.ext_inst_imports {
+            sets.import(import);
+        }
+        sets
+    }
+
     /// Takes note of an `OpExtInstImport`.
     pub(crate) fn import(&mut self, instruction: &Instruction) {
         if let (Some(id), Some(Operand::LiteralString(name))) =
@@ -42,26 +51,27 @@ impl InstructionSets {
         }
     }
 
-    /// Makes literals of the operands of an `OpExtInst` that are. Of an instruction that is not known all become
+    /// Makes literals of the operands of an `OpExtInst` that are literals. Of an instruction that is not known all become
     /// literals, so that nobody takes a number for an id.
-    pub(crate) fn correct(&self, mut instruction: Instruction) -> Instruction {
+    pub(crate) fn correct(&self, instruction: &mut Instruction) {
         let [
             Operand::IdRef(set),
             Operand::LiteralExtInstInteger(number),
             operands @ ..,
         ] = instruction.operands.as_mut_slice()
         else {
-            return instruction;
+            return;
         };
         let grammar = match self.sets.get(set) {
-            Some(InstructionSet::NonSemantic) => return instruction,
+            Some(InstructionSet::NonSemantic) => return,
             Some(InstructionSet::Known(table)) => table.lookup_opcode(*number).map(|known| known.operands),
             Some(InstructionSet::Unknown(_)) | None => None,
         };
         let mut kinds = Kinds::new(grammar.unwrap_or_default());
         for operand in operands {
+            let kind = kinds.next();
             if let Operand::IdRef(word) = *operand {
-                *operand = match kinds.next() {
+                *operand = match kind {
                     Some(kind) if is_id(kind) => Operand::IdRef(word),
                     Some(OperandKind::FPRoundingMode) => match FPRoundingMode::from_u32(word) {
                         Some(mode) => Operand::FPRoundingMode(mode),
@@ -71,7 +81,6 @@ impl InstructionSets {
                 };
             }
         }
-        instruction
     }
 
     /// What an `OpExtInst` is called when its operands are not known, and so cannot be renumbered.
@@ -111,6 +120,14 @@ impl Kinds {
         }
         self.last
     }
+}
+
+/// Whether an instruction is one of a set that was imported.
+pub(crate) fn is_extended(instruction: &Instruction) -> bool {
+    matches!(
+        instruction.class.opcode,
+        Op::ExtInst | Op::ExtInstWithForwardRefsKHR
+    )
 }
 
 fn is_id(kind: OperandKind) -> bool {

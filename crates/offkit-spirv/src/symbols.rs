@@ -3,11 +3,17 @@
 use spirv::{LinkageType, Op};
 
 use crate::index::Index;
+use crate::opencl_builtin::is_opencl_builtin;
 use crate::types::Types;
 
 /// Prefix of names that belong to SPIR-V itself: built-in variables, which clang marks as imports, and functions
 /// that every device supplies.
-pub(crate) const SPIRV_PREFIX: &str = "__spirv_";
+const SPIRV_PREFIX: &str = "__spirv_";
+
+/// Whether the device supplies what a module imports under this name.
+pub(crate) fn is_supplied_by_device(name: &str) -> bool {
+    name.starts_with(SPIRV_PREFIX) || is_opencl_builtin(name)
+}
 
 /// Prefix of the second copy that clang makes of each OpenCL C kernel, for calls from other kernels. It is exported,
 /// but no other module knows of it.
@@ -73,9 +79,10 @@ impl Symbol {
         self.linkage != Linkage::Import && !self.name.starts_with(KERNEL_COPY_PREFIX)
     }
 
-    /// Whether another module has to supply this symbol: it is imported, and not part of SPIR-V itself.
+    /// Whether another module has to supply this symbol: it is imported, and neither part of SPIR-V itself nor a
+    /// function of OpenCL C that the device supplies.
     pub fn is_import(&self) -> bool {
-        self.linkage == Linkage::Import && !self.name.starts_with(SPIRV_PREFIX)
+        self.linkage == Linkage::Import && !is_supplied_by_device(&self.name)
     }
 }
 

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{assert_valid, compile, compile_for, link_valid, link_valid_with, peer_links, read, try_link};
-use offkit_spirv::rspirv::dr::Operand;
+use offkit_spirv::rspirv::{self, dr::Operand};
 use offkit_spirv::spirv::{AddressingModel, BuiltIn, Capability, Decoration, FPRoundingMode, Op};
 use offkit_spirv::{CallGraph, LinkError, LinkOptions, Module, Version, reflect};
 
@@ -282,6 +282,8 @@ fn numbers_in_extended_instructions_are_not_taken_for_ids() {
     // The kernel and the copy clang makes of it.
     let expected = [of_kernel.clone(), of_kernel].concat();
     assert_eq!(literals(&module), expected);
+    let by_rspirv = rspirv::dr::load_words(module.to_words()).unwrap();
+    assert_eq!(literals(&Module::from_dr(by_rspirv)), expected);
     assert_eq!(literals(&link_valid(&[&other, &module])), expected);
 }
 

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use rspirv::dr::Operand;
-use spirv::{AddressingModel, MemoryModel, Op};
+use spirv::{AddressingModel, MemoryModel};
 
 use super::{Input, LinkError};
-use crate::operands::InstructionSets;
+use crate::operands::{InstructionSets, is_extended};
 use crate::reflect::specialization_constants;
 use crate::types::Types;
 
@@ -106,15 +106,12 @@ fn check_specialization_constants(inputs: &[Input<'_>]) -> Result<(), LinkError>
 /// The operands of all extended instructions are known.
 fn check_instruction_sets(inputs: &[Input<'_>]) -> Result<(), LinkError> {
     for input in inputs {
-        let mut sets = InstructionSets::default();
-        for import in &input.module.ext_inst_imports {
-            sets.import(import);
-        }
-        let mut instructions = input.module.all_inst_iter();
-        let unknown = instructions.find_map(|instruction| match instruction.class.opcode {
-            Op::ExtInst | Op::ExtInstWithForwardRefsKHR => sets.unknown(instruction),
-            _ => None,
-        });
+        let sets = InstructionSets::of(input.module);
+        let mut extended = input
+            .module
+            .all_inst_iter()
+            .filter(|instruction| is_extended(instruction));
+        let unknown = extended.find_map(|instruction| sets.unknown(instruction));
         if let Some(instruction) = unknown {
             return Err(LinkError::UnknownInstruction {
                 module: input.label.to_owned(),

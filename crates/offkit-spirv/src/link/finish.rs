@@ -10,7 +10,7 @@ use super::resolve::Resolution;
 use super::{Input, LinkError, UnresolvedSymbol};
 use crate::call_graph::CallGraph;
 use crate::index::Index;
-use crate::symbols::SPIRV_PREFIX;
+use crate::symbols::is_supplied_by_device;
 
 /// The extension that definitions of which one is kept need.
 const LINK_ONCE_EXTENSION: &str = "SPV_KHR_linkonce_odr";
@@ -204,7 +204,7 @@ pub(super) fn check_unresolved(
     let missing = resolution
         .unresolved
         .iter()
-        .filter(|symbol| !symbol.name.starts_with(SPIRV_PREFIX));
+        .filter(|symbol| !is_supplied_by_device(&symbol.name));
     let mut missing = missing.peekable();
     if missing.peek().is_none() {
         return Ok(());

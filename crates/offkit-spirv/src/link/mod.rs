@@ -77,7 +77,8 @@ struct Input<'a> {
 ///
 /// The result is written in the newest SPIR-V version of the inputs and carries the generator of the first. Symbols
 /// that remain imports, and with [`LinkOptions::keep_exports`] the exports, keep their linkage. Names that begin with
-/// `__spirv_` are functions of the device and may always stay imports.
+/// `__spirv_`, and the functions of OpenCL C that LLVM leaves to the device
+/// ([`is_opencl_builtin`](crate::is_opencl_builtin)), may always stay imports.
 ///
 /// # Errors
 ///
