@@ -1,1 +1,333 @@
-//! tests
+//! Helpers of the tests that cross crates: they run the built program and the peers' tools.
+//!
+//! A test that needs a tool asks for it with [`tool`] or [`need!`]. A missing tool skips the test with a
+//! line that says so; with `OFFKIT_REQUIRE_TOOLS=1`, as in CI, it fails instead.
+
+use std::env;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+use serde_json::Value;
+
+/// The environment variable that turns skips into failures.
+pub const REQUIRE_VARIABLE: &str = "OFFKIT_REQUIRE_TOOLS";
+
+/// Where the LLVM 22 packages keep the programs that have no versioned name.
+const LLVM_PROGRAMS: &str = "/usr/lib/llvm-22/bin";
+
+/// Leaves the test unless the tools are there.
+#[macro_export]
+macro_rules! need {
+    ($($tool:expr),+ $(,)?) => {
+        $(if $crate::tool($tool).is_none() { return; })+
+    };
+}
+
+/// Finds a program; says so if it is missing, or fails where tools are required.
+///
+/// # Panics
+///
+/// If the program is missing and tools are required.
+pub fn tool(name: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let found = env::split_paths(&path)
+        .chain([PathBuf::from(LLVM_PROGRAMS)])
+        .map(|folder| folder.join(name))
+        .find(|program| program.is_file());
+    if found.is_none() {
+        skip(&format!("`{name}` is not installed"));
+    }
+    found
+}
+
+/// Says that a test is skipped, or fails where skipping is not allowed.
+///
+/// # Panics
+///
+/// If tools are required.
+#[expect(clippy::print_stderr, reason = "a skip must be loud")]
+pub fn skip(reason: &str) {
+    assert!(
+        env::var_os(REQUIRE_VARIABLE).is_none(),
+        "{reason}, and {REQUIRE_VARIABLE} is set"
+    );
+    eprintln!("SKIPPED: {reason}");
+}
+
+/// The root of the repository.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the tests are in a folder of the repository")
+        .to_owned()
+}
+
+/// A file that this workspace builds, beside the test programs; built if it is not there yet.
+///
+/// # Panics
+///
+/// If it cannot be built.
+pub fn built(package: &str, file: &str) -> PathBuf {
+    let exe = env::current_exe().expect("a running program has a path");
+    let folder = exe
+        .ancestors()
+        .nth(2)
+        .expect("test programs are in `deps`")
+        .to_owned();
+    let path = folder.join(file);
+    if !path.is_file() {
+        let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        cargo.args(["build", "--package", package]).current_dir(root());
+        if folder.ends_with("release") {
+            cargo.arg("--release");
+        }
+        let built = cargo.status().expect("cargo starts");
+        assert!(
+            built.success() && path.is_file(),
+            "`cargo build -p {package}` does not make {}",
+            path.display()
+        );
+    }
+    path
+}
+
+/// The program under test.
+pub fn offkit() -> PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| built("offkit", "offkit")).clone()
+}
+
+/// What a program did.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Its exit code; -1 if it was killed.
+    pub code: i32,
+    /// What it wrote to standard output.
+    pub stdout: String,
+    /// What it wrote to standard error.
+    pub stderr: String,
+}
+
+impl Outcome {
+    /// The standard output of a program that must have succeeded.
+    ///
+    /// # Panics
+    ///
+    /// If it failed.
+    #[track_caller]
+    pub fn ok(self) -> String {
+        assert_eq!(self.code, 0, "{self:#?}");
+        self.stdout
+    }
+
+    /// The standard error of a program that must have failed with that exit code.
+    ///
+    /// # Panics
+    ///
+    /// If it ended otherwise, or died of a panic.
+    #[track_caller]
+    pub fn fails(self, code: i32) -> String {
+        assert_eq!(self.code, code, "{self:#?}");
+        assert!(!self.stderr.contains("panicked"), "{self:#?}");
+        self.stderr
+    }
+
+    /// The lines of standard output as JSON.
+    ///
+    /// # Panics
+    ///
+    /// If a line is not JSON.
+    pub fn json(&self) -> Vec<Value> {
+        self.stdout
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("a line of JSON"))
+            .collect()
+    }
+}
+
+/// A folder for one test, removed at its end.
+#[derive(Debug)]
+pub struct Folder(tempfile::TempDir);
+
+impl Default for Folder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Folder {
+    /// A new empty folder.
+    ///
+    /// # Panics
+    ///
+    /// If the system has no place for one.
+    pub fn new() -> Self {
+        Self(tempfile::tempdir().expect("a temporary folder"))
+    }
+
+    /// The path of a file in it.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// Writes a file.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be written.
+    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        std::fs::write(&path, content).expect("the folder is writable");
+        path
+    }
+
+    /// Reads a file.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be read.
+    #[track_caller]
+    pub fn read(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    /// The names of the files in it, sorted.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be listed.
+    pub fn list(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.0.path()).expect("the folder is there");
+        let mut names: Vec<_> = entries
+            .map(|entry| {
+                entry
+                    .expect("an entry")
+                    .file_name()
+                    .to_string_lossy()
+                    .into_owned()
+            })
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// Runs a program in the folder.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be started.
+    pub fn run<S: AsRef<OsStr>>(
+        &self,
+        program: impl AsRef<Path>,
+        arguments: impl IntoIterator<Item = S>,
+    ) -> Outcome {
+        let mut command = Command::new(program.as_ref());
+        command.args(arguments);
+        self.run_command(&mut command)
+    }
+
+    /// Runs a prepared command in the folder.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be started.
+    pub fn run_command(&self, command: &mut Command) -> Outcome {
+        let output = command
+            .current_dir(self.0.path())
+            .stdin(Stdio::null())
+            .output()
+            .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        Outcome {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    /// Runs `offkit` with the words of a command line.
+    pub fn offkit(&self, line: &str) -> Outcome {
+        self.run(offkit(), line.split_whitespace())
+    }
+
+    /// Compiles OpenCL C with clang 22 to LLVM bitcode, `NAME.bc`.
+    ///
+    /// # Panics
+    ///
+    /// If clang refuses the source.
+    #[track_caller]
+    pub fn bitcode(&self, name: &str, source: &str) {
+        let clang = tool("clang-22").expect("asked for before");
+        self.write(&format!("{name}.cl"), source);
+        let (input, output) = (format!("{name}.cl"), format!("{name}.bc"));
+        let options = [
+            "--target=spirv64",
+            "-cl-std=CL3.0",
+            "-O1",
+            "-fno-unroll-loops",
+            "-emit-llvm",
+            "-c",
+        ];
+        self.run(clang, options.into_iter().chain([&*input, "-o", &*output]))
+            .ok();
+    }
+
+    /// Compiles OpenCL C and links it into `NAME.syclbin`.
+    ///
+    /// # Panics
+    ///
+    /// If clang or offkit refuses it.
+    #[track_caller]
+    pub fn syclbin(&self, name: &str, source: &str, options: &str) {
+        self.bitcode(name, source);
+        self.offkit(&format!("link {name}.bc -o {name}.syclbin {options}"))
+            .ok();
+    }
+}
+
+/// The two sources of the worked example and the header they share.
+///
+/// # Panics
+///
+/// If the example is not there.
+pub fn example(file: &str) -> String {
+    let path = root().join("examples/shared-library").join(file);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// A `.npy` file of `f32`.
+pub fn npy_f32(shape: &str, values: impl IntoIterator<Item = f32>) -> Vec<u8> {
+    npy("<f4", shape, values.into_iter().flat_map(f32::to_le_bytes))
+}
+
+/// A `.npy` file of `i32`.
+pub fn npy_i32(shape: &str, values: impl IntoIterator<Item = i32>) -> Vec<u8> {
+    npy("<i4", shape, values.into_iter().flat_map(i32::to_le_bytes))
+}
+
+fn npy(kind: &str, shape: &str, data: impl Iterator<Item = u8>) -> Vec<u8> {
+    let header = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}");
+    let mut bytes = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+    bytes.extend(format!("{header:<117}\n").bytes());
+    bytes.extend(data);
+    bytes
+}
+
+/// The numbers in a `.npy` file of four-byte elements, as their bits.
+fn words(bytes: &[u8]) -> impl Iterator<Item = [u8; 4]> {
+    let data = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
+    bytes[data..]
+        .chunks_exact(4)
+        .map(|word| [word[0], word[1], word[2], word[3]])
+}
+
+/// The `f32` in a `.npy` file.
+pub fn read_f32(bytes: &[u8]) -> Vec<f32> {
+    words(bytes).map(f32::from_le_bytes).collect()
+}
+
+/// The `i32` in a `.npy` file.
+pub fn read_i32(bytes: &[u8]) -> Vec<i32> {
+    words(bytes).map(i32::from_le_bytes).collect()
+}

@@ -45,7 +45,8 @@ impl Default for DeviceLink {
 
 /// The SPIR-V extensions that are used unless others are asked for: ratified ones without which
 /// OpenCL C's own functions cannot be expressed.
-pub const PORTABLE_EXTENSIONS: [&str; 8] = [
+pub const PORTABLE_EXTENSIONS: [&str; 9] = [
+    "SPV_EXT_relaxed_printf_string_address_space",
     "SPV_EXT_shader_atomic_float_add",
     "SPV_EXT_shader_atomic_float_min_max",
     "SPV_KHR_bit_instructions",

@@ -100,7 +100,11 @@ impl ImageRegistry {
             kernel: name.clone(),
             source,
         })?;
-        let description = self.image(collection.kernel.image).kernel(name).cloned();
+        let description = self
+            .image(collection.kernel.image)
+            .description()
+            .kernel(name)
+            .cloned();
         Ok(Kernel::new(kernel, name.clone(), description))
     }
 }

@@ -121,7 +121,7 @@ impl ImageRegistry {
         let mut handled: BTreeSet<&str> = BTreeSet::new();
         let mut open: VecDeque<ImageId> = images.clone().into();
         while let Some(importer) = open.pop_front() {
-            for symbol in self.image(importer).imports() {
+            for symbol in &self.image(importer).description().imports {
                 if !handled.insert(symbol) {
                     continue;
                 }
@@ -154,7 +154,7 @@ impl ImageRegistry {
         let importing = self.image(importer);
         let exporting: Vec<_> = self
             .images()
-            .filter(|(_, image)| image.exports().contains(symbol))
+            .filter(|(_, image)| image.description().exports.contains(symbol))
             .collect();
         let mut fitting: Vec<_> = exporting
             .iter()
@@ -195,7 +195,7 @@ impl ImageRegistry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::image::Image;
+    use crate::image::{Description, Image};
 
     const SPIRV: &[u8] = b"\x03\x02\x23\x07";
     const BITCODE: &[u8] = b"BC\xc0\xde";
@@ -206,19 +206,19 @@ mod tests {
         let [kernels, imports, exports] = symbols.map(words);
         // The name makes the bytes of each image differ.
         let bytes = [magic, name.as_bytes()].concat();
-        registry.add(Image::new(
-            Location::of_file(name),
-            bytes,
+        let description = Description {
             kernels,
             imports,
             exports,
-        ))
+            module: None,
+        };
+        registry.add(Image::new(Location::of_file(name), bytes, description))
     }
 
     fn collect(registry: &ImageRegistry, image: ImageId) -> Result<Vec<String>, CollectError> {
         let kernel = KernelId {
             image,
-            name: registry.image(image).kernels()[0].clone(),
+            name: registry.image(image).description().kernels[0].clone(),
         };
         let collection = registry.collect(&kernel)?;
         Ok(collection

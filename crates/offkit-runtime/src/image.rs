@@ -2,14 +2,76 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use offkit_object::property_set::names;
 use offkit_object::{DeviceImage, ImageFormat, Location};
-use offkit_spirv::{Module, ReadError, Reflection};
+use offkit_spirv::{Module, Reflection};
 
 /// The bytes of a file, shared by the images in it: a mapping, a vector, anything that stays put.
 pub type SharedBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
+
+/// What an image offers and needs, from its container and from the image itself.
+#[derive(Clone, Debug, Default)]
+pub struct Description {
+    /// The kernels that can be launched.
+    pub kernels: Vec<String>,
+    /// The symbols that other images must supply.
+    pub imports: Vec<String>,
+    /// The symbols that it supplies to other images.
+    pub exports: Vec<String>,
+    /// The SPIR-V module with all its details; `None` if it is not SPIR-V, or not readable.
+    pub module: Option<Arc<(Module, Reflection)>>,
+}
+
+impl Description {
+    /// Describes an image.
+    ///
+    /// Kernels are those of the module where it can be read: containers also list other names as
+    /// kernels, aliases and exported functions. What the container says about symbols counts before
+    /// what the module says, since a tool chain may link more than it means to export.
+    pub fn of(image: &DeviceImage<'_>) -> Self {
+        let spirv = (image.format == ImageFormat::Spirv).then(|| Module::from_bytes(&image.bytes));
+        let Some(module) = spirv.and_then(|read| {
+            read.inspect_err(
+                |error| tracing::warn!(location = %image.location, %error, "not a readable module"),
+            )
+            .ok()
+        }) else {
+            let (kernels, imports, exports) = (&image.kernels, &image.imports, &image.exports);
+            return Self {
+                kernels: kernels.clone(),
+                imports: imports.clone(),
+                exports: exports.clone(),
+                module: None,
+            };
+        };
+        let reflection = offkit_spirv::reflect(&module);
+        let names =
+            |symbols: &[offkit_spirv::Symbol]| symbols.iter().map(|symbol| symbol.name.clone()).collect();
+        let (imports, exports) = if image.properties.is_empty() {
+            (names(&reflection.imports), names(&reflection.exports))
+        } else {
+            (image.imports.clone(), image.exports.clone())
+        };
+        let kernels = reflection
+            .kernels
+            .iter()
+            .map(|kernel| kernel.name.clone())
+            .collect();
+        Self {
+            kernels,
+            imports,
+            exports,
+            module: Some(Arc::new((module, reflection))),
+        }
+    }
+
+    /// A kernel's details, from the SPIR-V module.
+    pub fn kernel(&self, name: &str) -> Option<&offkit_spirv::Kernel> {
+        let (_, reflection) = &**self.module.as_ref()?;
+        reflection.kernels.iter().find(|kernel| kernel.name == name)
+    }
+}
 
 /// A device image and what is known about it.
 ///
@@ -18,12 +80,9 @@ pub type SharedBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
 pub struct Image {
     location: Location,
     format: ImageFormat,
-    kernels: Vec<String>,
-    imports: Vec<String>,
-    exports: Vec<String>,
+    description: Description,
     data: SharedBytes,
     range: Range<usize>,
-    module: Arc<OnceLock<Result<(Module, Reflection), ReadError>>>,
 }
 
 impl fmt::Debug for Image {
@@ -31,9 +90,9 @@ impl fmt::Debug for Image {
         f.debug_struct("Image")
             .field("location", &self.location.to_string())
             .field("format", &self.format)
-            .field("kernels", &self.kernels)
-            .field("imports", &self.imports)
-            .field("exports", &self.exports)
+            .field("kernels", &self.description.kernels)
+            .field("imports", &self.description.imports)
+            .field("exports", &self.description.exports)
             .field("bytes", &self.range.len())
             .finish_non_exhaustive()
     }
@@ -42,77 +101,40 @@ impl fmt::Debug for Image {
 impl Image {
     /// An image in memory, described by hand; what a container says is described by
     /// [`crate::ImageRegistry::add_file`].
-    pub fn new(
-        location: Location,
-        bytes: Vec<u8>,
-        kernels: Vec<String>,
-        imports: Vec<String>,
-        exports: Vec<String>,
-    ) -> Self {
+    pub fn new(location: Location, bytes: Vec<u8>, description: Description) -> Self {
         let range = 0..bytes.len();
         let format = ImageFormat::detect(&bytes);
-        let data: SharedBytes = Arc::new(bytes);
         Self {
             location,
             format,
-            kernels,
-            imports,
-            exports,
-            data,
+            description,
+            data: Arc::new(bytes),
             range,
-            module: Arc::default(),
         }
     }
 
     /// Takes an image over from the container it was read from.
-    ///
-    /// What the container says about kernels and symbols counts; what it does not say is read from
-    /// the image itself where it is SPIR-V.
-    pub(crate) fn from_container(image: &DeviceImage<'_>, data: &SharedBytes) -> Self {
-        let file = (**data).as_ref();
+    pub(crate) fn from_container(image: &DeviceImage<'_>, file: &SharedBytes) -> Self {
         // Bytes that are part of the file are shared; bytes that were unpacked are kept apart.
         let borrowed = image.offset.and_then(|offset| {
             let start = usize::try_from(offset).ok()?;
             let range = start..start.checked_add(image.bytes.len())?;
-            std::ptr::eq(file.get(range.clone())?, &*image.bytes).then_some(range)
+            std::ptr::eq((**file).as_ref().get(range.clone())?, &*image.bytes).then_some(range)
         });
         let (data, range) = match borrowed {
-            Some(range) => (Arc::clone(data), range),
+            Some(range) => (Arc::clone(file), range),
             None => (
                 Arc::new(image.bytes.to_vec()) as SharedBytes,
                 0..image.bytes.len(),
             ),
         };
-        let mut taken = Self {
+        Self {
             location: image.location.clone(),
             format: image.format,
-            kernels: image.kernels.clone(),
-            imports: image.imports.clone(),
-            exports: image.exports.clone(),
+            description: Description::of(image),
             data,
             range,
-            module: Arc::default(),
-        };
-        let says_symbols = [names::IMPORTED_SYMBOLS, names::EXPORTED_SYMBOLS]
-            .iter()
-            .any(|set| image.properties.set(set).is_some());
-        if let Some(Ok((_, reflection))) = taken.module() {
-            let own =
-                |symbols: &[offkit_spirv::Symbol]| symbols.iter().map(|symbol| symbol.name.clone()).collect();
-            let kernels = reflection
-                .kernels
-                .iter()
-                .map(|kernel| kernel.name.clone())
-                .collect();
-            let (imports, exports) = (own(&reflection.imports), own(&reflection.exports));
-            if taken.kernels.is_empty() {
-                taken.kernels = kernels;
-            }
-            if !says_symbols {
-                (taken.imports, taken.exports) = (imports, exports);
-            }
         }
-        taken
     }
 
     /// Where it was found.
@@ -125,41 +147,13 @@ impl Image {
         self.format
     }
 
-    /// The kernels in it.
-    pub fn kernels(&self) -> &[String] {
-        &self.kernels
-    }
-
-    /// The symbols that other images must supply.
-    pub fn imports(&self) -> &[String] {
-        &self.imports
-    }
-
-    /// The symbols that it supplies to other images.
-    pub fn exports(&self) -> &[String] {
-        &self.exports
+    /// What it offers and needs.
+    pub fn description(&self) -> &Description {
+        &self.description
     }
 
     /// The code.
     pub fn bytes(&self) -> &[u8] {
         (*self.data).as_ref().get(self.range.clone()).unwrap_or_default()
-    }
-
-    /// The image as a SPIR-V module with its description, read when first asked for; `None` if it is
-    /// not SPIR-V.
-    pub fn module(&self) -> Option<&Result<(Module, Reflection), ReadError>> {
-        let read = || {
-            Module::from_bytes(self.bytes()).map(|module| {
-                let reflection = offkit_spirv::reflect(&module);
-                (module, reflection)
-            })
-        };
-        (self.format == ImageFormat::Spirv).then(|| self.module.get_or_init(read))
-    }
-
-    /// A kernel's description, from the SPIR-V module.
-    pub fn kernel(&self, name: &str) -> Option<&offkit_spirv::Kernel> {
-        let (_, reflection) = self.module()?.as_ref().ok()?;
-        reflection.kernels.iter().find(|kernel| kernel.name == name)
     }
 }

@@ -139,7 +139,8 @@ impl ImageRegistry {
         let kernels = || {
             among.iter().flat_map(|&id| {
                 self.image(id)
-                    .kernels()
+                    .description()
+                    .kernels
                     .iter()
                     .map(move |kernel| (id, kernel.as_str()))
             })

@@ -2,7 +2,7 @@
 
 use offkit_object::property_set::{PropertySets, PropertyValue};
 use offkit_object::{BundleState, ContainerKind, Contents, DeviceImage, ImageFormat, Producer, demangle};
-use offkit_spirv::{Module, Reflection, reflect};
+use offkit_runtime::Description;
 use serde_json::{Map, Value, json};
 
 use crate::cli::Ls;
@@ -40,53 +40,8 @@ pub(crate) fn run(options: &Ls, terminal: Terminal) -> Result<(), Failure> {
     }
 }
 
-/// An image with what it says about itself beyond what its container says.
-struct Described<'a> {
-    image: &'a DeviceImage<'a>,
-    reflection: Option<Reflection>,
-}
-
-impl<'a> Described<'a> {
-    fn new(image: &'a DeviceImage<'a>) -> Self {
-        let spirv = image.format == ImageFormat::Spirv;
-        let reflection = spirv.then(|| Module::from_bytes(&image.bytes).ok()).flatten();
-        Self {
-            image,
-            reflection: reflection.as_ref().map(reflect),
-        }
-    }
-
-    /// The kernels that the container names, or those of the module itself.
-    fn kernels(&self) -> Vec<&str> {
-        if !self.image.kernels.is_empty() {
-            return self.image.kernels.iter().map(String::as_str).collect();
-        }
-        let own = self.reflection.iter().flat_map(|reflection| &reflection.kernels);
-        own.map(|kernel| kernel.name.as_str()).collect()
-    }
-
-    fn symbols(&self, stated: &'a [String], own: fn(&Reflection) -> &[offkit_spirv::Symbol]) -> Vec<&str> {
-        if !stated.is_empty() || !self.image.properties.is_empty() {
-            return stated.iter().map(String::as_str).collect();
-        }
-        self.reflection
-            .iter()
-            .flat_map(own)
-            .map(|symbol| symbol.name.as_str())
-            .collect()
-    }
-
-    fn imports(&self) -> Vec<&str> {
-        self.symbols(&self.image.imports, |reflection| &reflection.imports)
-    }
-
-    fn exports(&self) -> Vec<&str> {
-        self.symbols(&self.image.exports, |reflection| &reflection.exports)
-    }
-}
-
 fn json_line(file: &str, contents: &Contents<'_>, image: &DeviceImage<'_>) -> Value {
-    let described = Described::new(image);
+    let description = Description::of(image);
     let text = |text: &str| if text.is_empty() { Value::Null } else { text.into() };
     let container = match contents.container {
         ContainerKind::OffloadBinary => "offload-binary",
@@ -110,10 +65,10 @@ fn json_line(file: &str, contents: &Contents<'_>, image: &DeviceImage<'_>) -> Va
         "size": image.bytes.len(),
         "stored_size": image.bytes.len(),
         "compression": Value::Null,
-        "kernels": described.kernels(),
+        "kernels": description.kernels,
         "entries": Value::Null,
-        "imports": described.imports(),
-        "exports": described.exports(),
+        "imports": description.imports,
+        "exports": description.exports,
         "properties": properties_json(&image.properties),
         "sha256": Value::Null,
     })
@@ -188,7 +143,6 @@ fn tree(options: &Ls, terminal: Terminal, file: &str, bytes: usize, contents: &C
     if options.properties {
         properties_tree("│   ", terminal, &contents.properties);
     }
-    let described: Vec<_> = contents.images.iter().map(Described::new).collect();
     let place = |image: &DeviceImage<'_>| match image.location.parts() {
         [] => "(the file itself)".to_owned(),
         parts => parts.join("/"),
@@ -211,8 +165,9 @@ fn tree(options: &Ls, terminal: Terminal, file: &str, bytes: usize, contents: &C
     let target_width = width(|image| image.target.to_string());
     let size_width = width(|image| size(image.bytes.len() as u64));
 
-    for (number, image) in described.iter().enumerate() {
-        let last = number + 1 == described.len();
+    for (number, image) in contents.images.iter().enumerate() {
+        let description = Description::of(image);
+        let last = number + 1 == contents.images.len();
         let (branch, below) = if last {
             ("└── ", "    ")
         } else {
@@ -220,38 +175,36 @@ fn tree(options: &Ls, terminal: Terminal, file: &str, bytes: usize, contents: &C
         };
         terminal.line(format_args!(
             "{FAINT}{branch}{FAINT:#}{NAME}{:place_width$}{NAME:#}  {:format_width$}  {:target_width$}  {:>size_width$}",
-            place(image.image),
-            image.image.format.to_string(),
-            image.image.target.to_string(),
-            size(image.image.bytes.len() as u64),
+            place(image),
+            image.format.to_string(),
+            image.target.to_string(),
+            size(image.bytes.len() as u64),
         ));
         let below = format!("{below}    ");
         if options.kernels {
-            kernels_tree(&below, options, terminal, image);
+            kernels_tree(&below, options, terminal, &description);
         } else {
-            names(&below, "kernels", &image.kernels(), options, terminal);
+            names(&below, "kernels", &description.kernels, options, terminal);
         }
-        names(&below, "imports", &image.imports(), options, terminal);
-        names(&below, "exports", &image.exports(), options, terminal);
+        names(&below, "imports", &description.imports, options, terminal);
+        names(&below, "exports", &description.exports, options, terminal);
         if options.properties {
-            properties_tree(&below, terminal, &image.image.properties);
+            properties_tree(&below, terminal, &image.properties);
         }
     }
 }
 
 /// Every kernel on a line of its own, with its arguments where the image tells.
-fn kernels_tree(indent: &str, options: &Ls, terminal: Terminal, image: &Described<'_>) {
-    for name in image.kernels() {
-        let own = image.reflection.iter().flat_map(|reflection| &reflection.kernels);
-        let text = match own.into_iter().find(|kernel| kernel.name == name) {
-            Some(kernel) => offkit_runtime::signature(kernel),
-            None => shown(name, options),
-        };
+fn kernels_tree(indent: &str, options: &Ls, terminal: Terminal, description: &Description) {
+    for name in &description.kernels {
+        let text = description
+            .kernel(name)
+            .map_or_else(|| shown(name, options), offkit_runtime::signature);
         terminal.line(format_args!("{FAINT}{indent}kernel{FAINT:#}   {text}"));
     }
 }
 
-fn names(indent: &str, title: &str, names: &[&str], options: &Ls, terminal: Terminal) {
+fn names(indent: &str, title: &str, names: &[String], options: &Ls, terminal: Terminal) {
     if names.is_empty() {
         return;
     }

@@ -31,6 +31,7 @@ pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
     let (registry, collection) = steps.time("collect images", || collect(options, terminal))?;
     let description = registry
         .image(collection.kernel.image)
+        .description()
         .kernel(&collection.kernel.name);
     if let Some(kernel) = description {
         arguments.check(kernel)?;

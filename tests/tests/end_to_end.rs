@@ -1,0 +1,220 @@
+//! From source to a checked result: what the demo does, and what it is made of.
+
+use offkit_tests::{Folder, example, need, npy_f32, npy_i32, read_f32, read_i32, root};
+
+/// The worked example's two files, linked.
+fn linked_example(folder: &Folder) {
+    folder.write("library.h", example("library.h"));
+    folder.syclbin("app", &example("app.cl"), "");
+    folder.syclbin("library", &example("library.cl"), "--format syclbin,v2");
+}
+
+#[test]
+fn a_kernel_and_a_shared_library_become_a_result() {
+    need!("clang-22", "llc");
+    let folder = Folder::new();
+    linked_example(&folder);
+    let count = 4096;
+    folder.write("x.npy", npy_f32("(4096,)", (0..count).map(|i| i as f32)));
+    folder.write(
+        "y.npy",
+        npy_f32("(4096,)", (0..count).map(|i| (count - i) as f32)),
+    );
+    folder
+        .offkit(
+            "run app.syclbin saxpy --link library.syclbin --global 4096 --arg f32:2 --arg x.npy --arg y.npy --out z.npy",
+        )
+        .ok();
+    let expected: Vec<f32> = (0..count).map(|i| 2.0 * i as f32 + (count - i) as f32).collect();
+    assert_eq!(read_f32(&folder.read("z.npy")), expected);
+}
+
+#[test]
+fn local_memory_and_barriers_work_across_the_library() {
+    need!("clang-22", "llc");
+    let folder = Folder::new();
+    linked_example(&folder);
+    let n = 32;
+    let a: Vec<f32> = (0..n * n).map(|i| (i % 7) as f32).collect();
+    let b: Vec<f32> = (0..n * n).map(|i| (i % 5) as f32 - 2.0).collect();
+    folder.write("a.npy", npy_f32("(32, 32)", a.iter().copied()));
+    folder.write("b.npy", npy_f32("(32, 32)", b.iter().copied()));
+    folder
+        .offkit(
+            "run app.syclbin matmul --link library.syclbin --global 32,32 --local 16,16 \
+             --arg u32:32 --arg a.npy --arg b.npy --arg f32[32,32] --out c.npy",
+        )
+        .ok();
+    let c = read_f32(&folder.read("c.npy"));
+    for row in 0..n {
+        for column in 0..n {
+            let expected: f32 = (0..n).map(|i| a[row * n + i] * b[i * n + column]).sum();
+            assert_eq!(c[row * n + column], expected, "row {row}, column {column}");
+        }
+    }
+
+    folder.write("x.npy", npy_f32("(1024,)", (0..1024).map(|i| i as f32)));
+    folder
+        .offkit(
+            "run app.syclbin reduce --link library.syclbin --global 1024 --local 128 \
+             --arg x.npy --arg f32[8] --arg local:512 --out 1=sums.npy",
+        )
+        .ok();
+    let sums: Vec<f32> = (0..8)
+        .map(|group| (0..128).map(|i| (group * 128 + i) as f32).sum())
+        .collect();
+    assert_eq!(read_f32(&folder.read("sums.npy")), sums);
+}
+
+#[test]
+fn what_is_inside_is_listed() {
+    need!("clang-22", "llc");
+    let folder = Folder::new();
+    linked_example(&folder);
+    let listing = folder.offkit("ls --json app.syclbin library.syclbin").json();
+    let [app, library] = listing.as_slice() else {
+        panic!("{listing:#?}")
+    };
+    assert_eq!(app["location"], "app.syclbin!0/ir/0");
+    assert_eq!((&app["version"], &library["version"]), (&1.into(), &2.into()));
+    assert_eq!(app["format"], "spirv");
+    assert_eq!(app["kernels"], serde_json::json!(["saxpy", "matmul", "reduce"]));
+    assert_eq!(
+        app["imports"],
+        serde_json::json!(["axpy", "multiply_add", "combine"])
+    );
+    assert_eq!(library["exports"], app["imports"]);
+    assert_eq!(library["kernels"], serde_json::json!([]));
+    let offset = app["offset"].as_u64().unwrap() as usize;
+    assert_eq!(
+        folder.read("app.syclbin")[offset..][..4],
+        [3, 2, 0x23, 7],
+        "the offset is where SPIR-V begins"
+    );
+
+    let tree = folder.offkit("ls --kernels app.syclbin library.syclbin").ok();
+    assert!(
+        tree.contains("saxpy(f32, global const f32*, global f32*)"),
+        "{tree}"
+    );
+    assert!(tree.contains("exports  axpy, multiply_add, combine"), "{tree}");
+    assert!(!tree.contains('\u{1b}'), "no colours where there is no terminal");
+}
+
+#[test]
+fn the_same_input_makes_the_same_bytes() {
+    need!("clang-22", "llc");
+    let folder = Folder::new();
+    folder.write("library.h", example("library.h"));
+    folder.bitcode("app", &example("app.cl"));
+    for format in ["syclbin,v1", "syclbin,v2", "offload,v1", "offload,v2"] {
+        for split in ["none", "source", "kernel"] {
+            let link = |output| {
+                folder
+                    .offkit(&format!(
+                        "link app.bc -o {output} --format {format} --split {split}"
+                    ))
+                    .ok()
+            };
+            link("first");
+            link("second");
+            assert!(folder.read("first") == folder.read("second"), "{format} {split}");
+        }
+    }
+}
+
+/// Two sources that call each other, each with a helper of its own under the same name.
+const PING: &str = "int pong(int n);
+static int step(int n) { return n - 1; }
+int ping(int n) { return n <= 0 ? 1 : 2 * pong(step(n)); }
+kernel void first(global int *a) { size_t i = get_global_id(0); a[i] = ping(a[i]); }";
+const PONG: &str = "int ping(int n);
+static int step(int n) { return n - 2; }
+int pong(int n) { return n <= 0 ? 1 : 3 * ping(step(n)); }
+kernel void second(global int *a) { size_t i = get_global_id(0); a[i] = pong(a[i]); }";
+
+#[test]
+fn every_way_of_splitting_gives_the_same_results() {
+    need!("clang-22", "llc");
+    let folder = Folder::new();
+    folder.bitcode("ping", PING);
+    folder.bitcode("pong", PONG);
+    folder.write("a.npy", npy_i32("(10,)", 0..10));
+    fn ping(n: i32) -> i32 {
+        if n <= 0 { 1 } else { 2 * pong(n - 1) }
+    }
+    fn pong(n: i32) -> i32 {
+        if n <= 0 { 1 } else { 3 * ping(n - 2) }
+    }
+    let images = [("none", 1), ("source", 2), ("kernel", 4)];
+    for (split, images) in images {
+        folder
+            .offkit(&format!(
+                "link ping.bc pong.bc -o {split}.syclbin --split {split} --state executable"
+            ))
+            .ok();
+        let listing = folder.offkit(&format!("ls --json {split}.syclbin")).json();
+        assert_eq!(listing.len(), images, "{split}: {listing:#?}");
+        for (kernel, expected) in [("first", ping as fn(i32) -> i32), ("second", pong)] {
+            folder
+                .offkit(&format!(
+                    "run {split}.syclbin {kernel} --global 10 --arg a.npy --out b.npy"
+                ))
+                .ok();
+            let expected: Vec<i32> = (0..10).map(expected).collect();
+            assert_eq!(read_i32(&folder.read("b.npy")), expected, "{split} {kernel}");
+        }
+    }
+    // By kernel, each kernel's image is complete by itself.
+    let listing = folder.offkit("ls --json kernel.syclbin").json();
+    for image in listing
+        .iter()
+        .filter(|image| image["kernels"] != serde_json::json!([]))
+    {
+        assert_eq!(image["imports"], serde_json::json!([]), "{image:#?}");
+        assert_eq!(image["exports"], serde_json::json!([]), "{image:#?}");
+    }
+}
+
+#[test]
+fn checking_answers_with_the_exit_code() {
+    need!("clang-22", "llc");
+    let folder = Folder::new();
+    folder.syclbin(
+        "k",
+        "kernel void twice(global int *a) { a[get_global_id(0)] *= 2; }",
+        "",
+    );
+    folder.write("a.npy", npy_i32("(4,)", [1, 2, 3, 4]));
+    folder.write("right.npy", npy_i32("(4,)", [2, 4, 6, 8]));
+    folder.write("wrong.npy", npy_i32("(4,)", [2, 4, 7, 8]));
+    let run = "run k.syclbin twice --global 4 --arg a.npy";
+    folder.offkit(&format!("{run} --check right.npy")).ok();
+    folder.offkit(&format!("{run} --check right.npy --repeat 3")).ok();
+    let difference = folder
+        .offkit(&format!("{run} --check 0=wrong.npy --out b.npy"))
+        .fails(1);
+    assert!(
+        difference.contains("1 of 4 elements differ, the first at index 2: 6, expected 7"),
+        "{difference}"
+    );
+    assert_eq!(
+        read_i32(&folder.read("b.npy")),
+        [2, 4, 6, 8],
+        "the result is written all the same"
+    );
+}
+
+#[test]
+fn the_demo_runs() {
+    need!("clang-22", "llc", "bash");
+    let folder = Folder::new();
+    let script = root().join("examples/shared-library/demo.sh");
+    let mut command = std::process::Command::new(script);
+    let programs = offkit_tests::offkit().parent().unwrap().to_owned();
+    command
+        .env("OFFKIT_DEMO_FOLDER", folder.path("demo"))
+        .env("OFFKIT_DEMO_PROGRAMS", programs);
+    let text = folder.run_command(&mut command).ok();
+    assert!(text.contains("the demo passed"), "{text}");
+}
