@@ -1,5 +1,62 @@
-//! offkit-link
+//! The tool chain's steps between a compiler and a container of device code.
+//!
+//! A compiler leaves LLVM bitcode for a device; a runtime wants device images, and wants to know of each
+//! which kernels it has, which symbols it needs from other images, and which it supplies. This crate
+//! makes the one into the other:
+//!
+//! * [`symbols`] says which symbols of a module other images may see, by the rules that
+//!   `sycl-post-link` of intel/llvm applies, read together with what clang 22 leaves in its modules;
+//! * [`post_link`] plans how a module is split into images, by source file or by kernel;
+//! * [`device_link`] carries it out: inputs are read and merged, the plan is made, SPIR-V is generated;
+//! * [`properties`] describes each image in property sets, from what is left in the finished SPIR-V;
+//! * [`container`] puts the images into a SYCLBIN file or an offload binary.
+//!
+//! Nothing here knows a file format or calls LLVM. Formats are the business of `offkit-object` and
+//! `offkit-spirv`; LLVM runs in a worker process, reached through `offkit-worker`. Whatever decides
+//! something works on plain data and can be called, and tested, without either:
+//!
+//! ```
+//! use offkit_link::post_link::{SplitMode, plan};
+//! use offkit_worker::{CallingConvention, FunctionSummary, ModuleSummary};
+//!
+//! let function = |name: &str, calling_convention| FunctionSummary {
+//!     name: name.into(),
+//!     calling_convention,
+//!     ..FunctionSummary::default()
+//! };
+//! let module = ModuleSummary {
+//!     functions: vec![
+//!         function("saxpy", CallingConvention::Kernel),
+//!         function("axpy", CallingConvention::Function),
+//!     ],
+//!     ..ModuleSummary::default()
+//! };
+//!
+//! // By kernel, the kernel gets an image of its own, with a private copy of what it calls; the
+//! // function that others may call is exported from another.
+//! let plan = plan(&module, &Default::default(), SplitMode::Kernel);
+//! assert_eq!(plan.images[0].kernels, ["saxpy"]);
+//! assert_eq!(plan.images[1].exports, ["axpy"]);
+//! ```
+//!
+//! A whole link, with LLVM:
+//!
+//! ```no_run
+//! use offkit_link::container::OutputFormat;
+//! use offkit_link::device_link::DeviceLink;
+//! use offkit_object::BundleState;
+//! use offkit_worker::Worker;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let link = DeviceLink { inputs: vec!["app.bc".into()], ..DeviceLink::default() };
+//! let linked = link.run(&mut Worker::start()?, &mut |step| eprintln!("{step} …"))?;
+//! let file = linked.write(OutputFormat::default(), BundleState::Object)?;
+//! std::fs::write("app.syclbin", file)?;
+//! # Ok(())
+//! # }
+//! ```
 #![forbid(unsafe_code)]
+
 pub mod container;
 pub mod device_link;
 pub mod post_link;

@@ -1,4 +1,73 @@
-//! offkit-runtime
+//! Device code loaded, linked and launched on real devices.
+//!
+//! A program brings device images, in the files it is made of or loads; a kernel in one image may call
+//! functions that another supplies. This crate keeps the images, finds kernels by the names users know,
+//! collects the images a kernel needs, has them built and linked by a device, and launches the kernel:
+//!
+//! * [`ImageRegistry`] holds [`Image`]s: what each is, where it was found, what it offers and needs
+//!   ([`Description`]);
+//! * [`ImageRegistry::find_kernel`] finds a kernel by its exact name, without its compiler's prefix, or
+//!   demangled;
+//! * [`ImageRegistry::collect`] follows imports to exports until nothing is missing, and says which
+//!   image supplies which symbol;
+//! * [`Runtime`] finds the devices of this machine through plugins: those built into the program, and
+//!   shared libraries ([`PLUGINS_VARIABLE`]);
+//! * [`ImageRegistry::build`] turns a collection into a [`Kernel`] for one device, whose arguments are
+//!   checked against what the image says about it before the device sees them.
+//!
+//! Devices are known through the plugin interface only (`offkit-pi`), the built-in one too. Every choice
+//! is told through `tracing`: which plugin was left out and why, which image supplies which symbol.
+//!
+//! # Example
+//!
+//! An app and a library, as images described by hand; from files they come by
+//! [`ImageRegistry::add_file`].
+//!
+//! ```
+//! use offkit_object::Location;
+//! use offkit_runtime::{Description, Image, ImageRegistry};
+//!
+//! let spirv = b"\x03\x02\x23\x07";
+//! let app = Description {
+//!     kernels: vec!["_Z5saxpyfPf".into()],
+//!     imports: vec!["axpy".into()],
+//!     ..Description::default()
+//! };
+//! let library = Description { exports: vec!["axpy".into()], ..Description::default() };
+//!
+//! let mut registry = ImageRegistry::new();
+//! let app = registry.add(Image::new(Location::of_file("app"), spirv.to_vec(), app));
+//! let kernel = registry.find_kernel("saxpy", &[app])?;
+//!
+//! let missing = registry.collect(&kernel).unwrap_err();
+//! assert!(missing.to_string().contains("needs `axpy`"));
+//!
+//! let library = registry.add(Image::new(Location::of_file("library"), [spirv, "…".as_bytes()].concat(), library));
+//! assert_eq!(registry.collect(&kernel)?.images, [app, library]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! On a device it goes on like this:
+//!
+//! ```no_run
+//! use offkit_pi::host::{Context, QueueProperties};
+//! use offkit_pi::NdRange;
+//! use offkit_runtime::{Argument, ImageRegistry, Number, Runtime};
+//! # fn run(registry: &ImageRegistry, collection: &offkit_runtime::Collection, cpu: &offkit_pi::BuiltIn)
+//! # -> Result<(), Box<dyn std::error::Error>> {
+//! let runtime = Runtime::discover(&[cpu]);
+//! let device = runtime.device(None)?;
+//! let context = Context::new(&[device])?;
+//! let queue = context.queue(device, QueueProperties::default())?;
+//! let mut kernel = registry.build(collection, &context, device)?;
+//! let y = context.buffer_from(&[0; 4096])?;
+//! let a = Argument::Value { bytes: &2.5_f32.to_le_bytes(), number: Number::Float };
+//! kernel.set_arguments(&[a, Argument::Buffer(&y)])?;
+//! let launch = kernel.launch(&queue, &NdRange::new([1024]), &[])?;
+//! kernel.wait(&launch)?;
+//! # Ok(())
+//! # }
+//! ```
 #![forbid(unsafe_code)]
 mod build;
 mod collect;
