@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-export PATH="$PWD/target/release:$PATH"
+export PATH="${OFFKIT_DEMO_PROGRAMS:-$PWD/target/release}:$PATH"
 example=examples/shared-library
 work=${OFFKIT_DEMO_FOLDER:-target/demo}
 mkdir -p "$work"

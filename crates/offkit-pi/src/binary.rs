@@ -11,7 +11,8 @@ use std::ffi::CString;
 /// [`plugin::Device::select_binary`](crate::plugin::Device::select_binary).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeviceBinary<'a> {
-    /// Format: a `PI_DEVICE_BINARY_TYPE_*` value; [`PI_DEVICE_BINARY_TYPE_NONE`] leaves it to whoever looks at the bytes.
+    /// Format: a `PI_DEVICE_BINARY_TYPE_*` value; [`PI_DEVICE_BINARY_TYPE_NONE`] leaves it to whoever looks
+    /// at the bytes.
     pub format: u8,
     /// Target as compilers name it: `spir64`, `spir64_x86_64`, `nvptx64`, …
     pub target: &'a str,
@@ -60,12 +61,13 @@ impl DeviceBinary<'_> {
 }
 
 impl<'a> DeviceBinary<'a> {
-    /// Views an image in memory. Text that is not UTF-8 reads as empty; entries and properties without a name are left out.
+    /// Views an image in memory. Text that is not UTF-8 reads as empty; entries and properties without a name
+    /// are left out.
     ///
     /// # Safety
     ///
-    /// The pointers of `raw`, and those they lead to, must be null or valid for `'a`, strings NUL-terminated, and each pair
-    /// of begin and end pointers from one array.
+    /// The pointers of `raw`, and those they lead to, must be null or valid for `'a`, strings NUL-terminated,
+    /// and each pair of begin and end pointers from one array.
     pub unsafe fn from_raw(raw: &pi_device_binary_struct) -> DeviceBinary<'a> {
         // SAFETY: all pointers come from `raw`, for which the caller vouches.
         unsafe {
@@ -137,7 +139,8 @@ unsafe fn property_set<'a>(raw: &pi_device_binary_property_set_struct) -> Option
 /// The images themselves are not copied, so this borrows from them.
 pub(crate) struct RawBinaries<'a> {
     images: Vec<pi_device_binary_struct>,
-    /// What `images` points into. Boxed slices and C strings do not move when the vectors that hold them grow.
+    /// What `images` points into. Boxed slices and C strings do not move when the vectors that hold them
+    /// grow.
     _strings: Vec<CString>,
     _entries: Vec<Box<[pi_offload_entry_struct]>>,
     _properties: Vec<Box<[pi_device_binary_property_struct]>>,

@@ -17,8 +17,9 @@ impl BuiltIn {
     ///
     /// # Safety
     ///
-    /// `init` must do what `piPluginInit` has to: take a pointer to a plugin record, and return success only after filling it in
-    /// with functions of the right types. `get_last_error` must do what [`GetLastError`] says.
+    /// `init` must do what `piPluginInit` has to: take a pointer to a plugin record, and return success only
+    /// after filling it in with functions of the right types. `get_last_error` must do what [`GetLastError`]
+    /// says.
     pub const unsafe fn new(
         name: &'static str,
         init: PluginInit,

@@ -1,8 +1,9 @@
 //! The one list of the interface's functions.
 //!
-//! `for_each_function!` hands the list to another macro, so that everything made from it (names, the typed record of
-//! functions, stubs, tables) follows from these lines alone. The order is that of PI 2.3's function table; functions that
-//! later versions add go to the end, whatever their place in the tables of those versions (see [`crate::table`]).
+//! `for_each_function!` hands the list to another macro, so that everything made from it (names, the typed
+//! record of functions, stubs, tables) follows from these lines alone. The order is that of PI 2.3's function
+//! table; functions that later versions add go to the end, whatever their place in the tables of those
+//! versions (see [`crate::table`]).
 
 macro_rules! for_each_function {
     ($callback:ident) => {

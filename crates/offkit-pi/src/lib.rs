@@ -1,20 +1,23 @@
 //! The plugin interface between runtimes and devices, for both of its sides.
 //!
-//! PI, the plugin interface of DPC++ from 2019 to 2024, separates a runtime from the drivers of its devices. A plugin is a
-//! shared library that exports one function, `piPluginInit`. The runtime hands it a record with the version of the interface it
-//! speaks; the plugin fills in a table with the addresses of its functions, about a hundred, mostly modelled on OpenCL. From
-//! then on everything (devices, contexts, queues, memory, programs, kernels, events) goes through that table.
+//! PI, the plugin interface of DPC++ from 2019 to 2024, separates a runtime from the drivers of its devices.
+//! A plugin is a shared library that exports one function, `piPluginInit`. The runtime hands it a record with
+//! the version of the interface it speaks; the plugin fills in a table with the addresses of its functions,
+//! about a hundred, mostly modelled on OpenCL. From then on everything (devices, contexts, queues, memory,
+//! programs, kernels, events) goes through that table.
 //!
-//! This crate speaks PI 2.3, the version of the release 2021.2, and is made for others to be added. It has three parts:
+//! This crate speaks PI 2.3, the version of the release 2021.2, and is made for others to be added. It has
+//! three parts:
 //!
 //! * [`ffi`] and [`table`] are the interface as C sees it: types, constants, and function tables by version;
-//! * [`host`] loads plugins, or takes those linked into the program, and makes safe objects of what they offer;
+//! * [`host`] loads plugins, or takes those linked into the program, and makes safe objects of what they
+//!   offer;
 //! * [`plugin`] lets a plugin be written in safe Rust, and does what C makes necessary.
 //!
 //! # A plugin, and a host that uses it
 //!
-//! The smallest plugin has a platform, a device and contexts. It shows up in a list of devices and can do nothing more:
-//! kinds of objects it does not have are [`Unsupported`](plugin::Unsupported).
+//! The smallest plugin has a platform, a device and contexts. It shows up in a list of devices and can do
+//! nothing more: kinds of objects it does not have are [`Unsupported`](plugin::Unsupported).
 //!
 //! ```
 //! use offkit_pi::DeviceBinary;
@@ -101,9 +104,9 @@
 //!
 //! # Messages
 //!
-//! PI 2.3 returns numbers and no words, apart from build logs. Plugins made with this crate export a second function,
-//! `offkitPluginGetLastError` ([`table::GetLastError`]); the host side uses it where it is there, and its errors then say what
-//! happened.
+//! PI 2.3 returns numbers and no words, apart from build logs. Plugins made with this crate export a second
+//! function, `offkitPluginGetLastError` ([`table::GetLastError`]); the host side uses it where it is there,
+//! and its errors then say what happened.
 
 pub mod ffi;
 pub mod host;

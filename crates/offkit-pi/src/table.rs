@@ -3,9 +3,11 @@
 //! Three views of the same pointers:
 //!
 //! * [`Function`] names a function of the interface, whatever the version;
-//! * [`Api`] is the typed record of functions that hosts call and plugins fill, with one field for every [`Function`] and
+//! * [`Api`] is the typed record of functions that hosts call and plugins fill, with one field for every
+//!   [`Function`] and
 //!   so for every version;
-//! * a [`Layout`] says where a version puts which function. Tables of different versions are not prefixes of each other,
+//! * a [`Layout`] says where a version puts which function. Tables of different versions are not prefixes of
+//!   each other,
 //!   so the record a plugin writes is only ever read and written through the layout of its version.
 //!
 //! Supporting a further version means adding its new functions to the list, and its layout here.
@@ -18,14 +20,14 @@ use core::fmt;
 /// A slot of a function table: null, or a function whose real type [`signature`] has.
 pub type Slot = Option<unsafe extern "C" fn()>;
 
-/// The one function a plugin exports, `piPluginInit`. It takes a pointer to the plugin record of the version that the
-/// record's first bytes name.
+/// The one function a plugin exports, `piPluginInit`. It takes a pointer to the plugin record of the version
+/// that the record's first bytes name.
 pub type PluginInit = unsafe extern "C" fn(*mut c_void) -> pi_result;
 
-/// The function `offkitPluginGetLastError` that plugins made with this crate export besides `piPluginInit`: it writes a
-/// pointer to what went wrong in the last failing call of this thread (NUL-terminated UTF-8, empty if there is nothing to
-/// say). The text stays valid until the thread's next call into the plugin. PI 2.3 has no function for this; other
-/// plugins do not export it.
+/// The function `offkitPluginGetLastError` that plugins made with this crate export besides `piPluginInit`:
+/// it writes a pointer to what went wrong in the last failing call of this thread (NUL-terminated UTF-8,
+/// empty if there is nothing to say). The text stays valid until the thread's next call into the plugin. PI
+/// 2.3 has no function for this; other plugins do not export it.
 pub type GetLastError = unsafe extern "C" fn(*mut *const c_char) -> pi_result;
 
 macro_rules! define_functions {
@@ -98,8 +100,8 @@ impl Api {
 
     /// The functions as untyped slots, at the index of their [`Function`].
     pub fn slots(&self) -> &[Slot; Self::COUNT] {
-        // SAFETY: `Api` is `repr(C)` and consists of `COUNT` fields of type `Option<unsafe extern "C" fn(…)>`, which all
-        // have the size, alignment and validity (any bits) of `Slot`.
+        // SAFETY: `Api` is `repr(C)` and consists of `COUNT` fields of type `Option<unsafe extern "C"
+        // fn(…)>`, which all have the size, alignment and validity (any bits) of `Slot`.
         unsafe { &*core::ptr::from_ref(self).cast() }
     }
 
@@ -107,14 +109,15 @@ impl Api {
     ///
     /// # Safety
     ///
-    /// Every slot that is not null must hold a function of the type that [`signature`] gives for the function which
-    /// `layout` has in that place.
+    /// Every slot that is not null must hold a function of the type that [`signature`] gives for the function
+    /// which `layout` has in that place.
     pub unsafe fn from_slots(layout: &Layout, slots: &[Slot]) -> Api {
         let mut found = [None; Self::COUNT];
         for (function, slot) in layout.functions.iter().zip(slots) {
             found[*function as usize] = *slot;
         }
-        // SAFETY: same size and field types as in `slots`; that the functions have the right types is the caller's promise.
+        // SAFETY: same size and field types as in `slots`; that the functions have the right types is the
+        // caller's promise.
         unsafe { core::mem::transmute::<[Slot; Self::COUNT], Api>(found) }
     }
 }
@@ -130,8 +133,8 @@ impl fmt::Debug for Api {
 
 /// Where one version of the interface puts things in the plugin record.
 ///
-/// The record starts with two version strings of equal, fixed length: the host's, by which the plugin decides, and the
-/// plugin's. A pointer nobody uses follows, then the function table.
+/// The record starts with two version strings of equal, fixed length: the host's, by which the plugin
+/// decides, and the plugin's. A pointer nobody uses follows, then the function table.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout {
     /// The version as the strings have it, `major.minor`.
@@ -158,7 +161,8 @@ impl Layout {
         self.table_offset + self.functions.len() * size_of::<Slot>()
     }
 
-    /// Offset of a function's slot from the start of the record; `None` if this version does not have the function.
+    /// Offset of a function's slot from the start of the record; `None` if this version does not have the
+    /// function.
     pub fn offset(&self, function: Function) -> Option<usize> {
         let index = self
             .functions

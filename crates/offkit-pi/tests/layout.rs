@@ -83,11 +83,10 @@ fn a_table_in_another_order_is_read_by_name() {
     let slots = [slot(Function::piTearDown), slot(Function::piQueueFinish)];
     // SAFETY: the slots hold functions of the types that the layout gives them.
     let api = unsafe { Api::from_slots(&layout, &slots) };
+    let finish = api.piQueueFinish.unwrap();
     // SAFETY: the function ignores its argument.
-    assert_eq!(
-        unsafe { api.piQueueFinish.unwrap()(core::ptr::null_mut()) },
-        PI_OUT_OF_RESOURCES
-    );
+    let result = unsafe { finish(core::ptr::null_mut()) };
+    assert_eq!(result, PI_OUT_OF_RESOURCES);
     assert!(api.piTearDown.is_some() && api.piPlatformsGet.is_none());
     assert_eq!(layout.offset(Function::piQueueFinish), Some(56));
     assert_eq!(layout.offset(Function::piPlatformsGet), None);

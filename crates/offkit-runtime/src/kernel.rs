@@ -30,6 +30,35 @@ pub enum Argument<'a> {
     Local(usize),
 }
 
+/// What is passed for one argument, without the thing itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Given {
+    /// A number or a vector of numbers.
+    Value {
+        /// Its size in bytes.
+        size: usize,
+        /// What kind of number the caller takes it for.
+        number: Number,
+    },
+    /// Device memory.
+    Buffer,
+    /// So many bytes of memory for each work-group.
+    Local(usize),
+}
+
+impl From<&Argument<'_>> for Given {
+    fn from(argument: &Argument<'_>) -> Self {
+        match argument {
+            Argument::Value { bytes, number } => Self::Value {
+                size: bytes.len(),
+                number: *number,
+            },
+            Argument::Buffer(_) => Self::Buffer,
+            Argument::Local(size) => Self::Local(*size),
+        }
+    }
+}
+
 /// What kind of number a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Number {
@@ -126,7 +155,10 @@ impl Kernel {
     /// before the device sees any; [`LaunchError::Device`] for what the device refuses.
     pub fn set_arguments(&mut self, arguments: &[Argument<'_>]) -> Result<(), LaunchError> {
         if let Some(description) = &self.description {
-            check(description, arguments)?;
+            check_arguments(
+                description,
+                &arguments.iter().map(Given::from).collect::<Vec<_>>(),
+            )?;
         }
         for (index, argument) in (0..).zip(arguments) {
             let set = match argument {
@@ -168,30 +200,33 @@ impl Kernel {
     }
 }
 
-impl fmt::Display for Argument<'_> {
+impl fmt::Display for Given {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Value {
-                bytes,
+                size,
                 number: Number::Integer,
-            } => write!(f, "an integer of {} bytes", bytes.len()),
+            } => write!(f, "an integer of {size} bytes"),
             Self::Value {
-                bytes,
+                size,
                 number: Number::Float,
-            } => {
-                write!(f, "a floating-point number of {} bytes", bytes.len())
-            }
+            } => write!(f, "a floating-point number of {size} bytes"),
             Self::Value {
-                bytes,
+                size,
                 number: Number::Bytes,
-            } => write!(f, "a value of {} bytes", bytes.len()),
-            Self::Buffer(_) => f.write_str("a buffer"),
+            } => write!(f, "a value of {size} bytes"),
+            Self::Buffer => f.write_str("a buffer"),
             Self::Local(size) => write!(f, "{size} bytes of local memory"),
         }
     }
 }
 
-fn check(kernel: &offkit_spirv::Kernel, arguments: &[Argument<'_>]) -> Result<(), ArgumentError> {
+/// Checks that arguments fit a kernel in number, kind and size.
+///
+/// # Errors
+///
+/// The first that does not fit, with all that the kernel takes.
+pub fn check_arguments(kernel: &offkit_spirv::Kernel, arguments: &[Given]) -> Result<(), ArgumentError> {
     if kernel.arguments.len() != arguments.len() {
         return Err(ArgumentError::Count {
             kernel: kernel.name.clone(),
@@ -201,7 +236,7 @@ fn check(kernel: &offkit_spirv::Kernel, arguments: &[Argument<'_>]) -> Result<()
         });
     }
     for (index, (expected, given)) in kernel.arguments.iter().zip(arguments).enumerate() {
-        if !fits(expected, given) {
+        if !fits(expected, *given) {
             return Err(ArgumentError::Mismatch {
                 kernel: kernel.name.clone(),
                 index,
@@ -214,33 +249,33 @@ fn check(kernel: &offkit_spirv::Kernel, arguments: &[Argument<'_>]) -> Result<()
     Ok(())
 }
 
-fn fits(expected: &offkit_spirv::Argument, given: &Argument<'_>) -> bool {
+fn fits(expected: &offkit_spirv::Argument, given: Given) -> bool {
     match (&expected.kind, given) {
         (
             ArgumentKind::Pointer {
                 storage: Storage::Local,
                 ..
             },
-            Argument::Local(_),
+            Given::Local(_),
         ) => true,
-        (ArgumentKind::Pointer { storage, .. }, Argument::Buffer(_)) => *storage != Storage::Local,
+        (ArgumentKind::Pointer { storage, .. }, Given::Buffer) => *storage != Storage::Local,
         (
             ArgumentKind::Scalar(scalar)
             | ArgumentKind::Vector {
                 component: scalar, ..
             },
-            given,
+            Given::Value { size, number },
         ) => {
             let float = matches!(scalar, Scalar::Float { .. });
-            matches!(given, Argument::Value { bytes, number } if bytes.len() as u64 == expected.size
-            && match number {
-                Number::Integer => !float,
-                Number::Float => float,
-                Number::Bytes => true,
-            })
+            size as u64 == expected.size
+                && match number {
+                    Number::Integer => !float,
+                    Number::Float => float,
+                    Number::Bytes => true,
+                }
         }
-        (ArgumentKind::ByValue { .. } | ArgumentKind::Struct { .. }, Argument::Value { bytes, .. }) => {
-            bytes.len() as u64 == expected.size
+        (ArgumentKind::ByValue { .. } | ArgumentKind::Struct { .. }, Given::Value { size, .. }) => {
+            size as u64 == expected.size
         }
         // What this runtime knows nothing about is for the device to judge.
         (ArgumentKind::Other(_), _) => true,

@@ -81,6 +81,6 @@ pub use build::BuildError;
 pub use collect::{CollectError, Collection, Resolution};
 pub use discover::{DeviceError, DiscoveryFailure, PLUGINS_VARIABLE, Runtime};
 pub use image::{Description, Image, SharedBytes};
-pub use kernel::{Argument, ArgumentError, Kernel, LaunchError, Number, signature};
+pub use kernel::{Argument, ArgumentError, Given, Kernel, LaunchError, Number, check_arguments, signature};
 pub use registry::{ImageId, ImageRegistry, KernelId, KernelNameError};
 pub use {offkit_object as object, offkit_pi as pi, offkit_spirv as spirv};

@@ -1,5 +1,6 @@
 //! Device images as they lie in the memory of a program: what `clang-offload-wrapper` writes and
-//! `piextDeviceSelectBinary` is given. Little can be said about them in types; [`crate::DeviceBinary`] is the safe view.
+//! `piextDeviceSelectBinary` is given. Little can be said about them in types; [`crate::DeviceBinary`] is the
+//! safe view.
 
 use core::ffi::{c_char, c_void};
 

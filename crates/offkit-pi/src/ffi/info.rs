@@ -1,5 +1,5 @@
-//! Names for numbers: what can be asked about each kind of object, and flags. The values are OpenCL's where OpenCL has
-//! the same thing, otherwise the interface's own.
+//! Names for numbers: what can be asked about each kind of object, and flags. The values are OpenCL's where
+//! OpenCL has the same thing, otherwise the interface's own.
 
 /// False.
 pub const PI_FALSE: u32 = 0;

@@ -1,6 +1,8 @@
-//! The C side of the plugin interface: scalar types, handles, structs and constants under the names C uses for them.
+//! The C side of the plugin interface: scalar types, handles, structs and constants under the names C uses
+//! for them.
 //!
-//! Nothing here has behaviour. Handles are pointers to types only the plugin knows; hosts copy and compare them.
+//! Nothing here has behaviour. Handles are pointers to types only the plugin knows; hosts copy and compare
+//! them.
 
 #![expect(
     non_camel_case_types,

@@ -121,8 +121,8 @@ impl Platform {
         self.info(PI_PLATFORM_INFO_VERSION).map(text)
     }
 
-    /// The devices of the given types (`PI_DEVICE_TYPE_*`, combined with `|`; [`PI_DEVICE_TYPE_ALL`] for all). None of them
-    /// is no error.
+    /// The devices of the given types (`PI_DEVICE_TYPE_*`, combined with `|`; [`PI_DEVICE_TYPE_ALL`] for
+    /// all). None of them is no error.
     ///
     /// # Errors
     ///
@@ -278,8 +278,8 @@ impl Device {
         self.info_integer(PI_DEVICE_INFO_LOCAL_MEM_SIZE)
     }
 
-    /// Intermediate languages the device takes, such as `SPIR-V_1.4`; several are separated by spaces, and the text is
-    /// empty if it takes none.
+    /// Intermediate languages the device takes, such as `SPIR-V_1.4`; several are separated by spaces, and
+    /// the text is empty if it takes none.
     ///
     /// # Errors
     ///

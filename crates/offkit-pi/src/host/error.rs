@@ -94,8 +94,8 @@ pub enum LoadError {
         /// What the plugin has to say about it.
         message: Option<String>,
     },
-    /// The plugin accepted, but filled in the record of another version. Plugins compare versions as text, so one made for
-    /// PI 12.27 takes "2.3" for a newer host.
+    /// The plugin accepted, but filled in the record of another version. Plugins compare versions as text, so
+    /// one made for PI 12.27 takes "2.3" for a newer host.
     #[error(
         "plugin {plugin} was offered PI {offered} and answers with {}",
         if answered.is_empty() { "no version, so it speaks another one".to_owned() } else { format!("PI {answered}") }

@@ -31,6 +31,34 @@ pub enum CommandStatus {
     Failed(pi_result),
 }
 
+impl CommandStatus {
+    fn from_code(code: pi_event_status) -> CommandStatus {
+        match code {
+            PI_EVENT_QUEUED => CommandStatus::Queued,
+            PI_EVENT_SUBMITTED => CommandStatus::Submitted,
+            PI_EVENT_RUNNING => CommandStatus::Running,
+            PI_EVENT_COMPLETE => CommandStatus::Complete,
+            code => CommandStatus::Failed(pi_result(code)),
+        }
+    }
+}
+
+type Callback = Box<dyn FnOnce(CommandStatus) + Send>;
+
+/// Calls the function that `data` holds.
+///
+/// # Safety
+///
+/// `data` must be a [`Callback`] in a box that is given away.
+unsafe extern "C" fn call_back(_: pi_event, status: pi_int32, data: *mut core::ffi::c_void) {
+    // SAFETY: by the caller's promise.
+    let function = unsafe { Box::from_raw(data.cast::<Callback>()) };
+    let call = std::panic::AssertUnwindSafe(|| function(CommandStatus::from_code(status)));
+    if std::panic::catch_unwind(call).is_err() {
+        tracing::error!("a callback of an event panicked");
+    }
+}
+
 /// When things happened to a command: nanoseconds of the device's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Profile {
@@ -123,13 +151,8 @@ impl Event {
                 )
             }
         })?;
-        Ok(match integer(Function::piEventGetInfo, &answer)? as i32 {
-            PI_EVENT_QUEUED => CommandStatus::Queued,
-            PI_EVENT_SUBMITTED => CommandStatus::Submitted,
-            PI_EVENT_RUNNING => CommandStatus::Running,
-            PI_EVENT_COMPLETE => CommandStatus::Complete,
-            code => CommandStatus::Failed(pi_result(code)),
-        })
+        integer(Function::piEventGetInfo, &answer)
+            .map(|status| CommandStatus::from_code(status as pi_event_status))
     }
 
     /// When things happened, for a completed command of a queue with profiling.
@@ -156,6 +179,31 @@ impl Event {
             started: time(PI_PROFILING_INFO_COMMAND_START)?,
             ended: time(PI_PROFILING_INFO_COMMAND_END)?,
         })
+    }
+
+    /// Calls a function when the command is done or has failed, from a thread of the plugin's. It is called
+    /// at once if it is done already.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the plugin has no callbacks; the function is not called then.
+    pub fn on_completion(&self, function: impl FnOnce(CommandStatus) + Send + 'static) -> Result<()> {
+        let function: Callback = Box::new(function);
+        // A trait object has two pointers, and the data is one.
+        let data = Box::into_raw(Box::new(function));
+        // SAFETY: the callback is given what it expects, and is called once.
+        let set = unsafe {
+            let notify: pi_event_notify = Some(call_back);
+            call!(
+                self.plugin(),
+                piEventSetCallback(self.raw(), PI_EVENT_COMPLETE, notify, data.cast())
+            )
+        };
+        if set.is_err() {
+            // SAFETY: made above, and not given away.
+            drop(unsafe { Box::from_raw(data) });
+        }
+        set
     }
 
     /// Whether the command has stopped using the memory it was given.

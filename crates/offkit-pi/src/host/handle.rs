@@ -36,8 +36,8 @@ pub(crate) struct Owned<H: Handle> {
     handle: H,
 }
 
-// SAFETY: objects of the interface belong to no thread, and their functions may be called from several threads at once,
-// except for setting the arguments of one kernel, for which `Kernel` demands `&mut`.
+// SAFETY: objects of the interface belong to no thread, and their functions may be called from several
+// threads at once, except for setting the arguments of one kernel, for which `Kernel` demands `&mut`.
 unsafe impl<H: Handle> Send for Owned<H> {}
 // SAFETY: as above.
 unsafe impl<H: Handle> Sync for Owned<H> {}
@@ -73,7 +73,8 @@ impl<H: Handle> Drop for Owned<H> {
     }
 }
 
-/// The value of an info query: asks for the size, then for exactly that much, which is what every plugin accepts.
+/// The value of an info query: asks for the size, then for exactly that much, which is what every plugin
+/// accepts.
 ///
 /// `get` is called with the arguments `param_value_size`, `param_value` and `param_value_size_ret`.
 pub(crate) fn query(
@@ -96,8 +97,8 @@ pub(crate) fn text(mut value: Vec<u8>) -> String {
     String::from_utf8_lossy(&value).into_owned()
 }
 
-/// An integer of an info query. Plugins do not all agree with the specification (or with each other) on whether a size is
-/// 4 or 8 bytes wide, so either is taken.
+/// An integer of an info query. Plugins do not all agree with the specification (or with each other) on
+/// whether a size is 4 or 8 bytes wide, so either is taken.
 pub(crate) fn integer(function: Function, value: &[u8]) -> Result<u64> {
     match *value {
         [a, b, c, d] => Ok(u32::from_ne_bytes([a, b, c, d]).into()),

@@ -52,11 +52,12 @@ impl Kernel {
         &self.program
     }
 
-    /// Sets an argument that is passed by value (an integer, a float, a vector, a struct) to its bytes in memory.
+    /// Sets an argument that is passed by value (an integer, a float, a vector, a struct) to its bytes in
+    /// memory.
     ///
     /// # Errors
     ///
-    /// [`PiError`] if there is no such argument, or it is of another kind or size.
+    /// [`PiError`](super::PiError) if there is no such argument, or it is of another kind or size.
     pub fn set_arg_bytes(&mut self, index: u32, value: &[u8]) -> Result<()> {
         self.set_arg(index, value.len(), value.as_ptr().cast())
     }
@@ -65,7 +66,7 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// [`PiError`] if there is no such argument, or it is of another kind.
+    /// [`PiError`](super::PiError) if there is no such argument, or it is of another kind.
     pub fn set_arg_local(&mut self, index: u32, size: usize) -> Result<()> {
         self.set_arg(index, size, core::ptr::null())
     }
@@ -81,7 +82,7 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// [`PiError`] if there is no such argument, or it is of another kind.
+    /// [`PiError`](super::PiError) if there is no such argument, or it is of another kind.
     pub fn set_arg_buffer(&mut self, index: u32, buffer: &Buffer) -> Result<()> {
         let handle = buffer.raw();
         // SAFETY: kernel and buffer are valid.
@@ -99,7 +100,8 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// [`PiError`] if there is no such argument, it is of another kind, or `offset` is past the allocation's end.
+    /// [`PiError`](super::PiError) if there is no such argument, it is of another kind, or `offset` is past
+    /// the allocation's end.
     pub fn set_arg_usm(&mut self, index: u32, usm: &Usm, offset: usize) -> Result<()> {
         let address = usm.range(Function::piextKernelSetArgPointer, offset, 0)?;
         self.set_arg_pointer(index, address.addr())?;
@@ -111,7 +113,7 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// [`PiError`] if there is no such argument, or it is of another kind.
+    /// [`PiError`](super::PiError) if there is no such argument, or it is of another kind.
     pub fn set_arg_pointer(&mut self, index: u32, address: usize) -> Result<()> {
         let size = size_of::<usize>();
         // SAFETY: the value is a pointer to the address.
@@ -129,7 +131,7 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// [`PiError`] if the plugin does not take it.
+    /// [`PiError`](super::PiError) if the plugin does not take it.
     pub fn set_indirect_access(&mut self, indirect: bool) -> Result<()> {
         let value = if indirect { PI_TRUE } else { PI_FALSE };
         // SAFETY: the value of this setting is a `pi_bool`.
@@ -162,7 +164,7 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// [`PiError`] if the plugin does not answer the query.
+    /// [`PiError`](super::PiError) if the plugin does not answer the query.
     pub fn name(&self) -> Result<String> {
         self.info(PI_KERNEL_INFO_FUNCTION_NAME).map(text)
     }
@@ -171,7 +173,7 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// [`PiError`] if the plugin does not answer the query.
+    /// [`PiError`](super::PiError) if the plugin does not answer the query.
     pub fn num_args(&self) -> Result<u32> {
         Ok(integer(Function::piKernelGetInfo, &self.info(PI_KERNEL_INFO_NUM_ARGS)?)? as u32)
     }
@@ -192,7 +194,7 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// [`PiError`] if the plugin does not answer the query.
+    /// [`PiError`](super::PiError) if the plugin does not answer the query.
     pub fn work_group_size(&self, device: &Device) -> Result<usize> {
         let answer = self.group_info(device, PI_KERNEL_GROUP_INFO_WORK_GROUP_SIZE)?;
         Ok(integer(Function::piKernelGetGroupInfo, &answer)? as usize)
@@ -202,7 +204,7 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// [`PiError`] if the plugin does not answer the query.
+    /// [`PiError`](super::PiError) if the plugin does not answer the query.
     pub fn compile_work_group_size(&self, device: &Device) -> Result<Option<[usize; 3]>> {
         let answer = self.group_info(device, PI_KERNEL_GROUP_INFO_COMPILE_WORK_GROUP_SIZE)?;
         let size = sizes(Function::piKernelGetGroupInfo, &answer)?;
@@ -213,7 +215,7 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// [`PiError`] if the plugin does not answer the query.
+    /// [`PiError`](super::PiError) if the plugin does not answer the query.
     pub fn local_memory_size(&self, device: &Device) -> Result<u64> {
         let answer = self.group_info(device, PI_KERNEL_GROUP_INFO_LOCAL_MEM_SIZE)?;
         integer(Function::piKernelGetGroupInfo, &answer)
@@ -223,7 +225,7 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// [`PiError`] if the plugin does not answer the query.
+    /// [`PiError`](super::PiError) if the plugin does not answer the query.
     pub fn preferred_work_group_size_multiple(&self, device: &Device) -> Result<usize> {
         let answer = self.group_info(device, PI_KERNEL_GROUP_INFO_PREFERRED_WORK_GROUP_SIZE_MULTIPLE)?;
         Ok(integer(Function::piKernelGetGroupInfo, &answer)? as usize)

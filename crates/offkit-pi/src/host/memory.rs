@@ -27,7 +27,8 @@ impl Buffer {
         data: *const u8,
     ) -> Result<Buffer> {
         let mut memory = core::ptr::null_mut();
-        // SAFETY: `data` is null, or the flags say that `size` bytes are copied from it (all callers are above).
+        // SAFETY: `data` is null, or the flags say that `size` bytes are copied from it (all callers are
+        // above).
         let handle = unsafe {
             call!(
                 context.plugin(),

@@ -1,15 +1,17 @@
 //! The host's side: plugins as safe objects.
 //!
-//! [`Plugin`] → [`Platform`] → [`Device`]; [`Context`] → [`Queue`], [`Program`] → [`Kernel`], [`Buffer`], [`Usm`];
-//! commands give [`Event`]s. Every object releases its handle when dropped, keeps what it was made from alive, and may be
-//! used from any thread. Cloning one (where it can be cloned) makes another reference to the same object.
+//! [`Plugin`] → [`Platform`] → [`Device`]; [`Context`] → [`Queue`], [`Program`] → [`Kernel`], [`Buffer`],
+//! [`Usm`]; commands give [`Event`]s. Every object releases its handle when dropped, keeps what it was made
+//! from alive, and may be used from any thread. Cloning one (where it can be cloned) makes another reference
+//! to the same object.
 //!
 //! # What safe means here
 //!
-//! A plugin is code that runs in this process, as is the driver below it; loading one means trusting it. And a kernel
-//! is trusted with the memory of its device as far as that device does not check: on a device that shares the host's
-//! memory a wrong kernel, or a kernel given the wrong arguments, can do what a wrong host function can. What this module
-//! promises is that *hosts* written in safe Rust cannot misuse handles, buffers and lifetimes.
+//! A plugin is code that runs in this process, as is the driver below it; loading one means trusting it. And
+//! a kernel is trusted with the memory of its device as far as that device does not check: on a device that
+//! shares the host's memory a wrong kernel, or a kernel given the wrong arguments, can do what a wrong host
+//! function can. What this module promises is that *hosts* written in safe Rust cannot misuse handles,
+//! buffers and lifetimes.
 
 mod context;
 mod device;

@@ -22,8 +22,9 @@ pub(crate) use call;
 
 /// A plugin that has been loaded and has accepted this host's version.
 ///
-/// When the last clone, and the last object made from it, is dropped, the plugin is told to tear down (`piTearDown`). Its
-/// library stays mapped: drivers below plugins keep threads and exit handlers that must not lose their code.
+/// When the last clone, and the last object made from it, is dropped, the plugin is told to tear down
+/// (`piTearDown`). Its library stays mapped: drivers below plugins keep threads and exit handlers that must
+/// not lose their code.
 #[derive(Clone)]
 pub struct Plugin {
     inner: Arc<Inner>,
@@ -37,8 +38,8 @@ struct Inner {
     get_last_error: Option<GetLastError>,
 }
 
-/// Room for the record of any version known to exist (PI 15.47 writes 1320 bytes): a plugin that wrongly accepts the
-/// offered version must not write past the end.
+/// Room for the record of any version known to exist (PI 15.47 writes 1320 bytes): a plugin that wrongly
+/// accepts the offered version must not write past the end.
 const RECORD_ROOM: usize = 4096;
 
 impl Plugin {
@@ -49,10 +50,12 @@ impl Plugin {
     ///
     /// # Errors
     ///
-    /// [`LoadError`] if the library cannot be opened, has no `piPluginInit`, or speaks another version than PI 2.3.
+    /// [`LoadError`] if the library cannot be opened, has no `piPluginInit`, or speaks another version than
+    /// PI 2.3.
     pub fn load(path: impl AsRef<Path>) -> Result<Plugin, LoadError> {
         let path = path.as_ref();
-        // SAFETY: loading runs the library's initialisers; the caller has chosen to trust this plugin (module docs).
+        // SAFETY: loading runs the library's initialisers; the caller has chosen to trust this plugin (module
+        // docs).
         let library = unsafe { libloading::Library::new(path) }.map_err(|error| LoadError::Open {
             path: path.to_owned(),
             reason: error.to_string(),
@@ -221,7 +224,8 @@ impl Plugin {
 impl Drop for Inner {
     fn drop(&mut self) {
         if let Some(tear_down) = self.api.piTearDown {
-            // SAFETY: all objects hold the plugin, so none is left; the parameter is unused and null for every host.
+            // SAFETY: all objects hold the plugin, so none is left; the parameter is unused and null for
+            // every host.
             let result = unsafe { tear_down(core::ptr::null_mut()) };
             if !result.is_success() {
                 tracing::warn!(plugin = self.name, %result, "piTearDown failed");

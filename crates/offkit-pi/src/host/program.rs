@@ -13,7 +13,8 @@ use std::sync::Arc;
 
 /// Device code in some state between intermediate language and executable.
 ///
-/// Either [`build`](Self::build) it, or [`compile`](Self::compile) it and [`link`](Context::link) it with others.
+/// Either [`build`](Self::build) it, or [`compile`](Self::compile) it and [`link`](Context::link) it with
+/// others.
 #[derive(Clone)]
 pub struct Program {
     inner: Arc<Inner>,
@@ -72,8 +73,8 @@ impl Program {
         &self.inner.context
     }
 
-    /// Sets a specialization constant, by its number in the module, to a value given as its bytes in memory. Takes effect
-    /// with the next compile or build.
+    /// Sets a specialization constant, by its number in the module, to a value given as its bytes in memory.
+    /// Takes effect with the next compile or build.
     ///
     /// # Errors
     ///
@@ -144,7 +145,8 @@ impl Program {
         let options = c_string(Function::piProgramLink, options)?;
         let handles: Vec<pi_program> = programs.iter().map(|program| program.raw()).collect();
         let mut program = core::ptr::null_mut();
-        // SAFETY: no devices (which means all) and no callback are given; there are as many programs as the count says.
+        // SAFETY: no devices (which means all) and no callback are given; there are as many programs as the
+        // count says.
         let linked = unsafe {
             call!(
                 plugin,
@@ -171,7 +173,8 @@ impl Program {
             };
             return Err(linked.err().unwrap_or_else(nothing));
         }
-        // SAFETY: the plugin has made a program, which it does also for a link that fails, to carry the build log.
+        // SAFETY: the plugin has made a program, which it does also for a link that fails, to carry the build
+        // log.
         let program = Program::new(unsafe { Owned::new(plugin.clone(), program) }, context.clone());
         match linked {
             Ok(()) => Ok(program),

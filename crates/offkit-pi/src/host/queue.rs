@@ -15,7 +15,8 @@ use std::sync::Arc;
 
 /// Where commands for one device are submitted.
 ///
-/// Each command takes the events it has to wait for. Those of an in-order queue run one after the other anyway.
+/// Each command takes the events it has to wait for. Those of an in-order queue run one after the other
+/// anyway.
 #[derive(Clone)]
 pub struct Queue {
     handle: Arc<Owned<pi_queue>>,
@@ -50,17 +51,19 @@ impl Queue {
         &self.device
     }
 
-    /// Waits until all commands submitted so far are done. That one of them failed is told by its event, not here.
+    /// Waits until all commands submitted so far are done. That one of them failed is told by its event, not
+    /// here.
     ///
     /// # Errors
     ///
-    /// [`PiError`] if waiting fails.
+    /// [`PiError`](super::PiError) if waiting fails.
     pub fn finish(&self) -> Result<()> {
         // SAFETY: the queue is valid.
         unsafe { call!(self.plugin(), piQueueFinish(self.raw())) }
     }
 
-    /// Submits a command: `submit` is given the number of events to wait for, these events, and where the new event goes.
+    /// Submits a command: `submit` is given the number of events to wait for, these events, and where the new
+    /// event goes.
     fn enqueue(
         &self,
         wait: &[&Event],
@@ -83,15 +86,16 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// [`PiError`] if an argument is not set, or the index space does not suit kernel and device.
+    /// [`PiError`](super::PiError) if an argument is not set, or the index space does not suit kernel and
+    /// device.
     pub fn launch(&self, kernel: &Kernel, range: &NdRange, wait: &[&Event]) -> Result<Event> {
         let local = range
             .local
             .as_ref()
             .map_or(core::ptr::null(), |local| local.as_ptr());
         self.enqueue(wait, |count, list, event| {
-            // SAFETY: the arrays have three elements, and the number of dimensions is checked by the plugin; the events are
-            // as many as the count says.
+            // SAFETY: the arrays have three elements, and the number of dimensions is checked by the plugin;
+            // the events are as many as the count says.
             unsafe {
                 call!(
                     self.plugin(),
@@ -115,7 +119,7 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// [`PiError`] if the plugin does not take it.
+    /// [`PiError`](super::PiError) if the plugin does not take it.
     pub fn marker(&self, wait: &[&Event]) -> Result<Event> {
         self.enqueue(wait, |count, list, event| {
             // SAFETY: the events are as many as the count says.
@@ -127,7 +131,7 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// [`PiError`] if the plugin does not take it.
+    /// [`PiError`](super::PiError) if the plugin does not take it.
     pub fn barrier(&self, wait: &[&Event]) -> Result<Event> {
         self.enqueue(wait, |count, list, event| {
             // SAFETY: the events are as many as the count says.
@@ -150,8 +154,8 @@ impl Queue {
     ) -> Result<Event> {
         self.enqueue(wait, |count, list, event| {
             let pointer = out.as_mut_ptr().cast();
-            // SAFETY: `out` has as many bytes as the size says and is not touched before the command is done: callers block
-            // or keep it in a `Pending`.
+            // SAFETY: `out` has as many bytes as the size says and is not touched before the command is done:
+            // callers block or keep it in a `Pending`.
             unsafe {
                 call!(
                     self.plugin(),
@@ -175,7 +179,8 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// [`PiError`] if the range is not within the buffer, or the command or one it waits for fails.
+    /// [`PiError`](super::PiError) if the range is not within the buffer, or the command or one it waits for
+    /// fails.
     pub fn read_buffer(&self, buffer: &Buffer, offset: usize, out: &mut [u8], wait: &[&Event]) -> Result<()> {
         if out.is_empty() {
             return Ok(());
@@ -187,7 +192,7 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// [`PiError`] if the range is empty or not within the buffer.
+    /// [`PiError`](super::PiError) if the range is empty or not within the buffer.
     pub fn read_buffer_later(
         &self,
         buffer: &Buffer,
@@ -210,8 +215,8 @@ impl Queue {
     ) -> Result<Event> {
         self.enqueue(wait, |count, list, event| {
             let pointer = data.as_ptr().cast();
-            // SAFETY: `data` has as many bytes as the size says and stays as it is until the command is done: callers block
-            // or keep it in a `Pending`.
+            // SAFETY: `data` has as many bytes as the size says and stays as it is until the command is done:
+            // callers block or keep it in a `Pending`.
             unsafe {
                 call!(
                     self.plugin(),
@@ -235,7 +240,8 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// [`PiError`] if the range is not within the buffer, or the command or one it waits for fails.
+    /// [`PiError`](super::PiError) if the range is not within the buffer, or the command or one it waits for
+    /// fails.
     pub fn write_buffer(&self, buffer: &Buffer, offset: usize, data: &[u8], wait: &[&Event]) -> Result<()> {
         if data.is_empty() {
             return Ok(());
@@ -247,7 +253,7 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// [`PiError`] if the range is empty or not within the buffer.
+    /// [`PiError`](super::PiError) if the range is empty or not within the buffer.
     pub fn write_buffer_later(
         &self,
         buffer: &Buffer,
@@ -259,12 +265,12 @@ impl Queue {
         Ok(Pending::new(event, data))
     }
 
-    /// Fills `size` bytes of a buffer, starting at byte `offset`, with repetitions of `pattern`. Both must be multiples of the
-    /// pattern's length, a power of two up to 128.
+    /// Fills `size` bytes of a buffer, starting at byte `offset`, with repetitions of `pattern`. Both must be
+    /// multiples of the pattern's length, a power of two up to 128.
     ///
     /// # Errors
     ///
-    /// [`PiError`] if the range is not within the buffer, or does not suit the pattern.
+    /// [`PiError`](super::PiError) if the range is not within the buffer, or does not suit the pattern.
     pub fn fill_buffer(
         &self,
         buffer: &Buffer,
@@ -298,7 +304,7 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// [`PiError`] if a range is not within its buffer, or the two overlap.
+    /// [`PiError`](super::PiError) if a range is not within its buffer, or the two overlap.
     pub fn copy_buffer(
         &self,
         from: (&Buffer, usize),
@@ -353,7 +359,8 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// [`PiError`] if the range is not within the allocation, or the command or one it waits for fails.
+    /// [`PiError`](super::PiError) if the range is not within the allocation, or the command or one it waits
+    /// for fails.
     pub fn write_usm(&self, usm: &Usm, offset: usize, data: &[u8], wait: &[&Event]) -> Result<()> {
         let to = usm.range(Function::piextUSMEnqueueMemcpy, offset, data.len())?;
         // SAFETY: the range is within the allocation, and the command is done when this returns.
@@ -364,7 +371,8 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// [`PiError`] if the range is not within the allocation, or the command or one it waits for fails.
+    /// [`PiError`](super::PiError) if the range is not within the allocation, or the command or one it waits
+    /// for fails.
     pub fn read_usm(&self, usm: &Usm, offset: usize, out: &mut [u8], wait: &[&Event]) -> Result<()> {
         let from = usm.range(Function::piextUSMEnqueueMemcpy, offset, out.len())?;
         // SAFETY: the range is within the allocation, and the command is done when this returns.
@@ -375,7 +383,7 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// [`PiError`] if a range is not within its allocation.
+    /// [`PiError`](super::PiError) if a range is not within its allocation.
     pub fn copy_usm(
         &self,
         from: (&Usm, usize),
@@ -385,7 +393,8 @@ impl Queue {
     ) -> Result<Event> {
         let source = from.0.range(Function::piextUSMEnqueueMemcpy, from.1, size)?;
         let target = to.0.range(Function::piextUSMEnqueueMemcpy, to.1, size)?;
-        // SAFETY: the ranges are within the allocations, which are not freed before the context's queues are empty.
+        // SAFETY: the ranges are within the allocations, which are not freed before the context's queues are
+        // empty.
         unsafe { self.copy(false, target, source, size, wait) }
     }
 
@@ -393,7 +402,7 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// [`PiError`] if the range is not within the allocation.
+    /// [`PiError`](super::PiError) if the range is not within the allocation.
     pub fn set_usm(
         &self,
         usm: &Usm,
@@ -404,7 +413,8 @@ impl Queue {
     ) -> Result<Event> {
         let target = usm.range(Function::piextUSMEnqueueMemset, offset, count)?;
         self.enqueue(wait, |events, list, event| {
-            // SAFETY: the range is within the allocation, which is not freed before the context's queues are empty.
+            // SAFETY: the range is within the allocation, which is not freed before the context's queues are
+            // empty.
             unsafe {
                 call!(
                     self.plugin(),

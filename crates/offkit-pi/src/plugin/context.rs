@@ -70,7 +70,8 @@ pub trait Context<P: Plugin>: Sized + Send + Sync + 'static {
         Err(Error::unsupported("a program from machine code"))
     }
 
-    /// Links compiled programs. A link that fails is a program as well: one whose [`Build`](super::Build) says so.
+    /// Links compiled programs. A link that fails is a program as well: one whose [`Build`](super::Build)
+    /// says so.
     ///
     /// # Errors
     ///

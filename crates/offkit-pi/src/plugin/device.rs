@@ -33,8 +33,8 @@ pub trait Device<P: Plugin>: Send + Sync + 'static {
     /// Kind of device (`PI_DEVICE_TYPE_*`).
     fn kind(&self) -> pi_device_type;
 
-    /// Answers a query (`PI_DEVICE_INFO_*`), except for those about type, platform, parent device and reference count, which
-    /// are answered without asking.
+    /// Answers a query (`PI_DEVICE_INFO_*`), except for those about type, platform, parent device and
+    /// reference count, which are answered without asking.
     ///
     /// # Errors
     ///
@@ -50,27 +50,16 @@ pub trait Device<P: Plugin>: Send + Sync + 'static {
 }
 
 fn platforms<P: Registered>() -> Result<Vec<Arc<PlatformRecord<P>>>> {
-    let table = &P::state().platforms;
-    Ok(P::platforms()?
-        .into_iter()
-        .map(|platform| {
-            table
-                .get(Arc::as_ptr(&platform).addr())
-                .unwrap_or_else(|| table.insert(platform, ()))
-        })
+    let platforms = P::platforms()?.into_iter();
+    Ok(platforms
+        .map(|platform| P::state().platforms.intern(platform, ()))
         .collect())
 }
 
 fn devices<P: Registered>(platform: &Arc<PlatformRecord<P>>) -> Result<Vec<Arc<DeviceRecord<P>>>> {
-    let table = &P::state().devices;
-    Ok(platform
-        .object
-        .devices()?
-        .into_iter()
-        .map(|device| {
-            let known = table.get(Arc::as_ptr(&device).addr());
-            known.unwrap_or_else(|| table.insert(device, Arc::clone(platform)))
-        })
+    let devices = platform.object.devices()?.into_iter();
+    Ok(devices
+        .map(|device| P::state().devices.intern(device, Arc::clone(platform)))
         .collect())
 }
 

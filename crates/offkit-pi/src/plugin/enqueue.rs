@@ -1,6 +1,6 @@
 //! The functions that submit commands.
 
-use super::command::{BufferRect, Command, Corner};
+use super::command::Command;
 use super::error::guard;
 use super::event::failure;
 use super::memory::check_range;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// How a command is submitted: to which queue, after what, and what the host wants of it.
 #[derive(Clone, Copy)]
-struct Submission {
+pub(super) struct Submission {
     queue: pi_queue,
     blocking: bool,
     wait_count: pi_uint32,
@@ -25,7 +25,7 @@ struct Submission {
 }
 
 impl Submission {
-    fn new(
+    pub(super) fn new(
         queue: pi_queue,
         wait_count: pi_uint32,
         wait_list: *const pi_event,
@@ -40,7 +40,7 @@ impl Submission {
         }
     }
 
-    fn blocking(self, blocking: pi_bool) -> Submission {
+    pub(super) fn blocking(self, blocking: pi_bool) -> Submission {
         Submission {
             blocking: blocking != PI_FALSE,
             ..self
@@ -51,8 +51,9 @@ impl Submission {
     ///
     /// # Safety
     ///
-    /// The wait list must be null or have as many handles as its count says, and `event` be null or valid for writing.
-    unsafe fn submit<P: Registered>(self, command: Command<P>) -> Result<()> {
+    /// The wait list must be null or have as many handles as its count says, and `event` be null or valid for
+    /// writing.
+    pub(super) unsafe fn submit<P: Registered>(self, command: Command<P>) -> Result<()> {
         let queue = state::queue::<P>(self.queue)?;
         // SAFETY: by the caller's promise.
         let wait = unsafe { wait_list::<P>(self.wait_count, self.wait_list) }?;
@@ -82,7 +83,11 @@ impl Submission {
 }
 
 /// A buffer, with a range that must be within it.
-fn buffer<P: Registered>(handle: pi_mem, offset: usize, size: usize) -> Result<Arc<MemoryRecord<P>>> {
+pub(super) fn buffer<P: Registered>(
+    handle: pi_mem,
+    offset: usize,
+    size: usize,
+) -> Result<Arc<MemoryRecord<P>>> {
     let record = state::memory::<P>(handle)?;
     if size == 0 {
         return Err(Error::new(PI_INVALID_VALUE, "a range of 0 bytes"));
@@ -292,157 +297,6 @@ pub(super) unsafe extern "C" fn buffer_fill<P: Registered>(
     })
 }
 
-/// A corner of a box.
-///
-/// # Safety
-///
-/// `offset` must be null or valid for reading.
-unsafe fn corner(offset: pi_buff_rect_offset, row_pitch: usize, slice_pitch: usize) -> Result<Corner> {
-    // SAFETY: by the caller's promise.
-    let offset = *unsafe { offset.as_ref() }.ok_or_else(|| Error::null("an offset"))?;
-    Ok(Corner {
-        offset,
-        row_pitch,
-        slice_pitch,
-    })
-}
-
-/// A box from its corners.
-///
-/// # Safety
-///
-/// `region` must be null or valid for reading.
-unsafe fn rect(source: Corner, target: Corner, region: pi_buff_rect_region) -> Result<BufferRect> {
-    // SAFETY: by the caller's promise.
-    let region = *unsafe { region.as_ref() }.ok_or_else(|| Error::null("region"))?;
-    BufferRect::new(source, target, region)
-}
-
-pub(super) unsafe extern "C" fn buffer_read_rect<P: Registered>(
-    queue: pi_queue,
-    memory: pi_mem,
-    blocking: pi_bool,
-    buffer_offset: pi_buff_rect_offset,
-    host_offset: pi_buff_rect_offset,
-    region: pi_buff_rect_region,
-    buffer_row_pitch: usize,
-    buffer_slice_pitch: usize,
-    host_row_pitch: usize,
-    host_slice_pitch: usize,
-    pointer: *mut c_void,
-    wait_count: pi_uint32,
-    wait_list: *const pi_event,
-    event: *mut pi_event,
-) -> pi_result {
-    guard(Function::piEnqueueMemBufferReadRect, || {
-        non_null(pointer, "ptr")?;
-        // SAFETY: the host passes structs, and memory that holds the box until the command is complete.
-        let (rect, target) = unsafe {
-            let source = corner(buffer_offset, buffer_row_pitch, buffer_slice_pitch)?;
-            let rect = rect(
-                source,
-                corner(host_offset, host_row_pitch, host_slice_pitch)?,
-                region,
-            )?;
-            (rect, HostTarget::new(pointer.cast(), rect.extents().1))
-        };
-        let memory = buffer::<P>(memory, 0, rect.extents().0)?;
-        let command = Command::ReadBufferRect {
-            buffer: Arc::clone(&memory.object),
-            rect,
-            target,
-        };
-        // SAFETY: the host passes a wait list and an event as the interface says.
-        unsafe {
-            Submission::new(queue, wait_count, wait_list, event)
-                .blocking(blocking)
-                .submit::<P>(command)
-        }
-    })
-}
-
-pub(super) unsafe extern "C" fn buffer_write_rect<P: Registered>(
-    queue: pi_queue,
-    memory: pi_mem,
-    blocking: pi_bool,
-    buffer_offset: pi_buff_rect_offset,
-    host_offset: pi_buff_rect_offset,
-    region: pi_buff_rect_region,
-    buffer_row_pitch: usize,
-    buffer_slice_pitch: usize,
-    host_row_pitch: usize,
-    host_slice_pitch: usize,
-    pointer: *const c_void,
-    wait_count: pi_uint32,
-    wait_list: *const pi_event,
-    event: *mut pi_event,
-) -> pi_result {
-    guard(Function::piEnqueueMemBufferWriteRect, || {
-        non_null(pointer.cast_mut(), "ptr")?;
-        // SAFETY: the host passes structs, and memory that holds the box until the command is complete.
-        let (rect, source) = unsafe {
-            let target = corner(buffer_offset, buffer_row_pitch, buffer_slice_pitch)?;
-            let rect = rect(
-                corner(host_offset, host_row_pitch, host_slice_pitch)?,
-                target,
-                region,
-            )?;
-            (rect, HostSource::new(pointer.cast(), rect.extents().0))
-        };
-        let memory = buffer::<P>(memory, 0, rect.extents().1)?;
-        let command = Command::WriteBufferRect {
-            buffer: Arc::clone(&memory.object),
-            rect,
-            source,
-        };
-        // SAFETY: the host passes a wait list and an event as the interface says.
-        unsafe {
-            Submission::new(queue, wait_count, wait_list, event)
-                .blocking(blocking)
-                .submit::<P>(command)
-        }
-    })
-}
-
-pub(super) unsafe extern "C" fn buffer_copy_rect<P: Registered>(
-    queue: pi_queue,
-    source: pi_mem,
-    target: pi_mem,
-    source_origin: pi_buff_rect_offset,
-    target_origin: pi_buff_rect_offset,
-    region: pi_buff_rect_region,
-    source_row_pitch: usize,
-    source_slice_pitch: usize,
-    target_row_pitch: usize,
-    target_slice_pitch: usize,
-    wait_count: pi_uint32,
-    wait_list: *const pi_event,
-    event: *mut pi_event,
-) -> pi_result {
-    guard(Function::piEnqueueMemBufferCopyRect, || {
-        // SAFETY: the host passes structs.
-        let rect = unsafe {
-            let source = corner(source_origin, source_row_pitch, source_slice_pitch)?;
-            rect(
-                source,
-                corner(target_origin, target_row_pitch, target_slice_pitch)?,
-                region,
-            )?
-        };
-        let (source_end, target_end) = rect.extents();
-        let (from, to) = (
-            buffer::<P>(source, 0, source_end)?,
-            buffer::<P>(target, 0, target_end)?,
-        );
-        let (source, target) = (Arc::clone(&from.object), Arc::clone(&to.object));
-        // SAFETY: the host passes a wait list and an event as the interface says.
-        unsafe {
-            let command = Command::CopyBufferRect { source, target, rect };
-            Submission::new(queue, wait_count, wait_list, event).submit::<P>(command)
-        }
-    })
-}
-
 pub(super) unsafe extern "C" fn buffer_map<P: Registered>(
     queue: pi_queue,
     memory: pi_mem,
@@ -493,96 +347,5 @@ pub(super) unsafe extern "C" fn unmap<P: Registered>(
         };
         // SAFETY: the host passes a wait list and an event as the interface says.
         unsafe { Submission::new(queue, wait_count, wait_list, event).submit::<P>(command) }
-    })
-}
-
-pub(super) unsafe extern "C" fn usm_memset<P: Registered>(
-    queue: pi_queue,
-    pointer: *mut c_void,
-    value: pi_int32,
-    count: usize,
-    wait_count: pi_uint32,
-    wait_list: *const pi_event,
-    event: *mut pi_event,
-) -> pi_result {
-    guard(Function::piextUSMEnqueueMemset, || {
-        non_null(pointer, "ptr")?;
-        // The interface takes the lowest byte.
-        let command = Command::SetUsm {
-            address: pointer.expose_provenance(),
-            value: value as u8,
-            count,
-        };
-        // SAFETY: the host passes a wait list and an event as the interface says.
-        unsafe { Submission::new(queue, wait_count, wait_list, event).submit::<P>(command) }
-    })
-}
-
-pub(super) unsafe extern "C" fn usm_memcpy<P: Registered>(
-    queue: pi_queue,
-    blocking: pi_bool,
-    target: *mut c_void,
-    source: *const c_void,
-    size: usize,
-    wait_count: pi_uint32,
-    wait_list: *const pi_event,
-    event: *mut pi_event,
-) -> pi_result {
-    guard(Function::piextUSMEnqueueMemcpy, || {
-        if size > 0 {
-            non_null(target, "dst_ptr")?;
-            non_null(source.cast_mut(), "src_ptr")?;
-        }
-        // SAFETY: the host passes `size` bytes that stay valid until the command is complete, or addresses of the device.
-        let (source, target) = unsafe {
-            (
-                HostSource::new(source.cast(), size),
-                HostTarget::new(target.cast(), size),
-            )
-        };
-        let command = Command::CopyUsm { source, target };
-        // SAFETY: the host passes a wait list and an event as the interface says.
-        unsafe {
-            Submission::new(queue, wait_count, wait_list, event)
-                .blocking(blocking)
-                .submit::<P>(command)
-        }
-    })
-}
-
-pub(super) unsafe extern "C" fn usm_prefetch<P: Registered>(
-    queue: pi_queue,
-    pointer: *const c_void,
-    size: usize,
-    _flags: pi_usm_migration_flags,
-    wait_count: pi_uint32,
-    wait_list: *const pi_event,
-    event: *mut pi_event,
-) -> pi_result {
-    guard(Function::piextUSMEnqueuePrefetch, || {
-        let command = Command::PrefetchUsm {
-            address: pointer.addr(),
-            size,
-        };
-        // SAFETY: the host passes a wait list and an event as the interface says.
-        unsafe { Submission::new(queue, wait_count, wait_list, event).submit::<P>(command) }
-    })
-}
-
-pub(super) unsafe extern "C" fn usm_mem_advise<P: Registered>(
-    queue: pi_queue,
-    pointer: *const c_void,
-    size: usize,
-    advice: pi_mem_advice,
-    event: *mut pi_event,
-) -> pi_result {
-    guard(Function::piextUSMEnqueueMemAdvise, || {
-        let command = Command::AdviseUsm {
-            address: pointer.addr(),
-            size,
-            advice,
-        };
-        // SAFETY: there is no wait list; the host passes an event as the interface says.
-        unsafe { Submission::new(queue, 0, core::ptr::null(), event).submit::<P>(command) }
     })
 }

@@ -6,8 +6,8 @@ use core::ffi::c_void;
 
 /// The answer to an info query, as the bytes the host gets.
 ///
-/// Made from what the interface wants for the query: `u32`, `u64`, `usize`, `bool` (four bytes), text (gets its NUL), arrays
-/// of sizes, bytes.
+/// Made from what the interface wants for the query: `u32`, `u64`, `usize`, `bool` (four bytes), text (gets
+/// its NUL), arrays of sizes, bytes.
 ///
 /// ```
 /// use offkit_pi::plugin::Info;

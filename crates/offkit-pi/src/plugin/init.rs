@@ -3,7 +3,7 @@
 use super::error::guard;
 use super::state::Registered;
 use super::{Error, Plugin, Result};
-use super::{context, device, enqueue, event, kernel, memory, program, queue, usm};
+use super::{context, device, enqueue, event, kernel, memory, program, queue, rect, usm};
 use crate::ffi::*;
 use crate::functions::for_each_function;
 use crate::table::{Api, Function, Layout, PluginRecordV2_3, signature, version_text};
@@ -99,11 +99,11 @@ fn api<P: Registered>() -> Api {
         piEnqueueEventsWait: Some(enqueue::events_wait::<P>),
         piEnqueueEventsWaitWithBarrier: Some(enqueue::events_wait_with_barrier::<P>),
         piEnqueueMemBufferRead: Some(enqueue::buffer_read::<P>),
-        piEnqueueMemBufferReadRect: Some(enqueue::buffer_read_rect::<P>),
+        piEnqueueMemBufferReadRect: Some(rect::read::<P>),
         piEnqueueMemBufferWrite: Some(enqueue::buffer_write::<P>),
-        piEnqueueMemBufferWriteRect: Some(enqueue::buffer_write_rect::<P>),
+        piEnqueueMemBufferWriteRect: Some(rect::write::<P>),
         piEnqueueMemBufferCopy: Some(enqueue::buffer_copy::<P>),
-        piEnqueueMemBufferCopyRect: Some(enqueue::buffer_copy_rect::<P>),
+        piEnqueueMemBufferCopyRect: Some(rect::copy::<P>),
         piEnqueueMemBufferFill: Some(enqueue::buffer_fill::<P>),
         piEnqueueMemBufferMap: Some(enqueue::buffer_map::<P>),
         piEnqueueMemUnmap: Some(enqueue::unmap::<P>),
@@ -111,19 +111,20 @@ fn api<P: Registered>() -> Api {
         piextUSMDeviceAlloc: Some(usm::device_alloc::<P>),
         piextUSMSharedAlloc: Some(usm::shared_alloc::<P>),
         piextUSMFree: Some(usm::free::<P>),
-        piextUSMEnqueueMemset: Some(enqueue::usm_memset::<P>),
-        piextUSMEnqueueMemcpy: Some(enqueue::usm_memcpy::<P>),
-        piextUSMEnqueuePrefetch: Some(enqueue::usm_prefetch::<P>),
-        piextUSMEnqueueMemAdvise: Some(enqueue::usm_mem_advise::<P>),
+        piextUSMEnqueueMemset: Some(usm::memset::<P>),
+        piextUSMEnqueueMemcpy: Some(usm::memcpy::<P>),
+        piextUSMEnqueuePrefetch: Some(usm::prefetch::<P>),
+        piextUSMEnqueueMemAdvise: Some(usm::mem_advise::<P>),
         piextUSMGetMemAllocInfo: Some(usm::info::<P>),
         piTearDown: Some(tear_down::<P>),
         ..unsupported::<P>()
     }
 }
 
-/// `piPluginInit` of a plugin: takes a record of the one version there is a layout for, fills in its own version and the table, and
-/// refuses all others with [`PI_INVALID_OPERATION`]. (Real plugins take hosts newer than themselves, by comparing
-/// versions as text, although their tables differ; a host that then calls a function calls another one.)
+/// `piPluginInit` of a plugin: takes a record of the one version there is a layout for, fills in its own
+/// version and the table, and refuses all others with [`PI_INVALID_OPERATION`]. (Real plugins take hosts
+/// newer than themselves, by comparing versions as text, although their tables differ; a host that then calls
+/// a function calls another one.)
 ///
 /// # Safety
 ///

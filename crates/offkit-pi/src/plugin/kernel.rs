@@ -56,8 +56,8 @@ pub trait Kernel<P: Plugin>: Send + Sync + 'static {
         Err(Error::unknown_query(name))
     }
 
-    /// Whether the kernel reaches USM allocations through pointers stored in memory. Plugins for which all allocations
-    /// are always reachable need not know.
+    /// Whether the kernel reaches USM allocations through pointers stored in memory. Plugins for which all
+    /// allocations are always reachable need not know.
     ///
     /// # Errors
     ///

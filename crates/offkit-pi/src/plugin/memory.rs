@@ -31,13 +31,15 @@ pub trait Memory<P: Plugin>: Sized + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// [`Error`] if there are no such parts, or the device cannot start one there ([`PI_MISALIGNED_SUB_BUFFER_OFFSET`]).
+    /// [`Error`] if there are no such parts, or the device cannot start one there
+    /// ([`PI_MISALIGNED_SUB_BUFFER_OFFSET`]).
     fn part(self: &Arc<Self>, flags: pi_mem_flags, origin: usize, size: usize) -> Result<Self> {
         let _ = (flags, origin, size);
         Err(Error::unsupported("a part of a buffer"))
     }
 
-    /// The address at which the host sees a range of the buffer while it is mapped. The range is within the buffer.
+    /// The address at which the host sees a range of the buffer while it is mapped. The range is within the
+    /// buffer.
     ///
     /// # Errors
     ///
@@ -70,8 +72,8 @@ pub(super) unsafe extern "C" fn create<P: Registered>(
             let message = "a host pointer goes with the flag to use it or the flag to copy it, and these with a pointer";
             return Err(Error::new(PI_INVALID_HOST_PTR, message));
         }
-        // SAFETY: not null where it is used; the host passes `size` bytes that are valid during the call, and with the flag to
-        // use them for as long as the buffer exists.
+        // SAFETY: not null where it is used; the host passes `size` bytes that are valid during the call, and
+        // with the flag to use them for as long as the buffer exists.
         let (copy, storage) = unsafe {
             (
                 if copies && !uses {

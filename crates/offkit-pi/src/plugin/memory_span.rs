@@ -2,8 +2,8 @@
 
 /// Host memory a command reads from.
 ///
-/// The interface promises plugins that it stays valid and unchanged until the command's event is complete; so a plugin must
-/// not touch it later.
+/// The interface promises plugins that it stays valid and unchanged until the command's event is complete; so
+/// a plugin must not touch it later.
 #[derive(Debug)]
 pub struct HostSource {
     start: *const u8,
@@ -12,8 +12,8 @@ pub struct HostSource {
 
 /// Host memory a command writes to.
 ///
-/// The interface promises plugins that it stays valid and otherwise unused until the command's event is complete; so a
-/// plugin must not touch it later.
+/// The interface promises plugins that it stays valid and otherwise unused until the command's event is
+/// complete; so a plugin must not touch it later.
 #[derive(Debug)]
 pub struct HostTarget {
     start: *mut u8,
@@ -30,10 +30,12 @@ unsafe impl Send for HostTarget {}
 unsafe impl Sync for HostTarget {}
 
 impl HostSource {
+    /// Memory of the host by address.
+    ///
     /// # Safety
     ///
-    /// `start` must be valid for reading `size` bytes until the command is complete, or be an address the device knows.
-    pub(crate) unsafe fn new(start: *const u8, size: usize) -> HostSource {
+    /// `start` must be valid for reading `size` bytes for as long as the value is used.
+    pub unsafe fn new(start: *const u8, size: usize) -> HostSource {
         HostSource { start, size }
     }
 
@@ -47,7 +49,7 @@ impl HostSource {
         self.size
     }
 
-    /// The bytes. For a USM copy, only call this if the address is none of the device's own.
+    /// The bytes.
     pub fn bytes(&self) -> &[u8] {
         if self.size == 0 {
             return &[];
@@ -58,10 +60,13 @@ impl HostSource {
 }
 
 impl HostTarget {
+    /// Memory of the host by address.
+    ///
     /// # Safety
     ///
-    /// `start` must be valid for writing `size` bytes until the command is complete, or be an address the device knows.
-    pub(crate) unsafe fn new(start: *mut u8, size: usize) -> HostTarget {
+    /// `start` must be valid for reading and writing `size` bytes for as long as the value is used, and
+    /// nobody else use them.
+    pub unsafe fn new(start: *mut u8, size: usize) -> HostTarget {
         HostTarget { start, size }
     }
 
@@ -75,7 +80,7 @@ impl HostTarget {
         self.size
     }
 
-    /// The bytes. For a USM copy, only call this if the address is none of the device's own.
+    /// The bytes.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         if self.size == 0 {
             return &mut [];

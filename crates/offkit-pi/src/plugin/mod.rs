@@ -1,19 +1,21 @@
 //! The author's side: a plugin in safe Rust.
 //!
-//! A plugin is a type that implements [`Plugin`], and one type for each kind of object: [`Platform`], [`Device`],
-//! [`Context`], [`Queue`], [`Memory`], [`Program`], [`Kernel`], [`Event`]. Objects are held in `Arc`s and get typed
-//! arguments: other objects, slices, [`Command`]s. [`define_plugin!`](crate::define_plugin) makes a function table of them, and
+//! A plugin is a type that implements [`Plugin`], and one type for each kind of object: [`Platform`],
+//! [`Device`], [`Context`], [`Queue`], [`Memory`], [`Program`], [`Kernel`], [`Event`]. Objects are held in
+//! `Arc`s and get typed arguments: other objects, slices, [`Command`]s.
+//! [`define_plugin!`](crate::define_plugin) makes a function table of them, and
 //! [`export_plugin!`](crate::export_plugin) the symbols of a shared library.
 //!
-//! The functions in the table do for every plugin what C makes necessary. They check pointers and wait lists, turn handles
-//! into objects (a foreign or released handle is refused, never followed), count references, answer queries about what an
-//! object was made from, and see to it that no panic gets out: it becomes [`PI_ERROR_UNKNOWN`](crate::ffi::PI_ERROR_UNKNOWN).
-//! The message of an [`Error`] is kept for the host to fetch.
+//! The functions in the table do for every plugin what C makes necessary. They check pointers and wait lists,
+//! turn handles into objects (a foreign or released handle is refused, never followed), count references,
+//! answer queries about what an object was made from, and see to it that no panic gets out: it becomes
+//! [`PI_ERROR_UNKNOWN`](crate::ffi::PI_ERROR_UNKNOWN). The message of an [`Error`] is kept for the host to
+//! fetch.
 //!
-//! **No slot of the table is null.** What a plugin leaves out (methods with a default, and the parts of the interface that
-//! have no method yet: images, samplers, native handles, native kernels, partitioning of devices) returns
-//! [`PI_INVALID_OPERATION`](crate::ffi::PI_INVALID_OPERATION) with a message; real hosts call slots without looking, and a
-//! null one would end them.
+//! **No slot of the table is null.** What a plugin leaves out (methods with a default, and the parts of the
+//! interface that have no method yet: images, samplers, native handles, native kernels, partitioning of
+//! devices) returns [`PI_INVALID_OPERATION`](crate::ffi::PI_INVALID_OPERATION) with a message; real hosts
+//! call slots without looking, and a null one would end them.
 
 mod command;
 mod context;
@@ -28,13 +30,14 @@ mod memory;
 mod memory_span;
 mod program;
 mod queue;
+mod rect;
 mod registry;
 mod shim;
 mod state;
 mod unsupported;
 mod usm;
 
-pub use command::{BufferRect, Command};
+pub use command::Command;
 pub use context::Context;
 pub use device::{Device, Platform};
 pub use error::{Error, Result};
@@ -45,6 +48,7 @@ pub use memory::{BufferRequest, Memory};
 pub use memory_span::{HostSource, HostTarget};
 pub use program::{Build, Program};
 pub use queue::Queue;
+pub use rect::BufferRect;
 pub use state::{Registered, State};
 pub use unsupported::Unsupported;
 pub use usm::UsmAllocation;
@@ -97,13 +101,7 @@ pub trait Plugin: Sized + Send + Sync + 'static {
 
 /// Makes a plugin of a type that implements [`Plugin`](crate::plugin::Plugin): a constant of type
 /// [`BuiltIn`](crate::BuiltIn) by which programs that link it in can use it.
-///
-/// ```ignore
-/// offkit_pi::define_plugin! {
-///     /// The plugin, for programs that link it in.
-///     pub const BUILT_IN: MyPlugin;
-/// }
-/// ```
+/// The [introduction](crate) has an example.
 #[macro_export]
 macro_rules! define_plugin {
     ($(#[$attribute:meta])* $visibility:vis const $name:ident: $plugin:ty;) => {

@@ -53,14 +53,16 @@ pub trait Program<P: Plugin>: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// [`Error`] if it does not compile ([`PI_COMPILE_PROGRAM_FAILURE`]); [`build_info`](Self::build_info) has the details.
+    /// [`Error`] if it does not compile ([`PI_COMPILE_PROGRAM_FAILURE`]); [`build_info`](Self::build_info)
+    /// has the details.
     fn compile(&self, options: &str) -> Result<()>;
 
     /// Compiles and links the program.
     ///
     /// # Errors
     ///
-    /// [`Error`] if it does not build ([`PI_BUILD_PROGRAM_FAILURE`]); [`build_info`](Self::build_info) has the details.
+    /// [`Error`] if it does not build ([`PI_BUILD_PROGRAM_FAILURE`]); [`build_info`](Self::build_info) has
+    /// the details.
     fn build(&self, options: &str) -> Result<()>;
 
     /// How the last compile, link or build went.
@@ -131,7 +133,8 @@ pub(super) unsafe extern "C" fn create_with_binary<P: Registered>(
         non_null(ret_program, "ret_program")?;
         let context = state::context::<P>(context)?;
         let count = num_devices as usize;
-        // SAFETY: the host passes `num_devices` devices, lengths and pointers, each to as many bytes as its length says.
+        // SAFETY: the host passes `num_devices` devices, lengths and pointers, each to as many bytes as its
+        // length says.
         let (device, binary) = unsafe {
             match (
                 array(device_list, count, "device_list")?,
@@ -167,7 +170,8 @@ unsafe fn check_devices<P: Registered>(
         .try_for_each(|device| device_of(context, *device).map(drop))
 }
 
-/// Tells the host that a compile, link or build is over. They are done before their functions return, so this is at once.
+/// Tells the host that a compile, link or build is over. They are done before their functions return, so this
+/// is at once.
 unsafe fn notify(callback: pi_program_notify, program: pi_program, user_data: *mut c_void) {
     if let Some(callback) = callback {
         // SAFETY: the host passes a function to be called like this.
@@ -239,7 +243,8 @@ pub(super) unsafe extern "C" fn link<P: Registered>(
         // SAFETY: not null, so valid for writing. There is no program unless linking begins.
         unsafe { ret_program.write(core::ptr::null_mut()) };
         let context = state::context::<P>(context)?;
-        // SAFETY: the host passes as many devices and programs as it says, and options that are null or NUL-terminated.
+        // SAFETY: the host passes as many devices and programs as it says, and options that are null or
+        // NUL-terminated.
         let (handles, options) = unsafe {
             check_devices(&context, num_devices, device_list)?;
             (

@@ -16,8 +16,8 @@ use std::sync::Arc;
 pub trait Queue<P: Plugin>: Send + Sync + 'static {
     /// Submits a command that starts after the events in `wait` are complete, and returns its event.
     ///
-    /// Arguments of a kernel to launch are to be taken as they are now. A command that cannot be right is refused here; one that
-    /// fails later fails its event.
+    /// Arguments of a kernel to launch are to be taken as they are now. A command that cannot be right is
+    /// refused here; one that fails later fails its event.
     ///
     /// # Errors
     ///

@@ -1,16 +1,17 @@
 //! Handles: which objects the host knows, and how often it refers to them.
 //!
-//! A handle is the address of the plugin's object, but it is never followed. It is looked up, so that a handle that is
-//! foreign, of another kind, or already released is refused instead of read.
+//! A handle is a number in the clothes of a pointer. It is looked up, never followed, and never given out
+//! twice, so that a handle that is foreign, of another kind, or already released is refused.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, Weak};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard, Weak};
 
 /// An object the host knows, with what the interface keeps about it (`D`: what it was made from, for one).
 pub(crate) struct Record<T: Send + Sync + 'static, D: Send + Sync + 'static> {
     pub(crate) object: Arc<T>,
     pub(crate) details: D,
+    handle: usize,
     /// References the host holds.
     references: AtomicU32,
     table: &'static Table<T, D>,
@@ -22,8 +23,8 @@ pub(crate) struct Table<T: Send + Sync + 'static, D: Send + Sync + 'static> {
 }
 
 struct Entry<T: Send + Sync + 'static, D: Send + Sync + 'static> {
-    /// Leads to the record as long as the host or another object refers to it: a queue's context can be asked for, and used,
-    /// after the host has released its own reference to it.
+    /// Leads to the record as long as the host or another object refers to it: a queue's context can be asked
+    /// for, and used, after the host has released its own reference to it.
     known: Weak<Record<T, D>>,
     /// Keeps the record for as long as the host holds references.
     held: Option<Arc<Record<T, D>>>,
@@ -37,25 +38,30 @@ impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Default for Table<T, D>
     }
 }
 
-fn handle_of<T>(object: &Arc<T>) -> usize {
-    Arc::as_ptr(object).addr()
+/// A handle no object has had yet.
+fn new_handle() -> usize {
+    // Looks like the address of something aligned.
+    const STEP: usize = 16;
+    static NEXT: AtomicUsize = AtomicUsize::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed) * STEP
 }
 
 impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Table<T, D> {
-    /// Makes an object known to the host, which gets one reference. An object that is known already keeps its record.
-    pub(crate) fn insert(&'static self, object: Arc<T>, details: D) -> Arc<Record<T, D>> {
-        let handle = handle_of(&object);
-        let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(entry) = entries.get_mut(&handle)
-            && let Some(record) = entry.known.upgrade()
-        {
-            record.references.fetch_add(1, Ordering::Relaxed);
-            entry.held = Some(Arc::clone(&record));
-            return record;
-        }
+    fn entries(&self) -> RwLockWriteGuard<'_, HashMap<usize, Entry<T, D>>> {
+        self.entries.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(
+        &'static self,
+        entries: &mut HashMap<usize, Entry<T, D>>,
+        object: Arc<T>,
+        details: D,
+    ) -> Arc<Record<T, D>> {
+        let handle = new_handle();
         let record = Arc::new(Record {
             object,
             details,
+            handle,
             references: AtomicU32::new(1),
             table: self,
         });
@@ -67,6 +73,21 @@ impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Table<T, D> {
             },
         );
         record
+    }
+
+    /// Makes a new object known to the host, which gets one reference.
+    pub(crate) fn insert(&'static self, object: Arc<T>, details: D) -> Arc<Record<T, D>> {
+        self.add(&mut self.entries(), object, details)
+    }
+
+    /// The record of an object that is there for good; made at the first call.
+    pub(crate) fn intern(&'static self, object: Arc<T>, details: D) -> Arc<Record<T, D>> {
+        let mut entries = self.entries();
+        let mut records = entries.values().filter_map(|entry| entry.held.as_ref());
+        match records.find(|record| Arc::ptr_eq(&record.object, &object)) {
+            Some(record) => Arc::clone(record),
+            None => self.add(&mut entries, object, details),
+        }
     }
 
     /// The record of a handle, unless the handle is foreign or released.
@@ -81,7 +102,7 @@ impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Table<T, D> {
 
     /// Gives the host one more reference. `false` for a handle that is foreign or released.
     pub(crate) fn retain(&self, handle: usize) -> bool {
-        let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.entries();
         let Some(entry) = entries.get_mut(&handle) else {
             return false;
         };
@@ -95,7 +116,7 @@ impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Table<T, D> {
 
     /// Takes one reference back from the host. `false` if it has none.
     pub(crate) fn release(&self, handle: usize) -> bool {
-        let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.entries();
         let Some(entry) = entries.get_mut(&handle) else {
             return false;
         };
@@ -114,7 +135,7 @@ impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Table<T, D> {
 impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Record<T, D> {
     /// The handle the host knows the object by.
     pub(crate) fn handle(&self) -> usize {
-        handle_of(&self.object)
+        self.handle
     }
 
     /// References the host holds.
@@ -125,14 +146,6 @@ impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Record<T, D> {
 
 impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Drop for Record<T, D> {
     fn drop(&mut self) {
-        // The object is still there, so nothing else can have come to its address.
-        let mut entries = self.table.entries.write().unwrap_or_else(PoisonError::into_inner);
-        let handle = handle_of(&self.object);
-        if entries
-            .get(&handle)
-            .is_some_and(|entry| entry.known.strong_count() == 0)
-        {
-            entries.remove(&handle);
-        }
+        self.table.entries().remove(&self.handle);
     }
 }

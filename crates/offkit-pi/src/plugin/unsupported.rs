@@ -4,8 +4,8 @@ use super::{Argument, Build, Command, Event, Info, Kernel, Memory, Plugin, Progr
 use crate::ffi::*;
 use std::sync::Arc;
 
-/// The type of a kind of object that a plugin does not have. There are no values of it; the functions of [`Context`] that would
-/// make one are left out.
+/// The type of a kind of object that a plugin does not have. There are no values of it; the functions of
+/// [`Context`] that would make one are left out.
 ///
 /// [`Context`]: super::Context
 #[derive(Debug)]

@@ -1,6 +1,8 @@
 //! Unified shared memory: allocations outside any object, known by address.
 
+use super::command::Command;
 use super::context::device_of;
+use super::enqueue::Submission;
 use super::error::guard;
 use super::info::Destination;
 use super::shim::non_null;
@@ -128,7 +130,10 @@ pub(super) unsafe extern "C" fn info<P: Registered>(
             PI_MEM_ALLOC_BASE_PTR => allocation.map_or(0, |allocation| allocation.base).into(),
             PI_MEM_ALLOC_SIZE => allocation.map_or(0, |allocation| allocation.size).into(),
             PI_MEM_ALLOC_DEVICE => {
-                let known = device.and_then(|device| P::state().devices.get(Arc::as_ptr(device).addr()));
+                let devices = &context.details.devices;
+                let known = devices
+                    .iter()
+                    .find(|known| device.is_some_and(|device| Arc::ptr_eq(&known.object, device)));
                 known.map_or(0, |device| device.handle()).into()
             }
             name => return Err(Error::unknown_query(name)),
@@ -142,5 +147,90 @@ pub(super) unsafe extern "C" fn info<P: Registered>(
             }
             .answer(info)
         }
+    })
+}
+
+pub(super) unsafe extern "C" fn memset<P: Registered>(
+    queue: pi_queue,
+    pointer: *mut c_void,
+    value: pi_int32,
+    count: usize,
+    wait_count: pi_uint32,
+    wait_list: *const pi_event,
+    event: *mut pi_event,
+) -> pi_result {
+    guard(Function::piextUSMEnqueueMemset, || {
+        non_null(pointer, "ptr")?;
+        // The interface takes the lowest byte.
+        let command = Command::SetUsm {
+            address: pointer.expose_provenance(),
+            value: value as u8,
+            count,
+        };
+        // SAFETY: the host passes a wait list and an event as the interface says.
+        unsafe { Submission::new(queue, wait_count, wait_list, event).submit::<P>(command) }
+    })
+}
+
+pub(super) unsafe extern "C" fn memcpy<P: Registered>(
+    queue: pi_queue,
+    blocking: pi_bool,
+    target: *mut c_void,
+    source: *const c_void,
+    size: usize,
+    wait_count: pi_uint32,
+    wait_list: *const pi_event,
+    event: *mut pi_event,
+) -> pi_result {
+    guard(Function::piextUSMEnqueueMemcpy, || {
+        if size > 0 {
+            non_null(target, "dst_ptr")?;
+            non_null(source.cast_mut(), "src_ptr")?;
+        }
+        let (source, target) = (source.expose_provenance(), target.expose_provenance());
+        let command = Command::CopyUsm { source, target, size };
+        // SAFETY: the host passes a wait list and an event as the interface says.
+        unsafe {
+            Submission::new(queue, wait_count, wait_list, event)
+                .blocking(blocking)
+                .submit::<P>(command)
+        }
+    })
+}
+
+pub(super) unsafe extern "C" fn prefetch<P: Registered>(
+    queue: pi_queue,
+    pointer: *const c_void,
+    size: usize,
+    _flags: pi_usm_migration_flags,
+    wait_count: pi_uint32,
+    wait_list: *const pi_event,
+    event: *mut pi_event,
+) -> pi_result {
+    guard(Function::piextUSMEnqueuePrefetch, || {
+        let command = Command::PrefetchUsm {
+            address: pointer.addr(),
+            size,
+        };
+        // SAFETY: the host passes a wait list and an event as the interface says.
+        unsafe { Submission::new(queue, wait_count, wait_list, event).submit::<P>(command) }
+    })
+}
+
+pub(super) unsafe extern "C" fn mem_advise<P: Registered>(
+    queue: pi_queue,
+    pointer: *const c_void,
+    size: usize,
+    advice: pi_mem_advice,
+    event: *mut pi_event,
+) -> pi_result {
+    guard(Function::piextUSMEnqueueMemAdvise, || {
+        let command = Command::AdviseUsm {
+            address: pointer.addr(),
+            size,
+            advice,
+        };
+        // SAFETY: there is no wait list; the host passes an event as the interface says.
+        unsafe { Submission::new(queue, 0, core::ptr::null(), event).submit::<P>(command) }
     })
 }

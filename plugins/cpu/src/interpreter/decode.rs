@@ -88,11 +88,17 @@ fn decode_function(
             edge.target = starts[edge.target as usize];
         }
     }
+    let successors = function.blocks.iter().map(|block| {
+        block.terminator.successors().into_iter().map(|BlockId(successor)| successor).collect()
+    });
+    let successors = successors.collect();
     Ok(Function {
         name: function.name.clone(),
         imported: function.blocks.is_empty(),
         steps,
         lines,
+        starts,
+        successors,
         constants: registers.constants,
         registers: registers.next,
         parameters,

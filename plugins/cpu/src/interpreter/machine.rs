@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::fault::Fault;
-use super::space::{Segments, View};
+use super::space::View;
 use super::step::{Edge, Function, Move, Slot, Step};
 use super::{memory_steps, print};
 use crate::builtins::Shape;
@@ -41,7 +41,6 @@ pub(super) struct Frame {
 pub(super) struct WorkItem {
     pub(super) registers: Vec<u64>,
     pub(super) frames: Vec<Frame>,
-    pub(super) private: Segments,
 }
 
 /// How the execution of a work-item stopped.
@@ -87,6 +86,9 @@ pub(super) struct Machine<'m> {
     pub(super) print: &'m (dyn Fn(&str) + Sync),
     /// Gives the words of a built-in variable.
     pub(super) input: &'m dyn Fn(u32) -> [u64; 4],
+    /// The work-item's number in its sub-group, and how many that has.
+    pub(super) lane: u64,
+    pub(super) sub_group_size: u64,
     /// Steps left before the limits are looked at.
     pub(super) fuel: &'m mut u64,
 }
@@ -191,7 +193,8 @@ fn enter(code: &Function, registers: &mut [u64], view: &mut View<'_>) -> Result<
         needs(view, *size)?;
         let mut bytes = vec![0; *size as usize];
         view.read(registers[*slot as usize], &mut bytes)?;
-        registers[*slot as usize] = view.push_private(&bytes);
+        registers[*slot as usize] = view.push_private_zeros(*size);
+        view.write(registers[*slot as usize], &bytes)?;
     }
     for variable in &code.variables {
         needs(view, variable.size)?;
@@ -358,9 +361,9 @@ fn advance(
                 }
             }
             Step::Ballot { to, query, ballot, index } => {
-                let size = (machine.input)(u32::MAX);
                 let bits = &r[*ballot as usize..][..4];
-                r[*to as usize] = ballot_answer(*query, bits, r[*index as usize], size[0], size[1]);
+                let index = r[*index as usize];
+                r[*to as usize] = ballot_answer(*query, bits, index, machine.lane, machine.sub_group_size);
             }
             Step::Print { to, operands } => {
                 let text = print::format(operands, r, view)?;

@@ -1,4 +1,26 @@
-//! x
-use crate::error::BuildError;
-use crate::ir::{TypeId, Types};
-pub(crate) fn check_built_in(_b: spirv::BuiltIn, _t: &Types, _k: TypeId) -> Result<(), BuildError> { Ok(()) }
+//! Executes the SSA form: work-groups on all cores, the work-items of a group on one.
+//!
+//! Work-items that never wait for each other run one after the other in the same state. Otherwise each
+//! has its own, and is suspended at a barrier or another operation of the group until those that take
+//! part have come; then the operation is done for all of them, and they go on.
+
+mod collective;
+mod decode;
+mod fault;
+mod launch;
+mod machine;
+mod memory_steps;
+mod operations;
+mod print;
+mod program;
+mod range;
+mod report;
+mod space;
+mod step;
+mod worker;
+
+pub use fault::{ArgumentKind, KernelFault, LaunchError};
+pub use program::{Argument, KernelInfo, LaunchOptions, MAX_LOCAL_MEMORY, Parameter, Program, Specialization};
+pub use range::{MAX_WORK_GROUP_SIZE, NdRange, SUB_GROUP_SIZE};
+
+pub(crate) use range::check_built_in;

@@ -225,6 +225,11 @@ impl View<'_> {
         Ok(old)
     }
 
+    /// Adds a private variable of zeros and returns its address.
+    pub(super) fn push_private_zeros(&mut self, size: u32) -> u64 {
+        segment_address(Space::Private, self.private.push(size))
+    }
+
     fn segments(&mut self, address: u64) -> Option<&mut Segments> {
         match Space::of(address) {
             Space::Private => Some(self.private),

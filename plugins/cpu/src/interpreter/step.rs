@@ -170,6 +170,9 @@ pub(super) struct Function {
     pub(super) name: String,
     pub(super) steps: Vec<Step>,
     pub(super) lines: Vec<Option<Line>>,
+    /// The first step of each block; unreachable blocks have none.
+    pub(super) starts: Vec<u32>,
+    pub(super) successors: Vec<Vec<u32>>,
     pub(super) constants: Vec<u64>,
     /// Words of a frame.
     pub(super) registers: u32,
@@ -184,4 +187,29 @@ pub(super) struct Function {
     pub(super) locals: Vec<u32>,
     /// It is declared and not defined.
     pub(super) imported: bool,
+}
+
+impl Function {
+    /// The block that a step is in.
+    pub(super) fn block_of(&self, step: u32) -> u32 {
+        let starts = self.starts.iter().zip(0..).filter(|(start, _)| **start <= step);
+        starts.max_by_key(|(start, block)| (**start, u32::MAX - *block)).map_or(0, |(_, block)| block)
+    }
+
+    /// Whether there is a way of at least one edge between two blocks.
+    pub(super) fn reaches(&self, from: u32, to: u32) -> bool {
+        let mut seen = vec![false; self.successors.len()];
+        let mut left = vec![from];
+        while let Some(block) = left.pop() {
+            for successor in &self.successors[block as usize] {
+                if *successor == to {
+                    return true;
+                }
+                if !std::mem::replace(&mut seen[*successor as usize], true) {
+                    left.push(*successor);
+                }
+            }
+        }
+        false
+    }
 }

@@ -22,7 +22,7 @@ pub(crate) use operation::{
 };
 pub(crate) use arithmetic::reinterpret;
 pub(crate) use types::{LARGEST_VALUE, Leaf, Type, TypeId, Types, scalar_size};
-pub(crate) use verify::{Problem, verify};
+pub(crate) use verify::verify;
 
 use spirv::BuiltIn;
 
@@ -160,7 +160,6 @@ pub(crate) struct Variable {
     /// The value that holds its address.
     pub(crate) address: ValueId,
     pub(crate) kind: TypeId,
-    pub(crate) align: u64,
     pub(crate) initializer: Option<ConstantId>,
 }
 

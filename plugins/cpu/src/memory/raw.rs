@@ -5,6 +5,8 @@
 //! relaxed ones for plain loads and stores, of the access's own size where it is aligned and a power
 //! of two, else byte by byte.
 
+#![expect(unsafe_code, reason = "addresses become pointers here")]
+
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::{NonNull, with_exposed_provenance, with_exposed_provenance_mut};
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};

@@ -1,5 +1,7 @@
 //! The allocations as they were when a launch began, and checked access to them.
 
+#![expect(unsafe_code, reason = "accesses are checked here")]
+
 use std::sync::Arc;
 
 use super::{Allocation, raw};

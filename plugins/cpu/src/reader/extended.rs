@@ -4,7 +4,7 @@ use rspirv::dr::{self, Operand as Source};
 use spirv::{FPRoundingMode, OpenclStd100Op as Extended};
 
 use super::function::FunctionReader;
-use super::{Result, id};
+use super::{Result, id, ids};
 use crate::builtins::{self, Shape};
 use crate::error::BuildError;
 use crate::ir::{MemoryFunction, Operand, Operation, TypeId};
@@ -20,23 +20,16 @@ impl FunctionReader<'_, '_> {
         };
         let op = Extended::from_u32(*number);
         let op = op.ok_or_else(|| BuildError::unsupported(format!("OpenCL.std instruction {number}")))?;
-        let rounding = instruction.operands.iter().find_map(|operand| match operand {
-            Source::FPRoundingMode(mode) => Some(*mode),
-            Source::LiteralBit32(mode) => FPRoundingMode::from_u32(*mode),
+        // rspirv takes every operand of an extended instruction for an id.
+        let mut words = ids(instruction, 2)?;
+        let literal = match op {
+            // The number of components, which the type of the result tells.
+            Extended::vloadn | Extended::vload_halfn | Extended::vloada_halfn => words.pop(),
+            Extended::vstore_half_r | Extended::vstore_halfn_r | Extended::vstorea_halfn_r => words.pop(),
             _ => None,
-        });
-        let is_id = |operand: &&Source| matches!(operand, Source::IdRef(_));
-        let count = instruction.operands.iter().skip(2).filter(is_id).count();
-        let mut operands = Vec::new();
-        for index in 2..instruction.operands.len() {
-            match &instruction.operands[index] {
-                Source::IdRef(word) => operands.push(self.operand(*word)?),
-                // The number of components of a vector load, which the result's type tells, and the
-                // rounding mode come last.
-                _ if operands.len() == count => {}
-                other => return Err(BuildError::malformed(format!("OpenCL.std {op:?} with operand {other:?}"))),
-            }
-        }
+        };
+        let rounding = literal.and_then(FPRoundingMode::from_u32);
+        let operands = words.into_iter().map(|word| self.operand(word)).collect::<Result<Vec<_>>>()?;
         let memory = |function| Ok(Operation::Memory { function, operands: operands.clone() });
         let nearest = FPRoundingMode::RTE;
         match op {

@@ -198,6 +198,13 @@ impl FunctionReader<'_, '_> {
         Ok(Operand::Constant(crate::ir::ConstantId(constants.len() as u32 - 1)))
     }
 
+    /// A value of zeros.
+    pub(super) fn zero(&mut self, kind: TypeId) -> Operand {
+        let constants = &mut self.reader.module.constants;
+        constants.push(Constant { kind, words: Vec::new(), relocations: Vec::new() });
+        Operand::Constant(crate::ir::ConstantId(constants.len() as u32 - 1))
+    }
+
     /// Adds an instruction whose result has no id in the module.
     pub(super) fn emit(&mut self, kind: TypeId, operation: Operation) -> Operand {
         self.values.push(kind);

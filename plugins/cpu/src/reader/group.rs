@@ -13,7 +13,7 @@ impl FunctionReader<'_, '_> {
     pub(super) fn group_operation(&mut self, instruction: &dr::Instruction) -> Result<Option<Operation>> {
         let opcode = instruction.class.opcode;
         if opcode == Op::ControlBarrier {
-            let Some(scope) = self.scope(instruction)? else { return Ok(Some(Operation::Fence)) };
+            let Some(scope) = self.barrier_scope(instruction)? else { return Ok(Some(Operation::Fence)) };
             let operands = Vec::new();
             return Ok(Some(Operation::Collective(Collective { kind: Kind::Barrier, scope, uniform: true, operands })));
         }
@@ -86,6 +86,16 @@ impl FunctionReader<'_, '_> {
                 Err(BuildError::unsupported(format!("Op{} with scope {scope:?}", instruction.class.opname)))
             }
             None => Err(BuildError::malformed(format!("Op{} with scope {scope}", instruction.class.opname))),
+        }
+    }
+
+    /// As [`Self::scope`]. LLVM 22 writes the memory scope of `work_group_barrier` as the execution scope
+    /// too. No barrier of OpenCL C is wider than a work-group, so that wider ones are that.
+    fn barrier_scope(&self, instruction: &dr::Instruction) -> Result<Option<GroupScope>> {
+        let scope = self.reader.constant_integer(id(instruction, 0)?)?;
+        match u32::try_from(scope).ok().and_then(Scope::from_u32) {
+            Some(Scope::Device | Scope::CrossDevice) => Ok(Some(GroupScope::WorkGroup)),
+            _ => self.scope(instruction),
         }
     }
 

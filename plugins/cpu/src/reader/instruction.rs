@@ -4,11 +4,12 @@ use rspirv::dr::{self, Operand as Source};
 use spirv::{Op, Word};
 
 use super::function::FunctionReader;
+use super::imported::{self, Imported, Operands};
 use super::{Reader, Result, id, literal, result_id};
 use crate::builtins::Scalar;
 use crate::builtins::convert::Conversion;
 use crate::error::BuildError;
-use crate::ir::{Operand, Operation, Type, TypeId, arithmetic};
+use crate::ir::{Collective, CollectiveKind, GroupScope, Operand, Operation, Type, TypeId, arithmetic};
 
 /// The conversion of an opcode, and whether it saturates by itself.
 pub(super) fn conversion_of(op: Op) -> Option<(Conversion, bool)> {
@@ -136,12 +137,20 @@ impl FunctionReader<'_, '_> {
                 let function = self.reader.functions.get(&callee).copied();
                 let function =
                     function.ok_or_else(|| BuildError::malformed(format!("%{callee} is not a function")))?;
-                Operation::Call { function, arguments: self.operands_from(instruction, 1)? }
+                let arguments = self.operands_from(instruction, 1)?;
+                if self.reader.source.functions[function.0 as usize].blocks.is_empty()
+                    && let Some((name, _)) = self.reader.decorations.linkage(callee)
+                    && let Some(imported) = imported::recognise(name)
+                {
+                    return self.imported(instruction, imported, &arguments).map(Some);
+                }
+                Operation::Call { function, arguments }
             }
             Op::ExtInst => return self.extended(instruction).map(Some),
             Op::Any | Op::All => {
                 let op = if opcode == Op::Any { Op::LogicalOr } else { Op::LogicalAnd };
-                Operation::Fold { op, scalar: Scalar::Bool, operand: self.operand_at(instruction, 0)? }
+                let operand = self.operand_at(instruction, 0)?;
+                Operation::Fold { op, scalar: Scalar::Bool, operand: self.truths(operand)? }
             }
             Op::VectorTimesScalar => {
                 let vector = self.operand_at(instruction, 0)?;
@@ -179,6 +188,59 @@ impl FunctionReader<'_, '_> {
             }
             opcode => return self.elementwise(opcode, instruction),
         }))
+    }
+
+    /// A vector of booleans. LLVM 22 gives `OpAny` and `OpAll` the integers of OpenCL C, where the highest
+    /// bit is what counts.
+    fn truths(&mut self, operand: Operand) -> Result<Operand> {
+        let scalar = self.scalar_of(operand)?;
+        if !scalar.is_integer() {
+            return Ok(operand);
+        }
+        let kind = self.type_of(operand);
+        let zero = self.zero(kind);
+        let booleans = self.vector_type(Scalar::Bool, self.reader.module.types.lanes(kind))?;
+        let operands = vec![operand, zero];
+        Ok(self.emit(booleans, Operation::Elementwise { op: Op::SLessThan, scalar, operands }))
+    }
+
+    /// A call of a function that clang expects the device to have.
+    fn imported(
+        &mut self,
+        instruction: &dr::Instruction,
+        imported: Imported,
+        arguments: &[Operand],
+    ) -> Result<Operation> {
+        let missing = || BuildError::malformed("a call of a built-in function with too few arguments");
+        let argument = |index: usize| arguments.get(index).copied().ok_or_else(missing);
+        Ok(match imported {
+            Imported::Fence => Operation::Fence,
+            Imported::SubGroupBarrier => {
+                let (kind, scope) = (CollectiveKind::Barrier, GroupScope::SubGroup);
+                Operation::Collective(Collective { kind, scope, uniform: true, operands: Vec::new() })
+            }
+            Imported::Convert { kind, rounding } => {
+                Operation::Convert { kind, saturate: false, rounding, operand: argument(0)? }
+            }
+            Imported::Cast(class) => Operation::GenericCast { pointer: argument(0)?, class },
+            Imported::FenceOf => {
+                // The bits of memory semantics are the flags of OpenCL C, eight places up.
+                let kind = self.reader.result_type(instruction)?;
+                let semantics = self.emit(kind, Operation::PointerSemantics(argument(0)?));
+                let places = self.new_constant(Scalar::I32, 8)?;
+                let (op, scalar) = (Op::ShiftRightLogical, self.scalar_of(semantics)?);
+                Operation::Elementwise { op, scalar, operands: vec![semantics, places] }
+            }
+            Imported::Atomic { operation, operands } => {
+                let scalar = self.reader.module.types.scalar(self.reader.result_type(instruction)?);
+                let scalar = scalar.ok_or_else(missing)?;
+                let value = match operands {
+                    Operands::Value => argument(1)?,
+                    Operands::One => self.new_constant(scalar, 1)?,
+                };
+                Operation::Atomic { operation, scalar, pointer: argument(0)?, operands: vec![value] }
+            }
+        })
     }
 
     /// Arithmetic, for every opcode that has a function on the type of its first operand.

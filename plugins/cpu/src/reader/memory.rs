@@ -92,9 +92,8 @@ impl FunctionReader<'_, '_> {
             Some(Source::IdRef(value)) => Some(self.reader.constant(*value)?),
             _ => None,
         };
-        let layout = self.reader.module.types.layout(pointee);
-        let align = self.reader.decorations.alignment(word).unwrap_or(1).max(layout.align);
-        self.variables.push(Variable { address, kind: pointee, align, initializer });
+        // Every segment of private memory is aligned as much as any type needs.
+        self.variables.push(Variable { address, kind: pointee, initializer });
         Ok(())
     }
 

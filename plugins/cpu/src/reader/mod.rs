@@ -7,6 +7,7 @@ mod extended;
 mod fold;
 mod function;
 mod group;
+mod imported;
 mod instruction;
 mod memory;
 mod types;

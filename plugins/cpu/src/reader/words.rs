@@ -47,6 +47,10 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Parsed, BuildError> {
                 constant_operations.insert(result, operation);
                 instruction[0] = (first & 0xffff_0000) | Op::SpecConstantComposite as u32;
             }
+        } else if opcode == Op::ConstantNull as u32 && count > 3 {
+            // LLVM 22 repeats the type behind a null event.
+            instruction[0] = 3 << 16 | opcode;
+            erase(&mut instruction[3..]);
         } else if opcode == Op::ExtInstImport as u32 {
             if let [_, result, name @ ..] = &*instruction
                 && is_debug_set(name)

@@ -131,7 +131,7 @@ fn floats_are_stored_loaded_and_exchanged() {
             format!("atomic_init(p, a); r = atomic_load_explicit(p, memory_order_acquire) + 1;"),
             format!("atomic_store_explicit(p, a, memory_order_release, memory_scope_device); r = atomic_exchange(p, 0) + 1;"),
             format!("atomic_store(p, 5); {kind} e = 5; r = atomic_compare_exchange_strong(p, &e, a) ? *(global {kind} *)p + 1 : 0;"),
-            format!("atomic_store(p, 5); {kind} e = 6; r = atomic_compare_exchange_strong(p, &e, a) ? 0 : e + a - 4;"),
+            format!("atomic_store(p, 5); {kind} e = 6; r = atomic_compare_exchange_strong(p, &e, a) ? 0 : e == 5 ? a + 1 : 2;"),
         ]
         .map(|body| {
             let statement = format!("volatile global atomic_{kind} *p = (volatile global atomic_{kind} *)(out + i); {body}");

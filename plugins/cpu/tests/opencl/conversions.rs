@@ -51,7 +51,9 @@ fn operands(from: Element, to: Element) -> Vec<u64> {
 fn conversions(from: Element, to: Element) -> Vec<Case> {
     let mut cases = Vec::new();
     let modes = || Mode::ALL.map(|(mode, suffix)| (Some(mode), suffix)).into_iter().chain([(None, "")]);
-    for saturate in [false, true] {
+    // LLVM 22 loses the sign of the source of a saturated conversion between integers: see the limits.
+    let lost = !from.is_float() && !to.is_float() && from.is_signed() == to.is_signed();
+    for saturate in [false, true].into_iter().filter(|saturate| !(*saturate && lost)) {
         for (mode, suffix) in modes().filter(|_| !saturate || !to.is_float()) {
             let saturation = if saturate { "_sat" } else { "" };
             let statement = format!("r = convert_{}#{saturation}{suffix}(a);", to.name());

@@ -1,14 +1,17 @@
 //! Programs and launches on the CPU device.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 
-use offkit_plugin_cpu::{AllocationKind, Argument, LaunchOptions, Memory, NdRange, Program, Specialization};
+use offkit_plugin_cpu::{AllocationKind, Argument, LaunchOptions, Memory, NdRange, Program};
 
 /// An argument of a kernel.
 #[derive(Clone, Debug)]
 pub(crate) enum Operand {
     /// A pointer to global or constant memory with these bytes.
     Buffer(Vec<u8>),
+    /// A null pointer to global memory.
+    Null,
     /// That many bytes of local memory.
     Local(usize),
     /// A value passed as it is.
@@ -25,6 +28,7 @@ pub(crate) struct Outcome {
 }
 
 /// A program on a device of its own.
+#[derive(Debug)]
 pub(crate) struct Device {
     memory: Arc<Memory>,
     program: Program,
@@ -33,11 +37,12 @@ pub(crate) struct Device {
 impl Device {
     pub(crate) fn new(spirv: &[u8]) -> Result<Device, String> {
         let memory = Memory::new();
-        let program = Program::build(spirv, &Specialization::default(), Arc::clone(&memory))
-            .map_err(|error| error.to_string())?;
+        let program = Program::build(spirv, &BTreeMap::new(), Arc::clone(&memory)).map_err(|error| error.to_string())?;
         Ok(Device { memory, program })
     }
 
+    /// Runs a kernel; a range has as many dimensions as `global` has sizes, and an empty `local` leaves the size of
+    /// the groups to the device.
     pub(crate) fn run(
         &self,
         kernel: &str,
@@ -45,6 +50,51 @@ impl Device {
         local: &[u64],
         operands: &[Operand],
     ) -> Result<Outcome, String> {
-        todo!()
+        let sizes = |sizes: &[u64]| [0, 1, 2].map(|dimension| sizes.get(dimension).copied().unwrap_or(1));
+        let range = NdRange {
+            dimensions: global.len() as u32,
+            offset: [0; 3],
+            global: sizes(global),
+            local: (!local.is_empty()).then(|| sizes(local)),
+        };
+        self.run_range(kernel, &range, operands)
+    }
+
+    pub(crate) fn run_range(&self, kernel: &str, range: &NdRange, operands: &[Operand]) -> Result<Outcome, String> {
+        let mut buffers = Vec::new();
+        let mut arguments = Vec::new();
+        for operand in operands {
+            arguments.push(match operand {
+                Operand::Buffer(bytes) => {
+                    let address = self.allocate(bytes)?;
+                    buffers.push((address, bytes.len()));
+                    Argument::Pointer(address)
+                }
+                Operand::Null => Argument::Pointer(0),
+                Operand::Local(size) => Argument::Local(*size),
+                Operand::Value(bytes) => Argument::Bytes(bytes.clone()),
+            });
+        }
+        let printed = Mutex::new(String::new());
+        let print = |text: &str| printed.lock().expect("no thread panics while it prints").push_str(text);
+        let options = LaunchOptions { max_instructions: Some(500_000_000), print: Some(&print), ..LaunchOptions::default() };
+        let launched = self.program.launch(kernel, range, &arguments, &options);
+        let mut outcome = Outcome { buffers: Vec::new(), printed: String::new() };
+        for (address, size) in buffers {
+            let mut bytes = vec![0; size];
+            self.memory.read(address, &mut bytes).map_err(|error| error.to_string())?;
+            self.memory.free(address).map_err(|error| error.to_string())?;
+            outcome.buffers.push(bytes);
+        }
+        launched.map_err(|error| error.to_string())?;
+        outcome.printed = printed.into_inner().expect("no thread panics while it prints");
+        Ok(outcome)
+    }
+
+    fn allocate(&self, bytes: &[u8]) -> Result<u64, String> {
+        let address =
+            self.memory.allocate(bytes.len(), 128, AllocationKind::Buffer).map_err(|error| error.to_string())?;
+        self.memory.write(address, bytes).map_err(|error| error.to_string())?;
+        Ok(address)
     }
 }

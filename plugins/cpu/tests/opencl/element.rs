@@ -111,13 +111,13 @@ impl Element {
         }
     }
 
-    /// The word nearest to a number.
+    /// The word nearest to a number; integers beyond the type's range become its limits.
     pub(crate) fn from_number(self, value: f64) -> u64 {
         match self {
             Float => (value as f32).to_bits().into(),
             Double => value.to_bits(),
             Half => round(self, Exact::Float(value), Mode::Nearest),
-            _ => self.from_integer(value as i128),
+            _ => self.from_integer((value as i128).clamp(self.least(), self.greatest())),
         }
     }
 

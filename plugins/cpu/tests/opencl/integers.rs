@@ -200,11 +200,12 @@ fn compiler_builtins_on_integers() {
         Case::of_integers("r = __builtin_clz(a | 1);", Int, &[Uint], |x| (x[0] as u32 | 1).leading_zeros().into()),
         Case::of_integers("r = __builtin_ctz(a | 256);", Int, &[Uint], |x| (x[0] as u32 | 256).trailing_zeros().into()),
         Case::of_integers("r = __builtin_bswap32(a);", Uint, &[Uint], |x| (x[0] as u32).swap_bytes().into()),
-        Case::of_integers("r = 7; r += __builtin_add_overflow(a, b, &a) ? 1 : 0;", Int, &[Int; 2], |x| {
-            7 + i128::from((x[0] as i32).overflowing_add(x[1] as i32).1)
+        Case::of_integers("r = 7; r += __builtin_add_overflow(a, b, &a) ? 1 : 0;", Uint, &[Uint; 2], |x| {
+            7 + i128::from((x[0] as u32).overflowing_add(x[1] as u32).1)
         }),
-        Case::of_integers("r = __builtin_mul_overflow(a, b, &a) ? 1 : 2;", Int, &[Int; 2], |x| {
-            if (x[0] as i32).overflowing_mul(x[1] as i32).1 { 1 } else { 2 }
+        Case::of_integers("r = __builtin_mul_overflow(a, b, &a) ? a : ~a;", Uint, &[Uint; 2], |x| {
+            let (value, overflow) = (x[0] as u32).overflowing_mul(x[1] as u32);
+            (if overflow { value } else { !value }).into()
         }),
         Case::of_integers("if (__builtin_sub_overflow(a, b, &r)) r = r ^ 1;", Uint, &[Uint; 2], |x| {
             let (value, overflow) = (x[0] as u32).overflowing_sub(x[1] as u32);

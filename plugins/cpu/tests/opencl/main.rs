@@ -25,6 +25,7 @@ mod language;
 mod limits;
 mod mathematics;
 mod memory;
+mod printing;
 mod relational;
 mod vectors;
 mod work_items;

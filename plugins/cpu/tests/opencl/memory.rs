@@ -156,7 +156,7 @@ fn arguments_of_all_kinds() {
         Operand::Value(Int.encode(&[1, 2, 77], 3, 4)),
         Operand::Value((0..16).collect()),
         Operand::Value(structure),
-        Operand::Value(vec![0; 8]),
+        Operand::Null,
     ];
     let sum = -5 + 250 - 300 + 65000 - 1_000_000 + 3 - 7 + 15 + 1 - 2 + 1024 + 77 + 15 - 3 + 70_000 + 9 - 11 + 1;
     check_ints(source, &more, |_| sum);
@@ -266,10 +266,10 @@ fn asynchronous_copies() {
                     wait_group_events(1, &event);
                     if (get_local_id(0) == 0) shared[3] = shared[9];
                     barrier(CLK_LOCAL_MEM_FENCE);
-                    event_t events[2];
-                    events[0] = async_work_group_copy(out + 8 * group, (local const {name} *)shared, 8, 0);
-                    events[1] = async_work_group_strided_copy(out + 32 + group, (local const {name} *)shared + 8, 4, 4, 0);
-                    wait_group_events(2, events);
+                    event_t first = async_work_group_copy(out + 8 * group, (local const {name} *)shared, 8, 0);
+                    event_t second = async_work_group_strided_copy(out + 32 + group, (local const {name} *)shared + 8, 4, 4, 0);
+                    wait_group_events(1, &first);
+                    wait_group_events(1, &second);
                     prefetch(in, 8);
                 }}"
             );

@@ -87,8 +87,8 @@ pub(crate) fn round(element: Element, value: Exact, mode: Mode) -> u64 {
     if value.is_at_least(at(last)) {
         low = last;
     }
-    while high - low > 1 {
-        let middle = low + (high - low) / 2;
+    while high.abs_diff(low) > 1 {
+        let middle = low.midpoint(high);
         if value.is_at_least(at(middle)) {
             low = middle;
         } else {

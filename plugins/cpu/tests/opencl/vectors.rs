@@ -28,7 +28,7 @@ fn vload_and_vstore_need_the_alignment_of_an_element_only() {
             let name = element.name();
             // Both pointers start at odd elements.
             format!(
-                "kernel void {name}{lanes}(global {name} *out, global const {name} *in) {{
+                "kernel void copy_{name}{lanes}(global {name} *out, global const {name} *in) {{
                    size_t i = get_global_id(0);
                    {name}{lanes} v = vload{lanes}(i, in + 1);
                    vstore{lanes}(v, i + 1, out + 1); }}\n"
@@ -41,7 +41,7 @@ fn vload_and_vstore_need_the_alignment_of_an_element_only() {
                 let words = &samples::operands(&[element], 5)[0];
                 let operands =
                     [Operand::Buffer(vec![0; 96 * element.size()]), Operand::Buffer(element.encode(words, 1, 1))];
-                let kernel = format!("{}{lanes}", element.name());
+                let kernel = format!("copy_{}{lanes}", element.name());
                 let outcome = device.run(&kernel, &[4], &[], &operands).expect(&kernel);
                 let results = element.decode(&outcome.buffers[0], 1, 1);
                 let mut expected = vec![0; 96];
@@ -50,6 +50,14 @@ fn vload_and_vstore_need_the_alignment_of_an_element_only() {
             }
         }
     });
+}
+
+/// The functions for half values: the aligned ones exist for vectors only.
+fn half_functions(name: &str, lanes: usize) -> Vec<String> {
+    // LLVM 22 makes vload_half3 of vloada_half3: see the limits.
+    let unaligned = lanes == 1 || lanes == 3 && name == "vload";
+    let forms = if unaligned { &["_half"][..] } else { &["_half", "a_half"] };
+    forms.iter().map(|form| format!("{name}{form}")).collect()
 }
 
 /// Half values to load: every class of number, and many between.
@@ -71,7 +79,7 @@ fn vload_half_from_every_address_space() {
     let mut source = String::new();
     for (space, parameter, pointer) in spaces {
         for lanes in WIDTHS {
-            for function in ["vload_half", "vloada_half"] {
+            for function in half_functions("vload", lanes) {
                 let (suffix, vector) = (suffix(lanes), if lanes == 1 { "float".into() } else { format!("float{lanes}") });
                 source += &format!(
                     "kernel void {function}{lanes}{space}(global {vector} *out, {parameter}) {{
@@ -84,14 +92,14 @@ fn vload_half_from_every_address_space() {
     in_all_ways(&source, |device, options| {
         for (space, ..) in spaces {
             for lanes in WIDTHS {
-                for function in ["vload_half", "vloada_half"] {
+                for function in half_functions("vload", lanes) {
                     let kernel = format!("{function}{lanes}{space}");
                     let stride = lanes.next_power_of_two();
                     let operands =
                         [Operand::Buffer(vec![0; 4 * stride * 4]), Operand::Buffer(Half.encode(&halves, 1, 1))];
                     let outcome = device.run(&kernel, &[4], &[1], &operands).expect(&kernel);
                     // The aligned form of three halves takes the place of four.
-                    let step = if function == "vloada_half" { stride } else { lanes };
+                    let step = if function.contains("a_half") { stride } else { lanes };
                     let expected: Vec<u64> = (0..4 * lanes)
                         .map(|index| Float.from_number(Half.number(halves[index / lanes * step + index % lanes])))
                         .collect();
@@ -112,7 +120,8 @@ fn vstore_half_in_every_rounding_mode() {
             let modes = modes.clone();
             WIDTHS.into_iter().flat_map(move |lanes| {
                 modes.clone().into_iter().flat_map(move |(mode, rounding)| {
-                    ["vstore_half", "vstorea_half"].map(|function| (from, lanes, mode, rounding, function))
+                    let functions = half_functions("vstore", lanes).into_iter();
+                    functions.map(move |function| (from, lanes, mode, rounding, function))
                 })
             })
         })
@@ -121,7 +130,7 @@ fn vstore_half_in_every_rounding_mode() {
         let mut source = String::new();
         for (from, lanes, _, rounding, function) in functions() {
             let (lanes_suffix, vector) = (suffix(lanes), format!("{}{}", from.name(), suffix(lanes)));
-            let stride = if function == "vstorea_half" { lanes.next_power_of_two() } else { lanes };
+            let stride = if function.contains("a_half") { lanes.next_power_of_two() } else { lanes };
             let copy = match array {
                 "" => String::new(),
                 _ => format!("for (size_t j = i * {stride}; j < i * {stride} + {lanes}; j++) out[j] = p[j];"),
@@ -148,7 +157,7 @@ fn vstore_half_in_every_rounding_mode() {
                 let input = from.encode(&words[..4 * lanes], lanes, stride);
                 let operands = [Operand::Buffer(vec![0; 64 * 2]), Operand::Buffer(input)];
                 let outcome = device.run(&kernel, &[4], &[1], &operands).expect(&kernel);
-                let step = if function == "vstorea_half" { stride } else { lanes };
+                let step = if function.contains("a_half") { stride } else { lanes };
                 let mut expected = vec![0; 64];
                 for (index, &word) in words[..4 * lanes].iter().enumerate() {
                     expected[index / lanes * step + index % lanes] = round(Half, Exact::Float(from.number(word)), mode);

@@ -1,7 +1,7 @@
 //! Kernel arguments as data: read from files, copied to the device and back.
 
 use offkit_pi::host::{Buffer, Context, PiError, Queue};
-use offkit_runtime::{Argument, Number, signature};
+use offkit_runtime::{Argument, Given, Number, check_arguments, signature};
 use offkit_spirv::{ArgumentKind, Storage};
 
 use super::arguments::ArgumentText;
@@ -41,8 +41,17 @@ impl Arguments {
         items.collect::<Result<_, Failure>>().map(Self)
     }
 
-    /// Checks that the arrays hold what the kernel's pointers point to.
+    /// Checks that the arguments fit the kernel, and that the arrays hold what its pointers point to.
     pub(super) fn check(&self, kernel: &offkit_spirv::Kernel) -> Result<(), Failure> {
+        let given = self.0.iter().map(|item| match item {
+            Item::Value { number, bytes } => Given::Value {
+                size: bytes.len(),
+                number: *number,
+            },
+            Item::Array(_) => Given::Buffer,
+            Item::Local(size) => Given::Local(*size),
+        });
+        check_arguments(kernel, &given.collect::<Vec<_>>()).map_err(Failure::input)?;
         for (index, (item, argument)) in self.0.iter().zip(&kernel.arguments).enumerate() {
             if let (Item::Array(array), ArgumentKind::Pointer { pointee, .. }) = (item, &argument.kind)
                 && !holds(array.element, &pointee.name)

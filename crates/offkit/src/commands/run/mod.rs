@@ -50,7 +50,7 @@ pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
             .map_err(Failure::input)
     })?;
 
-    let runtime = Runtime::discover(&[&offkit_plugin_cpu::BUILT_IN]);
+    let runtime = Runtime::discover(&[&offkit_plugin_cpu::plugin::BUILT_IN]);
     let device = runtime
         .device(options.device.as_deref())
         .map_err(|error| device_failure(error, &runtime))?;

@@ -105,6 +105,9 @@ pub(super) fn resolve<F: Format>(op: Op) -> Option<Elementwise> {
             F::write(if adjust { remainder + b } else { remainder })
         }),
         Op::FNegate => Unary(|a| a ^ F::SIGN),
+        // LLVM 22 compares floating-point values so after an atomic compare-exchange, by their bits.
+        Op::IEqual => Binary(|a, b| u64::from(a == b)),
+        Op::INotEqual => Binary(|a, b| u64::from(a != b)),
         Op::FOrdEqual => compare!(ordered ==),
         Op::FUnordEqual => compare!(unordered ==),
         Op::FOrdNotEqual | Op::LessOrGreater => compare!(ordered !=),

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Measures offkit beside the peers' tools, in one sitting: bench/run.sh
+# Started by `./dev bench`, which builds what is measured. Prints a table; nothing here is a test.
+# Each row is a pair of commands run in turn; the ratio is of their fastest runs.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+command -v hyperfine >/dev/null || { echo "please install hyperfine" >&2; exit 3; }
+command -v python3 >/dev/null || { echo "please install python3" >&2; exit 3; }
+export PATH="$PWD/target/release:$PATH:/usr/lib/llvm-22/bin"
+work=target/bench
+mkdir -p "$work"
+
+# pair TITLE RUNS OURS THEIRS
+pair() {
+  hyperfine --shell=none --warmup 3 --runs "$2" --style none --export-json "$work/pair.json" "$3" "$4" >/dev/null 2>&1 || {
+    printf '%-46s failed\n' "$1"
+    return
+  }
+  python3 - "$1" "$work/pair.json" <<'PYTHON'
+import json, sys
+ours, theirs = json.load(open(sys.argv[2]))["results"]
+def ms(result): return f'{result["min"] * 1e3:9.2f} {result["median"] * 1e3:9.2f}'
+print(f'{sys.argv[1]:46s} {ms(ours)}   {ms(theirs)}   {ours["min"] / theirs["min"]:6.2f}')
+PYTHON
+}
+
+compile() { clang-22 --target=spirv64 -cl-std=CL3.0 -O1 -fno-unroll-loops -emit-llvm -c "$1" -o "$2"; }
+compile examples/shared-library/app.cl "$work/app.bc"
+compile examples/shared-library/library.cl "$work/library.bc"
+
+# A module of many kernels, each with a helper of its own and one that all share.
+python3 - "$work/many.cl" <<'PYTHON'
+import sys
+with open(sys.argv[1], "w") as out:
+    out.write("float shared(float x) { float y = x; for (int i = 0; i < 9; ++i) y = sin(y) * x + cos(y); return y; }\n")
+    for k in range(64):
+        out.write(f"static float own{k}(float x) {{ float y = shared(x) + {k}; for (int i = 0; i < {k + 3}; ++i) y = sqrt(y * y + x); return y; }}\n")
+        out.write(f"kernel void k{k}(global float *a) {{ size_t i = get_global_id(0); a[i] = own{k}(a[i]) + shared(a[i]); }}\n")
+PYTHON
+compile "$work/many.cl" "$work/many.bc"
+offkit --quiet link "$work/app.bc" "$work/library.bc" --split kernel --format offload -o "$work/images.bin"
+offkit --quiet link "$work/app.bc" -o "$work/app.syclbin"
+offkit --quiet link "$work/library.bc" -o "$work/library.syclbin"
+
+printf '%-46s %9s %9s   %9s %9s   %6s\n' "milliseconds" "ours min" "median" "peer min" "median" "ratio"
+pair "start: offkit --version | true" 200 "offkit --version" "true"
+pair "start: offkit --version | llvm-offload-binary" 50 "offkit --version" "llvm-offload-binary --version"
+pair "list 4 images | llvm-objdump --offloading" 50 "offkit ls $work/images.bin" "llvm-objdump --offloading $work/images.bin"
+if command -v clang-sycl-linker >/dev/null; then
+  pair "link 2 files to SPIR-V | clang-sycl-linker" 20 \
+    "offkit --quiet link $work/app.bc $work/library.bc --split none -O0 --format offload -o $work/ours.bin" \
+    "clang-sycl-linker --triple=spirv64-unknown-unknown $work/app.bc $work/library.bc -o $work/theirs.bin"
+fi
+pair "split 64 kernels, with SPIR-V | llvm-split, bitcode" 5 \
+  "offkit --quiet link $work/many.bc --split kernel -O0 -o $work/ours.syclbin" \
+  "llvm-split --split-by-category=kernel $work/many.bc -o $work/theirs"
+
+printf '\nsteps of one run on the CPU device:\n'
+clang-22 -O2 examples/shared-library/reference.c -lm -o "$work/reference"
+"$work/reference" "$work"
+offkit run "$work/app.syclbin" saxpy --link "$work/library.syclbin" --global 1048576 \
+  --arg f32:2.5 --arg "$work/x.npy" --arg "$work/y.npy" --check "$work/expected-saxpy.npy" --time

@@ -1,0 +1,327 @@
+//! Boxes within buffers, and the functions that read, write and copy them.
+
+use super::command::Command;
+use super::enqueue::{Submission, buffer};
+use super::error::guard;
+use super::memory_span::{HostSource, HostTarget};
+use super::shim::non_null;
+use super::state::Registered;
+use super::{Error, Result};
+use crate::ffi::*;
+use crate::table::Function;
+use core::ffi::c_void;
+use std::sync::Arc;
+
+/// A three-dimensional box of bytes, in two places with pitches of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BufferRect {
+    source: Corner,
+    target: Corner,
+    region: pi_buff_rect_region_struct,
+}
+
+/// Where a box starts, and how its rows and slices lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Corner {
+    offset: pi_buff_rect_offset_struct,
+    /// Bytes from one row to the next; 0 for tightly packed.
+    row_pitch: usize,
+    /// Bytes from one slice to the next; 0 for tightly packed.
+    slice_pitch: usize,
+}
+
+impl Corner {
+    /// With the pitches filled in that were left to default, and the offset of the first byte.
+    fn resolve(self, region: &pi_buff_rect_region_struct) -> Option<(Corner, usize)> {
+        let row_pitch = if self.row_pitch == 0 {
+            region.width_bytes
+        } else {
+            self.row_pitch
+        };
+        let rows = row_pitch.checked_mul(region.height_scalar)?;
+        let slice_pitch = if self.slice_pitch == 0 {
+            rows
+        } else {
+            self.slice_pitch
+        };
+        let y = self.offset.y_scalar.checked_mul(row_pitch)?;
+        let z = self.offset.z_scalar.checked_mul(slice_pitch)?;
+        let first = self.offset.x_bytes.checked_add(y)?.checked_add(z)?;
+        let valid = row_pitch >= region.width_bytes && slice_pitch >= rows;
+        valid.then_some((
+            Corner {
+                row_pitch,
+                slice_pitch,
+                ..self
+            },
+            first,
+        ))
+    }
+
+    /// The end of the last byte.
+    fn end(&self, first: usize, region: &pi_buff_rect_region_struct) -> Option<usize> {
+        let rows = (region.height_scalar - 1).checked_mul(self.row_pitch)?;
+        let slices = (region.depth_scalar - 1).checked_mul(self.slice_pitch)?;
+        first
+            .checked_add(slices)?
+            .checked_add(rows)?
+            .checked_add(region.width_bytes)
+    }
+}
+
+impl BufferRect {
+    /// A box that is not empty, with pitches that fit it.
+    fn new(source: Corner, target: Corner, region: pi_buff_rect_region_struct) -> Result<BufferRect> {
+        let resolved = || {
+            if region.width_bytes == 0 || region.height_scalar == 0 || region.depth_scalar == 0 {
+                return None;
+            }
+            let ((source, source_first), (target, target_first)) =
+                (source.resolve(&region)?, target.resolve(&region)?);
+            source.end(source_first, &region)?;
+            target.end(target_first, &region)?;
+            Some(BufferRect {
+                source,
+                target,
+                region,
+            })
+        };
+        resolved().ok_or_else(|| {
+            Error::new(
+                PI_INVALID_VALUE,
+                "the box is empty, its pitches are smaller than it, or it is too far out",
+            )
+        })
+    }
+
+    /// Bytes from the start of the source, and of the target, to the end of the box.
+    pub fn extents(&self) -> (usize, usize) {
+        let end = |corner: &Corner| {
+            let (corner, first) = corner.resolve(&self.region)?;
+            corner.end(first, &self.region)
+        };
+        // Both were found to exist when the box was made.
+        (
+            end(&self.source).unwrap_or(usize::MAX),
+            end(&self.target).unwrap_or(usize::MAX),
+        )
+    }
+
+    /// The rows: offset in the source, offset in the target, bytes.
+    pub fn rows(&self) -> impl Iterator<Item = (usize, usize, usize)> {
+        let BufferRect {
+            source,
+            target,
+            region,
+        } = *self;
+        let at = move |corner: &Corner, y: usize, z: usize| {
+            let (y, z) = (corner.offset.y_scalar + y, corner.offset.z_scalar + z);
+            corner.offset.x_bytes + y * corner.row_pitch + z * corner.slice_pitch
+        };
+        let rows = (0..region.depth_scalar).flat_map(move |z| (0..region.height_scalar).map(move |y| (y, z)));
+        rows.map(move |(y, z)| (at(&source, y, z), at(&target, y, z), region.width_bytes))
+    }
+}
+
+/// A corner of a box.
+///
+/// # Safety
+///
+/// `offset` must be null or valid for reading.
+unsafe fn corner(offset: pi_buff_rect_offset, row_pitch: usize, slice_pitch: usize) -> Result<Corner> {
+    // SAFETY: by the caller's promise.
+    let offset = *unsafe { offset.as_ref() }.ok_or_else(|| Error::null("an offset"))?;
+    Ok(Corner {
+        offset,
+        row_pitch,
+        slice_pitch,
+    })
+}
+
+/// A box from its corners.
+///
+/// # Safety
+///
+/// `region` must be null or valid for reading.
+unsafe fn rect(source: Corner, target: Corner, region: pi_buff_rect_region) -> Result<BufferRect> {
+    // SAFETY: by the caller's promise.
+    let region = *unsafe { region.as_ref() }.ok_or_else(|| Error::null("region"))?;
+    BufferRect::new(source, target, region)
+}
+
+pub(super) unsafe extern "C" fn read<P: Registered>(
+    queue: pi_queue,
+    memory: pi_mem,
+    blocking: pi_bool,
+    buffer_offset: pi_buff_rect_offset,
+    host_offset: pi_buff_rect_offset,
+    region: pi_buff_rect_region,
+    buffer_row_pitch: usize,
+    buffer_slice_pitch: usize,
+    host_row_pitch: usize,
+    host_slice_pitch: usize,
+    pointer: *mut c_void,
+    wait_count: pi_uint32,
+    wait_list: *const pi_event,
+    event: *mut pi_event,
+) -> pi_result {
+    guard(Function::piEnqueueMemBufferReadRect, || {
+        non_null(pointer, "ptr")?;
+        // SAFETY: the host passes structs, and memory that holds the box until the command is complete.
+        let (rect, target) = unsafe {
+            let source = corner(buffer_offset, buffer_row_pitch, buffer_slice_pitch)?;
+            let rect = rect(
+                source,
+                corner(host_offset, host_row_pitch, host_slice_pitch)?,
+                region,
+            )?;
+            (rect, HostTarget::new(pointer.cast(), rect.extents().1))
+        };
+        let memory = buffer::<P>(memory, 0, rect.extents().0)?;
+        let command = Command::ReadBufferRect {
+            buffer: Arc::clone(&memory.object),
+            rect,
+            target,
+        };
+        // SAFETY: the host passes a wait list and an event as the interface says.
+        unsafe {
+            Submission::new(queue, wait_count, wait_list, event)
+                .blocking(blocking)
+                .submit::<P>(command)
+        }
+    })
+}
+
+pub(super) unsafe extern "C" fn write<P: Registered>(
+    queue: pi_queue,
+    memory: pi_mem,
+    blocking: pi_bool,
+    buffer_offset: pi_buff_rect_offset,
+    host_offset: pi_buff_rect_offset,
+    region: pi_buff_rect_region,
+    buffer_row_pitch: usize,
+    buffer_slice_pitch: usize,
+    host_row_pitch: usize,
+    host_slice_pitch: usize,
+    pointer: *const c_void,
+    wait_count: pi_uint32,
+    wait_list: *const pi_event,
+    event: *mut pi_event,
+) -> pi_result {
+    guard(Function::piEnqueueMemBufferWriteRect, || {
+        non_null(pointer.cast_mut(), "ptr")?;
+        // SAFETY: the host passes structs, and memory that holds the box until the command is complete.
+        let (rect, source) = unsafe {
+            let target = corner(buffer_offset, buffer_row_pitch, buffer_slice_pitch)?;
+            let rect = rect(
+                corner(host_offset, host_row_pitch, host_slice_pitch)?,
+                target,
+                region,
+            )?;
+            (rect, HostSource::new(pointer.cast(), rect.extents().0))
+        };
+        let memory = buffer::<P>(memory, 0, rect.extents().1)?;
+        let command = Command::WriteBufferRect {
+            buffer: Arc::clone(&memory.object),
+            rect,
+            source,
+        };
+        // SAFETY: the host passes a wait list and an event as the interface says.
+        unsafe {
+            Submission::new(queue, wait_count, wait_list, event)
+                .blocking(blocking)
+                .submit::<P>(command)
+        }
+    })
+}
+
+pub(super) unsafe extern "C" fn copy<P: Registered>(
+    queue: pi_queue,
+    source: pi_mem,
+    target: pi_mem,
+    source_origin: pi_buff_rect_offset,
+    target_origin: pi_buff_rect_offset,
+    region: pi_buff_rect_region,
+    source_row_pitch: usize,
+    source_slice_pitch: usize,
+    target_row_pitch: usize,
+    target_slice_pitch: usize,
+    wait_count: pi_uint32,
+    wait_list: *const pi_event,
+    event: *mut pi_event,
+) -> pi_result {
+    guard(Function::piEnqueueMemBufferCopyRect, || {
+        // SAFETY: the host passes structs.
+        let rect = unsafe {
+            let source = corner(source_origin, source_row_pitch, source_slice_pitch)?;
+            rect(
+                source,
+                corner(target_origin, target_row_pitch, target_slice_pitch)?,
+                region,
+            )?
+        };
+        let (source_end, target_end) = rect.extents();
+        let (from, to) = (
+            buffer::<P>(source, 0, source_end)?,
+            buffer::<P>(target, 0, target_end)?,
+        );
+        let (source, target) = (Arc::clone(&from.object), Arc::clone(&to.object));
+        // SAFETY: the host passes a wait list and an event as the interface says.
+        unsafe {
+            let command = Command::CopyBufferRect { source, target, rect };
+            Submission::new(queue, wait_count, wait_list, event).submit::<P>(command)
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn corner(x: usize, y: usize, z: usize, row_pitch: usize, slice_pitch: usize) -> Corner {
+        let offset = pi_buff_rect_offset_struct {
+            x_bytes: x,
+            y_scalar: y,
+            z_scalar: z,
+        };
+        Corner {
+            offset,
+            row_pitch,
+            slice_pitch,
+        }
+    }
+
+    fn region(width_bytes: usize, height_scalar: usize, depth_scalar: usize) -> pi_buff_rect_region_struct {
+        pi_buff_rect_region_struct {
+            width_bytes,
+            height_scalar,
+            depth_scalar,
+        }
+    }
+
+    #[test]
+    fn rows_follow_the_pitches_of_both_sides() {
+        // 2 x 2 x 2 bytes at (1, 1, 0) of slices of 3 rows of 8 bytes, to a packed box.
+        let rect = BufferRect::new(corner(1, 1, 0, 8, 24), corner(0, 0, 0, 0, 0), region(2, 2, 2)).unwrap();
+        let rows: Vec<_> = rect.rows().collect();
+        assert_eq!(rows, [(9, 0, 2), (17, 2, 2), (33, 4, 2), (41, 6, 2)]);
+        assert_eq!(rect.extents(), (43, 8));
+    }
+
+    #[test]
+    fn boxes_that_cannot_be_are_refused() {
+        let packed = corner(0, 0, 0, 0, 0);
+        for (source, region) in [
+            (packed, region(0, 1, 1)),
+            (corner(0, 0, 0, 1, 0), region(2, 1, 1)),
+            (corner(0, 0, 0, 4, 4), region(2, 2, 1)),
+            (corner(usize::MAX, 1, 0, 8, 0), region(2, 2, 1)),
+            (corner(0, 0, 0, usize::MAX / 2, 0), region(2, 3, 1)),
+        ] {
+            assert_eq!(
+                BufferRect::new(source, packed, region).unwrap_err().code,
+                PI_INVALID_VALUE
+            );
+        }
+    }
+}

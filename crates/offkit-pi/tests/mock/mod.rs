@@ -1,0 +1,299 @@
+//! A plugin for tests. Its device adds: "IL" is a list of kernel names separated by spaces, and a kernel,
+//! whatever its name, takes a buffer and a byte, and adds the byte to as many bytes of the buffer as there
+//! are work-items. Commands are done when they are submitted.
+
+use offkit_pi::ffi::*;
+use offkit_pi::host::UsmKind;
+use offkit_pi::plugin::*;
+use offkit_pi::{DeviceBinary, NdRange};
+use std::sync::{Arc, LazyLock, Mutex};
+
+pub(crate) struct Adder;
+
+impl Plugin for Adder {
+    type Platform = MockPlatform;
+    type Device = MockDevice;
+    type Context = MockContext;
+    type Queue = MockQueue;
+    type Memory = MockBuffer;
+    type Program = MockProgram;
+    type Kernel = MockKernel;
+    type Event = MockEvent;
+    const NAME: &'static str = "adder";
+
+    fn platforms() -> Result<Vec<Arc<MockPlatform>>> {
+        static PLATFORM: LazyLock<Arc<MockPlatform>> = LazyLock::new(|| {
+            Arc::new(MockPlatform {
+                devices: vec![Arc::new(MockDevice), Arc::new(MockDevice)],
+            })
+        });
+        Ok(vec![Arc::clone(&PLATFORM)])
+    }
+}
+
+offkit_pi::define_plugin! {
+    pub(crate) const ADDER: Adder;
+}
+
+pub(crate) struct MockPlatform {
+    devices: Vec<Arc<MockDevice>>,
+}
+
+impl Platform<Adder> for MockPlatform {
+    fn info(&self, name: pi_platform_info) -> Result<Info> {
+        match name {
+            PI_PLATFORM_INFO_NAME => Ok("Adders".into()),
+            name => Err(Error::unknown_query(name)),
+        }
+    }
+
+    fn devices(&self) -> Result<Vec<Arc<MockDevice>>> {
+        Ok(self.devices.clone())
+    }
+}
+
+pub(crate) struct MockDevice;
+
+impl Device<Adder> for MockDevice {
+    fn kind(&self) -> pi_device_type {
+        PI_DEVICE_TYPE_ACC
+    }
+
+    fn info(&self, name: pi_device_info) -> Result<Info> {
+        match name {
+            PI_DEVICE_INFO_NAME => Ok("Adder".into()),
+            PI_DEVICE_INFO_MAX_WORK_ITEM_SIZES => Ok([3usize, 2, 1].into()),
+            PI_DEVICE_INFO_VENDOR => panic!("the vendor is a secret"),
+            name => Err(Error::unknown_query(name)),
+        }
+    }
+
+    fn select_binary(&self, images: &[DeviceBinary<'_>]) -> Result<Option<usize>> {
+        Ok(images
+            .iter()
+            .position(|image| image.target == "adder" && !image.data.is_empty()))
+    }
+}
+
+pub(crate) struct MockContext;
+
+impl Context<Adder> for MockContext {
+    fn create(_: &[Arc<MockDevice>]) -> Result<MockContext> {
+        Ok(MockContext)
+    }
+
+    fn create_queue(self: &Arc<Self>, _: &Arc<MockDevice>, _: pi_queue_properties) -> Result<MockQueue> {
+        Ok(MockQueue)
+    }
+
+    fn create_buffer(self: &Arc<Self>, request: BufferRequest<'_>) -> Result<MockBuffer> {
+        let data = request.copy.map_or_else(|| vec![0; request.size], <[u8]>::to_vec);
+        Ok(MockBuffer(Mutex::new(data)))
+    }
+
+    fn create_program(self: &Arc<Self>, il: &[u8]) -> Result<MockProgram> {
+        let text = String::from_utf8(il.to_vec()).map_err(|error| Error::new(PI_INVALID_VALUE, error))?;
+        Ok(MockProgram {
+            text,
+            build: Mutex::default(),
+        })
+    }
+
+    fn link(self: &Arc<Self>, programs: &[Arc<MockProgram>], _: &str) -> Result<MockProgram> {
+        let texts: Vec<&str> = programs.iter().map(|program| program.text.as_str()).collect();
+        let program = MockProgram {
+            text: texts.join(" "),
+            build: Mutex::default(),
+        };
+        let mut names: Vec<&str> = program.text.split(' ').collect();
+        names.sort_unstable();
+        let twice = names.windows(2).find(|pair| pair[0] == pair[1]);
+        let log = twice.map(|pair| format!("kernel {} is there twice\n", pair[0]));
+        program.set_build(log);
+        Ok(program)
+    }
+
+    fn allocate_usm(
+        self: &Arc<Self>,
+        kind: UsmKind,
+        _: Option<&Arc<MockDevice>>,
+        _: usize,
+        _: usize,
+    ) -> Result<usize> {
+        match kind {
+            UsmKind::Host => Ok(0x1000),
+            _ => Err(Error::unsupported("memory that is not the host's")),
+        }
+    }
+
+    fn free_usm(&self, address: usize) -> Result<()> {
+        if address == 0x1000 {
+            Ok(())
+        } else {
+            Err(Error::new(PI_INVALID_VALUE, "not an allocation"))
+        }
+    }
+}
+
+pub(crate) struct MockBuffer(Mutex<Vec<u8>>);
+
+impl Memory<Adder> for MockBuffer {}
+
+pub(crate) struct MockProgram {
+    text: String,
+    build: Mutex<Build>,
+}
+
+impl MockProgram {
+    fn set_build(&self, log: Option<String>) {
+        let mut build = self.build.lock().unwrap();
+        build.status = if log.is_none() {
+            PI_PROGRAM_BUILD_STATUS_SUCCESS
+        } else {
+            PI_PROGRAM_BUILD_STATUS_ERROR
+        };
+        build.log = log.unwrap_or_default();
+    }
+}
+
+impl Program<Adder> for MockProgram {
+    fn compile(&self, options: &str) -> Result<()> {
+        self.build(options)
+    }
+
+    fn build(&self, options: &str) -> Result<()> {
+        self.build.lock().unwrap().options = options.to_owned();
+        let wrong = self.text.contains('!').then(|| "no ! in names\n".to_owned());
+        self.set_build(wrong.clone());
+        wrong.map_or(Ok(()), |_| {
+            Err(Error::new(PI_BUILD_PROGRAM_FAILURE, "it does not build"))
+        })
+    }
+
+    fn build_info(&self) -> Build {
+        self.build.lock().unwrap().clone()
+    }
+
+    fn kernel_names(&self) -> Result<Vec<String>> {
+        Ok(self.text.split(' ').map(str::to_owned).collect())
+    }
+
+    fn create_kernel(self: &Arc<Self>, name: &str) -> Result<MockKernel> {
+        if self.text.split(' ').any(|known| known == name) {
+            Ok(MockKernel {
+                name: name.to_owned(),
+                arguments: Mutex::default(),
+            })
+        } else {
+            Err(Error::new(
+                PI_INVALID_KERNEL_NAME,
+                format_args!("no kernel {name}"),
+            ))
+        }
+    }
+}
+
+pub(crate) struct MockKernel {
+    name: String,
+    arguments: Mutex<(Option<Arc<MockBuffer>>, Option<u8>)>,
+}
+
+impl Kernel<Adder> for MockKernel {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn num_args(&self) -> u32 {
+        2
+    }
+
+    fn set_argument(&self, index: u32, value: Argument<'_, Adder>) -> Result<()> {
+        let mut arguments = self.arguments.lock().unwrap();
+        match (index, value) {
+            (0, Argument::Memory(buffer)) => arguments.0 = buffer,
+            (1, Argument::Bytes([value])) => arguments.1 = Some(*value),
+            (0 | 1, _) => return Err(Error::new(PI_INVALID_ARG_VALUE, "a buffer, and then a byte")),
+            _ => return Err(Error::new(PI_INVALID_ARG_INDEX, "two arguments")),
+        }
+        Ok(())
+    }
+
+    fn group_info(&self, _: &Arc<MockDevice>, name: pi_kernel_group_info) -> Result<Info> {
+        match name {
+            PI_KERNEL_GROUP_INFO_WORK_GROUP_SIZE => Ok(64usize.into()),
+            PI_KERNEL_GROUP_INFO_COMPILE_WORK_GROUP_SIZE => Ok([0usize; 3].into()),
+            name => Err(Error::unknown_query(name)),
+        }
+    }
+}
+
+pub(crate) struct MockQueue;
+
+impl Queue<Adder> for MockQueue {
+    fn enqueue(self: &Arc<Self>, command: Command<Adder>, _: &[Arc<MockEvent>]) -> Result<Arc<MockEvent>> {
+        let done = match command {
+            Command::Launch { kernel, range } => add(&kernel, &range)?,
+            Command::ReadBuffer {
+                buffer,
+                offset,
+                mut target,
+            } => {
+                let size = target.size();
+                target
+                    .bytes_mut()
+                    .copy_from_slice(&buffer.0.lock().unwrap()[offset..offset + size]);
+                Ok(())
+            }
+            Command::WriteBuffer {
+                buffer,
+                offset,
+                source,
+            } => {
+                buffer.0.lock().unwrap()[offset..offset + source.size()].copy_from_slice(source.bytes());
+                Ok(())
+            }
+            Command::Marker => Ok(()),
+            _ => return Err(Error::unsupported("this command")),
+        };
+        Ok(Arc::new(MockEvent(done.err())))
+    }
+
+    fn finish(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The outer result refuses the command, the inner one fails it.
+fn add(kernel: &MockKernel, range: &NdRange) -> Result<Result<(), String>> {
+    let (buffer, value) = kernel.arguments.lock().unwrap().clone();
+    let (Some(buffer), Some(value)) = (buffer, value) else {
+        return Err(Error::new(PI_INVALID_KERNEL_ARGS, "not all arguments are set"));
+    };
+    let mut data = buffer.0.lock().unwrap();
+    let count = range.global.iter().product();
+    Ok(match data.get_mut(..count) {
+        Some(bytes) => {
+            bytes.iter_mut().for_each(|byte| *byte = byte.wrapping_add(value));
+            Ok(())
+        }
+        None => Err(format!("work-item {} is past the end", data.len())),
+    })
+}
+
+pub(crate) struct MockEvent(Option<String>);
+
+impl Event<Adder> for MockEvent {
+    fn status(&self) -> pi_event_status {
+        if self.0.is_some() {
+            PI_COMMAND_EXECUTION_FAILURE.0
+        } else {
+            PI_EVENT_COMPLETE
+        }
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.0.clone()
+    }
+
+    fn wait(&self) {}
+}

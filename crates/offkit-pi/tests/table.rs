@@ -1,0 +1,447 @@
+//! The plugin side, driven through the table as a host in C would: what goes wrong there must come back as a
+//! code.
+
+mod mock;
+
+use core::ffi::{CStr, c_char, c_void};
+use mock::ADDER;
+use offkit_pi::BuiltIn;
+use offkit_pi::ffi::*;
+use offkit_pi::host::{LoadError, Plugin};
+use offkit_pi::table::{Api, Function, PluginRecordV2_3};
+use std::ptr::{null, null_mut};
+
+/// The mock's functions.
+fn api() -> Api {
+    *Plugin::built_in(&ADDER).unwrap().api()
+}
+
+/// Calls a function of a table. Every function of the table is there.
+macro_rules! call {
+    ($api:expr, $function:ident($($argument:expr),*)) => {
+        // SAFETY: the tests pass what the function's checks need to see; nothing dangles where it must not.
+        unsafe { $api.$function.unwrap()($($argument),*) }
+    };
+}
+
+fn first_device(api: &Api) -> (pi_platform, pi_device) {
+    let (mut platform, mut device) = (null_mut(), null_mut());
+    assert_eq!(
+        call!(api, piPlatformsGet(1, &raw mut platform, null_mut())),
+        PI_SUCCESS
+    );
+    assert_eq!(
+        call!(
+            api,
+            piDevicesGet(platform, PI_DEVICE_TYPE_ALL, 1, &raw mut device, null_mut())
+        ),
+        PI_SUCCESS
+    );
+    (platform, device)
+}
+
+fn new_context(api: &Api) -> pi_context {
+    let (_, device) = first_device(api);
+    let mut context = null_mut();
+    assert_eq!(
+        call!(
+            api,
+            piContextCreate(null(), 1, &raw const device, None, null_mut(), &raw mut context)
+        ),
+        PI_SUCCESS
+    );
+    context
+}
+
+#[test]
+fn no_slot_is_empty_and_what_is_left_out_says_so() {
+    let api = api();
+    for function in Function::ALL {
+        assert!(api.slots()[*function as usize].is_some(), "{function}");
+    }
+    let plugin = Plugin::built_in(&ADDER).unwrap();
+    let mut sampler = null_mut();
+    assert_eq!(
+        call!(api, piSamplerCreate(null_mut(), null(), &raw mut sampler)),
+        PI_INVALID_OPERATION
+    );
+    let platform = plugin.platforms().unwrap().remove(0);
+    let context = new_context(&api);
+    let mut event = null_mut();
+    assert_eq!(
+        call!(api, piEventCreate(context, &raw mut event)),
+        PI_INVALID_OPERATION
+    );
+    assert_eq!(call!(api, piContextRelease(context)), PI_SUCCESS);
+    drop(platform);
+}
+
+#[test]
+fn queries_follow_the_protocol() {
+    let api = api();
+    let (_, device) = first_device(&api);
+    let mut size = 0;
+    let name = PI_DEVICE_INFO_NAME;
+    assert_eq!(
+        call!(api, piDeviceGetInfo(device, name, 0, null_mut(), &raw mut size)),
+        PI_SUCCESS
+    );
+    assert_eq!(size, 6);
+
+    let mut value = [0xffu8; 8];
+    let to = value.as_mut_ptr().cast::<c_void>();
+    size = 99;
+    assert_eq!(
+        call!(api, piDeviceGetInfo(device, name, 5, to, &raw mut size)),
+        PI_INVALID_VALUE
+    );
+    assert_eq!(
+        (value, size),
+        ([0xff; 8], 99),
+        "a destination that is too small is left alone"
+    );
+    assert_eq!(
+        call!(api, piDeviceGetInfo(device, name, 8, to, null_mut())),
+        PI_SUCCESS
+    );
+    assert_eq!(value, *b"Adder\0\xff\xff");
+    assert_eq!(
+        call!(api, piDeviceGetInfo(device, name, 0, null_mut(), null_mut())),
+        PI_SUCCESS
+    );
+}
+
+#[test]
+fn a_panic_comes_back_as_a_code_and_a_message() {
+    let api = api();
+    let (_, device) = first_device(&api);
+    let mut size = 0;
+    let result = call!(
+        api,
+        piDeviceGetInfo(device, PI_DEVICE_INFO_VENDOR, 0, null_mut(), &raw mut size)
+    );
+    assert_eq!(result, PI_ERROR_UNKNOWN);
+    let plugin = Plugin::built_in(&ADDER).unwrap();
+    let device = plugin.platforms().unwrap()[0]
+        .devices(PI_DEVICE_TYPE_ALL)
+        .unwrap()
+        .remove(0);
+    let error = device.vendor().unwrap_err();
+    assert_eq!(
+        error.message(),
+        Some("piDeviceGetInfo panicked: the vendor is a secret")
+    );
+    assert_eq!(device.name().unwrap(), "Adder", "the plugin goes on");
+}
+
+#[test]
+fn handles_that_are_null_foreign_or_released_are_refused() {
+    let api = api();
+    let (platform, device) = first_device(&api);
+    let context = new_context(&api);
+    let mut queue = null_mut();
+    assert_eq!(
+        call!(api, piQueueCreate(null_mut(), device, 0, &raw mut queue)),
+        PI_INVALID_CONTEXT
+    );
+    assert_eq!(
+        call!(api, piQueueCreate(device.cast(), device, 0, &raw mut queue)),
+        PI_INVALID_CONTEXT
+    );
+    assert_eq!(
+        call!(api, piQueueCreate(context, platform.cast(), 0, &raw mut queue)),
+        PI_INVALID_DEVICE
+    );
+    assert_eq!(
+        call!(api, piQueueCreate(context, device, 0, null_mut())),
+        PI_INVALID_VALUE
+    );
+    let foreign = 8 as pi_context;
+    assert_eq!(call!(api, piContextRetain(foreign)), PI_INVALID_CONTEXT);
+
+    assert_eq!(call!(api, piContextRetain(context)), PI_SUCCESS);
+    assert_eq!(call!(api, piContextRelease(context)), PI_SUCCESS);
+    assert_eq!(call!(api, piContextRelease(context)), PI_SUCCESS);
+    assert_eq!(
+        call!(api, piContextRelease(context)),
+        PI_INVALID_CONTEXT,
+        "released once too often"
+    );
+    assert_eq!(
+        call!(api, piQueueCreate(context, device, 0, &raw mut queue)),
+        PI_INVALID_CONTEXT
+    );
+}
+
+#[test]
+fn an_object_keeps_the_handle_of_what_it_was_made_from() {
+    let api = api();
+    let (_, device) = first_device(&api);
+    let context = new_context(&api);
+    let mut queue = null_mut();
+    assert_eq!(
+        call!(api, piQueueCreate(context, device, 0, &raw mut queue)),
+        PI_SUCCESS
+    );
+    assert_eq!(call!(api, piContextRelease(context)), PI_SUCCESS);
+
+    let mut found: pi_context = null_mut();
+    let (size, to) = (size_of::<pi_context>(), (&raw mut found).cast());
+    assert_eq!(
+        call!(
+            api,
+            piQueueGetInfo(queue, PI_QUEUE_INFO_CONTEXT, size, to, null_mut())
+        ),
+        PI_SUCCESS
+    );
+    assert_eq!(found, context);
+    assert_eq!(
+        call!(api, piContextRetain(found)),
+        PI_SUCCESS,
+        "good for as long as the queue is there"
+    );
+    assert_eq!(call!(api, piContextRelease(found)), PI_SUCCESS);
+    assert_eq!(
+        call!(api, piContextRelease(found)),
+        PI_INVALID_CONTEXT,
+        "the queue's reference is not the host's to release"
+    );
+
+    let mut count = 0u32;
+    let name = PI_QUEUE_INFO_REFERENCE_COUNT;
+    assert_eq!(call!(api, piQueueRetain(queue)), PI_SUCCESS);
+    assert_eq!(
+        call!(
+            api,
+            piQueueGetInfo(queue, name, 4, (&raw mut count).cast(), null_mut())
+        ),
+        PI_SUCCESS
+    );
+    assert_eq!(count, 2);
+    assert_eq!(call!(api, piQueueRelease(queue)), PI_SUCCESS);
+    assert_eq!(call!(api, piQueueRelease(queue)), PI_SUCCESS);
+    assert_eq!(
+        call!(api, piContextRetain(context)),
+        PI_INVALID_CONTEXT,
+        "gone with the queue"
+    );
+}
+
+#[test]
+fn pointers_and_lists_are_checked() {
+    let api = api();
+    let (_, device) = first_device(&api);
+    let context = new_context(&api);
+    let mut queue = null_mut();
+    assert_eq!(
+        call!(api, piQueueCreate(context, device, 0, &raw mut queue)),
+        PI_SUCCESS
+    );
+    let mut event = null_mut();
+    assert_eq!(
+        call!(api, piEnqueueEventsWait(queue, 1, null(), &raw mut event)),
+        PI_INVALID_EVENT_WAIT_LIST
+    );
+    let foreign = [context.cast::<_pi_event>()];
+    assert_eq!(
+        call!(
+            api,
+            piEnqueueEventsWait(queue, 1, foreign.as_ptr(), &raw mut event)
+        ),
+        PI_INVALID_EVENT_WAIT_LIST
+    );
+    assert_eq!(call!(api, piEventsWait(1, foreign.as_ptr())), PI_INVALID_EVENT);
+    assert_eq!(call!(api, piEventsWait(0, null())), PI_INVALID_VALUE);
+    assert_eq!(
+        call!(api, piPlatformsGet(0, null_mut(), null_mut())),
+        PI_INVALID_VALUE
+    );
+
+    let mut memory = null_mut();
+    let create = |flags, pointer: *mut c_void, memory| {
+        call!(api, piMemBufferCreate(context, flags, 4, pointer, memory, null()))
+    };
+    let mut data = [1u8; 4];
+    assert_eq!(
+        create(PI_MEM_FLAGS_HOST_PTR_COPY, null_mut(), &raw mut memory),
+        PI_INVALID_HOST_PTR
+    );
+    assert_eq!(
+        create(PI_MEM_FLAGS_ACCESS_RW, data.as_mut_ptr().cast(), &raw mut memory),
+        PI_INVALID_HOST_PTR
+    );
+    assert_eq!(
+        create(PI_MEM_FLAGS_HOST_PTR_COPY, data.as_mut_ptr().cast(), null_mut()),
+        PI_INVALID_VALUE
+    );
+    assert_eq!(
+        create(
+            PI_MEM_FLAGS_HOST_PTR_COPY,
+            data.as_mut_ptr().cast(),
+            &raw mut memory
+        ),
+        PI_SUCCESS
+    );
+    let blocking = PI_TRUE;
+    assert_eq!(
+        call!(
+            api,
+            piEnqueueMemBufferRead(queue, memory, blocking, 0, 4, null_mut(), 0, null(), null_mut())
+        ),
+        PI_INVALID_VALUE
+    );
+
+    let mut program = null_mut();
+    assert_eq!(
+        call!(api, piProgramCreate(context, null(), 4, &raw mut program)),
+        PI_INVALID_VALUE
+    );
+    let mut kernel = null_mut();
+    assert_eq!(
+        call!(
+            api,
+            piProgramCreate(context, c"add".as_ptr().cast(), 3, &raw mut program)
+        ),
+        PI_SUCCESS
+    );
+    assert_eq!(
+        call!(api, piKernelCreate(program, null(), &raw mut kernel)),
+        PI_INVALID_VALUE
+    );
+    assert_eq!(
+        call!(api, piKernelCreate(program, c"\xff".as_ptr(), &raw mut kernel)),
+        PI_INVALID_VALUE
+    );
+    assert_eq!(
+        call!(api, piKernelCreate(program, c"add".as_ptr(), &raw mut kernel)),
+        PI_SUCCESS
+    );
+    let sizes = [1usize; 4];
+    let launch = |dimensions, sizes| {
+        call!(
+            api,
+            piEnqueueKernelLaunch(
+                queue,
+                kernel,
+                dimensions,
+                null(),
+                sizes,
+                null(),
+                0,
+                null(),
+                null_mut()
+            )
+        )
+    };
+    assert_eq!(launch(0, sizes.as_ptr()), PI_INVALID_WORK_DIMENSION);
+    assert_eq!(launch(4, sizes.as_ptr()), PI_INVALID_WORK_DIMENSION);
+    assert_eq!(launch(1, null()), PI_INVALID_VALUE);
+
+    for result in [
+        call!(api, piKernelRelease(kernel)),
+        call!(api, piProgramRelease(program)),
+        call!(api, piMemRelease(memory)),
+        call!(api, piQueueRelease(queue)),
+        call!(api, piContextRelease(context)),
+    ] {
+        assert_eq!(result, PI_SUCCESS);
+    }
+}
+
+#[test]
+fn only_the_plugins_own_version_is_accepted() {
+    for version in ["1.2", "2.2", "2.4", "3.5", "15.4", "~~~", ""] {
+        let mut text = [0; 4];
+        text[..version.len()].copy_from_slice(version.as_bytes());
+        let mut record = PluginRecordV2_3 {
+            pi_version: text,
+            plugin_version: [0; 4],
+            targets: null_mut(),
+            functions: [None; Api::COUNT],
+        };
+        // SAFETY: the record has room for the table of the one version that may be written.
+        let result = unsafe { ADDER.init()((&raw mut record).cast()) };
+        assert_eq!(result, PI_INVALID_OPERATION, "{version}");
+        assert!(record.functions.iter().all(Option::is_none) && record.plugin_version == [0; 4]);
+    }
+    // SAFETY: null is looked for.
+    assert_eq!(unsafe { ADDER.init()(null_mut()) }, PI_INVALID_VALUE);
+}
+
+unsafe extern "C" fn refuses(_: *mut c_void) -> pi_result {
+    PI_INVALID_OPERATION
+}
+
+/// Does what libpi_opencl of a later release does when it is offered "2.3": takes it, as it compares text,
+/// and writes its own, longer record.
+unsafe extern "C" fn speaks_another_version(record: *mut c_void) -> pi_result {
+    let record = record.cast::<u8>();
+    // SAFETY: hosts leave room for the record of any version.
+    unsafe {
+        record
+            .add(20)
+            .copy_from_nonoverlapping(c"15.47.1".as_ptr().cast(), 8);
+        record.add(48).write_bytes(0x55, 1320 - 48);
+    }
+    PI_SUCCESS
+}
+
+/// Fills in a table with no functions at all.
+unsafe extern "C" fn provides_nothing(record: *mut c_void) -> pi_result {
+    // SAFETY: the host offers a record of this version.
+    unsafe { record.cast::<PluginRecordV2_3>().as_mut().unwrap().plugin_version = *b"2.3\0" };
+    PI_SUCCESS
+}
+
+unsafe extern "C" fn says_why(message: *mut *const c_char) -> pi_result {
+    let text: &'static CStr = c"the driver is on holiday";
+    // SAFETY: hosts pass a place for a pointer.
+    unsafe { message.write(text.as_ptr()) };
+    PI_SUCCESS
+}
+
+#[test]
+fn a_host_notices_plugins_it_cannot_use() {
+    // SAFETY: these functions do what a host has to reckon with; none fills in functions of the wrong types
+    // and says it were the right version.
+    let [refuses, other, nothing] = unsafe {
+        [
+            BuiltIn::new("refuses", refuses, Some(says_why)),
+            BuiltIn::new("other", speaks_another_version, None),
+            BuiltIn::new("nothing", provides_nothing, None),
+        ]
+    };
+    let error = Plugin::built_in(&refuses).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "plugin refuses refuses PI 2.3: PI_INVALID_OPERATION (-59): the driver is on holiday"
+    );
+    let error = Plugin::built_in(&other).unwrap_err();
+    assert!(
+        matches!(&error, LoadError::Version { answered, .. } if answered.is_empty()),
+        "{error}"
+    );
+
+    let error = Plugin::built_in(&nothing).unwrap().platforms().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "piPlatformsGet is not provided by plugin nothing"
+    );
+}
+
+#[test]
+fn libraries_that_are_no_plugins_are_named() {
+    let error = Plugin::load("/nonexistent/libpi_none.so").unwrap_err();
+    assert!(
+        matches!(&error, LoadError::Open { path, .. } if path.ends_with("libpi_none.so")),
+        "{error}"
+    );
+    #[cfg(target_os = "linux")]
+    {
+        let error = Plugin::load("libc.so.6").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "libc.so.6 is not a plugin: it has no symbol `piPluginInit`"
+        );
+    }
+}

@@ -1,0 +1,255 @@
+//! A thread's part of a launch: work-groups, one after the other.
+
+use super::collective;
+use super::fault::{Fault, LaunchError};
+use super::launch::Launch;
+use super::machine::{Frame, Machine, Outcome, WorkItem};
+use super::range::{Group, Place};
+use super::space::{Segments, Space, View, segment_address};
+use super::step::{CollectiveStep, Step};
+use crate::ir::GroupScope;
+
+/// Where a work-item of a group is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Ready,
+    Waiting,
+    Finished,
+}
+
+/// The state of a thread.
+pub(super) struct Worker<'l> {
+    launch: &'l Launch<'l>,
+    hints: Vec<u32>,
+    local: Segments,
+    /// One for each work-item of a group where they wait for each other, else one for all.
+    items: Vec<WorkItem>,
+    private: Vec<Segments>,
+    fuel: u64,
+}
+
+impl<'l> Worker<'l> {
+    pub(super) fn new(launch: &'l Launch<'l>) -> Worker<'l> {
+        let mut local = Segments::default();
+        for size in &launch.local.sizes {
+            local.push(*size);
+        }
+        let hints = vec![0; launch.code.sites as usize];
+        Worker { launch, hints, local, items: Vec::new(), private: Vec::new(), fuel: 0 }
+    }
+
+    /// Executes a work-group. The error is empty where only another thread's failure ended it.
+    pub(super) fn run_group(&mut self, number: u64) -> Result<(), Option<LaunchError>> {
+        let group = self.launch.geometry.group(number);
+        let count = group.count() as usize;
+        let states = if self.launch.has_collectives { count } else { 1 };
+        if self.items.len() < states {
+            self.items.resize_with(states, WorkItem::default);
+            self.private.resize_with(states, Segments::default);
+        }
+        self.local.clear();
+        for (segment, bytes) in &self.launch.local.values {
+            let address = segment_address(Space::Local, *segment);
+            if let Some(target) = self.local.get(address, bytes.len()) {
+                target.copy_from_slice(bytes);
+            }
+        }
+        if self.launch.has_collectives {
+            return self.run_together(group, count);
+        }
+        for number in 0..count {
+            self.run_item(&group, number, 0, true).map_err(|fault| self.error(fault, &group, number, 0))?;
+        }
+        Ok(())
+    }
+
+    fn place(&self, group: &Group, number: usize) -> Place<'l> {
+        let number = number as u64;
+        Place { geometry: &self.launch.geometry, group: *group, local_id: group.local_id(number), number }
+    }
+
+    fn error(&self, fault: Fault, group: &Group, number: usize, state: usize) -> Option<LaunchError> {
+        let frame = self.items[state].frames.last().copied();
+        self.launch.error(fault, &self.place(group, number), frame, &self.private[state])
+    }
+
+    /// Starts a work-item or lets it go on.
+    fn run_item(&mut self, group: &Group, number: usize, state: usize, start: bool) -> Result<Outcome, Fault> {
+        let launch = self.launch;
+        let place = self.place(group, number);
+        let item = &mut self.items[state];
+        let input_bytes = |global| launch.input_bytes(&place, global);
+        let mut view = View {
+            global: launch.global,
+            hints: &mut self.hints,
+            private: &mut self.private[state],
+            local: &mut self.local,
+            input: &input_bytes,
+        };
+        if start {
+            item.start(&launch.code.functions, launch.function, &launch.arguments, &mut view)?;
+        }
+        let mut machine = Machine {
+            functions: &launch.code.functions,
+            limits: &launch.limits,
+            print: launch.print,
+            input: &|global| launch.input(&place, global),
+            lane: place.sub_group_local_id(),
+            sub_group_size: place.sub_group_size(),
+            fuel: &mut self.fuel,
+        };
+        item.run(&mut machine, &mut view)
+    }
+
+    /// Executes a group whose work-items wait for each other.
+    fn run_together(&mut self, group: Group, count: usize) -> Result<(), Option<LaunchError>> {
+        let mut states = vec![State::Ready; count];
+        let mut started = false;
+        loop {
+            for number in 0..count {
+                if states[number] == State::Ready {
+                    let outcome = self.run_item(&group, number, number, !started);
+                    states[number] = match outcome.map_err(|fault| self.error(fault, &group, number, number))? {
+                        Outcome::Finished => State::Finished,
+                        Outcome::Suspended => State::Waiting,
+                    };
+                }
+            }
+            started = true;
+            if states.iter().all(|state| *state == State::Finished) {
+                return Ok(());
+            }
+            for members in self.meeting(&states).map_err(|(fault, number)| self.error(fault, &group, number, number))? {
+                let first = members[0];
+                self.perform(&group, &members).map_err(|fault| self.error(fault, &group, first, first))?;
+                for member in members {
+                    states[member] = State::Ready;
+                }
+            }
+        }
+    }
+
+    fn perform(&mut self, group: &Group, members: &[usize]) -> Result<(), Fault> {
+        let launch = self.launch;
+        let Some(step) = self.collective(members[0]) else { return Err(Fault::Unreachable) };
+        let place = self.place(group, members[0]);
+        let input_bytes = |global| launch.input_bytes(&place, global);
+        let mut view = View {
+            global: launch.global,
+            hints: &mut self.hints,
+            private: &mut self.private[members[0]],
+            local: &mut self.local,
+            input: &input_bytes,
+        };
+        let sub_group_size = launch.geometry.sub_group_size as usize;
+        let mut meeting = collective::Meeting { items: &mut self.items, members, group, sub_group_size };
+        collective::perform(step, &mut meeting, &mut view)?;
+        for member in members {
+            if let Some(frame) = self.items[*member].frames.last_mut() {
+                frame.step += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// The step that a waiting work-item is at.
+    fn collective(&self, number: usize) -> Option<&'l CollectiveStep> {
+        let frame = self.items[number].frames.last()?;
+        let function = &self.launch.code.functions[frame.function as usize];
+        match function.steps.get(frame.step as usize)? {
+            Step::Collective(step) => Some(step),
+            _ => None,
+        }
+    }
+
+    /// Where a waiting work-item is: how deep in calls, and the innermost frame.
+    fn position(&self, number: usize) -> (usize, u32, u32) {
+        let frames = &self.items[number].frames;
+        let (function, step) = frames.last().map_or((0, 0), |Frame { function, step, .. }| (*function, *step));
+        (frames.len(), function, step)
+    }
+
+    /// The sets of work-items that can go on, now that none can by itself; or who waits in vain.
+    fn meeting(&self, states: &[State]) -> Result<Vec<Vec<usize>>, (Fault, usize)> {
+        let size = self.launch.geometry.sub_group_size as usize;
+        let mut meetings = Vec::new();
+        for start in (0..states.len()).step_by(size) {
+            let all = start..states.len().min(start + size);
+            let scope = |number: usize| self.collective(number).map(|step| step.collective.scope);
+            let waits = |number: &usize| states[*number] == State::Waiting && scope(*number) == Some(GroupScope::SubGroup);
+            let waiting: Vec<usize> = all.clone().filter(waits).collect();
+            if waiting.is_empty() {
+                continue;
+            }
+            let members = self.sub_group_meeting(&waiting, all.len());
+            meetings.push(members.ok_or_else(|| (self.divergence(states, waiting[0]), waiting[0]))?);
+        }
+        if !meetings.is_empty() {
+            return Ok(meetings);
+        }
+        let first = states.iter().position(|state| *state == State::Waiting).unwrap_or(0);
+        let together = |number: usize| {
+            states[number] == State::Waiting && self.position(number) == self.position(first)
+        };
+        if !(0..states.len()).all(together) {
+            return Err((self.divergence(states, first), first));
+        }
+        Ok(vec![(0..states.len()).collect()])
+    }
+
+    /// Of the waiting work-items of a sub-group of a size, those that meet: all of them at an operation
+    /// that needs all, or those at the earliest operation that doesn't.
+    fn sub_group_meeting(&self, waiting: &[usize], size: usize) -> Option<Vec<usize>> {
+        let mut positions: Vec<_> = waiting.iter().map(|number| self.position(*number)).collect();
+        positions.sort_unstable();
+        positions.dedup();
+        let at = |position| waiting.iter().copied().filter(|number| self.position(*number) == position).collect();
+        let candidates = positions.into_iter().map(at).filter(|members: &Vec<usize>| {
+            let uniform = self.collective(members[0]).is_some_and(|step| step.collective.uniform);
+            !uniform || members.len() == size
+        });
+        candidates.reduce(|a, b| if self.is_before(a[0], b[0]) { a } else { b })
+    }
+
+    /// Whether a work-item should go on before another so that they may meet again: it is deeper in
+    /// calls, or the other's place can be reached from its own and not the other way round.
+    fn is_before(&self, a: usize, b: usize) -> bool {
+        let (a, b) = (self.position(a), self.position(b));
+        if (a.0, a.1) != (b.0, b.1) {
+            return (std::cmp::Reverse(a.0), a.1) < (std::cmp::Reverse(b.0), b.1);
+        }
+        let function = &self.launch.code.functions[a.1 as usize];
+        let (from, to) = (function.block_of(a.2), function.block_of(b.2));
+        match (function.reaches(from, to), function.reaches(to, from)) {
+            (true, false) => true,
+            (false, true) => false,
+            _ => a.2 < b.2,
+        }
+    }
+
+    fn divergence(&self, states: &[State], waiting: usize) -> Fault {
+        let step = self.collective(waiting);
+        let (what, scope) = step.map_or(("an operation".to_owned(), GroupScope::WorkGroup), |step| {
+            (format!("{:?}", step.collective.kind), step.collective.scope)
+        });
+        let what = what.split([' ', '(']).next().unwrap_or_default().to_lowercase();
+        let (scope, range) = match scope {
+            GroupScope::WorkGroup => ("group", 0..states.len()),
+            GroupScope::SubGroup => {
+                let size = self.launch.geometry.sub_group_size as usize;
+                let start = waiting / size * size;
+                ("sub-group", start..states.len().min(start + size))
+            }
+        };
+        let total = range.len();
+        let here = range.clone().filter(|number| {
+            states[*number] == State::Waiting && self.position(*number) == self.position(waiting)
+        });
+        let here = here.count();
+        let finished = range.filter(|number| states[*number] == State::Finished).count();
+        Fault::Divergence(format!(
+            "{what} not reached by all work-items of the {scope}: {here} of {total} wait there, {finished} have finished, {} wait elsewhere",
+            total - here - finished
+        ))
+    }
+}

@@ -1,0 +1,217 @@
+//! The platform and the device, and everything they can be asked.
+
+use offkit_pi::DeviceBinary;
+use offkit_pi::ffi::*;
+use offkit_pi::plugin::{Device, Error, Info, Platform, Result};
+use std::sync::Arc;
+use std::thread::available_parallelism;
+
+use super::Cpu;
+use crate::{MAX_LOCAL_MEMORY, MAX_WORK_GROUP_SIZE, SUB_GROUP_SIZE};
+
+/// The version of SPIR-V up to which the device takes modules.
+const IL_VERSION: &str = "SPIR-V_1.6 SPIR-V_1.5 SPIR-V_1.4 SPIR-V_1.3 SPIR-V_1.2 SPIR-V_1.1 SPIR-V_1.0";
+
+/// Extensions of OpenCL whose device side the device has, by the names that runtimes look for.
+const EXTENSIONS: &str = "cl_khr_byte_addressable_store cl_khr_fp16 cl_khr_fp64 cl_khr_global_int32_base_atomics \
+     cl_khr_global_int32_extended_atomics cl_khr_il_program cl_khr_int64_base_atomics \
+     cl_khr_int64_extended_atomics cl_khr_local_int32_base_atomics cl_khr_local_int32_extended_atomics \
+     cl_khr_subgroups cl_intel_unified_shared_memory";
+
+/// The only platform.
+#[derive(Default)]
+pub(crate) struct CpuPlatform {
+    device: Arc<CpuDevice>,
+}
+
+/// The only device: all cores that this process may use.
+pub(crate) struct CpuDevice {
+    name: String,
+    cores: usize,
+    /// Bytes of memory the machine has.
+    memory: u64,
+}
+
+impl Default for CpuDevice {
+    fn default() -> CpuDevice {
+        // Where the system does not say, the device goes without: its name is shorter, its memory counts as 1
+        // GiB.
+        let processor = from_proc("/proc/cpuinfo", "model name");
+        let memory = from_proc("/proc/meminfo", "MemTotal");
+        let kibibytes = memory.and_then(|text| text.trim_end_matches("kB").trim().parse::<u64>().ok());
+        CpuDevice {
+            name: processor.map_or("offkit CPU".to_owned(), |name| format!("offkit CPU on {name}")),
+            cores: available_parallelism().map_or(1, usize::from),
+            memory: kibibytes.map_or(1 << 30, |size| size << 10),
+        }
+    }
+}
+
+/// The first value of that name in a file of lines `name : value`.
+fn from_proc(path: &str, name: &str) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let values = text.lines().filter_map(|line| line.split_once(':'));
+    values
+        .into_iter()
+        .find(|(found, _)| found.trim() == name)
+        .map(|(_, value)| value.trim().to_owned())
+}
+
+impl Platform<Cpu> for CpuPlatform {
+    fn info(&self, name: pi_platform_info) -> Result<Info> {
+        Ok(match name {
+            PI_PLATFORM_INFO_PROFILE => "FULL_PROFILE".into(),
+            PI_PLATFORM_INFO_VERSION => concat!("OpenCL 3.0 offkit ", env!("CARGO_PKG_VERSION")).into(),
+            PI_PLATFORM_INFO_NAME => "offkit CPU".into(),
+            PI_PLATFORM_INFO_VENDOR => "offkit".into(),
+            PI_PLATFORM_INFO_EXTENSIONS => EXTENSIONS.into(),
+            name => return Err(Error::unknown_query(name)),
+        })
+    }
+
+    fn devices(&self) -> Result<Vec<Arc<CpuDevice>>> {
+        Ok(vec![Arc::clone(&self.device)])
+    }
+}
+
+impl Device<Cpu> for CpuDevice {
+    fn kind(&self) -> pi_device_type {
+        PI_DEVICE_TYPE_CPU
+    }
+
+    fn info(&self, name: pi_device_info) -> Result<Info> {
+        let float = PI_FP_DENORM
+            | PI_FP_INF_NAN
+            | PI_FP_ROUND_TO_NEAREST
+            | PI_FP_ROUND_TO_ZERO
+            | PI_FP_ROUND_TO_INF
+            | PI_FP_FMA;
+        let usm = PI_USM_ACCESS | PI_USM_ATOMIC_ACCESS | PI_USM_CONCURRENT_ACCESS;
+        Ok(match name {
+            PI_DEVICE_INFO_VENDOR_ID => 0u32.into(),
+            PI_DEVICE_INFO_NAME => self.name.as_str().into(),
+            PI_DEVICE_INFO_VENDOR => "offkit".into(),
+            PI_DEVICE_INFO_DRIVER_VERSION => env!("CARGO_PKG_VERSION").into(),
+            PI_DEVICE_INFO_PROFILE => "FULL_PROFILE".into(),
+            PI_DEVICE_INFO_VERSION => concat!("OpenCL 3.0 offkit ", env!("CARGO_PKG_VERSION")).into(),
+            PI_DEVICE_INFO_OPENCL_C_VERSION => "OpenCL C 3.0".into(),
+            PI_DEVICE_INFO_IL_VERSION => IL_VERSION.into(),
+            PI_DEVICE_INFO_EXTENSIONS => EXTENSIONS.into(),
+            PI_DEVICE_INFO_BUILT_IN_KERNELS => "".into(),
+
+            PI_DEVICE_INFO_MAX_COMPUTE_UNITS => (self.cores as u32).into(),
+            PI_DEVICE_INFO_MAX_WORK_ITEM_DIMENSIONS => 3u32.into(),
+            PI_DEVICE_INFO_MAX_WORK_ITEM_SIZES => [MAX_WORK_GROUP_SIZE as usize; 3].into(),
+            PI_DEVICE_INFO_MAX_WORK_GROUP_SIZE => (MAX_WORK_GROUP_SIZE as usize).into(),
+            PI_DEVICE_INFO_MAX_CLOCK_FREQUENCY => 0u32.into(),
+            PI_DEVICE_INFO_ADDRESS_BITS => usize::BITS.into(),
+            PI_DEVICE_INFO_MAX_PARAMETER_SIZE => 4096usize.into(),
+            PI_DEVICE_INFO_MEM_BASE_ADDR_ALIGN => 1024u32.into(),
+            PI_DEVICE_INFO_ENDIAN_LITTLE => cfg!(target_endian = "little").into(),
+            PI_DEVICE_INFO_AVAILABLE
+            | PI_DEVICE_INFO_COMPILER_AVAILABLE
+            | PI_DEVICE_INFO_LINKER_AVAILABLE
+            | PI_DEVICE_INFO_HOST_UNIFIED_MEMORY
+            | PI_DEVICE_INFO_PREFERRED_INTEROP_USER_SYNC => true.into(),
+            PI_DEVICE_INFO_ERROR_CORRECTION_SUPPORT
+            | PI_DEVICE_INFO_IMAGE_SUPPORT
+            | PI_DEVICE_INFO_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS => false.into(),
+            PI_DEVICE_INFO_EXECUTION_CAPABILITIES => PI_DEVICE_EXEC_CAPABILITIES_KERNEL.into(),
+            PI_DEVICE_INFO_QUEUE_PROPERTIES => {
+                (PI_QUEUE_PROFILING_ENABLE | PI_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE).into()
+            }
+            PI_DEVICE_INFO_QUEUE_ON_DEVICE_PROPERTIES => 0u64.into(),
+            PI_DEVICE_INFO_PROFILING_TIMER_RESOLUTION => 1usize.into(),
+            PI_DEVICE_INFO_PRINTF_BUFFER_SIZE => (1usize << 20).into(),
+
+            PI_DEVICE_INFO_SINGLE_FP_CONFIG => (float | PI_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT).into(),
+            PI_DEVICE_INFO_DOUBLE_FP_CONFIG | PI_DEVICE_INFO_HALF_FP_CONFIG => float.into(),
+            // The interpreter does one lane at a time.
+            PI_DEVICE_INFO_PREFERRED_VECTOR_WIDTH_CHAR..=PI_DEVICE_INFO_PREFERRED_VECTOR_WIDTH_DOUBLE
+            | PI_DEVICE_INFO_PREFERRED_VECTOR_WIDTH_HALF
+            | PI_DEVICE_INFO_NATIVE_VECTOR_WIDTH_CHAR..=PI_DEVICE_INFO_NATIVE_VECTOR_WIDTH_HALF => {
+                1u32.into()
+            }
+
+            PI_DEVICE_INFO_GLOBAL_MEM_SIZE => self.memory.into(),
+            PI_DEVICE_INFO_MAX_MEM_ALLOC_SIZE => self.memory.into(),
+            PI_DEVICE_INFO_GLOBAL_MEM_CACHE_TYPE => PI_DEVICE_MEM_CACHE_TYPE_READ_WRITE_CACHE.into(),
+            PI_DEVICE_INFO_GLOBAL_MEM_CACHELINE_SIZE => 64u32.into(),
+            PI_DEVICE_INFO_GLOBAL_MEM_CACHE_SIZE => 0u64.into(),
+            PI_DEVICE_INFO_MAX_CONSTANT_BUFFER_SIZE => self.memory.into(),
+            PI_DEVICE_INFO_MAX_CONSTANT_ARGS => 480u32.into(),
+            PI_DEVICE_INFO_LOCAL_MEM_TYPE => PI_DEVICE_LOCAL_MEM_TYPE_GLOBAL.into(),
+            PI_DEVICE_INFO_LOCAL_MEM_SIZE => MAX_LOCAL_MEMORY.into(),
+
+            // No images.
+            PI_DEVICE_INFO_MAX_READ_IMAGE_ARGS
+            | PI_DEVICE_INFO_MAX_WRITE_IMAGE_ARGS
+            | PI_DEVICE_INFO_MAX_SAMPLERS => 0u32.into(),
+            PI_DEVICE_INFO_IMAGE2D_MAX_WIDTH..=PI_DEVICE_INFO_IMAGE3D_MAX_DEPTH
+            | PI_DEVICE_INFO_IMAGE_MAX_BUFFER_SIZE
+            | PI_DEVICE_INFO_IMAGE_MAX_ARRAY_SIZE => 0usize.into(),
+
+            // No parts of the device.
+            PI_DEVICE_INFO_PARTITION_MAX_SUB_DEVICES => 0u32.into(),
+            PI_DEVICE_INFO_PARTITION_PROPERTIES | PI_DEVICE_INFO_PARTITION_TYPE => [0usize].into(),
+            PI_DEVICE_INFO_PARTITION_AFFINITY_DOMAIN => 0u64.into(),
+
+            PI_DEVICE_INFO_MAX_NUM_SUB_GROUPS => (MAX_WORK_GROUP_SIZE as u32).div_ceil(SUB_GROUP_SIZE).into(),
+            PI_DEVICE_INFO_SUB_GROUP_SIZES_INTEL => [SUB_GROUP_SIZE as usize].into(),
+
+            PI_DEVICE_INFO_USM_HOST_SUPPORT
+            | PI_DEVICE_INFO_USM_DEVICE_SUPPORT
+            | PI_DEVICE_INFO_USM_SINGLE_SHARED_SUPPORT => usm.into(),
+            // Every access is checked against the allocations of the context, so memory the context has not
+            // allocated is out of reach.
+            PI_DEVICE_INFO_USM_CROSS_SHARED_SUPPORT | PI_DEVICE_INFO_USM_SYSTEM_SHARED_SUPPORT => 0u64.into(),
+            name => return Err(Error::unknown_query(name)),
+        })
+    }
+
+    fn select_binary(&self, images: &[DeviceBinary<'_>]) -> Result<Option<usize>> {
+        let rank = |image: &DeviceBinary<'_>| match (image.detected_format(), image.target) {
+            (PI_DEVICE_BINARY_TYPE_SPIRV, "spir64" | "spirv64") => Some(0),
+            // SPIR-V that does not say for what, or says it in full.
+            (PI_DEVICE_BINARY_TYPE_SPIRV, target) if target.starts_with("spir64-") => Some(1),
+            (PI_DEVICE_BINARY_TYPE_SPIRV, target) if target.starts_with("spirv64-") => Some(1),
+            (PI_DEVICE_BINARY_TYPE_SPIRV, "" | "<unknown>") => Some(2),
+            _ => None,
+        };
+        let ranked = images
+            .iter()
+            .enumerate()
+            .filter_map(|(index, image)| Some((rank(image)?, index)));
+        Ok(ranked.min().map(|(_, index)| index))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spirv(target: &str) -> DeviceBinary<'_> {
+        DeviceBinary {
+            target,
+            data: &[3, 2, 0x23, 7],
+            ..DeviceBinary::default()
+        }
+    }
+
+    #[test]
+    fn spirv_for_64_bits_is_chosen() {
+        let device = CpuDevice::default();
+        let native = DeviceBinary {
+            target: "spir64_gen",
+            data: b"\x7fELF",
+            ..DeviceBinary::default()
+        };
+        let choose = |images: &[DeviceBinary<'_>]| device.select_binary(images).unwrap();
+        assert_eq!(
+            choose(&[native.clone(), spirv("<unknown>"), spirv("spir64")]),
+            Some(2)
+        );
+        assert_eq!(choose(&[native.clone(), spirv("spir")]), None);
+        assert_eq!(choose(&[native, spirv("spirv64-unknown-unknown")]), Some(1));
+    }
+}

@@ -1,0 +1,93 @@
+//! Buffers.
+
+use offkit_pi::ffi::*;
+use offkit_pi::plugin::{BufferRequest, Error, HostTarget, Memory as Buffer, Result};
+use std::sync::Arc;
+
+use super::{Cpu, memory_error};
+use crate::{AllocationKind, Memory};
+
+/// Alignment of a part of a buffer, in bytes: the largest type of OpenCL C.
+const PART_ALIGNMENT: usize = 128;
+
+/// A buffer: an allocation, the host's own memory, or a part of one of these. Kernels get its address.
+pub(crate) struct CpuBuffer {
+    address: u64,
+    storage: Arc<Storage>,
+}
+
+/// What is given back when the last part of a buffer goes.
+struct Storage {
+    memory: Arc<Memory>,
+    address: u64,
+    /// The host's memory, if that is what the buffer uses.
+    _host: Option<HostTarget>,
+}
+
+impl CpuBuffer {
+    pub(super) fn new(memory: &Arc<Memory>, request: BufferRequest<'_>) -> Result<CpuBuffer> {
+        let BufferRequest {
+            size, copy, storage, ..
+        } = request;
+        let address = match &storage {
+            Some(host) => {
+                let address = host.address() as u64;
+                register(memory, host).map_err(memory_error)?;
+                address
+            }
+            None => memory
+                .allocate(size, 1, AllocationKind::Buffer)
+                .map_err(memory_error)?,
+        };
+        let storage = Arc::new(Storage {
+            memory: Arc::clone(memory),
+            address,
+            _host: storage,
+        });
+        if let Some(data) = copy {
+            memory.write(address, data).map_err(memory_error)?;
+        }
+        Ok(CpuBuffer { address, storage })
+    }
+
+    /// Address of the first byte.
+    pub(super) fn address(&self) -> u64 {
+        self.address
+    }
+}
+
+#[expect(
+    unsafe_code,
+    reason = "the host vouches for its memory, through the interface"
+)]
+fn register(memory: &Memory, host: &HostTarget) -> Result<(), crate::MemoryError> {
+    // SAFETY: the interface has the host keep the memory of such a buffer valid, and leave it to the device,
+    // until the buffer is released; and it is released after the commands that use it.
+    unsafe { memory.register_host(host.address() as u64, host.size()) }
+}
+
+impl Drop for Storage {
+    fn drop(&mut self) {
+        if let Err(error) = self.memory.free(self.address) {
+            tracing::error!(%error, "a buffer's memory is gone before the buffer");
+        }
+    }
+}
+
+impl Buffer<Cpu> for CpuBuffer {
+    fn part(self: &Arc<Self>, _: pi_mem_flags, origin: usize, _: usize) -> Result<CpuBuffer> {
+        if !origin.is_multiple_of(PART_ALIGNMENT) {
+            let message = format!("a part starts at byte {origin}, which is no multiple of {PART_ALIGNMENT}");
+            return Err(Error::new(PI_MISALIGNED_SUB_BUFFER_OFFSET, message));
+        }
+        Ok(CpuBuffer {
+            address: self.address + origin as u64,
+            storage: Arc::clone(&self.storage),
+        })
+    }
+
+    fn map_address(&self, offset: usize, _: usize) -> Result<usize> {
+        // Device memory is host memory, so mapping it takes nothing.
+        Ok(self.address as usize + offset)
+    }
+}

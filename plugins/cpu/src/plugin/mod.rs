@@ -1,0 +1,69 @@
+//! The device as a plugin of the interface that runtimes speak (PI 2.3).
+//!
+//! One platform with one device. A queue is a thread that takes commands one after the other; the cores are
+//! kept busy by the work-groups of one launch, not by several commands at a time, so a queue that asks for
+//! out-of-order execution gets what an in-order one does. Commands of different queues do run at the same
+//! time.
+
+mod context;
+mod device;
+mod event;
+mod kernel;
+mod memory;
+mod program;
+mod queue;
+
+use offkit_pi::plugin::{Error, Plugin, Result};
+use std::sync::{Arc, LazyLock};
+
+use self::context::CpuContext;
+use self::device::{CpuDevice, CpuPlatform};
+use self::event::CpuEvent;
+use self::kernel::CpuKernel;
+use self::memory::CpuBuffer;
+use self::program::CpuProgram;
+use self::queue::CpuQueue;
+use crate::MemoryError;
+
+/// The plugin.
+pub(crate) struct Cpu;
+
+impl Plugin for Cpu {
+    type Platform = CpuPlatform;
+    type Device = CpuDevice;
+    type Context = CpuContext;
+    type Queue = CpuQueue;
+    type Memory = CpuBuffer;
+    type Program = CpuProgram;
+    type Kernel = CpuKernel;
+    type Event = CpuEvent;
+
+    const NAME: &'static str = "cpu";
+
+    fn platforms() -> Result<Vec<Arc<CpuPlatform>>> {
+        static PLATFORM: LazyLock<Arc<CpuPlatform>> = LazyLock::new(Arc::default);
+        Ok(vec![Arc::clone(&PLATFORM)])
+    }
+}
+
+offkit_pi::define_plugin! {
+    /// The plugin, for programs that link it in: `offkit_pi::host::Plugin::built_in(&BUILT_IN)`.
+    pub const BUILT_IN: Cpu;
+}
+
+/// The symbols that make a shared library of this crate a plugin.
+mod exports {
+    offkit_pi::export_plugin!(super::Cpu);
+}
+
+/// What a request to the device's memory failed with, as the interface puts it.
+fn memory_error(error: MemoryError) -> Error {
+    use offkit_pi::ffi::*;
+    let code = match error {
+        MemoryError::ZeroSize => PI_INVALID_BUFFER_SIZE,
+        MemoryError::OutOfMemory(_) => PI_MEM_OBJECT_ALLOCATION_FAILURE,
+        MemoryError::Overlap { .. } => PI_INVALID_HOST_PTR,
+        _ => PI_INVALID_VALUE,
+    };
+    Error::new(code, error)
+}

@@ -1,0 +1,270 @@
+//! Programs: SPIR-V, compiled, linked and built.
+
+use offkit_pi::ffi::*;
+use offkit_pi::plugin::{Build, Error, Program, Result};
+use offkit_spirv::{LinkError, LinkInput, LinkOptions, Module, reflect, specialize};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::Cpu;
+use super::kernel::CpuKernel;
+use crate::{BuildError, Memory};
+
+/// Device code, from SPIR-V to something that runs.
+pub(crate) struct CpuProgram {
+    memory: Arc<Memory>,
+    /// The SPIR-V it was made from; empty for one that was linked.
+    source: Vec<u8>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    build: Build,
+    /// Values for the next compile or build, as bits, by SpecId.
+    specialization: HashMap<u32, u64>,
+    /// What can be linked.
+    object: Option<Arc<Module>>,
+    /// What can be run.
+    executable: Option<Arc<crate::Program>>,
+}
+
+/// Builds a module whose specialization constants have their values.
+fn build(module: &Module, memory: &Arc<Memory>) -> Result<Arc<crate::Program>, BuildError> {
+    crate::Program::build(&module.to_bytes(), &BTreeMap::new(), Arc::clone(memory)).map(Arc::new)
+}
+
+impl CpuProgram {
+    pub(super) fn new(memory: &Arc<Memory>, il: &[u8]) -> Result<CpuProgram> {
+        // The rest is looked at by the compiler, which has a log to write to.
+        if !matches!(il, [0x03, 0x02, 0x23, 0x07, ..] | [0x07, 0x23, 0x02, 0x03, ..]) {
+            return Err(Error::new(
+                PI_INVALID_VALUE,
+                "this is no SPIR-V: it does not start with its magic number",
+            ));
+        }
+        Ok(CpuProgram {
+            memory: Arc::clone(memory),
+            source: il.to_vec(),
+            state: Mutex::default(),
+        })
+    }
+
+    /// Links compiled programs. What goes wrong is in the new program's log.
+    pub(super) fn link(
+        memory: &Arc<Memory>,
+        programs: &[Arc<CpuProgram>],
+        options: &str,
+    ) -> Result<CpuProgram> {
+        let objects: Vec<Arc<Module>> = programs
+            .iter()
+            .map(|program| program.state().object.clone())
+            .collect::<Option<_>>()
+            .ok_or_else(|| Error::new(PI_INVALID_OPERATION, "a program to link has not been compiled"))?;
+        let library = options
+            .split_ascii_whitespace()
+            .any(|option| option == "-create-library");
+        let linked = link(&objects, library).and_then(|linked| {
+            if library {
+                return Ok((Some(linked.module), None));
+            }
+            let executable = build(&linked.module, memory).map_err(|error| linked.explain(error))?;
+            Ok((None, Some(executable)))
+        });
+        let mut state = State::default();
+        state.build.options = options.to_owned();
+        match linked {
+            Ok((object, executable)) => {
+                state.build.status = PI_PROGRAM_BUILD_STATUS_SUCCESS;
+                state.build.binary_type = match library {
+                    true => PI_PROGRAM_BINARY_TYPE_LIBRARY,
+                    false => PI_PROGRAM_BINARY_TYPE_EXECUTABLE,
+                };
+                state.object = object.map(Arc::new);
+                state.executable = executable;
+            }
+            Err(log) => {
+                state.build.status = PI_PROGRAM_BUILD_STATUS_ERROR;
+                state.build.log = log;
+            }
+        }
+        Ok(CpuProgram {
+            memory: Arc::clone(memory),
+            source: Vec::new(),
+            state: Mutex::new(state),
+        })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Compiles or builds: `work` makes something of the module and the specialization constants.
+    fn make(
+        &self,
+        options: &str,
+        failure: pi_result,
+        work: impl FnOnce(Module, &mut State) -> Result<pi_program_binary_type, String>,
+    ) -> Result<()> {
+        let mut state = self.state();
+        if self.source.is_empty() {
+            return Err(Error::new(
+                PI_INVALID_OPERATION,
+                "a linked program has nothing to compile",
+            ));
+        }
+        state.build = Build {
+            options: options.to_owned(),
+            ..Build::default()
+        };
+        (state.object, state.executable) = (None, None);
+        let module = Module::from_bytes(&self.source).map_err(|error| format!("not valid SPIR-V: {error}"));
+        match module.and_then(|module| work(module, &mut state)) {
+            Ok(binary_type) => {
+                state.build.status = PI_PROGRAM_BUILD_STATUS_SUCCESS;
+                state.build.binary_type = binary_type;
+                Ok(())
+            }
+            Err(log) => {
+                state.build.status = PI_PROGRAM_BUILD_STATUS_ERROR;
+                state.build.log.clone_from(&log);
+                Err(Error::new(failure, log))
+            }
+        }
+    }
+
+    fn executable(&self) -> Result<Arc<crate::Program>> {
+        let not_built = || {
+            Error::new(
+                PI_INVALID_PROGRAM_EXECUTABLE,
+                "the program has not been built or linked",
+            )
+        };
+        self.state().executable.clone().ok_or_else(not_built)
+    }
+}
+
+/// A module that was linked, with the symbols no input has. The device may have them: compilers leave some
+/// built-in functions to it as imports.
+struct Linked {
+    module: Module,
+    unresolved: Option<LinkError>,
+}
+
+fn link(objects: &[Arc<Module>], library: bool) -> Result<Linked, String> {
+    let labels: Vec<String> = (0..objects.len())
+        .map(|index| format!("program {index}"))
+        .collect();
+    let inputs: Vec<LinkInput<'_>> = objects
+        .iter()
+        .zip(&labels)
+        .map(|(module, label)| LinkInput { label, module })
+        .collect();
+    let options = LinkOptions::default().with_keep_exports(library);
+    match offkit_spirv::link(&inputs, options.with_allow_unresolved(library)) {
+        Ok(module) => Ok(Linked {
+            module,
+            unresolved: None,
+        }),
+        Err(unresolved @ LinkError::Unresolved(_)) => {
+            let module = offkit_spirv::link(&inputs, options.with_allow_unresolved(true));
+            let module = module.map_err(|error| error.to_string())?;
+            Ok(Linked {
+                module,
+                unresolved: Some(unresolved),
+            })
+        }
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+impl Linked {
+    /// What is said about a linked module that does not build: for a symbol that neither an input nor the
+    /// device has, all that the linker knows about it.
+    fn explain(&self, error: BuildError) -> String {
+        if let BuildError::UnresolvedImport { name, .. } = &error
+            && let Some(LinkError::Unresolved(symbols)) = &self.unresolved
+            && let Some(symbol) = symbols.iter().find(|symbol| symbol.name == *name)
+        {
+            return format!("unresolved symbol: {symbol}");
+        }
+        error.to_string()
+    }
+}
+
+impl Program<Cpu> for CpuProgram {
+    fn set_specialization_constant(&self, id: u32, value: &[u8]) -> Result<()> {
+        let module = Module::from_bytes(&self.source);
+        let module = module
+            .map_err(|error| Error::new(PI_INVALID_PROGRAM, format_args!("not valid SPIR-V: {error}")))?;
+        let constants = reflect(&module).specialization_constants;
+        let Some(constant) = constants.iter().find(|constant| constant.id == id) else {
+            return Err(Error::new(
+                PI_INVALID_SPEC_ID,
+                format_args!("there is no specialization constant {id}"),
+            ));
+        };
+        if constant.size != value.len() as u64 {
+            let (expected, found) = (constant.size, value.len());
+            let message =
+                format!("specialization constant {id} has {expected} bytes, the value given has {found}");
+            return Err(Error::new(PI_INVALID_VALUE, message));
+        }
+        let bits = value
+            .iter()
+            .rev()
+            .fold(0, |bits, byte| bits << 8 | u64::from(*byte));
+        self.state().specialization.insert(id, bits);
+        Ok(())
+    }
+
+    fn compile(&self, options: &str) -> Result<()> {
+        self.make(options, PI_COMPILE_PROGRAM_FAILURE, |mut module, state| {
+            // Each module numbers its constants for itself, so they get their values before it is linked.
+            specialize(&mut module, &state.specialization);
+            state.object = Some(Arc::new(module));
+            Ok(PI_PROGRAM_BINARY_TYPE_COMPILED_OBJECT)
+        })
+    }
+
+    fn build(&self, options: &str) -> Result<()> {
+        self.make(options, PI_BUILD_PROGRAM_FAILURE, |mut module, state| {
+            specialize(&mut module, &state.specialization);
+            let executable = build(&module, &self.memory).map_err(|error| error.to_string())?;
+            state.executable = Some(executable);
+            Ok(PI_PROGRAM_BINARY_TYPE_EXECUTABLE)
+        })
+    }
+
+    fn build_info(&self) -> Build {
+        self.state().build.clone()
+    }
+
+    fn source(&self) -> Vec<u8> {
+        self.source.clone()
+    }
+
+    fn kernel_names(&self) -> Result<Vec<String>> {
+        Ok(self
+            .executable()?
+            .kernels()
+            .iter()
+            .map(|kernel| kernel.name.clone())
+            .collect())
+    }
+
+    fn create_kernel(self: &Arc<Self>, name: &str) -> Result<CpuKernel> {
+        let executable = self.executable()?;
+        let Some(kernel) = executable.kernels().iter().find(|kernel| kernel.name == name) else {
+            let names: Vec<&str> = executable
+                .kernels()
+                .iter()
+                .map(|kernel| kernel.name.as_str())
+                .collect();
+            let message = format!("there is no kernel {name}; the program has {}", names.join(", "));
+            return Err(Error::new(PI_INVALID_KERNEL_NAME, message));
+        };
+        let kernel = kernel.clone();
+        Ok(CpuKernel::new(executable, kernel))
+    }
+}

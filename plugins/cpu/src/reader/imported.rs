@@ -1,0 +1,173 @@
+//! Functions of OpenCL C that clang 22 leaves as calls of functions that nobody defines.
+//!
+//! They carry Itanium's mangled names of the C++ declarations that clang has for its built-in functions,
+//! and that mangling also tells what SPIR-V's types don't: which integers have a sign.
+
+use spirv::{FPRoundingMode, Op, StorageClass};
+
+use crate::builtins::convert::Conversion;
+use crate::ir::AtomicOperation;
+
+/// What such a function does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Imported {
+    Convert { kind: Conversion, rounding: Option<FPRoundingMode> },
+    /// The first argument is the pointer; the second the value where the operation takes one.
+    Atomic { operation: AtomicOperation, operands: Operands },
+    Fence,
+    SubGroupBarrier,
+    /// The null pointer where the argument points elsewhere.
+    Cast(StorageClass),
+    /// Which fence the memory that the argument points to needs: 1 local, 2 global.
+    FenceOf,
+}
+
+/// What an atomic operation is given beside the pointer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operands {
+    Value,
+    One,
+}
+
+/// Recognises a function by its name.
+pub(super) fn recognise(name: &str) -> Option<Imported> {
+    match name {
+        "__to_global" => return Some(Imported::Cast(StorageClass::CrossWorkgroup)),
+        "__to_local" => return Some(Imported::Cast(StorageClass::Workgroup)),
+        "__to_private" => return Some(Imported::Cast(StorageClass::Function)),
+        _ => {}
+    }
+    let (name, parameters) = demangle(name)?;
+    match name {
+        "mem_fence" | "read_mem_fence" | "write_mem_fence" => Some(Imported::Fence),
+        "sub_group_barrier" => Some(Imported::SubGroupBarrier),
+        "get_fence" => Some(Imported::FenceOf),
+        _ => conversion(name, parameters).or_else(|| atomic(name, parameters)),
+    }
+}
+
+/// The function's name and the mangled parameters.
+fn demangle(name: &str) -> Option<(&str, &str)> {
+    let rest = name.strip_prefix("_Z")?;
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    let length = rest.get(..digits)?.parse().ok()?;
+    rest.get(digits..)?.split_at_checked(length)
+}
+
+/// The kinds of numbers, by the last letters of a mangled type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Number {
+    Signed,
+    Unsigned,
+    Float,
+}
+
+fn number(mangled: &str) -> Option<Number> {
+    // Vectors are `Dv4_` and the component.
+    let scalar = mangled.rsplit_once('_').filter(|(vector, _)| vector.starts_with("Dv")).map_or(mangled, |(_, last)| last);
+    Some(match scalar {
+        "a" | "c" | "s" | "i" | "l" => Number::Signed,
+        "h" | "t" | "j" | "m" => Number::Unsigned,
+        "Dh" | "f" | "d" => Number::Float,
+        _ => return None,
+    })
+}
+
+/// `convert_double4_rtz` and the like, to floating-point types.
+fn conversion(name: &str, parameters: &str) -> Option<Imported> {
+    let rest = name.strip_prefix("convert_")?;
+    let rest = ["double", "float", "half"].iter().find_map(|kind| rest.strip_prefix(kind))?;
+    let rounding = match rest.trim_start_matches(|digit: char| digit.is_ascii_digit()) {
+        "" => None,
+        "_rte" => Some(FPRoundingMode::RTE),
+        "_rtz" => Some(FPRoundingMode::RTZ),
+        "_rtp" => Some(FPRoundingMode::RTP),
+        "_rtn" => Some(FPRoundingMode::RTN),
+        _ => return None,
+    };
+    let kind = match number(parameters)? {
+        Number::Signed => Conversion::SignedToFloat,
+        Number::Unsigned => Conversion::UnsignedToFloat,
+        Number::Float => Conversion::Float,
+    };
+    Some(Imported::Convert { kind, rounding })
+}
+
+/// The atomic functions of OpenCL C 1.x, and minima and maxima of 2.0.
+fn atomic(name: &str, parameters: &str) -> Option<Imported> {
+    let (operation, of_pointer) = match name {
+        "atomic_fetch_min" | "atomic_fetch_min_explicit" => ("min", true),
+        "atomic_fetch_max" | "atomic_fetch_max_explicit" => ("max", true),
+        _ => (name.strip_prefix("atomic_").or_else(|| name.strip_prefix("atom_"))?, false),
+    };
+    // The pointee is the last letter of the first parameter, before the enumerations of the explicit
+    // forms; the value repeats it.
+    let pointee = || {
+        let pointee = parameters.strip_prefix('P')?.trim_start_matches(|letter: char| letter.is_ascii_digit());
+        let after = |text| pointee.split_once(text).map(|(_, rest)| rest);
+        let letters = if of_pointer { after("U7_Atomic")? } else { after("V").unwrap_or(pointee) };
+        number(letters.get(..1)?)
+    };
+    let update = |op| AtomicOperation::Update(op);
+    let (operation, operands) = match operation {
+        "xchg" => (AtomicOperation::Exchange, Operands::Value),
+        "inc" => (update(Op::IAdd), Operands::One),
+        "dec" => (update(Op::ISub), Operands::One),
+        "min" => match pointee()? {
+            Number::Signed => (update(Op::GroupSMin), Operands::Value),
+            Number::Unsigned => (update(Op::GroupUMin), Operands::Value),
+            Number::Float => (update(Op::GroupFMin), Operands::Value),
+        },
+        "max" => match pointee()? {
+            Number::Signed => (update(Op::GroupSMax), Operands::Value),
+            Number::Unsigned => (update(Op::GroupUMax), Operands::Value),
+            Number::Float => (update(Op::GroupFMax), Operands::Value),
+        },
+        _ => return None,
+    };
+    Some(Imported::Atomic { operation, operands })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn update(op: Op, operands: Operands) -> Option<Imported> {
+        Some(Imported::Atomic { operation: AtomicOperation::Update(op), operands })
+    }
+
+    #[test]
+    fn conversions() {
+        let convert = |kind, rounding| Some(Imported::Convert { kind, rounding });
+        assert_eq!(recognise("_Z14convert_doublei"), convert(Conversion::SignedToFloat, None));
+        assert_eq!(recognise("_Z15convert_double4Dv4_h"), convert(Conversion::UnsignedToFloat, None));
+        assert_eq!(recognise("_Z16convert_half_rtpf"), convert(Conversion::Float, Some(FPRoundingMode::RTP)));
+        assert_eq!(recognise("_Z17convert_half4_rtzDv4_Dh"), convert(Conversion::Float, Some(FPRoundingMode::RTZ)));
+        assert_eq!(recognise("_Z11convert_inti"), None);
+        assert_eq!(recognise("_Z99convert_doublei"), None);
+    }
+
+    #[test]
+    fn atomics() {
+        assert_eq!(recognise("_Z10atomic_minPU3AS1Vii"), update(Op::GroupSMin, Operands::Value));
+        assert_eq!(recognise("_Z10atomic_maxPU3AS1Vjj"), update(Op::GroupUMax, Operands::Value));
+        assert_eq!(recognise("_Z8atom_decPU3AS3Vl"), update(Op::ISub, Operands::One));
+        let explicit = "_Z25atomic_fetch_min_explicitPU3AS4VU7_Atomicmm12memory_order12memory_scope";
+        assert_eq!(recognise(explicit), update(Op::GroupUMin, Operands::Value));
+        assert_eq!(recognise("_Z16atomic_fetch_maxPU3AS4VU7_Atomicff"), update(Op::GroupFMax, Operands::Value));
+        let operation = AtomicOperation::Exchange;
+        assert_eq!(
+            recognise("_Z11atomic_xchgPU3AS3Vff"),
+            Some(Imported::Atomic { operation, operands: Operands::Value })
+        );
+    }
+
+    #[test]
+    fn others() {
+        assert_eq!(recognise("_Z9mem_fencej"), Some(Imported::Fence));
+        assert_eq!(recognise("_Z17sub_group_barrierj12memory_scope"), Some(Imported::SubGroupBarrier));
+        assert_eq!(recognise("__to_local"), Some(Imported::Cast(StorageClass::Workgroup)));
+        assert_eq!(recognise("_Z3foov"), None);
+        assert_eq!(recognise("_Z"), None);
+    }
+}

@@ -1,0 +1,294 @@
+//! Kernels: arguments, launches, and what goes wrong in them.
+
+use crate::support::{bytes, spirv, with_both};
+use offkit_pi::ffi::*;
+use offkit_pi::host::{CommandStatus, DeviceType, NdRange, UsmKind};
+
+const SAXPY: &str = "kernel void saxpy(float a, global const float *x, global float *y) {
+    size_t i = get_global_id(0);
+    y[i] += a * x[i];
+}";
+
+#[test]
+fn the_device_describes_itself() {
+    with_both(|machine| {
+        let device = &machine.device;
+        assert_eq!(device.platform().name().unwrap(), "offkit CPU");
+        assert_eq!(device.device_type().unwrap(), DeviceType::Cpu);
+        assert!(device.name().unwrap().starts_with("offkit CPU"));
+        assert_eq!(device.vendor().unwrap(), "offkit");
+        assert!(device.max_compute_units().unwrap() >= 1);
+        assert!(device.max_work_group_size().unwrap() >= 256);
+        assert_eq!(
+            device.max_work_item_sizes().unwrap()[0],
+            device.max_work_group_size().unwrap()
+        );
+        assert!(device.global_memory_size().unwrap() > 1 << 20);
+        assert!(device.local_memory_size().unwrap() >= 32 << 10);
+        assert!(device.il_version().unwrap().contains("SPIR-V_1.4"));
+        assert!(device.extensions().unwrap().contains(&"cl_khr_fp64".to_owned()));
+        assert_eq!(device.info_integer(PI_DEVICE_INFO_PARENT_DEVICE).unwrap(), 0);
+        assert_eq!(
+            device.info(PI_DEVICE_INFO_DRIVER_VERSION).unwrap().last(),
+            Some(&0)
+        );
+    });
+}
+
+#[test]
+fn saxpy_runs_with_buffers() {
+    let spirv = spirv!(SAXPY);
+    with_both(|machine| {
+        let program = machine.build(&spirv);
+        assert_eq!(program.kernel_names().unwrap(), ["saxpy"]);
+        let mut kernel = program.kernel("saxpy").unwrap();
+        assert_eq!(kernel.num_args().unwrap(), 3);
+        let x: Vec<f32> = (0..1000).map(|i| i as f32).collect();
+        let y = machine.context.buffer_from(&bytes(&[1.0; 1000])).unwrap();
+        kernel.set_arg_bytes(0, &2.0f32.to_ne_bytes()).unwrap();
+        kernel
+            .set_arg_buffer(1, &machine.context.buffer_from(&bytes(&x)).unwrap())
+            .unwrap();
+        kernel.set_arg_buffer(2, &y).unwrap();
+        machine.run(&kernel, 1000);
+        let expected: Vec<f32> = x.iter().map(|x| 1.0 + 2.0 * x).collect();
+        assert_eq!(machine.floats(&y), expected);
+    });
+}
+
+#[test]
+fn saxpy_runs_with_unified_shared_memory() {
+    let spirv = spirv!(SAXPY);
+    with_both(|machine| {
+        let mut kernel = machine.build(&spirv).kernel("saxpy").unwrap();
+        for kind in [UsmKind::Host, UsmKind::Device, UsmKind::Shared] {
+            let [x, y] = [0, 1].map(|_| machine.context.usm(kind, &machine.device, 256, 64).unwrap());
+            assert_eq!(x.address() % 64, 0);
+            machine.queue.write_usm(&x, 0, &bytes(&[3.0; 64]), &[]).unwrap();
+            machine.queue.set_usm(&y, 0, 0, 256, &[]).unwrap().wait().unwrap();
+            kernel.set_arg_bytes(0, &1.5f32.to_ne_bytes()).unwrap();
+            kernel.set_arg_usm(1, &x, 0).unwrap();
+            // The second half of it.
+            kernel.set_arg_usm(2, &y, 128).unwrap();
+            machine.run(&kernel, 32);
+            let mut out = [0; 256];
+            machine.queue.read_usm(&y, 0, &mut out, &[]).unwrap();
+            assert_eq!(out[..128], [0; 128]);
+            assert_eq!(out[128..], bytes(&[4.5; 32]));
+        }
+    });
+}
+
+#[test]
+fn an_access_out_of_bounds_fails_the_launch_and_says_where() {
+    let spirv = spirv!(SAXPY);
+    with_both(|machine| {
+        let mut kernel = machine.build(&spirv).kernel("saxpy").unwrap();
+        let [x, y] = [16, 4096].map(|count| machine.context.buffer(count * 4).unwrap());
+        kernel.set_arg_bytes(0, &[0; 4]).unwrap();
+        kernel.set_arg_buffer(1, &x).unwrap();
+        kernel.set_arg_buffer(2, &y).unwrap();
+        let launch = machine.queue.launch(&kernel, &NdRange::new([17]), &[]).unwrap();
+        let error = launch.wait().unwrap_err();
+        assert_eq!(error.result(), PI_COMMAND_EXECUTION_FAILURE);
+        let message = error.message().unwrap();
+        for part in ["saxpy", "16", "load", "4 bytes", "64 bytes"] {
+            assert!(message.contains(part), "{part}: {message}");
+        }
+        assert_eq!(
+            launch.status().unwrap(),
+            CommandStatus::Failed(PI_COMMAND_EXECUTION_FAILURE)
+        );
+        // What waits for it is not run, and says why.
+        let after = machine
+            .queue
+            .launch(&kernel, &NdRange::new([1]), &[&launch])
+            .unwrap()
+            .wait()
+            .unwrap_err();
+        assert_eq!(after.result(), PI_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+        assert!(after.message().unwrap().contains(message), "{after}");
+        // The queue goes on.
+        machine.run(&kernel, 16);
+    });
+}
+
+#[test]
+fn a_null_pointer_is_an_access_out_of_bounds() {
+    let spirv = spirv!(SAXPY);
+    with_both(|machine| {
+        let mut kernel = machine.build(&spirv).kernel("saxpy").unwrap();
+        kernel.set_arg_bytes(0, &[0; 4]).unwrap();
+        kernel.set_arg_pointer(1, 0).unwrap();
+        kernel.set_arg_pointer(2, 0).unwrap();
+        let error = machine
+            .queue
+            .launch(&kernel, &NdRange::new([1]), &[])
+            .unwrap()
+            .wait()
+            .unwrap_err();
+        assert_eq!(error.result(), PI_COMMAND_EXECUTION_FAILURE);
+    });
+}
+
+#[test]
+fn arguments_of_the_wrong_kind_or_size_are_refused() {
+    let spirv = spirv!(
+        "kernel void k(int n, global int *p, local int *l, float4 v) { l[0] = n; p[0] = l[0] + v.x; }"
+    );
+    with_both(|machine| {
+        let mut kernel = machine.build(&spirv).kernel("k").unwrap();
+        let buffer = machine.context.buffer(4).unwrap();
+        let code = |result: offkit_pi::host::Result<()>| result.unwrap_err().result();
+        assert_eq!(code(kernel.set_arg_bytes(4, &[0; 4])), PI_INVALID_ARG_INDEX);
+        assert_eq!(code(kernel.set_arg_bytes(0, &[0; 8])), PI_INVALID_ARG_SIZE);
+        assert_eq!(code(kernel.set_arg_bytes(3, &[0; 4])), PI_INVALID_ARG_SIZE);
+        assert_eq!(code(kernel.set_arg_local(0, 4)), PI_INVALID_ARG_VALUE);
+        assert_eq!(code(kernel.set_arg_local(2, 0)), PI_INVALID_ARG_SIZE);
+        assert_eq!(code(kernel.set_arg_buffer(2, &buffer)), PI_INVALID_ARG_VALUE);
+        assert_eq!(code(kernel.set_arg_buffer(0, &buffer)), PI_INVALID_ARG_VALUE);
+        let error = kernel.set_arg_bytes(1, &[0; 8]).unwrap_err();
+        assert_eq!(error.result(), PI_INVALID_ARG_VALUE);
+        for part in ["argument 1", "kernel k", "pointer to global memory", "8 bytes"] {
+            assert!(error.message().unwrap().contains(part), "{part}: {error}");
+        }
+
+        let error = machine
+            .queue
+            .launch(&kernel, &NdRange::new([1]), &[])
+            .unwrap_err();
+        assert_eq!(error.result(), PI_INVALID_KERNEL_ARGS);
+        assert_eq!(error.message(), Some("kernel k: argument 0 is not set"));
+        kernel.set_arg_bytes(0, &2i32.to_ne_bytes()).unwrap();
+        kernel.set_arg_buffer(1, &buffer).unwrap();
+        kernel.set_arg_local(2, 4).unwrap();
+        kernel.set_arg_bytes(3, &bytes(&[1.0, 0.0, 0.0, 0.0])).unwrap();
+        machine.run(&kernel, 1);
+        let mut out = [0; 4];
+        machine.queue.read_buffer(&buffer, 0, &mut out, &[]).unwrap();
+        assert_eq!(i32::from_ne_bytes(out), 3);
+    });
+}
+
+#[test]
+fn a_launch_uses_the_arguments_of_its_moment() {
+    let spirv = spirv!("kernel void put(int n, global int *p) { p[get_global_id(0)] = n; }");
+    with_both(|machine| {
+        let mut kernel = machine.build(&spirv).kernel("put").unwrap();
+        let gate = machine.context.user_event().unwrap();
+        let buffers: Vec<_> = (0..3).map(|_| machine.context.buffer(4).unwrap()).collect();
+        for (n, buffer) in buffers.iter().enumerate() {
+            kernel.set_arg_bytes(0, &(n as i32).to_ne_bytes()).unwrap();
+            kernel.set_arg_buffer(1, buffer).unwrap();
+            machine
+                .queue
+                .launch(&kernel, &NdRange::new([1]), &[gate.event()])
+                .unwrap();
+        }
+        drop(kernel);
+        gate.complete().unwrap();
+        for (n, buffer) in buffers.iter().enumerate() {
+            let mut out = [0xff; 4];
+            machine.queue.read_buffer(buffer, 0, &mut out, &[]).unwrap();
+            assert_eq!(i32::from_ne_bytes(out), n as i32);
+        }
+    });
+}
+
+#[test]
+fn work_groups_have_local_memory_barriers_and_limits() {
+    let spirv = spirv!(
+        "kernel void sum(global const float *x, global float *out, local float *scratch) {
+            size_t i = get_local_id(0);
+            scratch[i] = x[get_global_id(0)];
+            for (size_t step = get_local_size(0) / 2; step > 0; step /= 2) {
+                barrier(CLK_LOCAL_MEM_FENCE);
+                if (i < step) scratch[i] += scratch[i + step];
+            }
+            if (i == 0) out[get_group_id(0)] = scratch[0];
+        }
+        kernel __attribute__((reqd_work_group_size(4, 2, 1))) void fixed(global int *p) {
+            local int count[6];
+            count[get_local_id(0)] = 0;
+            p[get_global_id(0)] = count[0];
+        }"
+    );
+    with_both(|machine| {
+        let program = machine.build(&spirv);
+        let mut sum = program.kernel("sum").unwrap();
+        assert_eq!(sum.compile_work_group_size(&machine.device).unwrap(), None);
+        let out = machine.context.buffer(16).unwrap();
+        sum.set_arg_buffer(0, &machine.context.buffer_from(&bytes(&[0.5; 128])).unwrap())
+            .unwrap();
+        sum.set_arg_buffer(1, &out).unwrap();
+        sum.set_arg_local(2, 32 * 4).unwrap();
+        machine
+            .queue
+            .launch(&sum, &NdRange::new([128]).with_local([32]), &[])
+            .unwrap()
+            .wait()
+            .unwrap();
+        assert_eq!(machine.floats(&out), [16.0; 4]);
+
+        let largest = machine.device.max_work_group_size().unwrap();
+        let launch = |kernel: &_, range: NdRange| machine.queue.launch(kernel, &range, &[]);
+        let error = launch(&sum, NdRange::new([largest * 2]).with_local([largest * 2])).unwrap_err();
+        assert_eq!(error.result(), PI_INVALID_WORK_GROUP_SIZE);
+        sum.set_arg_local(2, 1 << 30).unwrap();
+        assert_eq!(
+            launch(&sum, NdRange::new([1])).unwrap_err().result(),
+            PI_OUT_OF_RESOURCES
+        );
+
+        let mut fixed = program.kernel("fixed").unwrap();
+        assert_eq!(
+            fixed.compile_work_group_size(&machine.device).unwrap(),
+            Some([4, 2, 1])
+        );
+        assert_eq!(fixed.work_group_size(&machine.device).unwrap(), 8);
+        assert!(fixed.local_memory_size(&machine.device).unwrap() >= 24);
+        fixed.set_arg_buffer(0, &out).unwrap();
+        let error = launch(&fixed, NdRange::new([4, 2]).with_local([2, 2])).unwrap_err();
+        assert_eq!(error.result(), PI_INVALID_WORK_GROUP_SIZE);
+        assert!(error.message().unwrap().contains("[4, 2, 1]"), "{error}");
+        launch(&fixed, NdRange::new([4, 2]).with_local([4, 2]))
+            .unwrap()
+            .wait()
+            .unwrap();
+    });
+}
+
+#[test]
+fn ranges_have_offsets_and_three_dimensions() {
+    let spirv = spirv!(
+        "kernel void ids(global uint *out) {
+            size_t x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);
+            out[(z * 4 + y) * 4 + x] = 1 + get_group_id(0) + 10 * get_local_id(1) + 100 * get_work_dim();
+        }"
+    );
+    with_both(|machine| {
+        let mut kernel = machine.build(&spirv).kernel("ids").unwrap();
+        let out = machine.context.buffer_from(&[0; 256]).unwrap();
+        kernel.set_arg_buffer(0, &out).unwrap();
+        let range = NdRange::new([2, 2, 1])
+            .with_offset([1, 2, 3])
+            .with_local([1, 2, 1]);
+        machine
+            .queue
+            .launch(&kernel, &range, &[])
+            .unwrap()
+            .wait()
+            .unwrap();
+        let mut bytes = [0; 256];
+        machine.queue.read_buffer(&out, 0, &mut bytes, &[]).unwrap();
+        let found: Vec<(usize, u32)> = bytes
+            .as_chunks()
+            .0
+            .iter()
+            .map(|word| u32::from_ne_bytes(*word))
+            .enumerate()
+            .filter(|(_, value)| *value != 0)
+            .collect();
+        assert_eq!(found, [(57, 301), (58, 302), (61, 311), (62, 312)]);
+    });
+}

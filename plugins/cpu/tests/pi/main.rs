@@ -1,0 +1,8 @@
+//! The CPU plugin as a runtime sees it: through the function table, by way of the safe host side. Every test
+//! runs twice: with the plugin as it is linked into this program, and with the shared library loaded.
+
+mod commands;
+mod kernels;
+mod programs;
+mod raw;
+mod support;

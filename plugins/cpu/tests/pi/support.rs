@@ -1,0 +1,154 @@
+//! Device code from the real compiler, and both forms of the plugin.
+
+use offkit_pi::ffi::PI_DEVICE_TYPE_ALL;
+use offkit_pi::host::{Context, Device, Event, Kernel, NdRange, Plugin, Program, Queue, QueueProperties};
+use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::LazyLock;
+
+/// Runs a test with the built-in plugin and with the loaded one.
+pub(crate) fn with_both(test: impl Fn(&Machine)) {
+    test(&Machine::new(
+        Plugin::built_in(&offkit_plugin_cpu::plugin::BUILT_IN).unwrap(),
+    ));
+    test(&Machine::new(Plugin::load(library()).unwrap()));
+}
+
+/// The shared library of the plugin as cargo builds it, built if it is not there.
+fn library() -> &'static Path {
+    static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
+        let name = format!("{DLL_PREFIX}offkit_plugin_cpu{DLL_SUFFIX}");
+        let executable = std::env::current_exe().unwrap();
+        // This program is in `deps`, where the library for it is built as well.
+        let beside = executable.with_file_name(&name);
+        if beside.exists() {
+            return beside;
+        }
+        let folder = executable.parent().and_then(Path::parent).unwrap();
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut build = Command::new(cargo);
+        build
+            .args(["build", "--offline", "-p", "offkit-plugin-cpu", "--target-dir"])
+            .arg(folder.parent().unwrap());
+        if folder.ends_with("release") {
+            build.arg("--release");
+        }
+        assert!(build.status().unwrap().success(), "building the plugin's library");
+        folder.join(name)
+    });
+    &LIBRARY
+}
+
+/// The device, with a context and a queue.
+pub(crate) struct Machine {
+    pub(crate) device: Device,
+    pub(crate) context: Context,
+    pub(crate) queue: Queue,
+}
+
+impl Machine {
+    fn new(plugin: Plugin) -> Machine {
+        let mut platforms = plugin.platforms().unwrap();
+        let device = platforms.remove(0).devices(PI_DEVICE_TYPE_ALL).unwrap().remove(0);
+        let context = Context::new(&[&device]).unwrap();
+        let queue = context
+            .queue(
+                &device,
+                QueueProperties {
+                    profiling: true,
+                    ..QueueProperties::default()
+                },
+            )
+            .unwrap();
+        Machine {
+            device,
+            context,
+            queue,
+        }
+    }
+
+    /// A program of OpenCL C, built.
+    pub(crate) fn build(&self, spirv: &[u8]) -> Program {
+        let program = self.context.program_with_il(spirv).unwrap();
+        program.build("").unwrap();
+        program
+    }
+
+    /// A program of OpenCL C, compiled and yet to be linked.
+    pub(crate) fn compile(&self, spirv: &[u8]) -> Program {
+        let program = self.context.program_with_il(spirv).unwrap();
+        program.compile("").unwrap();
+        program
+    }
+
+    /// Launches a kernel over a number of work-items, and waits for it.
+    pub(crate) fn run(&self, kernel: &Kernel, count: usize) -> Event {
+        let event = self.queue.launch(kernel, &NdRange::new([count]), &[]).unwrap();
+        event.wait().unwrap();
+        event
+    }
+
+    /// The contents of a buffer of floats.
+    pub(crate) fn floats(&self, buffer: &offkit_pi::host::Buffer) -> Vec<f32> {
+        let mut bytes = vec![0; buffer.size()];
+        self.queue.read_buffer(buffer, 0, &mut bytes, &[]).unwrap();
+        bytes
+            .as_chunks()
+            .0
+            .iter()
+            .map(|bytes| f32::from_ne_bytes(*bytes))
+            .collect()
+    }
+}
+
+/// Floats as they lie in memory.
+pub(crate) fn bytes(values: &[f32]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_ne_bytes()).collect()
+}
+
+/// Compiles OpenCL C with clang. `None` where there is none, unless the environment says that there must be.
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+pub(crate) fn compile(source: &str) -> Option<Vec<u8>> {
+    let arguments = [
+        "--target=spirv64",
+        "-cl-std=CL3.0",
+        "-O1",
+        "-x",
+        "cl",
+        "-c",
+        "-",
+        "-o",
+        "-",
+    ];
+    let clang = Command::new("clang-22")
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn();
+    let mut clang = match clang {
+        Ok(clang) => clang,
+        Err(error) => {
+            let required = std::env::var_os("OFFKIT_REQUIRE_TOOLS").is_some_and(|value| value == "1");
+            assert!(!required, "clang-22: {error}");
+            eprintln!("SKIPPED: clang-22: {error}");
+            return None;
+        }
+    };
+    clang.stdin.take().unwrap().write_all(source.as_bytes()).unwrap();
+    let output = clang.wait_with_output().unwrap();
+    assert!(output.status.success(), "clang-22 refuses the test's source");
+    Some(output.stdout)
+}
+
+/// Compiles OpenCL C, or ends the test where there is no compiler.
+macro_rules! spirv {
+    ($source:expr) => {
+        match $crate::support::compile($source) {
+            Some(spirv) => spirv,
+            None => return,
+        }
+    };
+}
+pub(crate) use spirv;
