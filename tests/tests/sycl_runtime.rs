@@ -1,134 +1,21 @@
 //! Files travel between offkit and the real SYCL runtime, both ways.
-//!
-//! The runtime, its run-time compiler and its CPU driver come in Python packages, which are installed
-//! into a folder of the build directory the first time.
-
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::OnceLock;
 
 use offkit_object::{Limits, SyclBin, SyclBinVersion};
-use offkit_tests::{Folder, built, need, npy_i32, read_i32, root, skip, tool};
-
-/// The packages; the last three are dependencies that the first two's metadata does not name or does not pin.
-const PACKAGES: [&str; 5] = [
-    "intel-sycl-rt==2026.2.0",
-    "intel-opencl-rt==2026.2.0",
-    "intel-cmplr-lib-rt==2026.2.0",
-    "tbb==2023.2.0",
-    "tcmlib==1.6.0",
-];
+use offkit_tests::sycl_runtime::SyclRuntime;
+use offkit_tests::{Folder, need, npy_i32, read_i32};
 
 /// What `app_kernel` makes of 1 to 8.
 const EXPECTED: [i32; 8] = [8, 15, 22, 29, 36, 43, 50, 57];
 
-/// The installed runtime and the two programs built against it.
-struct SyclRuntime {
-    folder: PathBuf,
-}
-
-impl SyclRuntime {
-    /// Installs and builds what is needed, once; `None`, loudly, if it cannot be had here.
-    fn get() -> Option<&'static Self> {
-        static INSTALLED: OnceLock<Option<SyclRuntime>> = OnceLock::new();
-        INSTALLED
-            .get_or_init(|| {
-                let (python, compiler) = (tool("python3")?, tool("g++")?);
-                let build = built("offkit", "offkit").parent()?.parent()?.to_owned();
-                let runtime = Self {
-                    folder: build.join("sycl-runtime-2026.2.0"),
-                };
-                match runtime.install(&python, &compiler) {
-                    Ok(()) => Some(runtime),
-                    Err(reason) => {
-                        skip(&format!("the SYCL runtime cannot be installed: {reason}"));
-                        None
-                    }
-                }
-            })
-            .as_ref()
-    }
-
-    fn install(&self, python: &Path, compiler: &Path) -> Result<(), String> {
-        let library = self.folder.join("lib/libsycl.so.9");
-        if !library.is_file() {
-            run(Command::new(python).args(["-m", "venv"]).arg(&self.folder))?;
-            let pip = self.folder.join("bin/pip");
-            run(Command::new(pip)
-                .args(["install", "--quiet"])
-                .args(PACKAGES))?;
-        }
-        let drivers = self.folder.join("drivers");
-        std::fs::create_dir_all(&drivers).map_err(|error| error.to_string())?;
-        let driver = self.folder.join("lib/libintelocl.so");
-        std::fs::write(drivers.join("intel.icd"), driver.display().to_string())
-            .map_err(|error| error.to_string())?;
-        for program in ["compile", "link_and_run"] {
-            let source = root().join("tests/sycl-runtime").join(format!("{program}.cpp"));
-            let output = self.folder.join(program);
-            let modified = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
-            if modified(&output) > modified(&source) {
-                continue;
-            }
-            let folder = self.folder.display();
-            run(Command::new(compiler)
-                .args(["-std=c++17", "-w", "-o"])
-                .arg(&output)
-                .arg(&source)
-                .arg(format!("-I{folder}/include"))
-                .arg(format!("-L{folder}/lib"))
-                .args(["-l:libsycl.so.9", &format!("-Wl,-rpath,{folder}/lib")]))?;
-        }
-        Ok(())
-    }
-
-    /// Runs one of the two programs, on the CPU driver that was installed with them.
-    fn run(&self, folder: &Folder, program: &str, arguments: &[&str]) -> offkit_tests::Outcome {
-        let mut command = Command::new(self.folder.join(program));
-        command
-            .args(arguments)
-            .env("OCL_ICD_VENDORS", self.folder.join("drivers"));
-        folder.run_command(&mut command)
-    }
-
-    /// Compiles a source of `tests/sycl-runtime` with the real SYCL compiler.
-    fn compile(&self, folder: &Folder, source: &str, output: &str) {
-        let path = root().join("tests/sycl-runtime").join(source);
-        self.run(
-            folder,
-            "compile",
-            &[path.to_str().expect("a readable path"), output, "object"],
-        )
-        .ok();
-    }
-
-    /// Has the real runtime link and run files, and checks what it computes.
-    #[track_caller]
-    fn accepts(&self, folder: &Folder, files: &[&str]) {
-        let printed = self.run(folder, "link_and_run", files).ok();
-        let numbers: Vec<i32> = printed
-            .split_whitespace()
-            .map(|word| word.parse().expect("a number"))
-            .collect();
-        assert_eq!(numbers, EXPECTED, "{files:?}");
-    }
-}
-
-fn run(command: &mut Command) -> Result<(), String> {
-    let output = command
-        .stdin(Stdio::null())
-        .env_remove("PYTHONPATH")
-        .output()
-        .map_err(|error| error.to_string())?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let program = command.get_program().to_string_lossy().into_owned();
-    let message = String::from_utf8_lossy(&output.stderr);
-    Err(format!(
-        "{program}: {}",
-        message.lines().last().unwrap_or_default()
-    ))
+/// Has the real runtime link and run files, and checks what it computes.
+#[track_caller]
+fn accepts(runtime: &SyclRuntime, folder: &Folder, files: &[&str]) {
+    let printed = runtime.run(folder, "link_and_run", files).ok();
+    let numbers: Vec<i32> = printed
+        .split_whitespace()
+        .map(|word| word.parse().expect("a number"))
+        .collect();
+    assert_eq!(numbers, EXPECTED, "{files:?}");
 }
 
 #[test]
@@ -187,8 +74,8 @@ fn the_sycl_runtime_takes_its_own_files_as_offkit_writes_them() {
             .expect("what was read can be written");
         assert_eq!(SyclBin::parse(&newer, &Limits::default()).as_ref(), Ok(&parsed));
     }
-    runtime.accepts(&folder, &["app-v2", "library-v2"]);
-    runtime.accepts(&folder, &["app-v1", "library"]);
+    accepts(runtime, &folder, &["app-v2", "library-v2"]);
+    accepts(runtime, &folder, &["app-v1", "library"]);
 }
 
 #[test]
@@ -212,12 +99,12 @@ fn the_sycl_runtime_takes_what_clang_22_and_offkit_make() {
         "int _Z16library_functioni(int x) { return x * 7; }",
         "",
     );
-    runtime.accepts(&folder, &["app.syclbin", "library.syclbin"]);
+    accepts(runtime, &folder, &["app.syclbin", "library.syclbin"]);
     // Each with the other tool chain's partner.
     runtime.compile(&folder, "kernel.cpp", "real-app");
     runtime.compile(&folder, "library.cpp", "real-library");
-    runtime.accepts(&folder, &["app.syclbin", "real-library"]);
-    runtime.accepts(&folder, &["real-app", "library.syclbin"]);
+    accepts(runtime, &folder, &["app.syclbin", "real-library"]);
+    accepts(runtime, &folder, &["real-app", "library.syclbin"]);
     // Both refuse what is incomplete.
     let refusal = runtime.run(&folder, "link_and_run", &["app.syclbin"]).fails(1);
     assert!(refusal.contains("_Z16library_functioni"), "{refusal}");

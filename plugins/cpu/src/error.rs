@@ -51,15 +51,19 @@ impl BuildError {
     }
 
     pub(crate) fn unsupported(what: impl Into<String>) -> BuildError {
-        BuildError::Unsupported { what: what.into(), function: None }
+        BuildError::Unsupported {
+            what: what.into(),
+            function: None,
+        }
     }
 
     /// Adds the function to an error that names none.
     pub(crate) fn in_function(self, name: &str) -> BuildError {
         match self {
-            BuildError::Unsupported { what, function: None } => {
-                BuildError::Unsupported { what, function: Some(name.to_owned()) }
-            }
+            BuildError::Unsupported { what, function: None } => BuildError::Unsupported {
+                what,
+                function: Some(name.to_owned()),
+            },
             BuildError::Malformed(what) => BuildError::Malformed(format!("function `{name}`: {what}")),
             other => other,
         }
@@ -67,5 +71,7 @@ impl BuildError {
 }
 
 fn in_function(function: &Option<String>) -> String {
-    function.as_ref().map_or_else(String::new, |name| format!(" (in function `{name}`)"))
+    function
+        .as_ref()
+        .map_or_else(String::new, |name| format!(" (in function `{name}`)"))
 }

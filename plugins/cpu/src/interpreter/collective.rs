@@ -45,12 +45,19 @@ impl Meeting<'_> {
 
     /// The member with a number in the sub-group of those that have come.
     fn at_lane(&self, lane: u64) -> Option<usize> {
-        self.members.iter().copied().find(|member| self.lane(*member) == lane)
+        self.members
+            .iter()
+            .copied()
+            .find(|member| self.lane(*member) == lane)
     }
 }
 
 /// Computes the results of all members.
-pub(super) fn perform(step: &CollectiveStep, meeting: &mut Meeting<'_>, view: &mut View<'_>) -> Result<(), Fault> {
+pub(super) fn perform(
+    step: &CollectiveStep,
+    meeting: &mut Meeting<'_>,
+    view: &mut View<'_>,
+) -> Result<(), Fault> {
     let members = meeting.members;
     let first = members[0];
     match step.collective.kind {
@@ -69,7 +76,9 @@ pub(super) fn perform(step: &CollectiveStep, meeting: &mut Meeting<'_>, view: &m
         }
         Kind::AllEqual => {
             let value = meeting.operand(step, 0, first);
-            let equal = members.iter().all(|member| meeting.operand(step, 0, *member) == value);
+            let equal = members
+                .iter()
+                .all(|member| meeting.operand(step, 0, *member) == value);
             for_all(step, meeting, &[u64::from(equal)]);
         }
         Kind::Elect => {
@@ -106,7 +115,11 @@ pub(super) fn perform(step: &CollectiveStep, meeting: &mut Meeting<'_>, view: &m
             exchange_fixed(step, meeting, |lane| lane ^ mask);
         }
         Kind::Rotate(cluster) => {
-            let size = if cluster == 0 { members.len() as u64 } else { cluster.into() };
+            let size = if cluster == 0 {
+                members.len() as u64
+            } else {
+                cluster.into()
+            };
             exchange(step, meeting, |lane, delta| {
                 let start = lane / size * size;
                 Some(start + (lane - start).wrapping_add(delta) % size)
@@ -181,29 +194,37 @@ fn broadcast_source(step: &CollectiveStep, meeting: &Meeting<'_>) -> Result<usiz
             meeting.group.number(local_id).map(|number| number as usize)
         }
     };
-    source.ok_or_else(|| Fault::Undefined(format!("a broadcast from work-item {index:?}, which does not take part")))
+    source.ok_or_else(|| {
+        Fault::Undefined(format!(
+            "a broadcast from work-item {index:?}, which does not take part"
+        ))
+    })
 }
 
 /// Gives every member the first operand of the one that `source` finds from its number and its second
 /// operand; where that one does not take part, its own.
-fn exchange(
-    step: &CollectiveStep,
-    meeting: &mut Meeting<'_>,
-    source: impl Fn(u64, u64) -> Option<u64>,
-) {
-    let results: Vec<Vec<u64>> = meeting.members.iter().map(|member| {
-        let argument = meeting.scalar(step, 1, *member);
-        let from = source(meeting.lane(*member), argument).and_then(|lane| meeting.at_lane(lane));
-        meeting.operand(step, 0, from.unwrap_or(*member)).to_vec()
-    }).collect();
+fn exchange(step: &CollectiveStep, meeting: &mut Meeting<'_>, source: impl Fn(u64, u64) -> Option<u64>) {
+    let results: Vec<Vec<u64>> = meeting
+        .members
+        .iter()
+        .map(|member| {
+            let argument = meeting.scalar(step, 1, *member);
+            let from = source(meeting.lane(*member), argument).and_then(|lane| meeting.at_lane(lane));
+            meeting.operand(step, 0, from.unwrap_or(*member)).to_vec()
+        })
+        .collect();
     set_each(step, meeting, &results);
 }
 
 fn exchange_fixed(step: &CollectiveStep, meeting: &mut Meeting<'_>, source: impl Fn(u64) -> u64) {
-    let results: Vec<Vec<u64>> = meeting.members.iter().map(|member| {
-        let from = meeting.at_lane(source(meeting.lane(*member)));
-        meeting.operand(step, 0, from.unwrap_or(*member)).to_vec()
-    }).collect();
+    let results: Vec<Vec<u64>> = meeting
+        .members
+        .iter()
+        .map(|member| {
+            let from = meeting.at_lane(source(meeting.lane(*member)));
+            meeting.operand(step, 0, from.unwrap_or(*member)).to_vec()
+        })
+        .collect();
     set_each(step, meeting, &results);
 }
 
@@ -217,23 +238,39 @@ fn set_each(step: &CollectiveStep, meeting: &mut Meeting<'_>, results: &[Vec<u64
 fn shuffle_pair(step: &CollectiveStep, meeting: &mut Meeting<'_>) {
     let size = meeting.sub_group_size as u64;
     let down = step.collective.kind == Kind::ShuffleDownPair;
-    let results: Vec<Vec<u64>> = meeting.members.iter().map(|member| {
-        let (lane, delta) = (meeting.lane(*member), meeting.scalar(step, 2, *member));
-        // Counted from the first of the two values.
-        let index = if down { lane.wrapping_add(delta) } else { (lane + size).wrapping_sub(delta) };
-        let from = meeting.at_lane(index % size).unwrap_or(*member);
-        meeting.operand(step, usize::from(index >= size), from).to_vec()
-    }).collect();
+    let results: Vec<Vec<u64>> = meeting
+        .members
+        .iter()
+        .map(|member| {
+            let (lane, delta) = (meeting.lane(*member), meeting.scalar(step, 2, *member));
+            // Counted from the first of the two values.
+            let index = if down {
+                lane.wrapping_add(delta)
+            } else {
+                (lane + size).wrapping_sub(delta)
+            };
+            let from = meeting.at_lane(index % size).unwrap_or(*member);
+            meeting.operand(step, usize::from(index >= size), from).to_vec()
+        })
+        .collect();
     set_each(step, meeting, &results);
 }
 
 /// Component `c` of the member with number `n` is element `c · size + n` of the block.
 fn block_access(step: &CollectiveStep, meeting: &mut Meeting<'_>, view: &mut View<'_>) -> Result<(), Fault> {
     let write = step.collective.kind == Kind::BlockWrite;
-    let lanes = if write { step.operands[1].shape.lanes } else { step.lanes };
+    let lanes = if write {
+        step.operands[1].shape.lanes
+    } else {
+        step.lanes
+    };
     let base = meeting.scalar(step, 0, meeting.members[0]);
     for member in meeting.members {
-        let mut words = if write { meeting.operand(step, 1, *member).to_vec() } else { vec![0; lanes as usize] };
+        let mut words = if write {
+            meeting.operand(step, 1, *member).to_vec()
+        } else {
+            vec![0; lanes as usize]
+        };
         for (component, word) in (0u64..).zip(&mut words) {
             let element = component * meeting.sub_group_size as u64 + meeting.lane(*member);
             let address = base.wrapping_add(element * step.element);
@@ -258,7 +295,8 @@ fn async_copy(
     to_local: bool,
 ) -> Result<(), Fault> {
     use crate::memory::AccessKind;
-    let [destination, source, count, stride] = [0, 1, 2, 3].map(|index| meeting.scalar(step, index, meeting.members[0]));
+    let [destination, source, count, stride] =
+        [0, 1, 2, 3].map(|index| meeting.scalar(step, index, meeting.members[0]));
     let size = step.element;
     // The dense side is checked as a whole, which also bounds the count.
     let dense = count.checked_mul(size).unwrap_or(u64::MAX);
@@ -273,7 +311,12 @@ fn async_copy(
         for index in 0..count {
             let (near, far) = (index * size, index.wrapping_mul(stride).wrapping_mul(size));
             let (to, from) = if to_local { (near, far) } else { (far, near) };
-            memory_steps::copy(view, destination.wrapping_add(to), source.wrapping_add(from), size)?;
+            memory_steps::copy(
+                view,
+                destination.wrapping_add(to),
+                source.wrapping_add(from),
+                size,
+            )?;
         }
     }
     for_all(step, meeting, &[0]);

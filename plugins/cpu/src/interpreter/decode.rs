@@ -24,9 +24,13 @@ pub(super) struct Code {
 pub(super) fn decode(module: &ir::Module, addresses: &[u64]) -> Result<Code, BuildError> {
     let mut sites = 1;
     let functions = module.functions.iter().map(|function| {
-        decode_function(module, function, addresses, &mut sites).map_err(|error| error.in_function(&function.name))
+        decode_function(module, function, addresses, &mut sites)
+            .map_err(|error| error.in_function(&function.name))
     });
-    Ok(Code { functions: functions.collect::<Result<_, _>>()?, sites })
+    Ok(Code {
+        functions: functions.collect::<Result<_, _>>()?,
+        sites,
+    })
 }
 
 fn decode_function(
@@ -38,7 +42,12 @@ fn decode_function(
     let reachable = function.reachable();
     let mut registers = Registers::assign(module, function, addresses, &reachable)?;
     let parameters: Vec<(Slot, u32)> = (0..function.parameters.len() as u32)
-        .map(|index| (registers.values[index as usize], module.types.lanes(function.values[index as usize])))
+        .map(|index| {
+            (
+                registers.values[index as usize],
+                module.types.lanes(function.values[index as usize]),
+            )
+        })
         .collect();
     let pointee_size = |kind| match module.types.get(kind) {
         ir::Type::Pointer { pointee, .. } => private_size(module.types.layout(*pointee).size),
@@ -57,15 +66,30 @@ fn decode_function(
             Some(constant) => Some(constant_bytes(module, constant, addresses)?.into()),
             None => None,
         };
-        variables.push(PrivateVariable { address: registers.values[variable.address.0 as usize], size, initializer });
+        variables.push(PrivateVariable {
+            address: registers.values[variable.address.0 as usize],
+            size,
+            initializer,
+        });
     }
 
-    let mut decoder = Decoder { module, function, registers: &mut registers, sites, steps: Vec::new() };
+    let mut decoder = Decoder {
+        module,
+        function,
+        registers: &mut registers,
+        sites,
+        steps: Vec::new(),
+    };
     let mut lines = Vec::new();
     let mut starts = vec![0; function.blocks.len()];
     let mut calls = BTreeSet::new();
     let mut has_collectives = false;
-    for (index, block) in function.blocks.iter().enumerate().filter(|(index, _)| reachable[*index]) {
+    for (index, block) in function
+        .blocks
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| reachable[*index])
+    {
         starts[index] = decoder.steps.len() as u32;
         for instruction in &block.instructions {
             match &instruction.operation {
@@ -89,7 +113,12 @@ fn decode_function(
         }
     }
     let successors = function.blocks.iter().map(|block| {
-        block.terminator.successors().into_iter().map(|BlockId(successor)| successor).collect()
+        block
+            .terminator
+            .successors()
+            .into_iter()
+            .map(|BlockId(successor)| successor)
+            .collect()
     });
     let successors = successors.collect();
     Ok(Function {
@@ -111,7 +140,9 @@ fn decode_function(
 }
 
 fn private_size(size: u64) -> Result<u32, BuildError> {
-    let fits = u32::try_from(size).ok().filter(|size| u64::from(*size) <= LARGEST_SEGMENT);
+    let fits = u32::try_from(size)
+        .ok()
+        .filter(|size| u64::from(*size) <= LARGEST_SEGMENT);
     fits.ok_or_else(|| BuildError::unsupported(format!("private variables of {size} bytes")))
 }
 
@@ -123,7 +154,9 @@ pub(super) fn constant_bytes(
 ) -> Result<Vec<u8>, BuildError> {
     let constant = &module.constants[constant.0 as usize];
     let size = module.types.layout(constant.kind).size;
-    let size = usize::try_from(size).ok().filter(|size| *size as u64 <= LARGEST_SEGMENT);
+    let size = usize::try_from(size)
+        .ok()
+        .filter(|size| *size as u64 <= LARGEST_SEGMENT);
     let size = size.ok_or_else(|| BuildError::unsupported("constants of more than a gigabyte"))?;
     let mut bytes = vec![0; size];
     if constant.words.is_empty() {
@@ -169,10 +202,23 @@ impl Registers {
             next: 0,
         };
         let mut views = HashMap::new();
-        let blocks = || function.blocks.iter().zip(reachable).filter(|(_, reachable)| **reachable).map(|(block, _)| block);
+        let blocks = || {
+            function
+                .blocks
+                .iter()
+                .zip(reachable)
+                .filter(|(_, reachable)| **reachable)
+                .map(|(block, _)| block)
+        };
         for block in blocks() {
-            let operands = block.instructions.iter().flat_map(|instruction| instruction.operation.operands());
-            let phis = block.phis.iter().flat_map(|phi| phi.incoming.iter().map(|(_, operand)| *operand));
+            let operands = block
+                .instructions
+                .iter()
+                .flat_map(|instruction| instruction.operation.operands());
+            let phis = block
+                .phis
+                .iter()
+                .flat_map(|phi| phi.incoming.iter().map(|(_, operand)| *operand));
             for operand in operands.chain(phis).chain(block.terminator.operand()) {
                 registers.constant(module, operand, addresses)?;
             }
@@ -190,7 +236,9 @@ impl Registers {
                 registers.values[index] = next as u32;
                 next += module.types.layout(*kind).lanes;
                 if next > LARGEST_FRAME {
-                    return Err(BuildError::unsupported(format!("functions with more than {LARGEST_FRAME} words of values")));
+                    return Err(BuildError::unsupported(format!(
+                        "functions with more than {LARGEST_FRAME} words of values"
+                    )));
                 }
             }
         }
@@ -209,8 +257,15 @@ impl Registers {
         Ok(registers)
     }
 
-    fn constant(&mut self, module: &ir::Module, operand: Operand, addresses: &[u64]) -> Result<(), BuildError> {
-        let Operand::Constant(id) = operand else { return Ok(()) };
+    fn constant(
+        &mut self,
+        module: &ir::Module,
+        operand: Operand,
+        addresses: &[u64],
+    ) -> Result<(), BuildError> {
+        let Operand::Constant(id) = operand else {
+            return Ok(());
+        };
         if self.constant_slots.contains_key(&id) {
             return Ok(());
         }
@@ -218,7 +273,9 @@ impl Registers {
         let start = self.constants.len();
         let lanes = module.types.lanes(constant.kind) as usize;
         if (start + lanes) as u64 > LARGEST_FRAME {
-            return Err(BuildError::unsupported(format!("functions with more than {LARGEST_FRAME} words of values")));
+            return Err(BuildError::unsupported(format!(
+                "functions with more than {LARGEST_FRAME} words of values"
+            )));
         }
         self.constants.extend_from_slice(&constant.words);
         self.constants.resize(start + lanes, 0);
@@ -245,15 +302,38 @@ impl Registers {
 fn terminator(decoder: &mut Decoder<'_>, from: BlockId, terminator: &Terminator, cost: u32) -> Step {
     let edge = |target: BlockId| decoder.edge(from, target);
     match terminator {
-        Terminator::Jump(target) => Step::Jump { edge: edge(*target), cost },
-        Terminator::Branch { condition, accept, reject } => {
+        Terminator::Jump(target) => Step::Jump {
+            edge: edge(*target),
+            cost,
+        },
+        Terminator::Branch {
+            condition,
+            accept,
+            reject,
+        } => {
             let edges = Box::new([edge(*accept), edge(*reject)]);
-            Step::Branch { condition: decoder.slot(*condition), edges, cost }
+            Step::Branch {
+                condition: decoder.slot(*condition),
+                edges,
+                cost,
+            }
         }
-        Terminator::Switch { selector, cases, default } => {
+        Terminator::Switch {
+            selector,
+            cases,
+            default,
+        } => {
             let default = Box::new(edge(*default));
-            let cases = cases.iter().map(|(value, target)| (*value, edge(*target))).collect();
-            Step::Switch { selector: decoder.slot(*selector), cases, default, cost }
+            let cases = cases
+                .iter()
+                .map(|(value, target)| (*value, edge(*target)))
+                .collect();
+            Step::Switch {
+                selector: decoder.slot(*selector),
+                cases,
+                default,
+                cost,
+            }
         }
         Terminator::Return(value) => {
             let (from, lanes) = value.map_or((0, 0), |value| (decoder.slot(value), decoder.lanes(value)));
@@ -267,9 +347,11 @@ fn edges(step: &mut Step) -> Vec<&mut Edge> {
     match step {
         Step::Jump { edge, .. } => vec![edge],
         Step::Branch { edges, .. } => edges.iter_mut().collect(),
-        Step::Switch { cases, default, .. } => {
-            cases.iter_mut().map(|(_, edge)| edge).chain([default.as_mut()]).collect()
-        }
+        Step::Switch { cases, default, .. } => cases
+            .iter_mut()
+            .map(|(_, edge)| edge)
+            .chain([default.as_mut()])
+            .collect(),
         _ => Vec::new(),
     }
 }
@@ -281,15 +363,27 @@ impl Decoder<'_> {
         for phi in &self.function.blocks[target.0 as usize].phis {
             if let Some((_, operand)) = phi.incoming.iter().find(|(block, _)| *block == from) {
                 let to = self.slot(Operand::Value(phi.result));
-                moves.push(Move { from: self.slot(*operand), to, lanes: self.lanes(*operand) });
+                moves.push(Move {
+                    from: self.slot(*operand),
+                    to,
+                    lanes: self.lanes(*operand),
+                });
             }
         }
         moves.retain(|step| step.from != step.to);
         let overlaps = |read: &Move, written: &Move| {
             read.from < written.to + written.lanes && written.to < read.from + read.lanes
         };
-        let parallel = (1..moves.len()).any(|index| moves[..index].iter().any(|written| overlaps(&moves[index], written)));
-        Edge { target: target.0, moves: moves.into(), parallel }
+        let parallel = (1..moves.len()).any(|index| {
+            moves[..index]
+                .iter()
+                .any(|written| overlaps(&moves[index], written))
+        });
+        Edge {
+            target: target.0,
+            moves: moves.into(),
+            parallel,
+        }
     }
 }
 

@@ -161,7 +161,15 @@ pub struct KernelFault {
 
 impl Display for KernelFault {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        let KernelFault { kernel, what, global_id, local_id, group_id, location, .. } = self;
+        let KernelFault {
+            kernel,
+            what,
+            global_id,
+            local_id,
+            group_id,
+            location,
+            ..
+        } = self;
         write!(
             formatter,
             "kernel `{kernel}`: {what}; work-item {global_id:?} (local id {local_id:?} of work-group {group_id:?}), {location}"

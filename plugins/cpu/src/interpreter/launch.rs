@@ -58,7 +58,9 @@ impl Launch<'_> {
         let failure: Mutex<Option<(u64, LaunchError)>> = Mutex::new(None);
         let work = |until: Option<Instant>| {
             let mut worker = Worker::new(self);
-            while !self.limits.stop.load(Ordering::Relaxed) && until.is_none_or(|until| Instant::now() < until) {
+            while !self.limits.stop.load(Ordering::Relaxed)
+                && until.is_none_or(|until| Instant::now() < until)
+            {
                 let number = next.fetch_add(1, Ordering::Relaxed);
                 if number >= count {
                     break;
@@ -85,7 +87,10 @@ impl Launch<'_> {
             }
             work(None);
         });
-        match failure.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
+        match failure
+            .into_inner()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+        {
             Some((_, error)) => Err(error),
             None => Ok(()),
         }
@@ -107,13 +112,18 @@ impl Launch<'_> {
 
     /// The bytes of a built-in variable at a place, for kernels that take its address.
     pub(super) fn input_bytes(&self, place: &Place<'_>, global: usize) -> Vec<u8> {
-        let Some(variable) = self.module.globals.get(global) else { return Vec::new() };
+        let Some(variable) = self.module.globals.get(global) else {
+            return Vec::new();
+        };
         let words = self.input(place, global as u32);
         let size = self.module.types.layout(variable.kind).size as usize;
         let mut bytes = vec![0; size];
         for (leaf, word) in self.module.types.leaves(variable.kind).iter().zip(words) {
             let width = scalar_size(leaf.scalar) as usize;
-            if let Some(target) = bytes.get_mut(leaf.offset as usize..).and_then(|rest| rest.get_mut(..width)) {
+            if let Some(target) = bytes
+                .get_mut(leaf.offset as usize..)
+                .and_then(|rest| rest.get_mut(..width))
+            {
                 target.copy_from_slice(&word.to_le_bytes()[..width]);
             }
         }

@@ -70,7 +70,9 @@ impl Limits<'_> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(Fault::Stopped);
         }
-        let Some(most) = self.max_instructions else { return Ok(QUANTUM) };
+        let Some(most) = self.max_instructions else {
+            return Ok(QUANTUM);
+        };
         let spent = self.spent.fetch_add(QUANTUM, Ordering::Relaxed);
         match most.checked_sub(spent) {
             None | Some(0) => Err(Fault::InstructionLimit(most)),
@@ -135,7 +137,13 @@ impl WorkItem {
             self.registers.resize(end, 0);
         }
         self.registers[base..][..code.constants.len()].copy_from_slice(&code.constants);
-        self.frames.push(Frame { function, step: 0, base: base as u32, segments: 0, to });
+        self.frames.push(Frame {
+            function,
+            step: 0,
+            base: base as u32,
+            segments: 0,
+            to,
+        });
         Ok(())
     }
 
@@ -146,14 +154,22 @@ impl WorkItem {
             let code = &functions[frame.function as usize];
             let (base, size) = (frame.base as usize, code.registers as usize);
             let mut at = frame.step as usize;
-            let exit = advance(code, &mut at, &mut self.registers[base..base + size], machine, view);
+            let exit = advance(
+                code,
+                &mut at,
+                &mut self.registers[base..base + size],
+                machine,
+                view,
+            );
             frame.step = at as u32;
             match exit? {
                 Exit::Suspend => return Ok(Outcome::Suspended),
                 Exit::Call { function, to } => {
                     let segments = view.private.count() as u32;
                     self.push_frame(functions, function, to)?;
-                    let Some(Step::Call { arguments, .. }) = code.steps.get(at) else { continue };
+                    let Some(Step::Call { arguments, .. }) = code.steps.get(at) else {
+                        continue;
+                    };
                     let callee = &functions[function as usize];
                     let (caller, registers) = self.registers.split_at_mut(base + size);
                     for (step, (slot, lanes)) in arguments.iter().zip(&callee.parameters) {
@@ -187,7 +203,11 @@ impl WorkItem {
 fn enter(code: &Function, registers: &mut [u64], view: &mut View<'_>) -> Result<(), Fault> {
     let needs = |view: &View<'_>, size: u32| {
         let fits = view.private.size() + size as usize <= LARGEST_PRIVATE;
-        if fits { Ok(()) } else { Err(Fault::PrivateMemory(LARGEST_PRIVATE)) }
+        if fits {
+            Ok(())
+        } else {
+            Err(Fault::PrivateMemory(LARGEST_PRIVATE))
+        }
     };
     for (slot, size) in &code.copies {
         needs(view, *size)?;
@@ -254,18 +274,37 @@ fn advance(
             Step::Binary { function, to, a, b } => {
                 r[*to as usize] = function(r[*a as usize], r[*b as usize]);
             }
-            Step::Load { to, pointer, size, site } => {
+            Step::Load {
+                to,
+                pointer,
+                size,
+                site,
+            } => {
                 r[*to as usize] = view.load(r[*pointer as usize], *size as usize, *site)?;
             }
-            Step::Store { pointer, value, size, site } => {
+            Step::Store {
+                pointer,
+                value,
+                size,
+                site,
+            } => {
                 view.store(r[*pointer as usize], *size as usize, r[*value as usize], *site)?;
             }
-            Step::Address { to, base, index, unused, stride, offset } => {
+            Step::Address {
+                to,
+                base,
+                index,
+                unused,
+                stride,
+                offset,
+            } => {
                 let index = ((r[*index as usize] << unused) as i64 >> unused) as u64;
                 let address = r[*base as usize].wrapping_add(*offset);
                 r[*to as usize] = address.wrapping_add(index.wrapping_mul(*stride));
             }
-            Step::AddressOffset { to, base, offset } => r[*to as usize] = r[*base as usize].wrapping_add(*offset),
+            Step::AddressOffset { to, base, offset } => {
+                r[*to as usize] = r[*base as usize].wrapping_add(*offset)
+            }
             Step::Move(step) => move_words(step, r),
             Step::Moves(moves) => moves.iter().for_each(|step| move_words(step, r)),
             Step::Truncate { to, a, lanes, mask } => {
@@ -273,23 +312,45 @@ fn advance(
                     r[(to + lane) as usize] = r[(a + lane) as usize] & mask;
                 }
             }
-            Step::Extend { to, a, lanes, unused, mask } => {
+            Step::Extend {
+                to,
+                a,
+                lanes,
+                unused,
+                mask,
+            } => {
                 for lane in 0..*lanes {
                     let extended = (r[(a + lane) as usize] << unused) as i64 >> unused;
                     r[(to + lane) as usize] = extended as u64 & mask;
                 }
             }
-            Step::Unary { function, to, a, lanes } => {
+            Step::Unary {
+                function,
+                to,
+                a,
+                lanes,
+            } => {
                 for lane in 0..*lanes {
                     r[(to + lane) as usize] = function(r[(a + lane) as usize]);
                 }
             }
-            Step::BinaryVector { function, to, a, b, lanes } => {
+            Step::BinaryVector {
+                function,
+                to,
+                a,
+                b,
+                lanes,
+            } => {
                 for lane in 0..*lanes {
                     r[(to + lane) as usize] = function(r[(a + lane) as usize], r[(b + lane) as usize]);
                 }
             }
-            Step::Elementwise { function, to, lanes, operands } => {
+            Step::Elementwise {
+                function,
+                to,
+                lanes,
+                operands,
+            } => {
                 for lane in 0..*lanes {
                     let mut words = [0; 4];
                     for (word, (slot, stride)) in words.iter_mut().zip(operands) {
@@ -298,40 +359,102 @@ fn advance(
                     r[(to + lane) as usize] = function.apply(&words);
                 }
             }
-            Step::Fold { function, to, a, lanes } => {
+            Step::Fold {
+                function,
+                to,
+                a,
+                lanes,
+            } => {
                 let words = &r[*a as usize..][..*lanes as usize];
                 r[*to as usize] = words.iter().copied().reduce(function).unwrap_or(0);
             }
-            Step::Select { to, condition, accept, reject, lanes } => {
-                let from = if r[*condition as usize] != 0 { *accept } else { *reject };
-                move_words(&Move { from, to: *to, lanes: *lanes }, r);
+            Step::Select {
+                to,
+                condition,
+                accept,
+                reject,
+                lanes,
+            } => {
+                let from = if r[*condition as usize] != 0 {
+                    *accept
+                } else {
+                    *reject
+                };
+                move_words(
+                    &Move {
+                        from,
+                        to: *to,
+                        lanes: *lanes,
+                    },
+                    r,
+                );
             }
-            Step::SelectVector { to, condition, accept, reject, lanes } => {
+            Step::SelectVector {
+                to,
+                condition,
+                accept,
+                reject,
+                lanes,
+            } => {
                 for lane in 0..*lanes {
-                    let from = if r[(condition + lane) as usize] != 0 { *accept } else { *reject };
+                    let from = if r[(condition + lane) as usize] != 0 {
+                        *accept
+                    } else {
+                        *reject
+                    };
                     r[(to + lane) as usize] = r[(from + lane) as usize];
                 }
             }
             Step::Convert(step) => {
                 for lane in 0..step.lanes {
                     let word = r[(step.a + lane) as usize];
-                    let converted =
-                        convert_lane(step.kind, step.from, step.into, step.rounding, step.saturate, word);
+                    let converted = convert_lane(
+                        step.kind,
+                        step.from,
+                        step.into,
+                        step.rounding,
+                        step.saturate,
+                        word,
+                    );
                     r[(step.to + lane) as usize] = converted;
                 }
             }
-            Step::Reinterpret { to, a, lanes, from, into } => {
+            Step::Reinterpret {
+                to,
+                a,
+                lanes,
+                from,
+                into,
+            } => {
                 let words = reinterpret(&r[*a as usize..][..*lanes as usize], *from, *into);
                 r[*to as usize..][..words.len()].copy_from_slice(&words);
             }
-            Step::ExtractDynamic { to, vector, index, lanes } => {
+            Step::ExtractDynamic {
+                to,
+                vector,
+                index,
+                lanes,
+            } => {
                 // An index outside gives any component; here the last.
                 let lane = r[*index as usize].min(u64::from(lanes - 1));
                 r[*to as usize] = r[*vector as usize + lane as usize];
             }
-            Step::InsertDynamic { to, vector, component, index, lanes } => {
+            Step::InsertDynamic {
+                to,
+                vector,
+                component,
+                index,
+                lanes,
+            } => {
                 let (component, index) = (r[*component as usize], r[*index as usize]);
-                move_words(&Move { from: *vector, to: *to, lanes: *lanes }, r);
+                move_words(
+                    &Move {
+                        from: *vector,
+                        to: *to,
+                        lanes: *lanes,
+                    },
+                    r,
+                );
                 if index < u64::from(*lanes) {
                     r[*to as usize + index as usize] = component;
                 }
@@ -345,7 +468,10 @@ fn advance(
                 let none: (&[u64], Shape) = (&[], step.result);
                 let mut arguments = [none; super::step::Pure::MOST_OPERANDS];
                 for (argument, operand) in arguments.iter_mut().zip(&step.operands) {
-                    *argument = (&r[operand.slot as usize..][..operand.shape.lanes as usize], operand.shape);
+                    *argument = (
+                        &r[operand.slot as usize..][..operand.shape.lanes as usize],
+                        operand.shape,
+                    );
                 }
                 let (mut out, mut second) = ([0; 16], [0; 16]);
                 let lanes = step.result.lanes as usize;
@@ -360,7 +486,12 @@ fn advance(
                     }
                 }
             }
-            Step::Ballot { to, query, ballot, index } => {
+            Step::Ballot {
+                to,
+                query,
+                ballot,
+                index,
+            } => {
                 let bits = &r[*ballot as usize..][..4];
                 let index = r[*index as usize];
                 r[*to as usize] = ballot_answer(*query, bits, index, machine.lane, machine.sub_group_size);
@@ -370,9 +501,14 @@ fn advance(
                 (machine.print)(&text);
                 r[*to as usize] = 0;
             }
-            Step::Call { function, to, cost, .. } => {
+            Step::Call {
+                function, to, cost, ..
+            } => {
                 spend(machine.fuel, *cost)?;
-                return Ok(Exit::Call { function: *function, to: *to });
+                return Ok(Exit::Call {
+                    function: *function,
+                    to: *to,
+                });
             }
             Step::Collective(_) => return Ok(Exit::Suspend),
             Step::Jump { edge, cost } => {
@@ -380,21 +516,36 @@ fn advance(
                 *at = follow(edge, r);
                 continue;
             }
-            Step::Branch { condition, edges, cost } => {
+            Step::Branch {
+                condition,
+                edges,
+                cost,
+            } => {
                 spend(machine.fuel, *cost)?;
                 *at = follow(&edges[usize::from(r[*condition as usize] == 0)], r);
                 continue;
             }
-            Step::Switch { selector, cases, default, cost } => {
+            Step::Switch {
+                selector,
+                cases,
+                default,
+                cost,
+            } => {
                 spend(machine.fuel, *cost)?;
                 let selector = r[*selector as usize];
-                let edge = cases.iter().find(|(value, _)| *value == selector).map_or(&**default, |(_, edge)| edge);
+                let edge = cases
+                    .iter()
+                    .find(|(value, _)| *value == selector)
+                    .map_or(&**default, |(_, edge)| edge);
                 *at = follow(edge, r);
                 continue;
             }
             Step::Return { from, lanes, cost } => {
                 spend(machine.fuel, *cost)?;
-                return Ok(Exit::Return { from: *from, lanes: *lanes });
+                return Ok(Exit::Return {
+                    from: *from,
+                    lanes: *lanes,
+                });
             }
             Step::Unreachable => return Err(Fault::Unreachable),
             step => memory_steps::execute(step, r, view)?,
@@ -405,7 +556,10 @@ fn advance(
 
 /// Answers a question about a ballot for the work-item with a number in its sub-group.
 fn ballot_answer(query: BallotQuery, words: &[u64], index: u64, lane: u64, size: u64) -> u64 {
-    let bits = words.iter().rev().fold(0u128, |bits, word| bits << 32 | u128::from(*word & 0xffff_ffff));
+    let bits = words
+        .iter()
+        .rev()
+        .fold(0u128, |bits, word| bits << 32 | u128::from(*word & 0xffff_ffff));
     let below = |end: u64| if end >= 128 { u128::MAX } else { (1u128 << end) - 1 };
     let members = bits & below(size);
     match query {

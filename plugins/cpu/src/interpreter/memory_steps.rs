@@ -15,35 +15,79 @@ const CHUNK: u64 = 1 << 16;
 /// Executes a step of this file's kind on the registers of a frame.
 pub(super) fn execute(step: &Step, r: &mut [u64], view: &mut View<'_>) -> Result<(), Fault> {
     match step {
-        Step::LoadVector { to, pointer, size, lanes, site } => {
+        Step::LoadVector {
+            to,
+            pointer,
+            size,
+            lanes,
+            site,
+        } => {
             let mut address = r[*pointer as usize];
             for lane in 0..*lanes {
                 r[(to + lane) as usize] = view.load(address, *size as usize, *site)?;
                 address = address.wrapping_add(u64::from(*size));
             }
         }
-        Step::StoreVector { pointer, value, size, lanes, site } => {
+        Step::StoreVector {
+            pointer,
+            value,
+            size,
+            lanes,
+            site,
+        } => {
             let mut address = r[*pointer as usize];
             for lane in 0..*lanes {
                 view.store(address, *size as usize, r[(value + lane) as usize], *site)?;
                 address = address.wrapping_add(u64::from(*size));
             }
         }
-        Step::LoadComposite { to, pointer, leaves, site } => {
+        Step::LoadComposite {
+            to,
+            pointer,
+            leaves,
+            site,
+        } => {
             let base = r[*pointer as usize];
             for (leaf, to) in leaves.iter().zip(*to as usize..) {
-                let word = view.load(base.wrapping_add(leaf.offset), scalar_size(leaf.scalar) as usize, *site)?;
-                r[to] = if leaf.scalar == Scalar::Bool { u64::from(word != 0) } else { word };
+                let word = view.load(
+                    base.wrapping_add(leaf.offset),
+                    scalar_size(leaf.scalar) as usize,
+                    *site,
+                )?;
+                r[to] = if leaf.scalar == Scalar::Bool {
+                    u64::from(word != 0)
+                } else {
+                    word
+                };
             }
         }
-        Step::StoreComposite { pointer, value, leaves, site } => {
+        Step::StoreComposite {
+            pointer,
+            value,
+            leaves,
+            site,
+        } => {
             let base = r[*pointer as usize];
             for (Leaf { offset, scalar }, word) in leaves.iter().zip(&r[*value as usize..]) {
-                view.store(base.wrapping_add(*offset), scalar_size(*scalar) as usize, *word, *site)?;
+                view.store(
+                    base.wrapping_add(*offset),
+                    scalar_size(*scalar) as usize,
+                    *word,
+                    *site,
+                )?;
             }
         }
-        Step::Copy { destination, source, size } => {
-            copy(view, r[*destination as usize], r[*source as usize], r[*size as usize])?;
+        Step::Copy {
+            destination,
+            source,
+            size,
+        } => {
+            copy(
+                view,
+                r[*destination as usize],
+                r[*source as usize],
+                r[*size as usize],
+            )?;
         }
         Step::Atomic(step) => atomic(step, r, view)?,
         Step::GenericCast { to, pointer, class } => {
@@ -94,7 +138,12 @@ fn atomic(step: &Atomic, r: &mut [u64], view: &mut View<'_>) -> Result<(), Fault
         AtomicOperation::TestAndSet => Some(1),
         AtomicOperation::Clear => Some(0),
     };
-    let old = view.atomic(r[step.pointer as usize], step.size as usize, step.site, &mut update)?;
+    let old = view.atomic(
+        r[step.pointer as usize],
+        step.size as usize,
+        step.site,
+        &mut update,
+    )?;
     match step.operation {
         AtomicOperation::Store | AtomicOperation::Clear => {}
         AtomicOperation::TestAndSet => r[step.to as usize] = u64::from(old != 0),
@@ -112,18 +161,30 @@ fn library_access(step: &MemoryAccess, r: &mut [u64], view: &mut View<'_>) -> Re
         MemoryFunction::LoadHalf { aligned } => (Scalar::F16, aligned, FPRoundingMode::RTE),
         MemoryFunction::StoreHalf { aligned, rounding } => (Scalar::F16, aligned, rounding),
     };
-    let stored = matches!(step.function, MemoryFunction::StoreVector | MemoryFunction::StoreHalf { .. });
+    let stored = matches!(
+        step.function,
+        MemoryFunction::StoreVector | MemoryFunction::StoreHalf { .. }
+    );
     let size = scalar_size(memory);
     // The aligned forms keep three components in the room of four.
     let stride = size * if aligned && lanes == 3 { 4 } else { lanes };
     let offset = ((r[step.offset as usize] << step.unused) as i64 >> step.unused) as u64;
     let mut address = r[step.pointer as usize].wrapping_add(offset.wrapping_mul(stride));
     let convert = |from, into, word| {
-        if from == into { word } else { convert_lane(Conversion::Float, from, into, Some(rounding), false, word) }
+        if from == into {
+            word
+        } else {
+            convert_lane(Conversion::Float, from, into, Some(rounding), false, word)
+        }
     };
     for slot in (step.value as usize..).take(lanes as usize) {
         if stored {
-            view.store(address, size as usize, convert(scalar, memory, r[slot]), step.site)?;
+            view.store(
+                address,
+                size as usize,
+                convert(scalar, memory, r[slot]),
+                step.site,
+            )?;
         } else {
             r[slot] = convert(memory, scalar, view.load(address, size as usize, step.site)?);
         }

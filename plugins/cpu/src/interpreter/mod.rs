@@ -20,7 +20,9 @@ mod step;
 mod worker;
 
 pub use fault::{ArgumentKind, KernelFault, LaunchError};
-pub use program::{Argument, KernelInfo, LaunchOptions, MAX_LOCAL_MEMORY, Parameter, Program, Specialization};
+pub use program::{
+    Argument, KernelInfo, LaunchOptions, MAX_LOCAL_MEMORY, Parameter, Program, Specialization,
+};
 pub use range::{MAX_WORK_GROUP_SIZE, NdRange, SUB_GROUP_SIZE};
 
 pub(crate) use range::check_built_in;

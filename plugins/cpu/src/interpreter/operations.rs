@@ -35,16 +35,25 @@ impl Decoder<'_> {
     }
 
     fn scalar(&self, operand: Operand) -> Scalar {
-        self.module.types.scalar(self.kind(operand)).unwrap_or(Scalar::I64)
+        self.module
+            .types
+            .scalar(self.kind(operand))
+            .unwrap_or(Scalar::I64)
     }
 
     fn typed(&self, operand: Operand) -> Typed {
-        Typed { slot: self.slot(operand), shape: self.shape(self.kind(operand)) }
+        Typed {
+            slot: self.slot(operand),
+            shape: self.shape(self.kind(operand)),
+        }
     }
 
     fn shape(&self, kind: TypeId) -> Shape {
         let scalar = self.module.types.scalar(kind).unwrap_or(Scalar::I64);
-        Shape { scalar, lanes: self.module.types.lanes(kind) }
+        Shape {
+            scalar,
+            lanes: self.module.types.lanes(kind),
+        }
     }
 
     fn site(&mut self) -> Site {
@@ -58,72 +67,164 @@ impl Decoder<'_> {
 
     /// Adds the steps of an instruction.
     pub(super) fn operation(&mut self, instruction: &Instruction) -> Result<(), BuildError> {
-        let result = instruction.result.map(|value| self.function.values[value.0 as usize]);
+        let result = instruction
+            .result
+            .map(|value| self.function.values[value.0 as usize]);
         let lanes = result.map_or(0, |kind| self.module.types.lanes(kind));
-        let to = instruction.result.map_or(0, |value| self.slot(Operand::Value(value)));
+        let to = instruction
+            .result
+            .map_or(0, |value| self.slot(Operand::Value(value)));
         let step = match &instruction.operation {
             Operation::Extract { .. } | Operation::Fence => return Ok(()),
             Operation::Elementwise { op, scalar, operands } => {
                 let slots: Vec<Slot> = operands.iter().map(|operand| self.slot(*operand)).collect();
                 let missing = || BuildError::unsupported(format!("Op{op:?} of {scalar:?}"));
-                match (arithmetic::resolve(*op, *scalar).ok_or_else(missing)?, slots.as_slice()) {
-                    (Elementwise::Unary(function), [a]) => Step::Unary { function, to, a: *a, lanes },
-                    (Elementwise::Binary(function), [a, b]) if lanes == 1 => {
-                        Step::Binary { function, to, a: *a, b: *b }
-                    }
-                    (Elementwise::Binary(function), [a, b]) => {
-                        Step::BinaryVector { function, to, a: *a, b: *b, lanes }
-                    }
+                match (
+                    arithmetic::resolve(*op, *scalar).ok_or_else(missing)?,
+                    slots.as_slice(),
+                ) {
+                    (Elementwise::Unary(function), [a]) => Step::Unary {
+                        function,
+                        to,
+                        a: *a,
+                        lanes,
+                    },
+                    (Elementwise::Binary(function), [a, b]) if lanes == 1 => Step::Binary {
+                        function,
+                        to,
+                        a: *a,
+                        b: *b,
+                    },
+                    (Elementwise::Binary(function), [a, b]) => Step::BinaryVector {
+                        function,
+                        to,
+                        a: *a,
+                        b: *b,
+                        lanes,
+                    },
                     (function, _) => {
                         let stride = |operand| u32::from(self.lanes(operand) != 1);
-                        let operands = operands.iter().map(|operand| (self.slot(*operand), stride(*operand)));
-                        Step::Elementwise { function, to, lanes, operands: operands.collect() }
+                        let operands = operands
+                            .iter()
+                            .map(|operand| (self.slot(*operand), stride(*operand)));
+                        Step::Elementwise {
+                            function,
+                            to,
+                            lanes,
+                            operands: operands.collect(),
+                        }
                     }
                 }
             }
             Operation::Fold { op, scalar, operand } => {
                 let missing = || BuildError::unsupported(format!("Op{op:?} of {scalar:?}"));
                 let function = arithmetic::resolve_binary(*op, *scalar).ok_or_else(missing)?;
-                Step::Fold { function, to, a: self.slot(*operand), lanes: self.lanes(*operand) }
+                Step::Fold {
+                    function,
+                    to,
+                    a: self.slot(*operand),
+                    lanes: self.lanes(*operand),
+                }
             }
-            Operation::Select { condition, accept, reject } => {
+            Operation::Select {
+                condition,
+                accept,
+                reject,
+            } => {
                 let vector = self.lanes(*condition) > 1;
                 let condition = self.slot(*condition);
                 let (accept, reject) = (self.slot(*accept), self.slot(*reject));
                 if vector {
-                    Step::SelectVector { to, condition, accept, reject, lanes }
+                    Step::SelectVector {
+                        to,
+                        condition,
+                        accept,
+                        reject,
+                        lanes,
+                    }
                 } else {
-                    Step::Select { to, condition, accept, reject, lanes }
+                    Step::Select {
+                        to,
+                        condition,
+                        accept,
+                        reject,
+                        lanes,
+                    }
                 }
             }
-            Operation::Convert { kind, saturate, rounding, operand } => {
+            Operation::Convert {
+                kind,
+                saturate,
+                rounding,
+                operand,
+            } => {
                 let (from, a) = (self.scalar(*operand), self.slot(*operand));
-                let into = result.and_then(|kind| self.module.types.scalar(kind)).unwrap_or(Scalar::I64);
+                let into = result
+                    .and_then(|kind| self.module.types.scalar(kind))
+                    .unwrap_or(Scalar::I64);
                 match kind {
-                    Conversion::Unsigned if !saturate => Step::Truncate { to, a, lanes, mask: mask(into) },
-                    Conversion::Signed if !saturate => {
-                        Step::Extend { to, a, lanes, unused: 64 - from.bits(), mask: mask(into) }
-                    }
+                    Conversion::Unsigned if !saturate => Step::Truncate {
+                        to,
+                        a,
+                        lanes,
+                        mask: mask(into),
+                    },
+                    Conversion::Signed if !saturate => Step::Extend {
+                        to,
+                        a,
+                        lanes,
+                        unused: 64 - from.bits(),
+                        mask: mask(into),
+                    },
                     _ => {
                         let (kind, rounding, saturate) = (*kind, *rounding, *saturate);
-                        Step::Convert(Box::new(Convert { kind, from, into, rounding, saturate, to, a, lanes }))
+                        Step::Convert(Box::new(Convert {
+                            kind,
+                            from,
+                            into,
+                            rounding,
+                            saturate,
+                            to,
+                            a,
+                            lanes,
+                        }))
                     }
                 }
             }
             Operation::Reinterpret(operand) => {
                 let from = self.scalar(*operand);
-                let into = result.and_then(|kind| self.module.types.scalar(kind)).unwrap_or(Scalar::I64);
+                let into = result
+                    .and_then(|kind| self.module.types.scalar(kind))
+                    .unwrap_or(Scalar::I64);
                 let a = self.slot(*operand);
                 if scalar_size(from) == scalar_size(into) {
                     Step::Move(Move { from: a, to, lanes })
                 } else {
-                    Step::Reinterpret { to, a, lanes: self.lanes(*operand), from, into }
+                    Step::Reinterpret {
+                        to,
+                        a,
+                        lanes: self.lanes(*operand),
+                        from,
+                        into,
+                    }
                 }
             }
-            Operation::Insert { composite, object, first } => Step::Moves(
+            Operation::Insert {
+                composite,
+                object,
+                first,
+            } => Step::Moves(
                 [
-                    Move { from: self.slot(*composite), to, lanes },
-                    Move { from: self.slot(*object), to: to + first, lanes: self.lanes(*object) },
+                    Move {
+                        from: self.slot(*composite),
+                        to,
+                        lanes,
+                    },
+                    Move {
+                        from: self.slot(*object),
+                        to: to + first,
+                        lanes: self.lanes(*object),
+                    },
                 ]
                 .into(),
             ),
@@ -133,7 +234,11 @@ impl Decoder<'_> {
                 index: self.slot(*index),
                 lanes: self.lanes(*vector),
             },
-            Operation::InsertDynamic { vector, component, index } => Step::InsertDynamic {
+            Operation::InsertDynamic {
+                vector,
+                component,
+                index,
+            } => Step::InsertDynamic {
                 to,
                 vector: self.slot(*vector),
                 component: self.slot(*component),
@@ -145,17 +250,29 @@ impl Decoder<'_> {
                 let moves = parts.iter().map(|part| {
                     let lanes = self.lanes(*part);
                     next += lanes;
-                    Move { from: self.slot(*part), to: next - lanes, lanes }
+                    Move {
+                        from: self.slot(*part),
+                        to: next - lanes,
+                        lanes,
+                    }
                 });
                 Step::Moves(moves.collect())
             }
             Operation::Shuffle { first, second, lanes } => {
                 let split = self.lanes(*first);
                 let source = |lane: u32| {
-                    if lane < split { self.slot(*first) + lane } else { self.slot(*second) + (lane - split) }
+                    if lane < split {
+                        self.slot(*first) + lane
+                    } else {
+                        self.slot(*second) + (lane - split)
+                    }
                 };
                 let moves = lanes.iter().zip(to..).filter_map(|(lane, to)| {
-                    lane.map(|lane| Move { from: source(lane), to, lanes: 1 })
+                    lane.map(|lane| Move {
+                        from: source(lane),
+                        to,
+                        lanes: 1,
+                    })
                 });
                 Step::Moves(moves.collect())
             }
@@ -163,31 +280,76 @@ impl Decoder<'_> {
                 self.address(to, self.slot(*base), *offset, terms);
                 return Ok(());
             }
-            Operation::Input(global) => Step::Input { to, global: global.0, lanes },
+            Operation::Input(global) => Step::Input {
+                to,
+                global: global.0,
+                lanes,
+            },
             Operation::Load { pointer } => {
                 let (pointer, site) = (self.slot(*pointer), self.site());
                 let kind = result.unwrap_or(TypeId(0));
                 match self.access_of(kind) {
-                    Access::One(size) => Step::Load { to, pointer, size, site },
-                    Access::Vector(size, lanes) => Step::LoadVector { to, pointer, size, lanes, site },
-                    Access::Composite => Step::LoadComposite { to, pointer, leaves: self.leaves(kind), site },
+                    Access::One(size) => Step::Load {
+                        to,
+                        pointer,
+                        size,
+                        site,
+                    },
+                    Access::Vector(size, lanes) => Step::LoadVector {
+                        to,
+                        pointer,
+                        size,
+                        lanes,
+                        site,
+                    },
+                    Access::Composite => Step::LoadComposite {
+                        to,
+                        pointer,
+                        leaves: self.leaves(kind),
+                        site,
+                    },
                 }
             }
             Operation::Store { pointer, value } => {
                 let (pointer, site, kind) = (self.slot(*pointer), self.site(), self.kind(*value));
                 let value = self.slot(*value);
                 match self.access_of(kind) {
-                    Access::One(size) => Step::Store { pointer, value, size, site },
-                    Access::Vector(size, lanes) => Step::StoreVector { pointer, value, size, lanes, site },
-                    Access::Composite => Step::StoreComposite { pointer, value, leaves: self.leaves(kind), site },
+                    Access::One(size) => Step::Store {
+                        pointer,
+                        value,
+                        size,
+                        site,
+                    },
+                    Access::Vector(size, lanes) => Step::StoreVector {
+                        pointer,
+                        value,
+                        size,
+                        lanes,
+                        site,
+                    },
+                    Access::Composite => Step::StoreComposite {
+                        pointer,
+                        value,
+                        leaves: self.leaves(kind),
+                        site,
+                    },
                 }
             }
-            Operation::Copy { destination, source, size } => Step::Copy {
+            Operation::Copy {
+                destination,
+                source,
+                size,
+            } => Step::Copy {
                 destination: self.slot(*destination),
                 source: self.slot(*source),
                 size: self.slot(*size),
             },
-            Operation::Atomic { operation, scalar, pointer, operands } => {
+            Operation::Atomic {
+                operation,
+                scalar,
+                pointer,
+                operands,
+            } => {
                 let slot = |index: usize| operands.get(index).map_or(0, |operand| self.slot(*operand));
                 let function = match operation {
                     ir::AtomicOperation::Update(op) => arithmetic::resolve_binary(*op, *scalar),
@@ -196,34 +358,66 @@ impl Decoder<'_> {
                 let operands = [slot(0), slot(1)];
                 let (pointer, site) = (self.slot(*pointer), self.site());
                 let size = scalar_size(*scalar) as u32;
-                Step::Atomic(Box::new(Atomic { operation: *operation, function, size, to, pointer, operands, site }))
+                Step::Atomic(Box::new(Atomic {
+                    operation: *operation,
+                    function,
+                    size,
+                    to,
+                    pointer,
+                    operands,
+                    site,
+                }))
             }
-            Operation::GenericCast { pointer, class } => {
-                Step::GenericCast { to, pointer: self.slot(*pointer), class: *class }
-            }
-            Operation::PointerSemantics(pointer) => Step::PointerSemantics { to, pointer: self.slot(*pointer) },
+            Operation::GenericCast { pointer, class } => Step::GenericCast {
+                to,
+                pointer: self.slot(*pointer),
+                class: *class,
+            },
+            Operation::PointerSemantics(pointer) => Step::PointerSemantics {
+                to,
+                pointer: self.slot(*pointer),
+            },
             Operation::Call { function, arguments } => {
-                let moves = arguments.iter().map(|argument| {
-                    Move { from: self.slot(*argument), to: 0, lanes: self.lanes(*argument) }
+                let moves = arguments.iter().map(|argument| Move {
+                    from: self.slot(*argument),
+                    to: 0,
+                    lanes: self.lanes(*argument),
                 });
-                Step::Call { function: function.0, arguments: moves.collect(), to, cost: 1 }
+                Step::Call {
+                    function: function.0,
+                    arguments: moves.collect(),
+                    to,
+                    cost: 1,
+                }
             }
             Operation::Extended { op, operands, out } => self.pure(*op, operands, *out, result, to)?,
             Operation::Memory { function, operands } => self.memory(*function, operands, result, to),
-            Operation::Print { operands } => {
-                Step::Print { to, operands: operands.iter().map(|operand| self.typed(*operand)).collect() }
-            }
+            Operation::Print { operands } => Step::Print {
+                to,
+                operands: operands.iter().map(|operand| self.typed(*operand)).collect(),
+            },
             Operation::Collective(collective) => {
-                let operands: Box<[Typed]> =
-                    collective.operands.iter().map(|operand| self.typed(*operand)).collect();
+                let operands: Box<[Typed]> = collective
+                    .operands
+                    .iter()
+                    .map(|operand| self.typed(*operand))
+                    .collect();
                 let element = match collective.kind {
                     CollectiveKind::AsyncCopy { element, .. } => self.module.types.layout(element).size,
-                    CollectiveKind::BlockRead => result.map_or(1, |kind| scalar_size(self.shape(kind).scalar)),
+                    CollectiveKind::BlockRead => {
+                        result.map_or(1, |kind| scalar_size(self.shape(kind).scalar))
+                    }
                     CollectiveKind::BlockWrite => scalar_size(operands[1].shape.scalar),
                     _ => 0,
                 };
                 let collective = collective.clone();
-                Step::Collective(Box::new(CollectiveStep { collective, operands, to, lanes, element }))
+                Step::Collective(Box::new(CollectiveStep {
+                    collective,
+                    operands,
+                    to,
+                    lanes,
+                    element,
+                }))
             }
             Operation::Ballot { query, operands } => Step::Ballot {
                 to,
@@ -244,7 +438,14 @@ impl Decoder<'_> {
         for (index, stride) in terms {
             let unused = 64 - self.scalar(*index).bits();
             let index = self.slot(*index);
-            self.steps.push(Step::Address { to, base, index, unused, stride: *stride, offset });
+            self.steps.push(Step::Address {
+                to,
+                base,
+                index,
+                unused,
+                stride: *stride,
+                offset,
+            });
             (base, offset) = (to, 0);
         }
     }
@@ -272,7 +473,8 @@ impl Decoder<'_> {
         let shapes: Vec<Shape> = operands.iter().map(|operand| operand.shape).collect();
         let result = self.shape(result.unwrap_or(TypeId(0)));
         let unsupported = || BuildError::unsupported(format!("OpenCL.std {op:?} on these types"));
-        let function = builtins::resolve(op, result, &shapes).filter(|_| operands.len() <= Pure::MOST_OPERANDS);
+        let function =
+            builtins::resolve(op, result, &shapes).filter(|_| operands.len() <= Pure::MOST_OPERANDS);
         let function = function.ok_or_else(unsupported)?;
         let second = match op {
             OpenclStd100Op::frexp | OpenclStd100Op::remquo | OpenclStd100Op::lgamma_r => Scalar::I32,
@@ -280,21 +482,49 @@ impl Decoder<'_> {
         };
         let out = out.map(|pointer| (self.slot(pointer), scalar_size(second) as u32));
         let site = self.site();
-        Ok(Step::Pure(Box::new(Pure { function, result, operands, to, out, site })))
+        Ok(Step::Pure(Box::new(Pure {
+            function,
+            result,
+            operands,
+            to,
+            out,
+            site,
+        })))
     }
 
-    fn memory(&mut self, function: MemoryFunction, operands: &[Operand], result: Option<TypeId>, to: Slot) -> Step {
+    fn memory(
+        &mut self,
+        function: MemoryFunction,
+        operands: &[Operand],
+        result: Option<TypeId>,
+        to: Slot,
+    ) -> Step {
         let (value, shape, rest) = match (function, operands) {
             (MemoryFunction::LoadVector | MemoryFunction::LoadHalf { .. }, rest) => {
                 (to, self.shape(result.unwrap_or(TypeId(0))), rest)
             }
             (_, [value, rest @ ..]) => (self.slot(*value), self.shape(self.kind(*value)), rest),
-            (_, rest) => (to, Shape { scalar: Scalar::I8, lanes: 0 }, rest),
+            (_, rest) => (
+                to,
+                Shape {
+                    scalar: Scalar::I8,
+                    lanes: 0,
+                },
+                rest,
+            ),
         };
         let (offset, pointer) = (rest[0], rest[1]);
         let unused = 64 - self.scalar(offset).bits();
         let (offset, pointer, site) = (self.slot(offset), self.slot(pointer), self.site());
-        Step::Memory(Box::new(MemoryAccess { function, value, shape, offset, unused, pointer, site }))
+        Step::Memory(Box::new(MemoryAccess {
+            function,
+            value,
+            shape,
+            offset,
+            unused,
+            pointer,
+            site,
+        }))
     }
 }
 

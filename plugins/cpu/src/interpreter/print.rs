@@ -10,7 +10,9 @@ const LONGEST_STRING: usize = 1 << 16;
 
 /// The text of a printf whose first operand points to the format.
 pub(super) fn format(operands: &[Typed], registers: &[u64], view: &mut View<'_>) -> Result<String, Fault> {
-    let Some((format, values)) = operands.split_first() else { return Ok(String::new()) };
+    let Some((format, values)) = operands.split_first() else {
+        return Ok(String::new());
+    };
     let format = string(registers[format.slot as usize], view)?;
     let mut out = Vec::new();
     let mut values = values.iter();
@@ -30,8 +32,14 @@ pub(super) fn format(operands: &[Typed], registers: &[u64], view: &mut View<'_>)
         let Some(value) = values.next() else { break };
         let words = &registers[value.slot as usize..][..value.shape.lanes as usize];
         if specification.conversion == b's' {
-            let text = if words[0] == 0 { b"(null)".to_vec() } else { string(words[0], view)? };
-            let length = specification.precision.map_or(text.len(), |precision| precision.min(text.len()));
+            let text = if words[0] == 0 {
+                b"(null)".to_vec()
+            } else {
+                string(words[0], view)?
+            };
+            let length = specification
+                .precision
+                .map_or(text.len(), |precision| precision.min(text.len()));
             specification.pad(&text[..length], &mut out);
             continue;
         }
@@ -107,8 +115,20 @@ impl Specification {
             }
         }
         match text.split_first() {
-            Some((conversion, rest)) => (Specification { conversion: *conversion, ..specification }, rest),
-            None => (Specification { conversion: b'%', ..specification }, text),
+            Some((conversion, rest)) => (
+                Specification {
+                    conversion: *conversion,
+                    ..specification
+                },
+                rest,
+            ),
+            None => (
+                Specification {
+                    conversion: b'%',
+                    ..specification
+                },
+                text,
+            ),
         }
     }
 
@@ -122,12 +142,28 @@ impl Specification {
         match self.conversion {
             b'd' | b'i' => {
                 let extended = sign_extend(scalar, word);
-                let signed = if bits < scalar.bits() { (extended << (64 - bits)) >> (64 - bits) } else { extended };
+                let signed = if bits < scalar.bits() {
+                    (extended << (64 - bits)) >> (64 - bits)
+                } else {
+                    extended
+                };
                 self.digits(signed < 0, signed.unsigned_abs().to_string(), "")
             }
-            b'o' => self.digits(false, format!("{masked:o}"), if self.alternate { "0" } else { "" }),
-            b'x' => self.digits(false, format!("{masked:x}"), if self.alternate && masked != 0 { "0x" } else { "" }),
-            b'X' => self.digits(false, format!("{masked:X}"), if self.alternate && masked != 0 { "0X" } else { "" }),
+            b'o' => self.digits(
+                false,
+                format!("{masked:o}"),
+                if self.alternate { "0" } else { "" },
+            ),
+            b'x' => self.digits(
+                false,
+                format!("{masked:x}"),
+                if self.alternate && masked != 0 { "0x" } else { "" },
+            ),
+            b'X' => self.digits(
+                false,
+                format!("{masked:X}"),
+                if self.alternate && masked != 0 { "0X" } else { "" },
+            ),
             b'c' => String::from(char::from(word as u8)),
             b'p' => format!("{word:#x}"),
             _ => masked.to_string(),
@@ -143,8 +179,15 @@ impl Specification {
             None if self.zero && !self.left => self.width.saturating_sub(sign.len() + prefix.len()),
             None => 0,
         };
-        let digits = if self.precision == Some(0) && digits == "0" { String::new() } else { digits };
-        format!("{sign}{prefix}{}{digits}", "0".repeat(wanted.saturating_sub(digits.len())))
+        let digits = if self.precision == Some(0) && digits == "0" {
+            String::new()
+        } else {
+            digits
+        };
+        format!(
+            "{sign}{prefix}{}{digits}",
+            "0".repeat(wanted.saturating_sub(digits.len()))
+        )
     }
 
     fn sign(&self, negative: bool, signed: bool) -> &'static str {
@@ -161,7 +204,11 @@ impl Specification {
         let sign = self.sign(value.is_sign_negative(), true);
         let magnitude = value.abs();
         let body = if !magnitude.is_finite() {
-            if magnitude.is_nan() { "nan".to_owned() } else { "inf".to_owned() }
+            if magnitude.is_nan() {
+                "nan".to_owned()
+            } else {
+                "inf".to_owned()
+            }
         } else {
             match self.conversion.to_ascii_lowercase() {
                 b'e' => exponent(magnitude, self.precision.unwrap_or(6)),
@@ -183,7 +230,11 @@ impl Specification {
     fn general(&self, value: f64) -> String {
         let precision = self.precision.unwrap_or(6).max(1);
         let scientific = exponent(value, precision - 1);
-        let power: i64 = scientific.split('e').nth(1).and_then(|power| power.parse().ok()).unwrap_or(0);
+        let power: i64 = scientific
+            .split('e')
+            .nth(1)
+            .and_then(|power| power.parse().ok())
+            .unwrap_or(0);
         let trim = |text: String| {
             if self.alternate || !text.contains('.') {
                 return text;
@@ -194,7 +245,10 @@ impl Specification {
             let (mantissa, power) = scientific.split_once('e').unwrap_or((&scientific, "+00"));
             format!("{}e{power}", trim(mantissa.to_owned()))
         } else {
-            trim(format!("{value:.*}", (precision as i64 - 1 - power).max(0) as usize))
+            trim(format!(
+                "{value:.*}",
+                (precision as i64 - 1 - power).max(0) as usize
+            ))
         }
     }
 
@@ -225,7 +279,11 @@ fn exponent(value: f64, precision: usize) -> String {
     let text = format!("{value:.precision$e}");
     let (mantissa, power) = text.split_once('e').unwrap_or((&text, "0"));
     let power: i32 = power.parse().unwrap_or(0);
-    format!("{mantissa}e{}{:02}", if power < 0 { '-' } else { '+' }, power.abs())
+    format!(
+        "{mantissa}e{}{:02}",
+        if power < 0 { '-' } else { '+' },
+        power.abs()
+    )
 }
 
 /// Hexadecimal digits of the mantissa and a power of two.
@@ -266,7 +324,10 @@ mod tests {
         let (specification, rest) = Specification::parse(format.as_bytes());
         assert!(rest.is_empty());
         let mut out = Vec::new();
-        let value = Typed { slot: 0, shape: Shape { scalar, lanes: 1 } };
+        let value = Typed {
+            slot: 0,
+            shape: Shape { scalar, lanes: 1 },
+        };
         specification.pad(specification.number(word, &value).as_bytes(), &mut out);
         String::from_utf8(out).unwrap()
     }
@@ -291,7 +352,17 @@ mod tests {
     #[test]
     fn floats() {
         assert_eq!(float("f", 1.5), "1.500000");
-        assert_eq!(float("8.2f", -2.345), "   -2.35".replace("35", if format!("{:.2}", 2.345) == "2.35" { "35" } else { "34" }));
+        assert_eq!(
+            float("8.2f", -2.345),
+            "   -2.35".replace(
+                "35",
+                if format!("{:.2}", 2.345) == "2.35" {
+                    "35"
+                } else {
+                    "34"
+                }
+            )
+        );
         assert_eq!(float("e", 12345.678), "1.234568e+04");
         assert_eq!(float("g", 0.0001), "0.0001");
         assert_eq!(float("g", 1e10), "1e+10");

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
-use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use spirv::StorageClass;
 
@@ -88,7 +88,11 @@ pub struct LaunchOptions<'o> {
 
 impl std::fmt::Debug for LaunchOptions<'_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let LaunchOptions { max_instructions, cancel, print } = self;
+        let LaunchOptions {
+            max_instructions,
+            cancel,
+            print,
+        } = self;
         formatter
             .debug_struct("LaunchOptions")
             .field("max_instructions", max_instructions)
@@ -122,7 +126,10 @@ struct Needs {
 
 impl std::fmt::Debug for Program {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Program").field("kernels", &self.kernels).finish_non_exhaustive()
+        formatter
+            .debug_struct("Program")
+            .field("kernels", &self.kernels)
+            .finish_non_exhaustive()
     }
 }
 
@@ -149,11 +156,15 @@ impl Program {
         memory: Arc<Memory>,
     ) -> Result<Program, BuildError> {
         let module = reader::read(spirv, specialization)?;
-        ir::verify(&module).map_err(|problem| BuildError::malformed(problem.what).in_function(&problem.function))?;
+        ir::verify(&module)
+            .map_err(|problem| BuildError::malformed(problem.what).in_function(&problem.function))?;
         tracing::trace!(%module, "read");
         let mut program = Program {
             module,
-            code: Code { functions: Vec::new(), sites: 0 },
+            code: Code {
+                functions: Vec::new(),
+                sites: 0,
+            },
             kernels: Vec::new(),
             needs: Vec::new(),
             addresses: Vec::new(),
@@ -179,7 +190,9 @@ impl Program {
     pub fn variable(&self, name: &str) -> Option<(u64, u64)> {
         let globals = self.module.globals.iter().zip(&self.addresses);
         let mut found = globals.filter(|(global, _)| global.name == name && global.home == Home::Global);
-        found.next().map(|(global, address)| (*address, self.module.types.layout(global.kind).size))
+        found
+            .next()
+            .map(|(global, address)| (*address, self.module.types.layout(global.kind).size))
     }
 
     fn allocate_variables(&mut self) -> Result<(), BuildError> {
@@ -196,18 +209,28 @@ impl Program {
                     continue;
                 }
             };
-            let size = usize::try_from(self.module.types.layout(global.kind).size).unwrap_or(usize::MAX).max(1);
+            let size = usize::try_from(self.module.types.layout(global.kind).size)
+                .unwrap_or(usize::MAX)
+                .max(1);
             let align = usize::try_from(global.align).unwrap_or(usize::MAX);
             let address = self.memory.allocate(size, align, kind);
-            let address = address.map_err(|error| BuildError::Variable { variable: global.name.clone(), error })?;
+            let address = address.map_err(|error| BuildError::Variable {
+                variable: global.name.clone(),
+                error,
+            })?;
             self.owned.push(address);
             self.addresses.push(address);
         }
         for (global, address) in self.module.globals.iter().zip(&self.addresses) {
-            let Some(initializer) = global.initializer else { continue };
+            let Some(initializer) = global.initializer else {
+                continue;
+            };
             let mut constants = self.module.constants[initializer.0 as usize].relocations.iter();
             let is_global = |id: ir::GlobalId| {
-                matches!(self.module.globals[id.0 as usize].home, Home::Global | Home::Constant)
+                matches!(
+                    self.module.globals[id.0 as usize].home,
+                    Home::Global | Home::Constant
+                )
             };
             if !constants.all(|(_, id)| is_global(*id)) {
                 return Err(BuildError::malformed(format!(
@@ -217,7 +240,10 @@ impl Program {
             }
             let bytes = decode::constant_bytes(&self.module, initializer, &self.addresses)?;
             let written = self.memory.write(*address, &bytes);
-            written.map_err(|error| BuildError::Variable { variable: global.name.clone(), error })?;
+            written.map_err(|error| BuildError::Variable {
+                variable: global.name.clone(),
+                error,
+            })?;
         }
         Ok(())
     }
@@ -241,25 +267,47 @@ impl Program {
             }
             needs.has_collectives |= function.has_collectives;
             needs.locals.extend(&function.locals);
-            private_memory += function.variables.iter().map(|variable| u64::from(variable.size)).sum::<u64>();
-            private_memory += function.copies.iter().map(|(_, size)| u64::from(*size)).sum::<u64>();
+            private_memory += function
+                .variables
+                .iter()
+                .map(|variable| u64::from(variable.size))
+                .sum::<u64>();
+            private_memory += function
+                .copies
+                .iter()
+                .map(|(_, size)| u64::from(*size))
+                .sum::<u64>();
             left.extend(&function.calls);
         }
         let parameter = |parameter: &ir::Parameter| {
             let kind = match types.get(parameter.kind) {
-                Type::Pointer { pointee, .. } if parameter.by_value => ArgumentKind::Value(types.layout(*pointee).size),
-                Type::Pointer { class: StorageClass::Workgroup, .. } => ArgumentKind::Local,
-                Type::Pointer { class: StorageClass::UniformConstant, .. } => ArgumentKind::ConstantPointer,
-                Type::Pointer { class: StorageClass::CrossWorkgroup | StorageClass::Generic, .. } => {
-                    ArgumentKind::GlobalPointer
+                Type::Pointer { pointee, .. } if parameter.by_value => {
+                    ArgumentKind::Value(types.layout(*pointee).size)
                 }
+                Type::Pointer {
+                    class: StorageClass::Workgroup,
+                    ..
+                } => ArgumentKind::Local,
+                Type::Pointer {
+                    class: StorageClass::UniformConstant,
+                    ..
+                } => ArgumentKind::ConstantPointer,
+                Type::Pointer {
+                    class: StorageClass::CrossWorkgroup | StorageClass::Generic,
+                    ..
+                } => ArgumentKind::GlobalPointer,
                 Type::Pointer { class, .. } => {
-                    return Err(BuildError::unsupported(format!("kernel parameters that point to storage class {class:?}"))
-                        .in_function(&kernel.name));
+                    return Err(BuildError::unsupported(format!(
+                        "kernel parameters that point to storage class {class:?}"
+                    ))
+                    .in_function(&kernel.name));
                 }
                 _ => ArgumentKind::Value(types.layout(parameter.kind).size),
             };
-            Ok(Parameter { name: parameter.name.clone(), kind })
+            Ok(Parameter {
+                name: parameter.name.clone(),
+                kind,
+            })
         };
         let parameters = &self.module.functions[kernel.function.0 as usize].parameters;
         let size = |id: &u32| types.layout(self.module.globals[*id as usize].kind).size;
@@ -268,7 +316,10 @@ impl Program {
             parameters: parameters.iter().map(parameter).collect::<Result<_, _>>()?,
             required_local_size: kernel.required_local_size,
             local_size_hint: kernel.local_size_hint,
-            sub_group_size: kernel.sub_group_size.filter(|size| *size > 0).unwrap_or(SUB_GROUP_SIZE),
+            sub_group_size: kernel
+                .sub_group_size
+                .filter(|size| *size > 0)
+                .unwrap_or(SUB_GROUP_SIZE),
             local_memory: needs.locals.iter().map(size).fold(0, u64::saturating_add),
             private_memory,
         };
@@ -298,14 +349,24 @@ impl Program {
         if range.global.contains(&0) {
             return Ok(());
         }
-        let geometry =
-            Geometry::new(range, info.required_local_size, info.local_size_hint, info.sub_group_size);
-        let geometry = geometry.map_err(|reason| LaunchError::Range { kernel: kernel.to_owned(), reason })?;
+        let geometry = Geometry::new(
+            range,
+            info.required_local_size,
+            info.local_size_hint,
+            info.sub_group_size,
+        );
+        let geometry = geometry.map_err(|reason| LaunchError::Range {
+            kernel: kernel.to_owned(),
+            reason,
+        })?;
         let snapshot = self.memory.snapshot();
-        let pointers = arguments.iter().enumerate().filter_map(|(index, argument)| match argument {
-            Argument::Pointer(address) => Some((index, *address)),
-            _ => None,
-        });
+        let pointers = arguments
+            .iter()
+            .enumerate()
+            .filter_map(|(index, argument)| match argument {
+                Argument::Pointer(address) => Some((index, *address)),
+                _ => None,
+            });
         let launch = Launch {
             kernel,
             module: &self.module,
@@ -340,7 +401,11 @@ impl Program {
         let mut needed = info.local_memory;
         for (index, global) in self.module.globals.iter().enumerate() {
             let used = needs.locals.contains(&(index as u32));
-            let size = if used { self.module.types.layout(global.kind).size } else { 0 };
+            let size = if used {
+                self.module.types.layout(global.kind).size
+            } else {
+                0
+            };
             layout.sizes.push(u32::try_from(size).unwrap_or(u32::MAX));
             layout.names.push(format!("local variable `{}`", global.name));
         }
@@ -353,7 +418,11 @@ impl Program {
         }
         if needed > MAX_LOCAL_MEMORY {
             let (kernel, available) = (info.name.clone(), MAX_LOCAL_MEMORY);
-            return Err(LaunchError::LocalMemory { kernel, needed, available });
+            return Err(LaunchError::LocalMemory {
+                kernel,
+                needed,
+                available,
+            });
         }
         Ok(layout)
     }
@@ -416,7 +485,10 @@ impl Program {
         let word = |leaf: ir::Leaf| {
             let mut word = [0; 8];
             let size = ir::scalar_size(leaf.scalar) as usize;
-            if let Some(source) = bytes.get(leaf.offset as usize..).and_then(|rest| rest.get(..size)) {
+            if let Some(source) = bytes
+                .get(leaf.offset as usize..)
+                .and_then(|rest| rest.get(..size))
+            {
                 word[..size].copy_from_slice(source);
             }
             u64::from_le_bytes(word)

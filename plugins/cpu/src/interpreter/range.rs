@@ -33,12 +33,20 @@ pub struct NdRange {
 impl NdRange {
     /// One dimension of `global` work-items, in groups that the device chooses.
     pub fn linear(global: u64) -> NdRange {
-        NdRange { dimensions: 1, offset: [0; 3], global: [global, 1, 1], local: None }
+        NdRange {
+            dimensions: 1,
+            offset: [0; 3],
+            global: [global, 1, 1],
+            local: None,
+        }
     }
 
     /// One dimension, in groups of `local` work-items.
     pub fn linear_in_groups(global: u64, local: u64) -> NdRange {
-        NdRange { local: Some([local, 1, 1]), ..NdRange::linear(global) }
+        NdRange {
+            local: Some([local, 1, 1]),
+            ..NdRange::linear(global)
+        }
     }
 }
 
@@ -62,15 +70,27 @@ impl Geometry {
         hint: Option<[u64; 3]>,
         sub_group_size: u32,
     ) -> Result<Geometry, String> {
-        let NdRange { dimensions, offset, global, local } = *range;
+        let NdRange {
+            dimensions,
+            offset,
+            global,
+            local,
+        } = *range;
         if !(1..=3).contains(&dimensions) {
             return Err(format!("{dimensions} dimensions; there are 1 to 3"));
         }
         let unused = dimensions as usize..3;
-        if unused.clone().any(|index| global[index] != 1 || offset[index] != 0) {
-            return Err(format!("global size {global:?}, offset {offset:?} in {dimensions} dimensions"));
+        if unused
+            .clone()
+            .any(|index| global[index] != 1 || offset[index] != 0)
+        {
+            return Err(format!(
+                "global size {global:?}, offset {offset:?} in {dimensions} dimensions"
+            ));
         }
-        let total = global[0].checked_mul(global[1]).and_then(|size| size.checked_mul(global[2]));
+        let total = global[0]
+            .checked_mul(global[1])
+            .and_then(|size| size.checked_mul(global[2]));
         if total.is_none_or(|total| total > u64::MAX / 2) {
             return Err(format!("{global:?} work-items are too many to number"));
         }
@@ -78,27 +98,42 @@ impl Geometry {
             return Err(format!("offset {offset:?} is too large"));
         }
         let divides = |local: &[u64; 3]| {
-            let product = local.iter().try_fold(1u64, |product, size| product.checked_mul(*size));
+            let product = local
+                .iter()
+                .try_fold(1u64, |product, size| product.checked_mul(*size));
             (0..3).all(|index| local[index] != 0 && global[index].is_multiple_of(local[index]))
                 && product.is_some_and(|product| product <= MAX_WORK_GROUP_SIZE)
         };
         let local = match (required, local) {
             (Some(required), Some(local)) if required != local => {
-                return Err(format!("work-group size {local:?}, but the kernel requires {required:?}"));
+                return Err(format!(
+                    "work-group size {local:?}, but the kernel requires {required:?}"
+                ));
             }
             (Some(required), _) => required,
             (None, Some(local)) => local,
             (None, None) => hint.filter(divides).unwrap_or_else(|| choose(&global)),
         };
-        let size = local.iter().try_fold(1u64, |product, size| product.checked_mul(*size));
+        let size = local
+            .iter()
+            .try_fold(1u64, |product, size| product.checked_mul(*size));
         if local.contains(&0) || size.is_none_or(|size| size > MAX_WORK_GROUP_SIZE) {
-            return Err(format!("work-group size {local:?}; there may be 1 to {MAX_WORK_GROUP_SIZE} work-items"));
+            return Err(format!(
+                "work-group size {local:?}; there may be 1 to {MAX_WORK_GROUP_SIZE} work-items"
+            ));
         }
         if unused.into_iter().any(|index| local[index] != 1) {
             return Err(format!("work-group size {local:?} in {dimensions} dimensions"));
         }
         let groups = [0, 1, 2].map(|index| global[index].div_ceil(local[index]));
-        Ok(Geometry { dimensions, offset, global, local, groups, sub_group_size })
+        Ok(Geometry {
+            dimensions,
+            offset,
+            global,
+            local,
+            groups,
+            sub_group_size,
+        })
     }
 
     /// How many groups there are.
@@ -120,7 +155,10 @@ impl Geometry {
 fn choose(global: &[u64; 3]) -> [u64; 3] {
     let mut room = PREFERRED_WORK_GROUP_SIZE;
     global.map(|size| {
-        let divisor = (1..=room.min(size)).rev().find(|divisor| size.is_multiple_of(*divisor)).unwrap_or(1);
+        let divisor = (1..=room.min(size))
+            .rev()
+            .find(|divisor| size.is_multiple_of(*divisor))
+            .unwrap_or(1);
         room /= divisor;
         divisor
     })
@@ -181,7 +219,14 @@ impl Place<'_> {
 
     /// The words of a built-in variable.
     pub(super) fn built_in(&self, built_in: BuiltIn) -> [u64; 4] {
-        let Geometry { dimensions, offset, global, local, groups, sub_group_size } = *self.geometry;
+        let Geometry {
+            dimensions,
+            offset,
+            global,
+            local,
+            groups,
+            sub_group_size,
+        } = *self.geometry;
         let sub_group_size = u64::from(sub_group_size);
         let vector = |[x, y, z]: [u64; 3]| [x, y, z, 0];
         let scalar = |value: u64| [value, 0, 0, 0];
@@ -227,11 +272,26 @@ impl Place<'_> {
 pub(crate) fn check_built_in(built_in: BuiltIn, types: &Types, kind: TypeId) -> Result<(), BuildError> {
     use BuiltIn as B;
     let lanes = match built_in {
-        B::NumWorkgroups | B::WorkgroupSize | B::EnqueuedWorkgroupSize | B::WorkgroupId | B::LocalInvocationId
-        | B::GlobalInvocationId | B::GlobalSize | B::GlobalOffset => 3,
-        B::LocalInvocationIndex | B::WorkDim | B::GlobalLinearId | B::SubgroupSize | B::SubgroupMaxSize
-        | B::NumSubgroups | B::NumEnqueuedSubgroups | B::SubgroupId | B::SubgroupLocalInvocationId => 1,
-        B::SubgroupEqMask | B::SubgroupGeMask | B::SubgroupGtMask | B::SubgroupLeMask | B::SubgroupLtMask => 4,
+        B::NumWorkgroups
+        | B::WorkgroupSize
+        | B::EnqueuedWorkgroupSize
+        | B::WorkgroupId
+        | B::LocalInvocationId
+        | B::GlobalInvocationId
+        | B::GlobalSize
+        | B::GlobalOffset => 3,
+        B::LocalInvocationIndex
+        | B::WorkDim
+        | B::GlobalLinearId
+        | B::SubgroupSize
+        | B::SubgroupMaxSize
+        | B::NumSubgroups
+        | B::NumEnqueuedSubgroups
+        | B::SubgroupId
+        | B::SubgroupLocalInvocationId => 1,
+        B::SubgroupEqMask | B::SubgroupGeMask | B::SubgroupGtMask | B::SubgroupLeMask | B::SubgroupLtMask => {
+            4
+        }
         _ => return Err(BuildError::unsupported(format!("built-in variable {built_in:?}"))),
     };
     let scalar = match types.get(kind) {
@@ -241,7 +301,9 @@ pub(crate) fn check_built_in(built_in: BuiltIn, types: &Types, kind: TypeId) -> 
     };
     match scalar {
         Some(Scalar::I32 | Scalar::I64) => Ok(()),
-        _ => Err(BuildError::malformed(format!("built-in variable {built_in:?} has the wrong type"))),
+        _ => Err(BuildError::malformed(format!(
+            "built-in variable {built_in:?} has the wrong type"
+        ))),
     }
 }
 
@@ -259,12 +321,28 @@ mod tests {
 
     #[test]
     fn last_groups_are_smaller() {
-        let range = NdRange { dimensions: 2, offset: [5, 0, 0], global: [10, 3, 1], local: Some([4, 2, 1]) };
+        let range = NdRange {
+            dimensions: 2,
+            offset: [5, 0, 0],
+            global: [10, 3, 1],
+            local: Some([4, 2, 1]),
+        };
         let geometry = Geometry::new(&range, None, None, 8).unwrap();
         assert_eq!(geometry.group_count(), 6);
         let last = geometry.group(5);
-        assert_eq!(last, Group { id: [2, 1, 0], size: [2, 1, 1] });
-        let place = Place { geometry: &geometry, group: last, local_id: [1, 0, 0], number: 1 };
+        assert_eq!(
+            last,
+            Group {
+                id: [2, 1, 0],
+                size: [2, 1, 1]
+            }
+        );
+        let place = Place {
+            geometry: &geometry,
+            group: last,
+            local_id: [1, 0, 0],
+            number: 1,
+        };
         assert_eq!(place.global_id(), [14, 2, 0]);
         assert_eq!(place.built_in(BuiltIn::GlobalLinearId)[0], 29);
         assert_eq!(place.built_in(BuiltIn::EnqueuedWorkgroupSize), [4, 2, 1, 0]);
@@ -275,11 +353,77 @@ mod tests {
     #[test]
     fn bad_ranges_are_refused() {
         let range = NdRange::linear(64);
-        assert!(Geometry::new(&NdRange { dimensions: 4, ..range }, None, None, 8).is_err());
-        assert!(Geometry::new(&NdRange { global: [64, 2, 1], ..range }, None, None, 8).is_err());
-        assert!(Geometry::new(&NdRange { local: Some([8192, 1, 1]), ..range }, None, None, 8).is_err());
-        assert!(Geometry::new(&NdRange { local: Some([0, 1, 1]), ..range }, None, None, 8).is_err());
-        assert!(Geometry::new(&NdRange { local: Some([8, 1, 1]), ..range }, Some([16, 1, 1]), None, 8).is_err());
-        assert!(Geometry::new(&NdRange { global: [u64::MAX, 1, 1], ..range }, None, None, 8).is_err());
+        assert!(
+            Geometry::new(
+                &NdRange {
+                    dimensions: 4,
+                    ..range
+                },
+                None,
+                None,
+                8
+            )
+            .is_err()
+        );
+        assert!(
+            Geometry::new(
+                &NdRange {
+                    global: [64, 2, 1],
+                    ..range
+                },
+                None,
+                None,
+                8
+            )
+            .is_err()
+        );
+        assert!(
+            Geometry::new(
+                &NdRange {
+                    local: Some([8192, 1, 1]),
+                    ..range
+                },
+                None,
+                None,
+                8
+            )
+            .is_err()
+        );
+        assert!(
+            Geometry::new(
+                &NdRange {
+                    local: Some([0, 1, 1]),
+                    ..range
+                },
+                None,
+                None,
+                8
+            )
+            .is_err()
+        );
+        assert!(
+            Geometry::new(
+                &NdRange {
+                    local: Some([8, 1, 1]),
+                    ..range
+                },
+                Some([16, 1, 1]),
+                None,
+                8
+            )
+            .is_err()
+        );
+        assert!(
+            Geometry::new(
+                &NdRange {
+                    global: [u64::MAX, 1, 1],
+                    ..range
+                },
+                None,
+                None,
+                8
+            )
+            .is_err()
+        );
     }
 }

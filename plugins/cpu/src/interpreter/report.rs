@@ -25,7 +25,11 @@ pub(super) fn error(
         Fault::Cancelled => return Some(LaunchError::Cancelled { kernel }),
         Fault::InstructionLimit(limit) => return Some(LaunchError::InstructionLimit { kernel, limit }),
         Fault::Divergence(what) => {
-            return Some(LaunchError::Divergence { kernel, group: place.group.id, what });
+            return Some(LaunchError::Divergence {
+                kernel,
+                group: place.group.id,
+                what,
+            });
         }
         Fault::Access(violation) => {
             address = Some(violation.address);
@@ -60,19 +64,30 @@ fn location(launch: &Launch<'_>, frame: Option<Frame>) -> String {
 }
 
 fn describe(launch: &Launch<'_>, violation: Violation, private: &Segments) -> String {
-    let Violation { kind, address, size, reason } = violation;
+    let Violation {
+        kind,
+        address,
+        size,
+        reason,
+    } = violation;
     let access = format!("{kind} of {size} bytes at {address:#x}");
     match reason {
         Reason::ReadOnly => format!("{access}: {} is read-only", nearest_global(launch, address)),
         Reason::Misaligned => format!("{access}: the address is not a multiple of {size}"),
         Reason::OutOfBounds if address < NULL_PAGE => format!("{access}: null pointer"),
         Reason::OutOfBounds => match Space::of(address) {
-            Space::Global => format!("{access} is out of bounds: {}", distance_global(launch, address, size)),
+            Space::Global => format!(
+                "{access} is out of bounds: {}",
+                distance_global(launch, address, size)
+            ),
             Space::Private => {
                 let (segment, offset) = segment_of(address);
                 match private.size_of(segment) {
                     Some(length) => {
-                        format!("{access} is out of bounds: {}", outside(offset, size, length.into(), "a private variable"))
+                        format!(
+                            "{access} is out of bounds: {}",
+                            outside(offset, size, length.into(), "a private variable")
+                        )
                     }
                     None => format!("{access}: the private variable is gone"),
                 }
@@ -80,8 +95,15 @@ fn describe(launch: &Launch<'_>, violation: Violation, private: &Segments) -> St
             Space::Local => {
                 let (segment, offset) = segment_of(address);
                 let length = launch.local.sizes.get(segment).copied().unwrap_or(0);
-                let name = launch.local.names.get(segment).map_or("local memory", String::as_str);
-                format!("{access} is out of bounds: {}", outside(offset, size, length.into(), name))
+                let name = launch
+                    .local
+                    .names
+                    .get(segment)
+                    .map_or("local memory", String::as_str);
+                format!(
+                    "{access} is out of bounds: {}",
+                    outside(offset, size, length.into(), name)
+                )
             }
             Space::Input => format!("{access}: built-in variables cannot be accessed so"),
         },
@@ -92,14 +114,22 @@ fn describe(launch: &Launch<'_>, violation: Violation, private: &Segments) -> St
 fn outside(offset: i64, size: u64, length: u64, name: &str) -> String {
     let end = i128::from(offset) + i128::from(size);
     if offset < 0 {
-        format!("it starts {} bytes before {name} of {length} bytes", offset.unsigned_abs())
+        format!(
+            "it starts {} bytes before {name} of {length} bytes",
+            offset.unsigned_abs()
+        )
     } else {
-        format!("it ends {} bytes past {name} of {length} bytes", end - i128::from(length))
+        format!(
+            "it ends {} bytes past {name} of {length} bytes",
+            end - i128::from(length)
+        )
     }
 }
 
 fn nearest_global(launch: &Launch<'_>, address: u64) -> String {
-    let Some(allocation) = launch.global.nearest(address) else { return "nothing".to_owned() };
+    let Some(allocation) = launch.global.nearest(address) else {
+        return "nothing".to_owned();
+    };
     let inside = |pointer: u64| pointer.wrapping_sub(allocation.base) < allocation.size;
     match launch.pointers.iter().find(|(_, pointer)| inside(*pointer)) {
         Some((index, _)) => format!("the {} of argument {index}", allocation.kind),

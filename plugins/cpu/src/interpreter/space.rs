@@ -132,7 +132,10 @@ impl View<'_> {
             return self.global.load(address, size, &mut self.hints[site as usize]);
         }
         let mut word = [0; 8];
-        match self.segments(address).and_then(|segments| segments.get(address, size)) {
+        match self
+            .segments(address)
+            .and_then(|segments| segments.get(address, size))
+        {
             Some(bytes) => match size {
                 // Spelled out because a copy of constant size is a single move.
                 4 => word[..4].copy_from_slice(&bytes[..4]),
@@ -146,12 +149,23 @@ impl View<'_> {
 
     /// Writes the low bytes of a value.
     #[inline]
-    pub(super) fn store(&mut self, address: u64, size: usize, value: u64, site: u32) -> Result<(), Violation> {
+    pub(super) fn store(
+        &mut self,
+        address: u64,
+        size: usize,
+        value: u64,
+        site: u32,
+    ) -> Result<(), Violation> {
         if address >> TAG_SHIFT == 0 {
-            return self.global.store(address, size, value, &mut self.hints[site as usize]);
+            return self
+                .global
+                .store(address, size, value, &mut self.hints[site as usize]);
         }
         let violation = out_of_bounds(AccessKind::Store, address, size);
-        let bytes = self.segments(address).and_then(|segments| segments.get(address, size)).ok_or(violation)?;
+        let bytes = self
+            .segments(address)
+            .and_then(|segments| segments.get(address, size))
+            .ok_or(violation)?;
         let value = value.to_le_bytes();
         match size {
             4 => bytes.copy_from_slice(&value[..4]),
@@ -166,7 +180,10 @@ impl View<'_> {
         if address >> TAG_SHIFT == 0 {
             return self.global.read(address, out, &mut 0);
         }
-        match self.segments(address).and_then(|segments| segments.get(address, out.len())) {
+        match self
+            .segments(address)
+            .and_then(|segments| segments.get(address, out.len()))
+        {
             Some(bytes) => out.copy_from_slice(bytes),
             None => self.read_input(AccessKind::Load, address, out)?,
         }
@@ -179,7 +196,9 @@ impl View<'_> {
             return self.global.write(address, data, &mut 0);
         }
         let violation = out_of_bounds(AccessKind::Store, address, data.len());
-        let bytes = self.segments(address).and_then(|segments| segments.get(address, data.len()));
+        let bytes = self
+            .segments(address)
+            .and_then(|segments| segments.get(address, data.len()));
         bytes.ok_or(violation)?.copy_from_slice(data);
         Ok(())
     }
@@ -192,9 +211,17 @@ impl View<'_> {
         if address >> TAG_SHIFT == 0 {
             return self.global.check(kind, address, size, &mut 0);
         }
-        let violation = Violation { kind, address, size, reason: Reason::OutOfBounds };
+        let violation = Violation {
+            kind,
+            address,
+            size,
+            reason: Reason::OutOfBounds,
+        };
         let length = usize::try_from(size).map_err(|_| violation)?;
-        let inside = self.segments(address).and_then(|segments| segments.get(address, length)).is_some();
+        let inside = self
+            .segments(address)
+            .and_then(|segments| segments.get(address, length))
+            .is_some();
         if inside { Ok(()) } else { Err(violation) }
     }
 
@@ -208,14 +235,24 @@ impl View<'_> {
         update: &mut dyn FnMut(u64) -> Option<u64>,
     ) -> Result<u64, Violation> {
         if address >> TAG_SHIFT == 0 {
-            return self.global.atomic(address, size, &mut self.hints[site as usize], update);
+            return self
+                .global
+                .atomic(address, size, &mut self.hints[site as usize], update);
         }
         let kind = AccessKind::Atomic;
         if !address.is_multiple_of(size as u64) {
-            return Err(Violation { kind, address, size: size as u64, reason: Reason::Misaligned });
+            return Err(Violation {
+                kind,
+                address,
+                size: size as u64,
+                reason: Reason::Misaligned,
+            });
         }
         let violation = out_of_bounds(kind, address, size);
-        let bytes = self.segments(address).and_then(|segments| segments.get(address, size)).ok_or(violation)?;
+        let bytes = self
+            .segments(address)
+            .and_then(|segments| segments.get(address, size))
+            .ok_or(violation)?;
         let mut word = [0; 8];
         word[..size].copy_from_slice(bytes);
         let old = u64::from_le_bytes(word);
@@ -247,12 +284,20 @@ impl View<'_> {
         let (segment, offset) = segment_of(address);
         let bytes = (self.input)(segment);
         let start = usize::try_from(offset).map_err(|_| violation)?;
-        let bytes = bytes.get(start..).and_then(|rest| rest.get(..out.len())).ok_or(violation)?;
+        let bytes = bytes
+            .get(start..)
+            .and_then(|rest| rest.get(..out.len()))
+            .ok_or(violation)?;
         out.copy_from_slice(bytes);
         Ok(())
     }
 }
 
 fn out_of_bounds(kind: AccessKind, address: u64, size: usize) -> Violation {
-    Violation { kind, address, size: size as u64, reason: Reason::OutOfBounds }
+    Violation {
+        kind,
+        address,
+        size: size as u64,
+        reason: Reason::OutOfBounds,
+    }
 }

@@ -42,51 +42,204 @@ pub(super) struct Typed {
 /// One step of a function.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
-    Unary { function: fn(u64) -> u64, to: Slot, a: Slot, lanes: u32 },
-    Binary { function: fn(u64, u64) -> u64, to: Slot, a: Slot, b: Slot },
-    BinaryVector { function: fn(u64, u64) -> u64, to: Slot, a: Slot, b: Slot, lanes: u32 },
+    Unary {
+        function: fn(u64) -> u64,
+        to: Slot,
+        a: Slot,
+        lanes: u32,
+    },
+    Binary {
+        function: fn(u64, u64) -> u64,
+        to: Slot,
+        a: Slot,
+        b: Slot,
+    },
+    BinaryVector {
+        function: fn(u64, u64) -> u64,
+        to: Slot,
+        a: Slot,
+        b: Slot,
+        lanes: u32,
+    },
     /// Any number of operands; those of one lane count for all.
-    Elementwise { function: Elementwise, to: Slot, lanes: u32, operands: Box<[(Slot, u32)]> },
-    Fold { function: fn(u64, u64) -> u64, to: Slot, a: Slot, lanes: u32 },
-    Select { to: Slot, condition: Slot, accept: Slot, reject: Slot, lanes: u32 },
-    SelectVector { to: Slot, condition: Slot, accept: Slot, reject: Slot, lanes: u32 },
+    Elementwise {
+        function: Elementwise,
+        to: Slot,
+        lanes: u32,
+        operands: Box<[(Slot, u32)]>,
+    },
+    Fold {
+        function: fn(u64, u64) -> u64,
+        to: Slot,
+        a: Slot,
+        lanes: u32,
+    },
+    Select {
+        to: Slot,
+        condition: Slot,
+        accept: Slot,
+        reject: Slot,
+        lanes: u32,
+    },
+    SelectVector {
+        to: Slot,
+        condition: Slot,
+        accept: Slot,
+        reject: Slot,
+        lanes: u32,
+    },
     /// Sign-extends from a width and cuts off at another.
-    Extend { to: Slot, a: Slot, lanes: u32, unused: u32, mask: u64 },
+    Extend {
+        to: Slot,
+        a: Slot,
+        lanes: u32,
+        unused: u32,
+        mask: u64,
+    },
     /// Cuts off at a width.
-    Truncate { to: Slot, a: Slot, lanes: u32, mask: u64 },
+    Truncate {
+        to: Slot,
+        a: Slot,
+        lanes: u32,
+        mask: u64,
+    },
     Convert(Box<Convert>),
-    Reinterpret { to: Slot, a: Slot, lanes: u32, from: Scalar, into: Scalar },
+    Reinterpret {
+        to: Slot,
+        a: Slot,
+        lanes: u32,
+        from: Scalar,
+        into: Scalar,
+    },
     Move(Move),
     /// Moves that do not overlap.
     Moves(Box<[Move]>),
-    ExtractDynamic { to: Slot, vector: Slot, index: Slot, lanes: u32 },
-    InsertDynamic { to: Slot, vector: Slot, component: Slot, index: Slot, lanes: u32 },
+    ExtractDynamic {
+        to: Slot,
+        vector: Slot,
+        index: Slot,
+        lanes: u32,
+    },
+    InsertDynamic {
+        to: Slot,
+        vector: Slot,
+        component: Slot,
+        index: Slot,
+        lanes: u32,
+    },
     /// `base + offset + index · stride`, the index sign-extended.
-    Address { to: Slot, base: Slot, index: Slot, unused: u32, stride: u64, offset: u64 },
-    AddressOffset { to: Slot, base: Slot, offset: u64 },
+    Address {
+        to: Slot,
+        base: Slot,
+        index: Slot,
+        unused: u32,
+        stride: u64,
+        offset: u64,
+    },
+    AddressOffset {
+        to: Slot,
+        base: Slot,
+        offset: u64,
+    },
     /// The built-in variable of a number.
-    Input { to: Slot, global: u32, lanes: u32 },
-    Load { to: Slot, pointer: Slot, size: u32, site: Site },
-    Store { pointer: Slot, value: Slot, size: u32, site: Site },
+    Input {
+        to: Slot,
+        global: u32,
+        lanes: u32,
+    },
+    Load {
+        to: Slot,
+        pointer: Slot,
+        size: u32,
+        site: Site,
+    },
+    Store {
+        pointer: Slot,
+        value: Slot,
+        size: u32,
+        site: Site,
+    },
     /// Neighbouring components of one size.
-    LoadVector { to: Slot, pointer: Slot, size: u32, lanes: u32, site: Site },
-    StoreVector { pointer: Slot, value: Slot, size: u32, lanes: u32, site: Site },
-    LoadComposite { to: Slot, pointer: Slot, leaves: Box<[Leaf]>, site: Site },
-    StoreComposite { pointer: Slot, value: Slot, leaves: Box<[Leaf]>, site: Site },
-    Copy { destination: Slot, source: Slot, size: Slot },
+    LoadVector {
+        to: Slot,
+        pointer: Slot,
+        size: u32,
+        lanes: u32,
+        site: Site,
+    },
+    StoreVector {
+        pointer: Slot,
+        value: Slot,
+        size: u32,
+        lanes: u32,
+        site: Site,
+    },
+    LoadComposite {
+        to: Slot,
+        pointer: Slot,
+        leaves: Box<[Leaf]>,
+        site: Site,
+    },
+    StoreComposite {
+        pointer: Slot,
+        value: Slot,
+        leaves: Box<[Leaf]>,
+        site: Site,
+    },
+    Copy {
+        destination: Slot,
+        source: Slot,
+        size: Slot,
+    },
     Atomic(Box<Atomic>),
-    GenericCast { to: Slot, pointer: Slot, class: spirv::StorageClass },
-    PointerSemantics { to: Slot, pointer: Slot },
+    GenericCast {
+        to: Slot,
+        pointer: Slot,
+        class: spirv::StorageClass,
+    },
+    PointerSemantics {
+        to: Slot,
+        pointer: Slot,
+    },
     Pure(Box<Pure>),
     Memory(Box<MemoryAccess>),
-    Print { to: Slot, operands: Box<[Typed]> },
-    Ballot { to: Slot, query: BallotQuery, ballot: Slot, index: Slot },
-    Call { function: u32, arguments: Box<[Move]>, to: Slot, cost: u32 },
+    Print {
+        to: Slot,
+        operands: Box<[Typed]>,
+    },
+    Ballot {
+        to: Slot,
+        query: BallotQuery,
+        ballot: Slot,
+        index: Slot,
+    },
+    Call {
+        function: u32,
+        arguments: Box<[Move]>,
+        to: Slot,
+        cost: u32,
+    },
     Collective(Box<CollectiveStep>),
-    Jump { edge: Edge, cost: u32 },
-    Branch { condition: Slot, edges: Box<[Edge; 2]>, cost: u32 },
-    Switch { selector: Slot, cases: Box<[(u64, Edge)]>, default: Box<Edge>, cost: u32 },
-    Return { from: Slot, lanes: u32, cost: u32 },
+    Jump {
+        edge: Edge,
+        cost: u32,
+    },
+    Branch {
+        condition: Slot,
+        edges: Box<[Edge; 2]>,
+        cost: u32,
+    },
+    Switch {
+        selector: Slot,
+        cases: Box<[(u64, Edge)]>,
+        default: Box<Edge>,
+        cost: u32,
+    },
+    Return {
+        from: Slot,
+        lanes: u32,
+        cost: u32,
+    },
     Unreachable,
 }
 
@@ -193,7 +346,9 @@ impl Function {
     /// The block that a step is in.
     pub(super) fn block_of(&self, step: u32) -> u32 {
         let starts = self.starts.iter().zip(0..).filter(|(start, _)| **start <= step);
-        starts.max_by_key(|(start, block)| (**start, u32::MAX - *block)).map_or(0, |(_, block)| block)
+        starts
+            .max_by_key(|(start, block)| (**start, u32::MAX - *block))
+            .map_or(0, |(_, block)| block)
     }
 
     /// Whether there is a way of at least one edge between two blocks.

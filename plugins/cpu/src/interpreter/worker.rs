@@ -35,7 +35,14 @@ impl<'l> Worker<'l> {
             local.push(*size);
         }
         let hints = vec![0; launch.code.sites as usize];
-        Worker { launch, hints, local, items: Vec::new(), private: Vec::new(), fuel: 0 }
+        Worker {
+            launch,
+            hints,
+            local,
+            items: Vec::new(),
+            private: Vec::new(),
+            fuel: 0,
+        }
     }
 
     /// Executes a work-group. The error is empty where only another thread's failure ended it.
@@ -58,23 +65,36 @@ impl<'l> Worker<'l> {
             return self.run_together(group, count);
         }
         for number in 0..count {
-            self.run_item(&group, number, 0, true).map_err(|fault| self.error(fault, &group, number, 0))?;
+            self.run_item(&group, number, 0, true)
+                .map_err(|fault| self.error(fault, &group, number, 0))?;
         }
         Ok(())
     }
 
     fn place(&self, group: &Group, number: usize) -> Place<'l> {
         let number = number as u64;
-        Place { geometry: &self.launch.geometry, group: *group, local_id: group.local_id(number), number }
+        Place {
+            geometry: &self.launch.geometry,
+            group: *group,
+            local_id: group.local_id(number),
+            number,
+        }
     }
 
     fn error(&self, fault: Fault, group: &Group, number: usize, state: usize) -> Option<LaunchError> {
         let frame = self.items[state].frames.last().copied();
-        self.launch.error(fault, &self.place(group, number), frame, &self.private[state])
+        self.launch
+            .error(fault, &self.place(group, number), frame, &self.private[state])
     }
 
     /// Starts a work-item or lets it go on.
-    fn run_item(&mut self, group: &Group, number: usize, state: usize, start: bool) -> Result<Outcome, Fault> {
+    fn run_item(
+        &mut self,
+        group: &Group,
+        number: usize,
+        state: usize,
+        start: bool,
+    ) -> Result<Outcome, Fault> {
         let launch = self.launch;
         let place = self.place(group, number);
         let item = &mut self.items[state];
@@ -87,7 +107,12 @@ impl<'l> Worker<'l> {
             input: &input_bytes,
         };
         if start {
-            item.start(&launch.code.functions, launch.function, &launch.arguments, &mut view)?;
+            item.start(
+                &launch.code.functions,
+                launch.function,
+                &launch.arguments,
+                &mut view,
+            )?;
         }
         let mut machine = Machine {
             functions: &launch.code.functions,
@@ -109,19 +134,24 @@ impl<'l> Worker<'l> {
             for number in 0..count {
                 if states[number] == State::Ready {
                     let outcome = self.run_item(&group, number, number, !started);
-                    states[number] = match outcome.map_err(|fault| self.error(fault, &group, number, number))? {
-                        Outcome::Finished => State::Finished,
-                        Outcome::Suspended => State::Waiting,
-                    };
+                    states[number] =
+                        match outcome.map_err(|fault| self.error(fault, &group, number, number))? {
+                            Outcome::Finished => State::Finished,
+                            Outcome::Suspended => State::Waiting,
+                        };
                 }
             }
             started = true;
             if states.iter().all(|state| *state == State::Finished) {
                 return Ok(());
             }
-            for members in self.meeting(&states).map_err(|(fault, number)| self.error(fault, &group, number, number))? {
+            for members in self
+                .meeting(&states)
+                .map_err(|(fault, number)| self.error(fault, &group, number, number))?
+            {
                 let first = members[0];
-                self.perform(&group, &members).map_err(|fault| self.error(fault, &group, first, first))?;
+                self.perform(&group, &members)
+                    .map_err(|fault| self.error(fault, &group, first, first))?;
                 for member in members {
                     states[member] = State::Ready;
                 }
@@ -131,7 +161,9 @@ impl<'l> Worker<'l> {
 
     fn perform(&mut self, group: &Group, members: &[usize]) -> Result<(), Fault> {
         let launch = self.launch;
-        let Some(step) = self.collective(members[0]) else { return Err(Fault::Unreachable) };
+        let Some(step) = self.collective(members[0]) else {
+            return Err(Fault::Unreachable);
+        };
         let place = self.place(group, members[0]);
         let input_bytes = |global| launch.input_bytes(&place, global);
         let mut view = View {
@@ -142,7 +174,12 @@ impl<'l> Worker<'l> {
             input: &input_bytes,
         };
         let sub_group_size = launch.geometry.sub_group_size as usize;
-        let mut meeting = collective::Meeting { items: &mut self.items, members, group, sub_group_size };
+        let mut meeting = collective::Meeting {
+            items: &mut self.items,
+            members,
+            group,
+            sub_group_size,
+        };
         collective::perform(step, &mut meeting, &mut view)?;
         for member in members {
             if let Some(frame) = self.items[*member].frames.last_mut() {
@@ -165,7 +202,9 @@ impl<'l> Worker<'l> {
     /// Where a waiting work-item is: how deep in calls, and the innermost frame.
     fn position(&self, number: usize) -> (usize, u32, u32) {
         let frames = &self.items[number].frames;
-        let (function, step) = frames.last().map_or((0, 0), |Frame { function, step, .. }| (*function, *step));
+        let (function, step) = frames
+            .last()
+            .map_or((0, 0), |Frame { function, step, .. }| (*function, *step));
         (frames.len(), function, step)
     }
 
@@ -176,7 +215,9 @@ impl<'l> Worker<'l> {
         for start in (0..states.len()).step_by(size) {
             let all = start..states.len().min(start + size);
             let scope = |number: usize| self.collective(number).map(|step| step.collective.scope);
-            let waits = |number: &usize| states[*number] == State::Waiting && scope(*number) == Some(GroupScope::SubGroup);
+            let waits = |number: &usize| {
+                states[*number] == State::Waiting && scope(*number) == Some(GroupScope::SubGroup)
+            };
             let waiting: Vec<usize> = all.clone().filter(waits).collect();
             if waiting.is_empty() {
                 continue;
@@ -187,10 +228,12 @@ impl<'l> Worker<'l> {
         if !meetings.is_empty() {
             return Ok(meetings);
         }
-        let first = states.iter().position(|state| *state == State::Waiting).unwrap_or(0);
-        let together = |number: usize| {
-            states[number] == State::Waiting && self.position(number) == self.position(first)
-        };
+        let first = states
+            .iter()
+            .position(|state| *state == State::Waiting)
+            .unwrap_or(0);
+        let together =
+            |number: usize| states[number] == State::Waiting && self.position(number) == self.position(first);
         if !(0..states.len()).all(together) {
             return Err((self.divergence(states, first), first));
         }
@@ -203,9 +246,17 @@ impl<'l> Worker<'l> {
         let mut positions: Vec<_> = waiting.iter().map(|number| self.position(*number)).collect();
         positions.sort_unstable();
         positions.dedup();
-        let at = |position| waiting.iter().copied().filter(|number| self.position(*number) == position).collect();
+        let at = |position| {
+            waiting
+                .iter()
+                .copied()
+                .filter(|number| self.position(*number) == position)
+                .collect()
+        };
         let candidates = positions.into_iter().map(at).filter(|members: &Vec<usize>| {
-            let uniform = self.collective(members[0]).is_some_and(|step| step.collective.uniform);
+            let uniform = self
+                .collective(members[0])
+                .is_some_and(|step| step.collective.uniform);
             !uniform || members.len() == size
         });
         candidates.reduce(|a, b| if self.is_before(a[0], b[0]) { a } else { b })

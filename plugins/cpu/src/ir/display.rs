@@ -39,7 +39,11 @@ impl Display for In<'_, Operand> {
             Operand::Constant(constant) => {
                 let constant = &self.0.constants[constant.0 as usize];
                 if let [(_, global)] = constant.relocations.as_slice() {
-                    return write!(formatter, "@{}+{}", self.0.globals[global.0 as usize].name, constant.words[0]);
+                    return write!(
+                        formatter,
+                        "@{}+{}",
+                        self.0.globals[global.0 as usize].name, constant.words[0]
+                    );
                 }
                 match constant.words.as_slice() {
                     [] => formatter.write_str("0"),
@@ -53,20 +57,32 @@ impl Display for In<'_, Operand> {
 
 impl Display for Module {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        self.functions.iter().try_for_each(|function| self.write_function(function, formatter))
+        self.functions
+            .iter()
+            .try_for_each(|function| self.write_function(function, formatter))
     }
 }
 
 impl Module {
     fn write_function(&self, function: &Function, formatter: &mut Formatter<'_>) -> fmt::Result {
-        write!(formatter, "function {} {}(", In(self, function.result), function.name)?;
+        write!(
+            formatter,
+            "function {} {}(",
+            In(self, function.result),
+            function.name
+        )?;
         for (index, parameter) in function.parameters.iter().enumerate() {
             let separator = if index == 0 { "" } else { ", " };
             write!(formatter, "{separator}%{index}: {}", In(self, parameter.kind))?;
         }
         writeln!(formatter, ")")?;
         for variable in &function.variables {
-            writeln!(formatter, "  %{} = variable {}", variable.address.0, In(self, variable.kind))?;
+            writeln!(
+                formatter,
+                "  %{} = variable {}",
+                variable.address.0,
+                In(self, variable.kind)
+            )?;
         }
         for (index, block) in function.blocks.iter().enumerate() {
             writeln!(formatter, "block {index}")?;
@@ -91,10 +107,24 @@ impl Module {
             }
             match &block.terminator {
                 Terminator::Jump(target) => writeln!(formatter, "  jump {}", target.0)?,
-                Terminator::Branch { condition, accept, reject } => {
-                    writeln!(formatter, "  branch {} {} {}", In(self, *condition), accept.0, reject.0)?;
+                Terminator::Branch {
+                    condition,
+                    accept,
+                    reject,
+                } => {
+                    writeln!(
+                        formatter,
+                        "  branch {} {} {}",
+                        In(self, *condition),
+                        accept.0,
+                        reject.0
+                    )?;
                 }
-                Terminator::Switch { selector, cases, default } => {
+                Terminator::Switch {
+                    selector,
+                    cases,
+                    default,
+                } => {
                     write!(formatter, "  switch {}", In(self, *selector))?;
                     for (value, target) in cases {
                         write!(formatter, " {value}: {}", target.0)?;
@@ -116,7 +146,12 @@ fn name(operation: &Operation) -> String {
         Operation::Elementwise { op, .. } => format!("{op:?}"),
         Operation::Fold { op, .. } => format!("fold {op:?}"),
         Operation::Select { .. } => "select".into(),
-        Operation::Convert { kind, saturate, rounding, .. } => {
+        Operation::Convert {
+            kind,
+            saturate,
+            rounding,
+            ..
+        } => {
             let saturate = if *saturate { " saturated" } else { "" };
             let rounding = rounding.map_or_else(String::new, |mode| format!(" {mode:?}"));
             format!("convert {kind:?}{saturate}{rounding}")

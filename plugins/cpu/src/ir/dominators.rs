@@ -47,7 +47,10 @@ impl Dominators {
             }
         }
         let immediate = immediate.into_iter().map(|found| found.unwrap_or(0)).collect();
-        Dominators { order: position, immediate }
+        Dominators {
+            order: position,
+            immediate,
+        }
     }
 
     pub(super) fn is_reachable(&self, block: BlockId) -> bool {
@@ -57,7 +60,9 @@ impl Dominators {
     /// Whether every path from the entry to `block` goes through `dominator`. Both must be reachable.
     pub(super) fn dominates(&self, dominator: BlockId, block: BlockId) -> bool {
         let position = |block: BlockId| self.order.get(block.0 as usize).copied().flatten();
-        let (Some(wanted), Some(mut at)) = (position(dominator), position(block)) else { return false };
+        let (Some(wanted), Some(mut at)) = (position(dominator), position(block)) else {
+            return false;
+        };
         while at > wanted {
             at = self.immediate[at];
         }
@@ -99,7 +104,10 @@ fn reverse_post_order(function: &Function) -> Vec<usize> {
         match left.pop() {
             Some(BlockId(next)) if !seen[next as usize] => {
                 seen[next as usize] = true;
-                stack.push((next as usize, function.blocks[next as usize].terminator.successors()));
+                stack.push((
+                    next as usize,
+                    function.blocks[next as usize].terminator.successors(),
+                ));
             }
             Some(_) => {}
             None => {

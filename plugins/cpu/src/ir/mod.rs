@@ -17,10 +17,11 @@ mod verify;
 
 pub(crate) mod arithmetic;
 
-pub(crate) use operation::{
-    AtomicOperation, BallotQuery, Collective, CollectiveKind, GroupScope, MemoryFunction, Operation, Reduction,
-};
 pub(crate) use arithmetic::reinterpret;
+pub(crate) use operation::{
+    AtomicOperation, BallotQuery, Collective, CollectiveKind, GroupScope, MemoryFunction, Operation,
+    Reduction,
+};
 pub(crate) use types::{LARGEST_VALUE, Leaf, Type, TypeId, Types, scalar_size};
 pub(crate) use verify::verify;
 
@@ -114,8 +115,16 @@ pub(crate) struct Phi {
 #[derive(Clone, Debug)]
 pub(crate) enum Terminator {
     Jump(BlockId),
-    Branch { condition: Operand, accept: BlockId, reject: BlockId },
-    Switch { selector: Operand, cases: Vec<(u64, BlockId)>, default: BlockId },
+    Branch {
+        condition: Operand,
+        accept: BlockId,
+        reject: BlockId,
+    },
+    Switch {
+        selector: Operand,
+        cases: Vec<(u64, BlockId)>,
+        default: BlockId,
+    },
     Return(Option<Operand>),
     Unreachable,
 }
@@ -126,9 +135,11 @@ impl Terminator {
         match self {
             Terminator::Jump(target) => vec![*target],
             Terminator::Branch { accept, reject, .. } => vec![*accept, *reject],
-            Terminator::Switch { cases, default, .. } => {
-                cases.iter().map(|(_, target)| *target).chain([*default]).collect()
-            }
+            Terminator::Switch { cases, default, .. } => cases
+                .iter()
+                .map(|(_, target)| *target)
+                .chain([*default])
+                .collect(),
             Terminator::Return(_) | Terminator::Unreachable => Vec::new(),
         }
     }

@@ -10,55 +10,126 @@ use crate::builtins::convert::Conversion;
 #[derive(Clone, Debug)]
 pub(crate) enum Operation {
     /// Arithmetic, logic and comparisons, component by component; `scalar` is that of the operands.
-    Elementwise { op: Op, scalar: Scalar, operands: Vec<Operand> },
+    Elementwise {
+        op: Op,
+        scalar: Scalar,
+        operands: Vec<Operand>,
+    },
     /// All components of a vector combined into one by an operation.
-    Fold { op: Op, scalar: Scalar, operand: Operand },
+    Fold {
+        op: Op,
+        scalar: Scalar,
+        operand: Operand,
+    },
     /// Picks between two values; one condition for all or one for each component.
-    Select { condition: Operand, accept: Operand, reject: Operand },
+    Select {
+        condition: Operand,
+        accept: Operand,
+        reject: Operand,
+    },
     /// A change of width or kind, component by component.
-    Convert { kind: Conversion, saturate: bool, rounding: Option<FPRoundingMode>, operand: Operand },
+    Convert {
+        kind: Conversion,
+        saturate: bool,
+        rounding: Option<FPRoundingMode>,
+        operand: Operand,
+    },
     /// The same bytes as another type.
     Reinterpret(Operand),
     /// The same words as another type, or a part of them starting at a word.
-    Extract { composite: Operand, first: u32 },
+    Extract {
+        composite: Operand,
+        first: u32,
+    },
     /// A composite with some words replaced.
-    Insert { composite: Operand, object: Operand, first: u32 },
+    Insert {
+        composite: Operand,
+        object: Operand,
+        first: u32,
+    },
     /// A component chosen by a value.
-    ExtractDynamic { vector: Operand, index: Operand },
+    ExtractDynamic {
+        vector: Operand,
+        index: Operand,
+    },
     /// A vector with a component chosen by a value replaced.
-    InsertDynamic { vector: Operand, component: Operand, index: Operand },
+    InsertDynamic {
+        vector: Operand,
+        component: Operand,
+        index: Operand,
+    },
     /// The words of all parts, one after the other.
     Construct(Vec<Operand>),
     /// Words picked from two values laid one after the other; `None` is any.
-    Shuffle { first: Operand, second: Operand, lanes: Vec<Option<u32>> },
+    Shuffle {
+        first: Operand,
+        second: Operand,
+        lanes: Vec<Option<u32>>,
+    },
     /// `base + offset + Σ index · stride`; indices are signed.
-    Address { base: Operand, offset: u64, terms: Vec<(Operand, u64)> },
+    Address {
+        base: Operand,
+        offset: u64,
+        terms: Vec<(Operand, u64)>,
+    },
     /// Reads a built-in variable.
     Input(GlobalId),
-    Load { pointer: Operand },
-    Store { pointer: Operand, value: Operand },
+    Load {
+        pointer: Operand,
+    },
+    Store {
+        pointer: Operand,
+        value: Operand,
+    },
     /// Copies bytes.
-    Copy { destination: Operand, source: Operand, size: Operand },
+    Copy {
+        destination: Operand,
+        source: Operand,
+        size: Operand,
+    },
     /// An indivisible access; the operands are those that the operation needs beside the pointer.
-    Atomic { operation: AtomicOperation, scalar: Scalar, pointer: Operand, operands: Vec<Operand> },
+    Atomic {
+        operation: AtomicOperation,
+        scalar: Scalar,
+        pointer: Operand,
+        operands: Vec<Operand>,
+    },
     /// A memory fence. Every atomic access is sequentially consistent already.
     Fence,
     /// The null pointer, unless the pointer is into the storage class.
-    GenericCast { pointer: Operand, class: spirv::StorageClass },
+    GenericCast {
+        pointer: Operand,
+        class: spirv::StorageClass,
+    },
     /// The storage class that a generic pointer points into, as memory semantics bits.
     PointerSemantics(Operand),
-    Call { function: FunctionId, arguments: Vec<Operand> },
+    Call {
+        function: FunctionId,
+        arguments: Vec<Operand>,
+    },
     /// An OpenCL.std instruction that only computes; where it also gives a value through a pointer, that
     /// is `out`.
-    Extended { op: OpenclStd100Op, operands: Vec<Operand>, out: Option<Operand> },
+    Extended {
+        op: OpenclStd100Op,
+        operands: Vec<Operand>,
+        out: Option<Operand>,
+    },
     /// An OpenCL.std instruction that accesses memory.
-    Memory { function: MemoryFunction, operands: Vec<Operand> },
+    Memory {
+        function: MemoryFunction,
+        operands: Vec<Operand>,
+    },
     /// OpenCL.std printf: the format, then the values.
-    Print { operands: Vec<Operand> },
+    Print {
+        operands: Vec<Operand>,
+    },
     /// Something work-items do together.
     Collective(Collective),
     /// A question about a ballot, and the index that it may need.
-    Ballot { query: BallotQuery, operands: Vec<Operand> },
+    Ballot {
+        query: BallotQuery,
+        operands: Vec<Operand>,
+    },
 }
 
 /// Questions about a ballot, four words of 32 bits, that a work-item answers by itself.
@@ -198,25 +269,50 @@ impl Operation {
             | Operation::Print { operands }
             | Operation::Ballot { operands, .. }
             | Operation::Collective(Collective { operands, .. })
-            | Operation::Call { arguments: operands, .. } => operands.clone(),
+            | Operation::Call {
+                arguments: operands, ..
+            } => operands.clone(),
             Operation::Fold { operand, .. }
             | Operation::Convert { operand, .. }
             | Operation::Reinterpret(operand)
-            | Operation::Extract { composite: operand, .. }
+            | Operation::Extract {
+                composite: operand, ..
+            }
             | Operation::Load { pointer: operand }
             | Operation::GenericCast { pointer: operand, .. }
             | Operation::PointerSemantics(operand) => vec![*operand],
-            Operation::Insert { composite: a, object: b, .. }
-            | Operation::ExtractDynamic { vector: a, index: b }
-            | Operation::Shuffle { first: a, second: b, .. }
-            | Operation::Store { pointer: a, value: b } => vec![*a, *b],
-            Operation::Select { condition: a, accept: b, reject: c }
-            | Operation::InsertDynamic { vector: a, component: b, index: c }
-            | Operation::Copy { destination: a, source: b, size: c } => vec![*a, *b, *c],
-            Operation::Address { base, terms, .. } => {
-                [*base].into_iter().chain(terms.iter().map(|(index, _)| *index)).collect()
+            Operation::Insert {
+                composite: a,
+                object: b,
+                ..
             }
-            Operation::Atomic { pointer, operands, .. } => [*pointer].into_iter().chain(operands.clone()).collect(),
+            | Operation::ExtractDynamic { vector: a, index: b }
+            | Operation::Shuffle {
+                first: a, second: b, ..
+            }
+            | Operation::Store { pointer: a, value: b } => vec![*a, *b],
+            Operation::Select {
+                condition: a,
+                accept: b,
+                reject: c,
+            }
+            | Operation::InsertDynamic {
+                vector: a,
+                component: b,
+                index: c,
+            }
+            | Operation::Copy {
+                destination: a,
+                source: b,
+                size: c,
+            } => vec![*a, *b, *c],
+            Operation::Address { base, terms, .. } => [*base]
+                .into_iter()
+                .chain(terms.iter().map(|(index, _)| *index))
+                .collect(),
+            Operation::Atomic {
+                pointer, operands, ..
+            } => [*pointer].into_iter().chain(operands.clone()).collect(),
             Operation::Extended { operands, out, .. } => operands.iter().copied().chain(*out).collect(),
             Operation::Input(_) | Operation::Fence => Vec::new(),
         }

@@ -13,10 +13,22 @@ pub(crate) struct TypeId(pub(crate) u32);
 pub(crate) enum Type {
     Void,
     Scalar(Scalar),
-    Vector { component: Scalar, count: u32 },
-    Array { element: TypeId, count: u64 },
-    Struct { members: Vec<TypeId>, packed: bool },
-    Pointer { class: StorageClass, pointee: TypeId },
+    Vector {
+        component: Scalar,
+        count: u32,
+    },
+    Array {
+        element: TypeId,
+        count: u64,
+    },
+    Struct {
+        members: Vec<TypeId>,
+        packed: bool,
+    },
+    Pointer {
+        class: StorageClass,
+        pointee: TypeId,
+    },
     /// An event: a word that nobody reads, since copies are done when they are asked for.
     Event,
     /// Declared by the module, but no value of it may exist here.
@@ -72,15 +84,29 @@ impl Types {
     }
 
     fn layout_of(&self, kind: &Type) -> Option<Layout> {
-        let plain = |size| Layout { size, align: size.max(1), lanes: 1 };
+        let plain = |size| Layout {
+            size,
+            align: size.max(1),
+            lanes: 1,
+        };
         Some(match kind {
-            Type::Void | Type::Opaque => Layout { size: 0, align: 1, lanes: 0 },
+            Type::Void | Type::Opaque => Layout {
+                size: 0,
+                align: 1,
+                lanes: 0,
+            },
             Type::Scalar(scalar) => plain(scalar_size(*scalar)),
             Type::Vector { component, count } => {
                 let count = u64::from(*count);
                 // Three components take the room of four.
-                let size = scalar_size(*component).checked_mul(count)?.checked_next_power_of_two()?;
-                Layout { size, align: size, lanes: count }
+                let size = scalar_size(*component)
+                    .checked_mul(count)?
+                    .checked_next_power_of_two()?;
+                Layout {
+                    size,
+                    align: size,
+                    lanes: count,
+                }
             }
             Type::Array { element, count } => {
                 let element = self.try_layout(*element)?;
@@ -91,11 +117,18 @@ impl Types {
                 }
             }
             Type::Struct { members, packed } => {
-                let mut whole = Layout { size: 0, align: 1, lanes: 0 };
+                let mut whole = Layout {
+                    size: 0,
+                    align: 1,
+                    lanes: 0,
+                };
                 for member in members {
                     let layout = self.try_layout(*member)?;
                     let align = if *packed { 1 } else { layout.align };
-                    whole.size = whole.size.checked_next_multiple_of(align)?.checked_add(layout.size)?;
+                    whole.size = whole
+                        .size
+                        .checked_next_multiple_of(align)?
+                        .checked_add(layout.size)?;
                     whole.align = whole.align.max(align);
                     whole.lanes = whole.lanes.checked_add(layout.lanes)?;
                 }
@@ -112,11 +145,17 @@ impl Types {
 
     /// What the type is made of; a type that isn't there is opaque.
     pub(crate) fn get(&self, id: TypeId) -> &Type {
-        self.types.get(id.0 as usize).map_or(&Type::Opaque, |(kind, _)| kind)
+        self.types
+            .get(id.0 as usize)
+            .map_or(&Type::Opaque, |(kind, _)| kind)
     }
 
     pub(crate) fn layout(&self, id: TypeId) -> Layout {
-        self.try_layout(id).unwrap_or(Layout { size: 0, align: 1, lanes: 0 })
+        self.try_layout(id).unwrap_or(Layout {
+            size: 0,
+            align: 1,
+            lanes: 0,
+        })
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -131,7 +170,10 @@ impl Types {
     /// The scalar of a scalar or vector type; an address is a 64-bit integer.
     pub(crate) fn scalar(&self, id: TypeId) -> Option<Scalar> {
         match self.get(id) {
-            Type::Scalar(scalar) | Type::Vector { component: scalar, .. } => Some(*scalar),
+            Type::Scalar(scalar)
+            | Type::Vector {
+                component: scalar, ..
+            } => Some(*scalar),
             Type::Pointer { .. } | Type::Event => Some(Scalar::I64),
             _ => None,
         }
@@ -188,12 +230,21 @@ impl Types {
     fn collect_leaves(&self, id: TypeId, offset: u64, leaves: &mut Vec<Leaf>) {
         match self.get(id) {
             Type::Void | Type::Opaque => {}
-            Type::Scalar(scalar) => leaves.push(Leaf { offset, scalar: *scalar }),
-            Type::Pointer { .. } | Type::Event => leaves.push(Leaf { offset, scalar: Scalar::I64 }),
+            Type::Scalar(scalar) => leaves.push(Leaf {
+                offset,
+                scalar: *scalar,
+            }),
+            Type::Pointer { .. } | Type::Event => leaves.push(Leaf {
+                offset,
+                scalar: Scalar::I64,
+            }),
             Type::Vector { component, count } => {
                 let size = scalar_size(*component);
                 let lanes = (0..u64::from(*count)).map(|lane| offset + lane * size);
-                leaves.extend(lanes.map(|offset| Leaf { offset, scalar: *component }));
+                leaves.extend(lanes.map(|offset| Leaf {
+                    offset,
+                    scalar: *component,
+                }));
             }
             Type::Array { element, count } => {
                 let layout = self.layout(*element);

@@ -7,8 +7,8 @@ use spirv::Op;
 
 use super::dominators::Dominators;
 use super::{
-    AtomicOperation, Block, BlockId, Collective, CollectiveKind, Function, MemoryFunction, Module, Operand, Operation,
-    Terminator, Type, TypeId, ValueId, arithmetic, scalar_size,
+    AtomicOperation, Block, BlockId, Collective, CollectiveKind, Function, MemoryFunction, Module, Operand,
+    Operation, Terminator, Type, TypeId, ValueId, arithmetic, scalar_size,
 };
 use crate::builtins::Scalar;
 
@@ -25,7 +25,10 @@ type Check<T = ()> = Result<T, String>;
 pub(crate) fn verify(module: &Module) -> Result<(), Problem> {
     for function in &module.functions {
         let checker = Checker { module, function };
-        checker.function().map_err(|what| Problem { function: function.name.clone(), what })?;
+        checker.function().map_err(|what| Problem {
+            function: function.name.clone(),
+            what,
+        })?;
     }
     Ok(())
 }
@@ -46,7 +49,10 @@ impl Checker<'_> {
             if let Some(initializer) = variable.initializer {
                 let found = self.module.constants[initializer.0 as usize].kind;
                 ensure(lanes(found) == lanes(variable.kind), || {
-                    format!("variable %{} is initialized with another type", variable.address.0)
+                    format!(
+                        "variable %{} is initialized with another type",
+                        variable.address.0
+                    )
                 })?;
             }
         }
@@ -66,9 +72,10 @@ impl Checker<'_> {
             };
             for phi in &block.phis {
                 let sources: BTreeSet<u32> = phi.incoming.iter().map(|(from, _)| from.0).collect();
-                ensure(sources.len() == phi.incoming.len() && sources.is_superset(&predecessors[index]), || {
-                    format!("phi %{} does not name each predecessor once", phi.result.0)
-                })?;
+                ensure(
+                    sources.len() == phi.incoming.len() && sources.is_superset(&predecessors[index]),
+                    || format!("phi %{} does not name each predecessor once", phi.result.0),
+                )?;
                 for (from, operand) in &phi.incoming {
                     self.same(*operand, self.function.values[phi.result.0 as usize])?;
                     ensure(
@@ -90,7 +97,8 @@ impl Checker<'_> {
                     })?;
                 }
             }
-            self.terminator(block).map_err(|what| format!("the end of block {index}: {what}"))?;
+            self.terminator(block)
+                .map_err(|what| format!("the end of block {index}: {what}"))?;
             if let Some(operand) = block.terminator.operand() {
                 ensure(!reachable || available(operand, id, usize::MAX), || {
                     format!("the end of block {index} uses {operand:?} before it is there")
@@ -104,8 +112,12 @@ impl Checker<'_> {
     fn definitions(&self) -> Check<Vec<Option<(BlockId, usize)>>> {
         let mut homes = vec![None; self.function.values.len()];
         let mut define = |value: ValueId, home: (BlockId, usize)| {
-            let slot = homes.get_mut(value.0 as usize).ok_or_else(|| format!("no value %{}", value.0))?;
-            ensure(slot.replace(home).is_none(), || format!("%{} is defined twice", value.0))
+            let slot = homes
+                .get_mut(value.0 as usize)
+                .ok_or_else(|| format!("no value %{}", value.0))?;
+            ensure(slot.replace(home).is_none(), || {
+                format!("%{} is defined twice", value.0)
+            })
         };
         let entry = BlockId(0);
         for index in 0..self.function.parameters.len() {
@@ -116,7 +128,9 @@ impl Checker<'_> {
         }
         for (index, block) in self.function.blocks.iter().enumerate() {
             let id = BlockId(index as u32);
-            ensure(index > 0 || block.phis.is_empty(), || "the entry block has phis".to_owned())?;
+            ensure(index > 0 || block.phis.is_empty(), || {
+                "the entry block has phis".to_owned()
+            })?;
             for phi in &block.phis {
                 define(phi.result, (id, 0))?;
             }
@@ -148,23 +162,31 @@ impl Checker<'_> {
     }
 
     fn scalar(&self, kind: TypeId) -> Check<Scalar> {
-        self.module.types.scalar(kind).ok_or_else(|| "a composite where a scalar or vector is needed".to_owned())
+        self.module
+            .types
+            .scalar(kind)
+            .ok_or_else(|| "a composite where a scalar or vector is needed".to_owned())
     }
 
     /// The operand has a value's words, as many as another type.
     fn same(&self, operand: Operand, kind: TypeId) -> Check {
         let (found, wanted) = (self.lanes(operand), self.module.types.lanes(kind));
-        let agree = found == wanted && self.module.types.scalar(self.kind(operand)) == self.module.types.scalar(kind);
+        let agree =
+            found == wanted && self.module.types.scalar(self.kind(operand)) == self.module.types.scalar(kind);
         ensure(agree, || format!("{operand:?} has another type than the result"))
     }
 
     fn one(&self, operand: Operand) -> Check {
-        ensure(self.lanes(operand) == 1, || format!("{operand:?} is not a scalar"))
+        ensure(self.lanes(operand) == 1, || {
+            format!("{operand:?} is not a scalar")
+        })
     }
 
     fn integer(&self, operand: Operand) -> Check {
         self.one(operand)?;
-        ensure(self.scalar(self.kind(operand))?.is_integer(), || format!("{operand:?} is not an integer"))
+        ensure(self.scalar(self.kind(operand))?.is_integer(), || {
+            format!("{operand:?} is not an integer")
+        })
     }
 
     fn pointer(&self, operand: Operand) -> Check {
@@ -173,7 +195,9 @@ impl Checker<'_> {
     }
 
     fn memory_type(&self, kind: TypeId) -> Check {
-        ensure(self.module.types.layout(kind).lanes > 0, || "a type without values is accessed".to_owned())
+        ensure(self.module.types.layout(kind).lanes > 0, || {
+            "a type without values is accessed".to_owned()
+        })
     }
 
     fn terminator(&self, block: &Block) -> Check {
@@ -202,67 +226,125 @@ impl Checker<'_> {
             Operation::Elementwise { op, scalar, operands } => {
                 let lanes = lanes()?;
                 let arity = arithmetic::resolve(*op, *scalar).map(arithmetic::Elementwise::arity);
-                ensure(arity == Some(operands.len()), || format!("Op{op:?} with {} operands", operands.len()))?;
+                ensure(arity == Some(operands.len()), || {
+                    format!("Op{op:?} with {} operands", operands.len())
+                })?;
                 for (index, operand) in operands.iter().enumerate() {
                     let found = self.scalar(self.kind(*operand))?;
                     let free = index > 0 && (is_shift(*op) || is_bit_field(*op));
-                    ensure(found == *scalar || free && found.is_integer(), || format!("{operand:?} is {found:?}"))?;
+                    ensure(found == *scalar || free && found.is_integer(), || {
+                        format!("{operand:?} is {found:?}")
+                    })?;
                     let broadcast = is_bit_field(*op) && self.lanes(*operand) == 1;
-                    ensure(self.lanes(*operand) == lanes || broadcast, || format!("{operand:?} has other lanes"))?;
+                    ensure(self.lanes(*operand) == lanes || broadcast, || {
+                        format!("{operand:?} has other lanes")
+                    })?;
                 }
                 let found = self.scalar(kind()?)?;
-                let wanted = if arithmetic::is_predicate(*op) { Scalar::Bool } else { *scalar };
+                let wanted = if arithmetic::is_predicate(*op) {
+                    Scalar::Bool
+                } else {
+                    *scalar
+                };
                 let counts = *op == Op::BitCount && found.is_integer();
-                ensure(found == wanted || counts, || format!("Op{op:?} of {scalar:?} gives {found:?}"))
+                ensure(found == wanted || counts, || {
+                    format!("Op{op:?} of {scalar:?} gives {found:?}")
+                })
             }
             Operation::Fold { op, scalar, operand } => {
-                ensure(arithmetic::resolve_binary(*op, *scalar).is_some(), || format!("folds by Op{op:?}"))?;
-                ensure(self.scalar(self.kind(*operand))? == *scalar, || format!("{operand:?} is not {scalar:?}"))?;
-                ensure(self.scalar(kind()?)? == *scalar && lanes()? == 1, || format!("is not one {scalar:?}"))
+                ensure(arithmetic::resolve_binary(*op, *scalar).is_some(), || {
+                    format!("folds by Op{op:?}")
+                })?;
+                ensure(self.scalar(self.kind(*operand))? == *scalar, || {
+                    format!("{operand:?} is not {scalar:?}")
+                })?;
+                ensure(self.scalar(kind()?)? == *scalar && lanes()? == 1, || {
+                    format!("is not one {scalar:?}")
+                })
             }
-            Operation::Select { condition, accept, reject } => {
+            Operation::Select {
+                condition,
+                accept,
+                reject,
+            } => {
                 let condition_lanes = self.lanes(*condition);
                 let is_bool = self.scalar(self.kind(*condition))? == Scalar::Bool;
-                ensure(is_bool && (condition_lanes == 1 || condition_lanes == lanes()?), || {
-                    "the condition of a selection does not fit".to_owned()
-                })?;
+                ensure(
+                    is_bool && (condition_lanes == 1 || condition_lanes == lanes()?),
+                    || "the condition of a selection does not fit".to_owned(),
+                )?;
                 self.same(*accept, kind()?)?;
                 self.same(*reject, kind()?)
             }
-            Operation::Convert { kind: conversion, operand, .. } => {
+            Operation::Convert {
+                kind: conversion,
+                operand,
+                ..
+            } => {
                 let (from, to) = (self.scalar(self.kind(*operand))?, self.scalar(kind()?)?);
-                ensure(conversion.accepts(from, to), || format!("converts {from:?} to {to:?}"))?;
-                ensure(self.lanes(*operand) == lanes()?, || format!("{operand:?} has other lanes"))
+                ensure(conversion.accepts(from, to), || {
+                    format!("converts {from:?} to {to:?}")
+                })?;
+                ensure(self.lanes(*operand) == lanes()?, || {
+                    format!("{operand:?} has other lanes")
+                })
             }
             Operation::Reinterpret(operand) => {
-                let size = |kind| Ok::<_, String>(scalar_size(self.scalar(kind)?) * u64::from(types.lanes(kind)));
-                ensure(size(self.kind(*operand))? == size(kind()?)?, || format!("{operand:?} has another size"))
+                let size =
+                    |kind| Ok::<_, String>(scalar_size(self.scalar(kind)?) * u64::from(types.lanes(kind)));
+                ensure(size(self.kind(*operand))? == size(kind()?)?, || {
+                    format!("{operand:?} has another size")
+                })
             }
             Operation::Extract { composite, first } => {
                 let end = first.checked_add(lanes()?);
-                ensure(end.is_some_and(|end| end <= self.lanes(*composite)), || "is beyond its composite".to_owned())
+                ensure(end.is_some_and(|end| end <= self.lanes(*composite)), || {
+                    "is beyond its composite".to_owned()
+                })
             }
-            Operation::Insert { composite, object, first } => {
+            Operation::Insert {
+                composite,
+                object,
+                first,
+            } => {
                 let end = first.checked_add(self.lanes(*object));
-                ensure(end.is_some_and(|end| end <= self.lanes(*composite)), || "is beyond its composite".to_owned())?;
-                ensure(self.lanes(*composite) == lanes()?, || "changes the shape of a composite".to_owned())
+                ensure(end.is_some_and(|end| end <= self.lanes(*composite)), || {
+                    "is beyond its composite".to_owned()
+                })?;
+                ensure(self.lanes(*composite) == lanes()?, || {
+                    "changes the shape of a composite".to_owned()
+                })
             }
             Operation::ExtractDynamic { vector, index } => {
                 self.integer(*index)?;
-                ensure(lanes()? == 1 && self.lanes(*vector) > 0, || "is not one component".to_owned())
+                ensure(lanes()? == 1 && self.lanes(*vector) > 0, || {
+                    "is not one component".to_owned()
+                })
             }
-            Operation::InsertDynamic { vector, component, index } => {
+            Operation::InsertDynamic {
+                vector,
+                component,
+                index,
+            } => {
                 self.integer(*index)?;
                 self.one(*component)?;
                 self.same(*vector, kind()?)
             }
             Operation::Construct(parts) => {
                 let total: u64 = parts.iter().map(|part| u64::from(self.lanes(*part))).sum();
-                ensure(total == u64::from(lanes()?), || format!("is made of {total} components"))
+                ensure(total == u64::from(lanes()?), || {
+                    format!("is made of {total} components")
+                })
             }
-            Operation::Shuffle { first, second, lanes: picked } => {
+            Operation::Shuffle {
+                first,
+                second,
+                lanes: picked,
+            } => {
                 let available = self.lanes(*first).saturating_add(self.lanes(*second));
-                ensure(picked.len() as u64 == u64::from(lanes()?), || format!("picks {} components", picked.len()))?;
+                ensure(picked.len() as u64 == u64::from(lanes()?), || {
+                    format!("picks {} components", picked.len())
+                })?;
                 let inside = picked.iter().flatten().all(|lane| *lane < available);
                 ensure(inside, || "picks a component that is not there".to_owned())
             }
@@ -281,12 +363,21 @@ impl Checker<'_> {
                 self.pointer(*pointer)?;
                 self.memory_type(self.kind(*value))
             }
-            Operation::Copy { destination, source, size } => {
+            Operation::Copy {
+                destination,
+                source,
+                size,
+            } => {
                 self.pointer(*destination)?;
                 self.pointer(*source)?;
                 self.integer(*size)
             }
-            Operation::Atomic { operation, scalar, pointer, operands } => {
+            Operation::Atomic {
+                operation,
+                scalar,
+                pointer,
+                operands,
+            } => {
                 self.pointer(*pointer)?;
                 for operand in operands {
                     self.one(*operand)?;
@@ -324,7 +415,9 @@ impl Checker<'_> {
                 }
             }
             Operation::Extended { operands, out, .. } => {
-                operands.iter().try_for_each(|operand| self.scalar(self.kind(*operand)).map(|_| ()))?;
+                operands
+                    .iter()
+                    .try_for_each(|operand| self.scalar(self.kind(*operand)).map(|_| ()))?;
                 if let Some(out) = out {
                     self.pointer(*out)?;
                 }
@@ -334,7 +427,9 @@ impl Checker<'_> {
             Operation::Print { operands } => {
                 ensure(!operands.is_empty(), || "prints without a format".to_owned())?;
                 self.pointer(operands[0])?;
-                operands.iter().try_for_each(|operand| self.scalar(self.kind(*operand)).map(|_| ()))
+                operands
+                    .iter()
+                    .try_for_each(|operand| self.scalar(self.kind(*operand)).map(|_| ()))
             }
             Operation::Collective(collective) => self.collective(collective, result),
             Operation::Ballot { operands, .. } => {
@@ -346,9 +441,23 @@ impl Checker<'_> {
         }
     }
 
-    fn memory_function(&self, function: MemoryFunction, operands: &[Operand], result: Option<TypeId>) -> Check {
-        let count = if matches!(function, MemoryFunction::LoadVector | MemoryFunction::LoadHalf { .. }) { 2 } else { 3 };
-        ensure(operands.len() == count, || format!("has {} operands", operands.len()))?;
+    fn memory_function(
+        &self,
+        function: MemoryFunction,
+        operands: &[Operand],
+        result: Option<TypeId>,
+    ) -> Check {
+        let count = if matches!(
+            function,
+            MemoryFunction::LoadVector | MemoryFunction::LoadHalf { .. }
+        ) {
+            2
+        } else {
+            3
+        };
+        ensure(operands.len() == count, || {
+            format!("has {} operands", operands.len())
+        })?;
         self.integer(operands[count - 2])?;
         self.pointer(operands[count - 1])?;
         let value = match (result, count) {
@@ -357,8 +466,13 @@ impl Checker<'_> {
             _ => return Err("no result".to_owned()),
         };
         let scalar = self.scalar(value)?;
-        let half = matches!(function, MemoryFunction::LoadHalf { .. } | MemoryFunction::StoreHalf { .. });
-        ensure(!half || scalar.is_float(), || format!("half precision as {scalar:?}"))
+        let half = matches!(
+            function,
+            MemoryFunction::LoadHalf { .. } | MemoryFunction::StoreHalf { .. }
+        );
+        ensure(!half || scalar.is_float(), || {
+            format!("half precision as {scalar:?}")
+        })
     }
 
     fn collective(&self, collective: &Collective, result: Option<TypeId>) -> Check {
@@ -373,28 +487,42 @@ impl Checker<'_> {
             K::AsyncCopy { .. } => 4,
             _ => 1,
         };
-        ensure(operands.len() == arity, || format!("has {} operands", operands.len()))?;
+        ensure(operands.len() == arity, || {
+            format!("has {} operands", operands.len())
+        })?;
         match collective.kind {
             K::Barrier | K::WaitEvents => Ok(()),
-            K::Elect => ensure(self.module.types.lanes(kind()?) == 1, || "is not one word".to_owned()),
-            K::Reduce(reduction) | K::ClusteredReduce(reduction, _) | K::InclusiveScan(reduction)
+            K::Elect => ensure(self.module.types.lanes(kind()?) == 1, || {
+                "is not one word".to_owned()
+            }),
+            K::Reduce(reduction)
+            | K::ClusteredReduce(reduction, _)
+            | K::InclusiveScan(reduction)
             | K::ExclusiveScan(reduction) => {
                 let known = arithmetic::identity(reduction.op, reduction.scalar).is_some()
                     && arithmetic::resolve_binary(reduction.op, reduction.scalar).is_some();
-                ensure(known, || format!("combines {:?} by Op{:?}", reduction.scalar, reduction.op))?;
+                ensure(known, || {
+                    format!("combines {:?} by Op{:?}", reduction.scalar, reduction.op)
+                })?;
                 self.same(operands[0], kind()?)
             }
             K::All | K::Any => {
                 self.one(operands[0])?;
                 self.same(operands[0], kind()?)
             }
-            K::AllEqual => ensure(self.module.types.lanes(kind()?) == 1, || "is not one word".to_owned()),
+            K::AllEqual => ensure(self.module.types.lanes(kind()?) == 1, || {
+                "is not one word".to_owned()
+            }),
             K::Ballot => {
                 self.one(operands[0])?;
-                ensure(self.module.types.lanes(kind()?) == 4, || "is not four words".to_owned())
+                ensure(self.module.types.lanes(kind()?) == 4, || {
+                    "is not four words".to_owned()
+                })
             }
             K::Broadcast => {
-                ensure((1..=3).contains(&self.lanes(operands[1])), || "the index has other lanes".to_owned())?;
+                ensure((1..=3).contains(&self.lanes(operands[1])), || {
+                    "the index has other lanes".to_owned()
+                })?;
                 self.same(operands[0], kind()?)
             }
             K::BroadcastFirst | K::QuadSwap(_) => self.same(operands[0], kind()?),
@@ -420,16 +548,24 @@ impl Checker<'_> {
                 self.pointer(operands[1])?;
                 self.integer(operands[2])?;
                 self.integer(operands[3])?;
-                ensure(self.module.types.lanes(kind()?) == 1, || "is not an event".to_owned())
+                ensure(self.module.types.lanes(kind()?) == 1, || {
+                    "is not an event".to_owned()
+                })
             }
         }
     }
 }
 
 fn is_shift(op: Op) -> bool {
-    matches!(op, Op::ShiftLeftLogical | Op::ShiftRightLogical | Op::ShiftRightArithmetic)
+    matches!(
+        op,
+        Op::ShiftLeftLogical | Op::ShiftRightLogical | Op::ShiftRightArithmetic
+    )
 }
 
 fn is_bit_field(op: Op) -> bool {
-    matches!(op, Op::BitFieldInsert | Op::BitFieldSExtract | Op::BitFieldUExtract)
+    matches!(
+        op,
+        Op::BitFieldInsert | Op::BitFieldSExtract | Op::BitFieldUExtract
+    )
 }

@@ -114,7 +114,10 @@ pub(super) unsafe fn store(address: u64, size: usize, value: u64) {
 /// They must be inside a live allocation.
 pub(super) unsafe fn read(address: u64, out: &mut [u8]) {
     let mut at = address;
-    for chunk in misaligned_head_and_words(address, out.len()).into_iter().flatten() {
+    for chunk in misaligned_head_and_words(address, out.len())
+        .into_iter()
+        .flatten()
+    {
         let (start, end, size) = chunk;
         for bytes in out[start..end].chunks_exact_mut(size) {
             // SAFETY: inside the range that the caller vouches for.
@@ -131,7 +134,10 @@ pub(super) unsafe fn read(address: u64, out: &mut [u8]) {
 /// As [`read`].
 pub(super) unsafe fn write(address: u64, data: &[u8]) {
     let mut at = address;
-    for chunk in misaligned_head_and_words(address, data.len()).into_iter().flatten() {
+    for chunk in misaligned_head_and_words(address, data.len())
+        .into_iter()
+        .flatten()
+    {
         let (start, end, size) = chunk;
         for bytes in data[start..end].chunks_exact(size) {
             let mut value = [0; 8];
@@ -149,7 +155,11 @@ fn misaligned_head_and_words(address: u64, length: usize) -> [Option<(usize, usi
     let head = (address.wrapping_neg() % 8) as usize;
     let head = head.min(length);
     let words = (length - head) / 8 * 8;
-    [Some((0, head, 1)), Some((head, head + words, 8)), Some((head + words, length, 1))]
+    [
+        Some((0, head, 1)),
+        Some((head, head + words, 8)),
+        Some((head + words, length, 1)),
+    ]
 }
 
 /// Replaces a value by `update(old)` in one indivisible step and returns the old value; where `update`

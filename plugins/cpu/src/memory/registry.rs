@@ -62,9 +62,19 @@ impl Memory {
         let block = raw::Block::new(size, align.max(SMALLEST_ALIGNMENT));
         let block = block.ok_or(MemoryError::OutOfMemory(size))?;
         let base = block.base();
-        let allocation = Allocation { base, size: size as u64, kind };
+        let allocation = Allocation {
+            base,
+            size: size as u64,
+            kind,
+        };
         self.change(|entries| {
-            entries.insert(base, Entry { allocation, _storage: Some(Arc::new(block)) });
+            entries.insert(
+                base,
+                Entry {
+                    allocation,
+                    _storage: Some(Arc::new(block)),
+                },
+            );
             Ok(base)
         })
     }
@@ -84,14 +94,28 @@ impl Memory {
         let size = size as u64;
         let end = address.checked_add(size).filter(|_| address != 0 && size != 0);
         let end = end.ok_or(MemoryError::ZeroSize)?;
-        let allocation = Allocation { base: address, size, kind: AllocationKind::HostPointer };
+        let allocation = Allocation {
+            base: address,
+            size,
+            kind: AllocationKind::HostPointer,
+        };
         self.change(|entries| {
             if let Some((_, entry)) = entries.range(..end).next_back()
                 && entry.allocation.base + entry.allocation.size > address
             {
-                return Err(MemoryError::Overlap { address, size, existing: entry.allocation });
+                return Err(MemoryError::Overlap {
+                    address,
+                    size,
+                    existing: entry.allocation,
+                });
             }
-            entries.insert(address, Entry { allocation, _storage: None });
+            entries.insert(
+                address,
+                Entry {
+                    allocation,
+                    _storage: None,
+                },
+            );
             Ok(())
         })
     }
@@ -102,7 +126,10 @@ impl Memory {
     /// [`MemoryError::NotAnAllocation`].
     pub fn free(&self, address: u64) -> Result<(), MemoryError> {
         self.change(|entries| {
-            entries.remove(&address).map(|_| ()).ok_or(MemoryError::NotAnAllocation(address))
+            entries
+                .remove(&address)
+                .map(|_| ())
+                .ok_or(MemoryError::NotAnAllocation(address))
         })
     }
 
@@ -113,7 +140,8 @@ impl Memory {
     pub fn read(&self, address: u64, out: &mut [u8]) -> Result<(), MemoryError> {
         let size = out.len() as u64;
         let read = |snapshot: &Snapshot| snapshot.read(address, out, &mut 0);
-        self.access(read).map_err(|()| MemoryError::OutOfBounds { address, size })
+        self.access(read)
+            .map_err(|()| MemoryError::OutOfBounds { address, size })
     }
 
     /// Writes bytes to inside one allocation.
@@ -123,7 +151,8 @@ impl Memory {
     pub fn write(&self, address: u64, data: &[u8]) -> Result<(), MemoryError> {
         let write = |snapshot: &Snapshot| snapshot.write_from_host(address, data);
         let size = data.len() as u64;
-        self.access(write).map_err(|()| MemoryError::OutOfBounds { address, size })
+        self.access(write)
+            .map_err(|()| MemoryError::OutOfBounds { address, size })
     }
 
     /// Fills `size` bytes with a repeated pattern.
@@ -132,7 +161,10 @@ impl Memory {
     /// [`MemoryError::OutOfBounds`], [`MemoryError::BadPattern`] when the size is no multiple of the
     /// pattern's.
     pub fn fill(&self, address: u64, pattern: &[u8], size: u64) -> Result<(), MemoryError> {
-        let bad = MemoryError::BadPattern { size, pattern: pattern.len() as u64 };
+        let bad = MemoryError::BadPattern {
+            size,
+            pattern: pattern.len() as u64,
+        };
         if pattern.is_empty() || !size.is_multiple_of(pattern.len() as u64) {
             return Err(bad);
         }
@@ -186,11 +218,20 @@ impl Memory {
 
     /// The allocations of this moment.
     pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
-        let ready = self.state.read().unwrap_or_else(PoisonError::into_inner).snapshot.clone();
+        let ready = self
+            .state
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .snapshot
+            .clone();
         ready.unwrap_or_else(|| {
             let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
             let State { entries, snapshot } = &mut *state;
-            let make = || Arc::new(Snapshot { entries: entries.values().cloned().collect() });
+            let make = || {
+                Arc::new(Snapshot {
+                    entries: entries.values().cloned().collect(),
+                })
+            };
             snapshot.get_or_insert_with(make).clone()
         })
     }

@@ -62,7 +62,9 @@ pub(crate) struct Snapshot {
 impl Snapshot {
     /// The last allocation that starts at or below `address`.
     fn index_below(&self, address: u64) -> Option<usize> {
-        self.entries.partition_point(|entry| entry.allocation.base <= address).checked_sub(1)
+        self.entries
+            .partition_point(|entry| entry.allocation.base <= address)
+            .checked_sub(1)
     }
 
     /// The allocation that contains the byte at `address`.
@@ -75,11 +77,22 @@ impl Snapshot {
     pub(crate) fn nearest(&self, address: u64) -> Option<Allocation> {
         let below = self.index_below(address);
         let above = below.map_or(0, |index| index + 1);
-        let candidates = [below.and_then(|index| self.entries.get(index)), self.entries.get(above)];
-        candidates.into_iter().flatten().map(|entry| entry.allocation).min_by_key(|allocation| {
-            let end = allocation.base + allocation.size;
-            if address < allocation.base { allocation.base - address } else { address.saturating_sub(end) }
-        })
+        let candidates = [
+            below.and_then(|index| self.entries.get(index)),
+            self.entries.get(above),
+        ];
+        candidates
+            .into_iter()
+            .flatten()
+            .map(|entry| entry.allocation)
+            .min_by_key(|allocation| {
+                let end = allocation.base + allocation.size;
+                if address < allocation.base {
+                    allocation.base - address
+                } else {
+                    address.saturating_sub(end)
+                }
+            })
     }
 
     /// Checks that one allocation contains the access. `hint` remembers which one it was: accesses of
@@ -92,7 +105,12 @@ impl Snapshot {
         size: u64,
         hint: &mut u32,
     ) -> Result<(), Violation> {
-        let violation = |reason| Violation { kind, address, size, reason };
+        let violation = |reason| Violation {
+            kind,
+            address,
+            size,
+            reason,
+        };
         let contains = |allocation: &Allocation| {
             let offset = address.wrapping_sub(allocation.base);
             offset < allocation.size && size <= allocation.size - offset

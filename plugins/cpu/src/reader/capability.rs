@@ -16,15 +16,22 @@ pub(super) fn check(module: &dr::Module) -> Result<(), BuildError> {
             _ => return Err(BuildError::malformed("OpCapability without a capability")),
         }
     }
-    let model = module.memory_model.as_ref().map(|instruction| instruction.operands.as_slice());
+    let model = module
+        .memory_model
+        .as_ref()
+        .map(|instruction| instruction.operands.as_slice());
     match model {
-        Some([
-            Operand::AddressingModel(AddressingModel::Physical64),
-            Operand::MemoryModel(MemoryModel::OpenCL),
-        ]) => Ok(()),
-        Some([Operand::AddressingModel(addressing), Operand::MemoryModel(memory)]) => Err(BuildError::unsupported(
-            format!("memory model {addressing:?} {memory:?}; it needs Physical64 OpenCL"),
-        )),
+        Some(
+            [
+                Operand::AddressingModel(AddressingModel::Physical64),
+                Operand::MemoryModel(MemoryModel::OpenCL),
+            ],
+        ) => Ok(()),
+        Some([Operand::AddressingModel(addressing), Operand::MemoryModel(memory)]) => {
+            Err(BuildError::unsupported(format!(
+                "memory model {addressing:?} {memory:?}; it needs Physical64 OpenCL"
+            )))
+        }
         _ => Err(BuildError::malformed("no OpMemoryModel")),
     }
 }
@@ -34,22 +41,56 @@ fn is_supported(capability: Capability) -> bool {
     use Capability as C;
     matches!(
         capability,
-        C::Addresses | C::Kernel | C::Linkage | C::Vector16 | C::GenericPointer | C::Groups
-            | C::Float16Buffer | C::Float16 | C::Float64 | C::Int64 | C::Int64Atomics | C::Int16 | C::Int8
+        C::Addresses
+            | C::Kernel
+            | C::Linkage
+            | C::Vector16
+            | C::GenericPointer
+            | C::Groups
+            | C::Float16Buffer
+            | C::Float16
+            | C::Float64
+            | C::Int64
+            | C::Int64Atomics
+            | C::Int16
+            | C::Int8
             | C::SubgroupDispatch
-            | C::GroupNonUniform | C::GroupNonUniformVote | C::GroupNonUniformArithmetic
-            | C::GroupNonUniformBallot | C::GroupNonUniformShuffle | C::GroupNonUniformShuffleRelative
-            | C::GroupNonUniformClustered | C::GroupNonUniformQuad | C::GroupNonUniformRotateKHR
+            | C::GroupNonUniform
+            | C::GroupNonUniformVote
+            | C::GroupNonUniformArithmetic
+            | C::GroupNonUniformBallot
+            | C::GroupNonUniformShuffle
+            | C::GroupNonUniformShuffleRelative
+            | C::GroupNonUniformClustered
+            | C::GroupNonUniformQuad
+            | C::GroupNonUniformRotateKHR
             | C::GroupUniformArithmeticKHR
-            | C::SubgroupBallotKHR | C::SubgroupVoteKHR
-            | C::SubgroupShuffleINTEL | C::SubgroupBufferBlockIOINTEL
-            | C::AtomicFloat16AddEXT | C::AtomicFloat32AddEXT | C::AtomicFloat64AddEXT
-            | C::AtomicFloat16MinMaxEXT | C::AtomicFloat32MinMaxEXT | C::AtomicFloat64MinMaxEXT
-            | C::DotProduct | C::DotProductInput4x8Bit | C::DotProductInput4x8BitPacked | C::DotProductInputAll
-            | C::BitInstructions | C::ExpectAssumeKHR | C::OptNoneINTEL
-            | C::DenormPreserve | C::SignedZeroInfNanPreserve | C::RoundingModeRTE
-            | C::FloatControls2 | C::FPFastMathModeINTEL
-            | C::MemoryAccessAliasingINTEL | C::GlobalVariableHostAccessINTEL | C::CacheControlsINTEL
-            | C::UnstructuredLoopControlsINTEL | C::RegisterLimitsINTEL
+            | C::SubgroupBallotKHR
+            | C::SubgroupVoteKHR
+            | C::SubgroupShuffleINTEL
+            | C::SubgroupBufferBlockIOINTEL
+            | C::AtomicFloat16AddEXT
+            | C::AtomicFloat32AddEXT
+            | C::AtomicFloat64AddEXT
+            | C::AtomicFloat16MinMaxEXT
+            | C::AtomicFloat32MinMaxEXT
+            | C::AtomicFloat64MinMaxEXT
+            | C::DotProduct
+            | C::DotProductInput4x8Bit
+            | C::DotProductInput4x8BitPacked
+            | C::DotProductInputAll
+            | C::BitInstructions
+            | C::ExpectAssumeKHR
+            | C::OptNoneINTEL
+            | C::DenormPreserve
+            | C::SignedZeroInfNanPreserve
+            | C::RoundingModeRTE
+            | C::FloatControls2
+            | C::FPFastMathModeINTEL
+            | C::MemoryAccessAliasingINTEL
+            | C::GlobalVariableHostAccessINTEL
+            | C::CacheControlsINTEL
+            | C::UnstructuredLoopControlsINTEL
+            | C::RegisterLimitsINTEL
     )
 }

@@ -22,7 +22,11 @@ impl Reader<'_> {
     pub(super) fn constant_instruction(&mut self, instruction: &dr::Instruction) -> Result<()> {
         let word = result_id(instruction)?;
         let kind = self.result_type(instruction)?;
-        let zero = |kind| Constant { kind, words: Vec::new(), relocations: Vec::new() };
+        let zero = |kind| Constant {
+            kind,
+            words: Vec::new(),
+            relocations: Vec::new(),
+        };
         let constant = match instruction.class.opcode {
             Op::Undef | Op::ConstantNull => zero(kind),
             Op::ConstantTrue => self.scalar_constant(kind, 1)?,
@@ -48,7 +52,8 @@ impl Reader<'_> {
                     self.fold(*operation, kind, &operands)?
                 }
                 None => {
-                    let parts = (0..instruction.operands.len()).map(|index| self.constant(id(instruction, index)?));
+                    let parts =
+                        (0..instruction.operands.len()).map(|index| self.constant(id(instruction, index)?));
                     let parts = parts.collect::<Result<Vec<_>>>()?;
                     self.composite(kind, &parts)?
                 }
@@ -61,42 +66,72 @@ impl Reader<'_> {
 
     fn scalar_constant(&self, kind: TypeId, value: u64) -> Result<Constant> {
         let Type::Scalar(scalar) = self.module.types.get(kind) else {
-            return Err(BuildError::malformed("a scalar constant whose type is not a scalar"));
+            return Err(BuildError::malformed(
+                "a scalar constant whose type is not a scalar",
+            ));
         };
-        Ok(Constant { kind, words: vec![truncate(*scalar, value)], relocations: Vec::new() })
+        Ok(Constant {
+            kind,
+            words: vec![truncate(*scalar, value)],
+            relocations: Vec::new(),
+        })
     }
 
     /// The value given for a specialization constant, or its default.
     fn specialized(&self, word: Word, kind: TypeId, default: u64) -> Result<Constant> {
         let default = self.scalar_constant(kind, default)?;
-        let given = self.decorations.specialization_id(word).and_then(|id| Some((id, self.specialization.get(&id)?)));
-        let Some((id, bytes)) = given else { return Ok(default) };
+        let given = self
+            .decorations
+            .specialization_id(word)
+            .and_then(|id| Some((id, self.specialization.get(&id)?)));
+        let Some((id, bytes)) = given else {
+            return Ok(default);
+        };
         let scalar = self.module.types.scalar(kind).map(scalar_size).unwrap_or(0);
         let expected = scalar as usize;
         let mut value = [0; 8];
         match value.get_mut(..bytes.len()) {
             Some(start) if bytes.len() == expected => start.copy_from_slice(bytes),
-            _ => return Err(BuildError::SpecializationSize { id, expected, found: bytes.len() }),
+            _ => {
+                return Err(BuildError::SpecializationSize {
+                    id,
+                    expected,
+                    found: bytes.len(),
+                });
+            }
         }
         let value = u64::from_le_bytes(value);
-        let is_bool = matches!(self.module.types.get(kind), Type::Scalar(crate::builtins::Scalar::Bool));
+        let is_bool = matches!(
+            self.module.types.get(kind),
+            Type::Scalar(crate::builtins::Scalar::Bool)
+        );
         self.scalar_constant(kind, if is_bool { u64::from(value != 0) } else { value })
     }
 
     /// A composite of constants.
     pub(super) fn composite(&self, kind: TypeId, parts: &[ConstantId]) -> Result<Constant> {
         let lanes = self.module.types.layout(kind).lanes;
-        let mut constant = Constant { kind, words: Vec::new(), relocations: Vec::new() };
+        let mut constant = Constant {
+            kind,
+            words: Vec::new(),
+            relocations: Vec::new(),
+        };
         for part in parts {
             let part = &self.module.constants[part.0 as usize];
             let start = constant.words.len() as u32;
             let length = self.module.types.layout(part.kind).lanes;
-            let end = usize::try_from(length).ok().and_then(|length| length.checked_add(start as usize));
+            let end = usize::try_from(length)
+                .ok()
+                .and_then(|length| length.checked_add(start as usize));
             let end = end.filter(|end| *end <= LARGEST_CONSTANT);
             let end = end.ok_or_else(|| BuildError::unsupported("constants of more than 2^22 components"))?;
             constant.words.extend_from_slice(&part.words);
             constant.words.resize(end, 0);
-            constant.relocations.extend(part.relocations.iter().map(|(word, global)| (start + word, *global)));
+            constant.relocations.extend(
+                part.relocations
+                    .iter()
+                    .map(|(word, global)| (start + word, *global)),
+            );
         }
         if constant.words.len() as u64 != lanes {
             return Err(BuildError::malformed(format!(

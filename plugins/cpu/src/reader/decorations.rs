@@ -28,13 +28,19 @@ impl Decorations {
                     Op::Decorate | Op::DecorateId | Op::DecorateString,
                     [Operand::IdRef(id), Operand::Decoration(decoration), rest @ ..],
                 ) => {
-                    all.decorations.entry(*id).or_default().push((*decoration, rest.to_vec()));
+                    all.decorations
+                        .entry(*id)
+                        .or_default()
+                        .push((*decoration, rest.to_vec()));
                 }
                 (Op::GroupDecorate, [Operand::IdRef(group), targets @ ..]) => {
                     let group = all.decorations.get(group).cloned().unwrap_or_default();
                     for target in targets {
                         if let Operand::IdRef(target) = target {
-                            all.decorations.entry(*target).or_default().extend(group.iter().cloned());
+                            all.decorations
+                                .entry(*target)
+                                .or_default()
+                                .extend(group.iter().cloned());
                         }
                     }
                 }
@@ -47,11 +53,20 @@ impl Decorations {
     /// The debug name, or the linkage name, or the number.
     pub(super) fn name(&self, id: Word) -> String {
         let linkage = || self.linkage(id).map(|(name, _)| name.to_owned());
-        self.names.get(&id).filter(|name| !name.is_empty()).cloned().or_else(linkage).unwrap_or_else(|| id.to_string())
+        self.names
+            .get(&id)
+            .filter(|name| !name.is_empty())
+            .cloned()
+            .or_else(linkage)
+            .unwrap_or_else(|| id.to_string())
     }
 
     fn find(&self, id: Word, wanted: Decoration) -> Option<&[Operand]> {
-        let (_, operands) = self.decorations.get(&id)?.iter().find(|(decoration, _)| *decoration == wanted)?;
+        let (_, operands) = self
+            .decorations
+            .get(&id)?
+            .iter()
+            .find(|(decoration, _)| *decoration == wanted)?;
         Some(operands)
     }
 
@@ -86,9 +101,9 @@ impl Decorations {
     pub(super) fn is_by_value(&self, parameter: Word) -> bool {
         let by_value = Operand::FunctionParameterAttribute(FunctionParameterAttribute::ByVal);
         self.decorations.get(&parameter).is_some_and(|decorations| {
-            decorations
-                .iter()
-                .any(|(decoration, operands)| *decoration == Decoration::FuncParamAttr && operands.contains(&by_value))
+            decorations.iter().any(|(decoration, operands)| {
+                *decoration == Decoration::FuncParamAttr && operands.contains(&by_value)
+            })
         })
     }
 

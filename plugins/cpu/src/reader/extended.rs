@@ -13,7 +13,9 @@ impl FunctionReader<'_, '_> {
     pub(super) fn extended(&mut self, instruction: &dr::Instruction) -> Result<Operation> {
         let set = id(instruction, 0)?;
         if self.reader.open_cl != Some(set) {
-            return Err(BuildError::malformed(format!("%{set} is not an extended instruction set")));
+            return Err(BuildError::malformed(format!(
+                "%{set} is not an extended instruction set"
+            )));
         }
         let Some(Source::LiteralExtInstInteger(number)) = instruction.operands.get(1) else {
             return Err(BuildError::malformed("OpExtInst without an instruction number"));
@@ -29,31 +31,53 @@ impl FunctionReader<'_, '_> {
             _ => None,
         };
         let rounding = literal.and_then(FPRoundingMode::from_u32);
-        let operands = words.into_iter().map(|word| self.operand(word)).collect::<Result<Vec<_>>>()?;
-        let memory = |function| Ok(Operation::Memory { function, operands: operands.clone() });
+        let operands = words
+            .into_iter()
+            .map(|word| self.operand(word))
+            .collect::<Result<Vec<_>>>()?;
+        let memory = |function| {
+            Ok(Operation::Memory {
+                function,
+                operands: operands.clone(),
+            })
+        };
         let nearest = FPRoundingMode::RTE;
         match op {
             Extended::printf => Ok(Operation::Print { operands }),
             Extended::prefetch => Ok(Operation::Fence),
             Extended::vloadn => memory(MemoryFunction::LoadVector),
-            Extended::vload_half | Extended::vload_halfn => memory(MemoryFunction::LoadHalf { aligned: false }),
+            Extended::vload_half | Extended::vload_halfn => {
+                memory(MemoryFunction::LoadHalf { aligned: false })
+            }
             Extended::vloada_halfn => memory(MemoryFunction::LoadHalf { aligned: true }),
             Extended::vstoren => memory(MemoryFunction::StoreVector),
-            Extended::vstore_half | Extended::vstore_halfn => {
-                memory(MemoryFunction::StoreHalf { aligned: false, rounding: nearest })
-            }
-            Extended::vstorea_halfn => memory(MemoryFunction::StoreHalf { aligned: true, rounding: nearest }),
+            Extended::vstore_half | Extended::vstore_halfn => memory(MemoryFunction::StoreHalf {
+                aligned: false,
+                rounding: nearest,
+            }),
+            Extended::vstorea_halfn => memory(MemoryFunction::StoreHalf {
+                aligned: true,
+                rounding: nearest,
+            }),
             Extended::vstore_half_r | Extended::vstore_halfn_r | Extended::vstorea_halfn_r => {
                 let aligned = op == Extended::vstorea_halfn_r;
                 let missing = || BuildError::malformed(format!("OpenCL.std {op:?} without a rounding mode"));
-                memory(MemoryFunction::StoreHalf { aligned, rounding: rounding.ok_or_else(missing)? })
+                memory(MemoryFunction::StoreHalf {
+                    aligned,
+                    rounding: rounding.ok_or_else(missing)?,
+                })
             }
             _ => self.pure(op, instruction, operands),
         }
     }
 
     /// An instruction that computes, perhaps with a second result through its last operand.
-    fn pure(&mut self, op: Extended, instruction: &dr::Instruction, mut operands: Vec<Operand>) -> Result<Operation> {
+    fn pure(
+        &mut self,
+        op: Extended,
+        instruction: &dr::Instruction,
+        mut operands: Vec<Operand>,
+    ) -> Result<Operation> {
         let last = operands.last().map(|operand| self.type_of(*operand));
         let has_out = last.is_some_and(|kind| self.reader.module.types.is_pointer(kind));
         let out = if has_out { operands.pop() } else { None };
@@ -61,9 +85,15 @@ impl FunctionReader<'_, '_> {
         let shape = |kind: TypeId| {
             let types = &self.reader.module.types;
             let scalar = types.scalar(kind).ok_or_else(unsupported)?;
-            Ok(Shape { scalar, lanes: types.lanes(kind) })
+            Ok(Shape {
+                scalar,
+                lanes: types.lanes(kind),
+            })
         };
-        let shapes = operands.iter().map(|operand| shape(self.type_of(*operand))).collect::<Result<Vec<_>>>()?;
+        let shapes = operands
+            .iter()
+            .map(|operand| shape(self.type_of(*operand)))
+            .collect::<Result<Vec<_>>>()?;
         let result = shape(self.reader.result_type(instruction)?)?;
         builtins::resolve(op, result, &shapes).ok_or_else(unsupported)?;
         Ok(Operation::Extended { op, operands, out })

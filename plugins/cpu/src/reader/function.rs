@@ -9,8 +9,8 @@ use super::{Reader, Result, id, ids, literal, result_id};
 use crate::builtins::Scalar;
 use crate::error::BuildError;
 use crate::ir::{
-    Block, BlockId, Constant, FunctionId, Instruction, LARGEST_VALUE, Line, Operand, Operation, Phi, Terminator, Type,
-    TypeId, ValueId, Variable,
+    Block, BlockId, Constant, FunctionId, Instruction, LARGEST_VALUE, Line, Operand, Operation, Phi,
+    Terminator, Type, TypeId, ValueId, Variable,
 };
 
 /// A function body being read.
@@ -41,7 +41,11 @@ pub(super) fn read(reader: &mut Reader<'_>, source: &dr::Function, function: Fun
         body.ids.insert(result_id(parameter)?, ValueId(index as u32));
     }
     body.number(source)?;
-    let blocks = source.blocks.iter().map(|block| body.block(block)).collect::<Result<Vec<_>>>()?;
+    let blocks = source
+        .blocks
+        .iter()
+        .map(|block| body.block(block))
+        .collect::<Result<Vec<_>>>()?;
     let (values, variables) = (body.values, body.variables);
     let function = &mut reader.module.functions[index];
     function.values = values;
@@ -100,19 +104,32 @@ impl FunctionReader<'_, '_> {
         }
         let terminator = terminator.ok_or_else(|| BuildError::malformed("a block without an end"))?;
         self.line = None;
-        Ok(Block { phis, instructions: std::mem::take(&mut self.instructions), terminator, line: end_line })
+        Ok(Block {
+            phis,
+            instructions: std::mem::take(&mut self.instructions),
+            terminator,
+            line: end_line,
+        })
     }
 
     fn read_line(&self, instruction: &dr::Instruction) -> Option<Line> {
         let file = *self.reader.files.get(&id(instruction, 0).ok()?)?;
-        Some(Line { file, line: literal(instruction, 1).ok()? })
+        Some(Line {
+            file,
+            line: literal(instruction, 1).ok()?,
+        })
     }
 
     fn phi(&mut self, instruction: &dr::Instruction) -> Result<Phi> {
         let result = self.value(result_id(instruction)?)?;
         let sources = ids(instruction, 0)?;
-        let incoming = sources.chunks_exact(2).map(|pair| Ok((self.label(pair[1])?, self.operand(pair[0])?)));
-        Ok(Phi { result, incoming: incoming.collect::<Result<_>>()? })
+        let incoming = sources
+            .chunks_exact(2)
+            .map(|pair| Ok((self.label(pair[1])?, self.operand(pair[0])?)));
+        Ok(Phi {
+            result,
+            incoming: incoming.collect::<Result<_>>()?,
+        })
     }
 
     fn label(&self, word: Word) -> Result<BlockId> {
@@ -136,12 +153,25 @@ impl FunctionReader<'_, '_> {
                     let (value, target) = match pair {
                         [Source::LiteralBit32(value), Source::IdRef(target)] => (u64::from(*value), *target),
                         [Source::LiteralBit64(value), Source::IdRef(target)] => (*value, *target),
-                        _ => return Err(BuildError::malformed("a case of OpSwitch without value or target")),
+                        _ => {
+                            return Err(BuildError::malformed(
+                                "a case of OpSwitch without value or target",
+                            ));
+                        }
                     };
-                    let scalar = self.reader.module.types.scalar(self.type_of(selector)).unwrap_or(Scalar::I64);
+                    let scalar = self
+                        .reader
+                        .module
+                        .types
+                        .scalar(self.type_of(selector))
+                        .unwrap_or(Scalar::I64);
                     cases.push((crate::builtins::truncate(scalar, value), self.label(target)?));
                 }
-                Terminator::Switch { selector, cases, default }
+                Terminator::Switch {
+                    selector,
+                    cases,
+                    default,
+                }
             }
             Op::Return => Terminator::Return(None),
             Op::ReturnValue => Terminator::Return(Some(self.operand_at(instruction, 0)?)),
@@ -162,7 +192,12 @@ impl FunctionReader<'_, '_> {
             return Ok(Operand::Value(*value));
         }
         let constant = self.reader.constant(word)?;
-        let lanes = self.reader.module.types.layout(self.reader.module.constants[constant.0 as usize].kind).lanes;
+        let lanes = self
+            .reader
+            .module
+            .types
+            .layout(self.reader.module.constants[constant.0 as usize].kind)
+            .lanes;
         if lanes > LARGEST_VALUE {
             return Err(BuildError::unsupported(format!("values of {lanes} components")));
         }
@@ -174,8 +209,15 @@ impl FunctionReader<'_, '_> {
     }
 
     /// The operands that are ids, from an index on.
-    pub(super) fn operands_from(&mut self, instruction: &dr::Instruction, from: usize) -> Result<Vec<Operand>> {
-        ids(instruction, from)?.into_iter().map(|word| self.operand(word)).collect()
+    pub(super) fn operands_from(
+        &mut self,
+        instruction: &dr::Instruction,
+        from: usize,
+    ) -> Result<Vec<Operand>> {
+        ids(instruction, from)?
+            .into_iter()
+            .map(|word| self.operand(word))
+            .collect()
     }
 
     pub(super) fn type_of(&self, operand: Operand) -> TypeId {
@@ -194,14 +236,24 @@ impl FunctionReader<'_, '_> {
     pub(super) fn new_constant(&mut self, scalar: Scalar, word: u64) -> Result<Operand> {
         let kind = self.reader.scalar_type_or_new(scalar)?;
         let constants = &mut self.reader.module.constants;
-        constants.push(Constant { kind, words: vec![word], relocations: Vec::new() });
-        Ok(Operand::Constant(crate::ir::ConstantId(constants.len() as u32 - 1)))
+        constants.push(Constant {
+            kind,
+            words: vec![word],
+            relocations: Vec::new(),
+        });
+        Ok(Operand::Constant(crate::ir::ConstantId(
+            constants.len() as u32 - 1,
+        )))
     }
 
     /// A value of zeros.
     pub(super) fn zero(&mut self, kind: TypeId) -> Operand {
         let constants = &mut self.reader.module.constants;
-        constants.push(Constant { kind, words: Vec::new(), relocations: Vec::new() });
+        constants.push(Constant {
+            kind,
+            words: Vec::new(),
+            relocations: Vec::new(),
+        });
         Operand::Constant(crate::ir::ConstantId(constants.len() as u32 - 1))
     }
 
@@ -209,14 +261,24 @@ impl FunctionReader<'_, '_> {
     pub(super) fn emit(&mut self, kind: TypeId, operation: Operation) -> Operand {
         self.values.push(kind);
         let result = ValueId(self.values.len() as u32 - 1);
-        self.instructions.push(Instruction { result: Some(result), operation, line: self.line });
+        self.instructions.push(Instruction {
+            result: Some(result),
+            operation,
+            line: self.line,
+        });
         Operand::Value(result)
     }
 
     /// Adds the instruction that stands in the module.
     pub(super) fn push(&mut self, instruction: &dr::Instruction, operation: Operation) -> Result<()> {
-        let result = instruction.result_id.and_then(|word| self.ids.get(&word).copied());
-        self.instructions.push(Instruction { result, operation, line: self.line });
+        let result = instruction
+            .result_id
+            .and_then(|word| self.ids.get(&word).copied());
+        self.instructions.push(Instruction {
+            result,
+            operation,
+            line: self.line,
+        });
         Ok(())
     }
 }

@@ -6,16 +6,25 @@ use spirv::{GroupOperation, Op, Scope};
 use super::function::FunctionReader;
 use super::{Result, id};
 use crate::error::BuildError;
-use crate::ir::{BallotQuery, Collective, CollectiveKind as Kind, GroupScope, Operand, Operation, Reduction};
+use crate::ir::{
+    BallotQuery, Collective, CollectiveKind as Kind, GroupScope, Operand, Operation, Reduction, Type,
+};
 
 impl FunctionReader<'_, '_> {
     /// An instruction of a group, or `None` when it is another kind.
     pub(super) fn group_operation(&mut self, instruction: &dr::Instruction) -> Result<Option<Operation>> {
         let opcode = instruction.class.opcode;
         if opcode == Op::ControlBarrier {
-            let Some(scope) = self.barrier_scope(instruction)? else { return Ok(Some(Operation::Fence)) };
+            let Some(scope) = self.barrier_scope(instruction)? else {
+                return Ok(Some(Operation::Fence));
+            };
             let operands = Vec::new();
-            return Ok(Some(Operation::Collective(Collective { kind: Kind::Barrier, scope, uniform: true, operands })));
+            return Ok(Some(Operation::Collective(Collective {
+                kind: Kind::Barrier,
+                scope,
+                uniform: true,
+                operands,
+            })));
         }
         if let Some(reduction) = self.reduction(instruction)? {
             return Ok(Some(reduction));
@@ -70,9 +79,21 @@ impl FunctionReader<'_, '_> {
             Op::GroupWaitEvents => (Kind::WaitEvents, true, true, &[]),
             _ => return Ok(None),
         };
-        let scope = if scoped { self.group_scope(instruction)? } else { GroupScope::SubGroup };
-        let operands = operands.iter().map(|index| self.operand_at(instruction, *index)).collect::<Result<_>>()?;
-        Ok(Some(Operation::Collective(Collective { kind, scope, uniform, operands })))
+        let scope = if scoped {
+            self.group_scope(instruction)?
+        } else {
+            GroupScope::SubGroup
+        };
+        let operands = operands
+            .iter()
+            .map(|index| self.operand_at(instruction, *index))
+            .collect::<Result<_>>()?;
+        Ok(Some(Operation::Collective(Collective {
+            kind,
+            scope,
+            uniform,
+            operands,
+        })))
     }
 
     /// The scope that an instruction's first operand names; `None` for a single work-item.
@@ -82,10 +103,14 @@ impl FunctionReader<'_, '_> {
             Some(Scope::Workgroup) => Ok(Some(GroupScope::WorkGroup)),
             Some(Scope::Subgroup) => Ok(Some(GroupScope::SubGroup)),
             Some(Scope::Invocation) => Ok(None),
-            Some(scope) => {
-                Err(BuildError::unsupported(format!("Op{} with scope {scope:?}", instruction.class.opname)))
-            }
-            None => Err(BuildError::malformed(format!("Op{} with scope {scope}", instruction.class.opname))),
+            Some(scope) => Err(BuildError::unsupported(format!(
+                "Op{} with scope {scope:?}",
+                instruction.class.opname
+            ))),
+            None => Err(BuildError::malformed(format!(
+                "Op{} with scope {scope}",
+                instruction.class.opname
+            ))),
         }
     }
 
@@ -100,7 +125,8 @@ impl FunctionReader<'_, '_> {
     }
 
     fn group_scope(&self, instruction: &dr::Instruction) -> Result<GroupScope> {
-        let unsupported = || BuildError::unsupported(format!("Op{} of one work-item", instruction.class.opname));
+        let unsupported =
+            || BuildError::unsupported(format!("Op{} of one work-item", instruction.class.opname));
         self.scope(instruction)?.ok_or_else(unsupported)
     }
 
@@ -139,10 +165,16 @@ impl FunctionReader<'_, '_> {
         };
         let scope = self.group_scope(instruction)?;
         let Some(Source::GroupOperation(operation)) = instruction.operands.get(1) else {
-            return Err(BuildError::malformed(format!("Op{} without a group operation", instruction.class.opname)));
+            return Err(BuildError::malformed(format!(
+                "Op{} without a group operation",
+                instruction.class.opname
+            )));
         };
         let value = self.operand_at(instruction, 2)?;
-        let reduction = Reduction { op, scalar: self.scalar_of(value)? };
+        let reduction = Reduction {
+            op,
+            scalar: self.scalar_of(value)?,
+        };
         let kind = match operation {
             GroupOperation::Reduce => Kind::Reduce(reduction),
             GroupOperation::InclusiveScan => Kind::InclusiveScan(reduction),
@@ -150,12 +182,18 @@ impl FunctionReader<'_, '_> {
             GroupOperation::ClusteredReduce => {
                 let size = self.reader.constant_integer(id(instruction, 3)?)?;
                 let size = u32::try_from(size).ok().filter(|size| size.is_power_of_two());
-                let size = size.ok_or_else(|| BuildError::malformed("a cluster size that is no power of two"))?;
+                let size =
+                    size.ok_or_else(|| BuildError::malformed("a cluster size that is no power of two"))?;
                 Kind::ClusteredReduce(reduction, size)
             }
             operation => return Err(BuildError::unsupported(format!("group operation {operation:?}"))),
         };
-        Ok(Some(Operation::Collective(Collective { kind, scope, uniform, operands: vec![value] })))
+        Ok(Some(Operation::Collective(Collective {
+            kind,
+            scope,
+            uniform,
+            operands: vec![value],
+        })))
     }
 
     /// Questions about a ballot that a work-item answers by itself, once it knows its place.
@@ -169,28 +207,49 @@ impl FunctionReader<'_, '_> {
                 Some(Source::GroupOperation(GroupOperation::Reduce)) => BallotQuery::Count,
                 Some(Source::GroupOperation(GroupOperation::InclusiveScan)) => BallotQuery::CountInclusive,
                 Some(Source::GroupOperation(GroupOperation::ExclusiveScan)) => BallotQuery::CountExclusive,
-                _ => return Err(BuildError::malformed("OpGroupNonUniformBallotBitCount without a group operation")),
+                _ => {
+                    return Err(BuildError::malformed(
+                        "OpGroupNonUniformBallotBitCount without a group operation",
+                    ));
+                }
             },
             _ => return Ok(None),
         };
-        let from = if matches!(instruction.operands.get(1), Some(Source::GroupOperation(_))) { 2 } else { 1 };
+        let from = if matches!(instruction.operands.get(1), Some(Source::GroupOperation(_))) {
+            2
+        } else {
+            1
+        };
         let operands = self.operands_from(instruction, from)?;
         Ok(Some(Operation::Ballot { query, operands }))
     }
 
     fn async_copy(&mut self, instruction: &dr::Instruction) -> Result<Operation> {
         let scope = self.group_scope(instruction)?;
-        let operands: Vec<Operand> =
-            (1..5).map(|index| self.operand_at(instruction, index)).collect::<Result<_>>()?;
+        let operands: Vec<Operand> = (1..5)
+            .map(|index| self.operand_at(instruction, index))
+            .collect::<Result<_>>()?;
         let destination = self.type_of(operands[0]);
-        let element = self.reader.pointee(destination)?;
+        // Where the compiler kept a pointer to an array, its elements are what is copied.
+        let mut element = self.reader.pointee(destination)?;
+        while let Type::Array { element: inner, .. } = self.reader.module.types.get(element) {
+            element = *inner;
+        }
         let class = match self.reader.module.types.get(destination) {
-            crate::ir::Type::Pointer { class, .. } => *class,
-            _ => return Err(BuildError::malformed("OpGroupAsyncCopy to something that is no pointer")),
+            Type::Pointer { class, .. } => *class,
+            _ => {
+                return Err(BuildError::malformed(
+                    "OpGroupAsyncCopy to something that is no pointer",
+                ));
+            }
         };
         let to_local = class == spirv::StorageClass::Workgroup;
         let kind = Kind::AsyncCopy { element, to_local };
-        Ok(Operation::Collective(Collective { kind, scope, uniform: true, operands }))
+        Ok(Operation::Collective(Collective {
+            kind,
+            scope,
+            uniform: true,
+            operands,
+        }))
     }
 }
-

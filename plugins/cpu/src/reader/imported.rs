@@ -11,9 +11,15 @@ use crate::ir::AtomicOperation;
 /// What such a function does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Imported {
-    Convert { kind: Conversion, rounding: Option<FPRoundingMode> },
+    Convert {
+        kind: Conversion,
+        rounding: Option<FPRoundingMode>,
+    },
     /// The first argument is the pointer; the second the value where the operation takes one.
-    Atomic { operation: AtomicOperation, operands: Operands },
+    Atomic {
+        operation: AtomicOperation,
+        operands: Operands,
+    },
     Fence,
     SubGroupBarrier,
     /// The null pointer where the argument points elsewhere.
@@ -64,7 +70,10 @@ enum Number {
 
 fn number(mangled: &str) -> Option<Number> {
     // Vectors are `Dv4_` and the component.
-    let scalar = mangled.rsplit_once('_').filter(|(vector, _)| vector.starts_with("Dv")).map_or(mangled, |(_, last)| last);
+    let scalar = mangled
+        .rsplit_once('_')
+        .filter(|(vector, _)| vector.starts_with("Dv"))
+        .map_or(mangled, |(_, last)| last);
     Some(match scalar {
         "a" | "c" | "s" | "i" | "l" => Number::Signed,
         "h" | "t" | "j" | "m" => Number::Unsigned,
@@ -76,7 +85,9 @@ fn number(mangled: &str) -> Option<Number> {
 /// `convert_double4_rtz` and the like, to floating-point types.
 fn conversion(name: &str, parameters: &str) -> Option<Imported> {
     let rest = name.strip_prefix("convert_")?;
-    let rest = ["double", "float", "half"].iter().find_map(|kind| rest.strip_prefix(kind))?;
+    let rest = ["double", "float", "half"]
+        .iter()
+        .find_map(|kind| rest.strip_prefix(kind))?;
     let rounding = match rest.trim_start_matches(|digit: char| digit.is_ascii_digit()) {
         "" => None,
         "_rte" => Some(FPRoundingMode::RTE),
@@ -98,14 +109,24 @@ fn atomic(name: &str, parameters: &str) -> Option<Imported> {
     let (operation, of_pointer) = match name {
         "atomic_fetch_min" | "atomic_fetch_min_explicit" => ("min", true),
         "atomic_fetch_max" | "atomic_fetch_max_explicit" => ("max", true),
-        _ => (name.strip_prefix("atomic_").or_else(|| name.strip_prefix("atom_"))?, false),
+        _ => (
+            name.strip_prefix("atomic_")
+                .or_else(|| name.strip_prefix("atom_"))?,
+            false,
+        ),
     };
     // The pointee is the last letter of the first parameter, before the enumerations of the explicit
     // forms; the value repeats it.
     let pointee = || {
-        let pointee = parameters.strip_prefix('P')?.trim_start_matches(|letter: char| letter.is_ascii_digit());
+        let pointee = parameters
+            .strip_prefix('P')?
+            .trim_start_matches(|letter: char| letter.is_ascii_digit());
         let after = |text| pointee.split_once(text).map(|(_, rest)| rest);
-        let letters = if of_pointer { after("U7_Atomic")? } else { after("V").unwrap_or(pointee) };
+        let letters = if of_pointer {
+            after("U7_Atomic")?
+        } else {
+            after("V").unwrap_or(pointee)
+        };
         number(letters.get(..1)?)
     };
     let update = |op| AtomicOperation::Update(op);
@@ -133,40 +154,73 @@ mod tests {
     use super::*;
 
     fn update(op: Op, operands: Operands) -> Option<Imported> {
-        Some(Imported::Atomic { operation: AtomicOperation::Update(op), operands })
+        Some(Imported::Atomic {
+            operation: AtomicOperation::Update(op),
+            operands,
+        })
     }
 
     #[test]
     fn conversions() {
         let convert = |kind, rounding| Some(Imported::Convert { kind, rounding });
-        assert_eq!(recognise("_Z14convert_doublei"), convert(Conversion::SignedToFloat, None));
-        assert_eq!(recognise("_Z15convert_double4Dv4_h"), convert(Conversion::UnsignedToFloat, None));
-        assert_eq!(recognise("_Z16convert_half_rtpf"), convert(Conversion::Float, Some(FPRoundingMode::RTP)));
-        assert_eq!(recognise("_Z17convert_half4_rtzDv4_Dh"), convert(Conversion::Float, Some(FPRoundingMode::RTZ)));
+        assert_eq!(
+            recognise("_Z14convert_doublei"),
+            convert(Conversion::SignedToFloat, None)
+        );
+        assert_eq!(
+            recognise("_Z15convert_double4Dv4_h"),
+            convert(Conversion::UnsignedToFloat, None)
+        );
+        assert_eq!(
+            recognise("_Z16convert_half_rtpf"),
+            convert(Conversion::Float, Some(FPRoundingMode::RTP))
+        );
+        assert_eq!(
+            recognise("_Z17convert_half4_rtzDv4_Dh"),
+            convert(Conversion::Float, Some(FPRoundingMode::RTZ))
+        );
         assert_eq!(recognise("_Z11convert_inti"), None);
         assert_eq!(recognise("_Z99convert_doublei"), None);
     }
 
     #[test]
     fn atomics() {
-        assert_eq!(recognise("_Z10atomic_minPU3AS1Vii"), update(Op::GroupSMin, Operands::Value));
-        assert_eq!(recognise("_Z10atomic_maxPU3AS1Vjj"), update(Op::GroupUMax, Operands::Value));
+        assert_eq!(
+            recognise("_Z10atomic_minPU3AS1Vii"),
+            update(Op::GroupSMin, Operands::Value)
+        );
+        assert_eq!(
+            recognise("_Z10atomic_maxPU3AS1Vjj"),
+            update(Op::GroupUMax, Operands::Value)
+        );
         assert_eq!(recognise("_Z8atom_decPU3AS3Vl"), update(Op::ISub, Operands::One));
         let explicit = "_Z25atomic_fetch_min_explicitPU3AS4VU7_Atomicmm12memory_order12memory_scope";
         assert_eq!(recognise(explicit), update(Op::GroupUMin, Operands::Value));
-        assert_eq!(recognise("_Z16atomic_fetch_maxPU3AS4VU7_Atomicff"), update(Op::GroupFMax, Operands::Value));
+        assert_eq!(
+            recognise("_Z16atomic_fetch_maxPU3AS4VU7_Atomicff"),
+            update(Op::GroupFMax, Operands::Value)
+        );
         let operation = AtomicOperation::Exchange;
         assert_eq!(
             recognise("_Z11atomic_xchgPU3AS3Vff"),
-            Some(Imported::Atomic { operation, operands: Operands::Value })
+            Some(Imported::Atomic {
+                operation,
+                operands: Operands::Value
+            })
         );
     }
 
     #[test]
     fn others() {
         assert_eq!(recognise("_Z9mem_fencej"), Some(Imported::Fence));
-        assert_eq!(recognise("_Z17sub_group_barrierj12memory_scope"), Some(Imported::SubGroupBarrier));
-        assert_eq!(recognise("__to_local"), Some(Imported::Cast(StorageClass::Workgroup)));
+        assert_eq!(
+            recognise("_Z17sub_group_barrierj12memory_scope"),
+            Some(Imported::SubGroupBarrier)
+        );
+        assert_eq!(
+            recognise("__to_local"),
+            Some(Imported::Cast(StorageClass::Workgroup))
+        );
         assert_eq!(recognise("_Z3foov"), None);
         assert_eq!(recognise("_Z"), None);
     }

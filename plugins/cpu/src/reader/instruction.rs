@@ -39,7 +39,9 @@ impl Reader<'_> {
                 Type::Vector { component, count } if index < count => {
                     Some((self.scalar_type(*component)?, u64::from(*index)))
                 }
-                _ => types.part(at, u64::from(*index)).map(|(part, _, lane)| (part, lane)),
+                _ => types
+                    .part(at, u64::from(*index))
+                    .map(|(part, _, lane)| (part, lane)),
             };
             let (part, lane) =
                 part.ok_or_else(|| BuildError::malformed(format!("a composite has no part {index}")))?;
@@ -52,7 +54,8 @@ impl Reader<'_> {
 
     /// The id of a scalar type, which is added if the module has none.
     pub(super) fn scalar_type_or_new(&mut self, scalar: Scalar) -> Result<TypeId> {
-        self.scalar_type(scalar).or_else(|error| self.module.types.push(Type::Scalar(scalar)).ok_or(error))
+        self.scalar_type(scalar)
+            .or_else(|error| self.module.types.push(Type::Scalar(scalar)).ok_or(error))
     }
 }
 
@@ -88,18 +91,31 @@ impl FunctionReader<'_, '_> {
             let rounding = decorations.rounding(word);
             let saturate = saturate || decorations.has(word, spirv::Decoration::SaturatedConversion);
             let operand = self.operand_at(instruction, 0)?;
-            return Ok(Some(Operation::Convert { kind, saturate, rounding, operand }));
+            return Ok(Some(Operation::Convert {
+                kind,
+                saturate,
+                rounding,
+                operand,
+            }));
         }
         Ok(Some(match opcode {
             Op::Undef => {
                 let kind = self.reader.result_type(instruction)?;
-                let zero = crate::ir::Constant { kind, words: Vec::new(), relocations: Vec::new() };
+                let zero = crate::ir::Constant {
+                    kind,
+                    words: Vec::new(),
+                    relocations: Vec::new(),
+                };
                 let constant = self.reader.push_constant(result_id(instruction)?, zero);
-                Operation::Extract { composite: Operand::Constant(constant), first: 0 }
+                Operation::Extract {
+                    composite: Operand::Constant(constant),
+                    first: 0,
+                }
             }
-            Op::CopyObject | Op::CopyLogical | Op::ExpectKHR => {
-                Operation::Extract { composite: self.operand_at(instruction, 0)?, first: 0 }
-            }
+            Op::CopyObject | Op::CopyLogical | Op::ExpectKHR => Operation::Extract {
+                composite: self.operand_at(instruction, 0)?,
+                first: 0,
+            },
             Op::Bitcast => Operation::Reinterpret(self.operand_at(instruction, 0)?),
             Op::Select => Operation::Select {
                 condition: self.operand_at(instruction, 0)?,
@@ -108,13 +124,22 @@ impl FunctionReader<'_, '_> {
             },
             Op::CompositeExtract => {
                 let composite = self.operand_at(instruction, 0)?;
-                let (_, first) = self.reader.member(self.type_of(composite), &literals(instruction, 1)?)?;
+                let (_, first) = self
+                    .reader
+                    .member(self.type_of(composite), &literals(instruction, 1)?)?;
                 Operation::Extract { composite, first }
             }
             Op::CompositeInsert => {
-                let (object, composite) = (self.operand_at(instruction, 0)?, self.operand_at(instruction, 1)?);
-                let (_, first) = self.reader.member(self.type_of(composite), &literals(instruction, 2)?)?;
-                Operation::Insert { composite, object, first }
+                let (object, composite) =
+                    (self.operand_at(instruction, 0)?, self.operand_at(instruction, 1)?);
+                let (_, first) = self
+                    .reader
+                    .member(self.type_of(composite), &literals(instruction, 2)?)?;
+                Operation::Insert {
+                    composite,
+                    object,
+                    first,
+                }
             }
             Op::CompositeConstruct => Operation::Construct(self.operands_from(instruction, 0)?),
             Op::VectorExtractDynamic => Operation::ExtractDynamic {
@@ -128,7 +153,10 @@ impl FunctionReader<'_, '_> {
             },
             Op::VectorShuffle => {
                 let lanes = literals(instruction, 2)?;
-                let lanes = lanes.into_iter().map(|lane| (lane != u32::MAX).then_some(lane)).collect();
+                let lanes = lanes
+                    .into_iter()
+                    .map(|lane| (lane != u32::MAX).then_some(lane))
+                    .collect();
                 let (first, second) = (self.operand_at(instruction, 0)?, self.operand_at(instruction, 1)?);
                 Operation::Shuffle { first, second, lanes }
             }
@@ -138,7 +166,9 @@ impl FunctionReader<'_, '_> {
                 let function =
                     function.ok_or_else(|| BuildError::malformed(format!("%{callee} is not a function")))?;
                 let arguments = self.operands_from(instruction, 1)?;
-                if self.reader.source.functions[function.0 as usize].blocks.is_empty()
+                if self.reader.source.functions[function.0 as usize]
+                    .blocks
+                    .is_empty()
                     && let Some((name, _)) = self.reader.decorations.linkage(callee)
                     && let Some(imported) = imported::recognise(name)
                 {
@@ -148,9 +178,17 @@ impl FunctionReader<'_, '_> {
             }
             Op::ExtInst => return self.extended(instruction).map(Some),
             Op::Any | Op::All => {
-                let op = if opcode == Op::Any { Op::LogicalOr } else { Op::LogicalAnd };
+                let op = if opcode == Op::Any {
+                    Op::LogicalOr
+                } else {
+                    Op::LogicalAnd
+                };
                 let operand = self.operand_at(instruction, 0)?;
-                Operation::Fold { op, scalar: Scalar::Bool, operand: self.truths(operand)? }
+                Operation::Fold {
+                    op,
+                    scalar: Scalar::Bool,
+                    operand: self.truths(operand)?,
+                }
             }
             Op::VectorTimesScalar => {
                 let vector = self.operand_at(instruction, 0)?;
@@ -159,7 +197,11 @@ impl FunctionReader<'_, '_> {
                 let lanes = self.reader.module.types.lanes(kind) as usize;
                 let splat = self.emit(kind, Operation::Construct(vec![scalar; lanes]));
                 let scalar = self.scalar_of(vector)?;
-                Operation::Elementwise { op: Op::FMul, scalar, operands: vec![vector, splat] }
+                Operation::Elementwise {
+                    op: Op::FMul,
+                    scalar,
+                    operands: vec![vector, splat],
+                }
             }
             Op::Dot => {
                 let operands = self.operands_from(instruction, 0)?;
@@ -167,8 +209,19 @@ impl FunctionReader<'_, '_> {
                     return Err(BuildError::malformed("OpDot without two operands"));
                 };
                 let (kind, scalar) = (self.type_of(vector), self.scalar_of(vector)?);
-                let operand = self.emit(kind, Operation::Elementwise { op: Op::FMul, scalar, operands });
-                Operation::Fold { op: Op::FAdd, scalar, operand }
+                let operand = self.emit(
+                    kind,
+                    Operation::Elementwise {
+                        op: Op::FMul,
+                        scalar,
+                        operands,
+                    },
+                );
+                Operation::Fold {
+                    op: Op::FAdd,
+                    scalar,
+                    operand,
+                }
             }
             Op::IAddCarry | Op::ISubBorrow | Op::UMulExtended | Op::SMulExtended => {
                 let low = match opcode {
@@ -177,10 +230,26 @@ impl FunctionReader<'_, '_> {
                     _ => Op::IMul,
                 };
                 let operands = self.operands_from(instruction, 0)?;
-                let first = *operands.first().ok_or_else(|| BuildError::malformed("no operands"))?;
+                let first = *operands
+                    .first()
+                    .ok_or_else(|| BuildError::malformed("no operands"))?;
                 let (kind, scalar) = (self.type_of(first), self.scalar_of(first)?);
-                let low = self.emit(kind, Operation::Elementwise { op: low, scalar, operands: operands.clone() });
-                let high = self.emit(kind, Operation::Elementwise { op: opcode, scalar, operands });
+                let low = self.emit(
+                    kind,
+                    Operation::Elementwise {
+                        op: low,
+                        scalar,
+                        operands: operands.clone(),
+                    },
+                );
+                let high = self.emit(
+                    kind,
+                    Operation::Elementwise {
+                        op: opcode,
+                        scalar,
+                        operands,
+                    },
+                );
                 Operation::Construct(vec![low, high])
             }
             Op::SDot | Op::UDot | Op::SUDot | Op::SDotAccSat | Op::UDotAccSat | Op::SUDotAccSat => {
@@ -201,7 +270,14 @@ impl FunctionReader<'_, '_> {
         let zero = self.zero(kind);
         let booleans = self.vector_type(Scalar::Bool, self.reader.module.types.lanes(kind))?;
         let operands = vec![operand, zero];
-        Ok(self.emit(booleans, Operation::Elementwise { op: Op::SLessThan, scalar, operands }))
+        Ok(self.emit(
+            booleans,
+            Operation::Elementwise {
+                op: Op::SLessThan,
+                scalar,
+                operands,
+            },
+        ))
     }
 
     /// A call of a function that clang expects the device to have.
@@ -217,44 +293,77 @@ impl FunctionReader<'_, '_> {
             Imported::Fence => Operation::Fence,
             Imported::SubGroupBarrier => {
                 let (kind, scope) = (CollectiveKind::Barrier, GroupScope::SubGroup);
-                Operation::Collective(Collective { kind, scope, uniform: true, operands: Vec::new() })
+                Operation::Collective(Collective {
+                    kind,
+                    scope,
+                    uniform: true,
+                    operands: Vec::new(),
+                })
             }
-            Imported::Convert { kind, rounding } => {
-                Operation::Convert { kind, saturate: false, rounding, operand: argument(0)? }
-            }
-            Imported::Cast(class) => Operation::GenericCast { pointer: argument(0)?, class },
+            Imported::Convert { kind, rounding } => Operation::Convert {
+                kind,
+                saturate: false,
+                rounding,
+                operand: argument(0)?,
+            },
+            Imported::Cast(class) => Operation::GenericCast {
+                pointer: argument(0)?,
+                class,
+            },
             Imported::FenceOf => {
                 // The bits of memory semantics are the flags of OpenCL C, eight places up.
                 let kind = self.reader.result_type(instruction)?;
                 let semantics = self.emit(kind, Operation::PointerSemantics(argument(0)?));
                 let places = self.new_constant(Scalar::I32, 8)?;
                 let (op, scalar) = (Op::ShiftRightLogical, self.scalar_of(semantics)?);
-                Operation::Elementwise { op, scalar, operands: vec![semantics, places] }
+                Operation::Elementwise {
+                    op,
+                    scalar,
+                    operands: vec![semantics, places],
+                }
             }
             Imported::Atomic { operation, operands } => {
-                let scalar = self.reader.module.types.scalar(self.reader.result_type(instruction)?);
+                let scalar = self
+                    .reader
+                    .module
+                    .types
+                    .scalar(self.reader.result_type(instruction)?);
                 let scalar = scalar.ok_or_else(missing)?;
                 let value = match operands {
                     Operands::Value => argument(1)?,
                     Operands::One => self.new_constant(scalar, 1)?,
                 };
-                Operation::Atomic { operation, scalar, pointer: argument(0)?, operands: vec![value] }
+                Operation::Atomic {
+                    operation,
+                    scalar,
+                    pointer: argument(0)?,
+                    operands: vec![value],
+                }
             }
         })
     }
 
     /// Arithmetic, for every opcode that has a function on the type of its first operand.
     fn elementwise(&mut self, op: Op, instruction: &dr::Instruction) -> Result<Option<Operation>> {
-        let all_ids = instruction.operands.iter().all(|operand| matches!(operand, Source::IdRef(_)));
+        let all_ids = instruction
+            .operands
+            .iter()
+            .all(|operand| matches!(operand, Source::IdRef(_)));
         if instruction.operands.is_empty() || !all_ids || instruction.result_type.is_none() {
             return Ok(None);
         }
-        let Ok(first) = self.operand_at(instruction, 0) else { return Ok(None) };
-        let Some(scalar) = self.reader.module.types.scalar(self.type_of(first)) else { return Ok(None) };
+        let Ok(first) = self.operand_at(instruction, 0) else {
+            return Ok(None);
+        };
+        let Some(scalar) = self.reader.module.types.scalar(self.type_of(first)) else {
+            return Ok(None);
+        };
         match arithmetic::resolve(op, scalar) {
-            Some(_) => {
-                Ok(Some(Operation::Elementwise { op, scalar, operands: self.operands_from(instruction, 0)? }))
-            }
+            Some(_) => Ok(Some(Operation::Elementwise {
+                op,
+                scalar,
+                operands: self.operands_from(instruction, 0)?,
+            })),
             None => Ok(None),
         }
     }
@@ -275,19 +384,39 @@ impl FunctionReader<'_, '_> {
         let mut vector = wide;
         for (index, signed) in signed.into_iter().enumerate() {
             let mut operand = self.operand_at(instruction, index)?;
-            if !matches!(self.reader.module.types.get(self.type_of(operand)), Type::Vector { .. }) {
+            if !matches!(
+                self.reader.module.types.get(self.type_of(operand)),
+                Type::Vector { .. }
+            ) {
                 // Four bytes packed into a word.
                 let packed = self.vector_type(Scalar::I8, 4)?;
                 operand = self.emit(packed, Operation::Reinterpret(operand));
             }
-            let kind = if signed { Conversion::Signed } else { Conversion::Unsigned };
+            let kind = if signed {
+                Conversion::Signed
+            } else {
+                Conversion::Unsigned
+            };
             vector = self.vector_type(scalar, self.reader.module.types.lanes(self.type_of(operand)))?;
-            let convert = Operation::Convert { kind, saturate: false, rounding: None, operand };
+            let convert = Operation::Convert {
+                kind,
+                saturate: false,
+                rounding: None,
+                operand,
+            };
             factors.push(self.emit(vector, convert));
         }
-        let products = Operation::Elementwise { op: Op::IMul, scalar, operands: factors };
+        let products = Operation::Elementwise {
+            op: Op::IMul,
+            scalar,
+            operands: factors,
+        };
         let operand = self.emit(vector, products);
-        let sum = Operation::Fold { op: Op::IAdd, scalar, operand };
+        let sum = Operation::Fold {
+            op: Op::IAdd,
+            scalar,
+            operand,
+        };
         let saturating = match opcode {
             Op::SDotAccSat | Op::SUDotAccSat => spirv::OpenclStd100Op::s_add_sat,
             Op::UDotAccSat => spirv::OpenclStd100Op::u_add_sat,
@@ -295,14 +424,20 @@ impl FunctionReader<'_, '_> {
         };
         let sum = self.emit(wide, sum);
         let accumulator = self.operand_at(instruction, 2)?;
-        Ok(Operation::Extended { op: saturating, operands: vec![sum, accumulator], out: None })
+        Ok(Operation::Extended {
+            op: saturating,
+            operands: vec![sum, accumulator],
+            out: None,
+        })
     }
 
     /// The id of a vector type, which is added if the module has none.
     pub(super) fn vector_type(&mut self, component: Scalar, count: u32) -> Result<TypeId> {
         let wanted = Type::Vector { component, count };
         let types = &mut self.reader.module.types;
-        let known = (0..types.len() as u32).map(TypeId).find(|id| *types.get(*id) == wanted);
+        let known = (0..types.len() as u32)
+            .map(TypeId)
+            .find(|id| *types.get(*id) == wanted);
         let error = || BuildError::malformed("too many types");
         known.or_else(|| types.push(wanted)).ok_or_else(error)
     }
@@ -310,5 +445,7 @@ impl FunctionReader<'_, '_> {
 
 /// All operands from an index on, which must be literals.
 fn literals(instruction: &dr::Instruction, from: usize) -> Result<Vec<u32>> {
-    (from..instruction.operands.len()).map(|index| literal(instruction, index)).collect()
+    (from..instruction.operands.len())
+        .map(|index| literal(instruction, index))
+        .collect()
 }

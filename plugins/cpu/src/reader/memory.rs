@@ -7,9 +7,7 @@ use super::function::FunctionReader;
 use super::{Reader, Result, id, ids, result_id};
 use crate::builtins::Scalar;
 use crate::error::BuildError;
-use crate::ir::{
-    AtomicOperation, Constant, Home, Operand, Operation, Type, TypeId, Variable, scalar_size,
-};
+use crate::ir::{AtomicOperation, Constant, Home, Operand, Operation, Type, TypeId, Variable, scalar_size};
 
 /// An index of an access chain.
 #[derive(Clone, Copy)]
@@ -36,27 +34,39 @@ impl Reader<'_> {
     /// Follows the indices of an access chain from a pointer of a type.
     pub(super) fn walk(&self, op: Op, base: TypeId, indices: &[Index]) -> Result<Path> {
         let types = &self.module.types;
-        let mut path = Path { offset: 0, terms: Vec::new(), pointee: self.pointee(base)? };
+        let mut path = Path {
+            offset: 0,
+            terms: Vec::new(),
+            pointee: self.pointee(base)?,
+        };
         let add = |index: Index, stride: u64, path: &mut Path| match index {
-            Index::Known(index) => path.offset = path.offset.wrapping_add((index as u64).wrapping_mul(stride)),
+            Index::Known(index) => {
+                path.offset = path.offset.wrapping_add((index as u64).wrapping_mul(stride))
+            }
             Index::Computed(operand) => path.terms.push((operand, stride)),
         };
         let mut indices = indices.iter();
         if matches!(op, Op::PtrAccessChain | Op::InBoundsPtrAccessChain) {
-            let element = *indices.next().ok_or_else(|| BuildError::malformed("an access chain without an element"))?;
+            let element = *indices
+                .next()
+                .ok_or_else(|| BuildError::malformed("an access chain without an element"))?;
             add(element, types.layout(path.pointee).size, &mut path);
         }
         for index in indices {
             match (types.get(path.pointee), *index) {
                 (Type::Struct { .. }, Index::Known(member)) => {
-                    let part = u64::try_from(member).ok().and_then(|member| types.part(path.pointee, member));
-                    let (part, offset, _) =
-                        part.ok_or_else(|| BuildError::malformed(format!("a struct has no member {member}")))?;
+                    let part = u64::try_from(member)
+                        .ok()
+                        .and_then(|member| types.part(path.pointee, member));
+                    let (part, offset, _) = part
+                        .ok_or_else(|| BuildError::malformed(format!("a struct has no member {member}")))?;
                     path.offset = path.offset.wrapping_add(offset);
                     path.pointee = part;
                 }
                 (Type::Struct { .. }, Index::Computed(_)) => {
-                    return Err(BuildError::malformed("a struct member whose index is not constant"));
+                    return Err(BuildError::malformed(
+                        "a struct member whose index is not constant",
+                    ));
                 }
                 (Type::Array { element, .. }, index) => {
                     add(index, types.layout(*element).size, &mut path);
@@ -85,15 +95,25 @@ impl FunctionReader<'_, '_> {
         let word = result_id(instruction)?;
         let address = self.value(word)?;
         let pointer = self.reader.result_type(instruction)?;
-        let Type::Pointer { class: StorageClass::Function, pointee } = *self.reader.module.types.get(pointer) else {
-            return Err(BuildError::malformed(format!("variable %{word} of a function is in another storage class")));
+        let Type::Pointer {
+            class: StorageClass::Function,
+            pointee,
+        } = *self.reader.module.types.get(pointer)
+        else {
+            return Err(BuildError::malformed(format!(
+                "variable %{word} of a function is in another storage class"
+            )));
         };
         let initializer = match instruction.operands.get(1) {
             Some(Source::IdRef(value)) => Some(self.reader.constant(*value)?),
             _ => None,
         };
         // Every segment of private memory is aligned as much as any type needs.
-        self.variables.push(Variable { address, kind: pointee, initializer });
+        self.variables.push(Variable {
+            address,
+            kind: pointee,
+            initializer,
+        });
         Ok(())
     }
 
@@ -115,7 +135,11 @@ impl FunctionReader<'_, '_> {
                 let indices = ids(instruction, 1)?.into_iter().map(|word| self.index(word));
                 let indices = indices.collect::<Result<Vec<_>>>()?;
                 let path = self.reader.walk(opcode, self.type_of(base), &indices)?;
-                Operation::Address { base, offset: path.offset, terms: path.terms }
+                Operation::Address {
+                    base,
+                    offset: path.offset,
+                    terms: path.terms,
+                }
             }
             Op::PtrDiff => return self.pointer_difference(instruction).map(Some),
             Op::Load => {
@@ -130,15 +154,21 @@ impl FunctionReader<'_, '_> {
                     _ => Operation::Load { pointer },
                 }
             }
-            Op::Store => {
-                Operation::Store { pointer: self.operand_at(instruction, 0)?, value: self.operand_at(instruction, 1)? }
-            }
+            Op::Store => Operation::Store {
+                pointer: self.operand_at(instruction, 0)?,
+                value: self.operand_at(instruction, 1)?,
+            },
             Op::CopyMemory => {
-                let (destination, source) = (self.operand_at(instruction, 0)?, self.operand_at(instruction, 1)?);
+                let (destination, source) =
+                    (self.operand_at(instruction, 0)?, self.operand_at(instruction, 1)?);
                 let pointee = self.reader.pointee(self.type_of(destination))?;
                 let size = self.reader.module.types.layout(pointee).size;
                 let size = self.new_constant(Scalar::I64, size)?;
-                Operation::Copy { destination, source, size }
+                Operation::Copy {
+                    destination,
+                    source,
+                    size,
+                }
             }
             Op::CopyMemorySized => Operation::Copy {
                 destination: self.operand_at(instruction, 0)?,
@@ -149,10 +179,15 @@ impl FunctionReader<'_, '_> {
                 return self.address_cast(instruction).map(Some);
             }
             Op::GenericCastToPtrExplicit => match instruction.operands.get(1) {
-                Some(Source::StorageClass(class)) => {
-                    Operation::GenericCast { pointer: self.operand_at(instruction, 0)?, class: *class }
+                Some(Source::StorageClass(class)) => Operation::GenericCast {
+                    pointer: self.operand_at(instruction, 0)?,
+                    class: *class,
+                },
+                _ => {
+                    return Err(BuildError::malformed(
+                        "OpGenericCastToPtrExplicit without a storage class",
+                    ));
                 }
-                _ => return Err(BuildError::malformed("OpGenericCastToPtrExplicit without a storage class")),
             },
             Op::GenericPtrMemSemantics => Operation::PointerSemantics(self.operand_at(instruction, 0)?),
             Op::MemoryBarrier => Operation::Fence,
@@ -162,10 +197,16 @@ impl FunctionReader<'_, '_> {
 
     /// The built-in variable that a constant pointer is the address of.
     fn input_variable(&self, pointer: Operand) -> Option<crate::ir::GlobalId> {
-        let Operand::Constant(constant) = pointer else { return None };
+        let Operand::Constant(constant) = pointer else {
+            return None;
+        };
         match &self.reader.module.constants[constant.0 as usize] {
-            Constant { words, relocations, .. } if words == &[0] => {
-                let [(0, global)] = relocations.as_slice() else { return None };
+            Constant {
+                words, relocations, ..
+            } if words == &[0] => {
+                let [(0, global)] = relocations.as_slice() else {
+                    return None;
+                };
                 let home = self.reader.module.globals[global.0 as usize].home;
                 matches!(home, Home::Input(_)).then_some(*global)
             }
@@ -177,12 +218,23 @@ impl FunctionReader<'_, '_> {
     fn address_cast(&mut self, instruction: &dr::Instruction) -> Result<Operation> {
         let operand = self.operand_at(instruction, 0)?;
         let scalar = |kind| self.reader.module.types.scalar(kind);
-        let (from, to) = (scalar(self.type_of(operand)), scalar(self.reader.result_type(instruction)?));
+        let (from, to) = (
+            scalar(self.type_of(operand)),
+            scalar(self.reader.result_type(instruction)?),
+        );
         if from == to {
-            return Ok(Operation::Extract { composite: operand, first: 0 });
+            return Ok(Operation::Extract {
+                composite: operand,
+                first: 0,
+            });
         }
         let kind = crate::builtins::convert::Conversion::Unsigned;
-        Ok(Operation::Convert { kind, saturate: false, rounding: None, operand })
+        Ok(Operation::Convert {
+            kind,
+            saturate: false,
+            rounding: None,
+            operand,
+        })
     }
 
     /// The number of elements between two pointers.
@@ -192,9 +244,20 @@ impl FunctionReader<'_, '_> {
         let size = self.reader.module.types.layout(pointee).size.max(1);
         let word = self.reader.scalar_type(Scalar::I64)?;
         let operands = vec![a, b];
-        let bytes = self.emit(word, Operation::Elementwise { op: Op::ISub, scalar: Scalar::I64, operands });
+        let bytes = self.emit(
+            word,
+            Operation::Elementwise {
+                op: Op::ISub,
+                scalar: Scalar::I64,
+                operands,
+            },
+        );
         let size = self.new_constant(Scalar::I64, size)?;
-        Ok(Operation::Elementwise { op: Op::SDiv, scalar: Scalar::I64, operands: vec![bytes, size] })
+        Ok(Operation::Elementwise {
+            op: Op::SDiv,
+            scalar: Scalar::I64,
+            operands: vec![bytes, size],
+        })
     }
 
     fn atomic(&mut self, instruction: &dr::Instruction) -> Result<Option<Operation>> {
@@ -226,8 +289,10 @@ impl FunctionReader<'_, '_> {
             _ => return Ok(None),
         };
         let pointer = self.operand_at(instruction, 0)?;
-        let mut operands =
-            needs.iter().map(|index| self.operand(id(instruction, *index)?)).collect::<Result<Vec<_>>>()?;
+        let mut operands = needs
+            .iter()
+            .map(|index| self.operand(id(instruction, *index)?))
+            .collect::<Result<Vec<_>>>()?;
         let flag = matches!(operation, A::TestAndSet | A::Clear);
         let types = &self.reader.module.types;
         let scalar = if flag {
@@ -241,6 +306,11 @@ impl FunctionReader<'_, '_> {
         if matches!(opcode, Op::AtomicIIncrement | Op::AtomicIDecrement) {
             operands.push(self.new_constant(scalar, 1)?);
         }
-        Ok(Some(Operation::Atomic { operation, scalar, pointer, operands }))
+        Ok(Some(Operation::Atomic {
+            operation,
+            scalar,
+            pointer,
+            operands,
+        }))
     }
 }

@@ -52,7 +52,8 @@ pub(crate) fn read(bytes: &[u8], specialization: &BTreeMap<u32, Vec<u8>>) -> Res
     reader.declare_functions()?;
     for (index, source) in parsed.module.functions.iter().enumerate() {
         let name = reader.module.functions[index].name.clone();
-        function::read(&mut reader, source, FunctionId(index as u32)).map_err(|error| error.in_function(&name))?;
+        function::read(&mut reader, source, FunctionId(index as u32))
+            .map_err(|error| error.in_function(&name))?;
     }
     reader.entry_points()?;
     Ok(reader.module)
@@ -88,7 +89,9 @@ fn id(instruction: &dr::Instruction, index: usize) -> Result<Word> {
 
 /// All operands from an index on, which must be ids.
 fn ids(instruction: &dr::Instruction, from: usize) -> Result<Vec<Word>> {
-    (from..instruction.operands.len()).map(|index| id(instruction, index)).collect()
+    (from..instruction.operands.len())
+        .map(|index| id(instruction, index))
+        .collect()
 }
 
 /// The 32-bit literal that an operand is.
@@ -99,7 +102,12 @@ fn literal(instruction: &dr::Instruction, index: usize) -> Result<u32> {
     }
 }
 
-fn unexpected(instruction: &dr::Instruction, index: usize, wanted: &str, found: Option<&Operand>) -> BuildError {
+fn unexpected(
+    instruction: &dr::Instruction,
+    index: usize,
+    wanted: &str,
+    found: Option<&Operand>,
+) -> BuildError {
     let opcode = instruction.class.opname;
     BuildError::malformed(match found {
         Some(found) => format!("operand {index} of Op{opcode} is {found:?}, expected {wanted}"),
@@ -116,9 +124,13 @@ impl Reader<'_> {
     fn imports(&mut self) -> Result<()> {
         for instruction in &self.source.ext_inst_imports {
             match instruction.operands.as_slice() {
-                [Operand::LiteralString(name)] if name == "OpenCL.std" => self.open_cl = instruction.result_id,
+                [Operand::LiteralString(name)] if name == "OpenCL.std" => {
+                    self.open_cl = instruction.result_id
+                }
                 [Operand::LiteralString(name)] => {
-                    return Err(BuildError::unsupported(format!("the extended instruction set `{name}`")));
+                    return Err(BuildError::unsupported(format!(
+                        "the extended instruction set `{name}`"
+                    )));
                 }
                 _ => return Err(BuildError::malformed("OpExtInstImport without a name")),
             }
@@ -128,9 +140,11 @@ impl Reader<'_> {
 
     fn strings(&mut self) {
         for instruction in &self.source.debug_string_source {
-            if let (Op::String, Some(result), [Operand::LiteralString(text)]) =
-                (instruction.class.opcode, instruction.result_id, instruction.operands.as_slice())
-            {
+            if let (Op::String, Some(result), [Operand::LiteralString(text)]) = (
+                instruction.class.opcode,
+                instruction.result_id,
+                instruction.operands.as_slice(),
+            ) {
                 self.files.insert(result, self.module.files.len() as u32);
                 self.module.files.push(text.clone());
             }
@@ -148,11 +162,15 @@ impl Reader<'_> {
     }
 
     fn type_id(&self, word: Word) -> Result<TypeId> {
-        self.types.get(&word).copied().ok_or_else(|| BuildError::malformed(format!("%{word} is not a type")))
+        self.types
+            .get(&word)
+            .copied()
+            .ok_or_else(|| BuildError::malformed(format!("%{word} is not a type")))
     }
 
     fn result_type(&self, instruction: &dr::Instruction) -> Result<TypeId> {
-        let missing = || BuildError::malformed(format!("Op{} without a result type", instruction.class.opname));
+        let missing =
+            || BuildError::malformed(format!("Op{} without a result type", instruction.class.opname));
         self.type_id(instruction.result_type.ok_or_else(missing)?)
     }
 
@@ -165,9 +183,15 @@ impl Reader<'_> {
     /// The value of a constant integer.
     fn constant_integer(&self, word: Word) -> Result<u64> {
         let constant = &self.module.constants[self.constant(word)?.0 as usize];
-        let is_integer = self.module.types.scalar(constant.kind).is_some_and(|scalar| !scalar.is_float());
+        let is_integer = self
+            .module
+            .types
+            .scalar(constant.kind)
+            .is_some_and(|scalar| !scalar.is_float());
         if !is_integer || self.module.types.lanes(constant.kind) != 1 || !constant.relocations.is_empty() {
-            return Err(BuildError::malformed(format!("%{word} is not a constant integer")));
+            return Err(BuildError::malformed(format!(
+                "%{word} is not a constant integer"
+            )));
         }
         Ok(constant.words.first().copied().unwrap_or(0))
     }
@@ -176,20 +200,26 @@ impl Reader<'_> {
         let word = result_id(instruction)?;
         let kind = self.result_type(instruction)?;
         let Type::Pointer { class, pointee } = *self.module.types.get(kind) else {
-            return Err(BuildError::malformed(format!("the type of variable %{word} is not a pointer")));
+            return Err(BuildError::malformed(format!(
+                "the type of variable %{word} is not a pointer"
+            )));
         };
         let name = self.decorations.name(word);
         let imported = matches!(self.decorations.linkage(word), Some((_, LinkageType::Import)));
         let home = match (class, self.decorations.built_in(word)) {
             (StorageClass::Input | StorageClass::UniformConstant, Some(built_in)) => Home::Input(built_in),
             (_, None) if imported => {
-                return Err(BuildError::unsupported(format!("the imported program-scope variable `{name}`")));
+                return Err(BuildError::unsupported(format!(
+                    "the imported program-scope variable `{name}`"
+                )));
             }
             (StorageClass::CrossWorkgroup, None) => Home::Global,
             (StorageClass::UniformConstant, None) => Home::Constant,
             (StorageClass::Workgroup, None) => Home::Local,
             (class, _) => {
-                return Err(BuildError::unsupported(format!("program-scope variables of storage class {class:?}")));
+                return Err(BuildError::unsupported(format!(
+                    "program-scope variables of storage class {class:?}"
+                )));
             }
         };
         if let Home::Input(built_in) = home {
@@ -198,16 +228,32 @@ impl Reader<'_> {
         // Clang marks work-group variables as initialized with an undefined value.
         let initializer = match instruction.operands.get(1) {
             Some(Operand::IdRef(value)) if home == Home::Local && !self.is_undefined(*value) => {
-                return Err(BuildError::unsupported(format!("an initializer of the work-group variable `{name}`")));
+                return Err(BuildError::unsupported(format!(
+                    "an initializer of the work-group variable `{name}`"
+                )));
             }
             Some(Operand::IdRef(value)) if home != Home::Local => Some(self.constant(*value)?),
             _ => None,
         };
-        let align = self.decorations.alignment(word).unwrap_or(1).max(self.module.types.layout(pointee).align);
+        let align = self
+            .decorations
+            .alignment(word)
+            .unwrap_or(1)
+            .max(self.module.types.layout(pointee).align);
         let global = GlobalId(self.module.globals.len() as u32);
-        self.module.globals.push(Global { name, kind: pointee, align, home, initializer });
+        self.module.globals.push(Global {
+            name,
+            kind: pointee,
+            align,
+            home,
+            initializer,
+        });
         self.globals.insert(word, global);
-        let address = ir::Constant { kind, words: vec![0], relocations: vec![(0, global)] };
+        let address = ir::Constant {
+            kind,
+            words: vec![0],
+            relocations: vec![(0, global)],
+        };
         self.push_constant(word, address);
         Ok(())
     }
@@ -222,11 +268,15 @@ impl Reader<'_> {
     /// Gives every function its number before any body is read.
     fn declare_functions(&mut self) -> Result<()> {
         for source in &self.source.functions {
-            let definition = source.def.as_ref().ok_or_else(|| BuildError::malformed("a function without OpFunction"))?;
+            let definition = source
+                .def
+                .as_ref()
+                .ok_or_else(|| BuildError::malformed("a function without OpFunction"))?;
             let word = result_id(definition)?;
             let signature = self.function_types.get(&id(definition, 1)?);
-            let (result, parameters) =
-                signature.cloned().ok_or_else(|| BuildError::malformed("OpFunction without a function type"))?;
+            let (result, parameters) = signature
+                .cloned()
+                .ok_or_else(|| BuildError::malformed("OpFunction without a function type"))?;
             if parameters.len() != source.parameters.len() {
                 return Err(BuildError::malformed(format!(
                     "function %{word} has {} parameters, its type {}",
@@ -237,11 +287,21 @@ impl Reader<'_> {
             let parameter = |(source, kind): (&dr::Instruction, &TypeId)| {
                 let word = result_id(source)?;
                 let by_value = self.decorations.is_by_value(word) && self.module.types.is_pointer(*kind);
-                Ok(ir::Parameter { name: self.decorations.name(word), kind: *kind, by_value })
+                Ok(ir::Parameter {
+                    name: self.decorations.name(word),
+                    kind: *kind,
+                    by_value,
+                })
             };
-            let parameters = source.parameters.iter().zip(&parameters).map(parameter).collect::<Result<Vec<_>>>()?;
+            let parameters = source
+                .parameters
+                .iter()
+                .zip(&parameters)
+                .map(parameter)
+                .collect::<Result<Vec<_>>>()?;
             let values = parameters.iter().map(|parameter| parameter.kind).collect();
-            self.functions.insert(word, FunctionId(self.module.functions.len() as u32));
+            self.functions
+                .insert(word, FunctionId(self.module.functions.len() as u32));
             self.module.functions.push(ir::Function {
                 name: self.decorations.name(word),
                 result,
@@ -266,7 +326,8 @@ impl Reader<'_> {
                 return Err(BuildError::unsupported("entry points that are not kernels"));
             };
             let id = self.functions.get(function).copied();
-            let id = id.ok_or_else(|| BuildError::malformed(format!("entry point `{name}` is not a function")))?;
+            let id =
+                id.ok_or_else(|| BuildError::malformed(format!("entry point `{name}` is not a function")))?;
             let mut kernel = ir::Kernel {
                 name: name.clone(),
                 function: id,
@@ -290,7 +351,11 @@ impl Reader<'_> {
             return Err(BuildError::malformed("OpExecutionMode without a mode"));
         };
         let literals = || -> Result<[u64; 3]> {
-            Ok([literal(instruction, 2)?.into(), literal(instruction, 3)?.into(), literal(instruction, 4)?.into()])
+            Ok([
+                literal(instruction, 2)?.into(),
+                literal(instruction, 3)?.into(),
+                literal(instruction, 4)?.into(),
+            ])
         };
         let constants = || -> Result<[u64; 3]> {
             let value = |index| self.constant_integer(id(instruction, index)?);

@@ -26,7 +26,8 @@ impl Reader<'_> {
         let kind = self.type_of(instruction)?;
         let word = result_id(instruction)?;
         let pushed = self.module.types.push(kind);
-        let too_large = || BuildError::malformed(format!("type %{word} refers to later types or is too large"));
+        let too_large =
+            || BuildError::malformed(format!("type %{word} refers to later types or is too large"));
         if self.type_id(word)? != pushed.ok_or_else(too_large)? {
             return Err(BuildError::malformed(format!("type %{word} is declared twice")));
         }
@@ -59,20 +60,31 @@ impl Reader<'_> {
                 let component = self.type_id(id(instruction, 0)?)?;
                 let count = literal(instruction, 1)?;
                 match self.module.types.get(component) {
-                    Type::Scalar(component) if (1..=16).contains(&count) => {
-                        Type::Vector { component: *component, count }
-                    }
+                    Type::Scalar(component) if (1..=16).contains(&count) => Type::Vector {
+                        component: *component,
+                        count,
+                    },
                     other => return unsupported(format!("OpTypeVector of {count} {other:?}")),
                 }
             }
             Op::TypeArray => {
                 let count = self.constant_integer(id(instruction, 1)?)?;
-                Type::Array { element: self.type_id(id(instruction, 0)?)?, count }
+                Type::Array {
+                    element: self.type_id(id(instruction, 0)?)?,
+                    count,
+                }
             }
             Op::TypeStruct => {
-                let packed = self.decorations.has(result_id(instruction)?, spirv::Decoration::CPacked);
-                let members = ids(instruction, 0)?.into_iter().map(|member| self.type_id(member));
-                Type::Struct { members: members.collect::<Result<_>>()?, packed }
+                let packed = self
+                    .decorations
+                    .has(result_id(instruction)?, spirv::Decoration::CPacked);
+                let members = ids(instruction, 0)?
+                    .into_iter()
+                    .map(|member| self.type_id(member));
+                Type::Struct {
+                    members: members.collect::<Result<_>>()?,
+                    packed,
+                }
             }
             Op::TypePointer => {
                 let Some(Operand::StorageClass(class)) = instruction.operands.first() else {
@@ -80,17 +92,27 @@ impl Reader<'_> {
                 };
                 use StorageClass as S;
                 match class {
-                    S::CrossWorkgroup | S::UniformConstant | S::Workgroup | S::Function | S::Generic | S::Input => {}
+                    S::CrossWorkgroup
+                    | S::UniformConstant
+                    | S::Workgroup
+                    | S::Function
+                    | S::Generic
+                    | S::Input => {}
                     class => return unsupported(format!("storage class {class:?}")),
                 }
-                Type::Pointer { class: *class, pointee: self.type_id(id(instruction, 1)?)? }
+                Type::Pointer {
+                    class: *class,
+                    pointee: self.type_id(id(instruction, 1)?)?,
+                }
             }
             Op::TypeFunction => {
                 let all = ids(instruction, 0)?.into_iter().map(|word| self.type_id(word));
                 let all = all.collect::<Result<Vec<_>>>()?;
-                let (result, parameters) =
-                    all.split_first().ok_or_else(|| BuildError::malformed("OpTypeFunction without a result"))?;
-                self.function_types.insert(result_id(instruction)?, (*result, parameters.to_vec()));
+                let (result, parameters) = all
+                    .split_first()
+                    .ok_or_else(|| BuildError::malformed("OpTypeFunction without a result"))?;
+                self.function_types
+                    .insert(result_id(instruction)?, (*result, parameters.to_vec()));
                 Type::Opaque
             }
             Op::TypeEvent => Type::Event,

@@ -29,7 +29,10 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Parsed, BuildError> {
         let count = (first >> 16) as usize;
         let opcode = first & 0xffff;
         let offset = at * 4;
-        let Some(instruction) = at.checked_add(count).filter(|_| count > 0).and_then(|end| words.get_mut(at..end))
+        let Some(instruction) = at
+            .checked_add(count)
+            .filter(|_| count > 0)
+            .and_then(|end| words.get_mut(at..end))
         else {
             return Err(BuildError::malformed(format!(
                 "the instruction at byte {offset} has {count} words, {} are left",
@@ -37,12 +40,16 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Parsed, BuildError> {
             )));
         };
         if Op::from_u32(opcode).is_none() {
-            return Err(BuildError::unsupported(format!("opcode {opcode} (at byte {offset})")));
+            return Err(BuildError::unsupported(format!(
+                "opcode {opcode} (at byte {offset})"
+            )));
         }
         if opcode == Op::SpecConstantOp as u32 {
             if let [_, _, result, operation, ..] = *instruction {
                 let operation = Op::from_u32(operation).ok_or_else(|| {
-                    BuildError::malformed(format!("OpSpecConstantOp with opcode {operation} at byte {offset}"))
+                    BuildError::malformed(format!(
+                        "OpSpecConstantOp with opcode {operation} at byte {offset}"
+                    ))
                 })?;
                 constant_operations.insert(result, operation);
                 instruction[0] = (first & 0xffff_0000) | Op::SpecConstantComposite as u32;
@@ -69,26 +76,41 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Parsed, BuildError> {
     let mut loader = Loader(dr::Loader::new());
     rspirv::binary::parse_words(&words, &mut loader)
         .map_err(|state| BuildError::malformed(state.to_string()))?;
-    Ok(Parsed { module: loader.0.module(), constant_operations })
+    Ok(Parsed {
+        module: loader.0.module(),
+        constant_operations,
+    })
 }
 
 fn words_of(bytes: &[u8]) -> Result<Vec<u32>, BuildError> {
     let (chunks, rest) = bytes.as_chunks::<4>();
     if chunks.len() < HEADER_WORDS {
-        return Err(BuildError::malformed(format!("{} bytes, a header alone has 20", bytes.len())));
+        return Err(BuildError::malformed(format!(
+            "{} bytes, a header alone has 20",
+            bytes.len()
+        )));
     }
     if !rest.is_empty() {
-        return Err(BuildError::malformed(format!("{} bytes, not a whole number of words", bytes.len())));
+        return Err(BuildError::malformed(format!(
+            "{} bytes, not a whole number of words",
+            bytes.len()
+        )));
     }
     let big_endian = match chunks[0] {
         [0x03, 0x02, 0x23, 0x07] => false,
         [0x07, 0x23, 0x02, 0x03] => true,
         found => {
             let found = u32::from_le_bytes(found);
-            return Err(BuildError::malformed(format!("magic number {found:#010x}, expected 0x07230203")));
+            return Err(BuildError::malformed(format!(
+                "magic number {found:#010x}, expected 0x07230203"
+            )));
         }
     };
-    let read = if big_endian { u32::from_be_bytes } else { u32::from_le_bytes };
+    let read = if big_endian {
+        u32::from_be_bytes
+    } else {
+        u32::from_le_bytes
+    };
     let words: Vec<u32> = chunks.iter().map(|chunk| read(*chunk)).collect();
     match words[1] {
         0x1_0000 | 0x1_0100 | 0x1_0200 | 0x1_0300 | 0x1_0400 | 0x1_0500 | 0x1_0600 => Ok(words),
@@ -102,9 +124,14 @@ fn words_of(bytes: &[u8]) -> Result<Vec<u32>, BuildError> {
 /// Instruction sets that only describe the source. They may stand where rspirv expects no instruction.
 fn is_debug_set(name: &[u32]) -> bool {
     let bytes: Vec<u8> = name.iter().flat_map(|word| word.to_le_bytes()).collect();
-    [&b"NonSemantic."[..], b"OpenCL.DebugInfo.", b"SPIRV.debug", b"DebugInfo"]
-        .iter()
-        .any(|prefix| bytes.starts_with(prefix))
+    [
+        &b"NonSemantic."[..],
+        b"OpenCL.DebugInfo.",
+        b"SPIRV.debug",
+        b"DebugInfo",
+    ]
+    .iter()
+    .any(|prefix| bytes.starts_with(prefix))
 }
 
 /// Leaves the byte offsets of what follows as they are.

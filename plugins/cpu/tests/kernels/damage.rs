@@ -39,17 +39,31 @@ fn launch(program: &Program, kernel: &KernelInfo, buffer: u64) {
         ArgumentKind::Local => Argument::Local(64),
         _ => Argument::Pointer(buffer),
     };
-    let arguments: Vec<Argument> = kernel.parameters.iter().map(|parameter| argument(parameter.kind)).collect();
-    let options =
-        LaunchOptions { max_instructions: Some(20_000), print: Some(&|_| {}), ..LaunchOptions::default() };
+    let arguments: Vec<Argument> = kernel
+        .parameters
+        .iter()
+        .map(|parameter| argument(parameter.kind))
+        .collect();
+    let options = LaunchOptions {
+        max_instructions: Some(20_000),
+        print: Some(&|_| {}),
+        ..LaunchOptions::default()
+    };
     // Whether it fails is the module's business.
-    _ = program.launch(&kernel.name, &NdRange::linear_in_groups(8, 4), &arguments, &options);
+    _ = program.launch(
+        &kernel.name,
+        &NdRange::linear_in_groups(8, 4),
+        &arguments,
+        &options,
+    );
 }
 
 #[test]
 fn cut_short() {
     for optimisation in ["-O0", "-O2"] {
-        let Some(spirv) = compile(SOURCE, optimisation, "spirv64", &[]) else { return };
+        let Some(spirv) = compile(SOURCE, optimisation, "spirv64", &[]) else {
+            return;
+        };
         assert_eq!(exercise(&spirv), Ok(1));
         for length in 0..spirv.len() {
             if length % 4 != 0 && length > 64 {
@@ -58,7 +72,11 @@ fn cut_short() {
             // What ends between two sections or functions may still be a module, but not one with a
             // kernel whose code is gone.
             if exercise(&spirv[..length]).is_ok_and(|kernels| kernels > 0) {
-                assert!(length > spirv.len() / 2, "{length} of {} bytes make a kernel", spirv.len());
+                assert!(
+                    length > spirv.len() / 2,
+                    "{length} of {} bytes make a kernel",
+                    spirv.len()
+                );
             }
         }
     }
@@ -67,7 +85,9 @@ fn cut_short() {
 #[test]
 fn bits_flipped() {
     for optimisation in ["-O0", "-O2"] {
-        let Some(mut spirv) = compile(SOURCE, optimisation, "spirv64", &[]) else { return };
+        let Some(mut spirv) = compile(SOURCE, optimisation, "spirv64", &[]) else {
+            return;
+        };
         let mut refused = 0;
         for at in 0..spirv.len() {
             for bit in [0, 1, 3, 6] {
@@ -76,15 +96,28 @@ fn bits_flipped() {
                 spirv[at] ^= 1 << bit;
             }
         }
-        assert!(refused > spirv.len(), "{refused} of {} were refused", spirv.len() * 4);
+        assert!(
+            refused > spirv.len(),
+            "{refused} of {} were refused",
+            spirv.len() * 4
+        );
     }
 }
 
 #[test]
 fn words_replaced() {
-    let Some(mut spirv) = compile(SOURCE, "-O1", "spirv64", &[]) else { return };
+    let Some(mut spirv) = compile(SOURCE, "-O1", "spirv64", &[]) else {
+        return;
+    };
     for at in (0..spirv.len()).step_by(4) {
-        for word in [0u32, 1, u32::MAX, 0x8000_0000, (at as u32 * 7) % 300, (at as u32 * 13) % 300] {
+        for word in [
+            0u32,
+            1,
+            u32::MAX,
+            0x8000_0000,
+            (at as u32 * 7) % 300,
+            (at as u32 * 13) % 300,
+        ] {
             let old: [u8; 4] = spirv[at..at + 4].try_into().unwrap();
             spirv[at..at + 4].copy_from_slice(&word.to_le_bytes());
             _ = exercise(&spirv);
@@ -97,9 +130,18 @@ fn words_replaced() {
 fn not_spirv() {
     let cases: [(&[u8], &str); 4] = [
         (b"", "0 bytes, a header alone has 20"),
-        (b"BC\xc0\xde0123456789abcdef", "magic number 0xdec04342, expected 0x07230203"),
-        (b"\x03\x02\x23\x07\x00\x09\x01\x00\0\0\0\0\x01\0\0\0\0\0\0\0", "SPIR-V version 1.9"),
-        (b"\x03\x02\x23\x07\x00\x04\x01\x00\0\0\0\0\x01\0\0\0\0\0\0\0\0", "not a whole number of words"),
+        (
+            b"BC\xc0\xde0123456789abcdef",
+            "magic number 0xdec04342, expected 0x07230203",
+        ),
+        (
+            b"\x03\x02\x23\x07\x00\x09\x01\x00\0\0\0\0\x01\0\0\0\0\0\0\0",
+            "SPIR-V version 1.9",
+        ),
+        (
+            b"\x03\x02\x23\x07\x00\x04\x01\x00\0\0\0\0\x01\0\0\0\0\0\0\0\0",
+            "not a whole number of words",
+        ),
     ];
     for (bytes, message) in cases {
         let error = exercise(bytes).unwrap_err().to_string();

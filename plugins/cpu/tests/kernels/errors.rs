@@ -24,18 +24,33 @@ fn accesses_out_of_bounds() {
     Device::each(source, |device| {
         let a = Argument::Pointer(device.buffer(&[0i32; 10]));
         let b = Argument::Pointer(device.buffer(&[0i32; 10]));
-        let range = NdRange { local: Some([4, 1, 1]), ..NdRange::linear(8) };
+        let range = NdRange {
+            local: Some([4, 1, 1]),
+            ..NdRange::linear(8)
+        };
         let message = device.failure("store", range, &[a.clone(), value(10i32)]);
         assert_names(
             &message,
-            &["kernel `store`", "store of 4 bytes", "4 bytes past the buffer of argument 0 of 40 bytes", "[5, 0, 0]",
-              "local id [1, 0, 0] of work-group [1, 0, 0]"],
+            &[
+                "kernel `store`",
+                "store of 4 bytes",
+                "4 bytes past the buffer of argument 0 of 40 bytes",
+                "[5, 0, 0]",
+                "local id [1, 0, 0] of work-group [1, 0, 0]",
+            ],
         );
         let message = device.failure("load", NdRange::linear(1), &[a.clone(), b, value(-3i32)]);
-        assert_names(&message, &["load of 4 bytes", "12 bytes before the buffer of argument 0"]);
+        assert_names(
+            &message,
+            &["load of 4 bytes", "12 bytes before the buffer of argument 0"],
+        );
         let message = device.failure("add", NdRange::linear(1), &[a, value(10i32)]);
         assert_names(&message, &["atomic access of 4 bytes", "argument 0"]);
-        let message = device.failure("load", NdRange::linear(1), &[Argument::Pointer(0), Argument::Pointer(0), value(2i32)]);
+        let message = device.failure(
+            "load",
+            NdRange::linear(1),
+            &[Argument::Pointer(0), Argument::Pointer(0), value(2i32)],
+        );
         assert_names(&message, &["null pointer", "0x8"]);
     });
 }
@@ -47,7 +62,10 @@ fn freed_memory_is_out_of_bounds() {
         let a = device.memory.allocate(64, 4, AllocationKind::Device).unwrap();
         device.run("load", NdRange::linear(1), &[Argument::Pointer(a)]);
         device.memory.free(a).unwrap();
-        assert_names(&device.failure("load", NdRange::linear(1), &[Argument::Pointer(a)]), &["out of bounds"]);
+        assert_names(
+            &device.failure("load", NdRange::linear(1), &[Argument::Pointer(a)]),
+            &["out of bounds"],
+        );
     });
 }
 
@@ -62,7 +80,10 @@ fn one_local_variable_does_not_run_into_the_next() {
     Device::each(source, |device| {
         let out = Argument::Pointer(device.buffer(&[0i32]));
         let message = device.failure("variable", NdRange::linear(1), &[value(4i32), out.clone()]);
-        assert_names(&message, &["4 bytes past local variable `variable.a` of 16 bytes"]);
+        assert_names(
+            &message,
+            &["4 bytes past local variable `variable.a` of 16 bytes"],
+        );
         let arguments = [Argument::Local(8), Argument::Local(8), value(-1i32)];
         let message = device.failure("argument", NdRange::linear(1), &arguments);
         assert_names(&message, &["4 bytes before local argument 0 of 8 bytes"]);
@@ -94,10 +115,24 @@ fn divergent_barriers() {
         let out = Argument::Pointer(device.buffer(&[0i32; 16]));
         let range = NdRange::linear_in_groups(16, 8);
         let message = device.failure("some", range, &[out.clone()]);
-        assert_names(&message, &["kernel `some`", "work-group [", "barrier not reached by all work-items of the group", "3 of 8"]);
+        assert_names(
+            &message,
+            &[
+                "kernel `some`",
+                "work-group [",
+                "barrier not reached by all work-items of the group",
+                "3 of 8",
+            ],
+        );
         assert_names(&message, &["5 have finished"]);
         let message = device.failure("two", range, &[out]);
-        assert_names(&message, &["kernel `two`", "barrier not reached by all work-items of the group"]);
+        assert_names(
+            &message,
+            &[
+                "kernel `two`",
+                "barrier not reached by all work-items of the group",
+            ],
+        );
     });
 }
 
@@ -110,14 +145,35 @@ fn endless_recursion_and_endless_loops() {
     Device::each(source, |device| {
         let out = device.buffer(&[0i32]);
         let message = device.failure("recurse", NdRange::linear(1), &[Argument::Pointer(out)]);
-        assert_names(&message, &["kernel `recurse`", "stack overflow", "in function `deeper`"]);
-        let options = LaunchOptions { max_instructions: Some(100_000), ..Default::default() };
-        let launch = |options| device.program.launch("spin", &NdRange::linear(1), &[Argument::Pointer(out)], &options);
-        let expected = LaunchError::InstructionLimit { kernel: "spin".into(), limit: 100_000 };
+        assert_names(
+            &message,
+            &["kernel `recurse`", "stack overflow", "in function `deeper`"],
+        );
+        let options = LaunchOptions {
+            max_instructions: Some(100_000),
+            ..Default::default()
+        };
+        let launch = |options| {
+            device
+                .program
+                .launch("spin", &NdRange::linear(1), &[Argument::Pointer(out)], &options)
+        };
+        let expected = LaunchError::InstructionLimit {
+            kernel: "spin".into(),
+            limit: 100_000,
+        };
         assert_eq!(launch(options), Err(expected));
         let cancel = AtomicBool::new(true);
-        let options = LaunchOptions { cancel: Some(&cancel), ..Default::default() };
-        assert_eq!(launch(options), Err(LaunchError::Cancelled { kernel: "spin".into() }));
+        let options = LaunchOptions {
+            cancel: Some(&cancel),
+            ..Default::default()
+        };
+        assert_eq!(
+            launch(options),
+            Err(LaunchError::Cancelled {
+                kernel: "spin".into()
+            })
+        );
     });
 }
 
@@ -127,25 +183,56 @@ fn wrong_arguments() {
       kernel __attribute__((reqd_work_group_size(4, 1, 1))) void four(global int *a) { a[get_global_id(0)] = 1; }";
     Device::each(source, |device| {
         let a = device.buffer(&[0i32; 8]);
-        let good = [Argument::Pointer(a), Argument::Local(16), Argument::Bytes(vec![0; 16]), Argument::Pointer(a)];
+        let good = [
+            Argument::Pointer(a),
+            Argument::Local(16),
+            Argument::Bytes(vec![0; 16]),
+            Argument::Pointer(a),
+        ];
         let with = |index: usize, argument: Argument| {
             let mut arguments = good.to_vec();
             arguments[index] = argument;
             device.failure("k", NdRange::linear(1), &arguments)
         };
         device.run("k", NdRange::linear(1), &good);
-        assert_names(&device.failure("k", NdRange::linear(1), &good[..3]), &["takes 4 arguments, 3 are given"]);
-        assert_names(&with(0, value(7i32)), &["argument 0", "pointer to global memory", "value of 4 bytes"]);
-        assert_names(&with(1, Argument::Pointer(a)), &["argument 1", "a size of local memory", "the address"]);
-        assert_names(&with(2, value(1f32)), &["argument 2", "a value of 16 bytes, found a value of 4 bytes"]);
-        assert_names(&with(3, Argument::Local(4)), &["argument 3", "constant memory", "4 bytes of local memory"]);
-        assert_names(&with(1, Argument::Local(1 << 30)), &["local memory", "1073741824"]);
-        assert_names(&device.failure("none", NdRange::linear(1), &[]), &["no kernel `none`", "k, four"]);
+        assert_names(
+            &device.failure("k", NdRange::linear(1), &good[..3]),
+            &["takes 4 arguments, 3 are given"],
+        );
+        assert_names(
+            &with(0, value(7i32)),
+            &["argument 0", "pointer to global memory", "value of 4 bytes"],
+        );
+        assert_names(
+            &with(1, Argument::Pointer(a)),
+            &["argument 1", "a size of local memory", "the address"],
+        );
+        assert_names(
+            &with(2, value(1f32)),
+            &["argument 2", "a value of 16 bytes, found a value of 4 bytes"],
+        );
+        assert_names(
+            &with(3, Argument::Local(4)),
+            &["argument 3", "constant memory", "4 bytes of local memory"],
+        );
+        assert_names(
+            &with(1, Argument::Local(1 << 30)),
+            &["local memory", "1073741824"],
+        );
+        assert_names(
+            &device.failure("none", NdRange::linear(1), &[]),
+            &["no kernel `none`", "k, four"],
+        );
         let arguments = [Argument::Pointer(a)];
         let message = device.failure("four", NdRange::linear_in_groups(8, 8), &arguments);
         assert_names(&message, &["[8, 1, 1]", "requires [4, 1, 1]"]);
         device.run("four", NdRange::linear(8), &arguments);
-        let info = device.program.kernels().iter().find(|info| info.name == "four").unwrap();
+        let info = device
+            .program
+            .kernels()
+            .iter()
+            .find(|info| info.name == "four")
+            .unwrap();
         assert_eq!(info.required_local_size, Some([4, 1, 1]));
     });
 }

@@ -11,7 +11,11 @@ fn saxpy() {
     Device::each(source, |device| {
         let x: Vec<f32> = (0..10_000).map(|i| i as f32).collect();
         let y = device.buffer(&vec![1f32; 10_000]);
-        let arguments = [Argument::Pointer(y), Argument::Pointer(device.buffer(&x)), value(2f32)];
+        let arguments = [
+            Argument::Pointer(y),
+            Argument::Pointer(device.buffer(&x)),
+            value(2f32),
+        ];
         device.run("saxpy", NdRange::linear(10_000), &arguments);
         let expected: Vec<f32> = x.iter().map(|x| 2.0 * x + 1.0).collect();
         assert_eq!(device.read::<f32>(y, 10_000), expected);
@@ -50,7 +54,11 @@ fn loops_switches_and_phis() {
     }
     Device::each(source, |device| {
         let (out, more) = (device.buffer(&[0i32; 40]), device.buffer(&[0i32; 40]));
-        device.run("k", NdRange::linear(40), &[Argument::Pointer(out), Argument::Pointer(more)]);
+        device.run(
+            "k",
+            NdRange::linear(40),
+            &[Argument::Pointer(out), Argument::Pointer(more)],
+        );
         let mut expected = Vec::new();
         for i in 0..40u64 {
             let (mut n, mut steps) = (i + 1, 0);
@@ -65,7 +73,10 @@ fn loops_switches_and_phis() {
             expected.push(steps + a);
         }
         assert_eq!(device.read::<i32>(out, 40), expected);
-        assert_eq!(device.read::<i32>(more, 40), (0..40).map(classify).collect::<Vec<_>>());
+        assert_eq!(
+            device.read::<i32>(more, 40),
+            (0..40).map(classify).collect::<Vec<_>>()
+        );
     });
 }
 
@@ -92,8 +103,14 @@ fn private_arrays_structs_and_recursion_free_calls() {
         s.extend((-4i16).to_le_bytes());
         s.extend([0, 0]);
         let p = [&[9u8][..], &100_000i32.to_le_bytes(), &500i16.to_le_bytes()].concat();
-        let v: Vec<u8> = [10f32, 20.0, 30.0, 40.0].iter().flat_map(|x| x.to_le_bytes()).collect();
-        let w: Vec<u8> = [100i32, 200, 300, 0].iter().flat_map(|x| x.to_le_bytes()).collect();
+        let v: Vec<u8> = [10f32, 20.0, 30.0, 40.0]
+            .iter()
+            .flat_map(|x| x.to_le_bytes())
+            .collect();
+        let w: Vec<u8> = [100i32, 200, 300, 0]
+            .iter()
+            .flat_map(|x| x.to_le_bytes())
+            .collect();
         let (out, ps) = (device.buffer(&[0i32; 16]), device.buffer(&[0u8; 16 * 7]));
         let arguments = [
             Argument::Pointer(out),
@@ -112,10 +129,20 @@ fn private_arrays_structs_and_recursion_free_calls() {
             b[j] += 10.0;
             let mut array: Vec<i32> = (0..8).map(|k| k * i).collect();
             (1..8).rev().for_each(|k| array[k] += array[k - 1]);
-            helper(7, [1.5, 2.5, 3.5], -2, -12) + 7 + helper(i, b, 4, 30) + array[(i as usize * 5) & 7] + 200
-                + [10, 20, 30, 40][i as usize & 3] + [100, 200, 300][j] + 100_000 + 500
+            helper(7, [1.5, 2.5, 3.5], -2, -12)
+                + 7
+                + helper(i, b, 4, 30)
+                + array[(i as usize * 5) & 7]
+                + 200
+                + [10, 20, 30, 40][i as usize & 3]
+                + [100, 200, 300][j]
+                + 100_000
+                + 500
         };
-        assert_eq!(device.read::<i32>(out, 16), (0..16).map(expected).collect::<Vec<_>>());
+        assert_eq!(
+            device.read::<i32>(out, 16),
+            (0..16).map(expected).collect::<Vec<_>>()
+        );
         let ps: Vec<u8> = device.read(ps, 16 * 7);
         for i in 0..16 {
             assert_eq!(ps[i * 7..i * 7 + 5], [9, i as u8, 0, 0, 0]);
@@ -141,7 +168,9 @@ fn program_scope_variables() {
     Device::each(source, |device| {
         let out = device.buffer(&[0i32; 6]);
         device.run("k", NdRange::linear(6), &[Argument::Pointer(out)]);
-        let expected: Vec<i32> = (0..6).map(|i| i + 1 + 60 + 400 + 4000 + [1, 3, 5, 7][i as usize & 3]).collect();
+        let expected: Vec<i32> = (0..6)
+            .map(|i| i + 1 + 60 + 400 + 4000 + [1, 3, 5, 7][i as usize & 3])
+            .collect();
         assert_eq!(device.read::<i32>(out, 6), expected);
         device.run("count", NdRange::linear(1), &[Argument::Pointer(out)]);
         assert_eq!(device.read::<i32>(out, 1), [11]);
@@ -168,9 +197,16 @@ fn atomics_on_global_memory() {
         let b = device.buffer(&[1u32]);
         let (c, f) = (device.buffer(&[0i64]), device.buffer(&[0f32]));
         let flags = device.buffer(&[0i32; 5]);
-        device.run("k", NdRange::linear(1000), &[a, b, c, f, flags].map(Argument::Pointer));
+        device.run(
+            "k",
+            NdRange::linear(1000),
+            &[a, b, c, f, flags].map(Argument::Pointer),
+        );
         let xor = (0..1000).fold(0, |x, i| x ^ i);
-        assert_eq!(device.read::<i32>(a, 6), [499_500, -499_500, 0xffff, xor, !0xff, 2000]);
+        assert_eq!(
+            device.read::<i32>(a, 6),
+            [499_500, -499_500, 0xffff, xor, !0xff, 2000]
+        );
         assert_eq!(device.read::<u32>(b, 1), [3001]);
         assert_eq!(device.read::<i32>(flags, 5)[4], 4);
     });
@@ -189,8 +225,12 @@ fn places_in_the_index_space() {
         uint d = out[0] & 1; o[7] += 10000 * get_global_size(3) + 100000 * get_global_id(5); }";
     Device::each(source, |device| {
         let out = device.buffer(&[0u64; 7 * 5 * 12]);
-        let range =
-            NdRange { dimensions: 2, offset: [10, 20, 0], global: [7, 5, 1], local: Some([4, 2, 1]) };
+        let range = NdRange {
+            dimensions: 2,
+            offset: [10, 20, 0],
+            global: [7, 5, 1],
+            local: Some([4, 2, 1]),
+        };
         device.run("k", range, &[Argument::Pointer(out)]);
         let out = device.read::<u64>(out, 7 * 5 * 12);
         for y in 0..5 {
@@ -198,8 +238,18 @@ fn places_in_the_index_space() {
                 let (sx, sy) = (if x < 4 { 4 } else { 3 }, if y < 4 { 2 } else { 1 });
                 let (lx, ly) = (x % 4, y % 2);
                 let expected = [
-                    x + 10, y + 20, 0, lx + 100 * ly, x / 4 + 100 * (y / 2), sx + 100 * sy, 204, 302 + 10000, 507,
-                    2010, 2, ly * sx + lx,
+                    x + 10,
+                    y + 20,
+                    0,
+                    lx + 100 * ly,
+                    x / 4 + 100 * (y / 2),
+                    sx + 100 * sy,
+                    204,
+                    302 + 10000,
+                    507,
+                    2010,
+                    2,
+                    ly * sx + lx,
                 ];
                 let at = (y * 7 + x) as usize * 12;
                 assert_eq!(out[at..at + 12], expected, "{x} {y}");
@@ -212,11 +262,22 @@ fn places_in_the_index_space() {
 fn printing() {
     let source = "kernel void k(int a, float4 v, long l, double d, uchar4 c) {
         printf(\"a=%d [%5.1v4hlf] %s %ld %g %v4hhu %#x %c%%\\n\", a, v, \"text\", l, d, c, 255, 'x'); }";
-    let more = ["-mllvm", "--spirv-ext=+SPV_EXT_relaxed_printf_string_address_space"];
+    let more = [
+        "-mllvm",
+        "--spirv-ext=+SPV_EXT_relaxed_printf_string_address_space",
+    ];
     Device::each_of(VARIANTS, source, &more, |device| {
-        let v: Vec<u8> = [1f32, 2.25, -3.0, 1e3].iter().flat_map(|x| x.to_le_bytes()).collect();
-        let arguments =
-            [value(-7i32), Argument::Bytes(v), value(1i64 << 40), value(0.125f64), Argument::Bytes(vec![1, 2, 3, 255])];
+        let v: Vec<u8> = [1f32, 2.25, -3.0, 1e3]
+            .iter()
+            .flat_map(|x| x.to_le_bytes())
+            .collect();
+        let arguments = [
+            value(-7i32),
+            Argument::Bytes(v),
+            value(1i64 << 40),
+            value(0.125f64),
+            Argument::Bytes(vec![1, 2, 3, 255]),
+        ];
         device.run("k", NdRange::linear(2), &arguments);
         let line = "a=-7 [  1.0,  2.2, -3.0,1000.0] text 1099511627776 0.125 1,2,3,255 0xff x%\n";
         assert_eq!(*device.printed.lock().unwrap(), line.repeat(2));

@@ -4,7 +4,8 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use offkit_plugin_cpu::{
-    AllocationKind, Argument, BuildError, LaunchError, LaunchOptions, Memory, NdRange, Program, Specialization,
+    AllocationKind, Argument, BuildError, LaunchError, LaunchOptions, Memory, NdRange, Program,
+    Specialization,
 };
 
 /// The ways a source is compiled: optimisation and target.
@@ -20,12 +21,29 @@ pub(crate) const VARIANTS: [(&str, &str); 5] = [
 #[expect(clippy::print_stderr, reason = "a skipped test says so")]
 pub(crate) fn compile(source: &str, optimisation: &str, target: &str, more: &[&str]) -> Option<Vec<u8>> {
     let mut command = Command::new("clang-22");
-    command.args([optimisation, &format!("--target={target}"), "-cl-std=CL3.0", "-x", "cl", "-c", "-", "-o", "-"]);
-    command.args(more).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.args([
+        optimisation,
+        &format!("--target={target}"),
+        "-cl-std=CL3.0",
+        "-x",
+        "cl",
+        "-c",
+        "-",
+        "-o",
+        "-",
+    ]);
+    command
+        .args(more)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let mut child = match command.spawn() {
         Ok(child) => child,
         Err(error) => {
-            assert!(std::env::var_os("OFFKIT_REQUIRE_TOOLS").is_none(), "clang-22 is required: {error}");
+            assert!(
+                std::env::var_os("OFFKIT_REQUIRE_TOOLS").is_none(),
+                "clang-22 is required: {error}"
+            );
             eprintln!("SKIPPED: clang-22 does not start: {error}");
             return None;
         }
@@ -34,7 +52,11 @@ pub(crate) fn compile(source: &str, optimisation: &str, target: &str, more: &[&s
     std::io::Write::write_all(&mut input, source.as_bytes()).unwrap();
     drop(input);
     let output = child.wait_with_output().unwrap();
-    assert!(output.status.success(), "{source}\n{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{source}\n{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     Some(output.stdout)
 }
 
@@ -49,7 +71,11 @@ impl Device {
     pub(crate) fn build(spirv: &[u8]) -> Result<Device, BuildError> {
         let memory = Memory::new();
         let program = Program::build(spirv, &Specialization::new(), Arc::clone(&memory))?;
-        Ok(Device { memory, program, printed: Mutex::default() })
+        Ok(Device {
+            memory,
+            program,
+            printed: Mutex::default(),
+        })
     }
 
     /// Compiles in each variant and runs `check` on the program.
@@ -65,7 +91,9 @@ impl Device {
         check: impl Fn(&Device),
     ) {
         for (optimisation, target) in variants {
-            let Some(spirv) = compile(source, optimisation, target, more) else { return };
+            let Some(spirv) = compile(source, optimisation, target, more) else {
+                return;
+            };
             match Device::build(&spirv) {
                 Ok(device) => check(&device),
                 Err(error) => panic!("{optimisation} {target}: {error}"),
@@ -76,7 +104,10 @@ impl Device {
     /// A buffer with contents.
     pub(crate) fn buffer<T: Element>(&self, values: &[T]) -> u64 {
         let bytes: Vec<u8> = values.iter().flat_map(|value| value.bytes()).collect();
-        let address = self.memory.allocate(bytes.len(), 8, AllocationKind::Buffer).unwrap();
+        let address = self
+            .memory
+            .allocate(bytes.len(), 8, AllocationKind::Buffer)
+            .unwrap();
         self.memory.write(address, &bytes).unwrap();
         address
     }
@@ -88,14 +119,24 @@ impl Device {
         bytes.chunks(size).map(T::from_bytes).collect()
     }
 
-    pub(crate) fn launch(&self, kernel: &str, range: NdRange, arguments: &[Argument]) -> Result<(), LaunchError> {
+    pub(crate) fn launch(
+        &self,
+        kernel: &str,
+        range: NdRange,
+        arguments: &[Argument],
+    ) -> Result<(), LaunchError> {
         let print = |text: &str| self.printed.lock().unwrap().push_str(text);
-        let options = LaunchOptions { print: Some(&print), max_instructions: Some(1 << 32), ..Default::default() };
+        let options = LaunchOptions {
+            print: Some(&print),
+            max_instructions: Some(1 << 32),
+            ..Default::default()
+        };
         self.program.launch(kernel, &range, arguments, &options)
     }
 
     pub(crate) fn run(&self, kernel: &str, range: NdRange, arguments: &[Argument]) {
-        self.launch(kernel, range, arguments).unwrap_or_else(|error| panic!("{error}"));
+        self.launch(kernel, range, arguments)
+            .unwrap_or_else(|error| panic!("{error}"));
     }
 
     /// The message of a launch that must fail.

@@ -30,8 +30,12 @@ fn tiled_matrix_product() {
             Argument::Pointer(c),
             value(N as i32),
         ];
-        let range =
-            NdRange { dimensions: 2, offset: [0; 3], global: [N as u64, N as u64, 1], local: Some([8, 8, 1]) };
+        let range = NdRange {
+            dimensions: 2,
+            offset: [0; 3],
+            global: [N as u64, N as u64, 1],
+            local: Some([8, 8, 1]),
+        };
         device.run("matmul", range, &arguments);
         let c = device.read::<f32>(c, N * N);
         for y in 0..N {
@@ -56,8 +60,11 @@ fn reduction_in_local_memory() {
     Device::each(source, |device| {
         let input: Vec<i32> = (0..4096).collect();
         let out = device.buffer(&[0i32; 64]);
-        let arguments =
-            [Argument::Pointer(device.buffer(&input)), Argument::Pointer(out), Argument::Local(64 * 4)];
+        let arguments = [
+            Argument::Pointer(device.buffer(&input)),
+            Argument::Pointer(out),
+            Argument::Local(64 * 4),
+        ];
         device.run("reduce", NdRange::linear_in_groups(4096, 64), &arguments);
         let expected: Vec<i32> = input.chunks(64).map(|chunk| chunk.iter().sum()).collect();
         assert_eq!(device.read::<i32>(out, 64), expected);
@@ -75,9 +82,20 @@ fn barriers_in_called_functions_and_uniform_branches() {
         out[get_global_id(0)] = a[l]; }";
     Device::each(source, |device| {
         let out = device.buffer(&[0i32; 64]);
-        device.run("k", NdRange::linear_in_groups(64, 16), &[Argument::Pointer(out), value(5i32)]);
-        let expected: Vec<i32> =
-            (0..64).map(|i| if i / 16 % 2 == 0 { (i % 16 + 5) % 16 } else { i % 16 }).collect();
+        device.run(
+            "k",
+            NdRange::linear_in_groups(64, 16),
+            &[Argument::Pointer(out), value(5i32)],
+        );
+        let expected: Vec<i32> = (0..64)
+            .map(|i| {
+                if i / 16 % 2 == 0 {
+                    (i % 16 + 5) % 16
+                } else {
+                    i % 16
+                }
+            })
+            .collect();
         assert_eq!(device.read::<i32>(out, 64), expected);
     });
 }
@@ -97,7 +115,9 @@ fn local_atomics() {
         let arguments = [Argument::Pointer(device.buffer(&input)), Argument::Pointer(out)];
         device.run("histogram", NdRange::linear_in_groups(1024, 32), &arguments);
         let mut expected = [0; 16];
-        input.iter().for_each(|byte| expected[usize::from(byte & 15)] += 1);
+        input
+            .iter()
+            .for_each(|byte| expected[usize::from(byte & 15)] += 1);
         assert_eq!(device.read::<i32>(out, 16), expected);
     });
 }
@@ -196,7 +216,11 @@ fn sub_group_operations_in_divergent_code() {
             let rounds: i32 = (0..=l).map(|i| 8 - i).sum();
             let branch = if l & 1 == 1 { 1000 * 16 } else { 100_000 * 12 };
             let at = l as usize * 4;
-            assert_eq!(out[at..at + 4], [rounds + branch, 0xf8, (l ^ 3) * 10, 8 + 500 + 30_000], "{l}");
+            assert_eq!(
+                out[at..at + 4],
+                [rounds + branch, 0xf8, (l ^ 3) * 10, 8 + 500 + 30_000],
+                "{l}"
+            );
         }
     });
 }
@@ -216,8 +240,11 @@ fn asynchronous_copies() {
     Device::each(source, |device| {
         let input: Vec<i32> = (0..32).map(|i| i * i).collect();
         let out = device.buffer(&[0i32; 32]);
-        let arguments =
-            [Argument::Pointer(out), Argument::Pointer(device.buffer(&input)), Argument::Local(32)];
+        let arguments = [
+            Argument::Pointer(out),
+            Argument::Pointer(device.buffer(&input)),
+            Argument::Local(32),
+        ];
         device.run("k", NdRange::linear_in_groups(32, 8), &arguments);
         let expected: Vec<i32> = (0..32).map(|i| input[i] * 2 + input[(i & 3) * 3]).collect();
         assert_eq!(device.read::<i32>(out, 32), expected);

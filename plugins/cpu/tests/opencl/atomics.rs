@@ -153,8 +153,10 @@ fn floats_are_stored_loaded_and_exchanged() {
              atomic_store(p, a); {kind} old = atomic_fetch_add(p, b);
              old += atomic_fetch_sub_explicit(p, 1, memory_order_relaxed); r = atomic_load(p) - old;"
         );
-        let small = |x: &[u64]| x.iter().all(|&word| element.number(word).abs() < 8.0 && element.number(word).fract() == 0.0);
-        let case = Case::of_numbers(&sum, element, &[element; 2], |x| -1.0 - x[0]).only(small);
+        let whole = |step: u64| (0..96).map(|at| element.from_number((at * step % 17) as f64 - 8.0)).collect();
+        let case = Case::with_inputs(&sum, element, &[element; 2], vec![whole(3), whole(5)], |x| {
+            element.from_number(-1.0 - element.number(x[0]))
+        });
         check_using(&[case], &[1], &Options::extended("+SPV_EXT_shader_atomic_float_add"));
     }
 }

@@ -173,7 +173,7 @@ fn check_with(cases: &[Case], lanes: usize, options: Options, failures: &mut Vec
         Device::new(&clang::compile(&source, options)?)
     };
     let describe = |case: &Case, error: String| {
-        let how = format!("{} {} {}", options.target, options.optimisation, options.extensions);
+        let how = format!("{} {} {}", options.target, options.flags, options.extensions);
         let statement = case.statement.replace('#', &suffix(lanes));
         format!("{statement} [{}{}, {how}]: {error}", case.result.name(), suffix(lanes))
     };

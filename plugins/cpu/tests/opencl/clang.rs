@@ -8,7 +8,8 @@ use std::sync::OnceLock;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Options {
     pub(crate) target: &'static str,
-    pub(crate) optimisation: &'static str,
+    /// Separated by blanks.
+    pub(crate) flags: &'static str,
     pub(crate) standard: &'static str,
     /// SPIR-V extensions that the back end may use, as its option has them; empty for none.
     pub(crate) extensions: &'static str,
@@ -16,12 +17,12 @@ pub(crate) struct Options {
 
 impl Options {
     pub(crate) const DEFAULT: Options =
-        Options { target: "spirv64", optimisation: "-O2", standard: "CL3.0", extensions: "" };
+        Options { target: "spirv64", flags: "-O2", standard: "CL3.0", extensions: "" };
 
     /// What every source is tested with.
     pub(crate) fn all() -> [Options; 3] {
         [
-            Options { optimisation: "-O0", ..Options::DEFAULT },
+            Options { flags: "-O0", ..Options::DEFAULT },
             Options::DEFAULT,
             Options { target: "spirv64v1.2", ..Options::DEFAULT },
         ]
@@ -29,7 +30,7 @@ impl Options {
 
     /// What sources are tested with whose functions need extensions of SPIR-V.
     pub(crate) fn extended(extensions: &'static str) -> [Options; 2] {
-        [Options { optimisation: "-O0", extensions, ..Options::DEFAULT }, Options { extensions, ..Options::DEFAULT }]
+        [Options { flags: "-O0", extensions, ..Options::DEFAULT }, Options { extensions, ..Options::DEFAULT }]
     }
 }
 
@@ -56,7 +57,7 @@ pub(crate) fn compile(source: &str, options: Options) -> Result<Vec<u8>, String>
     command
         .arg(format!("--target={}", options.target))
         .arg(format!("-cl-std={}", options.standard))
-        .arg(options.optimisation)
+        .args(options.flags.split(' '))
         .args(["-Werror=implicit-function-declaration", "-Wno-unused-value", "-x", "cl", "-c", "-", "-o", "-"]);
     if !options.extensions.is_empty() {
         command.arg("-mllvm").arg(format!("--spirv-ext={}", options.extensions));

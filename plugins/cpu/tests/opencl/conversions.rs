@@ -51,9 +51,11 @@ fn operands(from: Element, to: Element) -> Vec<u64> {
 fn conversions(from: Element, to: Element) -> Vec<Case> {
     let mut cases = Vec::new();
     let modes = || Mode::ALL.map(|(mode, suffix)| (Some(mode), suffix)).into_iter().chain([(None, "")]);
-    // LLVM 22 loses the sign of the source of a saturated conversion between integers: see the limits.
-    let lost = !from.is_float() && !to.is_float() && from.is_signed() == to.is_signed();
-    for saturate in [false, true].into_iter().filter(|saturate| !(*saturate && lost)) {
+    // LLVM 22 takes the source of a conversion between integers for one of the other signedness than the
+    // result: see the limits.
+    let mistaken = !from.is_float() && !to.is_float() && from.is_signed() == to.is_signed();
+    let wider = to.size() > from.size();
+    for saturate in [false, true].into_iter().filter(|saturate| !(mistaken && (*saturate || wider))) {
         for (mode, suffix) in modes().filter(|_| !saturate || !to.is_float()) {
             let saturation = if saturate { "_sat" } else { "" };
             let statement = format!("r = convert_{}#{saturation}{suffix}(a);", to.name());

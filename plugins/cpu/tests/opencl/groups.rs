@@ -7,7 +7,7 @@ use crate::element::Element::{self, *};
 use crate::samples::Generator;
 
 /// The non-uniform functions need SPIR-V 1.3, so 1.2 is left out.
-const SPIRV_1_3: [Options; 2] = [Options { optimisation: "-O0", ..Options::DEFAULT }, Options::DEFAULT];
+const SPIRV_1_3: [Options; 2] = [Options { flags: "-O0", ..Options::DEFAULT }, Options::DEFAULT];
 
 const ITEMS: usize = 96;
 /// Not a power of two, so that a last sub-group may be smaller than the others.

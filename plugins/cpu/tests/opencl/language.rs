@@ -77,7 +77,11 @@ fn check(file: &str) {
     let mut failures = Vec::new();
     for standard in standards.1.split(' ') {
         let expected = on_the_host(&path, standard, &kernels, &directory);
-        for options in Options::all().map(|options| Options { standard: leak(standard), ..options }) {
+        // With debug information, and with leave to reorder and simplify what has no floats in it.
+        let more = ["-O0 -g", "-O2 -g -cl-fast-relaxed-math"].map(|flags| Options { flags, ..Options::DEFAULT });
+        let exact = |options: &Options| file.contains("control") || !options.flags.contains("fast");
+        for options in Options::all().into_iter().chain(more).filter(exact) {
+            let options = Options { standard: known(standard), ..options };
             let spirv = match clang::compile(&source, options) {
                 Ok(spirv) => spirv,
                 Err(error) => panic!("{file} {options:?}: {error}"),
@@ -103,8 +107,8 @@ fn check(file: &str) {
     assert!(failures.is_empty(), "{} failures\n{}", failures.len(), failures.join("\n"));
 }
 
-/// The standards are few and come from files; options hold literals.
-fn leak(standard: &str) -> &'static str {
+/// The literal for a standard that a file names.
+fn known(standard: &str) -> &'static str {
     ["CL1.2", "CL2.0", "CL3.0", "clc++1.0", "clc++2021"].into_iter().find(|known| *known == standard).expect("a standard")
 }
 

@@ -80,8 +80,10 @@ fn what_clang_compiles_to_invalid_code() {
 }
 
 /// Valid SPIR-V, but for something else: what the device does with it is what it says.
-const MISCOMPILED: [(&str, i32, i32); 4] = [
-    // Saturation takes every source for an integer of the other kind than the result.
+const MISCOMPILED: [(&str, i32, i32); 6] = [
+    // A conversion between integers takes its source for one of the other signedness than the result.
+    ("out[0] = convert_int((char)in[0]);", -5, 251),
+    ("out[0] = convert_uint((uchar)in[0]);", 200, -56),
     ("out[0] = convert_char_sat(in[0]);", -5, 127),
     ("out[0] = convert_uchar_sat((uint)in[0]);", -5, 0),
     // The aligned form of three halves is read without the gaps.

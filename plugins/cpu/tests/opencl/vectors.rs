@@ -22,6 +22,41 @@ fn in_all_ways(source: &str, mut check: impl FnMut(&Device, Options)) {
 }
 
 #[test]
+fn vload_and_vstore_in_every_address_space() {
+    let spaces = [
+        ("local", "local short p[64]; for (int j = 0; j < 64; j++) p[j] = in[j];"),
+        ("private", "short p[64]; for (int j = 0; j < 64; j++) p[j] = in[j];"),
+        ("generic", "short q[64]; for (int j = 0; j < 64; j++) q[j] = in[j]; short *p = out; if (in[0] >= 0) p = q;"),
+    ];
+    let kernels = spaces.iter().flat_map(|(space, array)| {
+        WIDTHS[1..].iter().map(move |lanes| {
+            format!(
+                "kernel void {space}{lanes}(global short *out, global const short *in, constant short *c) {{
+                   {array}
+                   vstore{lanes}(vload{lanes}(1, p + 1) + vload{lanes}(0, c + 3), 0, p + 33);
+                   for (int j = 0; j < 64; j++) out[j] = p[j]; }}\n"
+            )
+        })
+    });
+    in_all_ways(&kernels.collect::<String>(), |device, options| {
+        let words: Vec<u64> = (0..64).map(|index| 3 * index + 1).collect();
+        let input = Operand::Buffer(Short.encode(&words, 1, 1));
+        for (space, _) in spaces {
+            for &lanes in &WIDTHS[1..] {
+                let kernel = format!("{space}{lanes}");
+                let operands = [Operand::Buffer(vec![0; 128]), input.clone(), input.clone()];
+                let outcome = device.run(&kernel, &[1], &[], &operands).expect(&kernel);
+                let mut expected = words.clone();
+                for lane in 0..lanes {
+                    expected[33 + lane] = words[1 + lanes + lane] + words[3 + lane];
+                }
+                assert_eq!(Short.decode(&outcome.buffers[0], 1, 1), expected, "{kernel} {options:?}");
+            }
+        }
+    });
+}
+
+#[test]
 fn vload_and_vstore_need_the_alignment_of_an_element_only() {
     let kernels = Element::all().flat_map(|element| {
         WIDTHS[1..].iter().map(move |lanes| {

@@ -1,7 +1,10 @@
 //! The functions that tell a work-item where it is, in one, two and three dimensions.
 
+use offkit_plugin_cpu::NdRange;
+
 use crate::clang::{self, Options};
 use crate::device::{Device, Operand};
+use crate::element::Element::*;
 
 /// The functions with a dimension, asked for 0, 1, 2 and 3 (which is out of range), and those without.
 const SOURCE: &str = "kernel void k(global ulong *out) {
@@ -61,14 +64,72 @@ fn identifiers_and_sizes() {
         {
             let items = global.iter().product::<u64>() as usize;
             let outcome = device.run("k", global, local, &[Operand::Buffer(vec![0; items * 320])]).expect("runs");
-            let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
-            let results: Vec<u64> = outcome.buffers[0].chunks(8).map(word).collect();
+            let results = Ulong.decode(&outcome.buffers[0], 1, 1);
             let size = |dimension: usize| global.get(dimension).copied().unwrap_or(1);
             for (linear, row) in results.chunks(40).enumerate() {
                 let linear = linear as u64;
                 let id = [linear % size(0), linear / size(0) % size(1), linear / size(0) / size(1)];
                 assert_eq!(row, expected(global, local, id), "item {id:?} of {global:?} in {local:?}, {options:?}");
             }
+        }
+    }
+}
+
+#[test]
+fn offsets_and_smaller_last_groups() {
+    if !clang::is_available() {
+        return;
+    }
+    let source = "kernel void k(global ulong *out) {
+        global ulong *r = out + 8 * get_global_linear_id();
+        r[0] = get_global_id(0) + 1000 * get_global_id(1);
+        r[1] = get_global_offset(0) + 1000 * get_global_offset(1);
+        r[2] = get_local_size(0) + 1000 * get_local_size(1);
+        r[3] = get_enqueued_local_size(0) + 1000 * get_enqueued_local_size(1);
+        r[4] = get_num_groups(0) + 1000 * get_num_groups(1);
+        r[5] = get_group_id(0) + 1000 * get_group_id(1);
+        r[6] = get_local_linear_id();
+    }";
+    let both = |x: u64, y: u64| x + 1000 * y;
+    for options in Options::all() {
+        let device = Device::new(&clang::compile(source, options).expect("compiles")).expect("builds");
+        let range = NdRange { dimensions: 2, offset: [100, 7, 0], global: [7, 5, 1], local: Some([4, 2, 1]) };
+        let outcome = device.run_range("k", &range, &[Operand::Buffer(vec![0; 35 * 64])]).expect("runs");
+        let words: Vec<u64> = Ulong.decode(&outcome.buffers[0], 1, 1);
+        for (item, row) in words.chunks(8).enumerate() {
+            let (x, y) = (item as u64 % 7, item as u64 / 7);
+            let size = [if x < 4 { 4 } else { 3 }, if y < 4 { 2 } else { 1 }];
+            let expected = [
+                both(100 + x, 7 + y),
+                both(100, 7),
+                both(size[0], size[1]),
+                both(4, 2),
+                both(2, 3),
+                both(x / 4, y / 2),
+                x % 4 + size[0] * (y % 2),
+                0,
+            ];
+            assert_eq!(row, expected, "item {x}, {y}, {options:?}");
+        }
+    }
+}
+
+#[test]
+fn attributes_of_kernels() {
+    if !clang::is_available() {
+        return;
+    }
+    let source = "__attribute__((vec_type_hint(float4))) __attribute__((work_group_size_hint(8, 1, 1)))
+        kernel void hints(global uint *out) { out[get_global_id(0)] = 1; }
+        __attribute__((intel_reqd_sub_group_size(4)))
+        kernel void four(global uint *out) { out[get_global_id(0)] = get_max_sub_group_size(); }
+        __attribute__((intel_reqd_sub_group_size(16)))
+        kernel void sixteen(global uint *out) { out[get_global_id(0)] = get_sub_group_size(); }";
+    for options in Options::all() {
+        let device = Device::new(&clang::compile(source, options).expect("compiles")).expect("builds");
+        for (kernel, expected) in [("hints", 1), ("four", 4), ("sixteen", 16)] {
+            let outcome = device.run(kernel, &[32], &[32], &[Operand::Buffer(vec![0; 128])]).expect("runs");
+            assert_eq!(Uint.decode(&outcome.buffers[0], 1, 1), [expected; 32], "{kernel} {options:?}");
         }
     }
 }

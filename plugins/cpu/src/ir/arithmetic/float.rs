@@ -133,12 +133,24 @@ pub(super) fn resolve<F: Format>(op: Op) -> Option<Elementwise> {
         Op::GroupFMin => Binary(|a, b| match (is_nan::<F>(a), is_nan::<F>(b)) {
             (true, _) => b,
             (_, true) => a,
-            _ => if F::read(b) < F::read(a) { b } else { a },
+            _ => {
+                if F::read(b) < F::read(a) {
+                    b
+                } else {
+                    a
+                }
+            }
         }),
         Op::GroupFMax => Binary(|a, b| match (is_nan::<F>(a), is_nan::<F>(b)) {
             (true, _) => b,
             (_, true) => a,
-            _ => if F::read(b) > F::read(a) { b } else { a },
+            _ => {
+                if F::read(b) > F::read(a) {
+                    b
+                } else {
+                    a
+                }
+            }
         }),
         _ => return None,
     })

@@ -28,7 +28,11 @@ pub(super) fn resolve<const B: u32>(op: Op) -> Option<Elementwise> {
             let remainder = remainder::<B>(a, b);
             let other_sign = (signed::<B>(remainder) < 0) != (signed::<B>(b) < 0);
             let adjust = remainder != 0 && b != 0 && other_sign;
-            if adjust { truncate::<B>(remainder.wrapping_add(b)) } else { remainder }
+            if adjust {
+                truncate::<B>(remainder.wrapping_add(b))
+            } else {
+                remainder
+            }
         }),
         Op::SNegate => Unary(|a| truncate::<B>(a.wrapping_neg())),
         Op::Not => Unary(|a| truncate::<B>(!a)),
@@ -51,7 +55,9 @@ pub(super) fn resolve<const B: u32>(op: Op) -> Option<Elementwise> {
         Op::BitFieldSExtract => Ternary(|base, offset, count| {
             let unused = 64u64.saturating_sub(count) as u32;
             let field = extract(base, offset, count);
-            let extended = field.checked_shl(unused).map_or(0, |word| (word as i64) >> unused.min(63));
+            let extended = field
+                .checked_shl(unused)
+                .map_or(0, |word| (word as i64) >> unused.min(63));
             truncate::<B>(extended as u64)
         }),
         Op::IEqual | Op::PtrEqual => Binary(|a, b| u64::from(a == b)),
@@ -91,5 +97,7 @@ fn field_mask(count: u64) -> u64 {
 }
 
 fn extract(base: u64, offset: u64, count: u64) -> u64 {
-    base.checked_shr(u32::try_from(offset).unwrap_or(u32::MAX)).unwrap_or(0) & field_mask(count)
+    base.checked_shr(u32::try_from(offset).unwrap_or(u32::MAX))
+        .unwrap_or(0)
+        & field_mask(count)
 }

@@ -71,7 +71,11 @@ pub(crate) fn resolve_binary(op: Op, scalar: Scalar) -> Option<fn(u64, u64) -> u
 
 /// The word that a reduction starts with. `None` when the operation has none.
 pub(crate) fn identity(op: Op, scalar: Scalar) -> Option<u64> {
-    let ones = if scalar.bits() == 64 { u64::MAX } else { (1 << scalar.bits()) - 1 };
+    let ones = if scalar.bits() == 64 {
+        u64::MAX
+    } else {
+        (1 << scalar.bits()) - 1
+    };
     let sign = 1 << (scalar.bits() - 1);
     let infinity = match scalar {
         Scalar::F16 => u64::from(half::f16::INFINITY.to_bits()),
@@ -101,7 +105,10 @@ pub(crate) fn identity(op: Op, scalar: Scalar) -> Option<u64> {
 /// The same bytes as components of another type.
 pub(crate) fn reinterpret(words: &[u64], from: Scalar, to: Scalar) -> Vec<u64> {
     let (from, to) = (scalar_size(from) as usize, scalar_size(to) as usize);
-    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes().into_iter().take(from)).collect();
+    let bytes: Vec<u8> = words
+        .iter()
+        .flat_map(|word| word.to_le_bytes().into_iter().take(from))
+        .collect();
     let components = bytes.chunks(to).map(|chunk| {
         let mut word = [0; 8];
         word[..chunk.len()].copy_from_slice(chunk);
@@ -115,14 +122,43 @@ pub(crate) fn is_predicate(op: Op) -> bool {
     use Op as O;
     matches!(
         op,
-        O::IEqual | O::INotEqual | O::UGreaterThan | O::SGreaterThan | O::UGreaterThanEqual
-            | O::SGreaterThanEqual | O::ULessThan | O::SLessThan | O::ULessThanEqual | O::SLessThanEqual
-            | O::FOrdEqual | O::FUnordEqual | O::FOrdNotEqual | O::FUnordNotEqual | O::FOrdLessThan
-            | O::FUnordLessThan | O::FOrdGreaterThan | O::FUnordGreaterThan | O::FOrdLessThanEqual
-            | O::FUnordLessThanEqual | O::FOrdGreaterThanEqual | O::FUnordGreaterThanEqual | O::IsNan
-            | O::IsInf | O::IsFinite | O::IsNormal | O::SignBitSet | O::LessOrGreater | O::Ordered
-            | O::Unordered | O::LogicalEqual | O::LogicalNotEqual | O::LogicalOr | O::LogicalAnd
-            | O::LogicalNot | O::PtrEqual | O::PtrNotEqual
+        O::IEqual
+            | O::INotEqual
+            | O::UGreaterThan
+            | O::SGreaterThan
+            | O::UGreaterThanEqual
+            | O::SGreaterThanEqual
+            | O::ULessThan
+            | O::SLessThan
+            | O::ULessThanEqual
+            | O::SLessThanEqual
+            | O::FOrdEqual
+            | O::FUnordEqual
+            | O::FOrdNotEqual
+            | O::FUnordNotEqual
+            | O::FOrdLessThan
+            | O::FUnordLessThan
+            | O::FOrdGreaterThan
+            | O::FUnordGreaterThan
+            | O::FOrdLessThanEqual
+            | O::FUnordLessThanEqual
+            | O::FOrdGreaterThanEqual
+            | O::FUnordGreaterThanEqual
+            | O::IsNan
+            | O::IsInf
+            | O::IsFinite
+            | O::IsNormal
+            | O::SignBitSet
+            | O::LessOrGreater
+            | O::Ordered
+            | O::Unordered
+            | O::LogicalEqual
+            | O::LogicalNotEqual
+            | O::LogicalOr
+            | O::LogicalAnd
+            | O::LogicalNot
+            | O::PtrEqual
+            | O::PtrNotEqual
     )
 }
 
@@ -159,7 +195,10 @@ mod tests {
         assert_eq!(eval(Op::SNegate, Scalar::I64, &[1]), u64::MAX);
         assert_eq!(eval(Op::ShiftRightArithmetic, Scalar::I8, &[0x80, 3]), 0xf0);
         assert_eq!(eval(Op::ShiftLeftLogical, Scalar::I32, &[1, 32]), 0);
-        assert_eq!(eval(Op::ShiftRightArithmetic, Scalar::I32, &[0x8000_0000, 99]), 0xffff_ffff);
+        assert_eq!(
+            eval(Op::ShiftRightArithmetic, Scalar::I32, &[0x8000_0000, 99]),
+            0xffff_ffff
+        );
     }
 
     #[test]
@@ -167,7 +206,10 @@ mod tests {
         assert_eq!(eval(Op::UDiv, Scalar::I8, &[7, 0]), 255);
         assert_eq!(eval(Op::UMod, Scalar::I8, &[7, 0]), 7);
         assert_eq!(eval(Op::SDiv, Scalar::I64, &[1 << 63, u64::MAX]), 1 << 63);
-        assert_eq!(eval(Op::SRem, Scalar::I8, &[(-7i8) as u8 as u64, 3]), (-1i8) as u8 as u64);
+        assert_eq!(
+            eval(Op::SRem, Scalar::I8, &[(-7i8) as u8 as u64, 3]),
+            (-1i8) as u8 as u64
+        );
         assert_eq!(eval(Op::SMod, Scalar::I8, &[(-7i8) as u8 as u64, 3]), 2);
         assert_eq!(eval(Op::SRem, Scalar::I32, &[5, 0]), 5);
     }
@@ -178,7 +220,10 @@ mod tests {
         assert_eq!(eval(Op::SMulExtended, Scalar::I8, &[0xff, 2]), 0xff);
         assert_eq!(eval(Op::IAddCarry, Scalar::I32, &[u32::MAX as u64, 1]), 1);
         assert_eq!(eval(Op::BitFieldUExtract, Scalar::I32, &[0xabcd, 4, 8]), 0xbc);
-        assert_eq!(eval(Op::BitFieldSExtract, Scalar::I32, &[0xabcd, 4, 8]), 0xffff_ffbc);
+        assert_eq!(
+            eval(Op::BitFieldSExtract, Scalar::I32, &[0xabcd, 4, 8]),
+            0xffff_ffbc
+        );
         assert_eq!(eval(Op::BitFieldInsert, Scalar::I32, &[0xffff, 0, 4, 8]), 0xf00f);
         assert_eq!(eval(Op::BitReverse, Scalar::I8, &[1]), 0x80);
     }
@@ -190,17 +235,29 @@ mod tests {
         assert_eq!(eval(Op::FUnordNotEqual, Scalar::F32, &[nan, float(1.0)]), 1);
         assert_eq!(eval(Op::FOrdNotEqual, Scalar::F32, &[nan, float(1.0)]), 0);
         assert_eq!(eval(Op::FUnordLessThan, Scalar::F32, &[float(2.0), nan]), 1);
-        assert_eq!(eval(Op::FUnordLessThan, Scalar::F32, &[float(2.0), float(1.0)]), 0);
+        assert_eq!(
+            eval(Op::FUnordLessThan, Scalar::F32, &[float(2.0), float(1.0)]),
+            0
+        );
         assert_eq!(eval(Op::GroupFMin, Scalar::F32, &[nan, float(1.0)]), float(1.0));
     }
 
     #[test]
     fn half_arithmetic_rounds_to_half() {
         let half = |value: f32| u64::from(half::f16::from_f32(value).to_bits());
-        assert_eq!(eval(Op::FAdd, Scalar::F16, &[half(2048.0), half(1.0)]), half(2048.0));
-        assert_eq!(eval(Op::FDiv, Scalar::F16, &[half(1.0), half(0.0)]), half(f32::INFINITY));
+        assert_eq!(
+            eval(Op::FAdd, Scalar::F16, &[half(2048.0), half(1.0)]),
+            half(2048.0)
+        );
+        assert_eq!(
+            eval(Op::FDiv, Scalar::F16, &[half(1.0), half(0.0)]),
+            half(f32::INFINITY)
+        );
         assert_eq!(eval(Op::FMod, Scalar::F16, &[half(-5.5), half(3.0)]), half(0.5));
-        assert_eq!(eval(Op::FRem, Scalar::F32, &[float(-5.5), float(3.0)]), float(-2.5));
+        assert_eq!(
+            eval(Op::FRem, Scalar::F32, &[float(-5.5), float(3.0)]),
+            float(-2.5)
+        );
     }
 
     #[test]

@@ -1,0 +1,160 @@
+//! The real SYCL runtime, its run-time compiler, its CPU driver, and a real plugin of an older release.
+//!
+//! All of it comes in Python packages under their vendor's licence: fetched into a folder of the build
+//! directory the first time, never part of this repository.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+use crate::{Folder, Outcome, built, root, skip, tool};
+
+/// The packages; the last three are dependencies that the first two's metadata does not name or does not pin.
+const PACKAGES: [&str; 5] = [
+    "intel-sycl-rt==2026.2.0",
+    "intel-opencl-rt==2026.2.0",
+    "intel-cmplr-lib-rt==2026.2.0",
+    "tbb==2023.2.0",
+    "tcmlib==1.6.0",
+];
+
+/// The release that speaks PI 2.3, of which only the plugin is taken.
+const PLUGIN_PACKAGE: &str = "common-cmplr-lib-rt==2021.2.0";
+
+/// The installed runtime and the two programs built against it.
+#[derive(Debug)]
+pub struct SyclRuntime {
+    folder: PathBuf,
+}
+
+impl SyclRuntime {
+    /// Installs and builds what is needed, once; `None`, loudly, if it cannot be had here.
+    pub fn get() -> Option<&'static Self> {
+        static INSTALLED: OnceLock<Option<SyclRuntime>> = OnceLock::new();
+        INSTALLED
+            .get_or_init(|| {
+                let (python, compiler) = (tool("python3")?, tool("g++")?);
+                let build = built("offkit", "offkit").parent()?.parent()?.to_owned();
+                let runtime = Self {
+                    folder: build.join("sycl-runtime-2026.2.0"),
+                };
+                match runtime.install(&python, &compiler) {
+                    Ok(()) => Some(runtime),
+                    Err(reason) => {
+                        skip(&format!("the SYCL runtime cannot be installed: {reason}"));
+                        None
+                    }
+                }
+            })
+            .as_ref()
+    }
+
+    fn install(&self, python: &Path, compiler: &Path) -> Result<(), String> {
+        let library = self.folder.join("lib/libsycl.so.9");
+        if !library.is_file() {
+            run(Command::new(python).args(["-m", "venv"]).arg(&self.folder))?;
+            let pip = self.folder.join("bin/pip");
+            run(Command::new(pip).args(["install", "--quiet"]).args(PACKAGES))?;
+        }
+        if !self.plugin().is_file() {
+            let folder = self.folder.join("plugin");
+            let pip = self.folder.join("bin/pip");
+            let options = [
+                "download",
+                "--quiet",
+                "--no-deps",
+                "--only-binary=:all:",
+                "--platform=manylinux1_x86_64",
+            ];
+            run(Command::new(pip)
+                .args(options)
+                .arg("--dest")
+                .arg(&folder)
+                .arg(PLUGIN_PACKAGE))?;
+            let extract = "import glob, sys, zipfile
+folder = sys.argv[1]
+wheel = zipfile.ZipFile(glob.glob(folder + '/*.whl')[0])
+name = next(name for name in wheel.namelist() if name.endswith('/libpi_opencl.so'))
+open(folder + '/libpi_opencl.so', 'wb').write(wheel.read(name))";
+            run(Command::new(self.folder.join("bin/python"))
+                .args(["-c", extract])
+                .arg(&folder))?;
+        }
+        let drivers = self.folder.join("drivers");
+        std::fs::create_dir_all(&drivers).map_err(|error| error.to_string())?;
+        let driver = self.folder.join("lib/libintelocl.so");
+        std::fs::write(drivers.join("intel.icd"), driver.display().to_string())
+            .map_err(|error| error.to_string())?;
+        for program in ["compile", "link_and_run"] {
+            let source = root().join("tests/sycl-runtime").join(format!("{program}.cpp"));
+            let output = self.folder.join(program);
+            let modified = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
+            if modified(&output) > modified(&source) {
+                continue;
+            }
+            let folder = self.folder.display();
+            run(Command::new(compiler)
+                .args(["-std=c++17", "-w", "-o"])
+                .arg(&output)
+                .arg(&source)
+                .arg(format!("-I{folder}/include"))
+                .arg(format!("-L{folder}/lib"))
+                .args(["-l:libsycl.so.9", &format!("-Wl,-rpath,{folder}/lib")]))?;
+        }
+        Ok(())
+    }
+
+    /// Runs one of the two programs, `compile` and `link_and_run`, on the CPU driver that was installed with them.
+    pub fn run(&self, folder: &Folder, program: &str, arguments: &[&str]) -> Outcome {
+        let mut command = Command::new(self.folder.join(program));
+        command
+            .args(arguments)
+            .env("OCL_ICD_VENDORS", self.folder.join("drivers"));
+        folder.run_command(&mut command)
+    }
+
+    /// The OpenCL plugin of the release that speaks PI 2.3.
+    pub fn plugin(&self) -> PathBuf {
+        self.folder.join("plugin/libpi_opencl.so")
+    }
+
+    /// What a program needs in its environment to use that plugin on the CPU driver.
+    pub fn environment(&self) -> [(&'static str, PathBuf); 2] {
+        [
+            ("OCL_ICD_VENDORS", self.folder.join("drivers")),
+            ("LD_LIBRARY_PATH", self.folder.join("lib")),
+        ]
+    }
+
+    /// Compiles a source of `tests/sycl-runtime` with the real SYCL compiler.
+    ///
+    /// # Panics
+    ///
+    /// If the compiler refuses it.
+    pub fn compile(&self, folder: &Folder, source: &str, output: &str) {
+        let path = root().join("tests/sycl-runtime").join(source);
+        self.run(
+            folder,
+            "compile",
+            &[path.to_str().expect("a readable path"), output, "object"],
+        )
+        .ok();
+    }
+}
+
+fn run(command: &mut Command) -> Result<(), String> {
+    let output = command
+        .stdin(Stdio::null())
+        .env_remove("PYTHONPATH")
+        .output()
+        .map_err(|error| error.to_string())?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let program = command.get_program().to_string_lossy().into_owned();
+    let message = String::from_utf8_lossy(&output.stderr);
+    Err(format!(
+        "{program}: {}",
+        message.lines().last().unwrap_or_default()
+    ))
+}

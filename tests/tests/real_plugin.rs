@@ -1,0 +1,149 @@
+//! The host side with a plugin that somebody else made: the OpenCL plugin of the release that speaks
+//! PI 2.3, on top of a real OpenCL driver.
+
+use std::process::Command;
+
+use offkit_pi::ffi::PI_DEVICE_TYPE_ALL;
+use offkit_pi::host::{BuildStatus, Context, NdRange, Plugin, QueueProperties, UsmKind};
+use offkit_tests::sycl_runtime::SyclRuntime;
+use offkit_tests::{Folder, need, npy_i32, offkit, read_i32, tool};
+
+const SAXPY: &str =
+    "kernel void saxpy(float a, global const float *x, global float *y, local float *scratch) {
+    size_t i = get_local_id(0);
+    scratch[i] = a * x[get_global_id(0)];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    y[get_global_id(0)] += scratch[i];
+}";
+
+fn bytes(value: f32) -> Vec<u8> {
+    value.to_ne_bytes().repeat(64)
+}
+
+/// A plugin uses the driver that the environment of its process names, so the test that loads one runs in
+/// a process of its own: this program again, told so by a variable.
+const INSIDE: &str = "OFFKIT_TEST_INSIDE";
+
+#[test]
+fn a_kernel_runs_through_a_real_plugin() {
+    need!("clang-22");
+    let Some(runtime) = SyclRuntime::get() else { return };
+    let plugin = runtime.plugin();
+    if std::env::var_os(INSIDE).is_none() {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["a_kernel_runs_through_a_real_plugin", "--exact", "--nocapture"]);
+        let text = Folder::new()
+            .run_command(command.env(INSIDE, "1").envs(runtime.environment()))
+            .ok();
+        assert!(text.contains("1 passed"), "{text}");
+        return;
+    }
+    let folder = Folder::new();
+    folder.write("saxpy.cl", SAXPY);
+    // SPIR-V 1.1, which drivers from 2021 on take.
+    let options = ["--target=spirv64v1.1", "-O1", "-c", "saxpy.cl", "-o", "saxpy.spv"];
+    folder.run(tool("clang-22").unwrap(), options).ok();
+
+    let plugin = Plugin::load(plugin).unwrap();
+    let platform = plugin.platforms().unwrap().remove(0);
+    let device = platform.devices(PI_DEVICE_TYPE_ALL).unwrap().remove(0);
+    assert!(device.il_version().unwrap().contains("SPIR-V"));
+    assert!(device.max_work_item_sizes().unwrap()[0] >= 32);
+    device.extensions().unwrap();
+
+    let context = Context::new(&[&device]).unwrap();
+    let queue = context
+        .queue(
+            &device,
+            QueueProperties {
+                profiling: true,
+                out_of_order: false,
+            },
+        )
+        .unwrap();
+    let program = context.program_with_il(&folder.read("saxpy.spv")).unwrap();
+    program.build("").unwrap();
+    assert_eq!(program.build_status(&device).unwrap(), BuildStatus::Success);
+    assert_eq!(program.kernel_names().unwrap(), ["saxpy"]);
+    let error = program.kernel("taxpy").unwrap_err();
+    assert_eq!(error.to_string(), "piKernelCreate: PI_INVALID_KERNEL_NAME (-46)");
+
+    let mut kernel = program.kernel("saxpy").unwrap();
+    assert_eq!(
+        (kernel.name().unwrap().as_str(), kernel.num_args().unwrap()),
+        ("saxpy", 4)
+    );
+    assert!(kernel.work_group_size(&device).unwrap() >= 16);
+    let range = NdRange::new([64]).with_local([16]);
+    kernel.set_arg_bytes(0, &2.0f32.to_ne_bytes()).unwrap();
+    kernel.set_arg_local(3, 16 * 4).unwrap();
+
+    // With buffers.
+    let [x, y] = [3.0, 1.0].map(|value| context.buffer_from(&bytes(value)).unwrap());
+    kernel.set_arg_buffer(1, &x).unwrap();
+    kernel.set_arg_buffer(2, &y).unwrap();
+    let launch = queue.launch(&kernel, &range, &[]).unwrap();
+    let read = queue.read_buffer_later(&y, 0, 256, &[&launch]).unwrap();
+    assert_eq!(read.wait().unwrap(), bytes(7.0));
+    let profile = launch.profile().unwrap();
+    assert!(profile.queued <= profile.started && profile.started <= profile.ended);
+
+    // With unified shared memory.
+    let [x, y] = [UsmKind::Device, UsmKind::Shared].map(|kind| context.usm(kind, &device, 256, 0).unwrap());
+    queue.write_usm(&x, 0, &bytes(0.5), &[]).unwrap();
+    queue.write_usm(&y, 0, &bytes(4.0), &[]).unwrap();
+    kernel.set_arg_usm(1, &x, 0).unwrap();
+    kernel.set_arg_usm(2, &y, 0).unwrap();
+    kernel.set_indirect_access(true).unwrap();
+    queue.launch(&kernel, &range, &[]).unwrap().wait().unwrap();
+    let mut out = [0; 256];
+    queue.read_usm(&y, 0, &mut out, &[]).unwrap();
+    assert_eq!(out[..], bytes(5.0));
+    queue.finish().unwrap();
+}
+
+#[test]
+fn offkit_runs_kernels_on_a_real_driver_through_a_real_plugin() {
+    need!("clang-22", "llc");
+    let Some(runtime) = SyclRuntime::get() else { return };
+    let folder = Folder::new();
+    folder.syclbin(
+        "app",
+        "int times_seven(int x);
+         kernel void k(global int *a) { size_t i = get_global_id(0); a[i] = times_seven(a[i]) + 1; }",
+        "",
+    );
+    folder.syclbin(
+        "library",
+        "int times_seven(int x) { return x * 7; }",
+        "--format syclbin,v2",
+    );
+    folder.write("a.npy", npy_i32("(8,)", 1..9));
+    let run = |line: &str| {
+        let mut command = Command::new(offkit());
+        command.args(line.split_whitespace());
+        folder.run_command(
+            command
+                .env("OFFKIT_PLUGINS", runtime.plugin())
+                .envs(runtime.environment()),
+        )
+    };
+    // Device 0 is the built-in one; the plugin's comes after it.
+    for device in ["0", "1"] {
+        let line = format!(
+            "run app.syclbin k --link library.syclbin --global 8 --arg a.npy --out b.npy --device {device}"
+        );
+        run(&line).ok();
+        assert_eq!(
+            read_i32(&folder.read("b.npy")),
+            [8, 15, 22, 29, 36, 43, 50, 57],
+            "device {device}"
+        );
+    }
+    let missing =
+        run("run app.syclbin k --link library.syclbin --global 8 --arg a.npy --device gpu").fails(3);
+    assert!(
+        missing.contains("no device is `gpu`") && missing.contains("1 ("),
+        "{missing}"
+    );
+}
