@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use memmap2::Mmap;
 
+use crate::array::{Array, npy};
+
 /// The content of a file, mapped where it can be.
 #[derive(Debug)]
 pub(crate) enum Content {
@@ -68,6 +70,24 @@ pub(crate) fn open(path: &Path) -> Result<Content, FileError> {
     // no memory of this process can be changed that way.
     let map = unsafe { Mmap::map(&file) }.map_err(failed)?;
     Ok(Content::Mapped(map))
+}
+
+/// Why a `.npy` file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ArrayError {
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error("{}: {message}", .path.display())]
+    Content { path: PathBuf, message: String },
+}
+
+/// Reads an array from a `.npy` file.
+pub(crate) fn read_array(path: &Path) -> Result<Array, ArrayError> {
+    let content = open(path)?;
+    npy::parse(&content).map_err(|message| ArrayError::Content {
+        path: path.to_owned(),
+        message,
+    })
 }
 
 /// Writes a file as a whole: a temporary file beside it takes its place once all is written, so that

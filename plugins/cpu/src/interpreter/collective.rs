@@ -299,7 +299,7 @@ fn async_copy(
         [0, 1, 2, 3].map(|index| meeting.scalar(step, index, meeting.members[0]));
     let size = step.element;
     // The dense side is checked as a whole, which also bounds the count.
-    let dense = count.checked_mul(size).unwrap_or(u64::MAX);
+    let dense = count.saturating_mul(size);
     if to_local {
         view.check(AccessKind::Store, destination, dense)?;
     } else {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::decode::Code;
 use super::fault::{Fault, LaunchError};
-use super::machine::Limits;
+use super::limits::Limits;
 use super::range::{Geometry, Place};
 use super::report;
 use super::worker::Worker;

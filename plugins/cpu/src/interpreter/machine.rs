@@ -1,26 +1,13 @@
 //! The execution of one work-item.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
 use super::fault::Fault;
+use super::limits::{DEEPEST_CALL, Limits};
 use super::space::View;
 use super::step::{Edge, Function, Move, Slot, Step};
 use super::{memory_steps, print};
 use crate::builtins::Shape;
 use crate::builtins::convert::convert_lane;
 use crate::ir::{BallotQuery, reinterpret};
-
-/// Calls that may be open at once.
-const DEEPEST_CALL: usize = 4096;
-
-/// Bytes of private memory that a work-item may have.
-pub(super) const LARGEST_PRIVATE: usize = 64 << 20;
-
-/// Words of all frames of a work-item.
-const MOST_REGISTERS: usize = 1 << 22;
-
-/// Steps that are executed between looks at the limits.
-const QUANTUM: u64 = 1 << 14;
 
 /// A function call in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,36 +38,6 @@ pub(super) enum Outcome {
     Suspended,
 }
 
-/// Limits that all work-items of a launch share.
-pub(super) struct Limits<'l> {
-    pub(super) max_instructions: Option<u64>,
-    pub(super) cancel: Option<&'l AtomicBool>,
-    /// Steps handed out.
-    pub(super) spent: AtomicU64,
-    /// Some work-item failed.
-    pub(super) stop: AtomicBool,
-}
-
-impl Limits<'_> {
-    /// More steps to execute, if there are any left.
-    fn refill(&self) -> Result<u64, Fault> {
-        if self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
-            return Err(Fault::Cancelled);
-        }
-        if self.stop.load(Ordering::Relaxed) {
-            return Err(Fault::Stopped);
-        }
-        let Some(most) = self.max_instructions else {
-            return Ok(QUANTUM);
-        };
-        let spent = self.spent.fetch_add(QUANTUM, Ordering::Relaxed);
-        match most.checked_sub(spent) {
-            None | Some(0) => Err(Fault::InstructionLimit(most)),
-            Some(left) => Ok(left.min(QUANTUM)),
-        }
-    }
-}
-
 /// What a work-item needs beside itself.
 pub(super) struct Machine<'m> {
     pub(super) functions: &'m [Function],
@@ -109,11 +66,12 @@ impl WorkItem {
         functions: &[Function],
         function: u32,
         arguments: &[u64],
+        limits: &Limits<'_>,
         view: &mut View<'_>,
     ) -> Result<(), Fault> {
         self.frames.clear();
         view.private.truncate(0);
-        self.push_frame(functions, function, 0)?;
+        self.push_frame(functions, function, 0, limits)?;
         let code = &functions[function as usize];
         let mut rest = arguments;
         for (slot, lanes) in &code.parameters {
@@ -121,16 +79,22 @@ impl WorkItem {
             self.registers[*slot as usize..][..words.len()].copy_from_slice(words);
             rest = left;
         }
-        enter(code, &mut self.registers, view)
+        enter(code, &mut self.registers, limits, view)
     }
 
-    fn push_frame(&mut self, functions: &[Function], function: u32, to: Slot) -> Result<(), Fault> {
+    fn push_frame(
+        &mut self,
+        functions: &[Function],
+        function: u32,
+        to: Slot,
+        limits: &Limits<'_>,
+    ) -> Result<(), Fault> {
         let code = &functions[function as usize];
         let base = self.frames.last().map_or(0, |frame| {
             frame.base as usize + functions[frame.function as usize].registers as usize
         });
         let end = base + code.registers as usize;
-        if self.frames.len() >= DEEPEST_CALL || end > MOST_REGISTERS {
+        if self.frames.len() >= DEEPEST_CALL || end > limits.registers {
             return Err(Fault::CallDepth(self.frames.len()));
         }
         if self.registers.len() < end {
@@ -166,7 +130,7 @@ impl WorkItem {
                 Exit::Suspend => return Ok(Outcome::Suspended),
                 Exit::Call { function, to } => {
                     let segments = view.private.count() as u32;
-                    self.push_frame(functions, function, to)?;
+                    self.push_frame(functions, function, to, machine.limits)?;
                     let Some(Step::Call { arguments, .. }) = code.steps.get(at) else {
                         continue;
                     };
@@ -176,7 +140,7 @@ impl WorkItem {
                         let words = &caller[base + step.from as usize..][..*lanes as usize];
                         registers[*slot as usize..][..words.len()].copy_from_slice(words);
                     }
-                    enter(callee, registers, view)?;
+                    enter(callee, registers, machine.limits, view)?;
                     if let Some(frame) = self.frames.last_mut() {
                         frame.segments = segments;
                     }
@@ -200,13 +164,18 @@ impl WorkItem {
 }
 
 /// Gives a function that is being entered its private memory.
-fn enter(code: &Function, registers: &mut [u64], view: &mut View<'_>) -> Result<(), Fault> {
+fn enter(
+    code: &Function,
+    registers: &mut [u64],
+    limits: &Limits<'_>,
+    view: &mut View<'_>,
+) -> Result<(), Fault> {
     let needs = |view: &View<'_>, size: u32| {
-        let fits = view.private.size() + size as usize <= LARGEST_PRIVATE;
+        let fits = view.private.size() + size as usize <= limits.private;
         if fits {
             Ok(())
         } else {
-            Err(Fault::PrivateMemory(LARGEST_PRIVATE))
+            Err(Fault::PrivateMemory(limits.private))
         }
     };
     for (slot, size) in &code.copies {

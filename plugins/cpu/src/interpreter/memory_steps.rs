@@ -89,6 +89,7 @@ pub(super) fn execute(step: &Step, r: &mut [u64], view: &mut View<'_>) -> Result
                 r[*size as usize],
             )?;
         }
+        Step::Fence => std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst),
         Step::Atomic(step) => atomic(step, r, view)?,
         Step::GenericCast { to, pointer, class } => {
             let address = r[*pointer as usize];

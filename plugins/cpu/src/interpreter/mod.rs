@@ -8,6 +8,7 @@ mod collective;
 mod decode;
 mod fault;
 mod launch;
+mod limits;
 mod machine;
 mod memory_steps;
 mod operations;

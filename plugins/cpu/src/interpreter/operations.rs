@@ -75,7 +75,8 @@ impl Decoder<'_> {
             .result
             .map_or(0, |value| self.slot(Operand::Value(value)));
         let step = match &instruction.operation {
-            Operation::Extract { .. } | Operation::Fence => return Ok(()),
+            Operation::Extract { .. } => return Ok(()),
+            Operation::Fence => Step::Fence,
             Operation::Elementwise { op, scalar, operands } => {
                 let slots: Vec<Slot> = operands.iter().map(|operand| self.slot(*operand)).collect();
                 let missing = || BuildError::unsupported(format!("Op{op:?} of {scalar:?}"));

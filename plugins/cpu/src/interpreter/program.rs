@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::AtomicBool;
 
 use spirv::StorageClass;
 
 use super::decode::{self, Code};
 use super::fault::{ArgumentKind, LaunchError};
 use super::launch::{Launch, LocalLayout};
-use super::machine::Limits;
+use super::limits::Limits;
 use super::range::{Geometry, NdRange, SUB_GROUP_SIZE};
 use super::space::{LARGEST_SEGMENT, Space, segment_address};
 use crate::error::BuildError;
@@ -359,6 +359,11 @@ impl Program {
             kernel: kernel.to_owned(),
             reason,
         })?;
+        let waiting = if needs.has_collectives {
+            geometry.local.iter().product()
+        } else {
+            1
+        };
         let snapshot = self.memory.snapshot();
         let pointers = arguments
             .iter()
@@ -378,12 +383,7 @@ impl Program {
             pointers: pointers.collect(),
             local,
             has_collectives: needs.has_collectives,
-            limits: Limits {
-                max_instructions: options.max_instructions,
-                cancel: options.cancel,
-                spent: AtomicU64::new(0),
-                stop: AtomicBool::new(false),
-            },
+            limits: Limits::new(options.max_instructions, options.cancel, waiting),
             print: options.print.unwrap_or(&write_to_stdout),
             addresses: &self.addresses,
         };

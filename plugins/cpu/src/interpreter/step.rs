@@ -186,6 +186,8 @@ pub(super) enum Step {
         leaves: Box<[Leaf]>,
         site: Site,
     },
+    /// Orders this work-item's accesses to memory as others see them.
+    Fence,
     Copy {
         destination: Slot,
         source: Slot,

@@ -111,6 +111,7 @@ impl<'l> Worker<'l> {
                 &launch.code.functions,
                 launch.function,
                 &launch.arguments,
+                &launch.limits,
                 &mut view,
             )?;
         }

@@ -16,12 +16,12 @@ impl Display for In<'_, TypeId> {
             Type::Vector { component, count } => {
                 write!(formatter, "{}x{count}", format!("{component:?}").to_lowercase())
             }
-            Type::Array { element, count } => write!(formatter, "[{count} {}]", In(*module, *element)),
+            Type::Array { element, count } => write!(formatter, "[{count} {}]", In(module, *element)),
             Type::Struct { members, .. } => {
                 formatter.write_str("{")?;
                 for (index, member) in members.iter().enumerate() {
                     let separator = if index == 0 { "" } else { ", " };
-                    write!(formatter, "{separator}{}", In(*module, *member))?;
+                    write!(formatter, "{separator}{}", In(module, *member))?;
                 }
                 formatter.write_str("}")
             }

@@ -6,8 +6,9 @@ use super::{BlockId, Function};
 pub(super) struct Dominators {
     /// Position of each block in reverse post-order; `None` for unreachable ones.
     order: Vec<Option<usize>>,
-    /// The immediate dominator of each reachable block by position, as a position; the entry's is itself.
-    immediate: Vec<usize>,
+    /// For each reachable block, by position, when a walk of the tree comes to it and when it has been
+    /// through all below it.
+    intervals: Vec<(usize, usize)>,
 }
 
 impl Dominators {
@@ -46,11 +47,7 @@ impl Dominators {
                 }
             }
         }
-        let immediate = immediate.into_iter().map(|found| found.unwrap_or(0)).collect();
-        Dominators {
-            order: position,
-            immediate,
-        }
+        Dominators { order: position, intervals: intervals(&immediate) }
     }
 
     pub(super) fn is_reachable(&self, block: BlockId) -> bool {
@@ -60,14 +57,38 @@ impl Dominators {
     /// Whether every path from the entry to `block` goes through `dominator`. Both must be reachable.
     pub(super) fn dominates(&self, dominator: BlockId, block: BlockId) -> bool {
         let position = |block: BlockId| self.order.get(block.0 as usize).copied().flatten();
-        let (Some(wanted), Some(mut at)) = (position(dominator), position(block)) else {
+        let (Some(above), Some(below)) = (position(dominator), position(block)) else {
             return false;
         };
-        while at > wanted {
-            at = self.immediate[at];
-        }
-        at == wanted
+        let ((start, end), (at, _)) = (self.intervals[above], self.intervals[below]);
+        start <= at && at < end
     }
+}
+
+/// Numbers the tree of immediate dominators so that what is below a block has the numbers from its own
+/// to its end.
+fn intervals(immediate: &[Option<usize>]) -> Vec<(usize, usize)> {
+    let mut children = vec![Vec::new(); immediate.len()];
+    for (block, parent) in immediate.iter().enumerate().skip(1) {
+        children[parent.unwrap_or(0)].push(block);
+    }
+    let mut intervals = vec![(0, 0); immediate.len()];
+    let mut next = 0;
+    let mut stack = vec![(0, false)];
+    while let Some((block, done)) = stack.pop() {
+        let Some(interval) = intervals.get_mut(block) else {
+            continue;
+        };
+        if done {
+            interval.1 = next;
+            continue;
+        }
+        interval.0 = next;
+        next += 1;
+        stack.push((block, true));
+        stack.extend(children[block].iter().map(|child| (*child, false)));
+    }
+    intervals
 }
 
 impl Function {

@@ -1,5 +1,7 @@
 //! The types of a module, with their layout in memory and as values.
 
+use std::collections::HashMap;
+
 use spirv::StorageClass;
 
 use crate::builtins::Scalar;
@@ -36,7 +38,7 @@ pub(crate) enum Type {
 }
 
 /// Size and shape of a type.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     /// Bytes from one element of an array to the next.
     pub(crate) size: u64,
@@ -44,7 +46,17 @@ pub(crate) struct Layout {
     pub(crate) align: u64,
     /// Words of a value.
     pub(crate) lanes: u64,
+    /// How many composites are inside each other.
+    depth: u32,
 }
+
+/// The layout of what has no values.
+const NOTHING: Layout = Layout {
+    size: 0,
+    align: 1,
+    lanes: 0,
+    depth: 0,
+};
 
 /// One scalar inside a value: where it is in memory, and how wide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,10 +69,15 @@ pub(crate) struct Leaf {
 /// Values of more words than this are refused; variables in memory may be larger.
 pub(crate) const LARGEST_VALUE: u64 = 1 << 16;
 
+/// Types are nested in each other at most so deep.
+const DEEPEST_TYPE: u32 = 128;
+
 /// All types of a module.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Types {
     types: Vec<(Type, Layout)>,
+    /// The first of each scalar and vector type, by component and count; scalars have none.
+    simple: HashMap<(Scalar, u32), TypeId>,
 }
 
 /// Bytes of one scalar in memory.
@@ -77,24 +94,33 @@ impl Types {
     /// Appends a type. `None` when it refers to a type that isn't there yet (other than as a pointee)
     /// or its size is beyond 64 bits.
     pub(crate) fn push(&mut self, kind: Type) -> Option<TypeId> {
-        let layout = self.layout_of(&kind)?;
+        let layout = self
+            .layout_of(&kind)
+            .filter(|layout| layout.depth <= DEEPEST_TYPE)?;
         let id = TypeId(u32::try_from(self.types.len()).ok()?);
+        match kind {
+            Type::Scalar(scalar) => _ = self.simple.entry((scalar, 0)).or_insert(id),
+            Type::Vector { component, count } => _ = self.simple.entry((component, count)).or_insert(id),
+            _ => {}
+        }
         self.types.push((kind, layout));
         Some(id)
     }
 
+    /// A scalar type, if the module has it.
+    pub(crate) fn find_scalar(&self, scalar: Scalar) -> Option<TypeId> {
+        self.simple.get(&(scalar, 0)).copied()
+    }
+
+    /// A vector type, if the module has it.
+    pub(crate) fn find_vector(&self, component: Scalar, count: u32) -> Option<TypeId> {
+        self.simple.get(&(component, count)).copied()
+    }
+
     fn layout_of(&self, kind: &Type) -> Option<Layout> {
-        let plain = |size| Layout {
-            size,
-            align: size.max(1),
-            lanes: 1,
-        };
+        let plain = |size| Layout { size, align: size, lanes: 1, depth: 0 };
         Some(match kind {
-            Type::Void | Type::Opaque => Layout {
-                size: 0,
-                align: 1,
-                lanes: 0,
-            },
+            Type::Void | Type::Opaque => NOTHING,
             Type::Scalar(scalar) => plain(scalar_size(*scalar)),
             Type::Vector { component, count } => {
                 let count = u64::from(*count);
@@ -102,11 +128,7 @@ impl Types {
                 let size = scalar_size(*component)
                     .checked_mul(count)?
                     .checked_next_power_of_two()?;
-                Layout {
-                    size,
-                    align: size,
-                    lanes: count,
-                }
+                Layout { size, align: size, lanes: count, depth: 0 }
             }
             Type::Array { element, count } => {
                 let element = self.try_layout(*element)?;
@@ -114,14 +136,11 @@ impl Types {
                     size: element.size.checked_mul(*count)?,
                     align: element.align,
                     lanes: element.lanes.checked_mul(*count)?,
+                    depth: element.depth + 1,
                 }
             }
             Type::Struct { members, packed } => {
-                let mut whole = Layout {
-                    size: 0,
-                    align: 1,
-                    lanes: 0,
-                };
+                let mut whole = NOTHING;
                 for member in members {
                     let layout = self.try_layout(*member)?;
                     let align = if *packed { 1 } else { layout.align };
@@ -131,6 +150,7 @@ impl Types {
                         .checked_add(layout.size)?;
                     whole.align = whole.align.max(align);
                     whole.lanes = whole.lanes.checked_add(layout.lanes)?;
+                    whole.depth = whole.depth.max(layout.depth + 1);
                 }
                 whole.size = whole.size.checked_next_multiple_of(whole.align)?;
                 whole
@@ -151,11 +171,7 @@ impl Types {
     }
 
     pub(crate) fn layout(&self, id: TypeId) -> Layout {
-        self.try_layout(id).unwrap_or(Layout {
-            size: 0,
-            align: 1,
-            lanes: 0,
-        })
+        self.try_layout(id).unwrap_or(NOTHING)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -192,23 +208,27 @@ impl Types {
                 inside.then(|| (*element, layout.size * index, layout.lanes * index))
             }
             Type::Struct { members, packed } => {
-                let index = usize::try_from(index).ok()?;
-                let (mut offset, mut lane) = (0, 0);
-                for (at, member) in members.iter().enumerate() {
-                    let layout = self.layout(*member);
-                    if !packed {
-                        offset = u64::next_multiple_of(offset, layout.align);
-                    }
-                    if at == index {
-                        return Some((*member, offset, lane));
-                    }
-                    offset += layout.size;
-                    lane += layout.lanes;
-                }
-                None
+                self.members(members, *packed).nth(usize::try_from(index).ok()?)
             }
             _ => None,
         }
+    }
+
+    /// The type of each member of a struct, its first byte, and the first of its words.
+    fn members<'t>(
+        &'t self,
+        members: &'t [TypeId],
+        packed: bool,
+    ) -> impl Iterator<Item = (TypeId, u64, u64)> + 't {
+        let (mut offset, mut lane) = (0, 0);
+        members.iter().map(move |member| {
+            let layout = self.layout(*member);
+            let start = u64::next_multiple_of(offset, if packed { 1 } else { layout.align });
+            let part = (*member, start, lane);
+            offset = start + layout.size;
+            lane += layout.lanes;
+            part
+        })
     }
 
     /// Every scalar of a value of the type, in the order of its words.
@@ -254,11 +274,9 @@ impl Types {
                     }
                 }
             }
-            Type::Struct { members, .. } => {
-                for index in 0..members.len() as u64 {
-                    if let Some((member, start, _)) = self.part(id, index) {
-                        self.collect_leaves(member, offset + start, leaves);
-                    }
+            Type::Struct { members, packed } => {
+                for (member, start, _) in self.members(members, *packed) {
+                    self.collect_leaves(member, offset + start, leaves);
                 }
             }
         }

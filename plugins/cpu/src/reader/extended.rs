@@ -1,13 +1,19 @@
 //! Instructions of OpenCL.std.
 
 use rspirv::dr::{self, Operand as Source};
-use spirv::{FPRoundingMode, OpenclStd100Op as Extended};
+use spirv::{FPRoundingMode, Op, OpenclStd100Op as Extended};
 
 use super::function::FunctionReader;
 use super::{Result, id, ids};
 use crate::builtins::{self, Shape};
 use crate::error::BuildError;
 use crate::ir::{MemoryFunction, Operand, Operation, TypeId};
+
+/// Whether an instruction only tells what will be needed soon.
+pub(super) fn is_prefetch(instruction: &dr::Instruction) -> bool {
+    let number = Source::LiteralExtInstInteger(Extended::prefetch as u32);
+    instruction.class.opcode == Op::ExtInst && instruction.operands.get(1) == Some(&number)
+}
 
 impl FunctionReader<'_, '_> {
     pub(super) fn extended(&mut self, instruction: &dr::Instruction) -> Result<Operation> {
@@ -44,7 +50,6 @@ impl FunctionReader<'_, '_> {
         let nearest = FPRoundingMode::RTE;
         match op {
             Extended::printf => Ok(Operation::Print { operands }),
-            Extended::prefetch => Ok(Operation::Fence),
             Extended::vloadn => memory(MemoryFunction::LoadVector),
             Extended::vload_half | Extended::vload_halfn => {
                 memory(MemoryFunction::LoadHalf { aligned: false })

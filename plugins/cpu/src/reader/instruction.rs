@@ -3,6 +3,7 @@
 use rspirv::dr::{self, Operand as Source};
 use spirv::{Op, Word};
 
+use super::extended::is_prefetch;
 use super::function::FunctionReader;
 use super::imported::{self, Imported, Operands};
 use super::{Reader, Result, id, literal, result_id};
@@ -63,12 +64,12 @@ impl FunctionReader<'_, '_> {
     /// Reads an instruction that is neither a terminator nor bookkeeping.
     pub(super) fn instruction(&mut self, instruction: &dr::Instruction) -> Result<()> {
         let opcode = instruction.class.opcode;
-        match opcode {
-            // Hints and descriptions.
-            Op::LoopMerge | Op::SelectionMerge | Op::LifetimeStart | Op::LifetimeStop | Op::AssumeTrueKHR => {
-                return Ok(());
-            }
-            _ => {}
+        let only_describes = matches!(
+            opcode,
+            Op::LoopMerge | Op::SelectionMerge | Op::LifetimeStart | Op::LifetimeStop | Op::AssumeTrueKHR
+        );
+        if only_describes || is_prefetch(instruction) {
+            return Ok(());
         }
         let operation = match self.computation(instruction)? {
             Some(operation) => Some(operation),
@@ -433,13 +434,12 @@ impl FunctionReader<'_, '_> {
 
     /// The id of a vector type, which is added if the module has none.
     pub(super) fn vector_type(&mut self, component: Scalar, count: u32) -> Result<TypeId> {
-        let wanted = Type::Vector { component, count };
         let types = &mut self.reader.module.types;
-        let known = (0..types.len() as u32)
-            .map(TypeId)
-            .find(|id| *types.get(*id) == wanted);
+        let known = types.find_vector(component, count);
         let error = || BuildError::malformed("too many types");
-        known.or_else(|| types.push(wanted)).ok_or_else(error)
+        known
+            .or_else(|| types.push(Type::Vector { component, count }))
+            .ok_or_else(error)
     }
 }
 

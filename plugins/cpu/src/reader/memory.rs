@@ -84,9 +84,8 @@ impl Reader<'_> {
 
     /// The id of a scalar type, which a vector of it proves to be there.
     pub(super) fn scalar_type(&self, scalar: Scalar) -> Result<TypeId> {
-        let mut all = (0..self.module.types.len() as u32).map(TypeId);
-        all.find(|id| *self.module.types.get(*id) == Type::Scalar(scalar))
-            .ok_or_else(|| BuildError::malformed("the type of a component is not declared"))
+        let missing = || BuildError::malformed("the type of a component is not declared");
+        self.module.types.find_scalar(scalar).ok_or_else(missing)
     }
 }
 

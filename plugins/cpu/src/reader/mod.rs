@@ -207,7 +207,8 @@ impl Reader<'_> {
         let name = self.decorations.name(word);
         let imported = matches!(self.decorations.linkage(word), Some((_, LinkageType::Import)));
         let home = match (class, self.decorations.built_in(word)) {
-            (StorageClass::Input | StorageClass::UniformConstant, Some(built_in)) => Home::Input(built_in),
+            // The storage class depends on who wrote the module.
+            (_, Some(built_in)) => Home::Input(built_in),
             (_, None) if imported => {
                 return Err(BuildError::unsupported(format!(
                     "the imported program-scope variable `{name}`"

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use rspirv::binary::{Consumer, ParseAction};
+use rspirv::binary::{Consumer, ParseAction, ParseState};
 use rspirv::dr;
 use spirv::Op;
 
@@ -74,8 +74,12 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Parsed, BuildError> {
         at += count;
     }
     let mut loader = Loader(dr::Loader::new());
-    rspirv::binary::parse_words(&words, &mut loader)
-        .map_err(|state| BuildError::malformed(state.to_string()))?;
+    rspirv::binary::parse_words(&words, &mut loader).map_err(|state| match state {
+        ParseState::TypeUnsupported(offset, _) => BuildError::unsupported(format!(
+            "integers and floats of such a width (a constant at byte {offset})"
+        )),
+        state => BuildError::malformed(state.to_string()),
+    })?;
     Ok(Parsed {
         module: loader.0.module(),
         constant_operations,
@@ -139,7 +143,7 @@ fn erase(instruction: &mut [u32]) {
     instruction.fill(0x1_0000 | Op::Nop as u32);
 }
 
-/// rspirv's loader, without the instructions erased above.
+/// rspirv's loader, without the instructions erased above and those that only describe aliasing.
 struct Loader(dr::Loader);
 
 impl Consumer for Loader {
@@ -156,9 +160,13 @@ impl Consumer for Loader {
     }
 
     fn consume_instruction(&mut self, instruction: dr::Instruction) -> ParseAction {
-        if instruction.class.opcode == Op::Nop {
-            return ParseAction::Continue;
+        match instruction.class.opcode {
+            Op::Nop => ParseAction::Continue,
+            // They stand among the annotations, where rspirv 0.13 expects no such instructions.
+            Op::AliasDomainDeclINTEL | Op::AliasScopeDeclINTEL | Op::AliasScopeListDeclINTEL => {
+                ParseAction::Continue
+            }
+            _ => self.0.consume_instruction(instruction),
         }
-        self.0.consume_instruction(instruction)
     }
 }

@@ -7,6 +7,7 @@ use offkit_spirv::{ArgumentKind, Storage};
 use super::arguments::ArgumentText;
 use crate::array::{Array, ElementType};
 use crate::failure::Failure;
+use crate::files;
 
 /// The arguments of one launch.
 pub(super) struct Arguments(Vec<Item>);
@@ -34,7 +35,7 @@ impl Arguments {
                     bytes: bytes.clone(),
                 })
             }
-            ArgumentText::File(path) => Ok(Item::Array(Array::read(path).map_err(Failure::input)?)),
+            ArgumentText::File(path) => Ok(Item::Array(files::read_array(path).map_err(Failure::input)?)),
             ArgumentText::Zeros { element, shape } => zeros(*element, shape).map(Item::Array),
             ArgumentText::Local(size) => Ok(Item::Local(*size)),
         });

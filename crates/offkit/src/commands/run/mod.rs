@@ -15,9 +15,10 @@ use offkit_runtime::{
     Runtime,
 };
 
-use crate::array::Array;
+use crate::array::npy;
 use crate::cli::Run;
 use crate::failure::{ExitStatus, Failure};
+use crate::files;
 use crate::terminal::{FAINT, NAME, Progress, Terminal, duration};
 
 use arguments::{ArrayFile, Sizes};
@@ -45,7 +46,7 @@ pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
     let expected = steps.time("read expected", || {
         checks
             .iter()
-            .map(|(_, path)| Array::read(path))
+            .map(|(_, path)| files::read_array(path))
             .collect::<Result<Vec<_>, _>>()
             .map_err(Failure::input)
     })?;
@@ -93,7 +94,7 @@ pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
 
     for (index, path) in &outputs {
         let array = &results[index];
-        array.write(path).map_err(Failure::input)?;
+        files::write(path, &npy::write(array)).map_err(Failure::input)?;
         terminal.note(format_args!(
             "{NAME}{}{NAME:#}: {} elements of {}",
             path.display(),

@@ -1,16 +1,9 @@
 //! Arrays of numbers: what kernels are given and what they give back.
 
+pub(crate) mod npy;
+
 use std::fmt;
-use std::path::Path;
 use std::str::FromStr;
-
-use npyz::{DType, Endianness, NpyHeader, Order, TypeChar, WriteOptions, WriterBuilder};
-
-use crate::files::{self, FileError};
-
-/// NumPy's header is a Python literal that a recursive parser reads: a real one has one dictionary
-/// and one tuple.
-const MAX_HEADER_NESTING: usize = 16;
 
 /// The type of an array's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,55 +113,7 @@ pub(crate) struct Array {
     pub(crate) data: Vec<u8>,
 }
 
-/// Why a `.npy` file cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ArrayError {
-    #[error(transparent)]
-    File(#[from] FileError),
-    #[error("{file}: {message}")]
-    Content { file: String, message: String },
-}
-
 impl Array {
-    /// Reads a `.npy` file, as NumPy's `save` writes it.
-    pub(crate) fn read(path: &Path) -> Result<Self, ArrayError> {
-        let content = files::open(path)?;
-        parse(&content).map_err(|message| ArrayError::Content {
-            file: path.display().to_string(),
-            message,
-        })
-    }
-
-    /// Writes a `.npy` file.
-    pub(crate) fn write(&self, path: &Path) -> Result<(), ArrayError> {
-        let kind = match self.element {
-            ElementType::Int {
-                signed: true,
-                bytes: 1,
-            } => "|i1".to_owned(),
-            ElementType::Int {
-                signed: false,
-                bytes: 1,
-            } => "|u1".to_owned(),
-            ElementType::Int { signed: true, bytes } => format!("<i{bytes}"),
-            ElementType::Int { signed: false, bytes } => format!("<u{bytes}"),
-            ElementType::Float { bytes } => format!("<f{bytes}"),
-        };
-        let failed = |message: String| ArrayError::Content {
-            file: path.display().to_string(),
-            message,
-        };
-        let dtype = DType::Plain(kind.parse().map_err(|error| failed(format!("{error}")))?);
-        let mut bytes = WriteOptions::new_header_only()
-            .dtype(dtype)
-            .shape(&self.shape)
-            .writer(Vec::new())
-            .write_header_only()
-            .map_err(|error| failed(error.to_string()))?;
-        bytes.extend_from_slice(&self.data);
-        Ok(files::write(path, &bytes)?)
-    }
-
     /// The number of elements.
     pub(crate) fn len(&self) -> usize {
         self.data.len() / self.element.size()
@@ -211,156 +156,26 @@ impl Array {
     }
 }
 
-fn parse(bytes: &[u8]) -> Result<Array, String> {
-    let header_end = header_end(bytes)?;
-    let header = NpyHeader::from_reader(&bytes[..header_end]).map_err(|error| error.to_string())?;
-    let DType::Plain(kind) = header.dtype() else {
-        return Err("an array of records: expected plain numbers".into());
-    };
-    let width = u8::try_from(kind.size_field()).unwrap_or(u8::MAX);
-    let element = match (kind.type_char(), width) {
-        (TypeChar::Int, 1 | 2 | 4 | 8) => ElementType::Int {
-            signed: true,
-            bytes: width,
-        },
-        (TypeChar::Uint, 1 | 2 | 4 | 8) | (TypeChar::Bool, 1) => ElementType::Int {
-            signed: false,
-            bytes: width,
-        },
-        (TypeChar::Float, 2 | 4 | 8) => ElementType::Float { bytes: width },
-        _ => {
-            return Err(format!(
-                "elements of type `{kind}`: expected integers or floating-point numbers"
-            ));
-        }
-    };
-    if width > 1 && kind.endianness() == Endianness::Big {
-        return Err(format!(
-            "elements of type `{kind}` are big endian: expected little endian"
-        ));
-    }
-    if header.order() == Order::Fortran && header.shape().len() > 1 {
-        return Err("the array is in column-major (Fortran) order: expected row-major order".into());
-    }
-    let data = &bytes[header_end..];
-    let expected = header
-        .shape()
-        .iter()
-        .try_fold(u64::from(width), |product, &extent| product.checked_mul(extent))
-        .ok_or("the shape is too large")?;
-    if expected != data.len() as u64 {
-        return Err(format!(
-            "offset {header_end:#x}: {} bytes of data, expected {expected} for shape {:?} of {element}",
-            data.len(),
-            header.shape()
-        ));
-    }
-    Ok(Array {
-        element,
-        shape: header.shape().to_vec(),
-        data: data.to_vec(),
-    })
-}
-
-/// Where the header ends, having checked what the header's parser takes on trust.
-fn header_end(bytes: &[u8]) -> Result<usize, String> {
-    if !bytes.starts_with(b"\x93NUMPY") {
-        return Err("not a `.npy` file: offset 0x0: expected the bytes 93 4E 55 4D 50 59".into());
-    }
-    let length = match bytes.get(6..12) {
-        Some(&[1, _, low, high, ..]) => 10 + usize::from(u16::from_le_bytes([low, high])),
-        Some(&[2 | 3, _, a, b, c, d]) => u32::from_le_bytes([a, b, c, d]) as usize + 12,
-        Some(&[version, ..]) => return Err(format!("offset 0x6: format version {version}, expected 1 to 3")),
-        _ => return Err("offset 0x6: the file ends in its header".into()),
-    };
-    let text = bytes.get(12.min(length)..length).ok_or_else(|| {
-        format!(
-            "offset 0x8: a header that ends at {length:#x}, but the file ends at {:#x}",
-            bytes.len()
-        )
-    })?;
-    if text
-        .iter()
-        .filter(|byte| matches!(byte, b'(' | b'[' | b'{'))
-        .count()
-        > MAX_HEADER_NESTING
-    {
-        return Err("offset 0xa: more brackets in the header than any array has".into());
-    }
-    Ok(length)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn sample() -> (tempfile::TempDir, std::path::PathBuf, Array) {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.npy");
+    fn sample() -> Array {
         let element = ElementType::Float { bytes: 4 };
         let data = [1.5_f32, -2.0, 3.25, 0.0, 7.0, 8.0]
             .iter()
             .flat_map(|value| value.to_le_bytes())
             .collect();
-        let array = Array {
+        Array {
             element,
             shape: vec![2, 3],
             data,
-        };
-        array.write(&path).unwrap();
-        (folder, path, array)
-    }
-
-    #[test]
-    fn what_is_written_is_read() {
-        let (_folder, path, array) = sample();
-        assert_eq!(Array::read(&path).unwrap(), array);
-        let bytes = std::fs::read(&path).unwrap();
-        assert!(
-            String::from_utf8_lossy(&bytes)
-                .contains("'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)")
-        );
-        assert_eq!((bytes.len() - array.data.len()) % 64, 0, "NumPy aligns the data");
-    }
-
-    #[test]
-    fn damaged_files_are_refused_at_every_length_and_bit() {
-        let (_folder, path, _) = sample();
-        let bytes = std::fs::read(&path).unwrap();
-        for length in 0..bytes.len() {
-            assert!(parse(&bytes[..length]).is_err(), "cut to {length} bytes");
         }
-        let mut header = bytes.clone();
-        for bit in 0..8 * 128 {
-            header[bit / 8] ^= 1 << (bit % 8);
-            let _ = parse(&header);
-            header[bit / 8] ^= 1 << (bit % 8);
-        }
-    }
-
-    #[test]
-    fn other_arrays_are_refused_by_name() {
-        let file = |header: &str| {
-            let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
-            bytes.extend_from_slice(&(header.len() as u16).to_le_bytes());
-            bytes.extend_from_slice(header.as_bytes());
-            bytes
-        };
-        let refused = |header: &str| parse(&file(header)).unwrap_err();
-        let with = |kind: &str, order: &str, shape: &str| {
-            format!("{{'descr': '{kind}', 'fortran_order': {order}, 'shape': {shape}, }}\n")
-        };
-        assert!(refused(&with(">f4", "False", "(0,)")).contains("big endian"));
-        assert!(refused(&with("<c8", "False", "(0,)")).contains("<c8"));
-        assert!(refused(&with("<f4", "True", "(0, 2)")).contains("Fortran"));
-        assert!(refused(&with("<f4", "False", "(4294967296, 4294967296)")).contains("too large"));
-        assert!(refused(&with("<f4", "False", "(3,)")).contains("0 bytes of data, expected 12"));
-        assert!(refused(&"(".repeat(1000)).contains("brackets"));
     }
 
     #[test]
     fn comparison_names_the_first_difference() {
-        let (_folder, _, array) = sample();
+        let array = sample();
         assert_eq!(array.compare(&array, 0.0), Ok(()));
         let mut other = array.clone();
         other.data[4..8].copy_from_slice(&(-2.002_f32).to_le_bytes());

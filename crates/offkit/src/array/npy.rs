@@ -1,0 +1,216 @@
+//! Arrays as `.npy` files, the format of NumPy's `save`, versions 1 to 3.
+
+use super::{Array, ElementType};
+
+/// The bytes of a `.npy` file with this array, format version 1.
+pub(crate) fn write(array: &Array) -> Vec<u8> {
+    let kind = match array.element {
+        ElementType::Int {
+            signed: true,
+            bytes: 1,
+        } => "|i1".to_owned(),
+        ElementType::Int {
+            signed: false,
+            bytes: 1,
+        } => "|u1".to_owned(),
+        ElementType::Int { signed: true, bytes } => format!("<i{bytes}"),
+        ElementType::Int { signed: false, bytes } => format!("<u{bytes}"),
+        ElementType::Float { bytes } => format!("<f{bytes}"),
+    };
+    let extents: Vec<_> = array.shape.iter().map(u64::to_string).collect();
+    // Python writes a tuple of one with a comma.
+    let shape = if extents.len() == 1 {
+        format!("{},", extents[0])
+    } else {
+        extents.join(", ")
+    };
+    let header = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({shape}), }}");
+    // Magic, version, length and header end on a multiple of 64, with a line break.
+    let end = (10 + header.len() + 1).next_multiple_of(64);
+    let mut bytes = Vec::with_capacity(end + array.data.len());
+    bytes.extend_from_slice(b"\x93NUMPY\x01\x00");
+    bytes.extend_from_slice(&((end - 10) as u16).to_le_bytes());
+    bytes.extend_from_slice(header.as_bytes());
+    bytes.resize(end - 1, b' ');
+    bytes.push(b'\n');
+    bytes.extend_from_slice(&array.data);
+    bytes
+}
+
+/// Reads a `.npy` file.
+///
+/// Refused, with the offset where it helps: arrays of records, elements that are no numbers, big
+/// endian, column-major order, and a size that does not fit the shape.
+pub(crate) fn parse(bytes: &[u8]) -> Result<Array, String> {
+    let (text_start, data_start) = header_range(bytes)?;
+    let (header, data) = bytes.split_at(data_start);
+    let header = std::str::from_utf8(&header[text_start..])
+        .map_err(|_| format!("offset {text_start:#x}: the header is no text"))?;
+    let missing = |key: &str| format!("offset {text_start:#x}: no `{key}` in the header");
+
+    let kind = field(header, "descr").ok_or_else(|| missing("descr"))?;
+    let kind = kind.strip_prefix('\'').and_then(|kind| kind.split_once('\''));
+    let (kind, _) = kind.ok_or("an array of records: expected plain numbers")?;
+    let element = element(kind)?;
+    let shape = field(header, "shape").ok_or_else(|| missing("shape"))?;
+    let shape =
+        extents(shape).ok_or_else(|| format!("offset {text_start:#x}: the shape is no tuple of sizes"))?;
+    let order = field(header, "fortran_order").ok_or_else(|| missing("fortran_order"))?;
+    if !order.starts_with("False") && shape.len() > 1 {
+        return Err("the array is in column-major (Fortran) order: expected row-major order".into());
+    }
+    let expected = shape
+        .iter()
+        .try_fold(element.size() as u64, |product, &extent| {
+            product.checked_mul(extent)
+        })
+        .ok_or("the shape is too large")?;
+    if expected != data.len() as u64 {
+        return Err(format!(
+            "offset {data_start:#x}: {} bytes of data, expected {expected} for shape {shape:?} of {element}",
+            data.len(),
+        ));
+    }
+    Ok(Array {
+        element,
+        shape,
+        data: data.to_vec(),
+    })
+}
+
+/// Where the header's text and the data begin.
+fn header_range(bytes: &[u8]) -> Result<(usize, usize), String> {
+    if !bytes.starts_with(b"\x93NUMPY") {
+        return Err("not a `.npy` file: offset 0x0: expected the bytes 93 4E 55 4D 50 59".into());
+    }
+    let (start, length) = match bytes.get(6..12) {
+        Some(&[1, _, low, high, ..]) => (10, u32::from(u16::from_le_bytes([low, high]))),
+        Some(&[2 | 3, _, a, b, c, d]) => (12, u32::from_le_bytes([a, b, c, d])),
+        Some(&[version, ..]) => return Err(format!("offset 0x6: format version {version}, expected 1 to 3")),
+        _ => return Err("offset 0x6: the file ends in its header".into()),
+    };
+    let end = start as u64 + u64::from(length);
+    match usize::try_from(end) {
+        Ok(end) if end <= bytes.len() => Ok((start, end)),
+        _ => Err(format!(
+            "offset 0x8: a header that ends at {end:#x}, but the file ends at {:#x}",
+            bytes.len()
+        )),
+    }
+}
+
+/// What follows `'key':` in the header, which is a dictionary as Python writes it.
+fn field<'a>(header: &'a str, key: &str) -> Option<&'a str> {
+    let (_, value) = header.split_once(&format!("'{key}':"))?;
+    Some(value.trim_start())
+}
+
+/// The sizes of a tuple such as `(2, 3)`, `(4,)` or `()`.
+fn extents(text: &str) -> Option<Vec<u64>> {
+    let (sizes, _) = text.strip_prefix('(')?.split_once(')')?;
+    let sizes = sizes.split(',').map(str::trim).filter(|size| !size.is_empty());
+    sizes.map(|size| size.parse().ok()).collect()
+}
+
+/// The element type that NumPy writes as byte order, kind and size, `<f4`.
+fn element(kind: &str) -> Result<ElementType, String> {
+    let unknown = || format!("elements of type `{kind}`: expected integers or floating-point numbers");
+    let (order, rest) = kind.split_at_checked(1).ok_or_else(unknown)?;
+    let element = match rest {
+        "i1" | "i2" | "i4" | "i8" | "u1" | "u2" | "u4" | "u8" | "f2" | "f4" | "f8" => {
+            let (class, bytes) = rest.split_at(1);
+            let bytes = bytes.parse().map_err(|_| unknown())?;
+            match class {
+                "f" => ElementType::Float { bytes },
+                class => ElementType::Int {
+                    signed: class == "i",
+                    bytes,
+                },
+            }
+        }
+        "b1" => ElementType::Int {
+            signed: false,
+            bytes: 1,
+        },
+        _ => return Err(unknown()),
+    };
+    match order {
+        "<" | "|" | "=" => Ok(element),
+        ">" if element.size() == 1 => Ok(element),
+        ">" => Err(format!(
+            "elements of type `{kind}` are big endian: expected little endian"
+        )),
+        _ => Err(unknown()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Array {
+        let element = ElementType::Float { bytes: 4 };
+        let data = [1.5_f32, -2.0, 3.25, 0.0, 7.0, 8.0]
+            .iter()
+            .flat_map(|value| value.to_le_bytes())
+            .collect();
+        Array {
+            element,
+            shape: vec![2, 3],
+            data,
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let array = sample();
+        let bytes = write(&array);
+        assert_eq!(parse(&bytes), Ok(array.clone()));
+        assert!(
+            String::from_utf8_lossy(&bytes)
+                .contains("'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)")
+        );
+        assert_eq!((bytes.len() - array.data.len()) % 64, 0, "NumPy aligns the data");
+    }
+
+    #[test]
+    fn damaged_files_are_refused_at_every_length_and_bit() {
+        let bytes = write(&sample());
+        for length in 0..bytes.len() {
+            assert!(parse(&bytes[..length]).is_err(), "cut to {length} bytes");
+        }
+        let mut header = bytes.clone();
+        for bit in 0..8 * 128 {
+            header[bit / 8] ^= 1 << (bit % 8);
+            let _ = parse(&header);
+            header[bit / 8] ^= 1 << (bit % 8);
+        }
+    }
+
+    #[test]
+    fn other_arrays_are_refused_by_name() {
+        let file = |header: &str| {
+            let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+            bytes.extend_from_slice(&(header.len() as u16).to_le_bytes());
+            bytes.extend_from_slice(header.as_bytes());
+            bytes
+        };
+        let refused = |header: &str| parse(&file(header)).unwrap_err();
+        let with = |kind: &str, order: &str, shape: &str| {
+            format!("{{'descr': '{kind}', 'fortran_order': {order}, 'shape': {shape}, }}\n")
+        };
+        assert!(refused(&with(">f4", "False", "(0,)")).contains("big endian"));
+        assert!(refused(&with("<c8", "False", "(0,)")).contains("<c8"));
+        assert!(refused(&with("<f4", "True", "(0, 2)")).contains("Fortran"));
+        assert!(refused(&with("<f4", "False", "(4294967296, 4294967296)")).contains("too large"));
+        assert!(refused(&with("<f4", "False", "(3,)")).contains("0 bytes of data, expected 12"));
+        assert!(refused(&with("<f4", "False", "(-1,)")).contains("no tuple of sizes"));
+        assert!(refused("{'descr': [('a', '<f4')], }").contains("records"));
+        assert!(refused("{}").contains("no `descr`"));
+        // A single number and an array of none are arrays too.
+        assert_eq!(
+            parse(&file(&with("|u1", "False", "(0,)"))).map(|array| array.shape),
+            Ok(vec![0])
+        );
+    }
+}

@@ -1,0 +1,71 @@
+//! What the work-items of a launch may use up.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use super::fault::Fault;
+
+/// Calls that a work-item may have open at once.
+pub(super) const DEEPEST_CALL: usize = 4096;
+
+/// Bytes of private memory that a work-item may have, unless many work-items have theirs at once.
+const LARGEST_PRIVATE: u64 = 64 << 20;
+
+/// Words of all frames of a work-item, unless many work-items have theirs at once.
+const MOST_REGISTERS: u64 = 4 << 20;
+
+/// Bytes of each that the waiting work-items of a group may have together.
+const GROUP_BUDGET: u64 = 1 << 30;
+
+/// Steps that are executed between looks at the limits.
+const QUANTUM: u64 = 1 << 14;
+
+/// The limits of a launch, and how far it is.
+pub(super) struct Limits<'l> {
+    max_instructions: Option<u64>,
+    cancel: Option<&'l AtomicBool>,
+    /// Steps handed out.
+    spent: AtomicU64,
+    /// Some work-item failed.
+    pub(super) stop: AtomicBool,
+    /// Bytes of a work-item's private memory.
+    pub(super) private: usize,
+    /// Words of a work-item's frames.
+    pub(super) registers: usize,
+}
+
+impl<'l> Limits<'l> {
+    /// Limits for groups of which `waiting` work-items exist at once.
+    pub(super) fn new(
+        max_instructions: Option<u64>,
+        cancel: Option<&'l AtomicBool>,
+        waiting: u64,
+    ) -> Limits<'l> {
+        let budget = GROUP_BUDGET / waiting.max(1);
+        Limits {
+            max_instructions,
+            cancel,
+            spent: AtomicU64::new(0),
+            stop: AtomicBool::new(false),
+            private: LARGEST_PRIVATE.min(budget) as usize,
+            registers: MOST_REGISTERS.min(budget / 8) as usize,
+        }
+    }
+
+    /// More steps to execute, if there are any left.
+    pub(super) fn refill(&self) -> Result<u64, Fault> {
+        if self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
+            return Err(Fault::Cancelled);
+        }
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(Fault::Stopped);
+        }
+        let Some(most) = self.max_instructions else {
+            return Ok(QUANTUM);
+        };
+        let spent = self.spent.fetch_add(QUANTUM, Ordering::Relaxed);
+        match most.checked_sub(spent) {
+            None | Some(0) => Err(Fault::InstructionLimit(most)),
+            Some(left) => Ok(left.min(QUANTUM)),
+        }
+    }
+}
