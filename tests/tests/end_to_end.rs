@@ -218,3 +218,46 @@ fn the_demo_runs() {
     let text = folder.run_command(&mut command).ok();
     assert!(text.contains("the demo passed"), "{text}");
 }
+
+#[test]
+fn arguments_of_every_kind_reach_the_kernel() {
+    need!("clang-22", "llc");
+    let folder = Folder::new();
+    folder.syclbin(
+        "k",
+        "typedef struct { int x; float y[2]; char c; } S;
+         kernel void k(S s, double d, short3 v, constant int *table, global float *o, local int *scratch) {
+           scratch[get_local_id(0)] = table[1];
+           barrier(CLK_LOCAL_MEM_FENCE);
+           o[0] = s.x; o[1] = s.y[1]; o[2] = s.c; o[3] = d; o[4] = v.z; o[5] = scratch[1];
+           if (get_global_id(0) == 0) printf(\"%d of %v3hd\\n\", s.x, v);
+         }",
+        "",
+    );
+    folder.write("table.npy", npy_i32("(2,)", [10, 20]));
+    // int 7, floats 1 and 2.5, char 9 with three bytes of padding.
+    let printed = folder
+        .offkit(
+            "run k.syclbin k --global 2 --local 2 --arg bytes:070000000000803f0000204009000000 --arg f64:0.5 \
+             --arg i16:-1,-2,-3 --arg table.npy --arg f32[6] --arg local:8 --out o.npy",
+        )
+        .ok();
+    assert_eq!(printed, "7 of -1,-2,-3\n");
+    assert_eq!(read_f32(&folder.read("o.npy")), [7.0, 2.5, 9.0, 0.5, -3.0, 20.0]);
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    use std::process::{Command, Stdio};
+    need!("clang-22", "llc");
+    let folder = Folder::new();
+    linked_example(&folder);
+    let mut command = Command::new(offkit_tests::offkit());
+    command
+        .args(["ls", "--json"])
+        .args([folder.path("app.syclbin"); 1])
+        .stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    drop(child.stdout.take());
+    assert!(child.wait().unwrap().success());
+}

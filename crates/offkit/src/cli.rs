@@ -148,6 +148,7 @@ pub(crate) struct Run {
         allow_hyphen_values = true,
         long_help = "The arguments, in order:\n  \
             i32:7, f32:2.5, f32:1,2,3,4  a number, a vector (i8 to i64, u8 to u64, f16, f32, f64)\n  \
+            bytes:0100000000002040       a struct by its bytes, in hexadecimal\n  \
             in.npy                       a buffer holding the array\n  \
             f32[1024], f32[64,64]        a buffer of zeros\n  \
             local:256                    so many bytes of local memory"

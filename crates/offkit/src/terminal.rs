@@ -1,10 +1,10 @@
 //! What people see: text with colours where they help, and progress on a terminal.
 
 use std::fmt::Display;
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
-use anstream::{eprintln, println};
+use anstream::eprintln;
 use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -25,8 +25,13 @@ pub(crate) struct Terminal {
 
 impl Terminal {
     /// A line of what was asked for, on standard output.
+    ///
+    /// Ends the program with success when the reader has seen enough, as in `offkit ls … | head`.
     pub(crate) fn line(self, text: impl Display) {
-        println!("{text}");
+        let written = writeln!(anstream::stdout(), "{text}");
+        if written.is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
+            std::process::exit(0);
+        }
     }
 
     /// A line of news, on standard error; not said when quiet.
@@ -54,7 +59,7 @@ impl Terminal {
 
     /// A sign of life for work that may take long; shown on a terminal only.
     pub(crate) fn progress(self) -> Progress {
-        if self.quiet || !std::io::stderr().is_terminal() {
+        if self.quiet || !io::stderr().is_terminal() {
             return Progress(ProgressBar::hidden());
         }
         let bar = ProgressBar::new_spinner();

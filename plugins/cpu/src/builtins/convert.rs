@@ -47,9 +47,10 @@ impl Conversion {
 
 /// Converts one lane. `kind` must accept the types.
 ///
-/// Without a rounding mode, conversions to integers round toward zero and conversions to floats to nearest even. A float
-/// out of the range of the integer type gives the nearest integer of that type, and NaN gives zero, also where the
-/// standard leaves the result open; between integers that only happens when `saturate` is set.
+/// Without a rounding mode, conversions to integers round toward zero and conversions to floats to
+/// nearest even. A float out of the range of the integer type gives the nearest integer of that type,
+/// and NaN gives zero, also where the standard leaves the result open; between integers that only
+/// happens when `saturate` is set.
 pub(crate) fn convert_lane(
     kind: Conversion,
     from: Scalar,

@@ -1,8 +1,8 @@
 //! Floating-point formats as bit patterns: widening to `f64` and rounding from exact values.
 //!
-//! Every float type of OpenCL is a subset of `f64`, so a single "wide" type serves all computation, and one
-//! function ([`pack`]) does all the rounding there is: from an exact integer times a power of two to any format in
-//! any rounding mode.
+//! Every float type of OpenCL is a subset of `f64`, so a single "wide" type serves all computation, and
+//! one function ([`pack`]) does all the rounding there is: from an exact integer times a power of two to
+//! any format in any rounding mode.
 
 use spirv::FPRoundingMode as Rounding;
 
@@ -160,7 +160,8 @@ pub(crate) fn pack(
             (kept, round_up)
         }
     };
-    // The hidden bit of a normal number adds the last one of its exponent; a carry out of the significand the next.
+    // The hidden bit of a normal number adds the last one of its exponent; a carry out of the
+    // significand the next.
     let exponent_below = (last_place + format.significand as i32 - smallest) as u64;
     let bits = (exponent_below << format.significand) + kept + u64::from(round_up);
     if bits < format.infinity() {

@@ -1,7 +1,7 @@
 //! The integer functions of OpenCL.std.
 //!
-//! Operands have at most 64 bits, so 128-bit arithmetic gives every product and sum exactly; what is left of each
-//! function is its definition.
+//! Operands have at most 64 bits, so 128-bit arithmetic gives every product and sum exactly; what is
+//! left of each function is its definition.
 
 use spirv::OpenclStd100Op as Op;
 

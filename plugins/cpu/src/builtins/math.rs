@@ -4,7 +4,8 @@ use core::f64::consts::{FRAC_1_PI, PI};
 
 /// `x / π` for the inverse functions in half-turns.
 fn over_pi(x: f64) -> f64 {
-    // π is not a double: dividing by its nearest neighbour is closer than multiplying by the rounded inverse.
+    // π is not a double: dividing by its nearest neighbour is closer than multiplying by the rounded
+    // inverse.
     x / PI
 }
 
@@ -155,7 +156,8 @@ pub(super) fn rootn(x: f64, n: i32) -> f64 {
     let power = 1.0 / n;
     let magnitude = libm::fabs(x);
     let root = libm::pow(magnitude, power);
-    // The error of the rounded 1/n counts ln(x) times over: far too much for large x unless it is put right.
+    // The error of the rounded 1/n counts ln(x) times over: far too much for large x unless it is put
+    // right.
     let rest = libm::fma(-n, power, 1.0) / n;
     let correction = rest * libm::log(magnitude);
     let root = if correction.is_finite() && root.is_normal() {

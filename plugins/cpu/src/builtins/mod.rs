@@ -1,13 +1,15 @@
 //! The functions of the OpenCL.std instruction set and the conversions, on plain words.
 //!
-//! A value is a slice of `u64` words, one for each lane: integers zero-extended from their width, booleans 0 or 1,
-//! floats as the bits of their format. Nothing here touches memory: `printf`, `prefetch` and the `vload` and `vstore`
-//! families belong to the interpreter, and so does storing the second result of `fract`, `modf`, `sincos`, `frexp`,
-//! `remquo` and `lgamma_r` through the pointer they are given.
+//! A value is a slice of `u64` words, one for each lane: integers zero-extended from their width,
+//! booleans 0 or 1, floats as the bits of their format. Nothing here touches memory: `printf`,
+//! `prefetch` and the `vload` and `vstore` families belong to the interpreter, and so does storing the
+//! second result of `fract`, `modf`, `sincos`, `frexp`, `remquo` and `lgamma_r` through the pointer they
+//! are given.
 //!
-//! Floating-point functions are written once, on `f64`. A result for `float` or `half` is the `f64` one rounded, which
-//! makes it the correctly rounded value in all but a few of billions of cases: what a reference should be. `double`
-//! results have the error of the `f64` function itself, within the bounds of the OpenCL specification.
+//! Floating-point functions are written once, on `f64`. A result for `float` or `half` is the `f64` one
+//! rounded, which makes it the correctly rounded value in all but a few of billions of cases: what a
+//! reference should be. `double` results have the error of the `f64` function itself, within the bounds
+//! of the OpenCL specification.
 
 pub(crate) mod convert;
 pub(crate) mod float;
@@ -79,13 +81,15 @@ pub(crate) struct Shape {
 /// The operands of an instruction: the words of each and what they are.
 pub(crate) type Arguments<'a> = &'a [(&'a [u64], Shape)];
 
-/// Evaluates an instruction: from the shape of its result and its value operands to the words of the result.
+/// Evaluates an instruction: from the shape of its result and its value operands to the words of the
+/// result.
 ///
-/// `second` receives the result that the instruction stores through its pointer operand, as many words as the first
-/// result has; it stays untouched by all instructions without one.
+/// `second` receives the result that the instruction stores through its pointer operand, as many words
+/// as the first result has; it stays untouched by all instructions without one.
 pub(crate) type PureFn = fn(result: Shape, args: Arguments<'_>, out: &mut [u64], second: &mut [u64]);
 
-/// The function that evaluates an instruction on operands of these shapes (without the pointer, where there is one).
+/// The function that evaluates an instruction on operands of these shapes (without the pointer, where
+/// there is one).
 ///
 /// None when the instruction isn't one of a pure function, or when the operands don't suit it. Wherever the
 /// instructions work lane by lane, a scalar operand counts for every lane.

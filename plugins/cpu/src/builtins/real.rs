@@ -25,7 +25,8 @@ impl Real for Half {
     const FORMAT: Format = HALF;
 
     fn fused(x: f64, y: f64, z: f64) -> f64 {
-        // The product has 22 bits, and where the sum needs more than 53 its low end is too far below to matter.
+        // The product has 22 bits, and where the sum needs more than 53 its low end is too far below to
+        // matter.
         libm::fma(x, y, z)
     }
 }
@@ -46,8 +47,8 @@ impl Real for Double {
     }
 }
 
-/// The function that evaluates an instruction on operands of the result's type (`ldexp`, `pown` and `rootn`: the second
-/// one an integer).
+/// The function that evaluates an instruction on operands of the result's type (`ldexp`, `pown` and
+/// `rootn`: the second one an integer).
 pub(super) fn resolve(op: Op, scalar: Scalar, operands: usize) -> Option<PureFn> {
     let (arity, function) = match scalar {
         Scalar::F16 => function::<Half>(op)?,

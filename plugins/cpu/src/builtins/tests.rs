@@ -1,4 +1,5 @@
-//! The functions against correctly rounded references, tables of special values, and definitions spelled out.
+//! The functions against correctly rounded references, tables of special values, and definitions spelled
+//! out.
 
 use spirv::{FPRoundingMode as Rounding, OpenclStd100Op as Op};
 
@@ -65,7 +66,8 @@ fn distance(format: Format, result: u64, expected: u64) -> u64 {
     }
 }
 
-/// What the OpenCL specification allows for doubles, less the half unit by which the reference itself is rounded.
+/// What the OpenCL specification allows for doubles, less the half unit by which the reference itself is
+/// rounded.
 fn bound_for_doubles(op: Op) -> u64 {
     match op {
         Op::sqrt | Op::fmod | Op::remainder => 0,

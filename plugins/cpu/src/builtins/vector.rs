@@ -5,8 +5,8 @@ use spirv::{FPRoundingMode as Rounding, OpenclStd100Op as Op};
 use super::convert::{from_f64, to_f64};
 use super::{Arguments, PureFn, Shape, lane};
 
-/// The function that evaluates an instruction of this family; none for other instructions and for operands that don't
-/// suit it.
+/// The function that evaluates an instruction of this family; none for other instructions and for
+/// operands that don't suit it.
 pub(super) fn resolve(op: Op, result: Shape, operands: &[Shape]) -> Option<PureFn> {
     let like = |operand: &Shape| *operand == result;
     let scalar_result = result.lanes == 1 && result.scalar.is_float();
@@ -115,7 +115,8 @@ fn bitselect(_: Shape, args: Arguments<'_>, out: &mut [u64], _: &mut [u64]) {
     }
 }
 
-/// Takes the second operand where the condition is true: nonzero for scalars, its highest bit set for vectors.
+/// Takes the second operand where the condition is true: nonzero for scalars, its highest bit set for
+/// vectors.
 fn select(result: Shape, args: Arguments<'_>, out: &mut [u64], _: &mut [u64]) {
     let [a, b, condition] = args else { return };
     let truth = if result.lanes == 1 {

@@ -132,14 +132,13 @@ impl<'l> Worker<'l> {
         let mut states = vec![State::Ready; count];
         let mut started = false;
         loop {
-            for number in 0..count {
-                if states[number] == State::Ready {
+            for (number, state) in states.iter_mut().enumerate() {
+                if *state == State::Ready {
                     let outcome = self.run_item(&group, number, number, !started);
-                    states[number] =
-                        match outcome.map_err(|fault| self.error(fault, &group, number, number))? {
-                            Outcome::Finished => State::Finished,
-                            Outcome::Suspended => State::Waiting,
-                        };
+                    *state = match outcome.map_err(|fault| self.error(fault, &group, number, number))? {
+                        Outcome::Finished => State::Finished,
+                        Outcome::Suspended => State::Waiting,
+                    };
                 }
             }
             started = true;

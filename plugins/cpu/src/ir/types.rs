@@ -174,10 +174,6 @@ impl Types {
         self.try_layout(id).unwrap_or(NOTHING)
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.types.len()
-    }
-
     /// Words of a value of the type; at most [`LARGEST_VALUE`] for values that the verifier accepts.
     pub(crate) fn lanes(&self, id: TypeId) -> u32 {
         u32::try_from(self.layout(id).lanes).unwrap_or(u32::MAX)

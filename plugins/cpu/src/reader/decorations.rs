@@ -9,6 +9,7 @@ use spirv::{BuiltIn, Decoration, FPRoundingMode, FunctionParameterAttribute, Lin
 #[derive(Default)]
 pub(super) struct Decorations {
     names: HashMap<Word, String>,
+    kernels: HashMap<Word, String>,
     decorations: HashMap<Word, Vec<(Decoration, Vec<Operand>)>>,
 }
 
@@ -20,6 +21,12 @@ impl Decorations {
                 (instruction.class.opcode, instruction.operands.as_slice())
             {
                 all.names.insert(*id, name.clone());
+            }
+        }
+        for instruction in &module.entry_points {
+            if let [_, Operand::IdRef(id), Operand::LiteralString(name), ..] = instruction.operands.as_slice()
+            {
+                all.kernels.insert(*id, name.clone());
             }
         }
         for instruction in &module.annotations {
@@ -50,15 +57,12 @@ impl Decorations {
         all
     }
 
-    /// The debug name, or the linkage name, or the number.
+    /// The debug name, or the linkage name, or the kernel's name, or the number.
     pub(super) fn name(&self, id: Word) -> String {
-        let linkage = || self.linkage(id).map(|(name, _)| name.to_owned());
-        self.names
-            .get(&id)
-            .filter(|name| !name.is_empty())
-            .cloned()
-            .or_else(linkage)
-            .unwrap_or_else(|| id.to_string())
+        let debug = self.names.get(&id).filter(|name| !name.is_empty()).map(String::as_str);
+        let linkage = || self.linkage(id).map(|(name, _)| name);
+        let kernel = || self.kernels.get(&id).map(String::as_str);
+        debug.or_else(linkage).or_else(kernel).map_or_else(|| id.to_string(), str::to_owned)
     }
 
     fn find(&self, id: Word, wanted: Decoration) -> Option<&[Operand]> {

@@ -90,7 +90,7 @@ fn bits_flipped() {
         };
         let mut refused = 0;
         for at in 0..spirv.len() {
-            for bit in [0, 1, 3, 6] {
+            for bit in [0, 4] {
                 spirv[at] ^= 1 << bit;
                 refused += usize::from(exercise(&spirv).is_err());
                 spirv[at] ^= 1 << bit;

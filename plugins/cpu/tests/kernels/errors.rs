@@ -114,7 +114,7 @@ fn divergent_barriers() {
     Device::each(source, |device| {
         let out = Argument::Pointer(device.buffer(&[0i32; 16]));
         let range = NdRange::linear_in_groups(16, 8);
-        let message = device.failure("some", range, &[out.clone()]);
+        let message = device.failure("some", range, std::slice::from_ref(&out));
         assert_names(
             &message,
             &[

@@ -3,5 +3,6 @@
 mod damage;
 mod errors;
 mod language;
+mod modules;
 mod support;
 mod together;

@@ -6,8 +6,7 @@ use crate::device::{Device, Operand};
 use crate::element::Element::{self, *};
 
 /// How the two address spaces get a variable of each work-item's own at `p`.
-const SPACES: [(&str, &str); 2] =
-    [("global", "out + i"), ("local", "cells + get_local_id(0)")];
+const SPACES: [(&str, &str); 2] = [("global", "out + i"), ("local", "cells + get_local_id(0)")];
 
 /// A function on a value, and the value afterwards.
 type Update = (&'static str, fn(i128, i128) -> i128);
@@ -23,11 +22,15 @@ const UPDATES: [Update; 8] = [
     ("xor", |x, y| x ^ y),
 ];
 
-/// A statement that performs a call on a variable that holds `a`, and adds up the old and the new value such that
-/// neither can stand for the other.
+/// A statement that performs a call on a variable that holds `a`, and adds up the old and the new value
+/// such that neither can stand for the other.
 fn statement(element: Element, space: (&str, &str), call: &str) -> String {
     let (name, place) = space;
-    let cells = if name == "local" { format!("local {} cells[96];", element.name()) } else { String::new() };
+    let cells = if name == "local" {
+        format!("local {} cells[96];", element.name())
+    } else {
+        String::new()
+    };
     let kind = element.name();
     format!("{cells} volatile {name} {kind} *p = {place}; *p = a; {kind} old = {call}; r = old * 3 + *p;")
 }
@@ -35,24 +38,32 @@ fn statement(element: Element, space: (&str, &str), call: &str) -> String {
 #[test]
 fn functions_of_opencl_1() {
     for element in [Int, Uint, Long, Ulong] {
-        let prefixes = if element.size() == 8 { &["atom"][..] } else { &["atomic", "atom"] };
+        let prefixes = if element.size() == 8 {
+            &["atom"][..]
+        } else {
+            &["atomic", "atom"]
+        };
         let mut cases = Vec::new();
         for prefix in prefixes {
             for space in SPACES {
                 for (name, update) in UPDATES {
                     let statement = statement(element, space, &format!("{prefix}_{name}(p, b)"));
-                    cases.push(Case::of_integers(&statement, element, &[element; 2], |x| 3 * x[0] + update(x[0], x[1])));
+                    cases.push(Case::of_integers(&statement, element, &[element; 2], |x| {
+                        3 * x[0] + update(x[0], x[1])
+                    }));
                 }
                 for (name, step) in [("inc", 1), ("dec", -1)] {
                     let statement = statement(element, space, &format!("{prefix}_{name}(p)"));
-                    cases.push(Case::of_integers(&statement, element, &[element], |x| 4 * x[0] + step));
+                    cases.push(Case::of_integers(&statement, element, &[element], |x| {
+                        4 * x[0] + step
+                    }));
                 }
                 let statement = statement(element, space, &format!("{prefix}_cmpxchg(p, i & 1 ? a : b, c)"));
                 let mut case = Case::of_integers(&statement, element, &[element; 3], |x| 4 * x[0]);
                 for index in 0..case.expected.len() {
                     let [a, b, c] = [0, 1, 2].map(|operand| element.integer(case.inputs[operand][index]));
                     if index % 2 == 1 || a == b {
-                        case.expected[index] = element.from_integer(3 * a + c);
+                        case.expected[index] = element.word_of_integer(3 * a + c);
                     }
                 }
                 cases.push(case);
@@ -76,7 +87,11 @@ fn functions_of_opencl_1() {
 fn statement_c11(element: Element, space: (&str, &str), call: &str, generic: bool) -> String {
     let (name, place) = space;
     let kind = element.name();
-    let cells = if name == "local" { format!("local {kind} cells[96];") } else { String::new() };
+    let cells = if name == "local" {
+        format!("local {kind} cells[96];")
+    } else {
+        String::new()
+    };
     let qualifier = if generic { "" } else { name };
     format!(
         "{cells} volatile {qualifier} atomic_{kind} *p = (volatile {name} atomic_{kind} *)({place});
@@ -100,17 +115,28 @@ fn functions_of_c11() {
             for (at, order) in EXPLICIT.into_iter().enumerate() {
                 let explicit = if order.is_empty() { "" } else { "_explicit" };
                 for (name, update) in UPDATES {
-                    let function = if name == "xchg" { "exchange".to_owned() } else { format!("fetch_{name}") };
+                    let function = if name == "xchg" {
+                        "exchange".to_owned()
+                    } else {
+                        format!("fetch_{name}")
+                    };
                     let call = format!("atomic_{function}{explicit}(p, b{order})");
                     let statement = statement_c11(element, space, &call, at % 2 == 0);
-                    cases.push(Case::of_integers(&statement, element, &[element; 2], |x| 3 * x[0] + update(x[0], x[1])));
+                    cases.push(Case::of_integers(&statement, element, &[element; 2], |x| {
+                        3 * x[0] + update(x[0], x[1])
+                    }));
                 }
             }
             for strength in ["strong", "weak"] {
-                for order in ["", ", memory_order_acq_rel, memory_order_relaxed, memory_scope_device"] {
+                for order in [
+                    "",
+                    ", memory_order_acq_rel, memory_order_relaxed, memory_scope_device",
+                ] {
                     let explicit = if order.is_empty() { "" } else { "_explicit" };
                     // The old value comes back through the pointer, and the result tells of success.
-                    let call = format!("c; old = atomic_compare_exchange_{strength}{explicit}(p, &old, b{order}) ? 5 : old");
+                    let call = format!(
+                        "c; old = atomic_compare_exchange_{strength}{explicit}(p, &old, b{order}) ? 5 : old"
+                    );
                     let statement = statement_c11(element, space, &call, false);
                     let case = Case::of_integers(&statement, element, &[element; 3], |x| {
                         if x[0] == x[2] { 15 + x[1] } else { 4 * x[0] }
@@ -127,43 +153,60 @@ fn functions_of_c11() {
 fn floats_are_stored_loaded_and_exchanged() {
     for element in [Float, Double] {
         let kind = element.name();
+        let pointer =
+            format!("volatile global atomic_{kind} *p = (volatile global atomic_{kind} *)(out + i);");
         let cases = [
-            format!("atomic_init(p, a); r = atomic_load_explicit(p, memory_order_acquire) + 1;"),
-            format!("atomic_store_explicit(p, a, memory_order_release, memory_scope_device); r = atomic_exchange(p, 0) + 1;"),
-            format!("atomic_store(p, 5); {kind} e = 5; r = atomic_compare_exchange_strong(p, &e, a) ? *(global {kind} *)p + 1 : 0;"),
-            format!("atomic_store(p, 5); {kind} e = 6; r = atomic_compare_exchange_strong(p, &e, a) ? 0 : e == 5 ? a + 1 : 2;"),
+            "atomic_init(p, a); r = atomic_load_explicit(p, memory_order_acquire) + 1;",
+            "atomic_store_explicit(p, a, memory_order_release, memory_scope_device);
+             r = atomic_exchange(p, 0) + 1;",
+            "atomic_store(p, 5); T e = 5;
+             r = atomic_compare_exchange_strong(p, &e, a) ? *(global T *)p + 1 : 0;",
+            "atomic_store(p, 5); T e = 6;
+             r = atomic_compare_exchange_strong(p, &e, a) ? 0 : e == 5 ? a + 1 : 2;",
         ]
         .map(|body| {
-            let statement = format!("volatile global atomic_{kind} *p = (volatile global atomic_{kind} *)(out + i); {body}");
+            let statement = format!("{pointer} {}", body.replace('T', kind));
             Case::of_numbers(&statement, element, &[element], |x| x[0] + 1.0)
                 .within(1)
                 .only(|x| element.number(x[0]).abs() < 1e4)
         });
         check(&cases, &[1]);
         let minimum = format!(
-            "volatile global atomic_{kind} *p = (volatile global atomic_{kind} *)(out + i);
-             atomic_store(p, a); atomic_fetch_min(p, b); atomic_fetch_max_explicit(p, c, memory_order_relaxed);
+            "{pointer} atomic_store(p, a); atomic_fetch_min(p, b); atomic_fetch_max_explicit(p, c, memory_order_relaxed);
              r = atomic_load(p);"
         );
-        let numbers = |x: &[u64]| x.iter().all(|&word| !element.number(word).is_nan() && element.number(word) != 0.0);
-        let case = Case::of_numbers(&minimum, element, &[element; 3], |x| x[0].min(x[1]).max(x[2])).only(numbers);
+        let numbers = |x: &[u64]| {
+            x.iter()
+                .all(|&word| !element.number(word).is_nan() && element.number(word) != 0.0)
+        };
+        let case =
+            Case::of_numbers(&minimum, element, &[element; 3], |x| x[0].min(x[1]).max(x[2])).only(numbers);
         check(&[case], &[1]);
         let sum = format!(
             "volatile global atomic_{kind} *p = (volatile global atomic_{kind} *)(out + i);
              atomic_store(p, a); {kind} old = atomic_fetch_add(p, b);
              old += atomic_fetch_sub_explicit(p, 1, memory_order_relaxed); r = atomic_load(p) - old;"
         );
-        let whole = |step: u64| (0..96).map(|at| element.from_number((at * step % 17) as f64 - 8.0)).collect();
+        let whole = |step: u64| {
+            (0..96)
+                .map(|at| element.word_of((at * step % 17) as f64 - 8.0))
+                .collect()
+        };
         let case = Case::with_inputs(&sum, element, &[element; 2], vec![whole(3), whole(5)], |x| {
-            element.from_number(-1.0 - element.number(x[0]))
+            element.word_of(-1.0 - element.number(x[0]))
         });
-        check_using(&[case], &[1], &Options::extended("+SPV_EXT_shader_atomic_float_add"));
+        check_using(
+            &[case],
+            &[1],
+            &Options::extended("+SPV_EXT_shader_atomic_float_add"),
+        );
     }
 }
 
 /// Many work-items at one place.
 const CONTENTION: &str = "
-kernel void k(global int *total, volatile global int *cells, volatile global atomic_ulong *wide, global atomic_flag *flag) {
+kernel void k(global int *total, volatile global int *cells, volatile global atomic_ulong *wide,
+              global atomic_flag *flag) {
     local atomic_int here;
     int i = get_global_id(0), l = get_local_id(0);
     if (l == 0) atomic_init(&here, 0);
@@ -176,7 +219,8 @@ kernel void k(global int *total, volatile global int *cells, volatile global ato
     int ticket = atomic_inc(cells + 5);
     atomic_inc(cells + 16 + ticket);
     atomic_fetch_add_explicit(wide, 0x100000001ul, memory_order_relaxed, memory_scope_device);
-    if (!atomic_flag_test_and_set_explicit(flag, memory_order_acquire, memory_scope_device)) atomic_inc(cells + 6);
+    if (!atomic_flag_test_and_set_explicit(flag, memory_order_acquire, memory_scope_device))
+        atomic_inc(cells + 6);
     // A sum of floats by compare and exchange.
     volatile global atomic_float *sum = (volatile global atomic_float *)(cells + 7);
     float old = atomic_load(sum);
@@ -194,16 +238,23 @@ fn no_update_is_lost() {
     const ITEMS: usize = 2048;
     const GROUP: usize = 32;
     for options in Options::all() {
-        let device = Device::new(&clang::compile(&format!("{HEADER}{CONTENTION}"), options).expect("compiles")).expect("builds");
+        let device =
+            Device::new(&clang::compile(&format!("{HEADER}{CONTENTION}"), options).expect("compiles"))
+                .expect("builds");
         let operands = [
             Operand::Buffer(vec![0; ITEMS / GROUP * 4]),
             Operand::Buffer(vec![0; (16 + ITEMS) * 4]),
             Operand::Buffer(vec![0; 8]),
             Operand::Buffer(vec![0; 4]),
         ];
-        let outcome = device.run("k", &[ITEMS as u64], &[GROUP as u64], &operands).expect("runs");
+        let outcome = device
+            .run("k", &[ITEMS as u64], &[GROUP as u64], &operands)
+            .expect("runs");
         let sums = Int.decode(&outcome.buffers[0], 1, 1);
-        assert!(sums.iter().all(|&sum| sum == (GROUP * (GROUP - 1) / 2) as u64), "{options:?} {sums:?}");
+        assert!(
+            sums.iter().all(|&sum| sum == (GROUP * (GROUP - 1) / 2) as u64),
+            "{options:?} {sums:?}"
+        );
         let cells = Int.decode(&outcome.buffers[1], 1, 1);
         let last = ITEMS as i64 - 1;
         assert_eq!(cells[0], ITEMS as u64, "{options:?}");
@@ -214,7 +265,10 @@ fn no_update_is_lost() {
         assert_eq!(cells[5], ITEMS as u64);
         assert_eq!(cells[6], 1);
         assert_eq!(Float.number(cells[7]), ITEMS as f64 / 2.0);
-        assert!(cells[16..].iter().all(|&count| count == 1), "a ticket was drawn twice");
+        assert!(
+            cells[16..].iter().all(|&count| count == 1),
+            "a ticket was drawn twice"
+        );
         assert_eq!(outcome.buffers[2], [[0, 8, 0, 0], [0, 8, 0, 0]].concat());
     }
 }
@@ -228,5 +282,8 @@ fn flags_are_cleared() {
         atomic_flag_clear_explicit(p, memory_order_release);
         r += 4 * atomic_flag_test_and_set_explicit(p, memory_order_acquire);
         r += 8 * a;";
-    check(&[Case::of_integers(statement, Int, &[Int], |x| 2 + 8 * x[0])], &[1]);
+    check(
+        &[Case::of_integers(statement, Int, &[Int], |x| 2 + 8 * x[0])],
+        &[1],
+    );
 }

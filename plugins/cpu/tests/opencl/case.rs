@@ -1,4 +1,5 @@
-//! Built-in functions that work on each lane of a vector alike: tables of cases, and the kernels made of them.
+//! Built-in functions that work on each lane of a vector alike: tables of cases, and the kernels made of
+//! them.
 
 use std::fmt::Write;
 
@@ -13,7 +14,8 @@ pub(crate) const HEADER: &str = "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n
 /// One statement with its operands and results.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
-    /// Assigns to `r`, from the operands `a`, `b` and `c`. A `#` stands for the number of lanes, as in `int#`.
+    /// Assigns to `r`, from the operands `a`, `b` and `c`. A `#` stands for the number of lanes, as in
+    /// `int#`.
     pub(crate) statement: String,
     pub(crate) result: Element,
     pub(crate) operands: Vec<Element>,
@@ -47,7 +49,14 @@ impl Case {
         let expected = (0..inputs[0].len())
             .map(|index| expected(&inputs.iter().map(|input| input[index]).collect::<Vec<_>>()))
             .collect();
-        Case { statement: statement.to_owned(), result, operands: operands.to_vec(), inputs, expected, tolerance: 0 }
+        Case {
+            statement: statement.to_owned(),
+            result,
+            operands: operands.to_vec(),
+            inputs,
+            expected,
+            tolerance: 0,
+        }
     }
 
     /// A case on integers; the result is reduced to its type.
@@ -58,8 +67,12 @@ impl Case {
         expected: impl Fn(&[i128]) -> i128,
     ) -> Case {
         Case::of_words(statement, result, operands, |words| {
-            let values: Vec<i128> = words.iter().zip(operands).map(|(&word, element)| element.integer(word)).collect();
-            result.from_integer(expected(&values))
+            let values: Vec<i128> = words
+                .iter()
+                .zip(operands)
+                .map(|(&word, element)| element.integer(word))
+                .collect();
+            result.word_of_integer(expected(&values))
         })
     }
 
@@ -71,8 +84,12 @@ impl Case {
         expected: impl Fn(&[f64]) -> f64,
     ) -> Case {
         Case::of_words(statement, result, operands, |words| {
-            let values: Vec<f64> = words.iter().zip(operands).map(|(&word, element)| element.number(word)).collect();
-            result.from_number(expected(&values))
+            let values: Vec<f64> = words
+                .iter()
+                .zip(operands)
+                .map(|(&word, element)| element.number(word))
+                .collect();
+            result.word_of(expected(&values))
         })
     }
 
@@ -84,10 +101,18 @@ impl Case {
     pub(crate) fn only(mut self, defined: impl Fn(&[u64]) -> bool) -> Case {
         let inputs = self.inputs.clone();
         let words = |index: usize| inputs.iter().map(|input| input[index]).collect::<Vec<_>>();
-        let kept: Vec<usize> = (0..self.expected.len()).filter(|&index| defined(&words(index))).collect();
+        let kept: Vec<usize> = (0..self.expected.len())
+            .filter(|&index| defined(&words(index)))
+            .collect();
         assert!(!kept.is_empty(), "{}: no operands left", self.statement);
         // Repeated from the start, so that there are as many as before.
-        let pick = |values: &[u64]| kept.iter().cycle().take(values.len()).map(|&index| values[index]).collect();
+        let pick = |values: &[u64]| {
+            kept.iter()
+                .cycle()
+                .take(values.len())
+                .map(|&index| values[index])
+                .collect()
+        };
         self.inputs = inputs.iter().map(|input| pick(input)).collect();
         self.expected = pick(&self.expected);
         self
@@ -99,11 +124,19 @@ impl Case {
         for (operand, letter) in self.operands.iter().zip(["a", "b", "c"]) {
             let _ = write!(source, ", global const {}{suffix} *{letter}s", operand.name());
         }
-        let _ = write!(source, ") {{\n  size_t i = get_global_id(0);\n  {}{suffix} r;\n", self.result.name());
+        let _ = write!(
+            source,
+            ") {{\n  size_t i = get_global_id(0);\n  {}{suffix} r;\n",
+            self.result.name()
+        );
         for (operand, letter) in self.operands.iter().zip(["a", "b", "c"]) {
             let _ = writeln!(source, "  {}{suffix} {letter} = {letter}s[i];", operand.name());
         }
-        let _ = writeln!(source, "  {}\n  out[i] = r;\n}}", self.statement.replace('#', &suffix));
+        let _ = writeln!(
+            source,
+            "  {}\n  out[i] = r;\n}}",
+            self.statement.replace('#', &suffix)
+        );
         source
     }
 
@@ -120,13 +153,19 @@ impl Case {
         let wrong: Vec<usize> = (0..self.expected.len())
             .filter(|&index| self.result.distance(results[index], self.expected[index]) > self.tolerance)
             .collect();
-        let Some(&first) = wrong.first() else { return Ok(()) };
+        let Some(&first) = wrong.first() else {
+            return Ok(());
+        };
         let show = |element: Element, word: u64| match element.is_float() {
             true => format!("{:e} ({word:#x})", element.number(word)),
             false => element.integer(word).to_string(),
         };
-        let operands: Vec<String> =
-            self.operands.iter().zip(&self.inputs).map(|(element, input)| show(*element, input[first])).collect();
+        let operands: Vec<String> = self
+            .operands
+            .iter()
+            .zip(&self.inputs)
+            .map(|(element, input)| show(*element, input[first]))
+            .collect();
         Err(format!(
             "{} of {} results are wrong, e.g. of {}: {}, expected {}",
             wrong.len(),
@@ -140,7 +179,11 @@ impl Case {
 
 /// The number of lanes as it follows a type's name.
 pub(crate) fn suffix(lanes: usize) -> String {
-    if lanes == 1 { String::new() } else { lanes.to_string() }
+    if lanes == 1 {
+        String::new()
+    } else {
+        lanes.to_string()
+    }
 }
 
 /// Runs all cases with vectors of these widths, compiled in all ways.
@@ -158,24 +201,37 @@ pub(crate) fn check_using(cases: &[Case], widths: &[usize], ways: &[Options]) {
             check_with(cases, lanes, options, &mut failures);
         }
     }
-    assert!(failures.is_empty(), "{} failures\n{}", failures.len(), failures.join("\n"));
+    assert!(
+        failures.is_empty(),
+        "{} failures\n{}",
+        failures.len(),
+        failures.join("\n")
+    );
 }
 
-/// Runs all cases in one program, or one by one where that can't be built, to tell which of them is to blame.
+/// Runs all cases in one program, or one by one where that can't be built, to tell which of them is to
+/// blame.
 fn check_with(cases: &[Case], lanes: usize, options: Options, failures: &mut Vec<String>) {
     if !clang::is_available() {
         return;
     }
     let name = |index: usize| format!("case{index}");
     let build = |cases: &[Case]| {
-        let kernels = cases.iter().enumerate().map(|(index, case)| case.kernel(&name(index), lanes));
+        let kernels = cases
+            .iter()
+            .enumerate()
+            .map(|(index, case)| case.kernel(&name(index), lanes));
         let source = HEADER.to_owned() + &kernels.collect::<String>();
         Device::new(&clang::compile(&source, options)?)
     };
     let describe = |case: &Case, error: String| {
         let how = format!("{} {} {}", options.target, options.flags, options.extensions);
         let statement = case.statement.replace('#', &suffix(lanes));
-        format!("{statement} [{}{}, {how}]: {error}", case.result.name(), suffix(lanes))
+        format!(
+            "{statement} [{}{}, {how}]: {error}",
+            case.result.name(),
+            suffix(lanes)
+        )
     };
     match build(cases) {
         Ok(device) => {

@@ -16,21 +16,41 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    pub(crate) const DEFAULT: Options =
-        Options { target: "spirv64", flags: "-O2", standard: "CL3.0", extensions: "" };
+    pub(crate) const DEFAULT: Options = Options {
+        target: "spirv64",
+        flags: "-O2",
+        standard: "CL3.0",
+        extensions: "",
+    };
 
     /// What every source is tested with.
     pub(crate) fn all() -> [Options; 3] {
         [
-            Options { flags: "-O0", ..Options::DEFAULT },
+            Options {
+                flags: "-O0",
+                ..Options::DEFAULT
+            },
             Options::DEFAULT,
-            Options { target: "spirv64v1.2", ..Options::DEFAULT },
+            Options {
+                target: "spirv64v1.2",
+                ..Options::DEFAULT
+            },
         ]
     }
 
     /// What sources are tested with whose functions need extensions of SPIR-V.
     pub(crate) fn extended(extensions: &'static str) -> [Options; 2] {
-        [Options { flags: "-O0", extensions, ..Options::DEFAULT }, Options { extensions, ..Options::DEFAULT }]
+        [
+            Options {
+                flags: "-O0",
+                extensions,
+                ..Options::DEFAULT
+            },
+            Options {
+                extensions,
+                ..Options::DEFAULT
+            },
+        ]
     }
 }
 
@@ -58,9 +78,20 @@ pub(crate) fn compile(source: &str, options: Options) -> Result<Vec<u8>, String>
         .arg(format!("--target={}", options.target))
         .arg(format!("-cl-std={}", options.standard))
         .args(options.flags.split(' '))
-        .args(["-Werror=implicit-function-declaration", "-Wno-unused-value", "-x", "cl", "-c", "-", "-o", "-"]);
+        .args([
+            "-Werror=implicit-function-declaration",
+            "-Wno-unused-value",
+            "-x",
+            "cl",
+            "-c",
+            "-",
+            "-o",
+            "-",
+        ]);
     if !options.extensions.is_empty() {
-        command.arg("-mllvm").arg(format!("--spirv-ext={}", options.extensions));
+        command
+            .arg("-mllvm")
+            .arg(format!("--spirv-ext={}", options.extensions));
     }
     run(&mut command, source.as_bytes())
 }

@@ -10,16 +10,28 @@ fn functions(element: Element) -> Vec<Case> {
     let (one, two, three) = ([element], [element; 2], [element; 3]);
     let ordinary = move |x: &[u64]| x.iter().all(|&word| element.number(word).abs() < 1e4);
     let no_nan = move |x: &[u64]| !x.iter().any(|&word| element.number(word).is_nan());
-    let zeros_alike = move |x: &[u64]| no_nan(x) && !(element.number(x[0]) == 0.0 && element.number(x[1]) == 0.0);
+    let zeros_alike =
+        move |x: &[u64]| no_nan(x) && !(element.number(x[0]) == 0.0 && element.number(x[1]) == 0.0);
     vec![
         Case::of_numbers("r = degrees(a);", element, &one, |x| x[0].to_degrees()).within(2),
         Case::of_numbers("r = radians(a);", element, &one, |x| x[0].to_radians()).within(2),
-        Case::of_numbers("r = clamp(a, b, c);", element, &three, |x| x[0].max(x[1]).min(x[2]))
-            .only(|x| zeros_alike(x) && element.number(x[1]) <= element.number(x[2]) && element.number(x[2]) != 0.0),
+        Case::of_numbers("r = clamp(a, b, c);", element, &three, |x| {
+            x[0].max(x[1]).min(x[2])
+        })
+        .only(|x| {
+            zeros_alike(x) && element.number(x[1]) <= element.number(x[2]) && element.number(x[2]) != 0.0
+        }),
         Case::of_numbers("r = max(a, b);", element, &two, |x| x[0].max(x[1])).only(zeros_alike),
         Case::of_numbers("r = min(a, b);", element, &two, |x| x[0].min(x[1])).only(zeros_alike),
-        Case::of_numbers("r = mix(a, b, c);", element, &three, |x| x[0] + (x[1] - x[0]) * x[2]).within(2).only(ordinary),
-        Case::of_numbers("r = step(a, b);", element, &two, |x| if x[1] < x[0] { 0.0 } else { 1.0 }).only(no_nan),
+        Case::of_numbers("r = mix(a, b, c);", element, &three, |x| {
+            x[0] + (x[1] - x[0]) * x[2]
+        })
+        .within(2)
+        .only(ordinary),
+        Case::of_numbers("r = step(a, b);", element, &two, |x| {
+            if x[1] < x[0] { 0.0 } else { 1.0 }
+        })
+        .only(no_nan),
         Case::of_numbers("r = smoothstep(a, b, c);", element, &three, |x| {
             let t = ((x[2] - x[0]) / (x[1] - x[0])).clamp(0.0, 1.0);
             t * t * (3.0 - 2.0 * t)
@@ -45,13 +57,19 @@ fn common_functions() {
 fn common_functions_with_scalar_operands() {
     let ordinary = |x: &[u64]| Float.number(x[0]).abs() < 1e4;
     let cases = [
-        Case::of_numbers("r = clamp(a, -1.0f, 1.0f);", Float, &[Float], |x| x[0].clamp(-1.0, 1.0)).only(ordinary),
+        Case::of_numbers("r = clamp(a, -1.0f, 1.0f);", Float, &[Float], |x| {
+            x[0].clamp(-1.0, 1.0)
+        })
+        .only(ordinary),
         Case::of_numbers("r = max(a, 1.0f);", Float, &[Float], |x| x[0].max(1.0)).only(ordinary),
         Case::of_numbers("r = min(a, 1.0f);", Float, &[Float], |x| x[0].min(1.0)).only(ordinary),
-        Case::of_numbers("r = mix(a, a + 4.0f, 0.5f);", Float, &[Float], |x| x[0] + 2.0).within(2).only(|x| {
-            Float.number(x[0]) > 0.1 && ordinary(x)
-        }),
-        Case::of_numbers("r = step(1.0f, a);", Float, &[Float], |x| if x[0] < 1.0 { 0.0 } else { 1.0 }).only(ordinary),
+        Case::of_numbers("r = mix(a, a + 4.0f, 0.5f);", Float, &[Float], |x| x[0] + 2.0)
+            .within(2)
+            .only(|x| Float.number(x[0]) > 0.1 && ordinary(x)),
+        Case::of_numbers("r = step(1.0f, a);", Float, &[Float], |x| {
+            if x[0] < 1.0 { 0.0 } else { 1.0 }
+        })
+        .only(ordinary),
         Case::of_numbers("r = smoothstep(0.0f, 2.0f, a);", Float, &[Float], |x| {
             let t = (x[0] / 2.0).clamp(0.0, 1.0);
             t * t * (3.0 - 2.0 * t)
@@ -94,24 +112,54 @@ fn cross(a: &[f64], b: &[f64]) -> Vec<f64> {
 }
 
 const GEOMETRIC: [Geometric; 8] = [
-    Geometric { call: "dot(a, b)", widths: &[1, 2, 3, 4], to_vector: false, expected: |a, b| vec![dot(a, b)] },
-    Geometric { call: "length(a)", widths: &[1, 2, 3, 4], to_vector: false, expected: |a, _| vec![length(a)] },
+    Geometric {
+        call: "dot(a, b)",
+        widths: &[1, 2, 3, 4],
+        to_vector: false,
+        expected: |a, b| vec![dot(a, b)],
+    },
+    Geometric {
+        call: "length(a)",
+        widths: &[1, 2, 3, 4],
+        to_vector: false,
+        expected: |a, _| vec![length(a)],
+    },
     Geometric {
         call: "distance(a, b)",
         widths: &[1, 2, 3, 4],
         to_vector: false,
         expected: |a, b| vec![length(&difference(a, b))],
     },
-    Geometric { call: "normalize(a)", widths: &[1, 2, 3, 4], to_vector: true, expected: |a, _| normalized(a) },
-    Geometric { call: "cross(a, b)", widths: &[3, 4], to_vector: true, expected: cross },
-    Geometric { call: "fast_length(a)", widths: &[1, 2, 3, 4], to_vector: false, expected: |a, _| vec![length(a)] },
+    Geometric {
+        call: "normalize(a)",
+        widths: &[1, 2, 3, 4],
+        to_vector: true,
+        expected: |a, _| normalized(a),
+    },
+    Geometric {
+        call: "cross(a, b)",
+        widths: &[3, 4],
+        to_vector: true,
+        expected: cross,
+    },
+    Geometric {
+        call: "fast_length(a)",
+        widths: &[1, 2, 3, 4],
+        to_vector: false,
+        expected: |a, _| vec![length(a)],
+    },
     Geometric {
         call: "fast_distance(a, b)",
         widths: &[1, 2, 3, 4],
         to_vector: false,
         expected: |a, b| vec![length(&difference(a, b))],
     },
-    Geometric { call: "fast_normalize(a)", widths: &[1, 2, 3, 4], to_vector: true, expected: |a, _| normalized(a) },
+    Geometric {
+        call: "fast_normalize(a)",
+        widths: &[1, 2, 3, 4],
+        to_vector: true,
+        expected: |a, _| normalized(a),
+    },
 ];
 
 #[test]
@@ -129,8 +177,11 @@ fn geometric_functions() {
 fn check_geometric(element: Element, options: Options) {
     const ITEMS: usize = 24;
     let functions = || {
-        let all = GEOMETRIC.iter().flat_map(|function| function.widths.iter().map(move |&lanes| (function, lanes)));
-        all.filter(|(function, _)| element == Float || !function.call.starts_with("fast_")).enumerate()
+        let all = GEOMETRIC
+            .iter()
+            .flat_map(|function| function.widths.iter().map(move |&lanes| (function, lanes)));
+        all.filter(|(function, _)| element == Float || !function.call.starts_with("fast_"))
+            .enumerate()
     };
     let mut source = HEADER.to_owned();
     for (index, (function, lanes)) in functions() {
@@ -146,10 +197,14 @@ fn check_geometric(element: Element, options: Options) {
     let device = Device::new(&clang::compile(&source, options).expect("compiles")).expect("builds");
     for (index, (function, lanes)) in functions() {
         let stride = lanes.next_power_of_two();
-        let (result_lanes, result_stride) = if function.to_vector { (lanes, stride) } else { (1, 1) };
+        let (result_lanes, result_stride) = if function.to_vector {
+            (lanes, stride)
+        } else {
+            (1, 1)
+        };
         let mut generator = Generator::new(index as u64 + 1);
         let mut words = || -> Vec<u64> {
-            let mut number = || element.from_number((generator.below(4001) as f64 - 2000.0) / 64.0);
+            let mut number = || element.word_of((generator.below(4001) as f64 - 2000.0) / 64.0);
             (0..ITEMS * lanes).map(|_| number()).collect()
         };
         let (a, b) = (words(), words());
@@ -158,11 +213,22 @@ fn check_geometric(element: Element, options: Options) {
             Operand::Buffer(element.encode(&a, lanes, stride)),
             Operand::Buffer(element.encode(&b, lanes, stride)),
         ];
-        let what = format!("{} on {}{}, {options:?}", function.call, element.name(), suffix(lanes));
-        let outcome = device.run(&format!("k{index}"), &[ITEMS as u64], &[], &operands).expect(&what);
+        let what = format!(
+            "{} on {}{}, {options:?}",
+            function.call,
+            element.name(),
+            suffix(lanes)
+        );
+        let outcome = device
+            .run(&format!("k{index}"), &[ITEMS as u64], &[], &operands)
+            .expect(&what);
         let results = element.decode(&outcome.buffers[0], result_lanes, result_stride);
         let numbers = |words: &[u64]| words.iter().map(|&word| element.number(word)).collect::<Vec<_>>();
-        for ((a, b), result) in a.chunks(lanes).zip(b.chunks(lanes)).zip(results.chunks(result_lanes)) {
+        for ((a, b), result) in a
+            .chunks(lanes)
+            .zip(b.chunks(lanes))
+            .zip(results.chunks(result_lanes))
+        {
             let (a, b) = (numbers(a), numbers(b));
             let expected = (function.expected)(&a, &b);
             // Sums of products: the error is relative to the terms, not to what is left of them.
@@ -178,7 +244,11 @@ fn check_geometric(element: Element, options: Options) {
             });
             for (&result, expected) in result.iter().zip(expected) {
                 let off = (element.number(result) - expected).abs() / (scale * unit);
-                assert!(off <= 6.0, "{what} of {a:?} {b:?}: {}, expected {expected}", element.number(result));
+                assert!(
+                    off <= 6.0,
+                    "{what} of {a:?} {b:?}: {}, expected {expected}",
+                    element.number(result)
+                );
             }
         }
     }

@@ -8,7 +8,11 @@ use crate::samples::{self, Generator};
 /// The word of `to` for a word of `from`; none where the specification leaves it open.
 fn convert(from: Element, to: Element, mode: Option<Mode>, saturate: bool, word: u64) -> Option<u64> {
     if to.is_float() {
-        let value = if from.is_float() { Exact::Float(from.number(word)) } else { Exact::Integer(from.integer(word)) };
+        let value = if from.is_float() {
+            Exact::Float(from.number(word))
+        } else {
+            Exact::Integer(from.integer(word))
+        };
         return Some(round(to, value, mode.unwrap_or(Mode::Nearest)));
     }
     let value = if from.is_float() {
@@ -22,10 +26,10 @@ fn convert(from: Element, to: Element, mode: Option<Mode>, saturate: bool, word:
     };
     let clamped = value.clamp(to.least(), to.greatest());
     if saturate {
-        return Some(to.from_integer(clamped));
+        return Some(to.word_of_integer(clamped));
     }
     // Integers keep their low bits; the standard calls it implementation-defined, everybody does it.
-    (!from.is_float() || clamped == value).then(|| to.from_integer(value))
+    (!from.is_float() || clamped == value).then(|| to.word_of_integer(value))
 }
 
 /// Numbers around the limits of the integer type, and where rounding makes a difference.
@@ -33,16 +37,22 @@ fn operands(from: Element, to: Element) -> Vec<u64> {
     let mut words = samples::operands(&[from], to.bits().into())[0].clone();
     if from.is_float() && !to.is_float() {
         let limits = [to.least(), to.greatest()].map(|limit| limit as f64);
-        let near = limits.iter().flat_map(|limit| [-1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5].map(|step| limit + step));
+        let near = limits
+            .iter()
+            .flat_map(|limit| [-1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5].map(|step| limit + step));
         for (word, number) in words.iter_mut().skip(20).zip(near) {
-            *word = from.from_number(number);
+            *word = from.word_of(number);
         }
     }
     if to == Half {
         let mut generator = Generator::new(3);
         for word in words.iter_mut().skip(60) {
             let value = generator.next() >> (40 + generator.below(8));
-            *word = if from.is_float() { from.from_number(value as f64 / 8.0) } else { from.from_integer(value.into()) };
+            *word = if from.is_float() {
+                from.word_of(value as f64 / 8.0)
+            } else {
+                from.word_of_integer(value.into())
+            };
         }
     }
     words
@@ -50,12 +60,20 @@ fn operands(from: Element, to: Element) -> Vec<u64> {
 
 fn conversions(from: Element, to: Element) -> Vec<Case> {
     let mut cases = Vec::new();
-    let modes = || Mode::ALL.map(|(mode, suffix)| (Some(mode), suffix)).into_iter().chain([(None, "")]);
+    let modes = || {
+        Mode::ALL
+            .map(|(mode, suffix)| (Some(mode), suffix))
+            .into_iter()
+            .chain([(None, "")])
+    };
     // LLVM 22 takes the source of a conversion between integers for one of the other signedness than the
     // result: see the limits.
     let mistaken = !from.is_float() && !to.is_float() && from.is_signed() == to.is_signed();
     let wider = to.size() > from.size();
-    for saturate in [false, true].into_iter().filter(|saturate| !(mistaken && (*saturate || wider))) {
+    for saturate in [false, true]
+        .into_iter()
+        .filter(|saturate| !(mistaken && (*saturate || wider)))
+    {
         for (mode, suffix) in modes().filter(|_| !saturate || !to.is_float()) {
             let saturation = if saturate { "_sat" } else { "" };
             let statement = format!("r = convert_{}#{saturation}{suffix}(a);", to.name());
@@ -154,10 +172,19 @@ fn reinterpretation() {
         }),
         Case::of_words("r = as_uchar4(a).s2;", Uchar, &[Uint], |x| x[0] >> 16 & 0xff),
         Case::of_words("r = as_ushort2(a).y;", Ushort, &[Float], |x| x[0] >> 16),
-        Case::of_words("r = as_ulong((uint2)(a, b));", Ulong, &[Uint; 2], |x| x[0] | x[1] << 32),
-        Case::of_words("r = as_int3((float4)(1.0f, as_float(a), 2.0f, 3.0f)).y;", Int, &[Int], |x| x[0])
-            .only(|x| !Float.number(x[0]).is_nan()),
-        Case::of_words("r = as_double((uint2)(a, b));", Double, &[Uint; 2], |x| x[0] | x[1] << 32),
+        Case::of_words("r = as_ulong((uint2)(a, b));", Ulong, &[Uint; 2], |x| {
+            x[0] | x[1] << 32
+        }),
+        Case::of_words(
+            "r = as_int3((float4)(1.0f, as_float(a), 2.0f, 3.0f)).y;",
+            Int,
+            &[Int],
+            |x| x[0],
+        )
+        .only(|x| !Float.number(x[0]).is_nan()),
+        Case::of_words("r = as_double((uint2)(a, b));", Double, &[Uint; 2], |x| {
+            x[0] | x[1] << 32
+        }),
     ];
     check(&cases, &[1]);
 }

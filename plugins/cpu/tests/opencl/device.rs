@@ -37,12 +37,13 @@ pub(crate) struct Device {
 impl Device {
     pub(crate) fn new(spirv: &[u8]) -> Result<Device, String> {
         let memory = Memory::new();
-        let program = Program::build(spirv, &BTreeMap::new(), Arc::clone(&memory)).map_err(|error| error.to_string())?;
+        let program = Program::build(spirv, &BTreeMap::new(), Arc::clone(&memory))
+            .map_err(|error| error.to_string())?;
         Ok(Device { memory, program })
     }
 
-    /// Runs a kernel; a range has as many dimensions as `global` has sizes, and an empty `local` leaves the size of
-    /// the groups to the device.
+    /// Runs a kernel; a range has as many dimensions as `global` has sizes, and an empty `local` leaves
+    /// the size of the groups to the device.
     pub(crate) fn run(
         &self,
         kernel: &str,
@@ -60,7 +61,12 @@ impl Device {
         self.run_range(kernel, &range, operands)
     }
 
-    pub(crate) fn run_range(&self, kernel: &str, range: &NdRange, operands: &[Operand]) -> Result<Outcome, String> {
+    pub(crate) fn run_range(
+        &self,
+        kernel: &str,
+        range: &NdRange,
+        operands: &[Operand],
+    ) -> Result<Outcome, String> {
         let mut buffers = Vec::new();
         let mut arguments = Vec::new();
         for operand in operands {
@@ -76,13 +82,27 @@ impl Device {
             });
         }
         let printed = Mutex::new(String::new());
-        let print = |text: &str| printed.lock().expect("no thread panics while it prints").push_str(text);
-        let options = LaunchOptions { max_instructions: Some(500_000_000), print: Some(&print), ..LaunchOptions::default() };
+        let print = |text: &str| {
+            printed
+                .lock()
+                .expect("no thread panics while it prints")
+                .push_str(text)
+        };
+        let options = LaunchOptions {
+            max_instructions: Some(500_000_000),
+            print: Some(&print),
+            ..LaunchOptions::default()
+        };
         let launched = self.program.launch(kernel, range, &arguments, &options);
-        let mut outcome = Outcome { buffers: Vec::new(), printed: String::new() };
+        let mut outcome = Outcome {
+            buffers: Vec::new(),
+            printed: String::new(),
+        };
         for (address, size) in buffers {
             let mut bytes = vec![0; size];
-            self.memory.read(address, &mut bytes).map_err(|error| error.to_string())?;
+            self.memory
+                .read(address, &mut bytes)
+                .map_err(|error| error.to_string())?;
             self.memory.free(address).map_err(|error| error.to_string())?;
             outcome.buffers.push(bytes);
         }
@@ -92,9 +112,13 @@ impl Device {
     }
 
     fn allocate(&self, bytes: &[u8]) -> Result<u64, String> {
-        let address =
-            self.memory.allocate(bytes.len(), 128, AllocationKind::Buffer).map_err(|error| error.to_string())?;
-        self.memory.write(address, bytes).map_err(|error| error.to_string())?;
+        let address = self
+            .memory
+            .allocate(bytes.len(), 128, AllocationKind::Buffer)
+            .map_err(|error| error.to_string())?;
+        self.memory
+            .write(address, bytes)
+            .map_err(|error| error.to_string())?;
         Ok(address)
     }
 }

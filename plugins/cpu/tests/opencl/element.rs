@@ -82,7 +82,11 @@ impl Element {
 
     /// The least value of an integer type.
     pub(crate) fn least(self) -> i128 {
-        if self.is_signed() { -(1 << (self.bits() - 1)) } else { 0 }
+        if self.is_signed() {
+            -(1 << (self.bits() - 1))
+        } else {
+            0
+        }
     }
 
     /// The greatest value of an integer type.
@@ -93,11 +97,15 @@ impl Element {
     /// The value of an integer's word.
     pub(crate) fn integer(self, word: u64) -> i128 {
         let unused = 64 - self.bits();
-        if self.is_signed() { ((word << unused) as i64 >> unused).into() } else { word.into() }
+        if self.is_signed() {
+            ((word << unused) as i64 >> unused).into()
+        } else {
+            word.into()
+        }
     }
 
     /// The word of an integer, reduced to the type's width.
-    pub(crate) fn from_integer(self, value: i128) -> u64 {
+    pub(crate) fn word_of_integer(self, value: i128) -> u64 {
         value as u64 & self.mask()
     }
 
@@ -112,28 +120,32 @@ impl Element {
     }
 
     /// The word nearest to a number; integers beyond the type's range become its limits.
-    pub(crate) fn from_number(self, value: f64) -> u64 {
+    pub(crate) fn word_of(self, value: f64) -> u64 {
         match self {
             Float => (value as f32).to_bits().into(),
             Double => value.to_bits(),
             Half => round(self, Exact::Float(value), Mode::Nearest),
-            _ => self.from_integer((value as i128).clamp(self.least(), self.greatest())),
+            _ => self.word_of_integer((value as i128).clamp(self.least(), self.greatest())),
         }
     }
 
     /// Whether a number is one of the type's.
     pub(crate) fn holds(self, value: f64) -> bool {
-        self.number(self.from_number(value)).to_bits() == value.to_bits()
+        self.number(self.word_of(value)).to_bits() == value.to_bits()
     }
 
-    /// How far two words are from each other: the number of steps between two floats, where all NaNs are one,
-    /// and 0 or everything for integers.
+    /// How far two words are from each other: the number of steps between two floats, where all NaNs are
+    /// one, and 0 or everything for integers.
     pub(crate) fn distance(self, word: u64, other: u64) -> u64 {
         if !self.is_float() {
             return if word == other { 0 } else { u64::MAX };
         }
         if self.number(word).is_nan() || self.number(other).is_nan() {
-            return if self.number(word).is_nan() && self.number(other).is_nan() { 0 } else { u64::MAX };
+            return if self.number(word).is_nan() && self.number(other).is_nan() {
+                0
+            } else {
+                u64::MAX
+            };
         }
         self.position(word).abs_diff(self.position(other))
     }
@@ -141,12 +153,20 @@ impl Element {
     /// The place of a float among all of its type: consecutive integers, with both zeros at 0.
     pub(crate) fn position(self, word: u64) -> i64 {
         let magnitude = (word & (self.mask() >> 1)) as i64;
-        if word & !(self.mask() >> 1) == 0 { magnitude } else { -magnitude }
+        if word & !(self.mask() >> 1) == 0 {
+            magnitude
+        } else {
+            -magnitude
+        }
     }
 
     /// The float at a place.
     pub(crate) fn at_position(self, position: i64) -> u64 {
-        let sign = if position < 0 { self.mask() ^ (self.mask() >> 1) } else { 0 };
+        let sign = if position < 0 {
+            self.mask() ^ (self.mask() >> 1)
+        } else {
+            0
+        };
         position.unsigned_abs() | sign
     }
 
@@ -161,7 +181,12 @@ impl Element {
 
     /// The values of an array of this type, `lanes` of every `stride` elements being in use.
     pub(crate) fn decode(self, bytes: &[u8], lanes: usize, stride: usize) -> Vec<u64> {
-        let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
+        let word = |bytes: &[u8]| {
+            bytes
+                .iter()
+                .rev()
+                .fold(0, |word, &byte| word << 8 | u64::from(byte))
+        };
         bytes
             .chunks(self.size() * stride)
             .flat_map(|vector| vector.chunks(self.size()).take(lanes).map(word))

@@ -1,13 +1,10 @@
-//! Functions of a work-group or a sub-group as a whole.
+//! Functions of a group as a whole: what work-groups and sub-groups have in common, and the former.
 
 use crate::case::HEADER;
 use crate::clang::{self, Options};
 use crate::device::{Device, Operand};
 use crate::element::Element::{self, *};
 use crate::samples::Generator;
-
-/// The non-uniform functions need SPIR-V 1.3, so 1.2 is left out.
-const SPIRV_1_3: [Options; 2] = [Options { flags: "-O0", ..Options::DEFAULT }, Options::DEFAULT];
 
 const ITEMS: usize = 96;
 /// Not a power of two, so that a last sub-group may be smaller than the others.
@@ -21,7 +18,11 @@ struct Places {
 
 impl Places {
     fn of_work_groups() -> Places {
-        Places { groups: (0..ITEMS / GROUP).map(|group| (group * GROUP..(group + 1) * GROUP).collect()).collect() }
+        Places {
+            groups: (0..ITEMS / GROUP)
+                .map(|group| (group * GROUP..(group + 1) * GROUP).collect())
+                .collect(),
+        }
     }
 
     /// From the sub-group's number and the place in it, for each item.
@@ -31,10 +32,15 @@ impl Places {
             let items = work_group * GROUP..(work_group + 1) * GROUP;
             let count = rows[items.clone()].iter().map(|row| row.0).max().unwrap_or(0) + 1;
             for sub_group in 0..count {
-                let mut members: Vec<usize> = items.clone().filter(|&item| rows[item].0 == sub_group).collect();
+                let mut members: Vec<usize> =
+                    items.clone().filter(|&item| rows[item].0 == sub_group).collect();
                 members.sort_by_key(|&item| rows[item].1);
                 let places: Vec<u64> = members.iter().map(|&item| rows[item].1).collect();
-                assert_eq!(places, (0..members.len() as u64).collect::<Vec<_>>(), "places in a sub-group");
+                assert_eq!(
+                    places,
+                    (0..members.len() as u64).collect::<Vec<_>>(),
+                    "places in a sub-group"
+                );
                 groups.push(members);
             }
         }
@@ -45,7 +51,7 @@ impl Places {
 /// From the values of a group's items (in order) to the results of each.
 type Expected = Box<dyn Fn(&[f64]) -> Vec<f64>>;
 
-struct Test {
+pub(crate) struct Test {
     /// An expression of `a`, the item's value, of the type `T`.
     expression: String,
     result: Element,
@@ -57,7 +63,12 @@ struct Test {
 }
 
 impl Test {
-    fn new(expression: &str, operand: Element, result: Element, expected: impl Fn(&[f64]) -> Vec<f64> + 'static) -> Test {
+    pub(crate) fn new(
+        expression: &str,
+        operand: Element,
+        result: Element,
+        expected: impl Fn(&[f64]) -> Vec<f64> + 'static,
+    ) -> Test {
         Test {
             expression: expression.to_owned(),
             result,
@@ -69,8 +80,12 @@ impl Test {
     }
 
     /// The same with a third of the items elsewhere.
-    fn divergent(self) -> Test {
-        Test { condition: "i % 3 != 1", takes_part: |item| item % 3 != 1, ..self }
+    pub(crate) fn divergent(self) -> Test {
+        Test {
+            condition: "i % 3 != 1",
+            takes_part: |item| item % 3 != 1,
+            ..self
+        }
     }
 }
 
@@ -81,7 +96,7 @@ fn value(element: Element, item: usize) -> f64 {
     if element.is_signed() { value - 4.0 } else { value }
 }
 
-fn check(tests: &[Test], sub_groups: bool, ways: &[Options]) {
+pub(crate) fn check(tests: &[Test], sub_groups: bool, ways: &[Options]) {
     if !clang::is_available() {
         return;
     }
@@ -110,20 +125,32 @@ fn check(tests: &[Test], sub_groups: bool, ways: &[Options]) {
         let spirv = clang::compile(&source, options).unwrap_or_else(|error| panic!("{options:?}: {error}"));
         let device = Device::new(&spirv);
         for (index, test) in tests.iter().enumerate() {
-            let Err(error) = device.as_ref().map_err(Clone::clone).and_then(|device| test.run(device, index, sub_groups))
+            let Err(error) = device
+                .as_ref()
+                .map_err(Clone::clone)
+                .and_then(|device| test.run(device, index, sub_groups))
             else {
                 continue;
             };
-            failures.push(format!("{} on {} {options:?}: {error}", test.expression, test.operand.name()));
+            failures.push(format!(
+                "{} on {} {options:?}: {error}",
+                test.expression,
+                test.operand.name()
+            ));
         }
     }
-    assert!(failures.is_empty(), "{} failures\n{}", failures.len(), failures.join("\n"));
+    assert!(
+        failures.is_empty(),
+        "{} failures\n{}",
+        failures.len(),
+        failures.join("\n")
+    );
 }
 
 impl Test {
     fn run(&self, device: &Device, index: usize, sub_groups: bool) -> Result<(), String> {
         let words: Vec<u64> = (0..ITEMS)
-            .map(|item| self.operand.from_number(value(self.operand, item)))
+            .map(|item| self.operand.word_of(value(self.operand, item)))
             .collect();
         let operands = [
             Operand::Buffer(vec![0; ITEMS * self.result.size()]),
@@ -133,47 +160,72 @@ impl Test {
         let outcome = device.run(&format!("k{index}"), &[ITEMS as u64], &[GROUP as u64], &operands)?;
         let results = self.result.decode(&outcome.buffers[0], 1, 1);
         let places = if sub_groups {
-            let rows: Vec<(u64, u64)> =
-                Uint.decode(&outcome.buffers[2], 1, 1).chunks(2).map(|row| (row[0], row[1])).collect();
+            let rows: Vec<(u64, u64)> = Uint
+                .decode(&outcome.buffers[2], 1, 1)
+                .chunks(2)
+                .map(|row| (row[0], row[1]))
+                .collect();
             Places::of_sub_groups(&rows)
         } else {
             Places::of_work_groups()
         };
         let mut expected = vec![0; ITEMS];
         for members in places.groups {
-            // Items that don't take part leave a hole: their value is marked, and what is expected of them ignored.
+            // Items that don't take part leave a hole: their value is marked, and what is expected of
+            // them ignored.
             let values: Vec<f64> = members
                 .iter()
-                .map(|&item| if (self.takes_part)(item) { self.operand.number(words[item]) } else { f64::NAN })
+                .map(|&item| {
+                    if (self.takes_part)(item) {
+                        self.operand.number(words[item])
+                    } else {
+                        f64::NAN
+                    }
+                })
                 .collect();
             for (&item, value) in members.iter().zip((self.expected)(&values)) {
-                expected[item] = if (self.takes_part)(item) { self.result.from_number(value) } else { 0 };
+                expected[item] = if (self.takes_part)(item) {
+                    self.result.word_of(value)
+                } else {
+                    0
+                };
             }
         }
-        let wrong = (0..ITEMS).filter(|&item| self.result.distance(results[item], expected[item]) > 0).collect::<Vec<_>>();
+        let wrong = (0..ITEMS)
+            .filter(|&item| self.result.distance(results[item], expected[item]) > 0)
+            .collect::<Vec<_>>();
         if wrong.is_empty() {
             return Ok(());
         }
-        let show = |words: &[u64]| words[..GROUP].iter().map(|&word| self.result.number(word)).collect::<Vec<_>>();
-        Err(format!("items {wrong:?}; of the first group {:?}, expected {:?}", show(&results), show(&expected)))
+        let show = |words: &[u64]| {
+            words[..GROUP]
+                .iter()
+                .map(|&word| self.result.number(word))
+                .collect::<Vec<_>>()
+        };
+        Err(format!(
+            "items {wrong:?}; of the first group {:?}, expected {:?}",
+            show(&results),
+            show(&expected)
+        ))
     }
 }
 
 /// An operation with its neutral element, which is what an exclusive scan starts with.
-struct Reduction {
-    name: &'static str,
+pub(crate) struct Reduction {
+    pub(crate) name: &'static str,
     combine: fn(f64, f64) -> f64,
     neutral: fn(Element) -> f64,
     integers_only: bool,
 }
 
 impl Reduction {
-    fn suits(&self, element: Element) -> bool {
+    pub(crate) fn suits(&self, element: Element) -> bool {
         !self.integers_only || !element.is_float()
     }
 
     /// What to combine: for products mostly ones, since all of a group must fit a char.
-    fn argument(&self) -> (&'static str, fn(f64) -> f64) {
+    pub(crate) fn argument(&self) -> (&'static str, fn(f64) -> f64) {
         match self.name {
             "mul" => ("a == 1 ? a + a : a - a + 1", |x| if x == 1.0 { 2.0 } else { 1.0 }),
             _ => ("a", |x| x),
@@ -182,47 +234,101 @@ impl Reduction {
 }
 
 fn least(element: Element) -> f64 {
-    if element.is_float() { f64::NEG_INFINITY } else { element.least() as f64 }
+    if element.is_float() {
+        f64::NEG_INFINITY
+    } else {
+        element.least() as f64
+    }
 }
 
 fn greatest(element: Element) -> f64 {
     // The greatest long rounds up as a double; the conversion back takes it for the greatest again.
-    if element.is_float() { f64::INFINITY } else { element.greatest() as f64 }
+    if element.is_float() {
+        f64::INFINITY
+    } else {
+        element.greatest() as f64
+    }
 }
 
 fn bitwise(x: f64, y: f64, combine: fn(i64, i64) -> i64) -> f64 {
     combine(x as i64, y as i64) as f64
 }
 
-static REDUCTIONS: [Reduction; 7] = [
-    Reduction { name: "add", combine: |x, y| x + y, neutral: |_| 0.0, integers_only: false },
-    Reduction { name: "min", combine: f64::min, neutral: greatest, integers_only: false },
-    Reduction { name: "max", combine: f64::max, neutral: least, integers_only: false },
-    Reduction { name: "mul", combine: |x, y| x * y, neutral: |_| 1.0, integers_only: false },
-    Reduction { name: "and", combine: |x, y| bitwise(x, y, |x, y| x & y), neutral: all_ones, integers_only: true },
-    Reduction { name: "or", combine: |x, y| bitwise(x, y, |x, y| x | y), neutral: |_| 0.0, integers_only: true },
-    Reduction { name: "xor", combine: |x, y| bitwise(x, y, |x, y| x ^ y), neutral: |_| 0.0, integers_only: true },
+pub(crate) static REDUCTIONS: [Reduction; 7] = [
+    Reduction {
+        name: "add",
+        combine: |x, y| x + y,
+        neutral: |_| 0.0,
+        integers_only: false,
+    },
+    Reduction {
+        name: "min",
+        combine: f64::min,
+        neutral: greatest,
+        integers_only: false,
+    },
+    Reduction {
+        name: "max",
+        combine: f64::max,
+        neutral: least,
+        integers_only: false,
+    },
+    Reduction {
+        name: "mul",
+        combine: |x, y| x * y,
+        neutral: |_| 1.0,
+        integers_only: false,
+    },
+    Reduction {
+        name: "and",
+        combine: |x, y| bitwise(x, y, |x, y| x & y),
+        neutral: all_ones,
+        integers_only: true,
+    },
+    Reduction {
+        name: "or",
+        combine: |x, y| bitwise(x, y, |x, y| x | y),
+        neutral: |_| 0.0,
+        integers_only: true,
+    },
+    Reduction {
+        name: "xor",
+        combine: |x, y| bitwise(x, y, |x, y| x ^ y),
+        neutral: |_| 0.0,
+        integers_only: true,
+    },
 ];
 
 fn all_ones(element: Element) -> f64 {
-    if element.is_signed() { -1.0 } else { element.greatest() as f64 }
+    if element.is_signed() {
+        -1.0
+    } else {
+        element.greatest() as f64
+    }
 }
 
 /// Combines the values of the items that take part.
-fn reduce(reduction: &Reduction, element: Element, values: &[f64]) -> f64 {
+pub(crate) fn reduce(reduction: &Reduction, element: Element, values: &[f64]) -> f64 {
     let (_, argument) = reduction.argument();
     let taking_part = values.iter().filter(|value| !value.is_nan());
-    taking_part.fold((reduction.neutral)(element), |sum, &value| (reduction.combine)(sum, argument(value)))
+    taking_part.fold((reduction.neutral)(element), |sum, &value| {
+        (reduction.combine)(sum, argument(value))
+    })
 }
 
 /// Tests of a family of functions: `prefix` with reduction and both scans of each operation.
-fn reductions(prefix: &str, count: usize, elements: &[Element]) -> Vec<Test> {
+pub(crate) fn reductions(prefix: &str, count: usize, elements: &[Element]) -> Vec<Test> {
     let mut tests = Vec::new();
     for &element in elements {
-        for reduction in REDUCTIONS[..count].iter().filter(|reduction| reduction.suits(element)) {
+        for reduction in REDUCTIONS[..count]
+            .iter()
+            .filter(|reduction| reduction.suits(element))
+        {
             let call = |kind: &str| format!("{prefix}{kind}_{}({})", reduction.name, reduction.argument().0);
             let all = move |values: &[f64]| reduce(reduction, element, values);
-            tests.push(Test::new(&call("reduce"), element, element, move |x| vec![all(x); x.len()]));
+            tests.push(Test::new(&call("reduce"), element, element, move |x| {
+                vec![all(x); x.len()]
+            }));
             tests.push(Test::new(&call("scan_inclusive"), element, element, move |x| {
                 (0..x.len()).map(|at| all(&x[..=at])).collect()
             }));
@@ -234,16 +340,24 @@ fn reductions(prefix: &str, count: usize, elements: &[Element]) -> Vec<Test> {
     tests
 }
 
-const WIDE_TYPES: [Element; 7] = [Int, Uint, Long, Ulong, Half, Float, Double];
+pub(crate) const WIDE_TYPES: [Element; 7] = [Int, Uint, Long, Ulong, Half, Float, Double];
 
 #[test]
 fn work_group_functions() {
     let mut tests = reductions("work_group_", 3, &WIDE_TYPES);
-    tests.push(Test::new("work_group_all(a > -4)", Int, Int, |x| vec![f64::from(x.iter().all(|&x| x > -4.0)); x.len()]));
-    tests.push(Test::new("work_group_any(a == 4)", Int, Int, |x| vec![f64::from(x.contains(&4.0)); x.len()]));
-    tests.push(Test::new("work_group_all(a < 100)", Int, Int, |x| vec![1.0; x.len()]));
+    tests.push(Test::new("work_group_all(a > -4)", Int, Int, |x| {
+        vec![f64::from(x.iter().all(|&x| x > -4.0)); x.len()]
+    }));
+    tests.push(Test::new("work_group_any(a == 4)", Int, Int, |x| {
+        vec![f64::from(x.contains(&4.0)); x.len()]
+    }));
+    tests.push(Test::new("work_group_all(a < 100)", Int, Int, |x| {
+        vec![1.0; x.len()]
+    }));
     for element in WIDE_TYPES {
-        tests.push(Test::new("work_group_broadcast(a, 5)", element, element, |x| vec![x[5]; x.len()]));
+        tests.push(Test::new("work_group_broadcast(a, 5)", element, element, |x| {
+            vec![x[5]; x.len()]
+        }));
     }
     check(&tests, false, &Options::all());
 }
@@ -267,215 +381,12 @@ fn work_group_broadcast_in_more_dimensions() {
             let (x, y) = (item % 8 / 4 * 4 + 1, item / 8 / 3 * 3 + 2);
             assert_eq!(word, (x + 8 * y) as u64, "{options:?}");
         }
-        let three = device.run("three", &[4, 3, 4], &[2, 3, 2], &buffer).expect("runs");
+        let three = device
+            .run("three", &[4, 3, 4], &[2, 3, 2], &buffer)
+            .expect("runs");
         for (item, word) in Int.decode(&three.buffers[0], 1, 1).into_iter().enumerate() {
             let (x, z) = (item % 4 / 2 * 2 + 1, item / 12 / 2 * 2 + 1);
             assert_eq!(word, (x + 12 * z) as u64, "{options:?}");
         }
     }
-}
-
-#[test]
-fn sub_group_functions() {
-    let mut tests = reductions("sub_group_", 3, &WIDE_TYPES);
-    tests.push(Test::new("sub_group_all(a > -4)", Int, Int, |x| vec![f64::from(x.iter().all(|&x| x > -4.0)); x.len()]));
-    tests.push(Test::new("sub_group_any(a == 4)", Int, Int, |x| vec![f64::from(x.contains(&4.0)); x.len()]));
-    for element in WIDE_TYPES {
-        tests.push(Test::new("sub_group_broadcast(a, 1)", element, element, |x| vec![x[1 % x.len()]; x.len()]));
-    }
-    tests.push(Test::new("get_sub_group_size()", Int, Uint, |x| vec![x.len() as f64; x.len()]));
-    let identities = "get_sub_group_size() <= get_max_sub_group_size() && get_sub_group_id() < get_num_sub_groups()
-        && get_sub_group_local_id() < get_sub_group_size() && get_enqueued_num_sub_groups() == get_num_sub_groups()";
-    tests.push(Test::new(identities, Int, Int, |x| vec![1.0; x.len()]));
-    check(&tests, true, &Options::all());
-}
-
-#[test]
-fn sub_group_barriers() {
-    let source = "kernel void k(global int *out) {
-        local int shared[24];
-        int l = get_local_id(0), s = get_sub_group_local_id();
-        shared[l] = l;
-        sub_group_barrier(CLK_LOCAL_MEM_FENCE);
-        int next = s + 1 < get_sub_group_size() ? shared[l + 1] : l + 1;
-        sub_group_barrier(CLK_LOCAL_MEM_FENCE, memory_scope_sub_group);
-        out[get_global_id(0)] = next;
-    }";
-    if !clang::is_available() {
-        return;
-    }
-    for options in Options::all() {
-        let device = Device::new(&clang::compile(source, options).expect("compiles")).expect("builds");
-        let outcome = device.run("k", &[96], &[24], &[Operand::Buffer(vec![0; 96 * 4])]).expect("runs");
-        for (item, word) in Int.decode(&outcome.buffers[0], 1, 1).into_iter().enumerate() {
-            assert_eq!(word, item as u64 % 24 + 1, "{options:?}");
-        }
-    }
-}
-
-#[test]
-fn non_uniform_reductions() {
-    let elements = [Char, Uchar, Short, Ushort, Int, Uint, Long, Ulong, Half, Float, Double];
-    check(&reductions("sub_group_non_uniform_", 3, &elements), true, &[Options::DEFAULT]);
-    check(&reductions("sub_group_non_uniform_", 7, &[Int, Uint]), true, &SPIRV_1_3);
-    let divergent = reductions("sub_group_non_uniform_", 3, &[Int, Float]).into_iter().map(Test::divergent);
-    check(&divergent.collect::<Vec<_>>(), true, &SPIRV_1_3);
-}
-
-#[test]
-fn non_uniform_logic() {
-    let count = |values: &[f64]| values.iter().filter(|&&x| x > 0.0).count();
-    let taking_part = |values: &[f64]| values.iter().filter(|x| !x.is_nan()).count();
-    let mut tests = Vec::new();
-    for divergent in [false, true] {
-        let mut these = vec![
-            Test::new("sub_group_non_uniform_reduce_logical_and(a > 0)", Int, Int, move |x| {
-                vec![f64::from(count(x) == taking_part(x)); x.len()]
-            }),
-            Test::new("sub_group_non_uniform_reduce_logical_or(a > 0)", Int, Int, move |x| {
-                vec![f64::from(count(x) > 0); x.len()]
-            }),
-            Test::new("sub_group_non_uniform_reduce_logical_xor(a > 0)", Int, Int, move |x| {
-                vec![(count(x) % 2) as f64; x.len()]
-            }),
-            Test::new("sub_group_non_uniform_scan_inclusive_logical_xor(a > 0)", Int, Int, move |x| {
-                (0..x.len()).map(|at| (count(&x[..=at]) % 2) as f64).collect()
-            }),
-            Test::new("sub_group_non_uniform_scan_exclusive_logical_or(a > 0)", Int, Int, move |x| {
-                (0..x.len()).map(|at| f64::from(count(&x[..at]) > 0)).collect()
-            }),
-            Test::new("sub_group_non_uniform_all(a > -4)", Int, Int, |x| {
-                vec![f64::from(!x.iter().any(|&x| x <= -4.0)); x.len()]
-            }),
-            Test::new("sub_group_non_uniform_any(a == 4)", Int, Int, |x| vec![f64::from(x.contains(&4.0)); x.len()]),
-            Test::new("sub_group_non_uniform_all_equal(a)", Int, Int, |x| {
-                let mut taking_part = x.iter().filter(|x| !x.is_nan());
-                let first = taking_part.next();
-                vec![f64::from(taking_part.all(|x| Some(x) == first)); x.len()]
-            }),
-            Test::new("sub_group_elect()", Int, Int, |x| {
-                let first = x.iter().position(|x| !x.is_nan());
-                (0..x.len()).map(|at| f64::from(Some(at) == first)).collect()
-            }),
-            Test::new("sub_group_broadcast_first(a)", Int, Int, |x| {
-                let first = x.iter().copied().find(|x| !x.is_nan()).unwrap_or_default();
-                vec![first; x.len()]
-            }),
-        ];
-        tests.append(&mut match divergent {
-            true => these.into_iter().map(Test::divergent).collect(),
-            false => std::mem::take(&mut these),
-        });
-    }
-    for element in [Char, Ushort, Long, Half, Double] {
-        tests.push(Test::new("sub_group_non_uniform_broadcast(a, 1)", element, element, |x| vec![x[1 % x.len()]; x.len()]));
-        tests.push(Test::new("sub_group_broadcast_first(a)", element, element, |x| vec![x[0]; x.len()]));
-    }
-    check(&tests, true, &SPIRV_1_3);
-}
-
-#[test]
-fn ballots() {
-    let bits = |values: &[f64], holds: fn(f64) -> bool| {
-        values.iter().enumerate().fold(0_u64, |bits, (at, &x)| bits | u64::from(holds(x)) << at)
-    };
-    let positive: fn(f64) -> bool = |x| x > 0.0;
-    let each = |at: fn(usize, usize) -> u64| {
-        move |x: &[f64]| (0..x.len()).map(|place| at(place, x.len()) as u32 as f64).collect()
-    };
-    let tests = vec![
-        Test::new("sub_group_ballot(a > 0).x", Int, Uint, move |x| vec![bits(x, positive) as u32 as f64; x.len()]),
-        Test::new("sub_group_ballot(a > 0).y", Int, Uint, move |x| vec![(bits(x, positive) >> 32) as f64; x.len()]),
-        Test::new("sub_group_ballot(a > 0).x", Int, Uint, move |x| vec![bits(x, positive) as u32 as f64; x.len()])
-            .divergent(),
-        Test::new("sub_group_ballot_bit_count(sub_group_ballot(a > 0))", Int, Uint, move |x| {
-            vec![bits(x, positive).count_ones().into(); x.len()]
-        }),
-        Test::new("sub_group_ballot_inclusive_scan(sub_group_ballot(a > 0))", Int, Uint, move |x| {
-            (0..x.len()).map(|at| bits(&x[..=at], positive).count_ones().into()).collect()
-        }),
-        Test::new("sub_group_ballot_exclusive_scan(sub_group_ballot(a > 0))", Int, Uint, move |x| {
-            (0..x.len()).map(|at| bits(&x[..at], positive).count_ones().into()).collect()
-        }),
-        Test::new("sub_group_inverse_ballot(sub_group_ballot(a > 0))", Int, Int, |x| {
-            x.iter().map(|&x| f64::from(x > 0.0)).collect()
-        }),
-        Test::new("sub_group_ballot_bit_extract(sub_group_ballot(a > 0), get_sub_group_local_id())", Int, Int, |x| {
-            x.iter().map(|&x| f64::from(x > 0.0)).collect()
-        }),
-        // The first and the last item set their bits in any case, so that there is one to find.
-        Test::new("sub_group_ballot_find_lsb(sub_group_ballot(a > 0 || get_sub_group_local_id() + 1 == get_sub_group_size()))",
-            Int, Uint, |x| vec![x.iter().position(|&x| x > 0.0).unwrap_or(x.len() - 1) as f64; x.len()]),
-        Test::new("sub_group_ballot_find_msb(sub_group_ballot(a > 0 || get_sub_group_local_id() == 0))", Int, Uint, |x| {
-            vec![x.iter().rposition(|&x| x > 0.0).unwrap_or(0) as f64; x.len()]
-        }),
-        Test::new("get_sub_group_eq_mask().x", Int, Uint, each(|at, _| 1 << at)),
-        Test::new("get_sub_group_lt_mask().x", Int, Uint, each(|at, _| (1 << at) - 1)),
-        Test::new("get_sub_group_le_mask().x", Int, Uint, each(|at, _| (2 << at) - 1)),
-    ];
-    check(&tests, true, &SPIRV_1_3);
-}
-
-#[test]
-fn shuffles() {
-    let mut tests = Vec::new();
-    for element in [Char, Ushort, Int, Ulong, Half, Float, Double] {
-        tests.push(Test::new("sub_group_shuffle(a, get_sub_group_size() - 1 - get_sub_group_local_id())", element, element, |x| {
-            x.iter().rev().copied().collect()
-        }));
-        // Partners beyond the end and before the start are undefined: asked for within only.
-        let partner = "(get_sub_group_local_id() ^ 1) < get_sub_group_size() ? 1 : 0";
-        tests.push(Test::new(&format!("sub_group_shuffle_xor(a, {partner})"), element, element, |x| {
-            (0..x.len()).map(|at| x[if at ^ 1 < x.len() { at ^ 1 } else { at }]).collect()
-        }));
-        let up = "sub_group_shuffle_up(a, min(2u, get_sub_group_local_id()))";
-        tests.push(Test::new(up, element, element, |x| (0..x.len()).map(|at| x[at - at.min(2)]).collect()));
-        let down = "sub_group_shuffle_down(a, min(2u, get_sub_group_size() - 1 - get_sub_group_local_id()))";
-        tests.push(Test::new(down, element, element, |x| {
-            (0..x.len()).map(|at| x[at + (x.len() - 1 - at).min(2)]).collect()
-        }));
-    }
-    check(&tests, true, &SPIRV_1_3);
-}
-
-#[test]
-fn rotations() {
-    let mut tests = Vec::new();
-    for element in [Char, Int, Long, Half, Float] {
-        // Only whole sub-groups and clusters rotate: the others ask for no rotation.
-        tests.push(Test::new("sub_group_rotate(a, 0)", element, element, <[f64]>::to_vec));
-        tests.push(Test::new("sub_group_rotate(a, 3)", element, element, |x| {
-            (0..x.len()).map(|at| x[(at + 3) % x.len()]).collect()
-        }));
-        tests.push(Test::new("sub_group_clustered_rotate(a, 1, 2)", element, element, |x| {
-            (0..x.len()).map(|at| x[at ^ 1]).collect()
-        }));
-    }
-    check(&tests, true, &Options::extended("+SPV_KHR_subgroup_rotate"));
-}
-
-#[test]
-fn clustered_reductions() {
-    let mut tests = Vec::new();
-    for element in [Char, Int, Ulong, Half, Float] {
-        for reduction in REDUCTIONS.iter().filter(|reduction| reduction.suits(element)) {
-            let call = format!("sub_group_clustered_reduce_{}({}, 4)", reduction.name, reduction.argument().0);
-            tests.push(Test::new(&call, element, element, move |x| {
-                x.chunks(4)
-                    .flat_map(|cluster| vec![reduce(reduction, element, cluster); cluster.len()])
-                    .collect()
-            }));
-        }
-    }
-    for (name, holds) in [("and", (|n, of| n == of) as fn(usize, usize) -> bool), ("or", |n, _| n > 0), ("xor", |n, _| n % 2 == 1)] {
-        tests.push(Test::new(&format!("sub_group_clustered_reduce_logical_{name}(a > 0, 2)"), Int, Int, move |x| {
-            x.chunks(2)
-                .flat_map(|cluster| {
-                    let count = cluster.iter().filter(|&&x| x > 0.0).count();
-                    vec![f64::from(holds(count, cluster.len())); cluster.len()]
-                })
-                .collect()
-        }));
-    }
-    check(&tests, true, &SPIRV_1_3);
 }

@@ -1,8 +1,8 @@
 //! The language itself: what the files in `language/` do on the device and on the host.
 //!
-//! Each file is compiled twice by the same clang, for SPIR-V and for this machine, and its kernels run on the
-//! same numbers. A kernel takes `out` and `in` and makes four ints of each item's place in `in`; it uses no
-//! built-in function but `get_global_id`, the one that the host's driver provides.
+//! Each file is compiled twice by the same clang, for SPIR-V and for this machine, and its kernels run
+//! on the same numbers. A kernel takes `out` and `in` and makes four ints of each item's place in `in`;
+//! it uses no built-in function but `get_global_id`, the one that the host's driver provides.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,24 @@ const ITEMS: usize = 64;
 
 /// The numbers that kernels work on: some more than items, since they look at the neighbours too.
 fn input() -> Vec<u8> {
-    let corners = [0, 1, -1, 7, 1000, i32::MIN, i32::MAX, 97, 255, 256, -128, 65535, 'a' as i32, 20, 63, 127];
+    let corners = [
+        0,
+        1,
+        -1,
+        7,
+        1000,
+        i32::MIN,
+        i32::MAX,
+        97,
+        255,
+        256,
+        -128,
+        65535,
+        'a' as i32,
+        20,
+        63,
+        127,
+    ];
     let mut generator = Generator::new(41);
     let numbers = (0..ITEMS + 16).map(|index| match index {
         0..16 => corners[index],
@@ -26,8 +43,13 @@ fn input() -> Vec<u8> {
 }
 
 fn kernels(source: &str) -> Vec<&str> {
-    let starts = source.lines().filter_map(|line| line.strip_prefix("kernel void "));
-    starts.filter_map(|rest| rest.split_once('(')).map(|(name, _)| name).collect()
+    let starts = source
+        .lines()
+        .filter_map(|line| line.strip_prefix("kernel void "));
+    starts
+        .filter_map(|rest| rest.split_once('('))
+        .map(|(name, _)| name)
+        .collect()
 }
 
 /// The results of all kernels, one after the other, from the source compiled for this machine.
@@ -52,13 +74,29 @@ fn on_the_host(file: &Path, standard: &str, kernels: &[&str], directory: &Path) 
         );
     }
     driver += "  return 0;\n}\n";
-    let (object, c_file, program) = (directory.join("kernels.o"), directory.join("driver.c"), directory.join("driver"));
+    let (object, c_file, program) = (
+        directory.join("kernels.o"),
+        directory.join("driver.c"),
+        directory.join("driver"),
+    );
     std::fs::write(&c_file, driver).expect("the driver is written");
     let mut compile = Command::new("clang-22");
-    compile.args(["-x", "cl", "-O1", "-ffp-contract=off", "-Wno-everything", &format!("-cl-std={standard}")]);
-    clang::run(compile.arg("-c").arg(file).arg("-o").arg(&object), &[]).expect("the source compiles for the host");
+    compile.args([
+        "-x",
+        "cl",
+        "-O1",
+        "-ffp-contract=off",
+        "-Wno-everything",
+        &format!("-cl-std={standard}"),
+    ]);
+    clang::run(compile.arg("-c").arg(file).arg("-o").arg(&object), &[])
+        .expect("the source compiles for the host");
     let mut link = Command::new("clang-22");
-    link.args(["-Wno-everything"]).arg(&c_file).arg(&object).arg("-o").arg(&program);
+    link.args(["-Wno-everything"])
+        .arg(&c_file)
+        .arg(&object)
+        .arg("-o")
+        .arg(&program);
     clang::run(&mut link, &[]).expect("the driver links");
     clang::run(&mut Command::new(&program), &input()).expect("the driver runs")
 }
@@ -67,9 +105,15 @@ fn check(file: &str) {
     if !clang::is_available() {
         return;
     }
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/opencl/language").join(file);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/opencl/language")
+        .join(file);
     let source = std::fs::read_to_string(&path).expect("the source is there");
-    let standards = source.lines().next().and_then(|line| line.split_once("compiled as: ")).expect("a list of standards");
+    let standards = source
+        .lines()
+        .next()
+        .and_then(|line| line.split_once("compiled as: "))
+        .expect("a list of standards");
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(file);
     std::fs::create_dir_all(&directory).expect("a directory");
     let kernels = kernels(&source);
@@ -78,10 +122,16 @@ fn check(file: &str) {
     for standard in standards.1.split(' ') {
         let expected = on_the_host(&path, standard, &kernels, &directory);
         // With debug information, and with leave to reorder and simplify what has no floats in it.
-        let more = ["-O0 -g", "-O2 -g -cl-fast-relaxed-math"].map(|flags| Options { flags, ..Options::DEFAULT });
+        let more = ["-O0 -g", "-O2 -g -cl-fast-relaxed-math"].map(|flags| Options {
+            flags,
+            ..Options::DEFAULT
+        });
         let exact = |options: &Options| file.contains("control") || !options.flags.contains("fast");
         for options in Options::all().into_iter().chain(more).filter(exact) {
-            let options = Options { standard: known(standard), ..options };
+            let options = Options {
+                standard: known(standard),
+                ..options
+            };
             let spirv = match clang::compile(&source, options) {
                 Ok(spirv) => spirv,
                 Err(error) => panic!("{file} {options:?}: {error}"),
@@ -97,25 +147,41 @@ fn check(file: &str) {
                 let operands = [Operand::Buffer(vec![0; 16 * ITEMS]), Operand::Buffer(input())];
                 match device.run(kernel, &[ITEMS as u64], &[], &operands) {
                     Err(error) => failures.push(format!("{kernel} of {file} {options:?}: {error}")),
-                    Ok(outcome) => failures.extend(difference(&outcome.buffers[0], expected).map(|difference| {
-                        format!("{kernel} of {file} {options:?}: {difference}")
-                    })),
+                    Ok(outcome) => failures.extend(
+                        difference(&outcome.buffers[0], expected)
+                            .map(|difference| format!("{kernel} of {file} {options:?}: {difference}")),
+                    ),
                 }
             }
         }
     }
-    assert!(failures.is_empty(), "{} failures\n{}", failures.len(), failures.join("\n"));
+    assert!(
+        failures.is_empty(),
+        "{} failures\n{}",
+        failures.len(),
+        failures.join("\n")
+    );
 }
 
 /// The literal for a standard that a file names.
 fn known(standard: &str) -> &'static str {
-    ["CL1.2", "CL2.0", "CL3.0", "clc++1.0", "clc++2021"].into_iter().find(|known| *known == standard).expect("a standard")
+    ["CL1.2", "CL2.0", "CL3.0", "clc++1.0", "clc++2021"]
+        .into_iter()
+        .find(|known| *known == standard)
+        .expect("a standard")
 }
 
 fn difference(results: &[u8], expected: &[u8]) -> Option<String> {
-    let word = |bytes: &[u8], at: usize| i32::from_le_bytes(bytes[4 * at..][..4].try_into().expect("four bytes"));
+    let word =
+        |bytes: &[u8], at: usize| i32::from_le_bytes(bytes[4 * at..][..4].try_into().expect("four bytes"));
     let at = (0..results.len() / 4).find(|&at| word(results, at) != word(expected, at))?;
-    Some(format!("item {} has {} in place {}, expected {}", at / 4, word(results, at), at % 4, word(expected, at)))
+    Some(format!(
+        "item {} has {} in place {}, expected {}",
+        at / 4,
+        word(results, at),
+        at % 4,
+        word(expected, at)
+    ))
 }
 
 #[test]
@@ -150,7 +216,11 @@ fn objects() {
 
 #[test]
 fn every_file_is_run() {
-    let directory: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests/opencl/language"].iter().collect();
-    let files = std::fs::read_dir(directory).expect("the directory is there").count();
+    let directory: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests/opencl/language"]
+        .iter()
+        .collect();
+    let files = std::fs::read_dir(directory)
+        .expect("the directory is there")
+        .count();
     assert_eq!(files, 6, "a file in language/ has no test here");
 }

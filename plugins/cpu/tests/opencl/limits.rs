@@ -1,4 +1,5 @@
-//! What LLVM 22 itself cannot make SPIR-V of, though clang accepts it: for the record, and to notice when it learns.
+//! What LLVM 22 itself cannot make SPIR-V of, though clang accepts it: for the record, and to notice
+//! when it learns.
 
 use crate::case::HEADER;
 use crate::clang::{self, Options};
@@ -45,8 +46,14 @@ const REFUSED: [(&str, &str); 10] = [
         "printf uses a format string not in constant address space",
     ),
     // No part of OpenCL C as clang has it for SPIR-V.
-    ("kernel void k(global int *o) { o[0] = intel_sub_group_shuffle(o[1], 1); }", "undeclared identifier"),
-    ("kernel void k(global int *o) { struct { int a : 3; } s; s.a = o[0]; }", "bit-fields are not supported"),
+    (
+        "kernel void k(global int *o) { o[0] = intel_sub_group_shuffle(o[1], 1); }",
+        "undeclared identifier",
+    ),
+    (
+        "kernel void k(global int *o) { struct { int a : 3; } s; s.a = o[0]; }",
+        "bit-fields are not supported",
+    ),
 ];
 
 #[test]
@@ -62,7 +69,8 @@ fn what_clang_refuses() {
     }
 }
 
-/// Without its extension LLVM 22 writes integer dot products as instructions on floats, which is no valid SPIR-V.
+/// Without its extension LLVM 22 writes integer dot products as instructions on floats, which is no
+/// valid SPIR-V.
 #[test]
 fn what_clang_compiles_to_invalid_code() {
     if !clang::is_available() {
@@ -87,7 +95,11 @@ const MISCOMPILED: [(&str, i32, i32); 6] = [
     ("out[0] = convert_char_sat(in[0]);", -5, 127),
     ("out[0] = convert_uchar_sat((uint)in[0]);", -5, 0),
     // The aligned form of three halves is read without the gaps.
-    ("out[0] = (int)vloada_half3(1, (global half *)in).x;", 0x4400_0000, 4),
+    (
+        "out[0] = (int)vloada_half3(1, (global half *)in).x;",
+        0x4400_0000,
+        4,
+    ),
     // An overflow is seen wherever the upper half of the product isn't zero.
     ("int r; out[0] = __builtin_mul_overflow(in[0], -in[0], &r);", 5, 1),
 ];
@@ -99,11 +111,20 @@ fn what_clang_miscompiles() {
     }
     for (statement, input, expected) in MISCOMPILED {
         let source = format!("{HEADER}kernel void k(global int *out, global int *in) {{ {statement} }}");
-        let device = Device::new(&clang::compile(&source, Options::DEFAULT).expect("compiles")).expect("builds");
-        // The number takes the second place too: there is the fourth half, which is the next vector's first.
+        let device =
+            Device::new(&clang::compile(&source, Options::DEFAULT).expect("compiles")).expect("builds");
+        // The number takes the second place too: there is the fourth half, which is the next vector's
+        // first.
         let input = [0, input].map(i32::to_le_bytes).concat();
-        let pointer = if statement.contains("half") { input } else { input[4..].to_vec() };
-        let operands = [Operand::Buffer(vec![0; 4]), Operand::Buffer([pointer, vec![0; 16]].concat())];
+        let pointer = if statement.contains("half") {
+            input
+        } else {
+            input[4..].to_vec()
+        };
+        let operands = [
+            Operand::Buffer(vec![0; 4]),
+            Operand::Buffer([pointer, vec![0; 16]].concat()),
+        ];
         let outcome = device.run("k", &[1], &[], &operands).expect("runs");
         assert_eq!(outcome.buffers[0], expected.to_le_bytes(), "{statement}");
     }

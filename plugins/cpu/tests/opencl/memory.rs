@@ -1,18 +1,26 @@
-//! Address spaces: local and private arrays, program-scope variables, generic pointers, asynchronous copies.
+//! Address spaces: local and private arrays, program-scope variables, generic pointers, asynchronous
+//! copies.
 
 use crate::case::HEADER;
 use crate::clang::{self, Options};
 use crate::device::{Device, Operand, Outcome};
 use crate::element::Element::{self, *};
 
-/// Runs kernel `k` of a source, compiled in all ways and two standards, on 32 items in groups of eight, with a
-/// buffer of ints as the result; `more` are the arguments after it.
+/// Runs kernel `k` of a source, compiled in all ways and two standards, on 32 items in groups of eight,
+/// with a buffer of ints as the result; `more` are the arguments after it.
 #[track_caller]
 fn check_ints(source: &str, more: &[Operand], expected: impl Fn(i64) -> i64) {
     run_all(source, more, |outcome, how| {
-        let results: Vec<i64> =
-            Int.decode(&outcome.buffers[0], 1, 1).iter().map(|&word| Int.integer(word) as i64).collect();
-        assert_eq!(results, (0..32).map(&expected).collect::<Vec<_>>(), "{how}\n{source}");
+        let results: Vec<i64> = Int
+            .decode(&outcome.buffers[0], 1, 1)
+            .iter()
+            .map(|&word| Int.integer(word) as i64)
+            .collect();
+        assert_eq!(
+            results,
+            (0..32).map(&expected).collect::<Vec<_>>(),
+            "{how}\n{source}"
+        );
     });
 }
 
@@ -23,17 +31,23 @@ fn run_all(source: &str, more: &[Operand], check: impl Fn(&Outcome, &str)) {
     }
     for options in Options::all() {
         let how = format!("{options:?}");
-        let spirv = clang::compile(&format!("{HEADER}{source}"), options).unwrap_or_else(|error| panic!("{how}: {error}"));
+        let spirv = clang::compile(&format!("{HEADER}{source}"), options)
+            .unwrap_or_else(|error| panic!("{how}: {error}"));
         let device = Device::new(&spirv).unwrap_or_else(|error| panic!("{how}: {error}"));
         let mut operands = vec![Operand::Buffer(vec![0; 32 * 4])];
         operands.extend_from_slice(more);
-        let outcome = device.run("k", &[32], &[8], &operands).unwrap_or_else(|error| panic!("{how}: {error}"));
+        let outcome = device
+            .run("k", &[32], &[8], &operands)
+            .unwrap_or_else(|error| panic!("{how}: {error}"));
         check(&outcome, &how);
     }
 }
 
 fn ints(values: impl IntoIterator<Item = i64>) -> Operand {
-    let words: Vec<u64> = values.into_iter().map(|value| Int.from_integer(value.into())).collect();
+    let words: Vec<u64> = values
+        .into_iter()
+        .map(|value| Int.word_of_integer(value.into()))
+        .collect();
     Operand::Buffer(Int.encode(&words, 1, 1))
 }
 
@@ -58,7 +72,11 @@ fn local_memory_as_an_argument() {
         work_group_barrier(CLK_LOCAL_MEM_FENCE);
         out[get_global_id(0)] = second[l] + first[(l + 1) % 8];
     }";
-    let more = [Operand::Local(32), Operand::Value(5_i32.to_le_bytes().to_vec()), Operand::Local(64)];
+    let more = [
+        Operand::Local(32),
+        Operand::Value(5_i32.to_le_bytes().to_vec()),
+        Operand::Local(64),
+    ];
     check_ints(source, &more, |i| (7 - i % 8) * 5 + (i % 8 + 1) % 8 * 5);
 }
 
@@ -108,16 +126,20 @@ fn program_scope_variables() {
     kernel void k(global int *out) {
         static global int calls = 100;
         int i = get_global_id(0);
-        out[i] = table[i & 3] + zeros[i & 7] + *pointer + middle[i & 1] + (int)mixed.f[i & 1] + (int)(mixed.l >> 40);
+        out[i] = table[i & 3] + zeros[i & 7] + *pointer + middle[i & 1] + (int)mixed.f[i & 1];
+        out[i] += (int)(mixed.l >> 40);
         if (i < 0) calls++;
         out[i] += calls;
     }";
-    check_ints(source, &[], |i| (i % 4 + 1) * 10 + 7 + 30 + i % 2 * 10 + 2 + i % 2 + 1 + 100);
+    check_ints(source, &[], |i| {
+        (i % 4 + 1) * 10 + 7 + 30 + i % 2 * 10 + 2 + i % 2 + 1 + 100
+    });
 }
 
 #[test]
 fn constant_and_global_arguments() {
-    let source = "kernel void k(global int *restrict out, constant int *c, const global int *g, volatile global int *v) {
+    let source = "kernel void k(global int *restrict out, constant int *c, const global int *g,
+                                volatile global int *v) {
         int i = get_global_id(0);
         v[i] = g[i] * 2;
         out[i] = c[i & 3] + v[i];
@@ -129,18 +151,21 @@ fn constant_and_global_arguments() {
 #[test]
 fn arguments_of_all_kinds() {
     let source = "typedef struct { char c; int i; float4 v; struct { short s[3]; } in; } S;
-    kernel void k(global int *out, char c, uchar uc, short s, ushort us, int n, uint un, long l, ulong ul, float f,
-                  double d, half h, int3 v3, char16 v16, S st, global int *null) {
-        out[get_global_id(0)] = c + uc + s + us + n + (int)un + (int)(l >> 32) + (int)(ul >> 60) + (int)f + (int)d
-            + (int)h + v3.z + v16.sf + st.c + st.i + (int)st.v.w + st.in.s[2] + (null == 0);
+    kernel void k(global int *out, char c, uchar uc, short s, ushort us, int n, uint un, long l, ulong ul,
+                  float f, double d, half h, int3 v3, char16 v16, S st, global int *null) {
+        out[get_global_id(0)] = c + uc + s + us + n + (int)un + (int)(l >> 32) + (int)(ul >> 60) + (int)f
+            + (int)d + (int)h + v3.z + v16.sf + st.c + st.i + (int)st.v.w + st.in.s[2] + (null == 0);
     }";
     let mut structure = vec![0; 48];
     structure[0] = -3_i8 as u8;
     structure[4..8].copy_from_slice(&70_000_i32.to_le_bytes());
     structure[28..32].copy_from_slice(&9_f32.to_le_bytes());
     structure[36..38].copy_from_slice(&(-11_i16).to_le_bytes());
-    let value = |element: Element, value: i128| Operand::Value(element.encode(&[element.from_integer(value)], 1, 1));
-    let number = |element: Element, value: f64| Operand::Value(element.encode(&[element.from_number(value)], 1, 1));
+    let value = |element: Element, value: i128| {
+        Operand::Value(element.encode(&[element.word_of_integer(value)], 1, 1))
+    };
+    let number =
+        |element: Element, value: f64| Operand::Value(element.encode(&[element.word_of(value)], 1, 1));
     let more = [
         value(Char, -5),
         value(Uchar, 250),
@@ -158,7 +183,8 @@ fn arguments_of_all_kinds() {
         Operand::Value(structure),
         Operand::Null,
     ];
-    let sum = -5 + 250 - 300 + 65000 - 1_000_000 + 3 - 7 + 15 + 1 - 2 + 1024 + 77 + 15 - 3 + 70_000 + 9 - 11 + 1;
+    let sum =
+        -5 + 250 - 300 + 65000 - 1_000_000 + 3 - 7 + 15 + 1 - 2 + 1024 + 77 + 15 - 3 + 70_000 + 9 - 11 + 1;
     check_ints(source, &more, |_| sum);
 }
 
@@ -177,7 +203,9 @@ fn generic_pointers() {
         int kind = (to_global(p) != 0) + 2 * (to_local(p) != 0) + 4 * (to_private(p) != 0);
         out[i] = read(p) + 10000 * kind;
     }";
-    check_ints(source, &[ints(0..32)], |i| i + 1000 * [0, 2, 1][i as usize % 3] + 10000 * [1, 2, 4][i as usize % 3]);
+    check_ints(source, &[ints(0..32)], |i| {
+        i + 1000 * [0, 2, 1][i as usize % 3] + 10000 * [1, 2, 4][i as usize % 3]
+    });
 }
 
 #[test]
@@ -249,7 +277,9 @@ fn structures_are_copied_whole() {
     let mut words: Vec<i64> = (0..21).collect();
     words[0] = 500_000;
     words.push(0x0003_0201);
-    check_ints(source, &[ints(words)], |i| (i & 15) + 1 - 1000 + 9 + 30 - 100 + 500_000);
+    check_ints(source, &[ints(words)], |i| {
+        (i & 15) + 1 - 1000 + 9 + 30 - 100 + 500_000
+    });
 }
 
 #[test]
@@ -266,8 +296,9 @@ fn asynchronous_copies() {
                     wait_group_events(1, &event);
                     if (get_local_id(0) == 0) shared[3] = shared[9];
                     barrier(CLK_LOCAL_MEM_FENCE);
-                    event_t first = async_work_group_copy(out + 8 * group, (local const {name} *)shared, 8, 0);
-                    event_t second = async_work_group_strided_copy(out + 32 + group, (local const {name} *)shared + 8, 4, 4, 0);
+                    local const {name} *from = shared;
+                    event_t first = async_work_group_copy(out + 8 * group, from, 8, 0);
+                    event_t second = async_work_group_strided_copy(out + 32 + group, from + 8, 4, 4, 0);
                     wait_group_events(1, &first);
                     wait_group_events(1, &second);
                     prefetch(in, 8);
@@ -276,7 +307,10 @@ fn asynchronous_copies() {
             let stride = lanes.next_power_of_two();
             let values: Vec<u64> = (0..32 * lanes as u64).map(|index| index % 251).collect();
             let input = element.encode(&values, lanes, stride);
-            let more = [Operand::Buffer(vec![0; 48 * stride * element.size()]), Operand::Buffer(input)];
+            let more = [
+                Operand::Buffer(vec![0; 48 * stride * element.size()]),
+                Operand::Buffer(input),
+            ];
             let mut expected = vec![0; 48 * lanes];
             let mut set = |to: usize, from: usize| {
                 let source = values[from * lanes..][..lanes].to_vec();
@@ -288,7 +322,11 @@ fn asynchronous_copies() {
                 (0..4).for_each(|at| set(32 + group + 4 * at, group + 2 * at));
             }
             run_all(&source, &more, |outcome, how| {
-                assert_eq!(element.decode(&outcome.buffers[1], lanes, stride), expected, "{name} {how}");
+                assert_eq!(
+                    element.decode(&outcome.buffers[1], lanes, stride),
+                    expected,
+                    "{name} {how}"
+                );
             });
         }
     }

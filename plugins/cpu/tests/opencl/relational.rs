@@ -17,17 +17,25 @@ fn functions(element: Element, lanes: usize) -> Vec<Case> {
     let number = move |word: u64| element.number(word);
     let of_one = |name: &str, holds: &dyn Fn(f64) -> bool| {
         Case::of_words(&format!("r = {name}(a);"), result, &one, |x| {
-            result.from_integer(if holds(number(x[0])) { truth } else { 0 })
+            result.word_of_integer(if holds(number(x[0])) { truth } else { 0 })
         })
     };
     let of_two = |name: &str, holds: fn(f64, f64) -> bool| {
         Case::of_words(&format!("r = {name}(a, b);"), result, &two, |x| {
-            result.from_integer(if holds(number(x[0]), number(x[1])) { truth } else { 0 })
+            result.word_of_integer(if holds(number(x[0]), number(x[1])) {
+                truth
+            } else {
+                0
+            })
         })
     };
     let (condition, condition_unsigned) = (element.to_signed(), element.to_unsigned());
     let chosen = move |x: &[u64]| {
-        let holds = if lanes == 1 { x[2] != 0 } else { x[2] >> (element.bits() - 1) != 0 };
+        let holds = if lanes == 1 {
+            x[2] != 0
+        } else {
+            x[2] >> (element.bits() - 1) != 0
+        };
         if holds { x[1] } else { x[0] }
     };
     vec![
@@ -42,12 +50,24 @@ fn functions(element: Element, lanes: usize) -> Vec<Case> {
         of_two("isgreaterequal", |x, y| x >= y),
         of_two("isless", |x, y| x < y),
         of_two("islessequal", |x, y| x <= y),
-        of_two("islessgreater", |x, y| x < y || x > y),
+        of_two("islessgreater", |x, y| x != y && !x.is_nan() && !y.is_nan()),
         of_two("isordered", |x, y| !x.is_nan() && !y.is_nan()),
         of_two("isunordered", |x, y| x.is_nan() || y.is_nan()),
-        Case::of_words("r = bitselect(a, b, c);", element, &three, |x| x[0] & !x[2] | x[1] & x[2]),
-        Case::of_words("r = select(a, b, c);", element, &[element, element, condition], chosen),
-        Case::of_words("r = select(a, b, c);", element, &[element, element, condition_unsigned], chosen),
+        Case::of_words("r = bitselect(a, b, c);", element, &three, |x| {
+            x[0] & !x[2] | x[1] & x[2]
+        }),
+        Case::of_words(
+            "r = select(a, b, c);",
+            element,
+            &[element, element, condition],
+            chosen,
+        ),
+        Case::of_words(
+            "r = select(a, b, c);",
+            element,
+            &[element, element, condition_unsigned],
+            chosen,
+        ),
     ]
 }
 
@@ -67,10 +87,19 @@ fn select_on_integers() {
     for element in Element::INTEGERS {
         for lanes in [1, 4] {
             let cases = [element.to_signed(), element.to_unsigned()].map(|condition| {
-                Case::of_words("r = select(a, b, c);", element, &[element, element, condition], |x| {
-                    let holds = if lanes == 1 { x[2] != 0 } else { x[2] >> (element.bits() - 1) != 0 };
-                    if holds { x[1] } else { x[0] }
-                })
+                Case::of_words(
+                    "r = select(a, b, c);",
+                    element,
+                    &[element, element, condition],
+                    |x| {
+                        let holds = if lanes == 1 {
+                            x[2] != 0
+                        } else {
+                            x[2] >> (element.bits() - 1) != 0
+                        };
+                        if holds { x[1] } else { x[0] }
+                    },
+                )
             });
             check(&cases, &[lanes]);
         }
@@ -81,18 +110,27 @@ fn select_on_integers() {
 fn any_and_all() {
     for element in [Char, Short, Int, Long] {
         let negative = move |x: &[i128]| i128::from(x[0] < 0);
-        let cases =
-            ["r = any(a);", "r = all(a);"].map(|statement| Case::of_integers(statement, Int, &[element], negative));
+        let cases = ["r = any(a);", "r = all(a);"]
+            .map(|statement| Case::of_integers(statement, Int, &[element], negative));
         check(&cases, &[1]);
     }
     // The vectors are made of three lanes, one of which is the operand.
     let cases = [
-        Case::of_integers("r = any((int3)(a, b, c));", Int, &[Int; 3], |x| i128::from(x.iter().any(|&x| x < 0))),
-        Case::of_integers("r = all((int3)(a, b, c));", Int, &[Int; 3], |x| i128::from(x.iter().all(|&x| x < 0))),
-        Case::of_integers("r = any((char8)(a, 0, 0, 0, b, 0, 0, c));", Int, &[Char; 3], |x| {
+        Case::of_integers("r = any((int3)(a, b, c));", Int, &[Int; 3], |x| {
             i128::from(x.iter().any(|&x| x < 0))
         }),
-        Case::of_integers("r = all((long4)(a, b, c, -1));", Int, &[Long; 3], |x| i128::from(x.iter().all(|&x| x < 0))),
+        Case::of_integers("r = all((int3)(a, b, c));", Int, &[Int; 3], |x| {
+            i128::from(x.iter().all(|&x| x < 0))
+        }),
+        Case::of_integers(
+            "r = any((char8)(a, 0, 0, 0, b, 0, 0, c));",
+            Int,
+            &[Char; 3],
+            |x| i128::from(x.iter().any(|&x| x < 0)),
+        ),
+        Case::of_integers("r = all((long4)(a, b, c, -1));", Int, &[Long; 3], |x| {
+            i128::from(x.iter().all(|&x| x < 0))
+        }),
     ];
     check(&cases, &[1]);
 }
@@ -103,10 +141,18 @@ fn comparisons_of_vectors_are_masks() {
         Case::of_integers("r = a < b;", Int, &[Int; 2], |x| if x[0] < x[1] { -1 } else { 0 }),
         Case::of_integers("r = (a == b) | (a != b);", Int, &[Int; 2], |_| -1),
         Case::of_integers("r = !a;", Int, &[Int], |x| if x[0] == 0 { -1 } else { 0 }),
-        Case::of_integers("r = a && b;", Int, &[Int; 2], |x| if x[0] != 0 && x[1] != 0 { -1 } else { 0 }),
-        Case::of_integers("r = a || b;", Int, &[Int; 2], |x| if x[0] != 0 || x[1] != 0 { -1 } else { 0 }),
-        Case::of_numbers("r = a < b;", Int, &[Float; 2], |x| if x[0] < x[1] { -1.0 } else { 0.0 }),
-        Case::of_numbers("r = a != b;", Int, &[Float; 2], |x| if x[0] != x[1] { -1.0 } else { 0.0 }),
+        Case::of_integers("r = a && b;", Int, &[Int; 2], |x| {
+            if x[0] != 0 && x[1] != 0 { -1 } else { 0 }
+        }),
+        Case::of_integers("r = a || b;", Int, &[Int; 2], |x| {
+            if x[0] != 0 || x[1] != 0 { -1 } else { 0 }
+        }),
+        Case::of_numbers("r = a < b;", Int, &[Float; 2], |x| {
+            if x[0] < x[1] { -1.0 } else { 0.0 }
+        }),
+        Case::of_numbers("r = a != b;", Int, &[Float; 2], |x| {
+            if x[0] != x[1] { -1.0 } else { 0.0 }
+        }),
         Case::of_integers("r = a > b ? a : b;", Uint, &[Uint; 2], |x| x[0].max(x[1])),
     ];
     check(&cases, &[2, 3, 4, 16]);

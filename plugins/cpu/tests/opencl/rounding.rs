@@ -12,8 +12,12 @@ pub(crate) enum Mode {
 }
 
 impl Mode {
-    pub(crate) const ALL: [(Mode, &'static str); 4] =
-        [(Mode::Nearest, "_rte"), (Mode::Zero, "_rtz"), (Mode::Up, "_rtp"), (Mode::Down, "_rtn")];
+    pub(crate) const ALL: [(Mode, &'static str); 4] = [
+        (Mode::Nearest, "_rte"),
+        (Mode::Zero, "_rtz"),
+        (Mode::Up, "_rtp"),
+        (Mode::Down, "_rtn"),
+    ];
 
     /// Rounds to a whole number.
     pub(crate) fn to_integer(self, value: f64) -> f64 {
@@ -41,8 +45,8 @@ impl Exact {
         }
     }
 
-    /// The distance to a float below or above. Exact for neighbours of the value among the floats of a type:
-    /// where they aren't whole numbers, an integer is one of them.
+    /// The distance to a float below or above. Exact for neighbours of the value among the floats of a
+    /// type: where they aren't whole numbers, an integer is one of them.
     fn distance(self, other: f64) -> f64 {
         match self {
             Exact::Float(value) => (value - other).abs(),
@@ -116,7 +120,11 @@ pub(crate) fn round(element: Element, value: Exact, mode: Mode) -> u64 {
             Mode::Nearest => high,
         }
     };
-    let sign = if position == 0 && value.is_negative() { 1 << (element.bits() - 1) } else { 0 };
+    let sign = if position == 0 && value.is_negative() {
+        1 << (element.bits() - 1)
+    } else {
+        0
+    };
     element.at_position(position) | sign
 }
 
@@ -124,14 +132,24 @@ pub(crate) fn round(element: Element, value: Exact, mode: Mode) -> u64 {
 fn rounding_agrees_with_the_hardware() {
     let mut state = 7_u64;
     for _ in 0..20_000 {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         let exponent = 1023 - 155 + (state >> 32) % 290;
         let value = f64::from_bits(state & 0x800f_ffff_ffff_ffff | exponent << 52);
         let single = u64::from((value as f32).to_bits());
-        assert_eq!(round(Element::Float, Exact::Float(value), Mode::Nearest), single, "{value:e}");
+        assert_eq!(
+            round(Element::Float, Exact::Float(value), Mode::Nearest),
+            single,
+            "{value:e}"
+        );
         let integer = (state as i64 >> (state % 63)) as i128;
         let single = u64::from((integer as f32).to_bits());
-        assert_eq!(round(Element::Float, Exact::Integer(integer), Mode::Nearest), single, "{integer}");
+        assert_eq!(
+            round(Element::Float, Exact::Integer(integer), Mode::Nearest),
+            single,
+            "{integer}"
+        );
     }
     for (value, mode, half) in [
         (65519.0, Mode::Nearest, 0x7bff),
@@ -142,6 +160,10 @@ fn rounding_agrees_with_the_hardware() {
         (1e9, Mode::Zero, 0x7bff),
         (f64::NEG_INFINITY, Mode::Zero, 0xfc00),
     ] {
-        assert_eq!(round(Element::Half, Exact::Float(value), mode), half, "{value} {mode:?}");
+        assert_eq!(
+            round(Element::Half, Exact::Float(value), mode),
+            half,
+            "{value} {mode:?}"
+        );
     }
 }

@@ -28,21 +28,50 @@ impl Generator {
 fn corners(element: Element) -> Vec<u64> {
     if element.is_float() {
         let numbers = [
-            0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -2.5, 3.0, 0.75, 100.0, -7.25, f64::INFINITY, f64::NEG_INFINITY, f64::NAN,
+            0.0,
+            -0.0,
+            1.0,
+            -1.0,
+            0.5,
+            1.5,
+            2.5,
+            -2.5,
+            3.0,
+            0.75,
+            100.0,
+            -7.25,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            f64::NAN,
         ];
-        let mut words: Vec<u64> = numbers.map(|number| element.from_number(number)).to_vec();
+        let mut words: Vec<u64> = numbers.map(|number| element.word_of(number)).to_vec();
         let largest = element.infinity() - 1;
         words.extend([1, largest, largest ^ 1 << (element.bits() - 1)]);
         return words;
     }
     let (least, greatest) = (element.least(), element.greatest());
-    [0, 1, 2, 3, least, least + 1, greatest, greatest - 1, greatest / 2, -1, 7, 8, 31, 0x55]
-        .map(|value| element.from_integer(value))
-        .to_vec()
+    [
+        0,
+        1,
+        2,
+        3,
+        least,
+        least + 1,
+        greatest,
+        greatest - 1,
+        greatest / 2,
+        -1,
+        7,
+        8,
+        31,
+        0x55,
+    ]
+    .map(|value| element.word_of_integer(value))
+    .to_vec()
 }
 
-/// Operands `operand` of a function whose operands have these types: every pair of corners comes up among the
-/// first, as far as there is room.
+/// Operands `operand` of a function whose operands have these types: every pair of corners comes up
+/// among the first, as far as there is room.
 pub(crate) fn operands(elements: &[Element], seed: u64) -> Vec<Vec<u64>> {
     let mut generator = Generator::new(seed);
     elements
@@ -53,9 +82,12 @@ pub(crate) fn operands(elements: &[Element], seed: u64) -> Vec<Vec<u64>> {
             (0..COUNT)
                 .map(|index| match index {
                     _ if operand == 0 && index < 2 * corners.len() => corners[index % corners.len()],
-                    _ if operand > 0 && index % 3 != 2 => corners[generator.below(corners.len() as u64) as usize],
+                    _ if operand > 0 && index % 3 != 2 => {
+                        corners[generator.below(corners.len() as u64) as usize]
+                    }
                     _ if element.is_float() => moderate(element, &mut generator),
-                    _ => element.from_integer((generator.next() >> generator.below(element.bits().into())).into()),
+                    _ => element
+                        .word_of_integer((generator.next() >> generator.below(element.bits().into())).into()),
                 })
                 .collect()
         })
@@ -65,5 +97,5 @@ pub(crate) fn operands(elements: &[Element], seed: u64) -> Vec<Vec<u64>> {
 /// A float of ordinary magnitude.
 fn moderate(element: Element, generator: &mut Generator) -> u64 {
     let fraction = generator.next() as i64 as f64 / 2f64.powi(63);
-    element.from_number(fraction * 2f64.powi(generator.below(12) as i32 - 3))
+    element.word_of(fraction * 2f64.powi(generator.below(12) as i32 - 3))
 }

@@ -24,9 +24,18 @@ fn in_all_ways(source: &str, mut check: impl FnMut(&Device, Options)) {
 #[test]
 fn vload_and_vstore_in_every_address_space() {
     let spaces = [
-        ("local", "local short p[64]; for (int j = 0; j < 64; j++) p[j] = in[j];"),
-        ("private", "short p[64]; for (int j = 0; j < 64; j++) p[j] = in[j];"),
-        ("generic", "short q[64]; for (int j = 0; j < 64; j++) q[j] = in[j]; short *p = out; if (in[0] >= 0) p = q;"),
+        (
+            "local",
+            "local short p[64]; for (int j = 0; j < 64; j++) p[j] = in[j];",
+        ),
+        (
+            "private",
+            "short p[64]; for (int j = 0; j < 64; j++) p[j] = in[j];",
+        ),
+        (
+            "generic",
+            "short q[64]; for (int j = 0; j < 64; j++) q[j] = in[j]; short *p = out; if (in[0] >= 0) p = q;",
+        ),
     ];
     let kernels = spaces.iter().flat_map(|(space, array)| {
         WIDTHS[1..].iter().map(move |lanes| {
@@ -50,7 +59,11 @@ fn vload_and_vstore_in_every_address_space() {
                 for lane in 0..lanes {
                     expected[33 + lane] = words[1 + lanes + lane] + words[3 + lane];
                 }
-                assert_eq!(Short.decode(&outcome.buffers[0], 1, 1), expected, "{kernel} {options:?}");
+                assert_eq!(
+                    Short.decode(&outcome.buffers[0], 1, 1),
+                    expected,
+                    "{kernel} {options:?}"
+                );
             }
         }
     });
@@ -74,8 +87,10 @@ fn vload_and_vstore_need_the_alignment_of_an_element_only() {
         for element in Element::all() {
             for &lanes in &WIDTHS[1..] {
                 let words = &samples::operands(&[element], 5)[0];
-                let operands =
-                    [Operand::Buffer(vec![0; 96 * element.size()]), Operand::Buffer(element.encode(words, 1, 1))];
+                let operands = [
+                    Operand::Buffer(vec![0; 96 * element.size()]),
+                    Operand::Buffer(element.encode(words, 1, 1)),
+                ];
                 let kernel = format!("copy_{}{lanes}", element.name());
                 let outcome = device.run(&kernel, &[4], &[], &operands).expect(&kernel);
                 let results = element.decode(&outcome.buffers[0], 1, 1);
@@ -91,15 +106,24 @@ fn vload_and_vstore_need_the_alignment_of_an_element_only() {
 fn half_functions(name: &str, lanes: usize) -> Vec<String> {
     // LLVM 22 makes vload_half3 of vloada_half3: see the limits.
     let unaligned = lanes == 1 || lanes == 3 && name == "vload";
-    let forms = if unaligned { &["_half"][..] } else { &["_half", "a_half"] };
+    let forms = if unaligned {
+        &["_half"][..]
+    } else {
+        &["_half", "a_half"]
+    };
     forms.iter().map(|form| format!("{name}{form}")).collect()
 }
 
 /// Half values to load: every class of number, and many between.
 fn halves() -> Vec<u64> {
     let mut generator = Generator::new(17);
-    let classes = [0, 0x8000, 1, 0x3ff, 0x400, 0x7bff, 0xfbff, 0x7c00, 0xfc00, 0x3555, 0xbc01];
-    classes.into_iter().chain((0..53).map(|_| generator.next() & 0xfbff)).collect()
+    let classes = [
+        0, 0x8000, 1, 0x3ff, 0x400, 0x7bff, 0xfbff, 0x7c00, 0xfc00, 0x3555, 0xbc01,
+    ];
+    classes
+        .into_iter()
+        .chain((0..53).map(|_| generator.next() & 0xfbff))
+        .collect()
 }
 
 #[test]
@@ -107,15 +131,30 @@ fn vload_half_from_every_address_space() {
     let spaces = [
         ("global", "global const half *in", "global const half *p = in;"),
         ("constant", "constant half *in", "constant half *p = in;"),
-        ("local", "global const half *in", "local half p[64]; for (int j = 0; j < 64; j++) p[j] = in[j];"),
-        ("private", "global const half *in", "half p[64]; for (int j = 0; j < 64; j++) p[j] = in[j];"),
+        (
+            "local",
+            "global const half *in",
+            "local half p[64]; for (int j = 0; j < 64; j++) p[j] = in[j];",
+        ),
+        (
+            "private",
+            "global const half *in",
+            "half p[64]; for (int j = 0; j < 64; j++) p[j] = in[j];",
+        ),
         ("generic", "global const half *in", "const half *p = in;"),
     ];
     let mut source = String::new();
     for (space, parameter, pointer) in spaces {
         for lanes in WIDTHS {
             for function in half_functions("vload", lanes) {
-                let (suffix, vector) = (suffix(lanes), if lanes == 1 { "float".into() } else { format!("float{lanes}") });
+                let (suffix, vector) = (
+                    suffix(lanes),
+                    if lanes == 1 {
+                        "float".into()
+                    } else {
+                        format!("float{lanes}")
+                    },
+                );
                 source += &format!(
                     "kernel void {function}{lanes}{space}(global {vector} *out, {parameter}) {{
                        size_t i = get_global_id(0); {pointer} out[i] = {function}{suffix}(i, p); }}\n"
@@ -130,15 +169,25 @@ fn vload_half_from_every_address_space() {
                 for function in half_functions("vload", lanes) {
                     let kernel = format!("{function}{lanes}{space}");
                     let stride = lanes.next_power_of_two();
-                    let operands =
-                        [Operand::Buffer(vec![0; 4 * stride * 4]), Operand::Buffer(Half.encode(&halves, 1, 1))];
+                    let operands = [
+                        Operand::Buffer(vec![0; 4 * stride * 4]),
+                        Operand::Buffer(Half.encode(&halves, 1, 1)),
+                    ];
                     let outcome = device.run(&kernel, &[4], &[1], &operands).expect(&kernel);
                     // The aligned form of three halves takes the place of four.
-                    let step = if function.contains("a_half") { stride } else { lanes };
+                    let step = if function.contains("a_half") {
+                        stride
+                    } else {
+                        lanes
+                    };
                     let expected: Vec<u64> = (0..4 * lanes)
-                        .map(|index| Float.from_number(Half.number(halves[index / lanes * step + index % lanes])))
+                        .map(|index| Float.word_of(Half.number(halves[index / lanes * step + index % lanes])))
                         .collect();
-                    assert_eq!(Float.decode(&outcome.buffers[0], lanes, stride), expected, "{kernel} {options:?}");
+                    assert_eq!(
+                        Float.decode(&outcome.buffers[0], lanes, stride),
+                        expected,
+                        "{kernel} {options:?}"
+                    );
                 }
             }
         }
@@ -148,7 +197,11 @@ fn vload_half_from_every_address_space() {
 #[test]
 fn vstore_half_in_every_rounding_mode() {
     let modes: Vec<(Mode, &str)> = [(Mode::Nearest, "")].into_iter().chain(Mode::ALL).collect();
-    let spaces = [("global", ""), ("private", "half p[64] = {0};"), ("local", "local half p[64];")];
+    let spaces = [
+        ("global", ""),
+        ("private", "half p[64] = {0};"),
+        ("local", "local half p[64];"),
+    ];
     let functions = || {
         let modes = modes.clone();
         [Float, Double].into_iter().flat_map(move |from| {
@@ -165,7 +218,11 @@ fn vstore_half_in_every_rounding_mode() {
         let mut source = String::new();
         for (from, lanes, _, rounding, function) in functions() {
             let (lanes_suffix, vector) = (suffix(lanes), format!("{}{}", from.name(), suffix(lanes)));
-            let stride = if function.contains("a_half") { lanes.next_power_of_two() } else { lanes };
+            let stride = if function.contains("a_half") {
+                lanes.next_power_of_two()
+            } else {
+                lanes
+            };
             let copy = match array {
                 "" => String::new(),
                 _ => format!("for (size_t j = i * {stride}; j < i * {stride} + {lanes}; j++) out[j] = p[j];"),
@@ -180,26 +237,49 @@ fn vstore_half_in_every_rounding_mode() {
         let mut generator = Generator::new(23);
         let numbers: Vec<f64> = (0..64)
             .map(|index| match index {
-                0..11 => [0.0, -0.0, 1.0, 65504.0, 65519.0, 65520.0, -1e9, 1e-9, 5.5e-8, 6e-5, f64::INFINITY][index],
+                0..11 => [
+                    0.0,
+                    -0.0,
+                    1.0,
+                    65504.0,
+                    65519.0,
+                    65520.0,
+                    -1e9,
+                    1e-9,
+                    5.5e-8,
+                    6e-5,
+                    f64::INFINITY,
+                ][index],
                 _ => (generator.next() as i64 >> 20) as f64 * 2f64.powi(generator.below(40) as i32 - 64),
             })
             .collect();
         in_all_ways(&source, |device, options| {
             for (from, lanes, mode, rounding, function) in functions() {
-                let words: Vec<u64> = numbers.iter().map(|&number| from.from_number(number)).collect();
+                let words: Vec<u64> = numbers.iter().map(|&number| from.word_of(number)).collect();
                 let kernel = format!("{function}{}{}{rounding}", from.name(), suffix(lanes));
                 let stride = lanes.next_power_of_two();
                 let input = from.encode(&words[..4 * lanes], lanes, stride);
                 let operands = [Operand::Buffer(vec![0; 64 * 2]), Operand::Buffer(input)];
                 let outcome = device.run(&kernel, &[4], &[1], &operands).expect(&kernel);
-                let step = if function.contains("a_half") { stride } else { lanes };
+                let step = if function.contains("a_half") {
+                    stride
+                } else {
+                    lanes
+                };
                 let mut expected = vec![0; 64];
                 for (index, &word) in words[..4 * lanes].iter().enumerate() {
-                    expected[index / lanes * step + index % lanes] = round(Half, Exact::Float(from.number(word)), mode);
+                    expected[index / lanes * step + index % lanes] =
+                        round(Half, Exact::Float(from.number(word)), mode);
                 }
                 let results = Half.decode(&outcome.buffers[0], 1, 1);
-                let same = results.iter().zip(&expected).all(|(&a, &b)| Half.distance(a, b) == 0);
-                assert!(same, "{kernel} {space} {options:?}: {results:x?}, expected {expected:x?}");
+                let same = results
+                    .iter()
+                    .zip(&expected)
+                    .all(|(&a, &b)| Half.distance(a, b) == 0);
+                assert!(
+                    same,
+                    "{kernel} {space} {options:?}: {results:x?}, expected {expected:x?}"
+                );
             }
         });
     }
@@ -208,41 +288,94 @@ fn vstore_half_in_every_rounding_mode() {
 #[test]
 fn components() {
     let cases = [
-        Case::of_words("int4 v = (int4)(a, b, c, 7); r = v.x + 3 * v.y + 5 * v.z + v.w;", Int, &[Int; 3], |x| {
-            Int.from_integer(Int.integer(x[0]) + 3 * Int.integer(x[1]) + 5 * Int.integer(x[2]) + 7)
-        }),
-        Case::of_words("int4 v = (int4)(a, b, c, 7); v.xz = v.zx; r = v.s0;", Int, &[Int; 3], |x| x[2]),
-        Case::of_words("int8 v = 0; v.odd = (int4)(a, b, c, 7); r = v.s3 ^ v.s4;", Int, &[Int; 3], |x| x[1]),
-        Case::of_words("int8 v = 0; v.hi.even = (int2)(a, b); r = v.s6;", Int, &[Int; 3], |x| x[1]),
-        Case::of_words("int16 v = (int16)(a); v.sa = b; v.lo = v.hi; r = v.s2 - v.sF;", Int, &[Int; 3], |x| {
-            Int.from_integer(Int.integer(x[1]) - Int.integer(x[0]))
-        }),
-        Case::of_words("int3 v = (int3)(a, (int2)(b, c)); r = v.zyx.s0;", Int, &[Int; 3], |x| x[2]),
-        Case::of_words("int4 v = (int4)(a, b, c, 7); v[a & 3] = 100; r = v[b & 3];", Int, &[Int; 3], |x| {
-            let mut v = [x[0], x[1], x[2], 7];
-            v[x[0] as usize & 3] = 100;
-            v[x[1] as usize & 3]
-        }),
-        Case::of_words("int2 v[2] = {(int2)(a, b), (int2)(c, 9)}; r = v[a & 1].y;", Int, &[Int; 3], |x| {
-            if x[0] & 1 == 0 { x[1] } else { 9 }
-        }),
-        Case::of_words("int4 v = a; v += (int4)(0, 1, 2, 3); v *= v.wzyx; r = v.y;", Int, &[Int; 3], |x| {
-            let a = Int.integer(x[0]);
-            Int.from_integer((a + 1) * (a + 2))
-        }),
+        Case::of_words(
+            "int4 v = (int4)(a, b, c, 7); r = v.x + 3 * v.y + 5 * v.z + v.w;",
+            Int,
+            &[Int; 3],
+            |x| Int.word_of_integer(Int.integer(x[0]) + 3 * Int.integer(x[1]) + 5 * Int.integer(x[2]) + 7),
+        ),
+        Case::of_words(
+            "int4 v = (int4)(a, b, c, 7); v.xz = v.zx; r = v.s0;",
+            Int,
+            &[Int; 3],
+            |x| x[2],
+        ),
+        Case::of_words(
+            "int8 v = 0; v.odd = (int4)(a, b, c, 7); r = v.s3 ^ v.s4;",
+            Int,
+            &[Int; 3],
+            |x| x[1],
+        ),
+        Case::of_words(
+            "int8 v = 0; v.hi.even = (int2)(a, b); r = v.s6;",
+            Int,
+            &[Int; 3],
+            |x| x[1],
+        ),
+        Case::of_words(
+            "int16 v = (int16)(a); v.sa = b; v.lo = v.hi; r = v.s2 - v.sF;",
+            Int,
+            &[Int; 3],
+            |x| Int.word_of_integer(Int.integer(x[1]) - Int.integer(x[0])),
+        ),
+        Case::of_words(
+            "int3 v = (int3)(a, (int2)(b, c)); r = v.zyx.s0;",
+            Int,
+            &[Int; 3],
+            |x| x[2],
+        ),
+        Case::of_words(
+            "int4 v = (int4)(a, b, c, 7); v[a & 3] = 100; r = v[b & 3];",
+            Int,
+            &[Int; 3],
+            |x| {
+                let mut v = [x[0], x[1], x[2], 7];
+                v[x[0] as usize & 3] = 100;
+                v[x[1] as usize & 3]
+            },
+        ),
+        Case::of_words(
+            "int2 v[2] = {(int2)(a, b), (int2)(c, 9)}; r = v[a & 1].y;",
+            Int,
+            &[Int; 3],
+            |x| {
+                if x[0] & 1 == 0 { x[1] } else { 9 }
+            },
+        ),
+        Case::of_words(
+            "int4 v = a; v += (int4)(0, 1, 2, 3); v *= v.wzyx; r = v.y;",
+            Int,
+            &[Int; 3],
+            |x| {
+                let a = Int.integer(x[0]);
+                Int.word_of_integer((a + 1) * (a + 2))
+            },
+        ),
     ];
     check(&cases, &[1]);
 }
 
 #[test]
 fn shuffles() {
-    for (element, mask) in [(Char, Uchar), (Short, Ushort), (Uint, Uint), (Long, Ulong), (Float, Uint), (Half, Ushort)] {
+    for (element, mask) in [
+        (Char, Uchar),
+        (Short, Ushort),
+        (Uint, Uint),
+        (Long, Ulong),
+        (Float, Uint),
+        (Half, Ushort),
+    ] {
         let name = element.name();
         let mut source = String::new();
-        let shapes = || [2, 4, 8, 16].into_iter().flat_map(|from| [2, 4, 8, 16].map(|to| (from, to)));
+        let shapes = || {
+            [2, 4, 8, 16]
+                .into_iter()
+                .flat_map(|from| [2, 4, 8, 16].map(|to| (from, to)))
+        };
         for (from, to) in shapes() {
             source += &format!(
-                "kernel void s{from}_{to}(global {name}{to} *out, global const {name}{from} *in, global const {}{to} *masks) {{
+                "kernel void s{from}_{to}(global {name}{to} *out, global const {name}{from} *in,
+                                          global const {}{to} *masks) {{
                    size_t i = get_global_id(0);
                    out[2 * i] = shuffle(in[2 * i], masks[i]);
                    out[2 * i + 1] = shuffle2(in[2 * i], in[2 * i + 1], masks[i]); }}\n",
@@ -254,7 +387,9 @@ fn shuffles() {
                 const ITEMS: usize = 3;
                 let mut generator = Generator::new(29);
                 let bits = u64::MAX >> (64 - element.bits());
-                let values: Vec<u64> = (0..ITEMS * 2 * from).map(|_| generator.next() & bits >> 2).collect();
+                let values: Vec<u64> = (0..ITEMS * 2 * from)
+                    .map(|_| generator.next() & bits >> 2)
+                    .collect();
                 let masks: Vec<u64> = (0..ITEMS * to).map(|_| generator.next() & (bits >> 1)).collect();
                 let kernel = format!("s{from}_{to}");
                 let operands = [
@@ -262,7 +397,9 @@ fn shuffles() {
                     Operand::Buffer(element.encode(&values, 1, 1)),
                     Operand::Buffer(mask.encode(&masks, 1, 1)),
                 ];
-                let outcome = device.run(&kernel, &[ITEMS as u64], &[], &operands).expect(&kernel);
+                let outcome = device
+                    .run(&kernel, &[ITEMS as u64], &[], &operands)
+                    .expect(&kernel);
                 let results = element.decode(&outcome.buffers[0], 1, 1);
                 let mut expected = Vec::new();
                 for (values, masks) in values.chunks(2 * from).zip(masks.chunks(to)) {

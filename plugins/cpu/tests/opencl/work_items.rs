@@ -59,17 +59,31 @@ fn identifiers_and_sizes() {
     }
     for options in Options::all() {
         let device = Device::new(&clang::compile(SOURCE, options).expect("compiles")).expect("builds");
-        for (global, local) in
-            [(&[12][..], &[4][..]), (&[1], &[1]), (&[6, 4], &[3, 2]), (&[4, 6, 3], &[2, 3, 1]), (&[2, 1, 8], &[1, 1, 8])]
-        {
+        for (global, local) in [
+            (&[12][..], &[4][..]),
+            (&[1], &[1]),
+            (&[6, 4], &[3, 2]),
+            (&[4, 6, 3], &[2, 3, 1]),
+            (&[2, 1, 8], &[1, 1, 8]),
+        ] {
             let items = global.iter().product::<u64>() as usize;
-            let outcome = device.run("k", global, local, &[Operand::Buffer(vec![0; items * 320])]).expect("runs");
+            let outcome = device
+                .run("k", global, local, &[Operand::Buffer(vec![0; items * 320])])
+                .expect("runs");
             let results = Ulong.decode(&outcome.buffers[0], 1, 1);
             let size = |dimension: usize| global.get(dimension).copied().unwrap_or(1);
             for (linear, row) in results.chunks(40).enumerate() {
                 let linear = linear as u64;
-                let id = [linear % size(0), linear / size(0) % size(1), linear / size(0) / size(1)];
-                assert_eq!(row, expected(global, local, id), "item {id:?} of {global:?} in {local:?}, {options:?}");
+                let id = [
+                    linear % size(0),
+                    linear / size(0) % size(1),
+                    linear / size(0) / size(1),
+                ];
+                assert_eq!(
+                    row,
+                    expected(global, local, id),
+                    "item {id:?} of {global:?} in {local:?}, {options:?}"
+                );
             }
         }
     }
@@ -93,8 +107,15 @@ fn offsets_and_smaller_last_groups() {
     let both = |x: u64, y: u64| x + 1000 * y;
     for options in Options::all() {
         let device = Device::new(&clang::compile(source, options).expect("compiles")).expect("builds");
-        let range = NdRange { dimensions: 2, offset: [100, 7, 0], global: [7, 5, 1], local: Some([4, 2, 1]) };
-        let outcome = device.run_range("k", &range, &[Operand::Buffer(vec![0; 35 * 64])]).expect("runs");
+        let range = NdRange {
+            dimensions: 2,
+            offset: [100, 7, 0],
+            global: [7, 5, 1],
+            local: Some([4, 2, 1]),
+        };
+        let outcome = device
+            .run_range("k", &range, &[Operand::Buffer(vec![0; 35 * 64])])
+            .expect("runs");
         let words: Vec<u64> = Ulong.decode(&outcome.buffers[0], 1, 1);
         for (item, row) in words.chunks(8).enumerate() {
             let (x, y) = (item as u64 % 7, item as u64 / 7);
@@ -128,8 +149,14 @@ fn attributes_of_kernels() {
     for options in Options::all() {
         let device = Device::new(&clang::compile(source, options).expect("compiles")).expect("builds");
         for (kernel, expected) in [("hints", 1), ("four", 4), ("sixteen", 16)] {
-            let outcome = device.run(kernel, &[32], &[32], &[Operand::Buffer(vec![0; 128])]).expect("runs");
-            assert_eq!(Uint.decode(&outcome.buffers[0], 1, 1), [expected; 32], "{kernel} {options:?}");
+            let outcome = device
+                .run(kernel, &[32], &[32], &[Operand::Buffer(vec![0; 128])])
+                .expect("runs");
+            assert_eq!(
+                Uint.decode(&outcome.buffers[0], 1, 1),
+                [expected; 32],
+                "{kernel} {options:?}"
+            );
         }
     }
 }
@@ -148,8 +175,13 @@ fn a_required_size_of_groups() {
         let outcome = device.run("k", &[8, 2], &[4, 2], &buffer).expect("runs");
         assert_eq!(outcome.buffers[0], [42, 0, 0, 0].repeat(16));
         // Left to the device, the size is the required one; another one is refused.
-        assert_eq!(device.run("k", &[8, 2], &[], &buffer).expect("runs").buffers[0], [42, 0, 0, 0].repeat(16));
-        let error = device.run("k", &[8, 2], &[2, 2], &buffer).expect_err("the size is wrong");
+        assert_eq!(
+            device.run("k", &[8, 2], &[], &buffer).expect("runs").buffers[0],
+            [42, 0, 0, 0].repeat(16)
+        );
+        let error = device
+            .run("k", &[8, 2], &[2, 2], &buffer)
+            .expect_err("the size is wrong");
         assert!(error.contains("[4, 2, 1]") || error.contains("4"), "{error}");
     }
 }

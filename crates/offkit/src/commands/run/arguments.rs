@@ -48,6 +48,8 @@ impl FromStr for Sizes {
 pub(crate) enum ArgumentText {
     /// `i32:7`, `f32:1,2,3,4`: the bytes of a number or vector.
     Value { element: ElementType, bytes: Vec<u8> },
+    /// `bytes:0a0b`: a struct, or anything else, by its bytes.
+    Bytes(Vec<u8>),
     /// `in.npy`.
     File(PathBuf),
     /// `f32[64,64]`: a buffer of zeros.
@@ -76,13 +78,20 @@ impl FromStr for ArgumentText {
             });
         }
         let Some((kind, value)) = text.split_once(':') else {
-            return Err("expected `TYPE:VALUE`, `FILE.npy`, `TYPE[SIZE]` or `local:BYTES`".into());
+            return Err(
+                "expected `TYPE:VALUE`, `bytes:HEX`, `FILE.npy`, `TYPE[SIZE]` or `local:SIZE`".into(),
+            );
         };
         if kind == "local" {
             return value
                 .parse()
                 .map(Self::Local)
                 .map_err(|_| format!("`{value}` is no number of bytes"));
+        }
+        if kind == "bytes" {
+            return hexadecimal(value).map(Self::Bytes).ok_or_else(|| {
+                format!("`{value}` is no sequence of bytes: expected pairs of hexadecimal digits")
+            });
         }
         let element: ElementType = kind.parse()?;
         let mut bytes = Vec::new();
@@ -102,6 +111,17 @@ impl FromStr for ArgumentText {
         }
         Ok(Self::Value { element, bytes })
     }
+}
+
+fn hexadecimal(text: &str) -> Option<Vec<u8>> {
+    let (pairs, []) = text.as_bytes().as_chunks::<2>() else {
+        return None;
+    };
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    pairs
+        .iter()
+        .map(|&[high, low]| Some((digit(high)? * 16 + digit(low)?) as u8))
+        .collect()
 }
 
 /// `[N=]F.npy`: an array file and the argument it belongs to.

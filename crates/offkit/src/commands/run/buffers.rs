@@ -35,6 +35,10 @@ impl Arguments {
                     bytes: bytes.clone(),
                 })
             }
+            ArgumentText::Bytes(bytes) => Ok(Item::Value {
+                number: Number::Bytes,
+                bytes: bytes.clone(),
+            }),
             ArgumentText::File(path) => Ok(Item::Array(files::read_array(path).map_err(Failure::input)?)),
             ArgumentText::Zeros { element, shape } => zeros(*element, shape).map(Item::Array),
             ArgumentText::Local(size) => Ok(Item::Local(*size)),

@@ -1,0 +1,294 @@
+//! Modules written by hand: what clang doesn't write, and what is wrong.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use offkit_plugin_cpu::{
+    AllocationKind, Argument, BuildError, LaunchOptions, Memory, NdRange, Program, Specialization,
+};
+
+use crate::support::Device;
+
+/// Assembles a module. `None` where there is no assembler, which is an error when tools are required.
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
+fn assemble(text: &str) -> Option<Vec<u8>> {
+    let mut command = Command::new("spirv-as");
+    command.args(["--target-env", "spv1.4", "-o", "-", "-"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = match command.spawn() {
+        Ok(child) => child,
+        Err(error) => {
+            assert!(std::env::var_os("OFFKIT_REQUIRE_TOOLS").is_none(), "spirv-as is required: {error}");
+            eprintln!("SKIPPED: spirv-as does not start: {error}");
+            return None;
+        }
+    };
+    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
+    Some(output.stdout)
+}
+
+const TYPES: &str = "%void = OpTypeVoid
+  %bool = OpTypeBool
+  %char = OpTypeInt 8 0
+  %int = OpTypeInt 32 0
+  %long = OpTypeInt 64 0
+  %float = OpTypeFloat 32
+  %int2 = OpTypeVector %int 2
+  %long3 = OpTypeVector %long 3
+  %pint = OpTypePointer CrossWorkgroup %int
+  %plong3 = OpTypePointer Input %long3
+  %n0 = OpConstant %int 0
+  %n1 = OpConstant %int 1
+  %n2 = OpConstant %int 2
+  %n3 = OpConstant %int 3
+  %n5 = OpConstant %int 5
+  %l0 = OpConstant %long 0
+  %kernel = OpTypeFunction %void %pint\n";
+
+/// A module with a kernel `k` that takes a buffer of integers `%out`, from the parts that differ.
+fn module(more_capabilities: &str, annotations: &str, globals: &str, body: &str) -> String {
+    format!(
+        "OpCapability Kernel\nOpCapability Addresses\nOpCapability Linkage\nOpCapability Int8\nOpCapability Int64
+         {more_capabilities}
+         %cl = OpExtInstImport \"OpenCL.std\"
+         OpMemoryModel Physical64 OpenCL
+         OpEntryPoint Kernel %k \"k\"
+         %file = OpString \"kernel.cl\"
+         {annotations}
+         {TYPES}
+         {globals}
+         %k = OpFunction %void None %kernel
+         %out = OpFunctionParameter %pint
+         %entry = OpLabel
+         {body}
+         OpFunctionEnd"
+    )
+}
+
+fn refused(text: &str) -> Option<String> {
+    let spirv = assemble(text)?;
+    match Device::build(&spirv) {
+        Ok(_) => panic!("built:\n{text}"),
+        Err(error) => Some(error.to_string()),
+    }
+}
+
+/// Runs `k` for one work-item and gives the integers that it left.
+fn run(spirv: &[u8], specialization: &Specialization) -> Result<Vec<i32>, String> {
+    let memory = Memory::new();
+    let program =
+        Program::build(spirv, specialization, Arc::clone(&memory)).map_err(|error| error.to_string())?;
+    let out = memory.allocate(16, 4, AllocationKind::Buffer).unwrap();
+    let options = LaunchOptions { max_instructions: Some(1 << 20), ..Default::default() };
+    let launched = program.launch("k", &NdRange::linear(1), &[Argument::Pointer(out)], &options);
+    launched.map_err(|error| error.to_string())?;
+    let mut bytes = [0; 16];
+    memory.read(out, &mut bytes).unwrap();
+    Ok(bytes.chunks(4).map(|chunk| i32::from_le_bytes(chunk.try_into().unwrap())).collect())
+}
+
+#[test]
+fn specialization_constants() {
+    let text = module(
+        "",
+        "OpDecorate %size SpecId 7\nOpDecorate %flag SpecId 8",
+        "%size = OpSpecConstant %int 10
+         %flag = OpSpecConstantFalse %bool
+         %twice = OpSpecConstantOp %int IMul %size %n2
+         %pick = OpSpecConstantOp %int Select %flag %twice %n5
+         %wide = OpSpecConstantOp %long UConvert %size
+         %pair = OpSpecConstantComposite %int2 %size %pick
+         %second = OpSpecConstantOp %int CompositeExtract %pair 1
+         %table = OpTypeArray %int %size
+         %ptable = OpTypePointer Function %table
+         %pfint = OpTypePointer Function %int",
+        "%array = OpVariable %ptable Function
+         %last = OpISub %int %size %n1
+         %element = OpInBoundsAccessChain %pfint %array %last
+         OpStore %element %twice
+         %value = OpLoad %int %element
+         OpStore %out %value
+         %o1 = OpInBoundsPtrAccessChain %pint %out %n1
+         OpStore %o1 %second
+         OpReturn",
+    );
+    let Some(spirv) = assemble(&text) else { return };
+    assert_eq!(run(&spirv, &Specialization::new()).unwrap(), [20, 5, 0, 0]);
+    let given = |size: &[u8]| Specialization::from([(7, size.to_vec()), (8, vec![1]), (99, vec![0; 3])]);
+    assert_eq!(run(&spirv, &given(&[4, 0, 0, 0])).unwrap(), [8, 8, 0, 0]);
+    let error = run(&spirv, &given(&[4, 0])).unwrap_err();
+    assert_eq!(error, "specialization constant 7 has 4 bytes, the value given has 2");
+}
+
+#[test]
+fn errors_name_the_source_line() {
+    let text = module(
+        "",
+        "",
+        "%far = OpConstant %int 1000",
+        "OpLine %file 17 3
+         %p = OpInBoundsPtrAccessChain %pint %out %far
+         OpLine %file 18 5
+         OpStore %p %n1
+         OpReturn",
+    );
+    let Some(spirv) = assemble(&text) else { return };
+    let error = run(&spirv, &Specialization::new()).unwrap_err();
+    assert!(error.contains("in function `k` at kernel.cl:18"), "{error}");
+}
+
+#[test]
+fn unreachable_code_that_is_reached() {
+    let Some(spirv) = assemble(&module("", "", "", "OpUnreachable")) else { return };
+    let error = run(&spirv, &Specialization::new()).unwrap_err();
+    assert!(error.contains("declared unreachable") && error.contains("work-item [0, 0, 0]"), "{error}");
+}
+
+#[test]
+fn phis_exchange_values_at_once() {
+    let text = module(
+        "",
+        "",
+        "",
+        "OpBranch %loop
+         %loop = OpLabel
+         %a = OpPhi %int %n1 %entry %b %loop
+         %b = OpPhi %int %n2 %entry %a %loop
+         %i = OpPhi %int %n0 %entry %next %loop
+         %next = OpIAdd %int %i %n1
+         %more = OpULessThan %bool %next %n3
+         OpBranchConditional %more %loop %done
+         %done = OpLabel
+         OpStore %out %a
+         %o1 = OpInBoundsPtrAccessChain %pint %out %n1
+         OpStore %o1 %b
+         OpReturn",
+    );
+    let Some(spirv) = assemble(&text) else { return };
+    assert_eq!(run(&spirv, &Specialization::new()).unwrap(), [1, 2, 0, 0]);
+}
+
+#[test]
+fn wide_products_and_division_by_zero() {
+    let text = module(
+        "",
+        "",
+        "%pair = OpTypeStruct %int %int
+         %big = OpConstant %int 0x80000001",
+        "%product = OpUMulExtended %pair %big %n3
+         %low = OpCompositeExtract %int %product 0
+         %high = OpCompositeExtract %int %product 1
+         %quotient = OpUDiv %int %n5 %n0
+         %remainder = OpSRem %int %n5 %n0
+         OpStore %out %low
+         %o1 = OpInBoundsPtrAccessChain %pint %out %n1
+         OpStore %o1 %high
+         %o2 = OpInBoundsPtrAccessChain %pint %out %n2
+         OpStore %o2 %quotient
+         %o3 = OpInBoundsPtrAccessChain %pint %out %n3
+         OpStore %o3 %remainder
+         OpReturn",
+    );
+    let Some(spirv) = assemble(&text) else { return };
+    assert_eq!(run(&spirv, &Specialization::new()).unwrap(), [0x8000_0003u32 as i32, 1, -1, 5]);
+}
+
+#[test]
+fn what_is_not_supported_is_refused_by_name() {
+    let cases = [
+        (module("OpCapability ImageBasic", "", "", "OpReturn"), "capability ImageBasic"),
+        (module("OpCapability Pipes", "", "", "OpReturn"), "capability Pipes"),
+        (module("OpCapability DeviceEnqueue", "", "", "OpReturn"), "capability DeviceEnqueue"),
+        (module("", "", "%image = OpTypeImage %void 2D 0 0 0 0 Unknown ReadOnly", "OpReturn"), "OpTypeImage"),
+        (module("", "", "%odd = OpTypeInt 24 0", "OpReturn"), "OpTypeInt of 24 bits"),
+        (module("", "", "", "%s = OpSizeOf %int %out\nOpReturn"), "OpSizeOf (in function `k`)"),
+        (
+            module("", "", "%private = OpTypePointer Private %int\n%v = OpVariable %private Private", "OpReturn"),
+            "storage class Private",
+        ),
+        (
+            module("", "", "%device = OpConstant %int 1", "%x = OpGroupIAdd %int %device Reduce %n1\nOpReturn"),
+            "OpGroupIAdd with scope Device (in function `k`)",
+        ),
+        (
+            module("", "OpDecorate %v BuiltIn FragCoord", "%v = OpVariable %plong3 Input", "OpReturn"),
+            "built-in variable FragCoord",
+        ),
+        (
+            module("", "", "", "OpReturn").replace("Physical64", "Physical32"),
+            "memory model Physical32 OpenCL; it needs Physical64 OpenCL",
+        ),
+        (
+            module("", "", "", "OpReturn").replace("OpMemoryModel", "%x = OpExtInstImport \"GLSL.std.450\"\nOpMemoryModel"),
+            "extended instruction set `GLSL.std.450`",
+        ),
+    ];
+    for (text, wanted) in cases {
+        let Some(error) = refused(&text) else { return };
+        assert_eq!(error, format!("the CPU device does not support {}", what(wanted)), "{text}");
+    }
+}
+
+/// The messages about sets and scopes are written with an article.
+fn what(wanted: &str) -> String {
+    match wanted {
+        set if set.starts_with("extended") => format!("the {set}"),
+        other => other.to_owned(),
+    }
+}
+
+#[test]
+fn what_breaks_the_rules_is_refused() {
+    let cases = [
+        (module("", "", "", "%x = OpIAdd %int %n1 %l0\nOpReturn"), "Constant"),
+        (module("", "", "", "%x = OpIAdd %int2 %n1 %n2\nOpReturn"), "other lanes"),
+        (module("", "", "", "%x = OpIAdd %int %y %n1\n%y = OpIAdd %int %n1 %n1\nOpReturn"), "before it is there"),
+        (module("", "", "", "%x = OpCompositeExtract %int %n1 3\nOpReturn"), "no part 3"),
+        (module("", "", "", "%x = OpLoad %int %n1\nOpReturn"), "not a pointer"),
+        (module("", "", "", "OpBranchConditional %n1 %entry2 %entry2\n%entry2 = OpLabel\nOpReturn"), "not a boolean"),
+        (module("", "", "", "OpBranch %n1"), "is not a label"),
+        (module("", "", "", "OpReturnValue %n1"), "another type"),
+        (module("", "", "", "%x = OpFunctionCall %void %k\nOpReturn"), "calls `k` with 0 arguments"),
+        (module("", "", "", "%x = OpPhi %int %n1 %entry\nOpReturn"), "entry block has phis"),
+        (module("", "", "", "%x = OpBitcast %long %n1\nOpReturn"), "another size"),
+        (module("", "", "", "%x = OpExtInst %float %n1 sin %n1\nOpReturn"), "not an extended instruction set"),
+        (module("", "", "%s = OpTypeStruct %int\n%ps = OpTypePointer CrossWorkgroup %s",
+            "%c = OpBitcast %ps %out\n%x = OpInBoundsPtrAccessChain %pint %c %n0 %n1\nOpReturn"), "no member 1"),
+        (module("", "", "%v = OpConstantComposite %int2 %n1", "OpReturn"), "1 components, its type 2"),
+        (module("", "", "", "OpReturn").replace("OpEntryPoint Kernel %k", "OpEntryPoint Kernel %n1"), "not a function"),
+    ];
+    for (text, wanted) in cases {
+        // The assembler takes any name for an extended instruction only after an import.
+        let text = text.replace("OpExtInst %float %n1 sin", "OpExtInst %float %cl sin").replace(
+            "%cl = OpExtInstImport \"OpenCL.std\"\n",
+            if wanted == "not an extended instruction set" { "%cl = OpExtInstImport \"OpenCL.std\"\n%c2 = OpExtInstImport \"OpenCL.std\"\n" } else { "%cl = OpExtInstImport \"OpenCL.std\"\n" },
+        );
+        let Some(error) = refused(&text) else { return };
+        assert!(error.starts_with("not valid SPIR-V: ") && error.contains(wanted), "{error}\n{text}");
+    }
+}
+
+#[test]
+fn imports_must_be_resolved_where_they_are_needed() {
+    let text = module(
+        "",
+        "OpDecorate %f LinkageAttributes \"missing_function\" Import\nOpDecorate %g LinkageAttributes \"unused\" Import",
+        "%signature = OpTypeFunction %int %int
+         %f = OpFunction %int None %signature
+         %p = OpFunctionParameter %int
+         OpFunctionEnd
+         %g = OpFunction %int None %signature
+         %q = OpFunctionParameter %int
+         OpFunctionEnd",
+        "%x = OpFunctionCall %int %f %n1\nOpReturn",
+    );
+    let Some(spirv) = assemble(&text) else { return };
+    let error = Device::build(&spirv).err();
+    let expected = BuildError::UnresolvedImport { name: "missing_function".into(), kernel: "k".into() };
+    assert_eq!(error, Some(expected));
+    let unused = text.replace("%x = OpFunctionCall %int %f %n1", "");
+    assert_eq!(run(&assemble(&unused).unwrap(), &Specialization::new()), Ok(vec![0; 4]));
+}
