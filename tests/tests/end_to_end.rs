@@ -261,3 +261,43 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     drop(child.stdout.take());
     assert!(child.wait().unwrap().success());
 }
+
+/// LLVM 22's back end chooses the extension by the type converted to; offkit puts that right.
+#[test]
+fn integers_are_converted_as_opencl_says() {
+    need!("clang-22", "llc");
+    let folder = Folder::new();
+    folder.syclbin(
+        "k",
+        "kernel void k(global const char *a, global const uchar *b, global const int *c, global int *o) {
+           o[0] = convert_int(a[0]); o[1] = convert_int(b[0]);
+           o[2] = convert_uint(b[0]); o[3] = convert_uint(a[0]);
+           o[4] = convert_char_sat(c[0]); o[5] = convert_uchar_sat(c[0]); o[6] = convert_uchar_sat(c[1]);
+           int4 v = convert_int4(vload4(0, a)); o[7] = v.x + v.w;
+           o[8] = convert_int_sat(convert_ulong(c[0])); o[9] = convert_uint_sat(c[0]);
+           o[10] = convert_long(c[0]) < 0; o[11] = convert_short_sat((uint)c[0]);
+         }",
+        "",
+    );
+    let bytes = |name: &str, kind: &str, values: [u8; 4]| {
+        let mut file = npy_i32("(1,)", [i32::from_le_bytes(values)]);
+        let text = String::from_utf8_lossy(&file[..128]).into_owned();
+        assert!(text.contains("<i4"));
+        for (from, to) in [(&b"<i4"[..], kind.as_bytes()), (b"(1,)", b"(4,)")] {
+            let at = file
+                .windows(from.len())
+                .position(|window| window == from)
+                .unwrap();
+            file[at..at + from.len()].copy_from_slice(to);
+        }
+        folder.write(name, file);
+    };
+    bytes("a.npy", "|i1", [0xff, 1, 2, 0xfe]);
+    bytes("b.npy", "|u1", [200, 0, 0, 0]);
+    folder.write("c.npy", npy_i32("(2,)", [-5, 300]));
+    folder
+        .offkit("run k.syclbin k --global 1 --arg a.npy --arg b.npy --arg c.npy --arg i32[12] --out 3=o.npy")
+        .ok();
+    let expected = [-1, 200, 200, -1, -5, 0, 255, -3, i32::MAX, 0, 1, 32767];
+    assert_eq!(read_i32(&folder.read("o.npy")), expected);
+}

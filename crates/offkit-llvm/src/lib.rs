@@ -10,6 +10,7 @@
 //! | [`context`] | an LLVM context and the errors it reports |
 //! | [`module`] | modules: lazy reading, symbols, linking, writing |
 //! | [`split`] | taking some symbols and all that they need out of a module |
+//! | [`conversions`] | OpenCL C's integer conversions, which the back end gets wrong |
 //! | [`codegen`] | passes and code generation |
 //! | [`serve`](mod@serve) | requests in, replies out |
 //!
@@ -38,6 +39,7 @@
 
 pub mod codegen;
 pub mod context;
+pub mod conversions;
 pub mod module;
 pub mod serve;
 pub mod split;

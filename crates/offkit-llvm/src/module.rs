@@ -88,16 +88,22 @@ impl<'context> Module<'context> {
     /// An empty module for the same target as `model`.
     pub fn like(model: &Module<'context>, name: &str) -> Self {
         let name = CString::new(name).unwrap_or_default();
-        // SAFETY: the strings are valid through the calls, which copy them; the model is alive.
-        let raw = unsafe {
-            let raw = LLVMModuleCreateWithNameInContext(name.as_ptr(), model.context.as_raw());
-            LLVMSetTarget(raw, LLVMGetTarget(model.raw));
-            LLVMSetDataLayout(raw, LLVMGetDataLayoutStr(model.raw));
-            raw
-        };
-        Self {
+        // SAFETY: the string is valid through the call, which copies it.
+        let raw = unsafe { LLVMModuleCreateWithNameInContext(name.as_ptr(), model.context.as_raw()) };
+        let mut module = Self {
             raw,
             context: model.context,
+        };
+        module.set_target_like(model);
+        module
+    }
+
+    /// Takes target triple and data layout over from `model`.
+    pub fn set_target_like(&mut self, model: &Module<'context>) {
+        // SAFETY: both modules are alive, and the strings of the model are copied.
+        unsafe {
+            LLVMSetTarget(self.raw, LLVMGetTarget(model.raw));
+            LLVMSetDataLayout(self.raw, LLVMGetDataLayoutStr(model.raw));
         }
     }
 

@@ -9,6 +9,7 @@ use offkit_worker::{EmitOptions, PROTOCOL_VERSION, Part, Reply, Request};
 use crate::Error;
 use crate::codegen::{TargetMachine, set_spirv_extensions};
 use crate::context::Context;
+use crate::conversions;
 use crate::module::Module;
 use crate::split::take_part;
 
@@ -96,6 +97,7 @@ impl Server {
         module
             .verify()
             .map_err(|error| Error::new(format!("{}: {error}", input.display())))?;
+        conversions::define(context, &mut module)?;
         module.set_triple(&options.triple);
         let machine = TargetMachine::new(&options.triple, options.optimization)?;
         machine.optimize(&mut module, options.optimization)?;
