@@ -1,7 +1,7 @@
 //! A launch: its arguments, its limits, and the threads that share its work-groups.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::decode::Code;
@@ -15,6 +15,12 @@ use crate::memory::Snapshot;
 
 /// How long the caller works alone. What is done by then was not worth a thread's start.
 const ALONE: Duration = Duration::from_micros(100);
+
+/// How many threads a launch may use. Asking the system takes longer than a small launch.
+fn thread_count() -> u64 {
+    static COUNT: OnceLock<u64> = OnceLock::new();
+    *COUNT.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from) as u64)
+}
 
 /// What the threads of a launch share.
 pub(super) struct Launch<'l> {
@@ -44,9 +50,26 @@ pub(super) struct LocalLayout {
     /// Their sizes.
     pub(super) sizes: Vec<u32>,
     /// What they are, for messages.
-    pub(super) names: Vec<String>,
+    pub(super) owners: Vec<Owner>,
     /// Arguments passed by value, which are kept here until kernels copy them: number and bytes.
     pub(super) values: Vec<(usize, Vec<u8>)>,
+}
+
+/// What a segment of local memory belongs to.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Owner {
+    /// A program-scope variable.
+    Variable(usize),
+    /// An argument.
+    Argument(usize),
+}
+
+impl LocalLayout {
+    pub(super) fn push(&mut self, size: u64, owner: Owner) -> usize {
+        self.sizes.push(u32::try_from(size).unwrap_or(u32::MAX));
+        self.owners.push(owner);
+        self.sizes.len() - 1
+    }
 }
 
 impl Launch<'_> {
@@ -67,7 +90,7 @@ impl Launch<'_> {
                 }
                 if let Err(error) = worker.run_group(number) {
                     self.limits.stop.store(true, Ordering::Relaxed);
-                    let mut failure = failure.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                    let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
                     if let Some(error) = error
                         && failure.as_ref().is_none_or(|(other, _)| number < *other)
                     {
@@ -76,7 +99,7 @@ impl Launch<'_> {
                 }
             }
         };
-        let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+        let threads = thread_count();
         if threads > 1 && count > 1 {
             work(Some(Instant::now() + ALONE));
         }
@@ -87,10 +110,7 @@ impl Launch<'_> {
             }
             work(None);
         });
-        match failure
-            .into_inner()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-        {
+        match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some((_, error)) => Err(error),
             None => Ok(()),
         }

@@ -4,10 +4,12 @@
 //! has its own, and is suspended at a barrier or another operation of the group until those that take
 //! part have come; then the operation is done for all of them, and they go on.
 
+mod advance;
 mod collective;
 mod decode;
 mod fault;
 mod launch;
+mod library;
 mod limits;
 mod machine;
 mod memory_steps;

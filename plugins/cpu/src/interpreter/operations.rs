@@ -1,16 +1,12 @@
 //! The steps of each operation.
 
-use spirv::OpenclStd100Op;
-
 use super::decode::{Registers, mask};
-use super::step::{Atomic, CollectiveStep, Convert, MemoryAccess, Move, Pure, Site, Slot, Step, Typed};
+use super::step::{Atomic, CollectiveStep, Convert, Move, Site, Slot, Step, Typed};
 use crate::builtins::convert::Conversion;
-use crate::builtins::{self, Scalar, Shape};
+use crate::builtins::{Scalar, Shape};
 use crate::error::BuildError;
 use crate::ir::arithmetic::{self, Elementwise};
-use crate::ir::{
-    self, CollectiveKind, Instruction, Leaf, MemoryFunction, Operand, Operation, Type, TypeId, scalar_size,
-};
+use crate::ir::{self, CollectiveKind, Instruction, Leaf, Operand, Operation, Type, TypeId, scalar_size};
 
 /// A function being made executable.
 pub(super) struct Decoder<'d> {
@@ -30,25 +26,25 @@ impl Decoder<'_> {
         self.module.operand_lanes(self.function, operand)
     }
 
-    fn kind(&self, operand: Operand) -> TypeId {
+    pub(super) fn kind(&self, operand: Operand) -> TypeId {
         self.module.operand_type(self.function, operand)
     }
 
-    fn scalar(&self, operand: Operand) -> Scalar {
+    pub(super) fn scalar(&self, operand: Operand) -> Scalar {
         self.module
             .types
             .scalar(self.kind(operand))
             .unwrap_or(Scalar::I64)
     }
 
-    fn typed(&self, operand: Operand) -> Typed {
+    pub(super) fn typed(&self, operand: Operand) -> Typed {
         Typed {
             slot: self.slot(operand),
             shape: self.shape(self.kind(operand)),
         }
     }
 
-    fn shape(&self, kind: TypeId) -> Shape {
+    pub(super) fn shape(&self, kind: TypeId) -> Shape {
         let scalar = self.module.types.scalar(kind).unwrap_or(Scalar::I64);
         Shape {
             scalar,
@@ -56,7 +52,7 @@ impl Decoder<'_> {
         }
     }
 
-    fn site(&mut self) -> Site {
+    pub(super) fn site(&mut self) -> Site {
         *self.sites += 1;
         *self.sites - 1
     }
@@ -460,72 +456,6 @@ impl Decoder<'_> {
             }
             _ => Access::Composite,
         }
-    }
-
-    fn pure(
-        &mut self,
-        op: OpenclStd100Op,
-        operands: &[Operand],
-        out: Option<Operand>,
-        result: Option<TypeId>,
-        to: Slot,
-    ) -> Result<Step, BuildError> {
-        let operands: Box<[Typed]> = operands.iter().map(|operand| self.typed(*operand)).collect();
-        let shapes: Vec<Shape> = operands.iter().map(|operand| operand.shape).collect();
-        let result = self.shape(result.unwrap_or(TypeId(0)));
-        let unsupported = || BuildError::unsupported(format!("OpenCL.std {op:?} on these types"));
-        let function =
-            builtins::resolve(op, result, &shapes).filter(|_| operands.len() <= Pure::MOST_OPERANDS);
-        let function = function.ok_or_else(unsupported)?;
-        let second = match op {
-            OpenclStd100Op::frexp | OpenclStd100Op::remquo | OpenclStd100Op::lgamma_r => Scalar::I32,
-            _ => result.scalar,
-        };
-        let out = out.map(|pointer| (self.slot(pointer), scalar_size(second) as u32));
-        let site = self.site();
-        Ok(Step::Pure(Box::new(Pure {
-            function,
-            result,
-            operands,
-            to,
-            out,
-            site,
-        })))
-    }
-
-    fn memory(
-        &mut self,
-        function: MemoryFunction,
-        operands: &[Operand],
-        result: Option<TypeId>,
-        to: Slot,
-    ) -> Step {
-        let (value, shape, rest) = match (function, operands) {
-            (MemoryFunction::LoadVector | MemoryFunction::LoadHalf { .. }, rest) => {
-                (to, self.shape(result.unwrap_or(TypeId(0))), rest)
-            }
-            (_, [value, rest @ ..]) => (self.slot(*value), self.shape(self.kind(*value)), rest),
-            (_, rest) => (
-                to,
-                Shape {
-                    scalar: Scalar::I8,
-                    lanes: 0,
-                },
-                rest,
-            ),
-        };
-        let (offset, pointer) = (rest[0], rest[1]);
-        let unused = 64 - self.scalar(offset).bits();
-        let (offset, pointer, site) = (self.slot(offset), self.slot(pointer), self.site());
-        Step::Memory(Box::new(MemoryAccess {
-            function,
-            value,
-            shape,
-            offset,
-            unused,
-            pointer,
-            site,
-        }))
     }
 }
 

@@ -9,7 +9,7 @@ use spirv::StorageClass;
 
 use super::decode::{self, Code};
 use super::fault::{ArgumentKind, LaunchError};
-use super::launch::{Launch, LocalLayout};
+use super::launch::{Launch, LocalLayout, Owner};
 use super::limits::Limits;
 use super::range::{Geometry, NdRange, SUB_GROUP_SIZE};
 use super::space::{LARGEST_SEGMENT, Space, segment_address};
@@ -406,14 +406,12 @@ impl Program {
             } else {
                 0
             };
-            layout.sizes.push(u32::try_from(size).unwrap_or(u32::MAX));
-            layout.names.push(format!("local variable `{}`", global.name));
+            layout.push(size, Owner::Variable(index));
         }
         for (index, argument) in arguments.iter().enumerate() {
             if let Argument::Local(size) = argument {
                 needed = needed.saturating_add(*size as u64);
-                layout.sizes.push(u32::try_from(*size).unwrap_or(u32::MAX));
-                layout.names.push(format!("local argument {index}"));
+                layout.push(*size as u64, Owner::Argument(index));
             }
         }
         if needed > MAX_LOCAL_MEMORY {
@@ -451,9 +449,7 @@ impl Program {
                     if bytes.len() as u64 == size && size <= LARGEST_SEGMENT =>
                 {
                     if function.parameters[index].by_value {
-                        let segment = local.sizes.len();
-                        local.sizes.push(bytes.len() as u32);
-                        local.names.push(format!("argument {index}"));
+                        let segment = local.push(size, Owner::Argument(index));
                         local.values.push((segment, bytes.clone()));
                         words.push(segment_address(Space::Local, segment));
                     } else {

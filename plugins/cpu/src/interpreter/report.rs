@@ -1,7 +1,7 @@
 //! Messages about faults: who did what, where, and what was nearest.
 
 use super::fault::{Fault, KernelFault, LaunchError};
-use super::launch::Launch;
+use super::launch::{Launch, Owner};
 use super::machine::Frame;
 use super::range::Place;
 use super::space::{Segments, Space, segment_of};
@@ -95,14 +95,16 @@ fn describe(launch: &Launch<'_>, violation: Violation, private: &Segments) -> St
             Space::Local => {
                 let (segment, offset) = segment_of(address);
                 let length = launch.local.sizes.get(segment).copied().unwrap_or(0);
-                let name = launch
-                    .local
-                    .names
-                    .get(segment)
-                    .map_or("local memory", String::as_str);
+                let name = match launch.local.owners.get(segment) {
+                    Some(Owner::Variable(index)) => {
+                        format!("local variable `{}`", launch.module.globals[*index].name)
+                    }
+                    Some(Owner::Argument(index)) => format!("local argument {index}"),
+                    None => "local memory".to_owned(),
+                };
                 format!(
                     "{access} is out of bounds: {}",
-                    outside(offset, size, length.into(), name)
+                    outside(offset, size, length.into(), &name)
                 )
             }
             Space::Input => format!("{access}: built-in variables cannot be accessed so"),

@@ -47,7 +47,10 @@ impl Dominators {
                 }
             }
         }
-        Dominators { order: position, intervals: intervals(&immediate) }
+        Dominators {
+            order: position,
+            intervals: intervals(&immediate),
+        }
     }
 
     pub(super) fn is_reachable(&self, block: BlockId) -> bool {

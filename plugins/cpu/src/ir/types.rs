@@ -118,7 +118,12 @@ impl Types {
     }
 
     fn layout_of(&self, kind: &Type) -> Option<Layout> {
-        let plain = |size| Layout { size, align: size, lanes: 1, depth: 0 };
+        let plain = |size| Layout {
+            size,
+            align: size,
+            lanes: 1,
+            depth: 0,
+        };
         Some(match kind {
             Type::Void | Type::Opaque => NOTHING,
             Type::Scalar(scalar) => plain(scalar_size(*scalar)),
@@ -128,7 +133,12 @@ impl Types {
                 let size = scalar_size(*component)
                     .checked_mul(count)?
                     .checked_next_power_of_two()?;
-                Layout { size, align: size, lanes: count, depth: 0 }
+                Layout {
+                    size,
+                    align: size,
+                    lanes: count,
+                    depth: 0,
+                }
             }
             Type::Array { element, count } => {
                 let element = self.try_layout(*element)?;

@@ -59,10 +59,17 @@ impl Decorations {
 
     /// The debug name, or the linkage name, or the kernel's name, or the number.
     pub(super) fn name(&self, id: Word) -> String {
-        let debug = self.names.get(&id).filter(|name| !name.is_empty()).map(String::as_str);
+        let debug = self
+            .names
+            .get(&id)
+            .filter(|name| !name.is_empty())
+            .map(String::as_str);
         let linkage = || self.linkage(id).map(|(name, _)| name);
         let kernel = || self.kernels.get(&id).map(String::as_str);
-        debug.or_else(linkage).or_else(kernel).map_or_else(|| id.to_string(), str::to_owned)
+        debug
+            .or_else(linkage)
+            .or_else(kernel)
+            .map_or_else(|| id.to_string(), str::to_owned)
     }
 
     fn find(&self, id: Word, wanted: Decoration) -> Option<&[Operand]> {

@@ -210,6 +210,32 @@ mod tests {
         );
     }
 
+    /// The linker leaves to the device what it takes for such a function; that must be these.
+    #[test]
+    fn the_linker_knows_them_too() {
+        for name in [
+            "_Z14convert_doublei",
+            "_Z17convert_half4_rtzDv4_Dh",
+            "_Z10atomic_minPU3AS1Vii",
+            "_Z8atom_decPU3AS3Vl",
+            "_Z11atomic_xchgPU3AS3Vff",
+            "_Z16atomic_fetch_maxPU3AS4VU7_Atomicff",
+            "_Z25atomic_fetch_min_explicitPU3AS4VU7_Atomicmm12memory_order12memory_scope",
+            "_Z9mem_fencej",
+            "_Z14read_mem_fencej",
+            "_Z15write_mem_fencej",
+            "_Z17sub_group_barrierj12memory_scope",
+            "_Z9get_fencePU3AS4v",
+            "__to_global",
+            "__to_private",
+        ] {
+            assert!(
+                recognise(name).is_some() && offkit_spirv::is_opencl_builtin(name),
+                "{name}"
+            );
+        }
+    }
+
     #[test]
     fn others() {
         assert_eq!(recognise("_Z9mem_fencej"), Some(Imported::Fence));

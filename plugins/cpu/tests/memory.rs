@@ -1,0 +1,107 @@
+//! Device memory as the host uses it.
+
+use offkit_plugin_cpu::{Allocation, AllocationKind, Memory, MemoryError};
+
+#[test]
+fn allocations_are_aligned_zeroed_and_apart() {
+    let memory = Memory::new();
+    let mut ranges = Vec::new();
+    for align in [1, 64, 4096, 1 << 16] {
+        for size in [1, 100, 5000] {
+            let address = memory.allocate(size, align, AllocationKind::Shared).unwrap();
+            assert!(address.is_multiple_of(align.max(64) as u64));
+            let mut bytes = vec![1; size];
+            memory.read(address, &mut bytes).unwrap();
+            assert!(bytes.iter().all(|byte| *byte == 0));
+            ranges.push((address, address + size as u64));
+        }
+    }
+    ranges.sort_unstable();
+    assert!(ranges.windows(2).all(|pair| pair[1].0 - pair[0].1 >= 64));
+}
+
+#[test]
+fn lookup_finds_the_allocation_around_an_address() {
+    let memory = Memory::new();
+    let base = memory.allocate(100, 8, AllocationKind::Device).unwrap();
+    let expected = Some(Allocation {
+        base,
+        size: 100,
+        kind: AllocationKind::Device,
+    });
+    assert_eq!(memory.lookup(base), expected);
+    assert_eq!(memory.lookup(base + 99), expected);
+    assert_eq!(memory.lookup(base + 100), None);
+    assert_eq!(memory.lookup(base - 1), None);
+    memory.free(base).unwrap();
+    assert_eq!(memory.lookup(base), None);
+    assert_eq!(memory.free(base), Err(MemoryError::NotAnAllocation(base)));
+}
+
+#[test]
+fn accesses_outside_are_refused() {
+    let memory = Memory::new();
+    let base = memory.allocate(16, 8, AllocationKind::Buffer).unwrap();
+    let out_of_bounds = |address, size| Err(MemoryError::OutOfBounds { address, size });
+    assert_eq!(memory.write(base + 12, &[0; 8]), out_of_bounds(base + 12, 8));
+    assert_eq!(memory.read(base - 1, &mut [0]), out_of_bounds(base - 1, 1));
+    assert_eq!(memory.fill(base, &[1, 2], 18), out_of_bounds(base, 18));
+    assert_eq!(memory.copy(base, base + 8, 9), out_of_bounds(base + 8, 9));
+    assert_eq!(memory.check(base, u64::MAX), out_of_bounds(base, u64::MAX));
+    assert_eq!(
+        memory.fill(base, &[1, 2, 3], 4),
+        Err(MemoryError::BadPattern { size: 4, pattern: 3 })
+    );
+    assert_eq!(
+        memory.allocate(0, 8, AllocationKind::Buffer),
+        Err(MemoryError::ZeroSize)
+    );
+    assert_eq!(
+        memory.allocate(8, 3, AllocationKind::Buffer),
+        Err(MemoryError::BadAlignment(3))
+    );
+    let huge = usize::MAX / 2;
+    assert_eq!(
+        memory.allocate(huge, 8, AllocationKind::Buffer),
+        Err(MemoryError::OutOfMemory(huge))
+    );
+}
+
+#[test]
+fn fills_and_overlapping_copies() {
+    let memory = Memory::new();
+    let size = 200_000u64;
+    let base = memory.allocate(size as usize, 8, AllocationKind::Buffer).unwrap();
+    let read = |offset: u64, length: usize| {
+        let mut bytes = vec![0; length];
+        memory.read(base + offset, &mut bytes).unwrap();
+        bytes
+    };
+    memory.fill(base + 1, &[1, 2, 3], 150_000).unwrap();
+    assert_eq!(read(0, 8), [0, 1, 2, 3, 1, 2, 3, 1]);
+    assert_eq!(read(149_999, 4), [2, 3, 0, 0]);
+    for (destination, source) in [(7, 0), (0, 7)] {
+        let expected = read(source, 190_000);
+        memory.copy(base + destination, base + source, 190_000).unwrap();
+        assert!(
+            read(destination, 190_000) == expected,
+            "{source} to {destination}"
+        );
+    }
+}
+
+#[test]
+fn host_memory_is_used_in_place() {
+    let memory = Memory::new();
+    let mut values = vec![7u32; 8];
+    let address = values.as_mut_ptr().expose_provenance() as u64;
+    // SAFETY: the vector outlives its registration, and is not touched while others may.
+    unsafe { memory.register_host(address, 32).unwrap() };
+    memory.write(address + 4, &9u32.to_le_bytes()).unwrap();
+    // SAFETY: as above.
+    let overlap = unsafe { memory.register_host(address + 16, 32) };
+    assert!(matches!(overlap, Err(MemoryError::Overlap { existing, .. }) if existing.base == address));
+    memory.free(address).unwrap();
+    assert_eq!(values[..3], [7, 9, 7]);
+    assert!(memory.write(address, &[0]).is_err());
+}
