@@ -53,7 +53,7 @@ if command -v clang-sycl-linker >/dev/null; then
     "clang-sycl-linker --triple=spirv64-unknown-unknown $work/app.bc $work/library.bc -o $work/theirs.bin"
 fi
 pair "split 64 kernels, with SPIR-V | llvm-split, bitcode" 5 \
-  "offkit --quiet link $work/many.bc --split kernel -O0 -o $work/ours.syclbin" \
+  "offkit --quiet link $work/many.bc --split kernel -o $work/ours.syclbin" \
   "llvm-split --split-by-category=kernel $work/many.bc -o $work/theirs"
 
 printf '\nsteps of one run on the CPU device:\n'

@@ -102,3 +102,38 @@ fn every_image_is_valid_spirv() {
         }
     }
 }
+
+/// LLVM's code generator keeps state between modules: every image must come out as if it were the only one.
+#[test]
+fn many_images_are_valid_and_the_same_every_time() {
+    need!("clang-22", "llc", "spirv-val");
+    let folder = Folder::new();
+    let mut source = "float shared(float x) { float y = x;
+        for (int i = 0; i < 9; ++i) y = sin(y) * x + cos(y); return y; }\n"
+        .to_owned();
+    for k in 0..32 {
+        source.push_str(&format!(
+            "static float own{k}(float x) {{ float y = shared(x) + {k};
+               for (int i = 0; i < {k} + 3; ++i) y = sqrt(y * y + x); return y; }}
+             kernel void k{k}(global float *a) {{
+               size_t i = get_global_id(0); a[i] = own{k}(a[i]) + shared(a[i]); }}\n"
+        ));
+    }
+    folder.bitcode("many", &source);
+    let link = |output: &str| folder.offkit(&format!("link many.bc --split kernel -o {output}")).ok();
+    link("first");
+    let listing = folder.offkit("ls --json first").json();
+    assert_eq!(listing.len(), 33, "32 kernels and the exported function");
+    let bytes = folder.read("first");
+    for image in &listing {
+        let (offset, size) = (image["offset"].as_u64().unwrap() as usize, image["size"].as_u64().unwrap() as usize);
+        folder.write("image.spv", &bytes[offset..offset + size]);
+        folder.run(tool("spirv-val").unwrap(), ["image.spv"]).ok();
+    }
+    for _ in 0..3 {
+        link("again");
+        assert!(folder.read("again") == bytes, "the same input gives the same bytes");
+    }
+    let unknown = folder.offkit("link many.bc --spirv-ext SPV_FOO -o third").fails(2);
+    assert!(unknown.contains("SPV_FOO"), "{unknown}");
+}

@@ -24,6 +24,7 @@ use llvm_sys::transforms::pass_builder::{
 
 use crate::Error;
 use crate::context::take_message;
+use crate::extensions::KNOWN_EXTENSIONS;
 use crate::module::Module;
 
 /// Drops what is not used and what is only a copy.
@@ -149,12 +150,22 @@ impl Drop for TargetMachine {
 
 /// Sets which SPIR-V extensions the code generator may use.
 ///
-/// This is a setting of the whole process: LLVM has no other way. A name it does not know ends the
-/// process with a message.
-pub fn set_spirv_extensions(extensions: &[String]) {
+/// This is a setting of the whole process: LLVM has no other way.
+///
+/// # Errors
+///
+/// A name that LLVM does not know.
+pub fn set_spirv_extensions(extensions: &[String]) -> Result<(), Error> {
+    if let Some(unknown) = extensions
+        .iter()
+        .find(|name| !KNOWN_EXTENSIONS.contains(&name.as_str()))
+    {
+        return Err(Error::new(format!("LLVM knows no SPIR-V extension `{unknown}`")));
+    }
     let list: Vec<_> = extensions.iter().map(|name| format!("+{name}")).collect();
     let option = CString::new(format!("--spirv-ext={}", list.join(","))).unwrap_or_default();
     let arguments: [*const c_char; 2] = [c"offkit-llvm-worker".as_ptr(), option.as_ptr()];
     // SAFETY: two valid strings and their count; LLVM copies what it keeps.
-    unsafe { LLVMParseCommandLineOptions(2, arguments.as_ptr(), c"".as_ptr()) }
+    unsafe { LLVMParseCommandLineOptions(2, arguments.as_ptr(), c"".as_ptr()) };
+    Ok(())
 }

@@ -12,6 +12,7 @@
 //! | [`split`] | taking some symbols and all that they need out of a module |
 //! | [`conversions`] | OpenCL C's integer conversions, which the back end gets wrong |
 //! | [`codegen`] | passes and code generation |
+//! | [`extensions`] | the SPIR-V extensions that the code generator knows |
 //! | [`serve`](mod@serve) | requests in, replies out |
 //!
 //! Each wrapper owns what it points to and frees it when dropped; lifetimes tie modules to their
@@ -40,6 +41,7 @@
 pub mod codegen;
 pub mod context;
 pub mod conversions;
+pub mod extensions;
 pub mod module;
 pub mod serve;
 pub mod split;

@@ -1,10 +1,15 @@
 //! Requests in, replies out.
 
+use std::collections::BTreeMap;
+use std::env;
 use std::io::{self, BufRead, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 use llvm_sys::core::LLVMGetVersion;
-use offkit_worker::{EmitOptions, PROTOCOL_VERSION, Part, Reply, Request};
+use offkit_worker::{EmitOptions, PROTOCOL_VERSION, Part, Reply, Request, Worker};
 
 use crate::Error;
 use crate::codegen::{TargetMachine, set_spirv_extensions};
@@ -38,8 +43,8 @@ pub fn serve(input: impl BufRead, mut output: impl Write) -> io::Result<()> {
 
 #[derive(Default)]
 struct Server {
-    /// The extensions that this process was last told to use.
-    spirv_extensions: Vec<String>,
+    /// Whether this process has generated code: its code generator is no longer as it was.
+    has_generated: bool,
 }
 
 impl Server {
@@ -74,34 +79,76 @@ impl Server {
                 parts,
                 options,
             } => {
-                for part in parts {
-                    self.emit(&context, input, part, options)?;
+                match parts.as_slice() {
+                    [part] if !self.has_generated => {
+                        self.has_generated = true;
+                        emit(&context, input, part, options)?;
+                    }
+                    parts => emit_each_in_a_process(input, parts, options)?,
                 }
                 Ok(Reply::Done)
             }
         }
     }
+}
 
-    fn emit(
-        &mut self,
-        context: &Context,
-        input: &Path,
-        part: &Part,
-        options: &EmitOptions,
-    ) -> Result<(), Error> {
-        if options.spirv_extensions != self.spirv_extensions {
-            set_spirv_extensions(&options.spirv_extensions);
-            self.spirv_extensions.clone_from(&options.spirv_extensions);
+/// Takes a part out of a module and generates its code, in this process.
+fn emit(context: &Context, input: &Path, part: &Part, options: &EmitOptions) -> Result<(), Error> {
+    set_spirv_extensions(&options.spirv_extensions)?;
+    let mut module = take_part(context, input, &part.roots, &part.left_out)?;
+    module
+        .verify()
+        .map_err(|error| Error::new(format!("{}: {error}", input.display())))?;
+    conversions::define(context, &mut module)?;
+    module.set_triple(&options.triple);
+    let machine = TargetMachine::new(&options.triple, options.optimization)?;
+    machine.optimize(&mut module, options.optimization)?;
+    machine.emit(&module, &part.output)
+}
+
+/// Generates the code of each part in a process of its own, as many at a time as there are cores.
+///
+/// LLVM 22's SPIR-V back end keeps state for as long as its process lives: the second module that a
+/// process generates code for may come out different from the same module generated first, and may
+/// even be malformed (ids defined twice).
+fn emit_each_in_a_process(input: &Path, parts: &[Part], options: &EmitOptions) -> Result<(), Error> {
+    let program =
+        env::current_exe().map_err(|error| Error::new(format!("the worker cannot find itself: {error}")))?;
+    let next = AtomicUsize::new(0);
+    let failures = Mutex::new(BTreeMap::new());
+    let work = || {
+        while let Some((number, part)) = {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            parts.get(number).map(|part| (number, part))
+        } {
+            let emitted = Worker::start_program(&program)
+                .and_then(|mut worker| worker.emit(input, std::slice::from_ref(part), options));
+            if let Err(error) = emitted {
+                failures
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .insert(number, error.to_string());
+            }
         }
-        let mut module = take_part(context, input, &part.roots, &part.left_out)?;
-        module
-            .verify()
-            .map_err(|error| Error::new(format!("{}: {error}", input.display())))?;
-        conversions::define(context, &mut module)?;
-        module.set_triple(&options.triple);
-        let machine = TargetMachine::new(&options.triple, options.optimization)?;
-        machine.optimize(&mut module, options.optimization)?;
-        machine.emit(&module, &part.output)
+    };
+    thread::scope(|scope| {
+        let count = thread::available_parallelism()
+            .map_or(1, usize::from)
+            .min(parts.len());
+        for _ in 1..count {
+            scope.spawn(work);
+        }
+        work();
+    });
+    // The first part's failure, whichever process was first to fail.
+    match failures
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
+        .into_values()
+        .next()
+    {
+        None => Ok(()),
+        Some(message) => Err(Error::new(message)),
     }
 }
 

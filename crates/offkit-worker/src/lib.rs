@@ -12,8 +12,9 @@
 //! * [`ModuleSummary`]: what the tool chain needs to know about an LLVM module to plan with it, as
 //!   plain data. Everything that decides something (which functions are entry points, what is
 //!   exported, how a module is split) works on summaries and is tested without LLVM.
-//! * [`Worker`]: finds the program, starts it, keeps it for as many requests as are needed, and
-//!   turns its death into an error that holds what LLVM said last.
+//! * [`Worker`]: finds the program, starts it, asks it as often as needed, and turns its death into an
+//!   error that holds what LLVM said last. Code for several images is generated in a process each, which
+//!   the worker starts: LLVM's SPIR-V back end keeps state between modules.
 //!
 //! # Protocol
 //!
