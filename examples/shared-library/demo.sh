@@ -4,21 +4,30 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-export PATH="${OFFKIT_DEMO_PROGRAMS:-$PWD/target/release}:$PATH"
+programs=${OFFKIT_DEMO_PROGRAMS:-$PWD/target/release}
+export PATH="$programs:$PATH"
 example=examples/shared-library
 work=${OFFKIT_DEMO_FOLDER:-target/demo}
 mkdir -p "$work"
 summary=()
 
+# Prints words as they would be typed: in quotes where they need them.
+typed() {
+  printf '%s ' "${@@Q}" | sed "s/'\([A-Za-z0-9_.,:/=+-]*\)'/\1/g; s/ $//"
+}
+
 # step TITLE COMMAND... : shows and runs a command, and remembers how long it took.
 step() {
   local title=$1 start=$EPOCHREALTIME
   shift
-  printf '\n\033[1m# %s\033[0m\n$ %s\n' "$title" "$*"
+  printf '\n\033[1m# %s\033[0m\n$ %s\n' "$title" "$(typed "$@")"
   "$@"
   local microseconds=$((${EPOCHREALTIME/[.,]/} - ${start/[.,]/}))
   summary+=("$(printf '%6d.%d ms  %s' $((microseconds / 1000)) $((microseconds % 1000 / 100)) "$title")")
 }
+
+# What follows can be typed in the same folder after this.
+printf '$ export PATH=%s:$PATH\n' "$(typed "$programs")"
 
 device_compile=(clang-22 --target=spirv64 -cl-std=CL3.0 -O1 -fno-unroll-loops -emit-llvm -c)
 
@@ -46,13 +55,17 @@ step "reduction, a million elements in work-groups of 256" \
   --global 1048576 --local 256 --arg "$work/x.npy" --arg 'f32[4096]' --arg local:1024 \
   --out 1="$work/reduce.npy" --check "$work/expected-reduce.npy" --time
 
-printf '\n\033[1m# without the library, the error says what is missing\033[0m\n'
-printf '$ %s\n' "offkit run $work/app.syclbin saxpy --global 1048576 …"
-if offkit run "$work/app.syclbin" saxpy --global 1048576 \
-  --arg f32:2.5 --arg "$work/x.npy" --arg "$work/y.npy" --out "$work/never.npy"; then
-  echo "the kernel ran although a function it calls is missing" >&2
-  exit 1
-fi
+# Runs a command that must fail.
+fails() {
+  if "$@"; then
+    echo "the kernel ran although a function it calls is missing" >&2
+    exit 1
+  fi
+}
+incomplete=(offkit run "$work/app.syclbin" saxpy --global 1048576
+  --arg f32:2.5 --arg "$work/x.npy" --arg "$work/y.npy" --out "$work/never.npy")
+printf '\n\033[1m# without the library, the error says what is missing\033[0m\n$ %s\n' "$(typed "${incomplete[@]}")"
+fails "${incomplete[@]}"
 
 printf '\n\033[1m# how long each step took\033[0m\n'
 printf '%s\n' "${summary[@]}"

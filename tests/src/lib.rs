@@ -52,7 +52,7 @@ pub fn tool(name: &str) -> Option<PathBuf> {
 #[expect(clippy::print_stderr, reason = "a skip must be loud")]
 pub fn skip(reason: &str) {
     assert!(
-        env::var_os(REQUIRE_VARIABLE).is_none(),
+        env::var_os(REQUIRE_VARIABLE).is_none_or(|value| value != "1"),
         "{reason}, and {REQUIRE_VARIABLE} is set"
     );
     eprintln!("SKIPPED: {reason}");
@@ -66,39 +66,41 @@ pub fn root() -> PathBuf {
         .to_owned()
 }
 
-/// A file that this workspace builds, beside the test programs; built if it is not there yet.
+/// The folder of the built programs, brought up to date once.
 ///
 /// # Panics
 ///
-/// If it cannot be built.
-pub fn built(package: &str, file: &str) -> PathBuf {
-    let exe = env::current_exe().expect("a running program has a path");
-    let folder = exe
-        .ancestors()
-        .nth(2)
-        .expect("test programs are in `deps`")
-        .to_owned();
-    let path = folder.join(file);
-    if !path.is_file() {
+/// If they cannot be built.
+pub fn programs() -> PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    let folder = BUILT.get_or_init(|| {
+        let exe = env::current_exe().expect("a running program has a path");
+        let folder = exe
+            .ancestors()
+            .nth(2)
+            .expect("test programs are in `deps`")
+            .to_owned();
         let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo.args(["build", "--package", package]).current_dir(root());
+        cargo.args(["build", "--quiet", "--bins"]).current_dir(root());
+        // The worker needs LLVM to be built; without it the rest is still there to be tested.
+        if tool("llvm-config-22").is_some() {
+            cargo.arg("--workspace");
+        }
         if folder.ends_with("release") {
             cargo.arg("--release");
         }
-        let built = cargo.status().expect("cargo starts");
         assert!(
-            built.success() && path.is_file(),
-            "`cargo build -p {package}` does not make {}",
-            path.display()
+            cargo.status().expect("cargo starts").success(),
+            "the programs do not build"
         );
-    }
-    path
+        folder
+    });
+    folder.clone()
 }
 
 /// The program under test.
 pub fn offkit() -> PathBuf {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| built("offkit", "offkit")).clone()
+    programs().join("offkit")
 }
 
 /// What a program did.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-use crate::{Folder, Outcome, built, root, skip, tool};
+use crate::{Folder, Outcome, programs, root, skip, tool};
 
 /// The packages; the last three are dependencies that the first two's metadata does not name or does not pin.
 const PACKAGES: [&str; 5] = [
@@ -34,7 +34,7 @@ impl SyclRuntime {
         INSTALLED
             .get_or_init(|| {
                 let (python, compiler) = (tool("python3")?, tool("g++")?);
-                let build = built("offkit", "offkit").parent()?.parent()?.to_owned();
+                let build = programs().parent()?.to_owned();
                 let runtime = Self {
                     folder: build.join("sycl-runtime-2026.2.0"),
                 };

@@ -211,7 +211,7 @@ fn the_demo_runs() {
     let folder = Folder::new();
     let script = root().join("examples/shared-library/demo.sh");
     let mut command = std::process::Command::new(script);
-    let programs = offkit_tests::offkit().parent().unwrap().to_owned();
+    let programs = offkit_tests::programs();
     command
         .env("OFFKIT_DEMO_FOLDER", folder.path("demo"))
         .env("OFFKIT_DEMO_PROGRAMS", programs);

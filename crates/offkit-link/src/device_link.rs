@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use std::{fs, io};
 
 use offkit_object::property_set::PropertySets;
+use offkit_object::{backquoted, describe_symbol};
 use offkit_spirv::{Module, Reflection, reflect};
 use offkit_worker::{EmitOptions, ModuleSummary, Part, Worker, WorkerError};
 
@@ -96,7 +97,7 @@ pub enum LinkError {
     #[error("no input files")]
     NoInput,
     /// The inputs hold neither kernels nor functions for others.
-    #[error("nothing to put into an image: {} no kernel and export no function", has(.inputs))]
+    #[error("nothing to put into an image: no kernel and no exported function in {} (names that start with `__` belong to the compiler and are not exported)", backquoted(.inputs.iter().map(|input| input.display())))]
     NothingToLink {
         /// The inputs.
         inputs: Vec<PathBuf>,
@@ -128,32 +129,17 @@ pub enum LinkError {
     Generated(offkit_spirv::ReadError),
 }
 
-fn has(inputs: &[PathBuf]) -> String {
-    let names: Vec<_> = inputs
-        .iter()
-        .map(|input| format!("`{}`", input.display()))
-        .collect();
-    format!(
-        "{} {}",
-        names.join(", "),
-        if names.len() == 1 { "has" } else { "have" }
-    )
-}
-
 fn undefined(symbols: &BTreeMap<String, Vec<String>>) -> String {
     let lines = symbols.iter().map(|(symbol, kernels)| {
-        let demangled = offkit_object::demangle(symbol);
-        let raw = if demangled == *symbol {
-            String::new()
-        } else {
-            format!(" ({symbol})")
-        };
         let kernels = if kernels.is_empty() {
             "an exported function".to_owned()
         } else {
-            kernels.join(", ")
+            backquoted(kernels)
         };
-        format!("undefined symbol `{demangled}`{raw}, needed by {kernels}")
+        format!(
+            "undefined symbol {}, needed by {kernels}",
+            describe_symbol(symbol)
+        )
     });
     lines.collect::<Vec<_>>().join("; ")
 }
@@ -318,7 +304,8 @@ fn describe(path: &Path) -> Result<LinkedImage, LinkError> {
     })
 }
 
-/// Checks that every import has an exporter among the images.
+/// Checks that every import has an exporter among the images, also those that are not recorded because
+/// their names belong to the compiler.
 fn check_complete(images: &[LinkedImage]) -> Result<(), LinkError> {
     let supplied = |name: &str| {
         images
@@ -327,9 +314,14 @@ fn check_complete(images: &[LinkedImage]) -> Result<(), LinkError> {
     };
     let mut symbols: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for image in images {
-        for name in imported_symbols(&image.reflection).filter(|name| !supplied(name)) {
+        for import in image
+            .reflection
+            .imports
+            .iter()
+            .filter(|import| !supplied(&import.name))
+        {
             let kernels = image.reflection.kernels.iter().map(|kernel| kernel.name.clone());
-            symbols.entry(name.to_owned()).or_default().extend(kernels);
+            symbols.entry(import.name.clone()).or_default().extend(kernels);
         }
     }
     if symbols.is_empty() {

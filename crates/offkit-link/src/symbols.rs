@@ -10,10 +10,6 @@ use offkit_worker::{CallingConvention, FunctionSummary, Linkage, ModuleSummary, 
 /// the source file they come from.
 pub const MODULE_ID: &str = "sycl-module-id";
 
-/// The prefix of the second copy that clang makes of every OpenCL C kernel `k`, for kernels that
-/// call kernels: `__clang_ocl_kern_imp_k`.
-pub const KERNEL_BODY_PREFIX: &str = "__clang_ocl_kern_imp_";
-
 /// The address spaces whose variables can be shared between images: global and constant.
 const SHARED_ADDRESS_SPACES: [u32; 2] = [1, 2];
 

@@ -250,7 +250,15 @@ impl<'data> Reader<'data> {
                 .property_count()
                 .saturating_mul(2)
                 .saturating_mul(module.image_count());
-            if let Err(error) = self.reading.count_properties(copies) {
+            let bytes = module
+                .properties
+                .byte_size()
+                .saturating_mul(module.image_count() as u64);
+            let counted = self
+                .reading
+                .count_properties(copies)
+                .and_then(|()| self.reading.count_metadata(bytes));
+            if let Err(error) = counted {
                 return self.problem(location, error);
             }
             let claims: Vec<_> = module.ir_modules.iter().map(claimed_by_ir).collect();

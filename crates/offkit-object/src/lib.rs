@@ -102,4 +102,4 @@ pub use offload_binary::{
 };
 pub use property_set::{ByteArray, PropertySet, PropertySets, PropertyValue};
 pub use syclbin::{AbstractModule, BundleState, IrModule, IrType, NativeImage, SyclBin, SyclBinVersion};
-pub use symbol_name::demangle;
+pub use symbol_name::{backquoted, demangle, describe_symbol};

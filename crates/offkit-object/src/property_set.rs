@@ -313,6 +313,17 @@ impl PropertySets {
     pub fn property_count(&self) -> usize {
         self.sets.values().map(PropertySet::len).sum()
     }
+
+    /// The bytes of all names and values, as a bound of what a copy takes.
+    pub(crate) fn byte_size(&self) -> u64 {
+        let properties = self.iter().flat_map(|(_, set)| set.iter());
+        let sizes =
+            properties.map(|(key, value)| key.len().saturating_add(value.as_bytes().map_or(4, <[u8]>::len)));
+        let names = self.iter().map(|(name, _)| name.len());
+        sizes
+            .chain(names)
+            .fold(0, |total, size| total.saturating_add(size as u64))
+    }
 }
 
 impl PartialEq for PropertySet {

@@ -1,7 +1,14 @@
 //! Symbols as people write them.
 
+use std::fmt;
+
+use cpp_demangle::{DemangleOptions, Symbol};
+
+/// The longest demangled name: substitutions let 200 bytes stand for gigabytes.
+const MAX_DEMANGLED_BYTES: usize = 4096;
+
 /// The demangled form of an Itanium-mangled symbol, `saxpy(float, float*)` for `_Z5saxpyfPf`; the
-/// symbol itself if it is not mangled.
+/// symbol itself if it is not mangled, or if the demangled form would be longer than 4096 bytes.
 ///
 /// ```
 /// assert_eq!(offkit_object::demangle("_Z5scalef"), "scale(float)");
@@ -9,8 +16,67 @@
 /// ```
 #[must_use]
 pub fn demangle(symbol: &str) -> String {
-    cpp_demangle::Symbol::new(symbol)
-        .ok()
-        .and_then(|parsed| parsed.demangle().ok())
-        .unwrap_or_else(|| symbol.to_owned())
+    let mut text = Bounded(String::new());
+    let demangled = Symbol::new(symbol).is_ok_and(|parsed| {
+        parsed
+            .structured_demangle(&mut text, &DemangleOptions::default())
+            .is_ok()
+    });
+    if demangled { text.0 } else { symbol.to_owned() }
+}
+
+/// Text that refuses to become too long.
+struct Bounded(String);
+
+impl fmt::Write for Bounded {
+    fn write_str(&mut self, part: &str) -> fmt::Result {
+        if self.0.len().saturating_add(part.len()) > MAX_DEMANGLED_BYTES {
+            return Err(fmt::Error);
+        }
+        self.0.push_str(part);
+        Ok(())
+    }
+}
+
+/// A symbol for people: demangled, with the raw name where that is another.
+///
+/// ```
+/// assert_eq!(offkit_object::describe_symbol("_Z5scalef"), "`scale(float)` (symbol `_Z5scalef`)");
+/// assert_eq!(offkit_object::describe_symbol("scale"), "`scale`");
+/// ```
+#[must_use]
+pub fn describe_symbol(symbol: &str) -> String {
+    match demangle(symbol) {
+        demangled if demangled == symbol => format!("`{symbol}`"),
+        demangled => format!("`{demangled}` (symbol `{symbol}`)"),
+    }
+}
+
+/// Names in backquotes, with commas between them.
+///
+/// ```
+/// assert_eq!(offkit_object::backquoted(["a", "b"]), "`a`, `b`");
+/// ```
+#[must_use]
+pub fn backquoted<T: std::fmt::Display>(names: impl IntoIterator<Item = T>) -> String {
+    let names: Vec<_> = names.into_iter().map(|name| format!("`{name}`")).collect();
+    names.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_explode_stay_as_they_are() {
+        // `a<int, int>`, then a template of two of the one before, again and again.
+        let mut symbol = "_Z1f1aIiiE".to_owned();
+        for previous in "0123456789ABCDEFGHIJKLMNOPQRSTUV".chars() {
+            symbol.push_str(&format!("S_IS{previous}_S{previous}_E"));
+        }
+        assert_eq!(demangle(&symbol), symbol);
+        assert!(
+            demangle(&symbol[.."_Z1f1aIiiES_IS0_S0_E".len()]).starts_with("f(a<int, int>, a<a<int, int>")
+        );
+    }
 }

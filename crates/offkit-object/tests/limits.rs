@@ -126,3 +126,23 @@ fn lines_that_are_wrong_count_too() {
         contents.problems
     );
 }
+
+#[test]
+fn large_properties_are_not_copied_to_any_number_of_images() {
+    let mut module = offkit_object::AbstractModule::default();
+    module.properties.insert(
+        "set",
+        "key",
+        offkit_object::PropertyValue::from([0_u8; 500_000].as_slice()),
+    );
+    for _ in 0..3000 {
+        module
+            .ir_modules
+            .push(IrModule::new(IrType::Spirv, "", b"".as_slice()));
+    }
+    let mut program = SyclBin::new(offkit_object::BundleState::Object);
+    program.modules.push(module);
+    let bytes = program.write(SyclBinVersion::V1).unwrap();
+    assert!(bytes.len() < 1_000_000);
+    assert!(read(&bytes, &Limits::default()).images.is_empty());
+}

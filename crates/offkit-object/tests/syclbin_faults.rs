@@ -172,6 +172,7 @@ fn every_fault_of_version_1_has_the_reference_text() {
         let error = parse(&bytes).unwrap_err();
         assert_eq!(error.message(), message);
         assert_eq!(error.context().unwrap_or_default(), context);
+        assert!(error.offset().is_some(), "{error}");
         // In an envelope the offset still counts from the start of the file.
         let enveloped = OffloadBinary::from(OffloadEntry::new(ImageKind::Syclbin, OffloadKind::Sycl, &bytes))
             .write(OffloadBinaryVersion::V2)

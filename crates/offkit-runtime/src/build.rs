@@ -1,6 +1,6 @@
 //! From collected images to a kernel that can be launched.
 
-use offkit_object::{ImageFormat, Location};
+use offkit_object::{ImageFormat, Location, backquoted};
 use offkit_pi::host::{Context, Device, PiError, Program};
 
 use crate::collect::Collection;
@@ -23,7 +23,7 @@ pub enum BuildError {
         source: PiError,
     },
     /// All of them together.
-    #[error("cannot {action} {}", list(.images))]
+    #[error("cannot {action} {}", backquoted(.images))]
     Images {
         /// What was tried: build them, link them.
         action: &'static str,
@@ -40,14 +40,6 @@ pub enum BuildError {
         /// What the device says.
         source: PiError,
     },
-}
-
-fn list(locations: &[Location]) -> String {
-    locations
-        .iter()
-        .map(|place| format!("`{place}`"))
-        .collect::<Vec<_>>()
-        .join(", ")
 }
 
 impl ImageRegistry {

@@ -5,9 +5,9 @@
 //! found bring their own imports, and so on until nothing is missing. What is found is linked
 //! together by the device's own linker.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use offkit_object::{ImageFormat, Location};
+use offkit_object::{ImageFormat, Location, backquoted, describe_symbol};
 
 use crate::registry::{ImageId, ImageRegistry, KernelId};
 
@@ -40,7 +40,7 @@ pub enum CollectError {
     /// No image supplies a symbol.
     #[error(
         "kernel `{kernel}` needs {}, which `{importer}` imports and no image exports (searched {})",
-        symbol_name(.symbol), list(.searched)
+        describe_symbol(.symbol), backquoted(.searched)
     )]
     NotExported {
         /// The symbol as it stands in the images.
@@ -55,7 +55,7 @@ pub enum CollectError {
     /// The symbol is there, but in images of another format only.
     #[error(
         "kernel `{kernel}` needs {}, which only {} exports, in another format: `{importer}` is {format}",
-        symbol_name(.symbol), formats(.exporters)
+        describe_symbol(.symbol), formats(.exporters)
     )]
     OtherFormat {
         /// The symbol as it stands in the images.
@@ -73,7 +73,7 @@ pub enum CollectError {
     /// would refuse both or take either.
     #[error(
         "kernel `{kernel}` needs {}, which several images export: {}",
-        symbol_name(.symbol), list(.exporters)
+        describe_symbol(.symbol), backquoted(.exporters)
     )]
     SeveralExporters {
         /// The symbol as it stands in the images.
@@ -83,22 +83,19 @@ pub enum CollectError {
         /// The images that export it.
         exporters: Vec<Location>,
     },
-}
-
-/// A symbol for people: demangled, with the raw name if that is another.
-fn symbol_name(symbol: &str) -> String {
-    match offkit_object::demangle(symbol) {
-        demangled if demangled == *symbol => format!("`{symbol}`"),
-        demangled => format!("`{demangled}` (symbol `{symbol}`)"),
-    }
-}
-
-fn list(locations: &[Location]) -> String {
-    locations
-        .iter()
-        .map(|place| format!("`{place}`"))
-        .collect::<Vec<_>>()
-        .join(", ")
+    /// Images that a kernel needs, for one symbol or another, export the same symbol, needed or not.
+    #[error(
+        "kernel `{kernel}` needs images that cannot be linked together: {} is exported by {}",
+        describe_symbol(.symbol), backquoted(.exporters)
+    )]
+    Clash {
+        /// The symbol as it stands in the images.
+        symbol: String,
+        /// The kernel that was asked for.
+        kernel: String,
+        /// The images that export it.
+        exporters: Vec<Location>,
+    },
 }
 
 fn formats(exporters: &[(Location, ImageFormat)]) -> String {
@@ -114,7 +111,8 @@ impl ImageRegistry {
     ///
     /// # Errors
     ///
-    /// A symbol that no image supplies, or only in another format, or several do.
+    /// A symbol that no image supplies, or only in another format, or several do; images that both
+    /// export a symbol.
     pub fn collect(&self, kernel: &KernelId) -> Result<Collection, CollectError> {
         let mut images = vec![kernel.image];
         let mut resolutions = Vec::new();
@@ -143,11 +141,31 @@ impl ImageRegistry {
                 }
             }
         }
+        self.check_clashes(&images, &kernel.name)?;
         Ok(Collection {
             kernel: kernel.clone(),
             images,
             resolutions,
         })
+    }
+
+    /// Checks that no symbol is exported twice: a device's linker would refuse it, or take either.
+    fn check_clashes(&self, images: &[ImageId], kernel: &str) -> Result<(), CollectError> {
+        let mut exporters: BTreeMap<&str, ImageId> = BTreeMap::new();
+        for &image in images {
+            for symbol in &self.image(image).description().exports {
+                if let Some(other) = exporters.insert(symbol, image) {
+                    return Err(CollectError::Clash {
+                        symbol: symbol.clone(),
+                        kernel: kernel.to_owned(),
+                        exporters: [other, image]
+                            .map(|id| self.image(id).location().clone())
+                            .to_vec(),
+                    });
+                }
+            }
+        }
+        Ok(())
     }
 
     fn exporter(&self, symbol: &String, importer: ImageId, kernel: &str) -> Result<ImageId, CollectError> {
@@ -285,6 +303,19 @@ mod tests {
         add(&mut registry, SPIRV, "lib2", ["", "", "scale"]);
         let error = collect(&registry, app).unwrap_err().to_string();
         assert!(error.contains("`lib`, `lib2`"), "{error}");
+    }
+
+    #[test]
+    fn images_that_export_the_same_cannot_be_linked_together() {
+        let mut registry = ImageRegistry::new();
+        let app = add(&mut registry, SPIRV, "app", ["saxpy", "f g", ""]);
+        add(&mut registry, SPIRV, "a", ["", "", "f h"]);
+        add(&mut registry, SPIRV, "b", ["", "", "g h"]);
+        let error = collect(&registry, app).unwrap_err();
+        assert!(matches!(error, CollectError::Clash { .. }), "{error}");
+        for part in ["`h`", "`a`, `b`"] {
+            assert!(error.to_string().contains(part), "{error}");
+        }
     }
 
     #[test]

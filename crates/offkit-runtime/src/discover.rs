@@ -124,10 +124,6 @@ impl Runtime {
         if self.devices.is_empty() {
             return Err(DeviceError::None);
         }
-        let by_number = selector
-            .parse::<usize>()
-            .ok()
-            .and_then(|number| self.devices.get(number));
         let lowercase = selector.to_lowercase();
         let fits = |device: &&Device| {
             device.plugin().name() == selector
@@ -136,17 +132,21 @@ impl Runtime {
                     .name()
                     .is_ok_and(|name| name.to_lowercase().contains(&lowercase))
         };
-        by_number
-            .or_else(|| self.devices.iter().find(fits))
-            .ok_or_else(|| DeviceError::NotFound {
-                selector: selector.to_owned(),
-                available: self
-                    .devices
-                    .iter()
-                    .enumerate()
-                    .map(|(number, device)| label(number, device))
-                    .collect(),
-            })
+        let found = match selector.parse::<usize>() {
+            Ok(number) => self.devices.get(number),
+            // Nothing is a part of every name.
+            Err(_) if selector.is_empty() => None,
+            Err(_) => self.devices.iter().find(fits),
+        };
+        found.ok_or_else(|| DeviceError::NotFound {
+            selector: selector.to_owned(),
+            available: self
+                .devices
+                .iter()
+                .enumerate()
+                .map(|(number, device)| label(number, device))
+                .collect(),
+        })
     }
 }
 

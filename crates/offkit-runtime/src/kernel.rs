@@ -17,15 +17,17 @@ pub struct Kernel {
 /// What is passed for one argument.
 #[derive(Clone, Copy, Debug)]
 pub enum Argument<'a> {
-    /// A number or a vector of numbers: its bytes, little endian.
+    /// A number, a vector of numbers, or anything else by its bytes, little endian.
     Value {
         /// The bytes.
         bytes: &'a [u8],
-        /// What kind of number the caller takes it for.
-        number: Number,
+        /// What the caller takes them for.
+        value: ValueType,
     },
     /// Device memory.
     Buffer(&'a Buffer),
+    /// A pointer to nothing: any access through it is an error.
+    Null,
     /// So many bytes of memory for each work-group.
     Local(usize),
 }
@@ -33,14 +35,14 @@ pub enum Argument<'a> {
 /// What is passed for one argument, without the thing itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Given {
-    /// A number or a vector of numbers.
+    /// A number, a vector of numbers, or anything else by its bytes.
     Value {
         /// Its size in bytes.
         size: usize,
-        /// What kind of number the caller takes it for.
-        number: Number,
+        /// What the caller takes it for.
+        value: ValueType,
     },
-    /// Device memory.
+    /// Device memory, or a pointer to nothing.
     Buffer,
     /// So many bytes of memory for each work-group.
     Local(usize),
@@ -49,24 +51,34 @@ pub enum Given {
 impl From<&Argument<'_>> for Given {
     fn from(argument: &Argument<'_>) -> Self {
         match argument {
-            Argument::Value { bytes, number } => Self::Value {
+            Argument::Value { bytes, value } => Self::Value {
                 size: bytes.len(),
-                number: *number,
+                value: *value,
             },
-            Argument::Buffer(_) => Self::Buffer,
+            Argument::Buffer(_) | Argument::Null => Self::Buffer,
             Argument::Local(size) => Self::Local(*size),
         }
     }
 }
 
-/// What kind of number a value is.
+/// What a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Number {
-    /// An integer of either sign.
-    Integer,
-    /// A floating-point number.
-    Float,
-    /// Bytes of a struct, or of a type the caller does not know.
+pub enum ValueType {
+    /// Integers of either sign.
+    Integer {
+        /// The size of one in bits.
+        bits: u32,
+        /// How many: 1 for a number, else a vector.
+        components: u32,
+    },
+    /// Floating-point numbers.
+    Float {
+        /// The size of one in bits.
+        bits: u32,
+        /// How many: 1 for a number, else a vector.
+        components: u32,
+    },
+    /// A struct, or a type the caller does not know: only its size counts.
     Bytes,
 }
 
@@ -164,6 +176,7 @@ impl Kernel {
             let set = match argument {
                 Argument::Value { bytes, .. } => self.kernel.set_arg_bytes(index, bytes),
                 Argument::Buffer(buffer) => self.kernel.set_arg_buffer(index, buffer),
+                Argument::Null => self.kernel.set_arg_pointer(index, 0),
                 Argument::Local(size) => self.kernel.set_arg_local(index, *size),
             };
             set.map_err(|source| self.failed(source))?;
@@ -204,16 +217,24 @@ impl fmt::Display for Given {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Value {
-                size,
-                number: Number::Integer,
-            } => write!(f, "an integer of {size} bytes"),
+                value: ValueType::Integer { bits, components: 1 },
+                ..
+            } => write!(f, "i{bits}"),
+            Self::Value {
+                value: ValueType::Float { bits, components: 1 },
+                ..
+            } => write!(f, "f{bits}"),
+            Self::Value {
+                value: ValueType::Integer { bits, components },
+                ..
+            } => write!(f, "i{bits}x{components}"),
+            Self::Value {
+                value: ValueType::Float { bits, components },
+                ..
+            } => write!(f, "f{bits}x{components}"),
             Self::Value {
                 size,
-                number: Number::Float,
-            } => write!(f, "a floating-point number of {size} bytes"),
-            Self::Value {
-                size,
-                number: Number::Bytes,
+                value: ValueType::Bytes,
             } => write!(f, "a value of {size} bytes"),
             Self::Buffer => f.write_str("a buffer"),
             Self::Local(size) => write!(f, "{size} bytes of local memory"),
@@ -259,26 +280,35 @@ fn fits(expected: &offkit_spirv::Argument, given: Given) -> bool {
             Given::Local(_),
         ) => true,
         (ArgumentKind::Pointer { storage, .. }, Given::Buffer) => *storage != Storage::Local,
-        (
-            ArgumentKind::Scalar(scalar)
-            | ArgumentKind::Vector {
-                component: scalar, ..
-            },
-            Given::Value { size, number },
-        ) => {
-            let float = matches!(scalar, Scalar::Float { .. });
-            size as u64 == expected.size
-                && match number {
-                    Number::Integer => !float,
-                    Number::Float => float,
-                    Number::Bytes => true,
-                }
+        (ArgumentKind::Scalar(scalar), Given::Value { size, value }) => {
+            number_fits(*scalar, 1, value, size, expected)
         }
-        (ArgumentKind::ByValue { .. } | ArgumentKind::Struct { .. }, Given::Value { size, .. }) => {
-            size as u64 == expected.size
+        (ArgumentKind::Vector { component, count }, Given::Value { size, value }) => {
+            number_fits(*component, *count, value, size, expected)
+        }
+        (ArgumentKind::ByValue { .. } | ArgumentKind::Struct { .. }, Given::Value { size, value }) => {
+            value == ValueType::Bytes && size as u64 == expected.size
         }
         // What this runtime knows nothing about is for the device to judge.
         (ArgumentKind::Other(_), _) => true,
+        _ => false,
+    }
+}
+
+/// Whether a value is `count` numbers of that type. Integers carry no sign in SPIR-V.
+fn number_fits(
+    scalar: Scalar,
+    count: u32,
+    value: ValueType,
+    size: usize,
+    expected: &offkit_spirv::Argument,
+) -> bool {
+    match (scalar, value) {
+        (_, ValueType::Bytes) => size as u64 == expected.size,
+        (Scalar::Int { width }, ValueType::Integer { bits, components })
+        | (Scalar::Float { width }, ValueType::Float { bits, components }) => {
+            width == bits && count == components
+        }
         _ => false,
     }
 }

@@ -52,7 +52,7 @@
 //! ```no_run
 //! use offkit_pi::host::{Context, QueueProperties};
 //! use offkit_pi::NdRange;
-//! use offkit_runtime::{Argument, ImageRegistry, Number, Runtime};
+//! use offkit_runtime::{Argument, ImageRegistry, Runtime, ValueType};
 //! # fn run(registry: &ImageRegistry, collection: &offkit_runtime::Collection, cpu: &offkit_pi::BuiltIn)
 //! # -> Result<(), Box<dyn std::error::Error>> {
 //! let runtime = Runtime::discover(&[cpu]);
@@ -61,7 +61,7 @@
 //! let queue = context.queue(device, QueueProperties::default())?;
 //! let mut kernel = registry.build(collection, &context, device)?;
 //! let y = context.buffer_from(&[0; 4096])?;
-//! let a = Argument::Value { bytes: &2.5_f32.to_le_bytes(), number: Number::Float };
+//! let a = Argument::Value { bytes: &2.5_f32.to_le_bytes(), value: ValueType::Float { bits: 32, components: 1 } };
 //! kernel.set_arguments(&[a, Argument::Buffer(&y)])?;
 //! let launch = kernel.launch(&queue, &NdRange::new([1024]), &[])?;
 //! kernel.wait(&launch)?;
@@ -81,6 +81,8 @@ pub use build::BuildError;
 pub use collect::{CollectError, Collection, Resolution};
 pub use discover::{DeviceError, DiscoveryFailure, PLUGINS_VARIABLE, Runtime};
 pub use image::{Description, Image, SharedBytes};
-pub use kernel::{Argument, ArgumentError, Given, Kernel, LaunchError, Number, check_arguments, signature};
+pub use kernel::{
+    Argument, ArgumentError, Given, Kernel, LaunchError, ValueType, check_arguments, signature,
+};
 pub use registry::{ImageId, ImageRegistry, KernelId, KernelNameError};
 pub use {offkit_object as object, offkit_pi as pi, offkit_spirv as spirv};

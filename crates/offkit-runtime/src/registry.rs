@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use offkit_object::{Limits, Location, Problem};
+use offkit_object::{Limits, Location, Problem, backquoted, describe_symbol};
 
 use crate::image::{Image, SharedBytes};
 use crate::kernel_name::{self, Match};
@@ -53,21 +53,14 @@ pub enum KernelNameError {
 fn places(locations: &[Location]) -> String {
     match locations {
         [] => "no image at all".to_owned(),
-        locations => locations
-            .iter()
-            .map(|place| format!("`{place}`"))
-            .collect::<Vec<_>>()
-            .join(", "),
+        locations => backquoted(locations),
     }
 }
 
 fn fitting(candidates: &[(String, Location)]) -> String {
     let each = candidates
         .iter()
-        .map(|(name, place)| match offkit_object::demangle(name) {
-            demangled if demangled == *name => format!("`{name}` in `{place}`"),
-            demangled => format!("`{name}` ({demangled}) in `{place}`"),
-        });
+        .map(|(name, place)| format!("{} in `{place}`", describe_symbol(name)));
     each.collect::<Vec<_>>().join(", ")
 }
 
@@ -99,10 +92,23 @@ impl ImageRegistry {
         bytes: SharedBytes,
         limits: &Limits,
     ) -> (Vec<ImageId>, Vec<Problem>) {
-        let contents = offkit_object::read(name, (*bytes).as_ref(), limits);
+        self.add_within(&Location::of_file(name), bytes, limits)
+    }
+
+    /// Adds the images of a file that lie within a location; `bytes` are those of the whole file.
+    ///
+    /// Returns the images added and the problems met anywhere in the file.
+    pub fn add_within(
+        &mut self,
+        place: &Location,
+        bytes: SharedBytes,
+        limits: &Limits,
+    ) -> (Vec<ImageId>, Vec<Problem>) {
+        let contents = offkit_object::read(place.file(), (*bytes).as_ref(), limits);
         let images: Vec<_> = contents
             .images
             .iter()
+            .filter(|image| image.location.is_within(place))
             .map(|image| Image::from_container(image, &bytes))
             .collect();
         let problems = contents.problems;

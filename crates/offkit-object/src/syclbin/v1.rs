@@ -21,6 +21,8 @@ pub(crate) fn has_magic(bytes: &[u8]) -> bool {
 
 /// The parts of a file, found but not looked into.
 struct File<'data> {
+    /// Where the headers of the abstract modules begin, from the start of the file.
+    abstract_modules_at: u64,
     abstract_modules: &'data [AbstractModuleHeader],
     ir_modules: &'data [ImageHeader],
     native_images: &'data [ImageHeader],
@@ -111,6 +113,7 @@ fn find_parts<'data>(
     let images_at = offset.saturating_add(align_to_8(metadata_size));
     Ok(File {
         abstract_modules: source.records(modules_at, modules).unwrap_or_default(),
+        abstract_modules_at: source.at(modules_at),
         ir_modules: source.records(irs_at, irs).unwrap_or_default(),
         native_images: source.records(natives_at, natives).unwrap_or_default(),
         metadata: table(offset, metadata_size, "metadata byte table")?,
@@ -143,8 +146,11 @@ impl<'data> File<'data> {
             properties: reading.accept(properties.map_err(within))?.unwrap_or_default(),
             ..AbstractModule::default()
         };
-        let irs =
-            select(self.ir_modules, &header.ir_modules).map_err(|error| within(error.within("IR modules")));
+        let header_at = (index as u64)
+            .saturating_mul(size_of::<AbstractModuleHeader>() as u64)
+            .saturating_add(self.abstract_modules_at);
+        let irs = select(self.ir_modules, &header.ir_modules)
+            .map_err(|error| within(error.within("IR modules").or_at(header_at)));
         for (number, image) in reading.accept(irs)?.unwrap_or_default().iter().enumerate() {
             let ir = self
                 .read_ir(image, reading)
@@ -156,7 +162,7 @@ impl<'data> File<'data> {
             }
         }
         let natives = select(self.native_images, &header.native_images)
-            .map_err(|error| within(error.within("native images")));
+            .map_err(|error| within(error.within("native images").or_at(header_at)));
         for (number, image) in reading.accept(natives)?.unwrap_or_default().iter().enumerate() {
             let native = self
                 .read_native(image, reading)
