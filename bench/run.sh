@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 
 command -v hyperfine >/dev/null || { echo "please install hyperfine" >&2; exit 3; }
 command -v python3 >/dev/null || { echo "please install python3" >&2; exit 3; }
-export PATH="$PWD/target/release:$PATH:/usr/lib/llvm-22/bin"
+export PATH="$PWD/target/release:/usr/lib/llvm-22/bin:$PATH"
 work=target/bench
 mkdir -p "$work"
 

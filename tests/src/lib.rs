@@ -7,6 +7,7 @@ pub mod sycl_runtime;
 
 use std::env;
 use std::ffi::OsStr;
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
@@ -34,8 +35,9 @@ macro_rules! need {
 /// If the program is missing and tools are required.
 pub fn tool(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
-    let found = env::split_paths(&path)
-        .chain([PathBuf::from(LLVM_PROGRAMS)])
+    // LLVM 22's first: the unversioned names on the path may be an older release's.
+    let found = iter::once(PathBuf::from(LLVM_PROGRAMS))
+        .chain(env::split_paths(&path))
         .map(|folder| folder.join(name))
         .find(|program| program.is_file());
     if found.is_none() {
