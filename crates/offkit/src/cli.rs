@@ -50,12 +50,12 @@ pub(crate) enum Command {
     /// Link device code: LLVM bitcode in, a container of device images out
     Link(Link),
     /// Launch one kernel and write what it computed
-    Run(Run),
+    Run(Box<Run>),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Ls {
-    /// Files to look into; `-` is standard input
+    /// Files to look into, or locations in them, `FILE!0/ir/0`; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Show the kernels of each image with their arguments
@@ -74,7 +74,7 @@ pub(crate) struct Ls {
 
 #[derive(Debug, Args)]
 pub(crate) struct Link {
-    /// Bitcode files, as `clang --target=spirv64 -emit-llvm -c` writes them
+    /// Bitcode files, as `clang --target=spirv64 -emit-llvm -c` writes them; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     pub(crate) inputs: Vec<PathBuf>,
     /// The file to write; `-` is standard output
@@ -123,13 +123,21 @@ fn spirv_version(text: &str) -> Result<(u8, u8), String> {
     }
 }
 
+fn tolerance(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(tolerance) if tolerance.is_finite() && tolerance >= 0.0 => Ok(tolerance),
+        _ => Err("expected a number from 0, such as 1e-6".into()),
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct Run {
-    /// The file with the kernel; `-` is standard input
+    /// The file with the kernel, or the location of an image in it, as `offkit ls` shows them; `-` is
+    /// standard input
     pub(crate) file: PathBuf,
     /// The kernel, by its exact name, without its compiler's prefix, or demangled
     pub(crate) kernel: String,
-    /// A file that may supply functions the kernel needs; may be repeated
+    /// A file, or the location of an image, that may supply functions the kernel needs; may be repeated
     #[arg(long, value_name = "FILE")]
     pub(crate) link: Vec<PathBuf>,
     /// The number of work-items in each dimension
@@ -161,7 +169,7 @@ pub(crate) struct Run {
     #[arg(long = "check", value_name = "[N=]F.npy")]
     pub(crate) checks: Vec<ArrayFile>,
     /// How far numbers may be from those of --check, as a part of their size
-    #[arg(long, value_name = "PART", default_value_t = 0.0)]
+    #[arg(long, value_name = "PART", default_value = "0", value_parser = tolerance)]
     pub(crate) tolerance: f64,
     /// The device: a number, a kind (`cpu`) or a part of its name; the first one if left out
     #[arg(long)]

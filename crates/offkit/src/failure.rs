@@ -48,22 +48,27 @@ impl Failure {
         &self.hints
     }
 
-    /// The causes behind the error, nearest first, without those whose text is already part of what
-    /// came before.
+    /// The causes behind the error, nearest first.
     pub(crate) fn causes(&self) -> Vec<String> {
-        let mut said = self.error.to_string();
-        let mut causes = Vec::new();
-        let mut next = self.error.source();
-        while let Some(cause) = next {
-            let text = cause.to_string();
-            if !said.contains(&text) {
-                said.clone_from(&text);
-                causes.push(text);
-            }
-            next = cause.source();
-        }
-        causes
+        causes(&*self.error)
     }
+}
+
+/// The causes behind an error, nearest first, without those whose text is already part of what came
+/// before.
+pub(crate) fn causes(error: &dyn Error) -> Vec<String> {
+    let mut said = error.to_string();
+    let mut causes = Vec::new();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let text = cause.to_string();
+        if !said.contains(&text) {
+            said.clone_from(&text);
+            causes.push(text);
+        }
+        next = cause.source();
+    }
+    causes
 }
 
 impl fmt::Display for Failure {

@@ -49,7 +49,7 @@ pub(crate) fn open(path: &Path) -> Result<Content, FileError> {
         path: path.to_owned(),
         source,
     };
-    if path == Path::new("-") {
+    if is_standard_stream(path) {
         let mut bytes = Vec::new();
         io::stdin().lock().read_to_end(&mut bytes).map_err(failed)?;
         return Ok(Content::Read(bytes));
@@ -90,38 +90,130 @@ pub(crate) fn read_array(path: &Path) -> Result<Array, ArrayError> {
     })
 }
 
-/// Writes a file as a whole: a temporary file beside it takes its place once all is written, so that
-/// nothing is lost or left half-written. `-` is standard output.
-pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    let failed = |source| FileError {
+/// Writes the chunks, one after the other, as a file: a temporary file beside it takes its place once
+/// all is written, so that nothing is lost or left half-written.
+///
+/// A symbolic link stays and what it points to is replaced. What is no regular file, such as a pipe, is
+/// written to; `-` is standard output.
+pub(crate) fn write(path: &Path, chunks: &[&[u8]]) -> Result<(), FileError> {
+    write_chunks(path, chunks).map_err(|source| FileError {
         action: "write",
         path: path.to_owned(),
         source,
-    };
-    if path == Path::new("-") {
+    })
+}
+
+fn write_chunks(path: &Path, chunks: &[&[u8]]) -> io::Result<()> {
+    if is_standard_stream(path) {
         let mut output = io::stdout().lock();
-        return output
-            .write_all(bytes)
-            .and_then(|()| output.flush())
-            .map_err(failed);
+        return match write_all(&mut output, chunks) {
+            // The reader has seen enough.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            result => result,
+        };
     }
-    // A device or a pipe is written to, not replaced.
-    if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
-        return std::fs::write(path, bytes).map_err(failed);
-    }
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
+    let Some(target) = replaced(path)? else {
+        return write_all(&mut File::create(path)?, chunks);
     };
     let mut builder = tempfile::Builder::new();
     builder.prefix(".offkit-");
     // Temporary files are private by default; what is made here is an ordinary file.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file = builder.tempfile_in(folder).map_err(failed)?;
-    file.write_all(bytes).map_err(failed)?;
-    file.persist(path).map_err(|error| failed(error.error))?;
+    let mut file = builder.tempfile_in(folder(&target)).map_err(without_path)?;
+    if let Ok(metadata) = target.metadata() {
+        file.as_file().set_permissions(metadata.permissions())?;
+    }
+    write_all(file.as_file_mut(), chunks)?;
+    file.persist(&target).map_err(|error| error.error)?;
     Ok(())
+}
+
+fn write_all(output: &mut impl Write, chunks: &[&[u8]]) -> io::Result<()> {
+    for chunk in chunks {
+        output.write_all(chunk)?;
+    }
+    output.flush()
+}
+
+/// Whether a name stands for standard input or output.
+pub(crate) fn is_standard_stream(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// Checks that a file can be written there: there is a folder, and no folder of that very name.
+///
+/// Says early what [`write()`] would say after all the work.
+pub(crate) fn check_output(path: &Path) -> Result<(), FileError> {
+    let check = || {
+        if is_standard_stream(path) {
+            return Ok(());
+        }
+        if path.is_dir() {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        match replaced(path)? {
+            Some(target) if !folder(&target).metadata()?.is_dir() => Err(io::ErrorKind::NotADirectory.into()),
+            _ => Ok(()),
+        }
+    };
+    check().map_err(|source| FileError {
+        action: "write",
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// Whether two names are for the same file, so that writing one would replace the other.
+pub(crate) fn is_same(a: &Path, b: &Path) -> bool {
+    let whole = |path: &Path| {
+        let target = replaced(path).ok()??;
+        Some(folder(&target).canonicalize().ok()?.join(target.file_name()?))
+    };
+    if is_standard_stream(a) || is_standard_stream(b) {
+        return a == b;
+    }
+    matches!((whole(a), whole(b)), (Some(a), Some(b)) if a == b)
+}
+
+/// The file that is replaced by writing to `path`, behind all symbolic links; `None` if it is not to
+/// be replaced but written to.
+fn replaced(path: &Path) -> io::Result<Option<PathBuf>> {
+    match path.metadata() {
+        Ok(metadata) if !metadata.is_file() => return Ok(None),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut target = path.to_owned();
+    loop {
+        // An open file by its number may be a regular file, but its other users go on with it.
+        if ["/proc", "/dev/fd"]
+            .iter()
+            .any(|folder| target.starts_with(folder))
+        {
+            return Ok(None);
+        }
+        let Ok(next) = target.read_link() else {
+            return Ok(Some(target));
+        };
+        target = folder(&target).join(next);
+    }
+}
+
+/// The folder that a file is in.
+fn folder(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// The system's reason without the name of a temporary file, of which the user knows nothing.
+fn without_path(error: io::Error) -> io::Error {
+    match error.to_string().split_once(" at path ") {
+        Some((reason, _)) => io::Error::new(error.kind(), reason),
+        None => error,
+    }
 }
 
 #[cfg(test)]
@@ -132,8 +224,8 @@ mod tests {
     fn writing_replaces_the_file_and_leaves_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.bin");
-        write(&path, b"old").unwrap();
-        write(&path, b"new").unwrap();
+        write(&path, &[b"old"]).unwrap();
+        write(&path, &[b"ne", b"", b"w"]).unwrap();
         assert_eq!(&*open(&path).unwrap(), b"new");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
@@ -141,9 +233,61 @@ mod tests {
     #[test]
     fn a_failed_write_keeps_what_was_there() {
         let folder = tempfile::tempdir().unwrap();
-        let error = write(&folder.path().join("missing/out.bin"), b"new").unwrap_err();
+        let path = folder.path().join("missing/out.bin");
+        let error = write(&path, &[b"new"]).unwrap_err();
         assert!(error.to_string().starts_with("cannot write `"), "{error}");
+        assert!(!error.source.to_string().contains(".offkit"), "{}", error.source);
+        assert!(check_output(&path).is_err());
+        assert!(check_output(folder.path()).is_err());
+        assert!(check_output(&folder.path().join("out.bin")).is_ok());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_and_permissions_stay() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        std::fs::write(path("target"), "old").unwrap();
+        std::fs::set_permissions(path("target"), PermissionsExt::from_mode(0o640)).unwrap();
+        symlink("target", path("near")).unwrap();
+        symlink(path("near"), path("far")).unwrap();
+        symlink("later", path("dangling")).unwrap();
+        write(&path("far"), &[b"new"]).unwrap();
+        write(&path("dangling"), &[b"made"]).unwrap();
+        assert!(path("far").is_symlink() && path("near").is_symlink() && path("dangling").is_symlink());
+        assert_eq!(std::fs::read(path("target")).unwrap(), b"new");
+        assert_eq!(std::fs::read(path("later")).unwrap(), b"made");
+        let mode = path("target").metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o640);
+
+        assert!(is_same(&path("far"), &folder.path().join("./target")));
+        assert!(is_same(&path("new"), &folder.path().join("./new")));
+        assert!(!is_same(&path("far"), &path("later")));
+        symlink("loop", path("loop")).unwrap();
+        assert!(write(&path("loop"), &[b"new"]).is_err());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn open_files_and_devices_are_written_to() {
+        use std::os::fd::AsRawFd;
+        use std::os::unix::fs::MetadataExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.bin");
+        let file = File::create(&path).unwrap();
+        let before = path.metadata().unwrap().ino();
+        write(Path::new(&format!("/dev/fd/{}", file.as_raw_fd())), &[b"new"]).unwrap();
+        assert_eq!(
+            path.metadata().unwrap().ino(),
+            before,
+            "not another file in its place"
+        );
+        assert_eq!(std::fs::read(&path).unwrap(), b"new");
+        write(Path::new("/dev/null"), &[b"new"]).unwrap();
+        assert!(write(Path::new("/dev/full"), &[b"new"]).is_err());
+        assert!(!is_same(Path::new("/dev/null"), Path::new("/dev/null")));
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod failure;
 mod files;
 mod terminal;
 
+use std::env::VarError;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -37,10 +38,10 @@ fn main() -> ExitCode {
         Color::Always => anstream::ColorChoice::Always.write_global(),
         Color::Never => anstream::ColorChoice::Never.write_global(),
     }
-    log(cli.common.verbose);
     let terminal = Terminal {
         quiet: cli.common.quiet,
     };
+    log(cli.common.verbose, terminal);
     let result = match &cli.command {
         Command::Ls(options) => commands::ls::run(options, terminal),
         Command::Link(options) => commands::link::run(options, terminal),
@@ -55,18 +56,35 @@ fn main() -> ExitCode {
     }
 }
 
-fn log(verbose: u8) {
+fn log(verbose: u8, terminal: Terminal) {
     let level = match verbose {
         0 => "off",
         1 => "debug",
         _ => "trace",
     };
-    let filter = EnvFilter::try_from_env(LOG_VARIABLE)
-        .unwrap_or_else(|_| EnvFilter::new(format!("off,offkit={level},offkit_link={level},offkit_runtime={level},offkit_pi={level},offkit_plugin_cpu={level},offkit_worker={level}")));
+    let usual = || {
+        EnvFilter::new(format!(
+            "off,offkit={level},offkit_link={level},offkit_runtime={level},offkit_pi={level},offkit_plugin_cpu={level},offkit_worker={level}"
+        ))
+    };
+    let filter = match std::env::var(LOG_VARIABLE) {
+        Err(VarError::NotPresent) => usual(),
+        Err(error) => {
+            terminal.warning(format_args!("{LOG_VARIABLE} is ignored: {error}"));
+            usual()
+        }
+        Ok(text) if text.is_empty() => usual(),
+        Ok(text) => EnvFilter::try_new(&text).unwrap_or_else(|error| {
+            terminal.warning(format_args!("{LOG_VARIABLE} is ignored: {error}"));
+            usual()
+        }),
+    };
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .with_ansi(false)
         .without_time()
+        // Told on standard error, which is what failed.
+        .log_internal_errors(false)
         .init();
 }

@@ -1,14 +1,14 @@
 //! What people see: text with colours where they help, and progress on a terminal.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
-use anstream::eprintln;
 use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::failure::Failure;
+use crate::failure::{ExitStatus, Failure};
 
 pub(crate) const HEADING: Style = Style::new().bold();
 pub(crate) const FAINT: Style = Style::new().dimmed();
@@ -27,33 +27,41 @@ impl Terminal {
     /// A line of what was asked for, on standard output.
     ///
     /// Ends the program with success when the reader has seen enough, as in `offkit ls … | head`.
-    pub(crate) fn line(self, text: impl Display) {
-        let written = writeln!(anstream::stdout(), "{text}");
-        if written.is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
-            std::process::exit(0);
+    pub(crate) fn line(self, text: impl Display) -> Result<(), Failure> {
+        match writeln!(anstream::stdout(), "{text}") {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
+            Err(error) => Err(Failure::new(
+                ExitStatus::Input,
+                format!("cannot write to standard output: {error}"),
+            )),
+            Ok(()) => Ok(()),
         }
     }
 
     /// A line of news, on standard error; not said when quiet.
     pub(crate) fn note(self, text: impl Display) {
         if !self.quiet {
-            eprintln!("{text}");
+            say(text);
         }
     }
 
     /// Something the user should know although it stops nothing.
     pub(crate) fn warning(self, text: impl Display) {
-        eprintln!("{WARNING}warning{WARNING:#}: {text}");
+        let text = escape_lines(&text.to_string());
+        say(format_args!("{WARNING}warning{WARNING:#}: {text}"));
     }
 
     /// Why the command failed, what led to it, and what to do next.
     pub(crate) fn failure(self, failure: &Failure) {
-        eprintln!("{ERROR}error{ERROR:#}: {failure}");
+        let text = escape_lines(&failure.to_string());
+        say(format_args!("{ERROR}error{ERROR:#}: {text}"));
         for cause in failure.causes() {
-            eprintln!("  {FAINT}caused by{FAINT:#}: {cause}");
+            let cause = escape_lines(&cause);
+            say(format_args!("  {FAINT}caused by{FAINT:#}: {cause}"));
         }
         for hint in failure.hints() {
-            eprintln!("{HINT}hint{HINT:#}: {hint}");
+            let hint = escape_lines(hint);
+            say(format_args!("{HINT}hint{HINT:#}: {hint}"));
         }
     }
 
@@ -69,6 +77,34 @@ impl Terminal {
         bar.enable_steady_tick(Duration::from_millis(100));
         Progress(bar)
     }
+}
+
+/// A line on standard error; where it cannot be written there is nowhere left to say so.
+fn say(text: impl Display) {
+    let _ = writeln!(anstream::stderr(), "{text}");
+}
+
+/// A name from a file as it may be shown: what would steer the terminal is written as `\u{1b}`.
+pub(crate) fn escape(text: &str) -> Cow<'_, str> {
+    // Besides control characters, those that turn the direction of writing can hide what is there.
+    let steers = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if !text.contains(steers) {
+        return text.into();
+    }
+    let mut shown = String::new();
+    for c in text.chars() {
+        match steers(c) {
+            true => shown.extend(c.escape_unicode()),
+            false => shown.push(c),
+        }
+    }
+    shown.into()
+}
+
+/// The same for a message, which may have several lines.
+fn escape_lines(text: &str) -> String {
+    let lines: Vec<_> = text.lines().map(escape).collect();
+    lines.join("\n")
 }
 
 /// A line on the terminal that says what is going on; it goes away when dropped.
@@ -117,6 +153,16 @@ pub(crate) fn duration(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_steers_the_terminal() {
+        assert_eq!(escape("saxpy(float, µ)"), "saxpy(float, µ)");
+        assert_eq!(
+            escape("\u{1b}[31m\n\u{9b}\u{202e}"),
+            r"\u{1b}[31m\u{a}\u{9b}\u{202e}"
+        );
+        assert_eq!(escape_lines("a\n  b\u{7}"), "a\n  b\\u{7}");
+    }
 
     #[test]
     fn sizes_and_times_are_readable() {

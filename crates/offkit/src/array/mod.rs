@@ -27,17 +27,26 @@ impl ElementType {
         match self {
             Self::Float { bytes } => {
                 let value: f64 = text.parse().map_err(|_| format!("`{text}` is no {self}"))?;
-                Ok(match bytes {
+                let encoded = match bytes {
                     2 => half::f16::from_f64(value).to_le_bytes().to_vec(),
                     4 => (value as f32).to_le_bytes().to_vec(),
                     _ => value.to_le_bytes().to_vec(),
-                })
+                };
+                // A number beyond the type's range would become infinite without a word.
+                let is_named = text.to_ascii_lowercase().contains("inf");
+                if self.decode(&encoded).is_infinite() && !is_named {
+                    return Err(format!("`{text}` does not fit {self}"));
+                }
+                Ok(encoded)
             }
             Self::Int { signed, bytes } => {
                 let (digits, radix) = match text.strip_prefix("0x") {
                     Some(digits) => (digits, 16),
                     None => (text, 10),
                 };
+                if radix == 16 && digits.starts_with(['+', '-']) {
+                    return Err(format!("`{text}` is no {self}"));
+                }
                 let value = i128::from_str_radix(digits, radix).map_err(refuse)?;
                 let bits = u32::from(bytes) * 8;
                 let (least, most) = if signed {
@@ -119,8 +128,8 @@ impl Array {
         self.data.len() / self.element.size()
     }
 
-    /// Compares with what was expected. Numbers agree if they are equal, both not a number, or
-    /// within `tolerance` times the expected magnitude.
+    /// Compares with what was expected. Numbers agree if they are equal, both not a number, or both
+    /// finite and within `tolerance` times the expected magnitude.
     pub(crate) fn compare(&self, expected: &Self, tolerance: f64) -> Result<(), String> {
         if self.element != expected.element {
             return Err(format!(
@@ -128,8 +137,12 @@ impl Array {
                 self.element, expected.element
             ));
         }
-        if self.len() != expected.len() {
-            return Err(format!("{} elements, expected {}", self.len(), expected.len()));
+        if self.shape != expected.shape {
+            return Err(format!(
+                "shape {}, expected {}",
+                shape_text(&self.shape),
+                shape_text(&expected.shape)
+            ));
         }
         let size = self.element.size();
         let mut differences = 0_usize;
@@ -140,7 +153,8 @@ impl Array {
             }
             let (a, b) = (self.element.decode(found), self.element.decode(wanted));
             let integer = matches!(self.element, ElementType::Int { .. }) && tolerance == 0.0;
-            if !integer && (a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= tolerance * b.abs()) {
+            let near = a.is_finite() && b.is_finite() && (a - b).abs() <= tolerance * b.abs();
+            if !integer && (a == b || (a.is_nan() && b.is_nan()) || near) {
                 continue;
             }
             differences += 1;
@@ -156,11 +170,32 @@ impl Array {
     }
 }
 
+/// A shape as Python writes it, with a comma after the only size of a tuple of one.
+pub(crate) fn shape_text(shape: &[u64]) -> String {
+    match shape {
+        [only] => format!("({only},)"),
+        sizes => {
+            let sizes: Vec<_> = sizes.iter().map(u64::to_string).collect();
+            format!("({})", sizes.join(", "))
+        }
+    }
+}
+
+/// An empty vector with room for so many bytes, or what is missing.
+pub(crate) fn memory(bytes: u64) -> Result<Vec<u8>, String> {
+    let mut data = Vec::new();
+    usize::try_from(bytes)
+        .ok()
+        .and_then(|bytes| data.try_reserve_exact(bytes).ok())
+        .map(|()| data)
+        .ok_or_else(|| format!("not enough memory for {bytes} bytes"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn sample() -> Array {
+    pub(super) fn sample() -> Array {
         let element = ElementType::Float { bytes: 4 };
         let data = [1.5_f32, -2.0, 3.25, 0.0, 7.0, 8.0]
             .iter()
@@ -185,8 +220,27 @@ mod tests {
             "{difference}"
         );
         assert_eq!(array.compare(&other, 0.01), Ok(()));
-        other.data.truncate(20);
-        assert_eq!(array.compare(&other, 0.0).unwrap_err(), "6 elements, expected 5");
+        other.shape = vec![6];
+        assert_eq!(
+            array.compare(&other, 1.0).unwrap_err(),
+            "shape (2, 3), expected (6,)"
+        );
+    }
+
+    #[test]
+    fn infinity_is_near_to_nothing() {
+        let array = |value: f32| Array {
+            element: ElementType::Float { bytes: 4 },
+            shape: vec![1],
+            data: value.to_le_bytes().to_vec(),
+        };
+        let infinite = array(f32::INFINITY);
+        assert_eq!(infinite.compare(&infinite, 0.5), Ok(()));
+        for other in [1.0, f32::MAX, f32::NEG_INFINITY, f32::NAN] {
+            assert!(array(other).compare(&infinite, 0.5).is_err(), "{other}");
+            assert!(infinite.compare(&array(other), 0.5).is_err(), "{other}");
+        }
+        assert_eq!(array(f32::NAN).compare(&array(f32::NAN), 0.0), Ok(()));
     }
 
     #[test]
@@ -212,6 +266,20 @@ mod tests {
         assert!(encode("u8", "256").unwrap_err().contains("0 to 255"));
         assert!(encode("i8", "-129").unwrap_err().contains("-128 to 127"));
         assert!(encode("i32", "2.5").is_err());
+        for (kind, text) in [
+            ("f16", "65520"),
+            ("f32", "1e39"),
+            ("f32", "-1e39"),
+            ("f64", "1e309"),
+            ("i32", "0x-5"),
+            ("i32", "0x+5"),
+        ] {
+            assert!(encode(kind, text).is_err(), "{kind}:{text}");
+        }
+        assert_eq!(encode("f16", "65504"), Ok(vec![0xff, 0x7b]));
+        for text in ["inf", "-Infinity"] {
+            assert!(encode("f32", text).is_ok(), "{text}");
+        }
         assert!("f8".parse::<ElementType>().is_err());
     }
 }

@@ -1,9 +1,10 @@
 //! Arrays as `.npy` files, the format of NumPy's `save`, versions 1 to 3.
 
-use super::{Array, ElementType};
+use super::{Array, ElementType, memory, shape_text};
 
-/// The bytes of a `.npy` file with this array, format version 1.
-pub(crate) fn write(array: &Array) -> Vec<u8> {
+/// What stands before this array's data in a `.npy` file: format version 1, or 2 where the shape is
+/// too long for it.
+pub(crate) fn header(array: &Array) -> Vec<u8> {
     let kind = match array.element {
         ElementType::Int {
             signed: true,
@@ -17,23 +18,26 @@ pub(crate) fn write(array: &Array) -> Vec<u8> {
         ElementType::Int { signed: false, bytes } => format!("<u{bytes}"),
         ElementType::Float { bytes } => format!("<f{bytes}"),
     };
-    let extents: Vec<_> = array.shape.iter().map(u64::to_string).collect();
-    // Python writes a tuple of one with a comma.
-    let shape = if extents.len() == 1 {
-        format!("{},", extents[0])
-    } else {
-        extents.join(", ")
+    let shape = shape_text(&array.shape);
+    let text = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}");
+    // Magic, version, length and text end on a multiple of 64, with a line break.
+    let end = |start: usize| (start + text.len() + 1).next_multiple_of(64);
+    let mut bytes = b"\x93NUMPY".to_vec();
+    let end = match u16::try_from(end(10) - 10) {
+        Ok(length) => {
+            bytes.extend_from_slice(&[1, 0]);
+            bytes.extend_from_slice(&length.to_le_bytes());
+            end(10)
+        }
+        Err(_) => {
+            bytes.extend_from_slice(&[2, 0]);
+            bytes.extend_from_slice(&((end(12) - 12) as u32).to_le_bytes());
+            end(12)
+        }
     };
-    let header = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({shape}), }}");
-    // Magic, version, length and header end on a multiple of 64, with a line break.
-    let end = (10 + header.len() + 1).next_multiple_of(64);
-    let mut bytes = Vec::with_capacity(end + array.data.len());
-    bytes.extend_from_slice(b"\x93NUMPY\x01\x00");
-    bytes.extend_from_slice(&((end - 10) as u16).to_le_bytes());
-    bytes.extend_from_slice(header.as_bytes());
+    bytes.extend_from_slice(text.as_bytes());
     bytes.resize(end - 1, b' ');
     bytes.push(b'\n');
-    bytes.extend_from_slice(&array.data);
     bytes
 }
 
@@ -71,10 +75,12 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Array, String> {
             data.len(),
         ));
     }
+    let mut copy = memory(expected)?;
+    copy.extend_from_slice(data);
     Ok(Array {
         element,
         shape,
-        data: data.to_vec(),
+        data: copy,
     })
 }
 
@@ -146,19 +152,12 @@ fn element(kind: &str) -> Result<ElementType, String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::sample;
     use super::*;
 
-    fn sample() -> Array {
-        let element = ElementType::Float { bytes: 4 };
-        let data = [1.5_f32, -2.0, 3.25, 0.0, 7.0, 8.0]
-            .iter()
-            .flat_map(|value| value.to_le_bytes())
-            .collect();
-        Array {
-            element,
-            shape: vec![2, 3],
-            data,
-        }
+    /// The bytes of a file with this array.
+    fn write(array: &Array) -> Vec<u8> {
+        [header(array), array.data.clone()].concat()
     }
 
     #[test]
@@ -171,6 +170,11 @@ mod tests {
                 .contains("'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)")
         );
         assert_eq!((bytes.len() - array.data.len()) % 64, 0, "NumPy aligns the data");
+        let many_dimensions = Array {
+            shape: [vec![1; 1 << 15], vec![6]].concat(),
+            ..array
+        };
+        assert_eq!(parse(&write(&many_dimensions)), Ok(many_dimensions));
     }
 
     #[test]

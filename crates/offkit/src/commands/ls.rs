@@ -1,43 +1,68 @@
 //! `offkit ls`: what device code is inside files.
 
+use std::path::Path;
+
 use offkit_object::property_set::{PropertySets, PropertyValue};
 use offkit_object::{BundleState, ContainerKind, Contents, DeviceImage, ImageFormat, Producer, demangle};
 use offkit_runtime::Description;
 use serde_json::{Map, Value, json};
 
+use super::Source;
 use crate::cli::Ls;
 use crate::failure::Failure;
-use crate::terminal::{FAINT, HEADING, NAME, Terminal, size};
+use crate::terminal::{FAINT, HEADING, NAME, Terminal, escape, size};
 
 /// How many names of one kind a tree shows.
 const NAMES_SHOWN: usize = 8;
 
 pub(crate) fn run(options: &Ls, terminal: Terminal) -> Result<(), Failure> {
-    let mut damaged = 0;
+    let mut failed = 0;
     for path in &options.files {
-        let content = super::open(path)?;
-        let name = path.display().to_string();
-        let contents = offkit_object::read(&name, &content, &super::limits());
-        if options.json {
-            for image in &contents.images {
-                terminal.line(json_line(&name, &contents, image));
+        match list(options, terminal, path) {
+            Ok(whole) => failed += usize::from(!whole),
+            // The others are listed all the same.
+            Err(failure) if options.files.len() > 1 => {
+                terminal.failure(&failure);
+                failed += 1;
             }
-            for problem in &contents.problems {
-                terminal.line(json!({ "file": name, "problem": problem.to_string() }));
-            }
-        } else {
-            tree(options, terminal, &name, content.len(), &contents);
+            Err(failure) => return Err(failure),
         }
-        super::warn(terminal, &contents.problems);
-        damaged += usize::from(!contents.problems.is_empty());
     }
-    match damaged {
+    match failed {
         0 => Ok(()),
         1 => Err(Failure::input("a file could not be read as a whole")),
         several => Err(Failure::input(format!(
             "{several} files could not be read as a whole"
         ))),
     }
+}
+
+/// Lists one file; whether all of it could be read.
+fn list(options: &Ls, terminal: Terminal, path: &Path) -> Result<bool, Failure> {
+    let source = Source::open(path)?;
+    let name = source.place.file();
+    let mut contents = offkit_object::read(name, &source.content, &super::limits());
+    contents
+        .images
+        .retain(|image| image.location.is_within(&source.place));
+    let problems = super::concerning(&source.place, &contents.problems);
+    if contents.images.is_empty() && !source.place.parts().is_empty() {
+        return Err(super::nothing_in(&source.place, &problems));
+    }
+    if options.json {
+        for image in &contents.images {
+            terminal.line(json_line(name, &contents, image))?;
+        }
+        for problem in &problems {
+            terminal.line(json!({ "file": name, "problem": problem.to_string() }))?;
+        }
+    } else {
+        tree(options, terminal, name, source.content.len(), &contents)?;
+    }
+    for problem in &problems {
+        terminal.warning(problem);
+    }
+    Ok(problems.is_empty())
 }
 
 fn json_line(file: &str, contents: &Contents<'_>, image: &DeviceImage<'_>) -> Value {
@@ -126,7 +151,14 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn tree(options: &Ls, terminal: Terminal, file: &str, bytes: usize, contents: &Contents<'_>) {
+fn tree(
+    options: &Ls,
+    terminal: Terminal,
+    file: &str,
+    bytes: usize,
+    contents: &Contents<'_>,
+) -> Result<(), Failure> {
+    let file = escape(file);
     let version = contents
         .version
         .map(|version| format!(" v{version}"))
@@ -139,15 +171,16 @@ fn tree(options: &Ls, terminal: Terminal, file: &str, bytes: usize, contents: &C
         "{HEADING}{file}{HEADING:#}  {FAINT}{}{version}{state}, {}{FAINT:#}",
         contents.container,
         size(bytes as u64)
-    ));
+    ))?;
     if options.properties {
-        properties_tree("│   ", terminal, &contents.properties);
+        properties_tree("│   ", terminal, &contents.properties)?;
     }
     let place = |image: &DeviceImage<'_>| match image.location.parts() {
         [] => "(the file itself)".to_owned(),
-        parts => parts.join("/"),
+        parts => escape(&parts.join("/")).into_owned(),
     };
-    let width = |text: fn(&DeviceImage<'_>) -> String| {
+    let target = |image: &DeviceImage<'_>| escape(&image.target.to_string()).into_owned();
+    let width = |text: &dyn Fn(&DeviceImage<'_>) -> String| {
         contents
             .images
             .iter()
@@ -155,15 +188,10 @@ fn tree(options: &Ls, terminal: Terminal, file: &str, bytes: usize, contents: &C
             .max()
             .unwrap_or(0)
     };
-    let place_width = contents
-        .images
-        .iter()
-        .map(|image| place(image).chars().count())
-        .max()
-        .unwrap_or(0);
-    let format_width = width(|image| image.format.to_string());
-    let target_width = width(|image| image.target.to_string());
-    let size_width = width(|image| size(image.bytes.len() as u64));
+    let place_width = width(&place);
+    let format_width = width(&|image| image.format.to_string());
+    let target_width = width(&target);
+    let size_width = width(&|image| size(image.bytes.len() as u64));
 
     for (number, image) in contents.images.iter().enumerate() {
         let description = Description::of(image);
@@ -177,36 +205,57 @@ fn tree(options: &Ls, terminal: Terminal, file: &str, bytes: usize, contents: &C
             "{FAINT}{branch}{FAINT:#}{NAME}{:place_width$}{NAME:#}  {:format_width$}  {:target_width$}  {:>size_width$}",
             place(image),
             image.format.to_string(),
-            image.target.to_string(),
+            target(image),
             size(image.bytes.len() as u64),
-        ));
+        ))?;
         let below = format!("{below}    ");
         if options.kernels {
-            kernels_tree(&below, options, terminal, &description);
+            kernels_tree(&below, options, terminal, &description)?;
         } else {
-            names(&below, "kernels", &description.kernels, options, terminal);
+            names(&below, "kernels", &description.kernels, options, terminal)?;
         }
-        names(&below, "imports", &description.imports, options, terminal);
-        names(&below, "exports", &description.exports, options, terminal);
+        names(&below, "imports", &description.imports, options, terminal)?;
+        names(&below, "exports", &description.exports, options, terminal)?;
         if options.properties {
-            properties_tree(&below, terminal, &image.properties);
+            properties_tree(&below, terminal, &image.properties)?;
         }
     }
+    Ok(())
 }
 
 /// Every kernel on a line of its own, with its arguments where the image tells.
-fn kernels_tree(indent: &str, options: &Ls, terminal: Terminal, description: &Description) {
+fn kernels_tree(
+    indent: &str,
+    options: &Ls,
+    terminal: Terminal,
+    description: &Description,
+) -> Result<(), Failure> {
     for name in &description.kernels {
-        let text = description
-            .kernel(name)
-            .map_or_else(|| shown(name, options), offkit_runtime::signature);
-        terminal.line(format_args!("{FAINT}{indent}kernel{FAINT:#}   {text}"));
+        let shown = shown(name, options);
+        let signature = description.kernel(name).map(offkit_runtime::signature);
+        let arguments = signature
+            .as_deref()
+            .and_then(|signature| signature.strip_prefix(name.as_str()))
+            .map(escape)
+            .unwrap_or_default();
+        // A demangled name may have arguments of its own, as the source has them.
+        let space = if shown.ends_with(')') { " " } else { "" };
+        terminal.line(format_args!(
+            "{FAINT}{indent}kernel{FAINT:#}   {shown}{space}{arguments}"
+        ))?;
     }
+    Ok(())
 }
 
-fn names(indent: &str, title: &str, names: &[String], options: &Ls, terminal: Terminal) {
+fn names(
+    indent: &str,
+    title: &str,
+    names: &[String],
+    options: &Ls,
+    terminal: Terminal,
+) -> Result<(), Failure> {
     if names.is_empty() {
-        return;
+        return Ok(());
     }
     let shown: Vec<_> = names
         .iter()
@@ -220,22 +269,26 @@ fn names(indent: &str, title: &str, names: &[String], options: &Ls, terminal: Te
     terminal.line(format_args!(
         "{FAINT}{indent}{title}{FAINT:#}  {}{FAINT}{more}{FAINT:#}",
         shown.join(", ")
-    ));
+    ))
 }
 
 fn shown(name: &str, options: &Ls) -> String {
-    if options.mangled {
+    let name = if options.mangled {
         name.to_owned()
     } else {
         demangle(name)
-    }
+    };
+    escape(&name).into_owned()
 }
 
-fn properties_tree(indent: &str, terminal: Terminal, sets: &PropertySets) {
+fn properties_tree(indent: &str, terminal: Terminal, sets: &PropertySets) -> Result<(), Failure> {
     for (name, set) in sets.iter() {
-        terminal.line(format_args!("{FAINT}{indent}[{name}]{FAINT:#}"));
+        let name = escape(name);
+        terminal.line(format_args!("{FAINT}{indent}[{name}]{FAINT:#}"))?;
         for (key, value) in set.iter() {
-            terminal.line(format_args!("{indent}  {key} = {}", property_text(value)));
+            let (key, value) = (escape(key), property_text(value));
+            terminal.line(format_args!("{indent}  {key} = {}", escape(&value)))?;
         }
     }
+    Ok(())
 }

@@ -4,27 +4,68 @@ pub(crate) mod link;
 pub(crate) mod ls;
 pub(crate) mod run;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use offkit_object::Limits;
+use offkit_object::{Limits, Location, Problem};
 
 use crate::failure::Failure;
 use crate::files::{self, Content};
-use crate::terminal::Terminal;
 
-/// Opens a file that is to be read as a container of device code.
-fn open(path: &Path) -> Result<Content, Failure> {
-    files::open(path).map_err(Failure::input)
+/// A file that is read as a container of device code, and which part of it is meant.
+struct Source {
+    content: Content,
+    /// The whole file, or a container or an image in it.
+    place: Location,
+}
+
+impl Source {
+    /// Opens a file, or the one that a location is in: `app.syclbin!0/ir/0`, as `offkit ls` shows it.
+    fn open(name: &Path) -> Result<Self, Failure> {
+        let (file, place) = locate(name);
+        let content = files::open(&file).map_err(Failure::input)?;
+        Ok(Self { content, place })
+    }
+
+    /// All of the file.
+    fn whole(self) -> Self {
+        Self {
+            place: Location::of_file(self.place.file()),
+            ..self
+        }
+    }
+}
+
+/// Which file, and what in it, the name of a file or location means.
+///
+/// The name of a file that is there always means that file.
+fn locate(name: &Path) -> (PathBuf, Location) {
+    if !name.exists()
+        && let Some(Ok(place)) = name.to_str().map(str::parse::<Location>)
+        && let file = Path::new(place.file())
+        && (files::is_standard_stream(file) || file.exists())
+    {
+        return (file.to_owned(), place);
+    }
+    (name.to_owned(), Location::of_file(name.display().to_string()))
+}
+
+/// Those problems that concern a place: what is in it, and what it is in.
+fn concerning<'a>(place: &Location, problems: &'a [Problem]) -> Vec<&'a Problem> {
+    let concerns =
+        |problem: &&Problem| problem.location.is_within(place) || place.is_within(&problem.location);
+    problems.iter().filter(concerns).collect()
+}
+
+/// There is no image at a place; `problems` may say why.
+fn nothing_in(place: &Location, problems: &[&Problem]) -> Failure {
+    match problems {
+        [first, ..] => Failure::input(first.to_string()),
+        [] => Failure::input(format!("{place}: no device code there"))
+            .hint("`offkit ls` lists the device code inside files"),
+    }
 }
 
 /// The limits that readers work under.
 fn limits() -> Limits {
     Limits::default()
-}
-
-/// What a file's problems look like on standard error.
-fn warn(terminal: Terminal, problems: &[offkit_object::Problem]) {
-    for problem in problems {
-        terminal.warning(problem);
-    }
 }

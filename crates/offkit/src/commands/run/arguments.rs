@@ -47,7 +47,11 @@ impl FromStr for Sizes {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ArgumentText {
     /// `i32:7`, `f32:1,2,3,4`: the bytes of a number or vector.
-    Value { element: ElementType, bytes: Vec<u8> },
+    Value {
+        element: ElementType,
+        components: u32,
+        bytes: Vec<u8>,
+    },
     /// `bytes:0a0b`: a struct, or anything else, by its bytes.
     Bytes(Vec<u8>),
     /// `in.npy`.
@@ -109,7 +113,11 @@ impl FromStr for ArgumentText {
             // A vector of three takes the space of four.
             bytes.resize(4 * element.size(), 0);
         }
-        Ok(Self::Value { element, bytes })
+        Ok(Self::Value {
+            element,
+            components: components.len() as u32,
+            bytes,
+        })
     }
 }
 
@@ -133,15 +141,18 @@ pub(crate) struct ArrayFile {
 }
 
 impl FromStr for ArrayFile {
-    type Err = std::convert::Infallible;
+    type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let numbered = text
-            .split_once('=')
-            .and_then(|(number, path)| Some((number.parse().ok()?, path)));
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let numbered = text.split_once('=').filter(|(number, _)| is_number(number));
         Ok(match numbered {
             Some((number, path)) => Self {
-                argument: Some(number),
+                argument: Some(
+                    number
+                        .parse()
+                        .map_err(|_| format!("there is no argument {number}"))?,
+                ),
                 path: path.into(),
             },
             None => Self {
@@ -168,6 +179,7 @@ mod tests {
             parse("i32:-7"),
             Ok(ArgumentText::Value {
                 element: int,
+                components: 1,
                 bytes: (-7_i32).to_le_bytes().into()
             })
         );
@@ -180,7 +192,10 @@ mod tests {
             })
         );
         assert_eq!(parse("local:256"), Ok(ArgumentText::Local(256)));
-        let Ok(ArgumentText::Value { bytes, .. }) = parse("f32:1,2,3") else {
+        let Ok(ArgumentText::Value {
+            components: 3, bytes, ..
+        }) = parse("f32:1,2,3")
+        else {
             panic!("no vector")
         };
         assert_eq!(bytes.len(), 16, "a vector of three takes the space of four");
@@ -222,5 +237,6 @@ mod tests {
                 path: "y=2.npy".into()
             }
         );
+        assert!("99999999999999999999=a.npy".parse::<ArrayFile>().is_err());
     }
 }

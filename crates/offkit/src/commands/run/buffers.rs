@@ -1,11 +1,11 @@
 //! Kernel arguments as data: read from files, copied to the device and back.
 
 use offkit_pi::host::{Buffer, Context, PiError, Queue};
-use offkit_runtime::{Argument, Given, Number, check_arguments, signature};
+use offkit_runtime::{Argument, Given, ValueType, check_arguments, signature};
 use offkit_spirv::{ArgumentKind, Storage};
 
 use super::arguments::ArgumentText;
-use crate::array::{Array, ElementType};
+use crate::array::{Array, ElementType, memory};
 use crate::failure::Failure;
 use crate::files;
 
@@ -13,7 +13,7 @@ use crate::files;
 pub(super) struct Arguments(Vec<Item>);
 
 enum Item {
-    Value { number: Number, bytes: Vec<u8> },
+    Value { value: ValueType, bytes: Vec<u8> },
     Array(Array),
     Local(usize),
 }
@@ -25,18 +25,23 @@ impl Arguments {
     /// Reads the arrays that the arguments name.
     pub(super) fn read(texts: &[ArgumentText]) -> Result<Self, Failure> {
         let items = texts.iter().map(|text| match text {
-            ArgumentText::Value { element, bytes } => {
-                let number = match element {
-                    ElementType::Int { .. } => Number::Integer,
-                    ElementType::Float { .. } => Number::Float,
+            ArgumentText::Value {
+                element,
+                components,
+                bytes,
+            } => {
+                let (bits, components) = (element.size() as u32 * 8, *components);
+                let value = match element {
+                    ElementType::Int { .. } => ValueType::Integer { bits, components },
+                    ElementType::Float { .. } => ValueType::Float { bits, components },
                 };
                 Ok(Item::Value {
-                    number,
+                    value,
                     bytes: bytes.clone(),
                 })
             }
             ArgumentText::Bytes(bytes) => Ok(Item::Value {
-                number: Number::Bytes,
+                value: ValueType::Bytes,
                 bytes: bytes.clone(),
             }),
             ArgumentText::File(path) => Ok(Item::Array(files::read_array(path).map_err(Failure::input)?)),
@@ -49,9 +54,9 @@ impl Arguments {
     /// Checks that the arguments fit the kernel, and that the arrays hold what its pointers point to.
     pub(super) fn check(&self, kernel: &offkit_spirv::Kernel) -> Result<(), Failure> {
         let given = self.0.iter().map(|item| match item {
-            Item::Value { number, bytes } => Given::Value {
+            Item::Value { value, bytes } => Given::Value {
                 size: bytes.len(),
-                number: *number,
+                value: *value,
             },
             Item::Array(_) => Given::Buffer,
             Item::Local(size) => Given::Local(*size),
@@ -99,13 +104,11 @@ impl Arguments {
             .collect()
     }
 
-    /// Makes a device buffer of each array.
+    /// Makes a device buffer of each array; a buffer cannot be empty, so an empty array has none.
     pub(super) fn upload(&self, context: &Context) -> Result<Vec<Option<Buffer>>, PiError> {
         let buffers = self.0.iter().map(|item| match item {
-            // A buffer cannot be empty, an array can.
-            Item::Array(array) if array.data.is_empty() => context.buffer(1).map(Some),
-            Item::Array(array) => context.buffer_from(&array.data).map(Some),
-            Item::Value { .. } | Item::Local(_) => Ok(None),
+            Item::Array(array) if !array.data.is_empty() => context.buffer_from(&array.data).map(Some),
+            Item::Array(_) | Item::Value { .. } | Item::Local(_) => Ok(None),
         });
         buffers.collect()
     }
@@ -113,9 +116,7 @@ impl Arguments {
     /// Fills the buffers with the arrays again.
     pub(super) fn reset(&self, queue: &Queue, buffers: &[Option<Buffer>]) -> Result<(), PiError> {
         for (item, buffer) in self.0.iter().zip(buffers) {
-            if let (Item::Array(array), Some(buffer)) = (item, buffer)
-                && !array.data.is_empty()
-            {
+            if let (Item::Array(array), Some(buffer)) = (item, buffer) {
                 queue.write_buffer(buffer, 0, &array.data, &[])?;
             }
         }
@@ -129,13 +130,11 @@ impl Arguments {
             .iter()
             .zip(buffers)
             .map(|(item, buffer)| match (item, buffer) {
-                (Item::Value { number, bytes }, _) => Argument::Value {
-                    bytes,
-                    number: *number,
-                },
+                (Item::Value { value, bytes }, _) => Argument::Value { bytes, value: *value },
                 (Item::Local(size), _) => Argument::Local(*size),
                 (Item::Array(_), Some(buffer)) => Argument::Buffer(buffer),
-                (Item::Array(_), None) => unreachable!("every array was uploaded"),
+                // Any access to an element that is not there is an error.
+                (Item::Array(_), None) => Argument::Null,
             });
         passed.collect()
     }
@@ -146,15 +145,22 @@ impl Arguments {
         queue: &Queue,
         buffers: &[Option<Buffer>],
         index: usize,
-    ) -> Result<Array, PiError> {
-        let (Item::Array(given), Some(buffer)) = (&self.0[index], &buffers[index]) else {
+    ) -> Result<Array, Failure> {
+        let Item::Array(given) = &self.0[index] else {
             unreachable!("only buffers are selected");
         };
-        let mut array = given.clone();
-        if !array.data.is_empty() {
-            queue.read_buffer(buffer, 0, &mut array.data, &[])?;
+        let mut data = memory(given.data.len() as u64).map_err(Failure::input)?;
+        data.resize(given.data.len(), 0);
+        if let Some(buffer) = &buffers[index] {
+            queue
+                .read_buffer(buffer, 0, &mut data, &[])
+                .map_err(Failure::input)?;
         }
-        Ok(array)
+        Ok(Array {
+            element: given.element,
+            shape: given.shape.clone(),
+            data,
+        })
     }
 }
 
@@ -166,9 +172,7 @@ fn zeros(element: ElementType, shape: &[u64]) -> Result<Array, Failure> {
         })
         .filter(|&bytes| bytes <= MAX_BUFFER_BYTES)
         .ok_or_else(|| Failure::input(format!("{element}{shape:?} is larger than any buffer")))?;
-    let mut data = Vec::new();
-    data.try_reserve_exact(bytes as usize)
-        .map_err(|_| Failure::input(format!("not enough memory for {element}{shape:?}, {bytes} bytes")))?;
+    let mut data = memory(bytes).map_err(|error| Failure::input(format!("{element}{shape:?}: {error}")))?;
     data.resize(bytes as usize, 0);
     Ok(Array {
         element,

@@ -4,20 +4,22 @@ pub(crate) mod arguments;
 mod buffers;
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use offkit_object::ImageFormat;
 use offkit_pi::NdRange;
 use offkit_pi::host::{Context, QueueProperties};
 use offkit_runtime::{
-    BuildError, CollectError, Collection, DeviceError, ImageId, ImageRegistry, KernelNameError, LaunchError,
-    Runtime,
+    BuildError, CollectError, Collection, ImageId, ImageRegistry, KernelNameError, LaunchError, Runtime,
 };
 
+use super::Source;
 use crate::array::npy;
 use crate::cli::Run;
-use crate::failure::{ExitStatus, Failure};
+use crate::failure::{ExitStatus, Failure, causes};
 use crate::files;
 use crate::terminal::{FAINT, NAME, Progress, Terminal, duration};
 
@@ -25,6 +27,7 @@ use arguments::{ArrayFile, Sizes};
 use buffers::Arguments;
 
 pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
+    let range = nd_range(options)?;
     let mut steps = Steps::new(terminal.progress());
 
     // Whatever can be wrong with the input is found before the device is asked for anything.
@@ -51,14 +54,21 @@ pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
             .map_err(Failure::input)
     })?;
 
+    check_outputs(options, &outputs)?;
+
     let runtime = Runtime::discover(&[&offkit_plugin_cpu::plugin::BUILT_IN]);
+    for left_out in runtime.failures() {
+        let reasons = [left_out.to_string()].into_iter().chain(causes(left_out));
+        let reasons: Vec<_> = reasons.collect();
+        terminal.warning(format_args!("a plugin is left out: {}", reasons.join(": ")));
+    }
     let device = runtime
         .device(options.device.as_deref())
-        .map_err(|error| device_failure(error, &runtime))?;
-    let context = Context::new(&[device]).map_err(Failure::input)?;
+        .map_err(machine_failure)?;
+    let context = Context::new(&[device]).map_err(machine_failure)?;
     let queue = context
         .queue(device, QueueProperties::default())
-        .map_err(Failure::input)?;
+        .map_err(machine_failure)?;
     let mut kernel = steps
         .time("build", || registry.build(&collection, &context, device))
         .map_err(build_failure)?;
@@ -69,7 +79,6 @@ pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
     kernel
         .set_arguments(&arguments.pass(&buffers))
         .map_err(launch_failure)?;
-    let range = nd_range(options);
     for repetition in 0..options.repeat {
         if repetition > 0 {
             // Every launch starts from the same input, or repeating would change the result.
@@ -87,14 +96,14 @@ pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
     for (index, _) in outputs.iter().chain(&checks) {
         if !results.contains_key(index) {
             let array = steps.time("copy out", || arguments.download(&queue, &buffers, *index));
-            results.insert(*index, array.map_err(Failure::input)?);
+            results.insert(*index, array?);
         }
     }
     let times = steps.finish();
 
     for (index, path) in &outputs {
         let array = &results[index];
-        files::write(path, &npy::write(array)).map_err(Failure::input)?;
+        files::write(path, &[&npy::header(array), &array.data]).map_err(Failure::input)?;
         terminal.note(format_args!(
             "{NAME}{}{NAME:#}: {} elements of {}",
             path.display(),
@@ -128,32 +137,64 @@ pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
 /// Registers the images of all files, finds the kernel in the first, and collects what it needs.
 fn collect(options: &Run, terminal: Terminal) -> Result<(ImageRegistry, Collection), Failure> {
     let mut registry = ImageRegistry::new();
-    let own = register(&mut registry, &options.file, terminal)?;
+    let source = Source::open(&options.file)?;
+    let place = source.place.clone();
+    // Images of the file that are not meant themselves may supply what the kernel needs.
+    let mut own = register(&mut registry, source.whole(), terminal)?;
+    own.retain(|&image| registry.image(image).location().is_within(&place));
+    if own.is_empty() {
+        return Err(super::nothing_in(&place, &[]));
+    }
     for library in &options.link {
-        register(&mut registry, library, terminal)?;
+        register(&mut registry, Source::open(library)?, terminal)?;
     }
     let kernel = registry
         .find_kernel(&options.kernel, &own)
-        .map_err(kernel_name_failure)?;
+        .map_err(|error| kernel_name_failure(error, options, &registry, &own))?;
     let collection = registry.collect(&kernel).map_err(collect_failure)?;
     Ok((registry, collection))
 }
 
-fn register(registry: &mut ImageRegistry, path: &Path, terminal: Terminal) -> Result<Vec<ImageId>, Failure> {
-    let content = super::open(path)?;
-    let (images, problems) =
-        registry.add_file(&path.display().to_string(), Arc::new(content), &super::limits());
-    match (images.is_empty(), problems.as_slice()) {
-        (false, problems) => {
-            super::warn(terminal, problems);
-            Ok(images)
-        }
-        (true, [first, ..]) => Err(Failure::input(first.to_string())),
-        (true, []) => Err(
-            Failure::input(format!("{}: no device code in it", path.display()))
-                .hint("`offkit ls` lists the device code inside files"),
-        ),
+fn register(
+    registry: &mut ImageRegistry,
+    source: Source,
+    terminal: Terminal,
+) -> Result<Vec<ImageId>, Failure> {
+    let Source { content, place } = source;
+    let (images, problems) = registry.add_within(&place, Arc::new(content), &super::limits());
+    let problems = super::concerning(&place, &problems);
+    if images.is_empty() {
+        return Err(super::nothing_in(&place, &problems));
     }
+    for problem in problems {
+        terminal.warning(problem);
+    }
+    Ok(images)
+}
+
+/// Checks what would spoil the results only after all the work: outputs that cannot be written, or
+/// that replace each other or the code that is launched.
+fn check_outputs(options: &Run, outputs: &[(usize, &Path)]) -> Result<(), Failure> {
+    for (number, (_, path)) in outputs.iter().enumerate() {
+        files::check_output(path).map_err(Failure::input)?;
+        if outputs[..number]
+            .iter()
+            .any(|(_, other)| files::is_same(path, other))
+        {
+            return Err(Failure::input(format!(
+                "`{}` would be written twice",
+                path.display()
+            )));
+        }
+        let mut code = [&options.file].into_iter().chain(&options.link);
+        if !files::is_standard_stream(path) && code.any(|name| files::is_same(path, &super::locate(name).0)) {
+            return Err(Failure::input(format!(
+                "the output would replace the device code in `{}`",
+                path.display()
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Which argument each file belongs to. A file without a number belongs to `usual`, else to the only
@@ -202,13 +243,22 @@ fn select<'a>(
         .collect()
 }
 
-fn nd_range(options: &Run) -> NdRange {
-    NdRange {
+fn nd_range(options: &Run) -> Result<NdRange, Failure> {
+    for (name, sizes) in [("--local", options.local), ("--offset", options.offset)] {
+        let count = sizes.map_or(0, |sizes| sizes.dimensions);
+        if count > options.global.dimensions {
+            return Err(Failure::input(format!(
+                "{name} has {count} sizes, --global only {}",
+                options.global.dimensions
+            )));
+        }
+    }
+    Ok(NdRange {
         dimensions: options.global.dimensions,
         offset: options.offset.map_or([0; 3], |offset| offset.padded(0)),
         global: options.global.padded(1),
         local: options.local.map(|local: Sizes| local.padded(1)),
-    }
+    })
 }
 
 /// The steps done so far; steps of one name are added up.
@@ -243,8 +293,24 @@ impl Steps {
     }
 }
 
-fn kernel_name_failure(error: KernelNameError) -> Failure {
+fn kernel_name_failure(
+    error: KernelNameError,
+    options: &Run,
+    registry: &ImageRegistry,
+    searched: &[ImageId],
+) -> Failure {
+    let is_bitcode = |&id: &ImageId| registry.image(id).format() == ImageFormat::Bitcode;
     let hint = match &error {
+        KernelNameError::NotFound { similar, .. }
+            if similar.is_empty() && searched.iter().all(is_bitcode) =>
+        {
+            let file = options.file.display();
+            let linked = options.file.with_extension("syclbin");
+            format!(
+                "LLVM bitcode: link it first, `offkit link {file} -o {}`",
+                linked.display()
+            )
+        }
         KernelNameError::NotFound { similar, .. } if similar.is_empty() => {
             "none of the images has any kernel: `offkit ls` shows what is inside".to_owned()
         }
@@ -252,7 +318,13 @@ fn kernel_name_failure(error: KernelNameError) -> Failure {
             let names: Vec<_> = similar.iter().map(|name| format!("`{name}`")).collect();
             format!("kernels that are there: {}", names.join(", "))
         }
-        _ => "use the exact name".to_owned(),
+        KernelNameError::Ambiguous { candidates, .. } => match candidates.as_slice() {
+            [(name, place), others @ ..] if others.iter().any(|(other, _)| other == name) => {
+                format!("name its location instead of the file: `offkit run {place} {name}`")
+            }
+            _ => "use the exact name".to_owned(),
+        },
+        _ => "`offkit ls` shows what is inside".to_owned(),
     };
     Failure::input(error).hint(hint)
 }
@@ -266,13 +338,8 @@ fn collect_failure(error: CollectError) -> Failure {
     Failure::input(error).hint(hint)
 }
 
-fn device_failure(error: DeviceError, runtime: &Runtime) -> Failure {
-    runtime
-        .failures()
-        .iter()
-        .fold(Failure::new(ExitStatus::Machine, error), |failure, left_out| {
-            failure.hint(format!("left out: {left_out}"))
-        })
+fn machine_failure(error: impl Error + Send + Sync + 'static) -> Failure {
+    Failure::new(ExitStatus::Machine, error)
 }
 
 fn build_failure(error: BuildError) -> Failure {
