@@ -104,6 +104,15 @@ fn errors_name_the_function_the_code_and_the_reason() {
         CommandStatus::Failed(PI_COMMAND_EXECUTION_FAILURE)
     );
 
+    for dimensions in [0, 4, u32::MAX] {
+        let range = NdRange {
+            dimensions,
+            ..NdRange::new([1])
+        };
+        let refused = queue.launch(&kernel, &range, &[]).unwrap_err();
+        assert_eq!(refused.result(), PI_INVALID_WORK_DIMENSION);
+    }
+
     let error = device.info(0x7777).unwrap_err();
     assert_eq!(
         error.to_string(),

@@ -169,6 +169,11 @@ impl Worker {
                     message: stderr.trim().to_owned(),
                 })
             }
+            // Whatever it is, it is no worker.
+            Err(WorkerError::Died { status, stderr, .. }) => Err(start_error(io::Error::other(format!(
+                "it ended at once ({status}) {}",
+                stderr.trim()
+            )))),
             Err(error) => Err(error),
         }
     }
@@ -371,6 +376,13 @@ mod tests {
         let error = Worker::start_program(&program).unwrap_err();
         assert!(error.is_missing_tool(), "{error}");
         assert!(error.to_string().contains("libLLVM.so.22.1"), "{error}");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_program_that_ends_at_once_is_no_worker() {
+        let error = Worker::start_program("/bin/true".as_ref()).unwrap_err();
+        assert!(error.is_missing_tool(), "{error}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::device::Device;
 use super::event::{Event, UserEvent};
 use super::handle::Owned;
-use super::memory::{Buffer, Usm, UsmKind};
+use super::memory::{Allocation, Buffer, Usm, UsmKind};
 use super::plugin::{Plugin, call};
 use super::program::Program;
 use super::queue::Queue;
@@ -21,8 +21,8 @@ pub struct Context {
 struct Inner {
     handle: Owned<pi_context>,
     devices: Vec<Device>,
-    /// Queues that may still use a USM allocation when it is dropped.
-    queues: Mutex<Vec<Weak<Owned<pi_queue>>>>,
+    /// The USM allocations, some of which may be gone.
+    allocations: Mutex<Vec<Weak<Allocation>>>,
 }
 
 /// How a queue works.
@@ -49,6 +49,9 @@ impl Context {
             ));
         };
         let plugin = first.plugin();
+        for device in devices {
+            plugin.check_same(device.plugin(), Function::piContextCreate, PI_INVALID_DEVICE)?;
+        }
         let handles: Vec<pi_device> = devices.iter().map(|device| device.raw()).collect();
         let mut context = core::ptr::null_mut();
         // SAFETY: `handles` has as many devices as the count says; no properties and no callback are given.
@@ -71,7 +74,7 @@ impl Context {
             inner: Arc::new(Inner {
                 handle,
                 devices,
-                queues: Mutex::default(),
+                allocations: Mutex::default(),
             }),
         })
     }
@@ -96,6 +99,8 @@ impl Context {
     ///
     /// [`PiError`] if the device is none of the context's, or does not do what is asked.
     pub fn queue(&self, device: &Device, properties: QueueProperties) -> Result<Queue> {
+        self.plugin()
+            .check_same(device.plugin(), Function::piQueueCreate, PI_INVALID_DEVICE)?;
         let mut flags = 0;
         if properties.out_of_order {
             flags |= PI_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
@@ -112,24 +117,40 @@ impl Context {
             )?;
             Arc::new(Owned::new(self.plugin().clone(), queue))
         };
-        let mut queues = self.inner.queues.lock().unwrap_or_else(PoisonError::into_inner);
-        queues.retain(|queue| queue.strong_count() > 0);
-        queues.push(Arc::downgrade(&handle));
         Ok(Queue::new(handle, self.clone(), device.clone()))
     }
 
-    /// Waits for all commands of the context's queues.
-    pub(crate) fn finish_queues(&self) {
-        let queues: Vec<_> = {
-            let queues = self.inner.queues.lock().unwrap_or_else(PoisonError::into_inner);
-            queues.iter().filter_map(Weak::upgrade).collect()
-        };
-        for queue in queues {
-            // SAFETY: the handle is valid.
-            if let Err(error) = unsafe { call!(self.plugin(), piQueueFinish(queue.raw())) } {
-                tracing::warn!(%error, "waiting for a queue failed");
-            }
+    /// Notes an allocation, for kernels that find its address in memory.
+    pub(crate) fn remember(&self, allocation: &Arc<Allocation>) {
+        let mut known = self
+            .inner
+            .allocations
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        // Dropped ones are cleared out when the list is about to grow, so that each costs little.
+        if known.len() == known.capacity() {
+            known.retain(|allocation| allocation.strong_count() > 0);
         }
+        known.push(Arc::downgrade(allocation));
+    }
+
+    /// All live USM allocations of the context.
+    pub(crate) fn allocations(&self) -> Vec<Arc<Allocation>> {
+        let known = self
+            .inner
+            .allocations
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        known.iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Refuses something of another context.
+    pub(crate) fn check_same(&self, other: &Context, function: Function, what: &str) -> Result<()> {
+        if Arc::ptr_eq(&self.inner, &other.inner) {
+            return Ok(());
+        }
+        let message = format!("the {what} is of another context");
+        Err(PiError::refused(function, PI_INVALID_CONTEXT, message))
     }
 
     /// A program in intermediate language (SPIR-V). It is yet to be compiled or built.
@@ -156,6 +177,9 @@ impl Context {
     ///
     /// [`PiError`] if the plugin does not take it.
     pub fn program_with_binary(&self, device: &Device, binary: &[u8]) -> Result<Program> {
+        let function = Function::piProgramCreateWithBinary;
+        self.plugin()
+            .check_same(device.plugin(), function, PI_INVALID_DEVICE)?;
         let mut program = core::ptr::null_mut();
         let (devices, lengths, mut binaries) = ([device.raw()], [binary.len()], [binary.as_ptr()]);
         let mut status = 0;
@@ -227,7 +251,7 @@ impl Context {
             call!(self.plugin(), piEventCreate(self.raw(), &raw mut event))?;
             Owned::new(self.plugin().clone(), event)
         };
-        Ok(UserEvent::new(Event::new(handle)))
+        Ok(UserEvent::new(Event::new(handle, self.clone())))
     }
 }
 

@@ -334,7 +334,7 @@ impl Device {
 impl PartialEq for Device {
     /// Whether this is the same device of the same plugin.
     fn eq(&self, other: &Device) -> bool {
-        self.handle == other.handle
+        self.handle == other.handle && self.plugin().is_same(other.plugin())
     }
 }
 

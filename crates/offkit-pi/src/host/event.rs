@@ -1,5 +1,6 @@
 //! Events: the progress of commands.
 
+use super::context::Context;
 use super::handle::{Owned, integer, query};
 use super::plugin::{Plugin, call};
 use super::{PiError, Result};
@@ -13,6 +14,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Event {
     handle: Arc<Owned<pi_event>>,
+    context: Context,
 }
 
 /// How far a command is.
@@ -54,8 +56,10 @@ unsafe extern "C" fn call_back(_: pi_event, status: pi_int32, data: *mut core::f
     // SAFETY: by the caller's promise.
     let function = unsafe { Box::from_raw(data.cast::<Callback>()) };
     let call = std::panic::AssertUnwindSafe(|| function(CommandStatus::from_code(status)));
-    if std::panic::catch_unwind(call).is_err() {
+    if let Err(payload) = std::panic::catch_unwind(call) {
         tracing::error!("a callback of an event panicked");
+        // A payload may panic again when it is dropped.
+        core::mem::forget(payload);
     }
 }
 
@@ -73,10 +77,15 @@ pub struct Profile {
 }
 
 impl Event {
-    pub(crate) fn new(handle: Owned<pi_event>) -> Event {
+    pub(crate) fn new(handle: Owned<pi_event>, context: Context) -> Event {
         Event {
             handle: Arc::new(handle),
+            context,
         }
+    }
+
+    pub(crate) fn context(&self) -> &Context {
+        &self.context
     }
 
     pub(crate) fn raw(&self) -> pi_event {
@@ -184,11 +193,19 @@ impl Event {
     /// Calls a function when the command is done or has failed, from a thread of the plugin's. It is called
     /// at once if it is done already.
     ///
+    /// That thread may be the one that runs the queue's commands. So the function must not wait for commands:
+    /// neither directly ([`Event::wait`], [`Queue::finish`](super::Queue::finish), a command that blocks,
+    /// [`Pending::wait`]) nor for another thread that does. It may submit commands, and drop any object.
+    ///
     /// # Errors
     ///
     /// [`PiError`] if the plugin has no callbacks; the function is not called then.
     pub fn on_completion(&self, function: impl FnOnce(CommandStatus) + Send + 'static) -> Result<()> {
-        let function: Callback = Box::new(function);
+        self.set_callback(Box::new(function)).map_err(|(error, _)| error)
+    }
+
+    /// Sets a callback; one that cannot be set is given back.
+    fn set_callback(&self, function: Callback) -> Result<(), (PiError, Callback)> {
         // A trait object has two pointers, and the data is one.
         let data = Box::into_raw(Box::new(function));
         // SAFETY: the callback is given what it expects, and is called once.
@@ -199,11 +216,32 @@ impl Event {
                 piEventSetCallback(self.raw(), PI_EVENT_COMPLETE, notify, data.cast())
             )
         };
-        if set.is_err() {
+        set.map_err(|error| {
             // SAFETY: made above, and not given away.
-            drop(unsafe { Box::from_raw(data) });
+            (error, *unsafe { Box::from_raw(data) })
+        })
+    }
+
+    /// Keeps something that the command uses until the command is done, without waiting for it.
+    pub(crate) fn keep(&self, used: impl Send + 'static) {
+        let Err((_, callback)) = self.set_callback(Box::new(move |_| drop(used))) else {
+            return;
+        };
+        if self.is_over() {
+            return;
         }
-        set
+        // The plugin has no callbacks, so a thread waits in its place. The closure is called only where the
+        // command is known to be done; without that, what it owns is given up rather than freed too early.
+        let (event, callback) = (self.clone(), core::mem::ManuallyDrop::new(callback));
+        let started = std::thread::Builder::new().spawn(move || {
+            let waited = event.wait();
+            if waited.is_ok() || event.is_over() {
+                drop(core::mem::ManuallyDrop::into_inner(callback));
+            }
+        });
+        if let Err(error) = started {
+            tracing::error!(%error, "no thread to wait for a command; what it uses is never freed");
+        }
     }
 
     /// Whether the command has stopped using the memory it was given.
@@ -216,6 +254,10 @@ impl Event {
 }
 
 /// An event the host completes. Dropping it uncompleted fails the commands that wait for it.
+///
+/// Until it is completed or dropped, whoever is to do that must not wait for a command that waits for the
+/// event, nor for a later command of the same in-order queue or for the queue itself: that would be waiting
+/// for oneself. Dropping other objects never waits.
 #[derive(Debug)]
 pub struct UserEvent {
     event: Event,
@@ -245,9 +287,10 @@ impl UserEvent {
     }
 
     fn settle(&mut self, status: pi_event_status) -> Result<()> {
-        self.settled = true;
         // SAFETY: the event is valid.
-        unsafe { call!(self.event.plugin(), piEventSetStatus(self.event.raw(), status)) }
+        unsafe { call!(self.event.plugin(), piEventSetStatus(self.event.raw(), status)) }?;
+        self.settled = true;
+        Ok(())
     }
 }
 
@@ -263,14 +306,14 @@ impl Drop for UserEvent {
 
 /// A transfer on its way, together with the host memory it uses.
 ///
-/// Dropping it waits for the transfer.
+/// Dropping it does not wait: the transfer goes on, and the memory is freed when it is done.
 #[derive(Debug)]
-pub struct Pending<T> {
+pub struct Pending<T: Send + 'static> {
     event: Event,
     data: Option<T>,
 }
 
-impl<T> Pending<T> {
+impl<T: Send + 'static> Pending<T> {
     /// `data` owns the memory that the command behind `event` uses.
     pub(crate) fn new(event: Event, data: T) -> Pending<T> {
         Pending {
@@ -297,12 +340,10 @@ impl<T> Pending<T> {
     }
 }
 
-impl<T> Drop for Pending<T> {
+impl<T: Send + 'static> Drop for Pending<T> {
     fn drop(&mut self) {
-        let Some(data) = self.data.take() else { return };
-        if self.event.wait().is_err() && !self.event.is_over() {
-            // The device may still be using the memory.
-            core::mem::forget(data);
+        if let Some(data) = self.data.take() {
+            self.event.keep(data);
         }
     }
 }

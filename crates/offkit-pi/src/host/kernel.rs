@@ -3,13 +3,14 @@
 use super::Result;
 use super::device::Device;
 use super::handle::{Owned, integer, query, sizes, text};
-use super::memory::{Buffer, Usm};
+use super::memory::{Allocation, Buffer, Usm};
 use super::plugin::{Plugin, call};
 use super::program::Program;
 use crate::ffi::*;
 use crate::table::Function;
 use core::ffi::c_void;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// An entry point of a program together with its arguments.
 ///
@@ -19,15 +20,16 @@ pub struct Kernel {
     program: Program,
     /// What the arguments refer to, by index.
     arguments: HashMap<u32, Argument>,
+    /// Whether the kernel finds addresses in memory.
+    indirect: bool,
 }
 
-#[expect(
-    dead_code,
-    reason = "held so that what the kernel's arguments refer to stays alive"
-)]
 enum Argument {
+    #[expect(dead_code, reason = "held so that the buffer stays alive")]
     Buffer(Buffer),
     Usm(Usm),
+    /// An address of anything.
+    Address,
 }
 
 impl Kernel {
@@ -36,6 +38,7 @@ impl Kernel {
             handle,
             program,
             arguments: HashMap::new(),
+            indirect: false,
         }
     }
 
@@ -45,6 +48,23 @@ impl Kernel {
 
     fn plugin(&self) -> &Plugin {
         self.handle.plugin()
+    }
+
+    /// The USM allocations a launch may use: those of the arguments, or all of the context where the kernel
+    /// may reach any. (Buffers need no such care: plugins keep those that commands use.)
+    pub(crate) fn allocations(&self) -> Vec<Arc<Allocation>> {
+        let any = self
+            .arguments
+            .values()
+            .any(|value| matches!(value, Argument::Address));
+        if self.indirect || any {
+            return self.program.context().allocations();
+        }
+        let usm = |argument: &Argument| match argument {
+            Argument::Usm(usm) => Some(usm.allocation()),
+            Argument::Buffer(_) | Argument::Address => None,
+        };
+        self.arguments.values().filter_map(usm).collect()
     }
 
     /// The program the kernel belongs to.
@@ -82,8 +102,13 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// [`PiError`](super::PiError) if there is no such argument, or it is of another kind.
+    /// [`PiError`](super::PiError) if there is no such argument, it is of another kind, or the buffer is of
+    /// another context.
     pub fn set_arg_buffer(&mut self, index: u32, buffer: &Buffer) -> Result<()> {
+        let function = Function::piextKernelSetArgMemObj;
+        self.program
+            .context()
+            .check_same(buffer.context(), function, "buffer")?;
         let handle = buffer.raw();
         // SAFETY: kernel and buffer are valid.
         unsafe {
@@ -100,10 +125,14 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// [`PiError`](super::PiError) if there is no such argument, it is of another kind, or `offset` is past
-    /// the allocation's end.
+    /// [`PiError`](super::PiError) if there is no such argument, it is of another kind, `offset` is past the
+    /// allocation's end, or the allocation is of another context.
     pub fn set_arg_usm(&mut self, index: u32, usm: &Usm, offset: usize) -> Result<()> {
-        let address = usm.range(Function::piextKernelSetArgPointer, offset, 0)?;
+        let function = Function::piextKernelSetArgPointer;
+        self.program
+            .context()
+            .check_same(usm.context(), function, "allocation")?;
+        let address = usm.range(function, offset, 0)?;
         self.set_arg_pointer(index, address.addr())?;
         self.arguments.insert(index, Argument::Usm(usm.clone()));
         Ok(())
@@ -123,7 +152,11 @@ impl Kernel {
                 piextKernelSetArgPointer(self.raw(), index, size, (&raw const address).cast::<c_void>())
             )
         }?;
-        self.arguments.remove(&index);
+        if address == 0 {
+            self.arguments.remove(&index);
+        } else {
+            self.arguments.insert(index, Argument::Address);
+        }
         Ok(())
     }
 
@@ -145,7 +178,9 @@ impl Kernel {
                     (&raw const value).cast()
                 )
             )
-        }
+        }?;
+        self.indirect = indirect;
+        Ok(())
     }
 
     fn info(&self, name: pi_kernel_info) -> Result<Vec<u8>> {
@@ -179,6 +214,8 @@ impl Kernel {
     }
 
     fn group_info(&self, device: &Device, name: pi_kernel_group_info) -> Result<Vec<u8>> {
+        self.plugin()
+            .check_same(device.plugin(), Function::piKernelGetGroupInfo, PI_INVALID_DEVICE)?;
         query(|size, value, size_ret| {
             // SAFETY: `query` passes a buffer of the size it says.
             unsafe {

@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub struct Buffer {
     handle: Arc<Owned<pi_mem>>,
     size: usize,
-    _context: Context,
+    context: Context,
     _parent: Option<Box<Buffer>>,
 }
 
@@ -46,13 +46,17 @@ impl Buffer {
         Ok(Buffer {
             handle: Arc::new(handle),
             size,
-            _context: context.clone(),
+            context: context.clone(),
             _parent: None,
         })
     }
 
     pub(crate) fn raw(&self) -> pi_mem {
         self.handle.raw()
+    }
+
+    pub(crate) fn context(&self) -> &Context {
+        &self.context
     }
 
     /// Size in bytes.
@@ -87,7 +91,7 @@ impl Buffer {
         Ok(Buffer {
             handle: Arc::new(handle),
             size,
-            _context: self._context.clone(),
+            context: self.context.clone(),
             _parent: parent,
         })
     }
@@ -106,13 +110,13 @@ pub enum UsmKind {
 
 /// Memory with an address that is the same for kernels and host (unified shared memory).
 ///
-/// Dropping the last clone waits for the queues of its context, as commands in them may still use the memory.
+/// Dropping the last clone does not wait: the memory is freed when the commands that were given it are done.
 #[derive(Clone)]
 pub struct Usm {
     inner: Arc<Allocation>,
 }
 
-struct Allocation {
+pub(crate) struct Allocation {
     context: Context,
     kind: UsmKind,
     address: usize,
@@ -128,6 +132,12 @@ impl Usm {
         alignment: u32,
     ) -> Result<Usm> {
         let (plugin, none) = (context.plugin(), core::ptr::null_mut());
+        let function = match kind {
+            UsmKind::Host => Function::piextUSMHostAlloc,
+            UsmKind::Device => Function::piextUSMDeviceAlloc,
+            UsmKind::Shared => Function::piextUSMSharedAlloc,
+        };
+        plugin.check_same(device.plugin(), function, PI_INVALID_DEVICE)?;
         let mut address = core::ptr::null_mut();
         // SAFETY: the handles are valid, and no properties are given.
         unsafe {
@@ -162,15 +172,23 @@ impl Usm {
                 ),
             }?;
         }
-        let inner = Allocation {
+        let inner = Arc::new(Allocation {
             context: context.clone(),
             kind,
             address: address.addr(),
             size,
-        };
-        Ok(Usm {
-            inner: Arc::new(inner),
-        })
+        });
+        context.remember(&inner);
+        Ok(Usm { inner })
+    }
+
+    pub(crate) fn context(&self) -> &Context {
+        &self.inner.context
+    }
+
+    /// What a command holds while it uses the memory.
+    pub(crate) fn allocation(&self) -> Arc<Allocation> {
+        Arc::clone(&self.inner)
     }
 
     /// The address of the first byte, for kernels.
@@ -206,9 +224,8 @@ impl Usm {
 
 impl Drop for Allocation {
     fn drop(&mut self) {
-        self.context.finish_queues();
         let plugin = self.context.plugin();
-        // SAFETY: the address is of an allocation of this context, which no command uses any more.
+        // SAFETY: the address is of an allocation of this context, and commands that use it hold it.
         let freed = unsafe {
             call!(
                 plugin,

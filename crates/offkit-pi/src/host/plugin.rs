@@ -6,8 +6,9 @@ use crate::BuiltIn;
 use crate::ffi::*;
 use crate::table::{Api, Function, GetLastError, Layout, PluginInit, Slot, version_text};
 use core::ffi::{CStr, c_void};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 
 /// Calls a function of a plugin's table, unsafely, and turns its result code into a `Result`.
 macro_rules! call {
@@ -22,7 +23,8 @@ pub(crate) use call;
 
 /// A plugin that has been loaded and has accepted this host's version.
 ///
-/// When the last clone, and the last object made from it, is dropped, the plugin is told to tear down
+/// A plugin that is loaded several times is one plugin, by the name and path it was first given. When the last
+/// clone, and the last object made from it, is dropped, the plugin is told to tear down
 /// (`piTearDown`). Its library stays mapped: drivers below plugins keep threads and exit handlers that must
 /// not lose their code.
 #[derive(Clone)]
@@ -36,7 +38,13 @@ struct Inner {
     version: String,
     api: Api,
     get_last_error: Option<GetLastError>,
+    /// Address of its `piPluginInit`.
+    entry: usize,
 }
+
+/// The plugins in use, by the address of `piPluginInit`. A plugin is there once in a process, however often it
+/// is loaded, and it is to be torn down once: when nobody uses it any more.
+static LOADED: LazyLock<Mutex<HashMap<usize, Weak<Inner>>>> = LazyLock::new(Mutex::default);
 
 /// Room for the record of any version known to exist (PI 15.47 writes 1320 bytes): a plugin that wrongly
 /// accepts the offered version must not write past the end.
@@ -111,6 +119,11 @@ impl Plugin {
         init: PluginInit,
         get_last_error: Option<GetLastError>,
     ) -> Result<Plugin, LoadError> {
+        let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = init as usize;
+        if let Some(inner) = loaded.get(&entry).and_then(Weak::upgrade) {
+            return Ok(Plugin { inner });
+        }
         let layout = Layout::V2_3;
         let offered = layout.version.to_string_lossy().into_owned();
         // Slots are pointers; a vector of them gives the record their alignment.
@@ -149,15 +162,16 @@ impl Plugin {
         // SAFETY: the plugin says that it has filled in the table of this version.
         let api = unsafe { Api::from_slots(&layout, slots) };
         tracing::debug!(plugin = name, version = answered, "plugin loaded");
-        Ok(Plugin {
-            inner: Arc::new(Inner {
-                name,
-                path,
-                version: answered,
-                api,
-                get_last_error,
-            }),
-        })
+        let inner = Arc::new(Inner {
+            name,
+            path,
+            version: answered,
+            api,
+            get_last_error,
+            entry,
+        });
+        loaded.insert(entry, Arc::downgrade(&inner));
+        Ok(Plugin { inner })
     }
 
     /// File name of the library, or the name of a built-in plugin.
@@ -195,6 +209,21 @@ impl Plugin {
             .collect())
     }
 
+    /// Whether both are the same plugin.
+    pub(crate) fn is_same(&self, other: &Plugin) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
+    /// Refuses to pass an object of another plugin to a function of this one: its handle would mean nothing
+    /// here, or something else.
+    pub(crate) fn check_same(&self, other: &Plugin, function: Function, result: pi_result) -> Result<()> {
+        if self.is_same(other) {
+            return Ok(());
+        }
+        let message = format!("an object of plugin {} is none of {}", other.name(), self.name());
+        Err(PiError::refused(function, result, message))
+    }
+
     /// Turns the result of a call into a `Result`, with the plugin's own words if it failed.
     pub(crate) fn check(&self, function: Function, result: pi_result) -> Result<()> {
         tracing::trace!(plugin = self.inner.name, %function, %result, "call");
@@ -223,6 +252,15 @@ impl Plugin {
 
 impl Drop for Inner {
     fn drop(&mut self) {
+        let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+        if loaded
+            .get(&self.entry)
+            .is_some_and(|inner| inner.strong_count() > 0)
+        {
+            // It was loaded again after the last reference to this went, and is in use.
+            return;
+        }
+        loaded.remove(&self.entry);
         if let Some(tear_down) = self.api.piTearDown {
             // SAFETY: all objects hold the plugin, so none is left; the parameter is unused and null for
             // every host.

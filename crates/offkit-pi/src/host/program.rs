@@ -142,6 +142,9 @@ impl Program {
 
     pub(crate) fn link(context: &Context, programs: &[&Program], options: &str) -> Result<Program> {
         let plugin = context.plugin();
+        for program in programs {
+            context.check_same(program.context(), Function::piProgramLink, "program")?;
+        }
         let options = c_string(Function::piProgramLink, options)?;
         let handles: Vec<pi_program> = programs.iter().map(|program| program.raw()).collect();
         let mut program = core::ptr::null_mut();
@@ -203,6 +206,9 @@ impl Program {
     }
 
     fn build_info(&self, device: &Device, name: pi_program_build_info) -> Result<Vec<u8>> {
+        let function = Function::piProgramGetBuildInfo;
+        self.plugin()
+            .check_same(device.plugin(), function, PI_INVALID_DEVICE)?;
         query(|size, value, size_ret| {
             // SAFETY: `query` passes a buffer of the size it says.
             unsafe {

@@ -1,6 +1,5 @@
 //! Queues and the commands submitted to them.
 
-use super::Result;
 use super::context::Context;
 use super::device::Device;
 use super::event::{Event, Pending};
@@ -8,6 +7,7 @@ use super::handle::Owned;
 use super::kernel::Kernel;
 use super::memory::{Buffer, Usm};
 use super::plugin::{Plugin, call};
+use super::{PiError, Result};
 use crate::NdRange;
 use crate::ffi::*;
 use crate::table::Function;
@@ -17,6 +17,9 @@ use std::sync::Arc;
 ///
 /// Each command takes the events it has to wait for. Those of an in-order queue run one after the other
 /// anyway.
+///
+/// Everything a command is given (kernel, memory, events) must be of the queue's context, and is refused with
+/// [`PI_INVALID_CONTEXT`] if it is not. Memory may be dropped right after: it stays until the command is done.
 #[derive(Clone)]
 pub struct Queue {
     handle: Arc<Owned<pi_queue>>,
@@ -66,9 +69,14 @@ impl Queue {
     /// event goes.
     fn enqueue(
         &self,
+        function: Function,
         wait: &[&Event],
         submit: impl FnOnce(pi_uint32, *const pi_event, *mut pi_event) -> Result<()>,
     ) -> Result<Event> {
+        for event in wait {
+            self.context
+                .check_same(event.context(), function, "event to wait for")?;
+        }
         let wait: Vec<pi_event> = wait.iter().map(|event| event.raw()).collect();
         // An empty list has to be a null pointer.
         let list = if wait.is_empty() {
@@ -79,7 +87,16 @@ impl Queue {
         let mut event = core::ptr::null_mut();
         submit(wait.len() as pi_uint32, list, &raw mut event)?;
         // SAFETY: the plugin has made an event for the command.
-        Ok(Event::new(unsafe { Owned::new(self.plugin().clone(), event) }))
+        let event = unsafe { Owned::new(self.plugin().clone(), event) };
+        Ok(Event::new(event, self.context.clone()))
+    }
+
+    fn check_buffer(&self, buffer: &Buffer, function: Function) -> Result<()> {
+        self.context.check_same(buffer.context(), function, "buffer")
+    }
+
+    fn check_usm(&self, usm: &Usm, function: Function) -> Result<()> {
+        self.context.check_same(usm.context(), function, "allocation")
     }
 
     /// Runs a kernel over an index space.
@@ -89,20 +106,27 @@ impl Queue {
     /// [`PiError`](super::PiError) if an argument is not set, or the index space does not suit kernel and
     /// device.
     pub fn launch(&self, kernel: &Kernel, range: &NdRange, wait: &[&Event]) -> Result<Event> {
+        let function = Function::piEnqueueKernelLaunch;
+        self.context
+            .check_same(kernel.program().context(), function, "kernel")?;
+        if !(1..=3).contains(&range.dimensions) {
+            let message = format!("an index space of {} dimensions", range.dimensions);
+            return Err(PiError::refused(function, PI_INVALID_WORK_DIMENSION, message));
+        }
         let local = range
             .local
             .as_ref()
             .map_or(core::ptr::null(), |local| local.as_ptr());
-        self.enqueue(wait, |count, list, event| {
-            // SAFETY: the arrays have three elements, and the number of dimensions is checked by the plugin;
-            // the events are as many as the count says.
+        let launched = self.enqueue(function, wait, |count, list, event| {
+            // SAFETY: the arrays have three elements, and there are one to three dimensions; the events are as
+            // many as the count says.
             unsafe {
                 call!(
                     self.plugin(),
                     piEnqueueKernelLaunch(
                         self.raw(),
                         kernel.raw(),
-                        range.dimensions.min(4),
+                        range.dimensions,
                         range.offset.as_ptr(),
                         range.global.as_ptr(),
                         local,
@@ -112,7 +136,12 @@ impl Queue {
                     )
                 )
             }
-        })
+        })?;
+        let allocations = kernel.allocations();
+        if !allocations.is_empty() {
+            launched.keep(allocations);
+        }
+        Ok(launched)
     }
 
     /// Completes when the given events have; with none, when all commands submitted before have.
@@ -121,7 +150,7 @@ impl Queue {
     ///
     /// [`PiError`](super::PiError) if the plugin does not take it.
     pub fn marker(&self, wait: &[&Event]) -> Result<Event> {
-        self.enqueue(wait, |count, list, event| {
+        self.enqueue(Function::piEnqueueEventsWait, wait, |count, list, event| {
             // SAFETY: the events are as many as the count says.
             unsafe { call!(self.plugin(), piEnqueueEventsWait(self.raw(), count, list, event)) }
         })
@@ -133,15 +162,19 @@ impl Queue {
     ///
     /// [`PiError`](super::PiError) if the plugin does not take it.
     pub fn barrier(&self, wait: &[&Event]) -> Result<Event> {
-        self.enqueue(wait, |count, list, event| {
-            // SAFETY: the events are as many as the count says.
-            unsafe {
-                call!(
-                    self.plugin(),
-                    piEnqueueEventsWaitWithBarrier(self.raw(), count, list, event)
-                )
-            }
-        })
+        self.enqueue(
+            Function::piEnqueueEventsWaitWithBarrier,
+            wait,
+            |count, list, event| {
+                // SAFETY: the events are as many as the count says.
+                unsafe {
+                    call!(
+                        self.plugin(),
+                        piEnqueueEventsWaitWithBarrier(self.raw(), count, list, event)
+                    )
+                }
+            },
+        )
     }
 
     fn read(
@@ -152,7 +185,8 @@ impl Queue {
         out: &mut [u8],
         wait: &[&Event],
     ) -> Result<Event> {
-        self.enqueue(wait, |count, list, event| {
+        self.check_buffer(buffer, Function::piEnqueueMemBufferRead)?;
+        self.enqueue(Function::piEnqueueMemBufferRead, wait, |count, list, event| {
             let pointer = out.as_mut_ptr().cast();
             // SAFETY: `out` has as many bytes as the size says and is not touched before the command is done:
             // callers block or keep it in a `Pending`.
@@ -213,7 +247,8 @@ impl Queue {
         data: &[u8],
         wait: &[&Event],
     ) -> Result<Event> {
-        self.enqueue(wait, |count, list, event| {
+        self.check_buffer(buffer, Function::piEnqueueMemBufferWrite)?;
+        self.enqueue(Function::piEnqueueMemBufferWrite, wait, |count, list, event| {
             let pointer = data.as_ptr().cast();
             // SAFETY: `data` has as many bytes as the size says and stays as it is until the command is done:
             // callers block or keep it in a `Pending`.
@@ -279,7 +314,8 @@ impl Queue {
         size: usize,
         wait: &[&Event],
     ) -> Result<Event> {
-        self.enqueue(wait, |count, list, event| {
+        self.check_buffer(buffer, Function::piEnqueueMemBufferFill)?;
+        self.enqueue(Function::piEnqueueMemBufferFill, wait, |count, list, event| {
             // SAFETY: the pattern has as many bytes as its size says; the plugin copies it before it returns.
             unsafe {
                 call!(
@@ -312,7 +348,10 @@ impl Queue {
         size: usize,
         wait: &[&Event],
     ) -> Result<Event> {
-        self.enqueue(wait, |count, list, event| {
+        for (buffer, _) in [from, to] {
+            self.check_buffer(buffer, Function::piEnqueueMemBufferCopy)?;
+        }
+        self.enqueue(Function::piEnqueueMemBufferCopy, wait, |count, list, event| {
             // SAFETY: both buffers are valid.
             unsafe {
                 call!(
@@ -344,7 +383,7 @@ impl Queue {
         size: usize,
         wait: &[&Event],
     ) -> Result<Event> {
-        self.enqueue(wait, |count, list, event| {
+        self.enqueue(Function::piextUSMEnqueueMemcpy, wait, |count, list, event| {
             // SAFETY: by the caller's promise.
             unsafe {
                 call!(
@@ -362,6 +401,7 @@ impl Queue {
     /// [`PiError`](super::PiError) if the range is not within the allocation, or the command or one it waits
     /// for fails.
     pub fn write_usm(&self, usm: &Usm, offset: usize, data: &[u8], wait: &[&Event]) -> Result<()> {
+        self.check_usm(usm, Function::piextUSMEnqueueMemcpy)?;
         let to = usm.range(Function::piextUSMEnqueueMemcpy, offset, data.len())?;
         // SAFETY: the range is within the allocation, and the command is done when this returns.
         unsafe { self.copy(true, to, data.as_ptr().cast(), data.len(), wait) }?.wait()
@@ -374,6 +414,7 @@ impl Queue {
     /// [`PiError`](super::PiError) if the range is not within the allocation, or the command or one it waits
     /// for fails.
     pub fn read_usm(&self, usm: &Usm, offset: usize, out: &mut [u8], wait: &[&Event]) -> Result<()> {
+        self.check_usm(usm, Function::piextUSMEnqueueMemcpy)?;
         let from = usm.range(Function::piextUSMEnqueueMemcpy, offset, out.len())?;
         // SAFETY: the range is within the allocation, and the command is done when this returns.
         unsafe { self.copy(true, out.as_mut_ptr().cast(), from, out.len(), wait) }?.wait()
@@ -391,11 +432,15 @@ impl Queue {
         size: usize,
         wait: &[&Event],
     ) -> Result<Event> {
+        for (usm, _) in [from, to] {
+            self.check_usm(usm, Function::piextUSMEnqueueMemcpy)?;
+        }
         let source = from.0.range(Function::piextUSMEnqueueMemcpy, from.1, size)?;
         let target = to.0.range(Function::piextUSMEnqueueMemcpy, to.1, size)?;
-        // SAFETY: the ranges are within the allocations, which are not freed before the context's queues are
-        // empty.
-        unsafe { self.copy(false, target, source, size, wait) }
+        // SAFETY: the ranges are within the allocations, which are kept until the command is done.
+        let event = unsafe { self.copy(false, target, source, size, wait) }?;
+        event.keep([from.0.allocation(), to.0.allocation()]);
+        Ok(event)
     }
 
     /// Sets `count` bytes of a USM allocation, starting at byte `offset`, to `value`.
@@ -411,17 +456,19 @@ impl Queue {
         count: usize,
         wait: &[&Event],
     ) -> Result<Event> {
+        self.check_usm(usm, Function::piextUSMEnqueueMemset)?;
         let target = usm.range(Function::piextUSMEnqueueMemset, offset, count)?;
-        self.enqueue(wait, |events, list, event| {
-            // SAFETY: the range is within the allocation, which is not freed before the context's queues are
-            // empty.
+        let set = self.enqueue(Function::piextUSMEnqueueMemset, wait, |events, list, event| {
+            // SAFETY: the range is within the allocation, which is kept until the command is done.
             unsafe {
                 call!(
                     self.plugin(),
                     piextUSMEnqueueMemset(self.raw(), target, value.into(), count, events, list, event)
                 )
             }
-        })
+        })?;
+        set.keep(usm.allocation());
+        Ok(set)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is submitted to queues.
 
 use super::Plugin;
-use super::memory_span::{HostSource, HostTarget};
+use super::host_memory::{HostSource, HostTarget};
 use super::rect::BufferRect;
 use crate::NdRange;
 use crate::ffi::*;

@@ -3,10 +3,10 @@
 use super::command::Command;
 use super::error::guard;
 use super::event::failure;
+use super::host_memory::{HostSource, HostTarget};
 use super::memory::check_range;
-use super::memory_span::{HostSource, HostTarget};
 use super::shim::{array, give, non_null, wait_list};
-use super::state::{self, EventDetails, MemoryRecord, Registered};
+use super::state::{self, ContextRecord, EventDetails, MemoryRecord, Registered};
 use super::{Error, Event, Memory, Queue, Result};
 use crate::NdRange;
 use crate::ffi::*;
@@ -47,16 +47,32 @@ impl Submission {
         }
     }
 
-    /// Submits a command, waits for it if that is asked for, and hands out its event if that is.
+    /// Submits a command, waits for it if that is asked for, and hands out its event if that is. `contexts` are
+    /// those of the objects that the command uses.
     ///
     /// # Safety
     ///
     /// The wait list must be null or have as many handles as its count says, and `event` be null or valid for
     /// writing.
-    pub(super) unsafe fn submit<P: Registered>(self, command: Command<P>) -> Result<()> {
+    pub(super) unsafe fn submit<P: Registered>(
+        self,
+        command: Command<P>,
+        contexts: &[&Arc<ContextRecord<P>>],
+    ) -> Result<()> {
         let queue = state::queue::<P>(self.queue)?;
         // SAFETY: by the caller's promise.
-        let wait = unsafe { wait_list::<P>(self.wait_count, self.wait_list) }?;
+        let events = unsafe { wait_list::<P>(self.wait_count, self.wait_list) }?;
+        let mut contexts = contexts
+            .iter()
+            .copied()
+            .chain(events.iter().map(|event| &event.details.context));
+        if !contexts.all(|context| Arc::ptr_eq(context, &queue.details.context)) {
+            return Err(Error::new(
+                PI_INVALID_CONTEXT,
+                "something the command uses or waits for is of another context than the queue",
+            ));
+        }
+        let wait: Vec<Arc<P::Event>> = events.iter().map(|event| Arc::clone(&event.object)).collect();
         let command_type = command.command_type();
         let event = queue.object.enqueue(command, &wait)?;
         if self.blocking {
@@ -79,6 +95,14 @@ impl Submission {
             unsafe { give(self.event, &record) };
         }
         Ok(())
+    }
+}
+
+/// The buffer that holds the bytes of a buffer or of a part of one, and where they start in it.
+pub(super) fn place<P: Registered>(memory: &Arc<MemoryRecord<P>>) -> (&Arc<MemoryRecord<P>>, usize) {
+    match &memory.details.parent {
+        Some((parent, origin)) => (parent, *origin),
+        None => (memory, 0),
     }
 }
 
@@ -145,7 +169,10 @@ pub(super) unsafe extern "C" fn kernel_launch<P: Registered>(
             range,
         };
         // SAFETY: the host passes a wait list and an event as the interface says.
-        unsafe { Submission::new(queue, wait_count, wait_list, event).submit::<P>(command) }
+        unsafe {
+            Submission::new(queue, wait_count, wait_list, event)
+                .submit::<P>(command, &[&kernel.details.program.details.context])
+        }
     })
 }
 
@@ -157,7 +184,7 @@ pub(super) unsafe extern "C" fn events_wait<P: Registered>(
 ) -> pi_result {
     guard(Function::piEnqueueEventsWait, || {
         // SAFETY: the host passes a wait list and an event as the interface says.
-        unsafe { Submission::new(queue, wait_count, wait_list, event).submit::<P>(Command::Marker) }
+        unsafe { Submission::new(queue, wait_count, wait_list, event).submit::<P>(Command::Marker, &[]) }
     })
 }
 
@@ -169,7 +196,7 @@ pub(super) unsafe extern "C" fn events_wait_with_barrier<P: Registered>(
 ) -> pi_result {
     guard(Function::piEnqueueEventsWaitWithBarrier, || {
         // SAFETY: the host passes a wait list and an event as the interface says.
-        unsafe { Submission::new(queue, wait_count, wait_list, event).submit::<P>(Command::Barrier) }
+        unsafe { Submission::new(queue, wait_count, wait_list, event).submit::<P>(Command::Barrier, &[]) }
     })
 }
 
@@ -198,7 +225,7 @@ pub(super) unsafe extern "C" fn buffer_read<P: Registered>(
         unsafe {
             Submission::new(queue, wait_count, wait_list, event)
                 .blocking(blocking)
-                .submit::<P>(command)
+                .submit::<P>(command, &[&memory.details.context])
         }
     })
 }
@@ -228,7 +255,7 @@ pub(super) unsafe extern "C" fn buffer_write<P: Registered>(
         unsafe {
             Submission::new(queue, wait_count, wait_list, event)
                 .blocking(blocking)
-                .submit::<P>(command)
+                .submit::<P>(command, &[&memory.details.context])
         }
     })
 }
@@ -249,7 +276,9 @@ pub(super) unsafe extern "C" fn buffer_copy<P: Registered>(
             buffer::<P>(source, source_offset, size)?,
             buffer::<P>(target, target_offset, size)?,
         );
-        if Arc::ptr_eq(&from, &to) && source_offset.abs_diff(target_offset) < size {
+        let ((source_base, source_origin), (target_base, target_origin)) = (place(&from), place(&to));
+        let (source_start, target_start) = (source_origin + source_offset, target_origin + target_offset);
+        if Arc::ptr_eq(source_base, target_base) && source_start.abs_diff(target_start) < size {
             return Err(Error::new(PI_MEM_COPY_OVERLAP, "the ranges overlap"));
         }
         let (source, target) = (Arc::clone(&from.object), Arc::clone(&to.object));
@@ -261,7 +290,10 @@ pub(super) unsafe extern "C" fn buffer_copy<P: Registered>(
             size,
         };
         // SAFETY: the host passes a wait list and an event as the interface says.
-        unsafe { Submission::new(queue, wait_count, wait_list, event).submit::<P>(command) }
+        unsafe {
+            Submission::new(queue, wait_count, wait_list, event)
+                .submit::<P>(command, &[&from.details.context, &to.details.context])
+        }
     })
 }
 
@@ -293,7 +325,10 @@ pub(super) unsafe extern "C" fn buffer_fill<P: Registered>(
             size,
         };
         // SAFETY: the host passes a wait list and an event as the interface says.
-        unsafe { Submission::new(queue, wait_count, wait_list, event).submit::<P>(command) }
+        unsafe {
+            Submission::new(queue, wait_count, wait_list, event)
+                .submit::<P>(command, &[&memory.details.context])
+        }
     })
 }
 
@@ -324,7 +359,7 @@ pub(super) unsafe extern "C" fn buffer_map<P: Registered>(
         unsafe {
             Submission::new(queue, wait_count, wait_list, event)
                 .blocking(blocking)
-                .submit::<P>(command)?;
+                .submit::<P>(command, &[&memory.details.context])?;
             ret_map.write(core::ptr::with_exposed_provenance_mut(address));
         }
         Ok(())
@@ -346,6 +381,9 @@ pub(super) unsafe extern "C" fn unmap<P: Registered>(
             address: pointer.addr(),
         };
         // SAFETY: the host passes a wait list and an event as the interface says.
-        unsafe { Submission::new(queue, wait_count, wait_list, event).submit::<P>(command) }
+        unsafe {
+            Submission::new(queue, wait_count, wait_list, event)
+                .submit::<P>(command, &[&memory.details.context])
+        }
     })
 }

@@ -129,7 +129,14 @@ pub(super) unsafe extern "C" fn set_arg_memory<P: Registered>(
         let memory = if handle.is_null() {
             None
         } else {
-            Some(Arc::clone(&state::memory::<P>(handle)?.object))
+            let memory = state::memory::<P>(handle)?;
+            if !Arc::ptr_eq(&memory.details.context, &kernel.details.program.details.context) {
+                return Err(Error::new(
+                    PI_INVALID_CONTEXT,
+                    "the memory object is of another context than the kernel",
+                ));
+            }
+            Some(Arc::clone(&memory.object))
         };
         kernel.object.set_argument(index, Argument::Memory(memory))
     })

@@ -1,8 +1,8 @@
 //! Buffers.
 
 use super::error::guard;
+use super::host_memory::HostTarget;
 use super::info::Destination;
-use super::memory_span::HostTarget;
 use super::shim::{array, give, non_null, references};
 use super::state::{self, MemoryDetails, Registered};
 use super::{Context, Error, Plugin, Result};

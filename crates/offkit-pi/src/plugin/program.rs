@@ -68,9 +68,10 @@ pub trait Program<P: Plugin>: Send + Sync + 'static {
     /// How the last compile, link or build went.
     fn build_info(&self) -> Build;
 
-    /// The intermediate language it was made from, as far as there is one.
-    fn source(&self) -> Vec<u8> {
-        Vec::new()
+    /// The source text it was made from; empty for a program that was not made from any, such as one in
+    /// intermediate language.
+    fn source(&self) -> String {
+        String::new()
     }
 
     /// The kernels.
@@ -92,14 +93,9 @@ pub trait Program<P: Plugin>: Send + Sync + 'static {
 fn insert<P: Registered>(
     context: Arc<state::ContextRecord<P>>,
     program: P::Program,
-    target: *mut pi_program,
 ) -> Arc<ProgramRecord<P>> {
-    let record = P::state()
-        .programs
-        .insert(Arc::new(program), ProgramDetails { context });
-    // SAFETY: callers have seen that `target` is not null, so it is valid for writing.
-    unsafe { give(target, &record) };
-    record
+    let programs = &P::state().programs;
+    programs.insert(Arc::new(program), ProgramDetails { context })
 }
 
 pub(super) unsafe extern "C" fn create<P: Registered>(
@@ -115,7 +111,9 @@ pub(super) unsafe extern "C" fn create<P: Registered>(
         // SAFETY: the host passes `length` bytes.
         let il = unsafe { array(il.cast::<u8>(), length, "il") }?;
         let program = context.object.create_program(il)?;
-        insert(context, program, res_program);
+        let record = insert(context, program);
+        // SAFETY: not null, so valid for writing.
+        unsafe { give(res_program, &record) };
         Ok(())
     })
 }
@@ -152,18 +150,24 @@ pub(super) unsafe extern "C" fn create_with_binary<P: Registered>(
             // SAFETY: not null, and there is one status for each device.
             unsafe { binary_status.write(status.0) };
         }
-        insert(context, program?, ret_program);
+        let record = insert(context, program?);
+        // SAFETY: not null, so valid for writing.
+        unsafe { give(ret_program, &record) };
         Ok(())
     })
 }
 
 /// Checks that devices to compile or link for are of the context; naming none means all.
+///
+/// # Safety
+///
+/// `devices` must be null or have `count` handles.
 unsafe fn check_devices<P: Registered>(
     context: &state::ContextRecord<P>,
     count: pi_uint32,
     devices: *const pi_device,
 ) -> Result<()> {
-    // SAFETY: the host passes `count` handles.
+    // SAFETY: by the caller's promise.
     let devices = unsafe { array(devices, count as usize, "device_list") }?;
     devices
         .iter()
@@ -172,9 +176,13 @@ unsafe fn check_devices<P: Registered>(
 
 /// Tells the host that a compile, link or build is over. They are done before their functions return, so this
 /// is at once.
+///
+/// # Safety
+///
+/// `callback` must be none, or a function to be called with these arguments.
 unsafe fn notify(callback: pi_program_notify, program: pi_program, user_data: *mut c_void) {
     if let Some(callback) = callback {
-        // SAFETY: the host passes a function to be called like this.
+        // SAFETY: by the caller's promise.
         unsafe { callback(program, user_data) };
     }
 }
@@ -255,14 +263,22 @@ pub(super) unsafe extern "C" fn link<P: Registered>(
         if handles.is_empty() {
             return Err(Error::new(PI_INVALID_VALUE, "a link needs a program"));
         }
-        let programs: Vec<Arc<P::Program>> = handles
-            .iter()
-            .map(|handle| state::program::<P>(*handle).map(|record| Arc::clone(&record.object)))
-            .collect::<Result<_>>()?;
+        let of_the_context = |handle: &pi_program| {
+            let record = state::program::<P>(*handle)?;
+            if Arc::ptr_eq(&record.details.context, &context) {
+                Ok(Arc::clone(&record.object))
+            } else {
+                Err(Error::new(PI_INVALID_CONTEXT, "a program is of another context"))
+            }
+        };
+        let programs: Vec<Arc<P::Program>> = handles.iter().map(of_the_context).collect::<Result<_>>()?;
         let program = context.object.link(&programs, options)?;
-        let record = insert(context, program, ret_program);
-        // SAFETY: not null, and written just before; the callback is the host's own.
-        unsafe { notify(pfn_notify, ret_program.read(), user_data) };
+        let record = insert(context, program);
+        // SAFETY: not null, so valid for writing, and written before it is read; the callback is the host's own.
+        unsafe {
+            give(ret_program, &record);
+            notify(pfn_notify, ret_program.read(), user_data);
+        }
         let Build { status, log, .. } = record.object.build_info();
         if status == PI_PROGRAM_BUILD_STATUS_ERROR {
             Err(Error::new(PI_LINK_PROGRAM_FAILURE, log))

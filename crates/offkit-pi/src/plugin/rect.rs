@@ -1,9 +1,9 @@
 //! Boxes within buffers, and the functions that read, write and copy them.
 
 use super::command::Command;
-use super::enqueue::{Submission, buffer};
+use super::enqueue::{Submission, buffer, place};
 use super::error::guard;
-use super::memory_span::{HostSource, HostTarget};
+use super::host_memory::{HostSource, HostTarget};
 use super::shim::non_null;
 use super::state::Registered;
 use super::{Error, Result};
@@ -121,6 +121,32 @@ impl BufferRect {
         let rows = (0..region.depth_scalar).flat_map(move |z| (0..region.height_scalar).map(move |y| (y, z)));
         rows.map(move |(y, z)| (at(&source, y, z), at(&target, y, z), region.width_bytes))
     }
+
+    /// Whether the boxes have bytes in common where both are in the same memory, starting at these offsets. (Both
+    /// have been found to be within it.)
+    fn overlaps(&self, source_origin: usize, target_origin: usize) -> bool {
+        let width = self.region.width_bytes;
+        // Rows follow each other in memory on both sides, as pitches are not smaller than what they are for.
+        let mut sources = self
+            .rows()
+            .map(|(source, _, _)| source_origin + source)
+            .peekable();
+        let mut targets = self
+            .rows()
+            .map(|(_, target, _)| target_origin + target)
+            .peekable();
+        while let (Some(source), Some(target)) = (sources.peek(), targets.peek()) {
+            if source.abs_diff(*target) < width {
+                return true;
+            }
+            if source < target {
+                sources.next();
+            } else {
+                targets.next();
+            }
+        }
+        false
+    }
 }
 
 /// A corner of a box.
@@ -187,7 +213,7 @@ pub(super) unsafe extern "C" fn read<P: Registered>(
         unsafe {
             Submission::new(queue, wait_count, wait_list, event)
                 .blocking(blocking)
-                .submit::<P>(command)
+                .submit::<P>(command, &[&memory.details.context])
         }
     })
 }
@@ -230,7 +256,7 @@ pub(super) unsafe extern "C" fn write<P: Registered>(
         unsafe {
             Submission::new(queue, wait_count, wait_list, event)
                 .blocking(blocking)
-                .submit::<P>(command)
+                .submit::<P>(command, &[&memory.details.context])
         }
     })
 }
@@ -265,11 +291,16 @@ pub(super) unsafe extern "C" fn copy<P: Registered>(
             buffer::<P>(source, 0, source_end)?,
             buffer::<P>(target, 0, target_end)?,
         );
+        let ((source_base, source_origin), (target_base, target_origin)) = (place(&from), place(&to));
+        if Arc::ptr_eq(source_base, target_base) && rect.overlaps(source_origin, target_origin) {
+            return Err(Error::new(PI_MEM_COPY_OVERLAP, "the boxes overlap"));
+        }
         let (source, target) = (Arc::clone(&from.object), Arc::clone(&to.object));
         // SAFETY: the host passes a wait list and an event as the interface says.
         unsafe {
             let command = Command::CopyBufferRect { source, target, rect };
-            Submission::new(queue, wait_count, wait_list, event).submit::<P>(command)
+            Submission::new(queue, wait_count, wait_list, event)
+                .submit::<P>(command, &[&from.details.context, &to.details.context])
         }
     })
 }
@@ -306,6 +337,20 @@ mod tests {
         let rows: Vec<_> = rect.rows().collect();
         assert_eq!(rows, [(9, 0, 2), (17, 2, 2), (33, 4, 2), (41, 6, 2)]);
         assert_eq!(rect.extents(), (43, 8));
+    }
+
+    #[test]
+    fn boxes_overlap_where_rows_do() {
+        // 2 x 2 bytes in rows of 8.
+        let overlap = |x: usize, y: usize, origins: (usize, usize)| {
+            let rect =
+                BufferRect::new(corner(0, 0, 0, 8, 0), corner(x, y, 0, 8, 0), region(2, 2, 1)).unwrap();
+            rect.overlaps(origins.0, origins.1)
+        };
+        assert!(overlap(1, 0, (0, 0)) && overlap(0, 1, (0, 0)) && overlap(1, 1, (0, 0)));
+        // Side by side, one below the other, and in parts of the buffer that are apart.
+        assert!(!overlap(2, 0, (0, 0)) && !overlap(0, 2, (0, 0)) && !overlap(0, 0, (0, 16)));
+        assert!(overlap(0, 0, (16, 8)));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What the functions of the table have in common: arguments in, handles out.
 
 use super::registry::Record;
-use super::state::{self, Registered};
+use super::state::{self, EventRecord, Registered};
 use super::{Error, Result};
 use crate::ffi::*;
 use core::ffi::{CStr, c_char};
@@ -111,7 +111,7 @@ pub(super) unsafe fn give_list<H>(
     Ok(())
 }
 
-/// The objects of a wait list.
+/// The events of a wait list.
 ///
 /// # Safety
 ///
@@ -119,7 +119,7 @@ pub(super) unsafe fn give_list<H>(
 pub(super) unsafe fn wait_list<P: Registered>(
     count: pi_uint32,
     list: *const pi_event,
-) -> Result<Vec<Arc<P::Event>>> {
+) -> Result<Vec<Arc<EventRecord<P>>>> {
     let invalid = |_| {
         Error::new(
             PI_INVALID_EVENT_WAIT_LIST,
@@ -130,11 +130,7 @@ pub(super) unsafe fn wait_list<P: Registered>(
     let handles = unsafe { array(list, count as usize, "event_wait_list") }.map_err(invalid)?;
     handles
         .iter()
-        .map(|handle| {
-            state::event::<P>(*handle)
-                .map(|record| Arc::clone(&record.object))
-                .map_err(invalid)
-        })
+        .map(|handle| state::event::<P>(*handle).map_err(invalid))
         .collect()
 }
 

@@ -26,7 +26,12 @@ pub struct UsmAllocation<P: Plugin> {
     pub device: Option<Arc<P::Device>>,
 }
 
-fn allocate<P: Registered>(
+/// Allocates, and writes the address to where the host wants it.
+///
+/// # Safety
+///
+/// `result` must be null or valid for writing.
+unsafe fn allocate<P: Registered>(
     kind: UsmKind,
     result: *mut *mut c_void,
     context: pi_context,
@@ -50,7 +55,7 @@ fn allocate<P: Registered>(
     let address = context
         .object
         .allocate_usm(kind, device, size, alignment as usize)?;
-    // SAFETY: not null, so valid for writing.
+    // SAFETY: not null, so valid by the caller's promise.
     unsafe { result.write(core::ptr::with_exposed_provenance_mut(address)) };
     Ok(())
 }
@@ -63,7 +68,8 @@ pub(super) unsafe extern "C" fn host_alloc<P: Registered>(
     alignment: pi_uint32,
 ) -> pi_result {
     guard(Function::piextUSMHostAlloc, || {
-        allocate::<P>(UsmKind::Host, result, context, None, size, alignment)
+        // SAFETY: the host passes a place for the address, or null.
+        unsafe { allocate::<P>(UsmKind::Host, result, context, None, size, alignment) }
     })
 }
 
@@ -76,7 +82,8 @@ pub(super) unsafe extern "C" fn device_alloc<P: Registered>(
     alignment: pi_uint32,
 ) -> pi_result {
     guard(Function::piextUSMDeviceAlloc, || {
-        allocate::<P>(UsmKind::Device, result, context, Some(device), size, alignment)
+        // SAFETY: as above.
+        unsafe { allocate::<P>(UsmKind::Device, result, context, Some(device), size, alignment) }
     })
 }
 
@@ -89,7 +96,8 @@ pub(super) unsafe extern "C" fn shared_alloc<P: Registered>(
     alignment: pi_uint32,
 ) -> pi_result {
     guard(Function::piextUSMSharedAlloc, || {
-        allocate::<P>(UsmKind::Shared, result, context, Some(device), size, alignment)
+        // SAFETY: as above.
+        unsafe { allocate::<P>(UsmKind::Shared, result, context, Some(device), size, alignment) }
     })
 }
 
@@ -168,7 +176,7 @@ pub(super) unsafe extern "C" fn memset<P: Registered>(
             count,
         };
         // SAFETY: the host passes a wait list and an event as the interface says.
-        unsafe { Submission::new(queue, wait_count, wait_list, event).submit::<P>(command) }
+        unsafe { Submission::new(queue, wait_count, wait_list, event).submit::<P>(command, &[]) }
     })
 }
 
@@ -193,7 +201,7 @@ pub(super) unsafe extern "C" fn memcpy<P: Registered>(
         unsafe {
             Submission::new(queue, wait_count, wait_list, event)
                 .blocking(blocking)
-                .submit::<P>(command)
+                .submit::<P>(command, &[])
         }
     })
 }
@@ -213,7 +221,7 @@ pub(super) unsafe extern "C" fn prefetch<P: Registered>(
             size,
         };
         // SAFETY: the host passes a wait list and an event as the interface says.
-        unsafe { Submission::new(queue, wait_count, wait_list, event).submit::<P>(command) }
+        unsafe { Submission::new(queue, wait_count, wait_list, event).submit::<P>(command, &[]) }
     })
 }
 
@@ -231,6 +239,6 @@ pub(super) unsafe extern "C" fn mem_advise<P: Registered>(
             advice,
         };
         // SAFETY: there is no wait list; the host passes an event as the interface says.
-        unsafe { Submission::new(queue, 0, core::ptr::null(), event).submit::<P>(command) }
+        unsafe { Submission::new(queue, 0, core::ptr::null(), event).submit::<P>(command, &[]) }
     })
 }

@@ -239,9 +239,7 @@ impl Queue<Adder> for MockQueue {
                 mut target,
             } => {
                 let size = target.size();
-                target
-                    .bytes_mut()
-                    .copy_from_slice(&buffer.0.lock().unwrap()[offset..offset + size]);
+                target.write(0, &buffer.0.lock().unwrap()[offset..offset + size]);
                 Ok(())
             }
             Command::WriteBuffer {
@@ -249,7 +247,7 @@ impl Queue<Adder> for MockQueue {
                 offset,
                 source,
             } => {
-                buffer.0.lock().unwrap()[offset..offset + source.size()].copy_from_slice(source.bytes());
+                source.read(0, &mut buffer.0.lock().unwrap()[offset..offset + source.size()]);
                 Ok(())
             }
             Command::Marker => Ok(()),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::snapshot::{Entry, Snapshot};
+use super::snapshot::{Entry, Snapshot, Storage};
 use super::{Allocation, AllocationKind, MemoryError, raw};
 
 /// Alignment of every allocation: a cache line, and the largest OpenCL C type is half of two.
@@ -72,7 +72,9 @@ impl Memory {
                 base,
                 Entry {
                     allocation,
-                    _storage: Some(Arc::new(block)),
+                    storage: Storage::Owned {
+                        _block: Arc::new(block),
+                    },
                 },
             );
             Ok(base)
@@ -80,7 +82,8 @@ impl Memory {
     }
 
     /// Registers memory of the host program so that kernels may access it, until [`Memory::free`] is
-    /// called with its address.
+    /// called with its address. The same memory may be registered several times, and is then to be freed as
+    /// often.
     ///
     /// # Safety
     /// The `size` bytes at `address` must stay valid for reads and writes until they are freed here
@@ -100,6 +103,13 @@ impl Memory {
             kind: AllocationKind::HostPointer,
         };
         self.change(|entries| {
+            if let Some(entry) = entries.get_mut(&address)
+                && let Storage::Host { registrations } = &mut entry.storage
+                && entry.allocation == allocation
+            {
+                *registrations += 1;
+                return Ok(());
+            }
             if let Some((_, entry)) = entries.range(..end).next_back()
                 && entry.allocation.base + entry.allocation.size > address
             {
@@ -113,7 +123,7 @@ impl Memory {
                 address,
                 Entry {
                     allocation,
-                    _storage: None,
+                    storage: Storage::Host { registrations: 1 },
                 },
             );
             Ok(())
@@ -126,10 +136,14 @@ impl Memory {
     /// [`MemoryError::NotAnAllocation`].
     pub fn free(&self, address: u64) -> Result<(), MemoryError> {
         self.change(|entries| {
-            entries
-                .remove(&address)
-                .map(|_| ())
-                .ok_or(MemoryError::NotAnAllocation(address))
+            let entry = entries
+                .get_mut(&address)
+                .ok_or(MemoryError::NotAnAllocation(address))?;
+            match &mut entry.storage {
+                Storage::Host { registrations } if *registrations > 1 => *registrations -= 1,
+                _ => drop(entries.remove(&address)),
+            }
+            Ok(())
         })
     }
 
@@ -137,22 +151,30 @@ impl Memory {
     ///
     /// # Errors
     /// [`MemoryError::OutOfBounds`].
+    #[expect(unsafe_code, reason = "accesses of the host are checked here")]
     pub fn read(&self, address: u64, out: &mut [u8]) -> Result<(), MemoryError> {
-        let size = out.len() as u64;
-        let read = |snapshot: &Snapshot| snapshot.read(address, out, &mut 0);
-        self.access(read)
-            .map_err(|()| MemoryError::OutOfBounds { address, size })
+        if out.is_empty() {
+            return Ok(());
+        }
+        let _entry = self.containing(address, out.len() as u64)?;
+        // SAFETY: just checked; the entry keeps the storage alive.
+        unsafe { raw::read(address, out) };
+        Ok(())
     }
 
-    /// Writes bytes to inside one allocation.
+    /// Writes bytes to inside one allocation, which may be one that kernels only read.
     ///
     /// # Errors
     /// [`MemoryError::OutOfBounds`].
+    #[expect(unsafe_code, reason = "accesses of the host are checked here")]
     pub fn write(&self, address: u64, data: &[u8]) -> Result<(), MemoryError> {
-        let write = |snapshot: &Snapshot| snapshot.write_from_host(address, data);
-        let size = data.len() as u64;
-        self.access(write)
-            .map_err(|()| MemoryError::OutOfBounds { address, size })
+        if data.is_empty() {
+            return Ok(());
+        }
+        let _entry = self.containing(address, data.len() as u64)?;
+        // SAFETY: just checked; the entry keeps the storage alive.
+        unsafe { raw::write(address, data) };
+        Ok(())
     }
 
     /// Fills `size` bytes with a repeated pattern.
@@ -202,7 +224,7 @@ impl Memory {
 
     /// The allocation that contains the byte at `address`.
     pub fn lookup(&self, address: u64) -> Option<Allocation> {
-        self.snapshot().lookup(address)
+        self.entry(address).map(|entry| entry.allocation)
     }
 
     /// Checks that one allocation contains `size` bytes at `address`.
@@ -210,10 +232,25 @@ impl Memory {
     /// # Errors
     /// [`MemoryError::OutOfBounds`].
     pub fn check(&self, address: u64, size: u64) -> Result<(), MemoryError> {
-        let out_of_bounds = MemoryError::OutOfBounds { address, size };
-        let allocation = self.lookup(address).ok_or(out_of_bounds.clone())?;
-        let left = allocation.size - (address - allocation.base);
-        if size <= left { Ok(()) } else { Err(out_of_bounds) }
+        self.containing(address, size).map(drop)
+    }
+
+    fn entry(&self, address: u64) -> Option<Entry> {
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        let (base, entry) = state.entries.range(..=address).next_back()?;
+        (address - base < entry.allocation.size).then(|| entry.clone())
+    }
+
+    fn containing(&self, address: u64, size: u64) -> Result<Entry, MemoryError> {
+        let inside = |entry: &Entry| {
+            let Allocation {
+                base, size: whole, ..
+            } = entry.allocation;
+            size <= whole - (address - base)
+        };
+        self.entry(address)
+            .filter(inside)
+            .ok_or(MemoryError::OutOfBounds { address, size })
     }
 
     /// The allocations of this moment.
@@ -236,10 +273,6 @@ impl Memory {
         })
     }
 
-    fn access<E>(&self, access: impl FnOnce(&Snapshot) -> Result<(), E>) -> Result<(), ()> {
-        access(&self.snapshot()).map_err(|_| ())
-    }
-
     fn change<T>(
         &self,
         change: impl FnOnce(&mut BTreeMap<u64, Entry>) -> Result<T, MemoryError>,
@@ -248,5 +281,46 @@ impl Memory {
         let result = change(&mut state.entries)?;
         state.snapshot = None;
         Ok(result)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_launches_make_snapshots() {
+        let memory = Memory::new();
+        let made = || memory.state.read().unwrap().snapshot.is_some();
+        let base = memory.allocate(16, 1, AllocationKind::Buffer).unwrap();
+        memory.write(base, &[1; 16]).unwrap();
+        memory.read(base, &mut [0; 16]).unwrap();
+        memory.copy(base, base + 8, 8).unwrap();
+        memory.fill(base, &[1], 16).unwrap();
+        assert!(memory.lookup(base).is_some() && !made());
+        let _launch = memory.snapshot();
+        assert!(made());
+        memory.free(base).unwrap();
+        assert!(!made());
+    }
+
+    #[test]
+    #[expect(unsafe_code, reason = "host memory is registered")]
+    fn host_memory_registered_twice_is_there_until_freed_twice() {
+        let memory = Memory::new();
+        let mut bytes = vec![1u8; 8];
+        let address = bytes.as_mut_ptr().expose_provenance() as u64;
+        for _ in 0..2 {
+            // SAFETY: the vector outlives its registrations, and is not touched while others may.
+            unsafe { memory.register_host(address, 8).unwrap() };
+        }
+        // SAFETY: as above.
+        let other_size = unsafe { memory.register_host(address, 4) };
+        assert!(matches!(other_size, Err(MemoryError::Overlap { .. })));
+        memory.free(address).unwrap();
+        memory.write(address, &[2]).unwrap();
+        memory.free(address).unwrap();
+        assert!(memory.write(address, &[3]).is_err());
+        assert_eq!(bytes[0], 2);
     }
 }

@@ -48,8 +48,16 @@ pub(crate) struct Violation {
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) allocation: Allocation,
-    /// `None` for memory that belongs to the host program.
-    pub(super) _storage: Option<Arc<raw::Block>>,
+    pub(super) storage: Storage,
+}
+
+/// Whose the memory is.
+#[derive(Clone, Debug)]
+pub(super) enum Storage {
+    /// The device's, freed with the last that accesses it.
+    Owned { _block: Arc<raw::Block> },
+    /// The host program's, registered so many times.
+    Host { registrations: usize },
 }
 
 /// All live allocations, sorted by address. It keeps their storage alive: freeing memory during a
@@ -65,12 +73,6 @@ impl Snapshot {
         self.entries
             .partition_point(|entry| entry.allocation.base <= address)
             .checked_sub(1)
-    }
-
-    /// The allocation that contains the byte at `address`.
-    pub(crate) fn lookup(&self, address: u64) -> Option<Allocation> {
-        let allocation = self.entries.get(self.index_below(address)?)?.allocation;
-        (address - allocation.base < allocation.size).then_some(allocation)
     }
 
     /// The allocation closest to `address`, containing it or not.
@@ -176,17 +178,6 @@ impl Snapshot {
             return Ok(());
         }
         self.check(AccessKind::Store, address, data.len() as u64, hint)?;
-        // SAFETY: just checked; the entry keeps the storage alive.
-        unsafe { raw::write(address, data) };
-        Ok(())
-    }
-
-    /// Writes any number of bytes for the host, which sets the value of what kernels may only read.
-    pub(super) fn write_from_host(&self, address: u64, data: &[u8]) -> Result<(), Violation> {
-        if data.is_empty() {
-            return Ok(());
-        }
-        self.check(AccessKind::Load, address, data.len() as u64, &mut 0)?;
         // SAFETY: just checked; the entry keeps the storage alive.
         unsafe { raw::write(address, data) };
         Ok(())

@@ -9,7 +9,7 @@ use std::thread::available_parallelism;
 use super::Cpu;
 use crate::{MAX_LOCAL_MEMORY, MAX_WORK_GROUP_SIZE, SUB_GROUP_SIZE};
 
-/// The version of SPIR-V up to which the device takes modules.
+/// The versions of SPIR-V that the device takes modules of, the newest first.
 const IL_VERSION: &str = "SPIR-V_1.6 SPIR-V_1.5 SPIR-V_1.4 SPIR-V_1.3 SPIR-V_1.2 SPIR-V_1.1 SPIR-V_1.0";
 
 /// Extensions of OpenCL whose device side the device has, by the names that runtimes look for.

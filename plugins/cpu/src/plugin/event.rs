@@ -69,7 +69,10 @@ impl CpuEvent {
 
     /// Moves on to a status: submitted, running, complete, or negative for a failure that `failure` tells of.
     pub(super) fn reach(&self, status: pi_event_status, failure: Option<String>) {
-        let mut state = self.state();
+        self.advance(self.state(), status, failure);
+    }
+
+    fn advance(&self, mut state: MutexGuard<'_, State>, status: pi_event_status, failure: Option<String>) {
         state.status = status;
         state.failure = failure;
         let index = match status {
@@ -142,11 +145,13 @@ impl Event<Cpu> for CpuEvent {
         if self.kind != Kind::Host {
             return Err(Error::new(PI_INVALID_EVENT, "the event is a command's"));
         }
-        if self.state().status <= PI_EVENT_COMPLETE {
+        // Checked and set under one lock: of several that try, one succeeds.
+        let state = self.state();
+        if state.status <= PI_EVENT_COMPLETE {
             return Err(Error::new(PI_INVALID_OPERATION, "the event has been set already"));
         }
         let failure = (status < 0).then(|| format!("the host failed the event with {}", pi_result(status)));
-        self.reach(status, failure);
+        self.advance(state, status, failure);
         Ok(())
     }
 

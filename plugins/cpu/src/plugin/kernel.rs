@@ -166,6 +166,13 @@ impl Kernel<Cpu> for CpuKernel {
             (ArgumentKind::GlobalPointer | ArgumentKind::ConstantPointer, Argument::Memory(None)) => {
                 return self.keep(index, Value::Plain(crate::Argument::Pointer(0)));
             }
+            // A null value of a pointer's size is what the interface has for local memory, and for a null
+            // pointer: the parameter tells which.
+            (ArgumentKind::GlobalPointer | ArgumentKind::ConstantPointer, Argument::Local(size))
+                if size == size_of::<usize>() =>
+            {
+                return self.keep(index, Value::Plain(crate::Argument::Pointer(0)));
+            }
             (ArgumentKind::GlobalPointer | ArgumentKind::ConstantPointer, Argument::Pointer(address)) => {
                 return self.keep(index, Value::Plain(crate::Argument::Pointer(address as u64)));
             }

@@ -12,6 +12,7 @@ mod kernel;
 mod memory;
 mod program;
 mod queue;
+mod transfer;
 
 use offkit_pi::plugin::{Error, Plugin, Result};
 use std::sync::{Arc, LazyLock};

@@ -240,10 +240,6 @@ impl Program<Cpu> for CpuProgram {
         self.state().build.clone()
     }
 
-    fn source(&self) -> Vec<u8> {
-        self.source.clone()
-    }
-
     fn kernel_names(&self) -> Result<Vec<String>> {
         Ok(self
             .executable()?

@@ -1,9 +1,8 @@
 //! Queues: a thread that takes commands one after the other.
 
 use offkit_pi::ffi::*;
-use offkit_pi::plugin::{BufferRect, Command, Error, HostSource, HostTarget, Queue, Result};
+use offkit_pi::plugin::{Command, Error, Queue, Result};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::ptr::{with_exposed_provenance, with_exposed_provenance_mut};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -12,11 +11,13 @@ use super::Cpu;
 use super::event::CpuEvent;
 use super::kernel::Launch;
 use super::memory::CpuBuffer;
-use crate::{Memory, MemoryError};
+use super::transfer::{self, AddressCopy, each_row};
+use crate::Memory;
 
 /// A queue. Its thread ends when the queue is gone and the commands are done.
 pub(crate) struct CpuQueue {
     tasks: Mutex<Sender<Task>>,
+    memory: Arc<Memory>,
     profiling: bool,
 }
 
@@ -27,18 +28,20 @@ struct Task {
     event: Arc<CpuEvent>,
 }
 
-/// What there is to do: a launch has its arguments taken as they were when it was submitted.
+/// What there is to do: a launch has its arguments taken as they were when it was submitted, and a copy what its
+/// addresses meant.
 enum Work {
     Launch(Box<Launch>),
+    CopyUsm(AddressCopy),
     Other(Command<Cpu>),
 }
 
 impl CpuQueue {
     pub(super) fn new(memory: &Arc<Memory>, profiling: bool) -> Result<CpuQueue> {
         let (sender, receiver) = channel();
-        let memory = Arc::clone(memory);
+        let used = Arc::clone(memory);
         let thread = thread::Builder::new().name("offkit cpu queue".to_owned());
-        let started = thread.spawn(move || work_through(&receiver, &memory));
+        let started = thread.spawn(move || work_through(&receiver, &used));
         started.map_err(|error| {
             Error::new(
                 PI_OUT_OF_RESOURCES,
@@ -47,6 +50,7 @@ impl CpuQueue {
         })?;
         Ok(CpuQueue {
             tasks: Mutex::new(sender),
+            memory: Arc::clone(memory),
             profiling,
         })
     }
@@ -72,6 +76,9 @@ impl Queue<Cpu> for CpuQueue {
     fn enqueue(self: &Arc<Self>, command: Command<Cpu>, wait: &[Arc<CpuEvent>]) -> Result<Arc<CpuEvent>> {
         let work = match command {
             Command::Launch { kernel, range } => Work::Launch(Box::new(kernel.prepare(&range)?)),
+            Command::CopyUsm { source, target, size } => {
+                Work::CopyUsm(AddressCopy::new(&self.memory, source, target, size))
+            }
             command => Work::Other(command),
         };
         self.submit(work, wait)
@@ -102,20 +109,23 @@ fn work_through(tasks: &Receiver<Task>, memory: &Memory) {
         event.reach(PI_EVENT_RUNNING, None);
         let done = catch_unwind(AssertUnwindSafe(|| match work {
             Work::Launch(launch) => launch.run(),
+            Work::CopyUsm(copy) => copy.run(memory),
             Work::Other(command) => run(memory, command),
         }));
         match done {
             Ok(Ok(())) => event.reach(PI_EVENT_COMPLETE, None),
             Ok(Err(failure)) => event.reach(PI_COMMAND_EXECUTION_FAILURE.0, Some(failure)),
-            Err(_) => event.reach(
-                PI_ERROR_UNKNOWN.0,
-                Some("the device panicked; this is a defect of it".to_owned()),
-            ),
+            Err(payload) => {
+                // A payload may panic again when it is dropped.
+                std::mem::forget(payload);
+                let failure = "the device panicked; this is a defect of it".to_owned();
+                event.reach(PI_ERROR_UNKNOWN.0, Some(failure));
+            }
         }
     }
 }
 
-/// Does a command that is no launch.
+/// Does any other command.
 fn run(memory: &Memory, command: Command<Cpu>) -> Result<(), String> {
     let at = |buffer: &CpuBuffer, offset: usize| buffer.address() + offset as u64;
     let done = match command {
@@ -123,12 +133,15 @@ fn run(memory: &Memory, command: Command<Cpu>) -> Result<(), String> {
             buffer,
             offset,
             mut target,
-        } => memory.read(at(&buffer, offset), target.bytes_mut()),
+        } => {
+            let size = target.size();
+            transfer::read(memory, at(&buffer, offset), (&mut target, 0), size)
+        }
         Command::WriteBuffer {
             buffer,
             offset,
             source,
-        } => memory.write(at(&buffer, offset), source.bytes()),
+        } => transfer::write(memory, (&source, 0), at(&buffer, offset), source.size()),
         Command::CopyBuffer {
             source,
             source_offset,
@@ -151,16 +164,10 @@ fn run(memory: &Memory, command: Command<Cpu>) -> Result<(), String> {
             rect,
             mut target,
         } => each_row(&rect, |from, to, size| {
-            memory.read(
-                at(&buffer, from),
-                target.bytes_mut().get_mut(to..to + size).unwrap_or_default(),
-            )
+            transfer::read(memory, at(&buffer, from), (&mut target, to), size)
         }),
         Command::WriteBufferRect { buffer, rect, source } => each_row(&rect, |from, to, size| {
-            memory.write(
-                at(&buffer, to),
-                source.bytes().get(from..from + size).unwrap_or_default(),
-            )
+            transfer::write(memory, (&source, from), at(&buffer, to), size)
         }),
         Command::CopyBufferRect { source, target, rect } => each_row(&rect, |from, to, size| {
             memory.copy(at(&target, to), at(&source, from), size as u64)
@@ -170,7 +177,6 @@ fn run(memory: &Memory, command: Command<Cpu>) -> Result<(), String> {
             value,
             count,
         } => memory.fill(address as u64, &[value], count as u64),
-        Command::CopyUsm { source, target, size } => return copy_usm(memory, source, target, size),
         // Device memory is host memory, and always close.
         Command::Marker
         | Command::Barrier
@@ -179,51 +185,6 @@ fn run(memory: &Memory, command: Command<Cpu>) -> Result<(), String> {
         | Command::PrefetchUsm { .. }
         | Command::AdviseUsm { .. } => Ok(()),
         _ => return Err("the device does not know this command".to_owned()),
-    };
-    done.map_err(|error| error.to_string())
-}
-
-fn each_row(
-    rect: &BufferRect,
-    mut copy: impl FnMut(usize, usize, usize) -> Result<(), MemoryError>,
-) -> Result<(), MemoryError> {
-    rect.rows().try_for_each(|(from, to, size)| copy(from, to, size))
-}
-
-/// Copies between memory of the context and memory of the host, either way. What the context does not know is
-/// the host's.
-#[expect(
-    unsafe_code,
-    reason = "the host vouches for its memory, through the interface"
-)]
-fn copy_usm(memory: &Memory, source: usize, target: usize, size: usize) -> Result<(), String> {
-    let (from, to) = (source as u64, target as u64);
-    if size == 0 {
-        return Ok(());
-    }
-    let known = (memory.lookup(from).is_some(), memory.lookup(to).is_some());
-    if known == (true, true) {
-        return memory
-            .copy(to, from, size as u64)
-            .map_err(|error| error.to_string());
-    }
-    if source.abs_diff(target) < size {
-        return Err("source and target overlap".to_owned());
-    }
-    let (source, target) = (
-        with_exposed_provenance(source),
-        with_exposed_provenance_mut(target),
-    );
-    // SAFETY: only what the context does not know is read or written through these, and the interface has the
-    // host keep that valid, and leave it alone, until the command is complete. The two do not overlap.
-    let (source, mut target) = unsafe { (HostSource::new(source, size), HostTarget::new(target, size)) };
-    let done = match known {
-        (true, _) => memory.read(from, target.bytes_mut()),
-        (_, true) => memory.write(to, source.bytes()),
-        _ => {
-            target.bytes_mut().copy_from_slice(source.bytes());
-            Ok(())
-        }
     };
     done.map_err(|error| error.to_string())
 }

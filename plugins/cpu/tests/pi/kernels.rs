@@ -92,7 +92,7 @@ fn an_access_out_of_bounds_fails_the_launch_and_says_where() {
         let error = launch.wait().unwrap_err();
         assert_eq!(error.result(), PI_COMMAND_EXECUTION_FAILURE);
         let message = error.message().unwrap();
-        for part in ["saxpy", "16", "load", "4 bytes", "64 bytes"] {
+        for part in ["`saxpy`", "work-item [16, 0, 0]", "load", "4 bytes", "64 bytes"] {
             assert!(message.contains(part), "{part}: {message}");
         }
         assert_eq!(

@@ -2,7 +2,9 @@
 //! runs twice: with the plugin as it is linked into this program, and with the shared library loaded.
 
 mod commands;
+mod handles;
 mod kernels;
+mod lifetimes;
 mod programs;
 mod raw;
 mod support;

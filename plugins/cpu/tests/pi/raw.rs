@@ -7,10 +7,10 @@ use offkit_pi::table::Api;
 use std::ptr::{null, null_mut};
 
 /// A context and a queue by their handles.
-struct Raw {
-    api: Api,
-    context: pi_context,
-    queue: pi_queue,
+pub(crate) struct Raw {
+    pub(crate) api: Api,
+    pub(crate) context: pi_context,
+    pub(crate) queue: pi_queue,
 }
 
 /// Calls a function of the table, which must succeed.
@@ -22,9 +22,10 @@ macro_rules! call {
         assert_eq!(result, PI_SUCCESS, stringify!($function));
     }};
 }
+pub(crate) use call;
 
 impl Raw {
-    fn new(api: &Api) -> Raw {
+    pub(crate) fn new(api: &Api) -> Raw {
         let mut raw = Raw {
             api: *api,
             context: null_mut(),
@@ -46,7 +47,7 @@ impl Raw {
         raw
     }
 
-    fn buffer(&self, flags: pi_mem_flags, size: usize, data: *mut u8) -> pi_mem {
+    pub(crate) fn buffer(&self, flags: pi_mem_flags, size: usize, data: *mut u8) -> pi_mem {
         let mut memory = null_mut();
         call!(
             self,
@@ -55,7 +56,7 @@ impl Raw {
         memory
     }
 
-    fn release(self, memory: pi_mem) {
+    pub(crate) fn release(self, memory: pi_mem) {
         call!(self, piMemRelease(memory));
         call!(self, piQueueRelease(self.queue));
         call!(self, piContextRelease(self.context));

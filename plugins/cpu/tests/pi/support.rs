@@ -17,7 +17,7 @@ pub(crate) fn with_both(test: impl Fn(&Machine)) {
 }
 
 /// The shared library of the plugin as cargo builds it, built if it is not there.
-fn library() -> &'static Path {
+pub(crate) fn library() -> &'static Path {
     static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
         let name = format!("{DLL_PREFIX}offkit_plugin_cpu{DLL_SUFFIX}");
         let executable = std::env::current_exe().unwrap();
