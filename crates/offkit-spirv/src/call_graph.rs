@@ -9,6 +9,10 @@ use crate::index::Index;
 use crate::module::Module;
 use crate::symbols::{SymbolKind, is_supplied_by_device};
 
+/// Most steps of the way to a symbol that are told. With all of them, the ways to all symbols could take the square of
+/// the size of the module.
+const MAX_CHAIN: usize = 32;
+
 /// A symbol that a kernel needs from another module.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Need {
@@ -17,7 +21,7 @@ pub struct Need {
     /// Function or variable.
     pub kind: SymbolKind,
     /// The shortest way to it: the kernel, the functions in between, the symbol itself. Constants that refer to the
-    /// symbol are left out.
+    /// symbol are left out. Of a way of more than 32 steps only the last are there, behind the kernel and `…`.
     pub chain: Vec<String>,
 }
 
@@ -125,27 +129,44 @@ impl CallGraph {
             .collect()
     }
 
-    /// The symbols a kernel needs from other modules, nearest first. What belongs to SPIR-V itself (`__spirv_…`) is
-    /// left out. Empty when there is no such kernel.
+    /// The symbols a kernel needs from other modules, nearest first. Left out is what the device supplies: what belongs
+    /// to SPIR-V itself (`__spirv_…`), and functions of OpenCL C ([`is_opencl_builtin`](crate::is_opencl_builtin)).
+    /// Empty when there is no such kernel.
     pub fn needs(&self, kernel: &str) -> Vec<Need> {
         let Some(id) = self.kernel_id(kernel) else {
             return Vec::new();
         };
         let reach = self.reach(id);
-        let needs = reach.order.iter().filter_map(|&id| {
-            let node = self.nodes.get(&id)?;
+        let needs = self.imports(&reach).map(|(id, symbol, kind)| Need {
+            symbol: symbol.to_owned(),
+            kind,
+            chain: self.chain(&reach, id, kernel),
+        });
+        needs.collect()
+    }
+
+    /// The kernels with the ids of their functions, in module order.
+    pub(crate) fn kernel_functions(&self) -> impl Iterator<Item = (&str, u32)> {
+        self.kernels.iter().map(|(name, id)| (name.as_str(), *id))
+    }
+
+    /// The symbols of other modules among what was reached.
+    pub(crate) fn imports<'a>(
+        &'a self,
+        reach: &'a Reach,
+    ) -> impl Iterator<Item = (u32, &'a str, SymbolKind)> {
+        let nodes = reach
+            .order
+            .iter()
+            .filter_map(|id| Some((*id, self.nodes.get(id)?)));
+        nodes.filter_map(|(id, node)| {
             let kind = match node.role {
                 Role::Function { imported: true } => SymbolKind::Function,
                 Role::Variable { imported: true } => SymbolKind::Variable,
                 _ => return None,
             };
-            (!is_supplied_by_device(&node.label)).then(|| Need {
-                symbol: node.label.clone(),
-                kind,
-                chain: self.chain(&reach, id, kernel),
-            })
-        });
-        needs.collect()
+            (!is_supplied_by_device(&node.label)).then_some((id, node.label.as_str(), kind))
+        })
     }
 
     fn kernel_id(&self, kernel: &str) -> Option<u32> {
@@ -153,16 +174,21 @@ impl CallGraph {
         found.map(|(_, id)| *id)
     }
 
-    fn chain(&self, reach: &Reach, target: u32, kernel: &str) -> Vec<String> {
+    /// The way from a kernel to what it reaches, in names.
+    pub(crate) fn chain(&self, reach: &Reach, target: u32, kernel: &str) -> Vec<String> {
         let mut chain = Vec::new();
         let mut at = Some(target);
-        while let Some(id) = at {
+        for _ in 0..MAX_CHAIN {
+            let Some(id) = at else { break };
             at = reach.from.get(&id).copied().flatten();
             match self.nodes.get(&id) {
                 _ if at.is_none() => chain.push(kernel.to_owned()),
                 Some(node) if node.role != Role::Constant => chain.push(node.label.clone()),
                 _ => {}
             }
+        }
+        if at.is_some() {
+            chain.extend(["…".to_owned(), kernel.to_owned()]);
         }
         chain.reverse();
         chain

@@ -62,7 +62,10 @@ impl<'m> Index<'m> {
             }
             Op::GroupDecorate => {
                 for decorated in rest.iter().filter_map(Operand::id_ref_any) {
-                    self.groups.entry(decorated).or_default().push(*target);
+                    let groups = self.groups.entry(decorated).or_default();
+                    if groups.last() != Some(target) {
+                        groups.push(*target);
+                    }
                 }
             }
             _ => {}

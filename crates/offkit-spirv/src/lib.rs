@@ -93,6 +93,7 @@ mod loader;
 mod module;
 mod opencl_builtin;
 mod operands;
+mod quantity;
 mod reflect;
 mod specialize;
 mod symbols;

@@ -6,6 +6,7 @@ use rspirv::dr;
 use crate::error::ReadError;
 use crate::loader;
 use crate::operands::{InstructionSets, is_extended};
+use crate::quantity;
 
 /// What a reader accepts before it gives up.
 ///
@@ -18,6 +19,12 @@ pub struct Limits {
     pub max_words: usize,
     /// Highest id bound in the header. Default: 4,194,304, just above the universal limit of the specification.
     pub max_id_bound: u32,
+    /// Most entry points of one function: each has all of its arguments. Default: 4; no compiler is known to write
+    /// more than one.
+    pub max_entry_points_per_function: usize,
+    /// Most decorations that decoration groups stand for: for each group the number of its decorations times the number
+    /// of its targets. Default: 262,144.
+    pub max_grouped_decorations: usize,
 }
 
 impl Default for Limits {
@@ -25,6 +32,8 @@ impl Default for Limits {
         Self {
             max_words: 1 << 24,
             max_id_bound: 1 << 22,
+            max_entry_points_per_function: 4,
+            max_grouped_decorations: 1 << 18,
         }
     }
 }
@@ -117,7 +126,8 @@ impl Module {
     ///
     /// Checked are: the header, the limits, the length of every instruction, every opcode and operand against the
     /// grammar of SPIR-V 1.6 with its registered extensions, the nesting of functions and blocks, that ids are
-    /// below the bound of the header and that none is defined twice. Not checked is what the instructions mean;
+    /// below the bound of the header and that none is defined twice. One thing that LLVM 22 writes against the grammar
+    /// is accepted: operands behind a null event, which [`Module::dr`] does not have. Not checked is what the instructions mean;
     /// that is the work of [`validate`](crate::validate).
     ///
     /// # Errors
@@ -126,6 +136,7 @@ impl Module {
     pub fn from_bytes_with(bytes: &[u8], limits: &Limits) -> Result<Self, ReadError> {
         let (words, byte_order) = words_of(bytes, limits)?;
         let dr = loader::load(&words, limits)?;
+        quantity::check(&dr, limits)?;
         let original = (dr.assemble() != words).then_some(words);
         Ok(Self {
             dr,

@@ -23,10 +23,18 @@ pub fn is_opencl_builtin(symbol: &str) -> bool {
     };
     match name.split_once('_') {
         Some(("convert", rest)) => is_conversion(rest),
-        Some(("atomic" | "atom", operation)) => is_atomic(operation),
+        Some(("atomic" | "atom", operation)) if is_atomic(operation) => true,
         _ => matches!(
             name,
-            "mem_fence" | "read_mem_fence" | "write_mem_fence" | "sub_group_barrier" | "get_fence"
+            "mem_fence"
+                | "read_mem_fence"
+                | "write_mem_fence"
+                | "sub_group_barrier"
+                | "get_fence"
+                | "atomic_fetch_min"
+                | "atomic_fetch_min_explicit"
+                | "atomic_fetch_max"
+                | "atomic_fetch_max_explicit"
         ),
     }
 }
@@ -39,39 +47,19 @@ fn base_name(symbol: &str) -> Option<&str> {
     rest.get(..length.parse().ok()?)
 }
 
-/// `double4_sat_rte`: a type with an optional number of components, saturation and rounding.
+/// `double4_rte`: a conversion to `half` or `double`, with an optional number of components and rounding mode.
 fn is_conversion(rest: &str) -> bool {
-    let mut parts = rest.split('_').peekable();
-    let vector = parts.next().unwrap_or_default();
+    let (vector, rounding) = rest.split_once('_').unwrap_or((rest, "rte"));
     let scalar = vector.trim_end_matches(|c: char| c.is_ascii_digit());
     let components = vector.get(scalar.len()..).unwrap_or_default();
-    parts.next_if_eq(&"sat");
-    parts.next_if(|part| matches!(*part, "rte" | "rtz" | "rtp" | "rtn"));
-    parts.next().is_none()
+    matches!(rounding, "rte" | "rtz" | "rtp" | "rtn")
         && matches!(components, "" | "2" | "3" | "4" | "8" | "16")
-        && matches!(
-            scalar,
-            "char"
-                | "uchar"
-                | "short"
-                | "ushort"
-                | "int"
-                | "uint"
-                | "long"
-                | "ulong"
-                | "half"
-                | "float"
-                | "double"
-        )
+        && matches!(scalar, "half" | "double")
 }
 
+/// The operations of OpenCL C 1.x that LLVM has no instruction for, under both of their prefixes.
 fn is_atomic(operation: &str) -> bool {
-    let operation = operation.strip_suffix("_explicit").unwrap_or(operation);
-    let operation = operation.strip_prefix("fetch_").unwrap_or(operation);
-    matches!(
-        operation,
-        "add" | "sub" | "xchg" | "inc" | "dec" | "cmpxchg" | "min" | "max" | "and" | "or" | "xor"
-    )
+    matches!(operation, "xchg" | "inc" | "dec" | "min" | "max")
 }
 
 #[cfg(test)]
@@ -84,7 +72,6 @@ mod tests {
             "_Z14convert_doublei",
             "_Z18convert_double_rtef",
             "_Z17convert_half4_rtzDv4_f",
-            "_Z23convert_uchar16_sat_rtnDv16_f",
             "_Z25atomic_fetch_max_explicitPU3AS4VU7_Atomicmm12memory_order12memory_scope",
             "_Z8atom_maxPU3AS3Vll",
             "_Z17sub_group_barrierj12memory_scope",
@@ -93,6 +80,12 @@ mod tests {
             assert!(is_opencl_builtin(symbol), "{symbol}");
         }
         for symbol in [
+            "_Z23convert_uchar16_sat_rtnDv16_f",
+            "_Z18convert_double_satf",
+            "_Z11convert_intf",
+            "_Z10atomic_addPU3AS1Vii",
+            "_Z16atomic_fetch_addPU3AS4VU7_Atomicii",
+            "_Z21atomic_fetch_xchgPU3AS4VU7_Atomicii",
             "convert_double",
             "_Z15convert_double5Dv4_f",
             "_Z16convert_int_fasti",

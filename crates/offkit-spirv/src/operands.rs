@@ -2,9 +2,9 @@
 //!
 //! It reads one operand where the grammar of the operation inside an `OpSpecConstantOp` allows any number, and it
 //! takes every operand of an extended instruction for an id, although some are literals: the length of the vector in
-//! `vloadn`, the rounding mode in `vstore_half_r`.
+//! `vloadn`, the rounding mode in `vstore_half_r`. And it refuses the operands that LLVM 22 writes where there are none.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use rspirv::dr::{self, Instruction, Operand};
 use rspirv::grammar::{
@@ -137,18 +137,46 @@ fn is_id(kind: OperandKind) -> bool {
     )
 }
 
+/// Words of an `OpConstantNull`: its opcode, type and result.
+const CONSTANT_NULL_WORDS: usize = 3;
+
 /// The bytes shown to `rspirv`'s parser: the module with each `OpSpecConstantOp` called `OpConstantComposite`,
-/// which has the same form as far as ids go and takes any number of operands. [`spec_constant_op`] undoes it.
+/// which has the same form as far as ids go and takes any number of operands ([`spec_constant_op`] undoes it), and
+/// without the operands that LLVM 22 writes behind a null event, where the instruction takes none.
 pub(crate) fn parser_input(words: &[u32], offsets: &[usize]) -> Vec<u8> {
-    let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let mut shown = Vec::with_capacity(words.len());
+    let mut events = HashSet::new();
+    let mut ends = offsets.iter().copied().skip(1);
+    shown.extend_from_slice(
+        words
+            .get(..offsets.first().copied().unwrap_or(words.len()))
+            .unwrap_or_default(),
+    );
     for &offset in offsets {
-        if is_spec_constant_op(words, offset)
-            && let Some(opcode) = bytes.get_mut(offset * 4..offset * 4 + 2)
-        {
-            opcode.copy_from_slice(&(Op::ConstantComposite as u16).to_le_bytes());
+        let end = ends.next().unwrap_or(words.len());
+        let instruction = words.get(offset..end).unwrap_or_default();
+        let Some((&first, operands)) = instruction.split_first() else {
+            continue;
+        };
+        let op = Op::from_u32(first & 0xffff);
+        match (op, operands) {
+            (Some(Op::SpecConstantOp), _) => {
+                shown.push(first & 0xffff_0000 | Op::ConstantComposite as u32);
+                shown.extend_from_slice(operands);
+            }
+            (Some(Op::ConstantNull), &[event, result, _, ..]) if events.contains(&event) => {
+                let length = (CONSTANT_NULL_WORDS as u32) << 16;
+                shown.extend([length | Op::ConstantNull as u32, event, result]);
+            }
+            _ => {
+                if let (Some(Op::TypeEvent), &[event]) = (op, operands) {
+                    events.insert(event);
+                }
+                shown.extend_from_slice(instruction);
+            }
         }
     }
-    bytes
+    shown.into_iter().flat_map(u32::to_le_bytes).collect()
 }
 
 /// Whether an `OpSpecConstantOp` starts at `offset`.

@@ -30,7 +30,8 @@ pub struct Reflection {
     pub extended_instruction_sets: Vec<String>,
     /// The kernels, in module order.
     pub kernels: Vec<Kernel>,
-    /// What other modules must supply. Built-in variables and functions of SPIR-V (`__spirv_…`) are left out.
+    /// What other modules must supply. Left out is what the device supplies: built-in variables and functions of
+    /// SPIR-V (`__spirv_…`), and functions of OpenCL C ([`is_opencl_builtin`](crate::is_opencl_builtin)).
     pub imports: Vec<Symbol>,
     /// What other modules may use. The copies that clang makes of kernels (`__clang_ocl_kern_imp_…`) are left out.
     pub exports: Vec<Symbol>,

@@ -198,23 +198,6 @@ fn decoration_groups_are_written_out() {
 }
 
 #[test]
-fn decoration_groups_cannot_make_a_small_module_large() {
-    let targets = " %1".repeat(3000);
-    let decorations = "OpDecorate %9 Restrict\n".repeat(1000);
-    let text = format!(
-        "{MODEL}
-         {decorations}
-         %9 = OpDecorationGroup
-         OpGroupDecorate %9{targets}
-         %1 = OpTypeVoid"
-    );
-    let [module] = assemble_all!(&text);
-    let error = try_link(&[&module], LinkOptions::default()).unwrap_err();
-    assert!(matches!(error, LinkError::TooManyDecorations { .. }), "{error}");
-    assert_eq!(reflect(&module).kernels, []);
-}
-
-#[test]
 fn lists_that_contain_themselves_survive() {
     let list = format!(
         "{MODEL}

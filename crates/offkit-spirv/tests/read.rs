@@ -205,6 +205,41 @@ fn instructions_outside_functions_are_accepted() {
     assert_eq!(again.to_words()[5..], module.to_words()[5..]);
 }
 
+/// LLVM 22 writes operands behind a null event, where the grammar has none.
+#[test]
+fn operands_behind_a_null_event_are_accepted() {
+    for is_event in [true, false] {
+        let mut b = dr::Builder::new();
+        b.set_version(1, 4);
+        b.memory_model(AddressingModel::Physical64, MemoryModel::OpenCL);
+        let kind = if is_event {
+            b.type_event()
+        } else {
+            b.type_int(32, 0)
+        };
+        let null = b.constant_null(kind);
+        let mut words = b.module().assemble();
+        let at = words.len() - 3;
+        assert_eq!(words[at..], [3 << 16 | Op::ConstantNull as u32, kind, null]);
+        words[at] = 4 << 16 | Op::ConstantNull as u32;
+        words.push(kind);
+        let module = Module::from_bytes(&bytes(&words));
+        if !is_event {
+            let error = module.unwrap_err().to_string();
+            assert!(
+                error.contains("OpConstantNull: there are more operands"),
+                "{error}"
+            );
+            continue;
+        }
+        let mut module = module.unwrap();
+        assert_eq!(module.to_words(), words);
+        let constant = module.dr_mut().types_global_values.last().unwrap();
+        assert_eq!((constant.result_id, constant.operands.len()), (Some(null), 0));
+        assert_eq!(module.to_words().len(), words.len() - 1);
+    }
+}
+
 #[test]
 fn errors_say_where_and_what() {
     let words = sample();

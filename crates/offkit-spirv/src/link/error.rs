@@ -143,8 +143,11 @@ pub struct UnresolvedSymbol {
     pub kind: SymbolKind,
     /// The modules that import it.
     pub modules: Vec<String>,
-    /// For each kernel that needs it the way to it: the kernel, the functions in between, the symbol.
+    /// For the first kernels that need it the way to it, as in [`Need::chain`](crate::Need::chain): at most 4, and none
+    /// when there are many unresolved symbols before this one.
     pub chains: Vec<Vec<String>>,
+    /// The number of kernels that need it, beside those of `chains`.
+    pub more_kernels: usize,
 }
 
 impl std::fmt::Display for UnresolvedSymbol {
@@ -159,6 +162,15 @@ impl std::fmt::Display for UnresolvedSymbol {
         for chain in &self.chains {
             write!(f, ", needed by {}", chain.join(" -> "))?;
         }
-        Ok(())
+        let kernels = if self.more_kernels == 1 {
+            "kernel"
+        } else {
+            "kernels"
+        };
+        match (self.chains.is_empty(), self.more_kernels) {
+            (_, 0) => Ok(()),
+            (true, count) => write!(f, ", needed by {count} {kernels}"),
+            (false, count) => write!(f, " and {count} more {kernels}"),
+        }
     }
 }

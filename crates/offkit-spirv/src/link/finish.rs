@@ -15,6 +15,12 @@ use crate::symbols::is_supplied_by_device;
 /// The extension that definitions of which one is kept need.
 const LINK_ONCE_EXTENSION: &str = "SPV_KHR_linkonce_odr";
 
+/// Most unresolved symbols for which the ways to them are told.
+const MAX_EXPLAINED: usize = 16;
+
+/// Most ways that are told to one of them.
+const MAX_CHAINS: usize = 4;
+
 /// Makes the module of what was merged.
 pub(super) fn finish(merger: Merger<'_>) -> Result<dr::Module, LinkError> {
     let header = header(merger.inputs);
@@ -205,23 +211,38 @@ pub(super) fn check_unresolved(
         .unresolved
         .iter()
         .filter(|symbol| !is_supplied_by_device(&symbol.name));
-    let mut missing = missing.peekable();
-    if missing.peek().is_none() {
-        return Ok(());
-    }
-    let mut chains: HashMap<String, Vec<Vec<String>>> = HashMap::new();
-    let graph = CallGraph::of(&Index::new(module));
-    for need in graph.kernels().flat_map(|kernel| graph.needs(kernel)) {
-        chains.entry(need.symbol).or_default().push(need.chain);
-    }
     let missing = missing.map(|symbol| {
         let modules = symbol.modules.iter().filter_map(|&number| inputs.get(number));
         UnresolvedSymbol {
             name: symbol.name.clone(),
             kind: symbol.kind,
             modules: modules.map(|input| input.label.to_owned()).collect(),
-            chains: chains.get(&symbol.name).cloned().unwrap_or_default(),
+            chains: Vec::new(),
+            more_kernels: 0,
         }
     });
-    Err(LinkError::Unresolved(missing.collect()))
+    let mut missing: Vec<UnresolvedSymbol> = missing.collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let places = missing.iter().enumerate();
+    let places: HashMap<String, usize> = places
+        .map(|(place, symbol)| (symbol.name.clone(), place))
+        .collect();
+    let graph = CallGraph::of(&Index::new(module));
+    for (kernel, function) in graph.kernel_functions() {
+        let reach = graph.reach(function);
+        for (id, name, _) in graph.imports(&reach) {
+            let Some(&place) = places.get(name) else { continue };
+            let Some(symbol) = missing.get_mut(place) else {
+                continue;
+            };
+            if place < MAX_EXPLAINED && symbol.chains.len() < MAX_CHAINS {
+                symbol.chains.push(graph.chain(&reach, id, kernel));
+            } else {
+                symbol.more_kernels += 1;
+            }
+        }
+    }
+    Err(LinkError::Unresolved(missing))
 }

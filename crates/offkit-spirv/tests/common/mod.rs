@@ -1,7 +1,6 @@
 //! Modules to test with: compiled from OpenCL C, assembled from text, or built here.
 #![allow(dead_code, reason = "each test program uses its own part")]
 
-use std::path::Path;
 use std::process::Command;
 
 use offkit_spirv::{LinkInput, LinkOptions, Module, Verdict, link, validate};
@@ -36,7 +35,7 @@ fn run(tool: &str, arguments: &[&str], input_name: &str, input: &str) -> Option<
 #[expect(clippy::print_stderr, reason = "a skipped test has to be seen")]
 pub(crate) fn skip<T>(tool: &str) -> Option<T> {
     assert!(
-        std::env::var_os("OFFKIT_REQUIRE_TOOLS").is_none(),
+        std::env::var_os("OFFKIT_REQUIRE_TOOLS").is_none_or(|value| value != "1"),
         "{tool} is not installed"
     );
     eprintln!("SKIPPED: {tool} is not installed");
@@ -109,7 +108,8 @@ pub(crate) fn assert_valid(module: &Module) {
         match validate(module, *environment).unwrap() {
             Some(Verdict::Valid) => {}
             Some(Verdict::Invalid { message }) => {
-                let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("invalid.spv");
+                let file = tempfile::NamedTempFile::with_prefix_in("invalid-", env!("CARGO_TARGET_TMPDIR"));
+                let (_, path) = file.unwrap().keep().unwrap();
                 std::fs::write(&path, module.to_bytes()).unwrap();
                 panic!("{environment:?}: {message}\nsee {}", path.display());
             }

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use offkit_spirv::Module;
 use spirv::StorageClass;
 
 use super::decode::{self, Code};
@@ -155,7 +156,20 @@ impl Program {
         specialization: &Specialization,
         memory: Arc<Memory>,
     ) -> Result<Program, BuildError> {
-        let module = reader::read(spirv, specialization)?;
+        let module = Module::from_bytes(spirv).map_err(|error| BuildError::malformed(error.to_string()))?;
+        Program::from_module(&module, specialization, memory)
+    }
+
+    /// Makes a SPIR-V module executable that has been loaded already, as [`Program::build`] does.
+    ///
+    /// # Errors
+    /// Those of [`Program::build`].
+    pub fn from_module(
+        module: &Module,
+        specialization: &Specialization,
+        memory: Arc<Memory>,
+    ) -> Result<Program, BuildError> {
+        let module = reader::read(module.dr(), specialization)?;
         ir::verify(&module)
             .map_err(|problem| BuildError::malformed(problem.what).in_function(&problem.function))?;
         tracing::trace!(%module, "read");

@@ -3,7 +3,7 @@
 use rspirv::dr::{self, Operand};
 use spirv::{Op, Word};
 
-use super::{Reader, Result, id, ids, result_id};
+use super::{Reader, Result, id, result_id, unexpected};
 use crate::builtins::truncate;
 use crate::error::BuildError;
 use crate::ir::{Constant, ConstantId, LARGEST_VALUE, Type, TypeId, scalar_size};
@@ -45,23 +45,35 @@ impl Reader<'_> {
                     self.specialized(word, kind, value)?
                 }
             }
-            Op::ConstantComposite | Op::SpecConstantComposite => match self.constant_operations.get(&word) {
-                Some(operation) => {
-                    // The first constituent is the opcode.
-                    let operands: Vec<Word> = ids(instruction, 1)?;
-                    self.fold(*operation, kind, &operands)?
-                }
-                None => {
-                    let parts =
-                        (0..instruction.operands.len()).map(|index| self.constant(id(instruction, index)?));
-                    let parts = parts.collect::<Result<Vec<_>>>()?;
-                    self.composite(kind, &parts)?
-                }
-            },
+            Op::ConstantComposite | Op::SpecConstantComposite => {
+                let parts =
+                    (0..instruction.operands.len()).map(|index| self.constant(id(instruction, index)?));
+                let parts = parts.collect::<Result<Vec<_>>>()?;
+                self.composite(kind, &parts)?
+            }
+            Op::SpecConstantOp => self.operation(instruction, kind)?,
             _ => return Err(BuildError::unsupported(format!("Op{}", instruction.class.opname))),
         };
         self.push_constant(word, constant);
         Ok(())
+    }
+
+    fn operation(&self, instruction: &dr::Instruction, kind: TypeId) -> Result<Constant> {
+        let Some((Operand::LiteralSpecConstantOpInteger(operation), operands)) =
+            instruction.operands.split_first()
+        else {
+            return Err(BuildError::malformed("OpSpecConstantOp without an opcode"));
+        };
+        let operands = operands.iter().enumerate().map(|(index, operand)| match operand {
+            Operand::IdRef(word) | Operand::LiteralBit32(word) => Ok(*word),
+            other => Err(unexpected(
+                instruction,
+                index + 1,
+                "an id or a literal",
+                Some(other),
+            )),
+        });
+        self.fold(*operation, kind, &operands.collect::<Result<Vec<Word>>>()?)
     }
 
     fn scalar_constant(&self, kind: TypeId, value: u64) -> Result<Constant> {

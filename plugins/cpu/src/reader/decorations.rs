@@ -11,6 +11,9 @@ pub(super) struct Decorations {
     names: HashMap<Word, String>,
     kernels: HashMap<Word, String>,
     decorations: HashMap<Word, Vec<(Decoration, Vec<Operand>)>>,
+    /// For each target the decoration groups applied to it. A group is looked up when its targets are: copies of
+    /// it for all of them could take the square of the size of the module.
+    groups: HashMap<Word, Vec<Word>>,
 }
 
 impl Decorations {
@@ -41,13 +44,10 @@ impl Decorations {
                         .push((*decoration, rest.to_vec()));
                 }
                 (Op::GroupDecorate, [Operand::IdRef(group), targets @ ..]) => {
-                    let group = all.decorations.get(group).cloned().unwrap_or_default();
-                    for target in targets {
-                        if let Operand::IdRef(target) = target {
-                            all.decorations
-                                .entry(*target)
-                                .or_default()
-                                .extend(group.iter().cloned());
+                    for target in targets.iter().filter_map(Operand::id_ref_any) {
+                        let groups = all.groups.entry(target).or_default();
+                        if groups.last() != Some(group) {
+                            groups.push(*group);
                         }
                     }
                 }
@@ -72,12 +72,15 @@ impl Decorations {
             .map_or_else(|| id.to_string(), str::to_owned)
     }
 
+    /// The decorations of an id, its own and those of its groups.
+    fn all(&self, id: Word) -> impl Iterator<Item = &(Decoration, Vec<Operand>)> {
+        let groups = self.groups.get(&id).into_iter().flatten();
+        let grouped = groups.filter_map(|group| self.decorations.get(group));
+        self.decorations.get(&id).into_iter().chain(grouped).flatten()
+    }
+
     fn find(&self, id: Word, wanted: Decoration) -> Option<&[Operand]> {
-        let (_, operands) = self
-            .decorations
-            .get(&id)?
-            .iter()
-            .find(|(decoration, _)| *decoration == wanted)?;
+        let (_, operands) = self.all(id).find(|(decoration, _)| *decoration == wanted)?;
         Some(operands)
     }
 
@@ -111,10 +114,8 @@ impl Decorations {
 
     pub(super) fn is_by_value(&self, parameter: Word) -> bool {
         let by_value = Operand::FunctionParameterAttribute(FunctionParameterAttribute::ByVal);
-        self.decorations.get(&parameter).is_some_and(|decorations| {
-            decorations.iter().any(|(decoration, operands)| {
-                *decoration == Decoration::FuncParamAttr && operands.contains(&by_value)
-            })
+        self.all(parameter).any(|(decoration, operands)| {
+            *decoration == Decoration::FuncParamAttr && operands.contains(&by_value)
         })
     }
 

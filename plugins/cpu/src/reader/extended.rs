@@ -4,7 +4,7 @@ use rspirv::dr::{self, Operand as Source};
 use spirv::{FPRoundingMode, Op, OpenclStd100Op as Extended};
 
 use super::function::FunctionReader;
-use super::{Result, id, ids};
+use super::{Result, id};
 use crate::builtins::{self, Shape};
 use crate::error::BuildError;
 use crate::ir::{MemoryFunction, Operand, Operation, TypeId};
@@ -28,15 +28,18 @@ impl FunctionReader<'_, '_> {
         };
         let op = Extended::from_u32(*number);
         let op = op.ok_or_else(|| BuildError::unsupported(format!("OpenCL.std instruction {number}")))?;
-        // rspirv takes every operand of an extended instruction for an id.
-        let mut words = ids(instruction, 2)?;
-        let literal = match op {
+        let (last, rounding) = match (op, instruction.operands.last()) {
             // The number of components, which the type of the result tells.
-            Extended::vloadn | Extended::vload_halfn | Extended::vloada_halfn => words.pop(),
-            Extended::vstore_half_r | Extended::vstore_halfn_r | Extended::vstorea_halfn_r => words.pop(),
-            _ => None,
+            (Extended::vloadn | Extended::vload_halfn | Extended::vloada_halfn, _) => (1, None),
+            (
+                Extended::vstore_half_r | Extended::vstore_halfn_r | Extended::vstorea_halfn_r,
+                Some(Source::FPRoundingMode(mode)),
+            ) => (1, Some(*mode)),
+            _ => (0, None),
         };
-        let rounding = literal.and_then(FPRoundingMode::from_u32);
+        let count = instruction.operands.len().saturating_sub(last);
+        let words = (2..count).map(|index| id(instruction, index));
+        let words = words.collect::<Result<Vec<_>>>()?;
         let operands = words
             .into_iter()
             .map(|word| self.operand(word))

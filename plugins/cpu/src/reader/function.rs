@@ -91,6 +91,7 @@ impl FunctionReader<'_, '_> {
             match instruction.class.opcode {
                 Op::Line => self.line = self.read_line(instruction),
                 Op::NoLine => self.line = None,
+                _ if self.reader.is_without_effect(instruction) => {}
                 Op::Phi => phis.push(self.phi(instruction)?),
                 Op::Variable => self.variable(instruction)?,
                 _ => {

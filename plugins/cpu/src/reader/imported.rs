@@ -236,6 +236,57 @@ mod tests {
         }
     }
 
+    /// What the linker leaves to the device must not be missing there.
+    #[test]
+    fn nothing_that_the_linker_leaves_is_missing() {
+        let conversions = [
+            "char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "half", "float",
+        ];
+        let conversions = conversions
+            .into_iter()
+            .chain(["double", "bool"])
+            .flat_map(|scalar| {
+                ["", "2", "3", "4", "8", "16", "5"].map(|components| format!("convert_{scalar}{components}"))
+            });
+        let roundings = ["", "_rte", "_rtz", "_rtp", "_rtn", "_sat", "_sat_rte", "_fast"];
+        let conversions = conversions
+            .flat_map(|name| roundings.map(|rounding| format!("{name}{rounding}")))
+            .flat_map(|name| ["i", "h", "f", "Dv4_d"].map(|parameters| (name.clone(), parameters)));
+        let operations = [
+            "add", "sub", "xchg", "cmpxchg", "inc", "dec", "min", "max", "and", "or", "xor", "load", "init",
+        ];
+        let prefixes = ["atomic_", "atom_", "atomic_fetch_", "atom_fetch_"];
+        let atomics = operations
+            .iter()
+            .flat_map(|operation| prefixes.map(|prefix| format!("{prefix}{operation}")))
+            .flat_map(|name| [name.clone(), format!("{name}_explicit")])
+            .map(|name| {
+                let is_new = name.starts_with("atomic_fetch_");
+                (name, if is_new { "PU3AS4VU7_Atomicii" } else { "PU3AS1Vii" })
+            });
+        let others = [
+            "mem_fence",
+            "read_mem_fence",
+            "write_mem_fence",
+            "sub_group_barrier",
+            "get_fence",
+            "barrier",
+        ];
+        let others = others.map(|name| (name.to_owned(), "j"));
+        let left: Vec<String> = conversions
+            .chain(atomics)
+            .chain(others)
+            .map(|(name, parameters)| format!("_Z{}{name}{parameters}", name.len()))
+            .chain(["global", "local", "private", "constant"].map(|space| format!("__to_{space}")))
+            .filter(|name| offkit_spirv::is_opencl_builtin(name))
+            .collect();
+        // Two types of six widths, five rounding modes and four operands; ten and four atomic functions; fences; casts.
+        assert_eq!(left.len(), 2 * 6 * 5 * 4 + 10 + 4 + 5 + 3);
+        for name in left {
+            assert!(recognise(&name).is_some(), "{name}");
+        }
+    }
+
     #[test]
     fn others() {
         assert_eq!(recognise("_Z9mem_fencej"), Some(Imported::Fence));

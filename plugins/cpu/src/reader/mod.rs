@@ -11,9 +11,8 @@ mod imported;
 mod instruction;
 mod memory;
 mod types;
-mod words;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use rspirv::dr::{self, Operand};
 use spirv::{ExecutionMode, ExecutionModel, LinkageType, Op, StorageClass, Word};
@@ -24,16 +23,14 @@ use decorations::Decorations;
 
 type Result<T> = std::result::Result<T, BuildError>;
 
-/// Reads a module in the binary form. `specialization` holds the bytes of specialization constants by
-/// their SpecId; ids that the module doesn't have are ignored.
-pub(crate) fn read(bytes: &[u8], specialization: &BTreeMap<u32, Vec<u8>>) -> Result<ir::Module> {
-    let parsed = words::parse(bytes)?;
-    capability::check(&parsed.module)?;
+/// Reads a module. `specialization` holds the bytes of specialization constants by their SpecId; ids that the
+/// module doesn't have are ignored.
+pub(crate) fn read(source: &dr::Module, specialization: &BTreeMap<u32, Vec<u8>>) -> Result<ir::Module> {
+    capability::check(source)?;
     let mut reader = Reader {
-        source: &parsed.module,
-        decorations: Decorations::collect(&parsed.module),
+        source,
+        decorations: Decorations::collect(source),
         specialization,
-        constant_operations: &parsed.constant_operations,
         module: ir::Module::default(),
         types: HashMap::new(),
         function_types: HashMap::new(),
@@ -42,17 +39,18 @@ pub(crate) fn read(bytes: &[u8], specialization: &BTreeMap<u32, Vec<u8>>) -> Res
         functions: HashMap::new(),
         files: HashMap::new(),
         open_cl: None,
+        debug_sets: HashSet::new(),
     };
     reader.imports()?;
     reader.strings();
     reader.number_types()?;
-    for instruction in &parsed.module.types_global_values {
+    for instruction in &source.types_global_values {
         reader.global_instruction(instruction)?;
     }
     reader.declare_functions()?;
-    for (index, source) in parsed.module.functions.iter().enumerate() {
+    for (index, function) in source.functions.iter().enumerate() {
         let name = reader.module.functions[index].name.clone();
-        function::read(&mut reader, source, FunctionId(index as u32))
+        function::read(&mut reader, function, FunctionId(index as u32))
             .map_err(|error| error.in_function(&name))?;
     }
     reader.entry_points()?;
@@ -64,7 +62,6 @@ struct Reader<'a> {
     source: &'a dr::Module,
     decorations: Decorations,
     specialization: &'a BTreeMap<u32, Vec<u8>>,
-    constant_operations: &'a HashMap<Word, Op>,
     module: ir::Module,
     types: HashMap<Word, TypeId>,
     /// Result and parameters.
@@ -77,7 +74,12 @@ struct Reader<'a> {
     files: HashMap<Word, u32>,
     /// The OpenCL.std instruction set.
     open_cl: Option<Word>,
+    /// Instruction sets that only describe the source.
+    debug_sets: HashSet<Word>,
 }
+
+/// Beginnings of the names of instruction sets that only describe the source.
+const DEBUG_SETS: [&str; 4] = ["NonSemantic.", "OpenCL.DebugInfo.", "SPIRV.debug", "DebugInfo"];
 
 /// The id that an operand is.
 fn id(instruction: &dr::Instruction, index: usize) -> Result<Word> {
@@ -127,6 +129,9 @@ impl Reader<'_> {
                 [Operand::LiteralString(name)] if name == "OpenCL.std" => {
                     self.open_cl = instruction.result_id
                 }
+                [Operand::LiteralString(name)] if DEBUG_SETS.iter().any(|set| name.starts_with(set)) => {
+                    self.debug_sets.extend(instruction.result_id);
+                }
                 [Operand::LiteralString(name)] => {
                     return Err(BuildError::unsupported(format!(
                         "the extended instruction set `{name}`"
@@ -151,10 +156,30 @@ impl Reader<'_> {
         }
     }
 
+    /// Whether an instruction does nothing: it describes the source, or which pointers don't meet.
+    fn is_without_effect(&self, instruction: &dr::Instruction) -> bool {
+        match (instruction.class.opcode, instruction.operands.first()) {
+            (
+                Op::Line
+                | Op::NoLine
+                | Op::Nop
+                | Op::AliasDomainDeclINTEL
+                | Op::AliasScopeDeclINTEL
+                | Op::AliasScopeListDeclINTEL,
+                _,
+            ) => true,
+            (Op::ExtInst | Op::ExtInstWithForwardRefsKHR, Some(Operand::IdRef(set))) => {
+                self.debug_sets.contains(set)
+            }
+            _ => false,
+        }
+    }
+
     /// One instruction of the section of types, constants and variables.
     fn global_instruction(&mut self, instruction: &dr::Instruction) -> Result<()> {
         match instruction.class.opcode {
-            Op::Line | Op::NoLine | Op::TypeForwardPointer => Ok(()),
+            Op::TypeForwardPointer => Ok(()),
+            _ if self.is_without_effect(instruction) => Ok(()),
             Op::Variable => self.global_variable(instruction),
             opcode if opcode.is_type() => self.type_instruction(instruction),
             _ => self.constant_instruction(instruction),

@@ -129,18 +129,18 @@ fn words_replaced() {
 #[test]
 fn not_spirv() {
     let cases: [(&[u8], &str); 4] = [
-        (b"", "0 bytes, a header alone has 20"),
+        (b"", "the SPIR-V header has 5 words, but there are only 0"),
         (
             b"BC\xc0\xde0123456789abcdef",
-            "magic number 0xdec04342, expected 0x07230203",
+            "expected the SPIR-V magic number 0x07230203, found 0xdec04342",
         ),
         (
             b"\x03\x02\x23\x07\x00\x09\x01\x00\0\0\0\0\x01\0\0\0\0\0\0\0",
-            "SPIR-V version 1.9",
+            "expected SPIR-V version 1.0 to 1.6, found 0x00010900",
         ),
         (
             b"\x03\x02\x23\x07\x00\x04\x01\x00\0\0\0\0\x01\0\0\0\0\0\0\0\0",
-            "not a whole number of words",
+            "SPIR-V is made of 32-bit words, but this has 21 bytes",
         ),
     ];
     for (bytes, message) in cases {

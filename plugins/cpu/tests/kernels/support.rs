@@ -41,7 +41,7 @@ pub(crate) fn compile(source: &str, optimisation: &str, target: &str, more: &[&s
         Ok(child) => child,
         Err(error) => {
             assert!(
-                std::env::var_os("OFFKIT_REQUIRE_TOOLS").is_none(),
+                std::env::var_os("OFFKIT_REQUIRE_TOOLS").is_none_or(|value| value != "1"),
                 "clang-22 is required: {error}"
             );
             eprintln!("SKIPPED: clang-22 does not start: {error}");

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use offkit_plugin_cpu::{AllocationKind, Argument, LaunchOptions, Memory, NdRange, Program};
+use offkit_spirv::{LinkInput, LinkOptions, Module, link};
 
 /// An argument of a kernel.
 #[derive(Clone, Debug)]
@@ -35,9 +36,17 @@ pub(crate) struct Device {
 }
 
 impl Device {
+    /// Reads, links and builds a module, as the plugin does with it.
     pub(crate) fn new(spirv: &[u8]) -> Result<Device, String> {
         let memory = Memory::new();
-        let program = Program::build(spirv, &BTreeMap::new(), Arc::clone(&memory))
+        let module = Module::from_bytes(spirv).map_err(|error| error.to_string())?;
+        let input = LinkInput {
+            label: "module",
+            module: &module,
+        };
+        let options = LinkOptions::default().with_allow_unresolved(true);
+        link(&[input], options).map_err(|error| format!("linking: {error}"))?;
+        let program = Program::from_module(&module, &BTreeMap::new(), Arc::clone(&memory))
             .map_err(|error| error.to_string())?;
         Ok(Device { memory, program })
     }

@@ -1,0 +1,42 @@
+//! Any bytes as a program of the CPU device: built, and its first kernel run. Whatever is wrong is an error.
+
+#![no_main]
+
+use std::sync::Arc;
+
+use libfuzzer_sys::fuzz_target;
+use offkit_plugin_cpu::{
+    AllocationKind, Argument, ArgumentKind, LaunchOptions, Memory, NdRange, Program, Specialization,
+};
+
+/// Bytes of the buffer that every pointer gets, and most of what a value gets.
+const BUFFER: usize = 256;
+
+fuzz_target!(|bytes: &[u8]| {
+    let memory = Memory::new();
+    let Ok(program) = Program::build(bytes, &Specialization::new(), Arc::clone(&memory)) else {
+        return;
+    };
+    let Some(kernel) = program.kernels().first() else {
+        return;
+    };
+    let buffer = memory
+        .allocate(BUFFER, 8, AllocationKind::Buffer)
+        .expect("there is memory");
+    let arguments: Vec<Argument> = kernel
+        .parameters
+        .iter()
+        .map(|parameter| match parameter.kind {
+            ArgumentKind::Value(size) => Argument::Bytes(vec![1; size.min(BUFFER as u64) as usize]),
+            ArgumentKind::Local => Argument::Local(64),
+            _ => Argument::Pointer(buffer),
+        })
+        .collect();
+    let options = LaunchOptions {
+        max_instructions: Some(10_000),
+        print: Some(&|_| {}),
+        ..LaunchOptions::default()
+    };
+    // Mostly an error, of whatever kind.
+    let _ = program.launch(&kernel.name, &NdRange::linear(4), &arguments, &options);
+});
