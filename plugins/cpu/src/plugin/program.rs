@@ -31,7 +31,7 @@ struct State {
 
 /// Builds a module whose specialization constants have their values.
 fn build(module: &Module, memory: &Arc<Memory>) -> Result<Arc<crate::Program>, BuildError> {
-    crate::Program::build(&module.to_bytes(), &BTreeMap::new(), Arc::clone(memory)).map(Arc::new)
+    crate::Program::from_module(module, &BTreeMap::new(), Arc::clone(memory)).map(Arc::new)
 }
 
 impl CpuProgram {
