@@ -331,7 +331,9 @@ mod tests {
         );
         let error = registry.find_kernel("daxpy", &[a, b]).unwrap_err();
         assert!(
-            error.to_string().contains("`_Z5daxpyf` (daxpy(float)) in `b`"),
+            error
+                .to_string()
+                .contains("`daxpy(float)` (symbol `_Z5daxpyf`) in `b`"),
             "{error}"
         );
         let Err(KernelNameError::NotFound { similar, .. }) = registry.find_kernel("saxpi", &[a, b]) else {
