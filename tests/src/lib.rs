@@ -189,6 +189,27 @@ impl Folder {
         path
     }
 
+    /// Makes a program of a shell script.
+    ///
+    /// Another process writes it: while this one has a file open for writing, a test beside this one may
+    /// fork, and a file that any process has open for writing cannot be executed.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be written.
+    pub fn script(&self, name: &str, body: &str) -> PathBuf {
+        let path = self.path(name);
+        let write = r#"printf '#!/bin/sh\n%s\n' "$1" > "$0" && chmod 755 "$0""#;
+        let written = Command::new("sh")
+            .arg("-c")
+            .arg(write)
+            .arg(&path)
+            .arg(body)
+            .status();
+        assert!(written.expect("a shell").success(), "{name}");
+        path
+    }
+
     /// Reads a file.
     ///
     /// # Panics

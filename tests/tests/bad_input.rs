@@ -336,10 +336,8 @@ fn a_machine_without_llvm_is_told_what_to_install() {
     let missing = run("/nowhere/offkit-llvm-worker").fails(3);
     says(&missing, &["/nowhere/offkit-llvm-worker", "hint"]);
     // What the system's loader does when libLLVM is not there.
-    let script = "#!/bin/sh\necho 'error while loading shared libraries: libLLVM.so.22.1' >&2\nexit 127\n";
-    let path = folder.write("worker", script);
-    #[cfg(unix)]
-    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let script = "echo 'error while loading shared libraries: libLLVM.so.22.1' >&2\nexit 127";
+    let path = folder.script("worker", script);
     let unlinked = run(path.to_str().unwrap()).fails(3);
     says(&unlinked, &["LLVM 22", "libLLVM.so.22.1", "libllvm22"]);
 }

@@ -336,13 +336,23 @@ fn keep_end(mut pipe: impl Read) -> String {
 mod tests {
     use super::*;
 
+    /// A program made of a shell script.
+    ///
+    /// Another process writes it: while this one has a file open for writing, a test beside this one may
+    /// fork, and a file that any process has open for writing cannot be executed.
     #[cfg(unix)]
     fn script(body: &str) -> (tempfile::TempDir, PathBuf) {
-        use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("worker");
-        std::fs::write(&path, format!("#!/bin/sh\n{body}\n")).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let write = r#"printf '#!/bin/sh\n%s\n' "$1" > "$0" && chmod 755 "$0""#;
+        let written = Command::new("sh")
+            .arg("-c")
+            .arg(write)
+            .arg(&path)
+            .arg(body)
+            .status()
+            .unwrap();
+        assert!(written.success());
         (folder, path)
     }
 
