@@ -1,7 +1,7 @@
 //! Contexts.
 
 use super::error::guard;
-use super::info::Destination;
+use super::info::answer;
 use super::memory::BufferRequest;
 use super::shim::{array, give, non_null, references};
 use super::state::{self, ContextDetails, DeviceRecord, Registered};
@@ -172,14 +172,7 @@ pub(super) unsafe extern "C" fn info<P: Registered>(
             name => return Err(Error::unknown_query(name)),
         };
         // SAFETY: the host passes a destination of `size` bytes, or null.
-        unsafe {
-            Destination {
-                size,
-                value,
-                size_ret,
-            }
-            .answer(info)
-        }
+        unsafe { answer(info, size, value, size_ret) }
     })
 }
 

@@ -1,7 +1,7 @@
 //! Platforms and devices.
 
 use super::error::guard;
-use super::info::Destination;
+use super::info::answer;
 use super::shim::{array, give_list};
 use super::state::{self, DeviceRecord, PlatformRecord, Registered};
 use super::{Error, Info, Plugin, Result};
@@ -88,14 +88,7 @@ pub(super) unsafe extern "C" fn platform_info<P: Registered>(
     guard(Function::piPlatformGetInfo, || {
         let info = state::platform::<P>(platform)?.object.info(name)?;
         // SAFETY: the host passes a destination of `size` bytes, or null.
-        unsafe {
-            Destination {
-                size,
-                value,
-                size_ret,
-            }
-            .answer(info)
-        }
+        unsafe { answer(info, size, value, size_ret) }
     })
 }
 
@@ -135,14 +128,7 @@ pub(super) unsafe extern "C" fn device_info<P: Registered>(
             name => device.object.info(name)?,
         };
         // SAFETY: the host passes a destination of `size` bytes, or null.
-        unsafe {
-            Destination {
-                size,
-                value,
-                size_ret,
-            }
-            .answer(info)
-        }
+        unsafe { answer(info, size, value, size_ret) }
     })
 }
 

@@ -1,7 +1,7 @@
 //! Events.
 
 use super::error::guard;
-use super::info::Destination;
+use super::info::answer;
 use super::shim::{array, give, non_null, references};
 use super::state::{self, EventDetails, EventRecord, Registered};
 use super::{Context, Error, Plugin, Result};
@@ -106,14 +106,7 @@ pub(super) unsafe extern "C" fn info<P: Registered>(
             name => return Err(Error::unknown_query(name)),
         };
         // SAFETY: the host passes a destination of `size` bytes, or null.
-        unsafe {
-            Destination {
-                size,
-                value,
-                size_ret,
-            }
-            .answer(info)
-        }
+        unsafe { answer(info, size, value, size_ret) }
     })
 }
 
@@ -127,14 +120,7 @@ pub(super) unsafe extern "C" fn profiling_info<P: Registered>(
     guard(Function::piEventGetProfilingInfo, || {
         let info = state::event::<P>(event)?.object.profiling(name)?.into();
         // SAFETY: the host passes a destination of `size` bytes, or null.
-        unsafe {
-            Destination {
-                size,
-                value,
-                size_ret,
-            }
-            .answer(info)
-        }
+        unsafe { answer(info, size, value, size_ret) }
     })
 }
 

@@ -79,37 +79,25 @@ impl From<Vec<u8>> for Info {
     }
 }
 
-/// Where the host wants an answer: the last three arguments of every info query.
-pub(crate) struct Destination {
-    pub(crate) size: usize,
-    pub(crate) value: *mut c_void,
-    pub(crate) size_ret: *mut usize,
-}
-
-impl Destination {
-    /// Answers the query. A destination that is too small is refused, and left as it is.
-    ///
-    /// # Safety
-    ///
-    /// `value` must be null or valid for writing `size` bytes, and `size_ret` null or valid for writing.
-    pub(crate) unsafe fn answer(self, info: Info) -> Result<()> {
-        let Info(bytes) = info;
-        if !self.value.is_null() {
-            if self.size < bytes.len() {
-                let message = format!(
-                    "the answer has {} bytes, the destination {}",
-                    bytes.len(),
-                    self.size
-                );
-                return Err(Error::new(PI_INVALID_VALUE, message));
-            }
-            // SAFETY: not null, so valid for `size` bytes, which are enough.
-            unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), self.value.cast(), bytes.len()) };
+/// Answers an info query; the last three arguments of every one say where. A destination that is too
+/// small is refused, and left as it is.
+///
+/// # Safety
+///
+/// `value` must be null or valid for writing `size` bytes, and `size_ret` null or valid for writing.
+pub(crate) unsafe fn answer(info: Info, size: usize, value: *mut c_void, size_ret: *mut usize) -> Result<()> {
+    let Info(bytes) = info;
+    if !value.is_null() {
+        if size < bytes.len() {
+            let message = format!("the answer has {} bytes, the destination {size}", bytes.len());
+            return Err(Error::new(PI_INVALID_VALUE, message));
         }
-        if !self.size_ret.is_null() {
-            // SAFETY: not null, so valid for writing.
-            unsafe { self.size_ret.write(bytes.len()) };
-        }
-        Ok(())
+        // SAFETY: not null, so valid for `size` bytes, which are enough.
+        unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), value.cast(), bytes.len()) };
     }
+    if !size_ret.is_null() {
+        // SAFETY: not null, so valid for writing.
+        unsafe { size_ret.write(bytes.len()) };
+    }
+    Ok(())
 }

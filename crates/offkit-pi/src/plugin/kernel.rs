@@ -2,7 +2,7 @@
 
 use super::context::device_of;
 use super::error::guard;
-use super::info::Destination;
+use super::info::answer;
 use super::shim::{array, give, non_null, references, text};
 use super::state::{self, KernelDetails, Registered};
 use super::{Error, Info, Plugin, Program, Result};
@@ -205,14 +205,7 @@ pub(super) unsafe extern "C" fn info<P: Registered>(
             name => return Err(Error::unknown_query(name)),
         };
         // SAFETY: the host passes a destination of `size` bytes, or null.
-        unsafe {
-            Destination {
-                size,
-                value,
-                size_ret,
-            }
-            .answer(info)
-        }
+        unsafe { answer(info, size, value, size_ret) }
     })
 }
 
@@ -229,14 +222,7 @@ pub(super) unsafe extern "C" fn group_info<P: Registered>(
         let device = device_of(&kernel.details.program.details.context, device)?;
         let info = kernel.object.group_info(&device.object, name)?;
         // SAFETY: the host passes a destination of `size` bytes, or null.
-        unsafe {
-            Destination {
-                size,
-                value,
-                size_ret,
-            }
-            .answer(info)
-        }
+        unsafe { answer(info, size, value, size_ret) }
     })
 }
 
@@ -255,14 +241,7 @@ pub(super) unsafe extern "C" fn sub_group_info<P: Registered>(
         let device = device_of(&kernel.details.program.details.context, device)?;
         let info = kernel.object.sub_group_info(&device.object, name)?.into();
         // SAFETY: the host passes a destination of `size` bytes, or null.
-        unsafe {
-            Destination {
-                size,
-                value,
-                size_ret,
-            }
-            .answer(info)
-        }
+        unsafe { answer(info, size, value, size_ret) }
     })
 }
 

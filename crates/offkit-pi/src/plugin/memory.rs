@@ -2,7 +2,7 @@
 
 use super::error::guard;
 use super::host_memory::HostTarget;
-use super::info::Destination;
+use super::info::answer;
 use super::shim::{array, give, non_null, references};
 use super::state::{self, MemoryDetails, Registered};
 use super::{Context, Error, Plugin, Result};
@@ -187,14 +187,7 @@ pub(super) unsafe extern "C" fn info<P: Registered>(
             name => return Err(Error::unknown_query(name)),
         };
         // SAFETY: the host passes a destination of `size` bytes, or null.
-        unsafe {
-            Destination {
-                size,
-                value,
-                size_ret,
-            }
-            .answer(info)
-        }
+        unsafe { answer(info, size, value, size_ret) }
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::context::device_of;
 use super::error::guard;
-use super::info::Destination;
+use super::info::answer;
 use super::shim::{array, give, non_null, options, references};
 use super::state::{self, ProgramDetails, ProgramRecord, Registered};
 use super::{Context, Error, Info, Plugin, Result};
@@ -308,14 +308,7 @@ pub(super) unsafe extern "C" fn build_info<P: Registered>(
             name => return Err(Error::unknown_query(name)),
         };
         // SAFETY: the host passes a destination of `size` bytes, or null.
-        unsafe {
-            Destination {
-                size,
-                value,
-                size_ret,
-            }
-            .answer(info)
-        }
+        unsafe { answer(info, size, value, size_ret) }
     })
 }
 
@@ -343,14 +336,7 @@ pub(super) unsafe extern "C" fn info<P: Registered>(
             name => return Err(Error::unknown_query(name)),
         };
         // SAFETY: the host passes a destination of `size` bytes, or null.
-        unsafe {
-            Destination {
-                size,
-                value,
-                size_ret,
-            }
-            .answer(info)
-        }
+        unsafe { answer(info, size, value, size_ret) }
     })
 }
 

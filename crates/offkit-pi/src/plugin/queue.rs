@@ -3,7 +3,7 @@
 use super::command::Command;
 use super::context::device_of;
 use super::error::guard;
-use super::info::Destination;
+use super::info::answer;
 use super::shim::{give, non_null, references};
 use super::state::{self, QueueDetails, Registered};
 use super::{Context, Error, Plugin, Result};
@@ -74,14 +74,7 @@ pub(super) unsafe extern "C" fn info<P: Registered>(
             name => return Err(Error::unknown_query(name)),
         };
         // SAFETY: the host passes a destination of `size` bytes, or null.
-        unsafe {
-            Destination {
-                size,
-                value,
-                size_ret,
-            }
-            .answer(info)
-        }
+        unsafe { answer(info, size, value, size_ret) }
     })
 }
 
