@@ -1,43 +1,18 @@
 //! Modules written by hand: what clang doesn't write, and what is wrong.
 
-use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 
 use offkit_plugin_cpu::{
     AllocationKind, Argument, BuildError, LaunchOptions, Memory, NdRange, Program, Specialization,
 };
 
-use crate::support::Device;
+use crate::support::{Device, filter};
 
 /// Assembles a module. `None` where there is no assembler, which is an error when tools are required.
-#[expect(clippy::print_stderr, reason = "a skipped test says so")]
 fn assemble(text: &str) -> Option<Vec<u8>> {
     let mut command = Command::new("spirv-as");
-    command.args(["--target-env", "spv1.4", "-o", "-", "-"]);
-    command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut child = match command.spawn() {
-        Ok(child) => child,
-        Err(error) => {
-            assert!(
-                std::env::var_os("OFFKIT_REQUIRE_TOOLS").is_none_or(|value| value != "1"),
-                "spirv-as is required: {error}"
-            );
-            eprintln!("SKIPPED: spirv-as does not start: {error}");
-            return None;
-        }
-    };
-    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert!(
-        output.status.success(),
-        "{text}\n{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    Some(output.stdout)
+    filter(command.args(["--target-env", "spv1.4", "-o", "-", "-"]), text)
 }
 
 const TYPES: &str = "%void = OpTypeVoid

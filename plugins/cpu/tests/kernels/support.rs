@@ -18,7 +18,6 @@ pub(crate) const VARIANTS: [(&str, &str); 5] = [
 ];
 
 /// Compiles OpenCL C. `None` where there is no clang 22, which is an error when tools are required.
-#[expect(clippy::print_stderr, reason = "a skipped test says so")]
 pub(crate) fn compile(source: &str, optimisation: &str, target: &str, more: &[&str]) -> Option<Vec<u8>> {
     let mut command = Command::new("clang-22");
     command.args([
@@ -32,8 +31,15 @@ pub(crate) fn compile(source: &str, optimisation: &str, target: &str, more: &[&s
         "-o",
         "-",
     ]);
+    command.args(more);
+    filter(&mut command, source)
+}
+
+/// What a tool makes of a text on its standard input; `None`, loudly, if it is not installed.
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
+pub(crate) fn filter(command: &mut Command, input: &str) -> Option<Vec<u8>> {
+    let name = command.get_program().to_string_lossy().into_owned();
     command
-        .args(more)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
@@ -42,19 +48,19 @@ pub(crate) fn compile(source: &str, optimisation: &str, target: &str, more: &[&s
         Err(error) => {
             assert!(
                 std::env::var_os("OFFKIT_REQUIRE_TOOLS").is_none_or(|value| value != "1"),
-                "clang-22 is required: {error}"
+                "{name} is required: {error}"
             );
-            eprintln!("SKIPPED: clang-22 does not start: {error}");
+            eprintln!("SKIPPED: {name} does not start: {error}");
             return None;
         }
     };
-    let mut input = child.stdin.take().unwrap();
-    std::io::Write::write_all(&mut input, source.as_bytes()).unwrap();
-    drop(input);
+    let mut pipe = child.stdin.take().unwrap();
+    std::io::Write::write_all(&mut pipe, input.as_bytes()).unwrap();
+    drop(pipe);
     let output = child.wait_with_output().unwrap();
     assert!(
         output.status.success(),
-        "{source}\n{}",
+        "{input}\n{}",
         String::from_utf8_lossy(&output.stderr)
     );
     Some(output.stdout)
