@@ -22,6 +22,18 @@ pub enum ContainerKind {
     OffloadBinary,
     /// A SYCLBIN, with or without an offload binary around it.
     SyclBin,
+    /// Clang offload bundles, plain or compressed, one after the other; or one in text form.
+    Bundle,
+    /// CUDA's fatbins, one after the other.
+    Fatbin,
+    /// SYCL images as a linked program registers them.
+    SyclWrapped,
+    /// An ELF, COFF, PE or Mach-O file for the host.
+    Host,
+    /// A Unix archive.
+    Archive,
+    /// A zip file, such as a wheel.
+    Zip,
     /// Nothing that is known.
     Unknown,
 }
@@ -34,6 +46,12 @@ impl ContainerKind {
             Self::Image => "device image",
             Self::OffloadBinary => "offload binary",
             Self::SyclBin => "SYCLBIN",
+            Self::Bundle => "offload bundle",
+            Self::Fatbin => "fatbin",
+            Self::SyclWrapped => "wrapped SYCL images",
+            Self::Host => "host code",
+            Self::Archive => "archive",
+            Self::Zip => "zip",
             Self::Unknown => "unknown",
         }
     }

@@ -78,19 +78,28 @@
     )
 )]
 
+pub mod archive;
+pub mod bundle;
+mod compression;
 mod container;
 mod error;
+pub mod fatbin;
 mod format;
+pub mod host;
 mod image;
 mod layout;
 mod limits;
 mod location;
 pub mod offload_binary;
+mod part;
 pub mod property_set;
 mod source;
+pub mod sycl_wrapped;
 pub mod syclbin;
 mod symbol_name;
+pub mod zip;
 
+pub use compression::Compression;
 pub use container::{ContainerKind, Contents, read};
 pub use error::{Error, ErrorKind};
 pub use format::ImageFormat;

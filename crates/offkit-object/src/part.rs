@@ -1,0 +1,116 @@
+//! What the readers of containers hand over: parts, and what the container says about each.
+//!
+//! A reader is a function `parts(source, reading, visit)`. It calls `visit` for every part in the order of the
+//! file, notes faults in `reading`, and knows nothing of what is inside of its parts: [`walk`](crate::walk)
+//! opens these.
+
+use crate::compression::Compression;
+use crate::container::ContainerKind;
+use crate::error::Error;
+use crate::format::ImageFormat;
+use crate::image::Target;
+use crate::limits::Reading;
+use crate::offload_binary::{Producer, Strings};
+use crate::property_set::PropertySets;
+use crate::source::Source;
+
+/// A part of a container: an image, or a container itself.
+#[derive(Debug)]
+pub(crate) struct Part<'data> {
+    /// How the reader finds the part again, to replace it; of no meaning to others.
+    pub(crate) id: usize,
+    /// The way from the container to the part.
+    pub(crate) name: Name,
+    /// The bytes in the file; for a compressed part exactly the compressed stream.
+    pub(crate) stored: Source<'data>,
+    /// How the bytes in the file become the part.
+    pub(crate) coding: Option<Coding>,
+    /// What the part is.
+    pub(crate) content: Content,
+    /// What the container says about the part, should it be an image.
+    pub(crate) facts: Facts<'data>,
+}
+
+impl<'data> Part<'data> {
+    /// A part that is stored as it is, and about which the container says nothing.
+    pub(crate) fn new(id: usize, name: Name, stored: Source<'data>, content: Content) -> Self {
+        Self {
+            id,
+            name,
+            stored,
+            coding: None,
+            content,
+            facts: Facts::default(),
+        }
+    }
+}
+
+/// The parts of a location from a container to one of its parts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Name {
+    /// The same place as the container's own, such as the content of a compressed bundle.
+    Same,
+    Number(usize),
+    Text(String),
+    Path(Vec<String>),
+}
+
+impl From<usize> for Name {
+    fn from(number: usize) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<&str> for Name {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+/// A compression, and the size that the container promises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Coding {
+    pub(crate) compression: Compression,
+    /// The size after decompression; `None` where the container does not say it.
+    pub(crate) size: Option<u64>,
+}
+
+/// What the walk is to make of a part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// A file of any kind, as in an archive: host code is looked into; bytes of no known kind are passed over.
+    File,
+    /// An entry for a device: an image, or a container of device code; never host code to be looked into.
+    Entry,
+    /// An image that is not looked into.
+    Image,
+    /// A container of this kind, whatever the first bytes are.
+    Container(ContainerKind),
+}
+
+/// What a container says about an image.
+#[derive(Debug, Default)]
+pub(crate) struct Facts<'data> {
+    /// The version of the container's format, where it has one.
+    pub(crate) version: Option<u32>,
+    /// The format that a header claims.
+    pub(crate) claim: Option<ImageFormat>,
+    pub(crate) target: Target,
+    pub(crate) producer: Producer,
+    pub(crate) properties: PropertySets,
+    pub(crate) kernels: Vec<String>,
+    /// The names in the container's entry table, as stored; `None` where the format has no such table.
+    pub(crate) entries: Option<Vec<String>>,
+    pub(crate) imports: Vec<String>,
+    pub(crate) exports: Vec<String>,
+    pub(crate) strings: Strings<'data>,
+}
+
+/// Receives the parts of a container.
+pub(crate) type Visit<'v, 'data> = &'v mut dyn FnMut(&mut Reading, Part<'data>);
+
+/// The signature of a reader of containers.
+///
+/// An error means that the container as a whole could not be read; whatever was visited before stays.
+#[expect(dead_code, reason = "names the signature that all readers share")]
+pub(crate) type Parts<'data> = fn(Source<'data>, &mut Reading, Visit<'_, 'data>) -> Result<(), Error>;
