@@ -31,10 +31,19 @@ impl Terminal {
         written(writeln!(anstream::stdout(), "{text}"))
     }
 
-    /// Standard output for much text: buffered, without colours where they are not wanted.
+    /// Standard output for much text.
     pub(crate) fn output(self) -> Output {
+        let choice = anstream::AutoStream::choice(&io::stdout());
         Output {
-            stream: io::BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock())),
+            stream: io::BufWriter::with_capacity(1 << 16, io::stdout().lock()),
+            styles: match choice {
+                anstream::ColorChoice::Never => Styles::default(),
+                _ => Styles {
+                    heading: HEADING,
+                    faint: FAINT,
+                    name: NAME,
+                },
+            },
         }
     }
 
@@ -79,13 +88,30 @@ impl Terminal {
     }
 }
 
-/// What was asked for, on its way to standard output; to be ended with [`finish`](Self::finish).
+/// What was asked for, on its way to standard output: buffered; to be ended with [`finish`](Self::finish).
+///
+/// Unlike [`Terminal::line`] it does not look for colours in what is written: these are left out by writing
+/// with [`styles`](Self::styles), for in a long listing the search costs more than the rest.
 #[derive(Debug)]
 pub(crate) struct Output {
-    stream: io::BufWriter<anstream::AutoStream<io::StdoutLock<'static>>>,
+    stream: io::BufWriter<io::StdoutLock<'static>>,
+    styles: Styles,
+}
+
+/// The styles of a listing; all of them plain where colours are not wanted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Styles {
+    pub(crate) heading: Style,
+    pub(crate) faint: Style,
+    pub(crate) name: Style,
 }
 
 impl Output {
+    /// The styles to write with.
+    pub(crate) fn styles(&self) -> Styles {
+        self.styles
+    }
+
     /// Writes a line; ends the program as [`Terminal::line`] does.
     pub(crate) fn line(&mut self, text: impl Display) -> Result<(), Failure> {
         written(writeln!(self.stream, "{text}"))

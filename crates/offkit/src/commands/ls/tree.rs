@@ -8,7 +8,7 @@ use super::json::{hex, is_readable};
 use crate::cli::Ls;
 use crate::commands::names::Names;
 use crate::failure::Failure;
-use crate::terminal::{FAINT, HEADING, NAME, Output, escape, is_terminal, size};
+use crate::terminal::{Output, Styles, escape, is_terminal, size};
 
 /// How many names of one kind are shown.
 const NAMES_SHOWN: usize = 8;
@@ -26,6 +26,7 @@ const ROWS_TOGETHER: usize = 1024;
 pub(super) struct Tree<'a> {
     options: &'a Ls,
     output: Output,
+    styles: Styles,
     file: Location,
     size: u64,
     /// The containers that the next image is in, outermost first.
@@ -72,6 +73,7 @@ impl<'a> Tree<'a> {
     pub(super) fn new(options: &'a Ls, output: Output, file: &str, bytes: usize) -> Self {
         Self {
             options,
+            styles: output.styles(),
             output,
             file: Location::of_file(file),
             size: bytes as u64,
@@ -134,6 +136,7 @@ impl<'a> Tree<'a> {
 
     /// Ends the listing.
     pub(super) fn finish(mut self) -> Result<(), Failure> {
+        let Styles { faint, .. } = self.styles;
         if self.images == 0 {
             self.say_headings();
         }
@@ -142,10 +145,10 @@ impl<'a> Tree<'a> {
         match self.images {
             0 => self
                 .output
-                .line(format_args!("{FAINT}no device code inside{FAINT:#}"))?,
+                .line(format_args!("{faint}no device code inside{faint:#}"))?,
             1 => {}
             images => self.output.line(format_args!(
-                "{FAINT}{images} images, {}{FAINT:#}",
+                "{faint}{images} images, {}{faint:#}",
                 size(self.bytes)
             ))?,
         }
@@ -154,12 +157,13 @@ impl<'a> Tree<'a> {
 
     /// Leaves the containers that `location` is not in.
     fn leave_for(&mut self, location: &Location) -> Result<(), Failure> {
+        let Styles { faint, .. } = self.styles;
         while let Some(level) = self
             .containers
             .pop_if(|level| !location.is_within(&level.location))
         {
             if level.hidden > 0 {
-                let more = format!("{FAINT}and {} more: --all shows them{FAINT:#}", level.hidden);
+                let more = format!("{faint}and {} more: --all shows them{faint:#}", level.hidden);
                 self.rows.push(Row::text(level.depth, more));
             }
         }
@@ -183,7 +187,8 @@ impl<'a> Tree<'a> {
 
     /// The row above the images of a file.
     fn heading(&self, location: &Location, bytes: u64, container: Option<&Container>, depth: usize) -> Row {
-        let name = match location.parts() {
+        let Styles { faint, heading, .. } = self.styles;
+        let title = match location.parts() {
             [] => escape(location.file()).into_owned(),
             parts => {
                 let around = self
@@ -212,13 +217,13 @@ impl<'a> Tree<'a> {
             {
                 about += &format!(", {state} state");
                 if self.options.properties {
-                    below = properties_lines(properties);
+                    below = properties_lines(properties, self.styles);
                 }
             }
             about += ", ";
         }
         let text = format!(
-            "{HEADING}{name}{HEADING:#}  {FAINT}{about}{}{FAINT:#}",
+            "{heading}{title}{heading:#}  {faint}{about}{}{faint:#}",
             size(bytes)
         );
         Row {
@@ -257,7 +262,7 @@ impl<'a> Tree<'a> {
             below.extend(self.names("exports", &names.exports));
         }
         if self.options.properties {
-            below.extend(properties_lines(&image.properties));
+            below.extend(properties_lines(&image.properties, self.styles));
         }
         Row {
             depth,
@@ -274,6 +279,7 @@ impl<'a> Tree<'a> {
 
     /// Every kernel on a line of its own, with its arguments where the image tells.
     fn kernels(&self, description: &Description) -> Vec<String> {
+        let Styles { faint, .. } = self.styles;
         let lines = description.kernels.iter().map(|name| {
             let shown = self.shown(name);
             let signature = description.kernel(name).map(offkit_runtime::signature);
@@ -284,12 +290,13 @@ impl<'a> Tree<'a> {
                 .unwrap_or_default();
             // A demangled name may have arguments of its own, as the source has them.
             let space = if shown.ends_with(')') { " " } else { "" };
-            format!("{FAINT}kernel{FAINT:#}   {shown}{space}{arguments}")
+            format!("{faint}kernel{faint:#}   {shown}{space}{arguments}")
         });
         lines.collect()
     }
 
     fn names(&self, title: &str, names: &[String]) -> Option<String> {
+        let Styles { faint, .. } = self.styles;
         if names.is_empty() {
             return None;
         }
@@ -303,7 +310,7 @@ impl<'a> Tree<'a> {
             more => format!(" and {more} more"),
         };
         let shown = shown.join(", ");
-        Some(format!("{FAINT}{title}{FAINT:#}  {shown}{FAINT}{more}{FAINT:#}"))
+        Some(format!("{faint}{title}{faint:#}  {shown}{faint}{more}{faint:#}"))
     }
 
     fn shown(&self, name: &str) -> String {
@@ -317,6 +324,7 @@ impl<'a> Tree<'a> {
 
     /// Puts out all rows but the last `keep`.
     fn put_out(&mut self, keep: usize) -> Result<(), Failure> {
+        let Styles { faint, name, .. } = self.styles;
         let branches = branches(&self.rows);
         let mut widths = Widths::default();
         for row in &self.rows {
@@ -333,7 +341,7 @@ impl<'a> Tree<'a> {
             match &row.content {
                 Content::Text(text) => self
                     .output
-                    .line(format_args!("{FAINT}{bars}{fork}{FAINT:#}{text}"))?,
+                    .line(format_args!("{faint}{bars}{fork}{faint:#}{text}"))?,
                 Content::Image {
                     place,
                     format,
@@ -349,14 +357,14 @@ impl<'a> Tree<'a> {
                     } = widths;
                     let gap = if note.is_empty() { "" } else { "  " };
                     self.output.line(format_args!(
-                        "{FAINT}{bars}{fork}{FAINT:#}{NAME}{place:place_width$}{NAME:#}  {format:format_width$}  \
-                         {target:target_width$}  {size:>size_width$}{gap}{FAINT}{note}{FAINT:#}"
+                        "{faint}{bars}{fork}{faint:#}{name}{place:place_width$}{name:#}  {format:format_width$}  \
+                         {target:target_width$}  {size:>size_width$}{gap}{faint}{note}{faint:#}"
                     ))?;
                 }
             }
             for line in &row.below {
                 self.output
-                    .line(format_args!("{FAINT}{bars}{under}    {FAINT:#}{line}"))?;
+                    .line(format_args!("{faint}{bars}{under}    {faint:#}{line}"))?;
             }
         }
         Ok(())
@@ -442,10 +450,11 @@ fn target(image: &DeviceImage<'_>) -> String {
     }
 }
 
-fn properties_lines(sets: &PropertySets) -> Vec<String> {
+fn properties_lines(sets: &PropertySets, styles: Styles) -> Vec<String> {
+    let faint = styles.faint;
     let mut lines = Vec::new();
     for (name, set) in sets.iter() {
-        lines.push(format!("{FAINT}[{}]{FAINT:#}", escape(name)));
+        lines.push(format!("{faint}[{}]{faint:#}", escape(name)));
         for (key, value) in set.iter() {
             let value = property(value);
             lines.push(format!("  {} = {}", escape(key), escape(&value)));
