@@ -135,7 +135,7 @@ impl<'data> Reader<'data> {
             let found = self.find_binaries(source, location);
             self.contents.version = found.first().map(|found| found.version);
             match found.as_slice() {
-                [only] if is_syclbin(only) => {
+                [only] if only.is_syclbin() => {
                     self.contents.container = ContainerKind::SyclBin;
                     let result = syclbin::read_found(only, &mut self.reading);
                     self.add_outer_syclbin(result, location);
@@ -194,7 +194,7 @@ impl<'data> Reader<'data> {
     fn add_binaries(&mut self, binaries: &[Found<'data>], location: &Location, depth: usize) {
         let mut number = 0_usize;
         for found in binaries {
-            if found.version >= 2 && is_syclbin(found) {
+            if found.version >= 2 && found.is_syclbin() {
                 self.add_found_syclbin(found, &location.join(number));
                 number = number.saturating_add(1);
                 continue;
@@ -327,12 +327,6 @@ fn claimed_by_ir(module: &IrModule<'_>) -> Option<ImageFormat> {
         IrType::Spirv if ImageFormat::detect(&module.bytes) == ImageFormat::Bitcode => None,
         other => other.format(),
     }
-}
-
-/// Whether the binary as a whole is a SYCLBIN.
-fn is_syclbin(found: &Found<'_>) -> bool {
-    let first = found.binary.entries.first();
-    first.is_some_and(|entry| entry.image_kind == ImageKind::Syclbin || syclbin::has_magic(entry.image))
 }
 
 impl<'data> DeviceImage<'data> {
