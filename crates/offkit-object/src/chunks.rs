@@ -82,7 +82,7 @@ impl<'data> Chunks<'data> {
 
     /// Adds zeros up to the next multiple of 8.
     pub(crate) fn pad_to_8(&mut self) {
-        while self.length % 8 != 0 {
+        while !self.length.is_multiple_of(8) {
             self.copy(&[0]);
         }
     }

@@ -154,6 +154,16 @@ impl<'data> Strings<'data> {
         }
     }
 
+    /// The same strings, without borrowing.
+    pub(crate) fn into_owned<'any>(self) -> Strings<'any> {
+        let owned = |(key, value): (Cow<'_, str>, Cow<'_, [u8]>)| {
+            (Cow::Owned(key.into_owned()), Cow::Owned(value.into_owned()))
+        };
+        Strings {
+            entries: self.entries.into_iter().map(owned).collect(),
+        }
+    }
+
     /// The strings of all other keys.
     pub(crate) fn without(&self, keys: &[&str]) -> Self {
         Self {

@@ -8,6 +8,7 @@ use super::read::read_header;
 use super::sequence::{Binary, Sequence};
 use crate::compression::{Compression, inflate};
 use crate::error::{Error, ErrorKind};
+use crate::layout::{align_to_8, pad_to_8};
 use crate::limits::{Limits, Reading};
 use crate::source::Source;
 
@@ -25,8 +26,6 @@ pub(crate) struct Compressed<'data> {
     pub(crate) compression: Compression,
     /// The size of the whole binary, header included, once decompressed.
     pub(crate) inflated_size: u64,
-    /// How many entries the header promises.
-    pub(crate) entry_count: u64,
 }
 
 impl<'data> Compressed<'data> {
@@ -76,7 +75,6 @@ impl<'data> Compressed<'data> {
                 Compression::Zlib
             },
             inflated_size,
-            entry_count: header.entries_size_or_count.get(),
         }))
     }
 
@@ -133,9 +131,14 @@ pub(super) fn inflated_all(source: Source<'_>, limit: u64) -> Result<Cow<'_, [u8
         let before = source.get(copied, start.saturating_sub(copied));
         out.extend_from_slice(before.map(Source::bytes).unwrap_or_default());
         out.extend_from_slice(&whole);
-        // Binaries whose size is not a multiple of 8 are filled up with zeros.
-        crate::layout::pad_to_8(&mut out);
+        // A compressed binary is filled up with zeros; what comes out has a size that needs none.
         copied = start.saturating_add(compressed.whole.len());
+        let padding = align_to_8(compressed.whole.len()).saturating_sub(compressed.whole.len());
+        let is_zero = |padding: Source<'_>| padding.bytes().iter().all(|byte| *byte == 0);
+        if source.get(copied, padding).is_some_and(is_zero) {
+            copied = copied.saturating_add(padding);
+        }
+        pad_to_8(&mut out);
     }
     if copied == 0 {
         return Ok(Cow::Borrowed(source.bytes()));

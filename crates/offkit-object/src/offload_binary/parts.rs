@@ -30,7 +30,8 @@ pub(crate) fn parts<'data>(
         is_first = false;
         match binary {
             Binary::Compressed(compressed) => {
-                let mut part = Part::new(number, name(number, is_alone), compressed.whole, Content::Entry);
+                let content = Content::Container(ContainerKind::OffloadBinary);
+                let mut part = Part::new(number, name(number, is_alone), compressed.whole, content);
                 part.coding = Some(Coding {
                     compression: compressed.compression,
                     size: Some(compressed.inflated_size),

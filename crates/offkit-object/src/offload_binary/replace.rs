@@ -2,9 +2,9 @@
 
 use zerocopy::IntoBytes;
 
-use super::raw::{Entry, Header};
+use super::raw::{Entry, Header, StringV1, StringV2};
 use super::sequence::{Binary, Sequence};
-use super::{OffloadEntry, read_one, write};
+use super::{Found, OffloadEntry, read_one, write};
 use crate::error::Error;
 use crate::layout::align_to_8;
 use crate::limits::{Limits, Reading};
@@ -76,7 +76,7 @@ pub(crate) fn replace_entry(
                 .field(format!("entry {index}")),
         );
     }
-    Ok(splice(source, whole, &replace_in(whole, index, new)?))
+    Ok(splice(source, whole, &replace_in(&found, index, new)?))
 }
 
 /// The whole with one binary exchanged; what followed follows at a multiple of 8.
@@ -100,7 +100,8 @@ fn splice(source: Source<'_>, old: Source<'_>, new: &[u8]) -> Vec<u8> {
 }
 
 /// One binary with another image for an entry.
-fn replace_in(whole: Source<'_>, index: usize, new: &[u8]) -> Result<Vec<u8>, Error> {
+fn replace_in(found: &Found<'_>, index: usize, new: &[u8]) -> Result<Vec<u8>, Error> {
+    let whole = found.source;
     let header: &Header = whole.record(0).ok_or_else(|| damaged(whole))?;
     let version = header.version.get();
     let count = if version == 1 {
@@ -128,6 +129,12 @@ fn replace_in(whole: Source<'_>, index: usize, new: &[u8]) -> Result<Vec<u8>, Er
     let change = Change::new(whole, start, entry.image_size.get(), new.len() as u64, &others)?;
 
     let mut out = change.apply(whole, new);
+    // Zeros at the end that only fill up are counted anew.
+    let end = end_of_content(found, &others, start.saturating_add(entry.image_size.get()))?;
+    if whole.len().saturating_sub(end) < 8 && whole.from(end).bytes().iter().all(|byte| *byte == 0) {
+        let new_end = change.moved(end).max(start.saturating_add(new.len() as u64));
+        out.truncate(usize::try_from(new_end).unwrap_or(out.len()));
+    }
     out.resize(out.len().next_multiple_of(8), 0);
     let size = out.len() as u64;
     patch(&mut out, 8, size);
@@ -137,7 +144,8 @@ fn replace_in(whole: Source<'_>, index: usize, new: &[u8]) -> Result<Vec<u8>, Er
         raw.strings_offset = change.moved(other.strings_offset.get()).into();
         if number == index {
             raw.image_size = (new.len() as u64).into();
-        } else {
+        } else if number > index || other.image_size.get() > 0 || other.image_offset.get() != start {
+            // An empty image before an empty one is where that is, and stays there.
             raw.image_offset = change.moved(other.image_offset.get()).into();
         }
         let at = (number as u64).saturating_mul(size_of::<Entry>() as u64);
@@ -158,6 +166,40 @@ fn replace_in(whole: Source<'_>, index: usize, new: &[u8]) -> Result<Vec<u8>, Er
         }
     }
     Ok(out)
+}
+
+/// Where the last thing ends that an offset names.
+fn end_of_content(found: &Found<'_>, others: &[(u64, u64)], image_end: u64) -> Result<u64, Error> {
+    let whole = found.source;
+    let mut end = image_end;
+    for (offset, size) in others {
+        end = end.max(offset.saturating_add(*size));
+    }
+    let header: &Header = whole.record(0).ok_or_else(|| damaged(whole))?;
+    let (string_size, has_sizes) = match header.version.get() {
+        1 => (size_of::<StringV1>(), false),
+        _ => (size_of::<StringV2>(), true),
+    };
+    let entries = found.binary.entries.iter().enumerate();
+    for (number, entry) in entries {
+        let at = (number as u64).saturating_mul(size_of::<Entry>() as u64);
+        let raw: &Entry = whole
+            .record(header.entries_offset.get().saturating_add(at))
+            .ok_or_else(|| damaged(whole))?;
+        for (number, (key, value)) in entry.strings.iter().enumerate() {
+            let at = number.saturating_mul(string_size) as u64;
+            let string: &StringV1 = whole
+                .record(raw.strings_offset.get().saturating_add(at))
+                .ok_or_else(|| damaged(whole))?;
+            let key_end = string.key_offset.get().saturating_add(key.len() as u64);
+            let value_end = string.value_offset.get().saturating_add(value.len() as u64);
+            // A value with a size needs no zero byte at its end.
+            end = end
+                .max(key_end.saturating_add(1))
+                .max(value_end.saturating_add(u64::from(!has_sizes)));
+        }
+    }
+    Ok(end)
 }
 
 /// What an image of another size does to the offsets behind it.

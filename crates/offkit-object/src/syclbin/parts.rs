@@ -17,7 +17,7 @@ use crate::source::Source;
 /// Faults are not noted: [`parts`] comes across them again.
 pub(crate) fn outline(
     source: Source<'_>,
-    reading: &mut Reading,
+    reading: &Reading,
 ) -> Option<(SyclBinVersion, BundleState, PropertySets)> {
     let mut reading = Reading::tolerant(reading.limits());
     if has_magic(source.bytes()) {
@@ -44,42 +44,41 @@ pub(crate) fn parts<'data>(
             break;
         }
         let properties = &module.properties;
-        let mut hand_over =
-            |reading: &mut Reading, kind: &str, number: usize, image, content, facts: Facts<'data>| {
-                let path = [index.to_string(), kind.to_owned(), number.to_string()];
-                let image = match image {
-                    Cow::Borrowed(bytes) => source.locate(bytes),
-                    // Readers borrow.
-                    Cow::Owned(_) => source.from(u64::MAX),
-                };
-                let mut part = Part::new(id, Name::Path(path.to_vec()), image, content);
-                id = id.saturating_add(1);
-                let symbols = |set| properties.symbols(set).map(str::to_owned).collect();
-                part.facts = Facts {
-                    version: Some(version.number()),
-                    producer: Producer::Sycl,
-                    kernels: symbols(names::KERNEL_NAMES),
-                    imports: symbols(names::IMPORTED_SYMBOLS),
-                    exports: symbols(names::EXPORTED_SYMBOLS),
-                    properties: properties.clone(),
-                    ..facts
-                };
-                visit(reading, part);
+        let mut hand_over = |reading: &mut Reading, kind: &str, number: usize, image, facts: Facts<'data>| {
+            let path = [index.to_string(), kind.to_owned(), number.to_string()];
+            let image = match image {
+                Cow::Borrowed(bytes) => source.locate(bytes),
+                // Readers borrow.
+                Cow::Owned(_) => source.from(u64::MAX),
             };
+            let mut part = Part::new(id, Name::Path(path.to_vec()), image, Content::Image);
+            id = id.saturating_add(1);
+            let symbols = |set| properties.symbols(set).map(str::to_owned).collect();
+            part.facts = Facts {
+                version: Some(version.number()),
+                producer: Producer::Sycl,
+                kernels: symbols(names::KERNEL_NAMES),
+                imports: symbols(names::IMPORTED_SYMBOLS),
+                exports: symbols(names::EXPORTED_SYMBOLS),
+                properties: properties.clone(),
+                ..facts
+            };
+            visit(reading, part);
+        };
         for (number, ir) in module.ir_modules.into_iter().enumerate() {
             let facts = Facts {
                 claim: claimed_format(ir.ir_type, &ir.bytes),
                 target: Target::new(ir.target, ""),
                 ..Facts::default()
             };
-            hand_over(reading, "ir", number, ir.bytes, Content::Image, facts);
+            hand_over(reading, "ir", number, ir.bytes, facts);
         }
         for (number, native) in module.native_images.into_iter().enumerate() {
             let facts = Facts {
                 target: Target::new(native.target, &native.arch),
                 ..Facts::default()
             };
-            hand_over(reading, "native", number, native.bytes, Content::Entry, facts);
+            hand_over(reading, "native", number, native.bytes, facts);
         }
     }
     Ok(())
