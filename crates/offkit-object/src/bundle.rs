@@ -1,9 +1,15 @@
 //! Clang's offload bundles.
 
+mod id;
+
 use crate::error::Error;
 use crate::limits::{Limits, Reading};
 use crate::part::Visit;
 use crate::source::Source;
+
+pub use id::EntryId;
+#[expect(unused_imports, reason = "for the readers of sections")]
+pub(crate) use id::{entry_facts, short_names};
 
 /// Hands over every part.
 pub(crate) fn parts<'data>(

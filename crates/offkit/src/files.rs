@@ -136,6 +136,15 @@ fn write_all(output: &mut impl Write, chunks: &[&[u8]]) -> io::Result<()> {
     output.flush()
 }
 
+/// Makes a folder, and those it is in, unless it is there.
+pub(crate) fn create_folder(path: &Path) -> Result<(), FileError> {
+    std::fs::create_dir_all(path).map_err(|source| FileError {
+        action: "create the folder",
+        path: path.to_owned(),
+        source,
+    })
+}
+
 /// Whether a name stands for standard input or output.
 pub(crate) fn is_standard_stream(path: &Path) -> bool {
     path == Path::new("-")

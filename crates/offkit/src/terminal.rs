@@ -28,13 +28,13 @@ impl Terminal {
     ///
     /// Ends the program with success when the reader has seen enough, as in `offkit ls … | head`.
     pub(crate) fn line(self, text: impl Display) -> Result<(), Failure> {
-        match writeln!(anstream::stdout(), "{text}") {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
-            Err(error) => Err(Failure::new(
-                ExitStatus::Input,
-                format!("cannot write to standard output: {error}"),
-            )),
-            Ok(()) => Ok(()),
+        written(writeln!(anstream::stdout(), "{text}"))
+    }
+
+    /// Standard output for much text: buffered, without colours where they are not wanted.
+    pub(crate) fn output(self) -> Output {
+        Output {
+            stream: io::BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock())),
         }
     }
 
@@ -79,9 +79,44 @@ impl Terminal {
     }
 }
 
+/// What was asked for, on its way to standard output; to be ended with [`finish`](Self::finish).
+#[derive(Debug)]
+pub(crate) struct Output {
+    stream: io::BufWriter<anstream::AutoStream<io::StdoutLock<'static>>>,
+}
+
+impl Output {
+    /// Writes a line; ends the program as [`Terminal::line`] does.
+    pub(crate) fn line(&mut self, text: impl Display) -> Result<(), Failure> {
+        written(writeln!(self.stream, "{text}"))
+    }
+
+    /// Writes what is still held back.
+    pub(crate) fn finish(mut self) -> Result<(), Failure> {
+        written(self.stream.flush())
+    }
+}
+
+/// Ends the program with success when the reader has seen enough, as in `offkit ls … | head`.
+fn written(result: io::Result<()>) -> Result<(), Failure> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
+        Err(error) => Err(Failure::new(
+            ExitStatus::Input,
+            format!("cannot write to standard output: {error}"),
+        )),
+        Ok(()) => Ok(()),
+    }
+}
+
 /// A line on standard error; where it cannot be written there is nowhere left to say so.
 fn say(text: impl Display) {
     let _ = writeln!(anstream::stderr(), "{text}");
+}
+
+/// Whether standard output is read by a person.
+pub(crate) fn is_terminal() -> bool {
+    io::stdout().is_terminal()
 }
 
 /// A name from a file as it may be shown: what would steer the terminal is written as `\u{1b}`.
