@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::limits::{Limits, Reading};
-use crate::part::Visit;
+use crate::part::{Facts, Visit};
 use crate::source::Source;
 
 /// Hands over every part.
@@ -19,4 +19,15 @@ pub(crate) fn parts<'data>(
 pub(crate) fn replace(source: Source<'_>, id: usize, new: &[u8], limits: &Limits) -> Result<Vec<u8>, Error> {
     let _ = (source, id, new, limits);
     Err(Error::unsupported("not written yet"))
+}
+
+/// What the ID of an entry says about its image.
+pub(crate) fn entry_facts<'data>(id: &str) -> Facts<'data> {
+    let _ = id;
+    Facts::default()
+}
+
+/// A short name for each of the entries of one bundle.
+pub(crate) fn short_names(ids: &[&str]) -> Vec<String> {
+    ids.iter().map(|id| (*id).to_owned()).collect()
 }
