@@ -51,7 +51,8 @@ pub(crate) fn single_parts<'data>(
         return Ok(());
     }
     let entries = binary::read(source, reading)?;
-    let names = short_names(entries.iter().map(|entry| &*entry.id));
+    let ids: Vec<&str> = entries.iter().map(|entry| &*entry.id).collect();
+    let names = short_names(&ids);
     for (entry, name) in entries.into_iter().zip(names) {
         if let Some(image) = entry.image {
             let mut part = Part::new(entry.index, Name::Text(name), image, Content::Entry);
@@ -69,7 +70,8 @@ pub(crate) fn text_parts<'data>(
     visit: Visit<'_, 'data>,
 ) -> Result<(), Error> {
     let entries = text::read(source, reading)?;
-    let names = short_names(entries.iter().map(|entry| entry.id));
+    let ids: Vec<&str> = entries.iter().map(|entry| entry.id).collect();
+    let names = short_names(&ids);
     for (index, (entry, name)) in entries.into_iter().zip(names).enumerate() {
         let mut part = Part::new(index, Name::Text(name), entry.bytes, Content::Entry);
         part.facts = entry_facts(entry.id);
