@@ -186,8 +186,3 @@ pub(crate) fn replace(source: Source<'_>, id: usize, new: &[u8], limits: &Limits
     }
     write::replace_section(source, id, new)
 }
-
-/// Whether the bytes begin like an object, program or library for a host.
-pub(crate) fn is_host(bytes: &[u8]) -> bool {
-    bytes.starts_with(b"\x7fELF") && crate::ImageFormat::detect(bytes) == crate::ImageFormat::Elf
-}
