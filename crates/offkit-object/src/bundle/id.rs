@@ -126,8 +126,7 @@ pub(crate) fn entry_facts(id: &str) -> Facts<'static> {
 
 /// A name for each entry that is fit for a location, given the IDs of all: the processor where no other
 /// entry has the same, else the whole ID. An ID that is empty or repeated gets the entry's number added.
-pub(crate) fn short_names<'a>(ids: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-    let ids: Vec<&str> = ids.into_iter().collect();
+pub(crate) fn short_names(ids: &[&str]) -> Vec<String> {
     let processors = ids.iter().map(|id| EntryId::parse(id).processor);
     let mut seen: HashMap<&str, usize> = HashMap::new();
     for name in processors.clone().chain(ids.iter().copied()) {
@@ -261,7 +260,7 @@ mod tests {
     #[test]
     fn names_are_short_where_they_are_unique() {
         assert_eq!(
-            short_names([
+            short_names(&[
                 "host-x86_64-unknown-linux-gnu-",
                 "hipv4-amdgcn-amd-amdhsa--gfx90a:xnack+",
                 "hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-",
