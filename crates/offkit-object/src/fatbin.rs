@@ -424,3 +424,8 @@ impl<'data> Entry<'data> {
         Ok(())
     }
 }
+
+/// Whether the bytes begin like one.
+pub(crate) fn has_magic(bytes: &[u8]) -> bool {
+    bytes.starts_with(&[0x50, 0xed, 0x55, 0xba])
+}

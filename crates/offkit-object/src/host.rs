@@ -20,3 +20,8 @@ pub(crate) fn replace(source: Source<'_>, id: usize, new: &[u8], limits: &Limits
     let _ = (source, id, new, limits);
     Err(Error::unsupported("not written yet"))
 }
+
+/// Whether the bytes begin like an object, program or library for a host.
+pub(crate) fn is_host(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"\x7fELF") && crate::ImageFormat::detect(bytes) == crate::ImageFormat::Elf
+}
