@@ -91,7 +91,10 @@ pub(crate) fn replace(source: Source<'_>, id: usize, new: &[u8], limits: &Limits
     out.extend(slice(after::<raw::Entry>(entry.offset), payload_offset));
     out.extend(new);
     let padding = room.saturating_sub(new.len() as u64);
-    out.extend(std::iter::repeat_n(0, usize::try_from(padding).unwrap_or_default()));
+    out.extend(std::iter::repeat_n(
+        0,
+        usize::try_from(padding).unwrap_or_default(),
+    ));
     out.extend(source.from(payload_offset.saturating_add(old_room)).bytes());
     Ok(out)
 }
@@ -217,7 +220,12 @@ fn entries_of_one<'data>(
             }
             return Ok(offset);
         }
-        if rest.bytes().iter().take(size_of::<raw::Entry>()).all(|byte| *byte == 0) {
+        if rest
+            .bytes()
+            .iter()
+            .take(size_of::<raw::Entry>())
+            .all(|byte| *byte == 0)
+        {
             // Padding; what is behind it is looked at as what follows the fatbin.
             return Ok(offset);
         }

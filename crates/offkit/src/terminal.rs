@@ -35,7 +35,7 @@ impl Terminal {
     pub(crate) fn output(self) -> Output {
         let choice = anstream::AutoStream::choice(&io::stdout());
         Output {
-            stream: io::BufWriter::with_capacity(1 << 16, io::stdout().lock()),
+            stream: io::BufWriter::with_capacity(1 << 16, io::stdout()),
             styles: match choice {
                 anstream::ColorChoice::Never => Styles::default(),
                 _ => Styles {
@@ -94,7 +94,7 @@ impl Terminal {
 /// with [`styles`](Self::styles), for in a long listing the search costs more than the rest.
 #[derive(Debug)]
 pub(crate) struct Output {
-    stream: io::BufWriter<io::StdoutLock<'static>>,
+    stream: io::BufWriter<io::Stdout>,
     styles: Styles,
 }
 
@@ -115,6 +115,11 @@ impl Output {
     /// Writes a line; ends the program as [`Terminal::line`] does.
     pub(crate) fn line(&mut self, text: impl Display) -> Result<(), Failure> {
         written(writeln!(self.stream, "{text}"))
+    }
+
+    /// Writes lines that are complete.
+    pub(crate) fn lines(&mut self, text: &str) -> Result<(), Failure> {
+        written(self.stream.write_all(text.as_bytes()))
     }
 
     /// Writes what is still held back.
@@ -190,13 +195,11 @@ pub(crate) fn size(bytes: u64) -> String {
     if bytes < 1024 {
         return format!("{bytes} B");
     }
-    let mut value = bytes as f64 / 1024.0;
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    format!("{value:.1} {}", UNITS[unit])
+    let unit = (bytes.ilog2() / 10).min(UNITS.len() as u32);
+    // In integers, for listings have many sizes: the nearest tenth.
+    let one = 1_u128 << (10 * unit);
+    let tenths = (u128::from(bytes) * 10 + one / 2) / one;
+    format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit as usize - 1])
 }
 
 /// A time as people read it, `1.24 s` or `870 µs`.

@@ -5,6 +5,7 @@ use offkit_object::{Container, ContainerKind, DeviceImage, Location, Program, St
 use offkit_runtime::Description;
 
 use super::json::{hex, is_readable};
+use super::rows::{Content, Group, Printer, Row};
 use crate::cli::Ls;
 use crate::commands::names::Names;
 use crate::failure::Failure;
@@ -25,7 +26,7 @@ const ROWS_TOGETHER: usize = 1024;
 /// not grow with the number of images.
 pub(super) struct Tree<'a> {
     options: &'a Ls,
-    output: Output,
+    printer: Printer,
     styles: Styles,
     file: Location,
     size: u64,
@@ -51,30 +52,12 @@ struct Level {
     hidden: usize,
 }
 
-/// A line of the tree, with lines that belong to it.
-struct Row {
-    depth: usize,
-    content: Content,
-    below: Vec<String>,
-}
-
-enum Content {
-    Text(String),
-    Image {
-        place: String,
-        format: &'static str,
-        target: String,
-        size: String,
-        note: String,
-    },
-}
-
 impl<'a> Tree<'a> {
     pub(super) fn new(options: &'a Ls, output: Output, file: &str, bytes: usize) -> Self {
         Self {
             options,
             styles: output.styles(),
-            output,
+            printer: Printer::Here(output),
             file: Location::of_file(file),
             size: bytes as u64,
             containers: Vec::new(),
@@ -142,17 +125,18 @@ impl<'a> Tree<'a> {
         }
         self.leave_for(&Location::default())?;
         self.put_out(0)?;
+        let Some(mut output) = self.printer.output()? else {
+            return Ok(());
+        };
         match self.images {
-            0 => self
-                .output
-                .line(format_args!("{faint}no device code inside{faint:#}"))?,
+            0 => output.line(format_args!("{faint}no device code inside{faint:#}"))?,
             1 => {}
-            images => self.output.line(format_args!(
+            images => output.line(format_args!(
                 "{faint}{images} images, {}{faint:#}",
                 size(self.bytes)
             ))?,
         }
-        self.output.finish()
+        output.finish()
     }
 
     /// Leaves the containers that `location` is not in.
@@ -324,117 +308,12 @@ impl<'a> Tree<'a> {
 
     /// Puts out all rows but the last `keep`.
     fn put_out(&mut self, keep: usize) -> Result<(), Failure> {
-        let Styles { faint, name, .. } = self.styles;
-        let branches = branches(&self.rows);
-        let mut widths = Widths::default();
-        for row in &self.rows {
-            widths.fit(&row.content);
-        }
-        let count = self.rows.len().saturating_sub(keep);
-        for (row, branch) in self.rows.drain(..count).zip(branches) {
-            let Branch { bars, is_last } = branch;
-            let (fork, under) = match (row.depth, is_last) {
-                (0, _) => ("", ""),
-                (_, true) => ("└── ", "    "),
-                (_, false) => ("├── ", "│   "),
-            };
-            match &row.content {
-                Content::Text(text) => self
-                    .output
-                    .line(format_args!("{faint}{bars}{fork}{faint:#}{text}"))?,
-                Content::Image {
-                    place,
-                    format,
-                    target,
-                    size,
-                    note,
-                } => {
-                    let Widths {
-                        place: place_width,
-                        format: format_width,
-                        target: target_width,
-                        size: size_width,
-                    } = widths;
-                    let gap = if note.is_empty() { "" } else { "  " };
-                    self.output.line(format_args!(
-                        "{faint}{bars}{fork}{faint:#}{name}{place:place_width$}{name:#}  {format:format_width$}  \
-                         {target:target_width$}  {size:>size_width$}{gap}{faint}{note}{faint:#}"
-                    ))?;
-                }
-            }
-            for line in &row.below {
-                self.output
-                    .line(format_args!("{faint}{bars}{under}    {faint:#}{line}"))?;
-            }
-        }
+        let kept = self.rows.split_off(self.rows.len().saturating_sub(keep));
+        let next = kept.first().map(|row| row.depth);
+        let rows = std::mem::replace(&mut self.rows, kept);
+        let printer = std::mem::replace(&mut self.printer, Printer::Broken);
+        self.printer = printer.print(Group { rows, next })?;
         Ok(())
-    }
-}
-
-impl Row {
-    fn text(depth: usize, text: String) -> Self {
-        Self {
-            depth,
-            content: Content::Text(text),
-            below: Vec::new(),
-        }
-    }
-}
-
-/// What stands before a row.
-struct Branch {
-    bars: String,
-    is_last: bool,
-}
-
-/// The lines of the tree, drawn from the last row up: a row is the last one of its level unless another one
-/// comes before the level ends.
-fn branches(rows: &[Row]) -> Vec<Branch> {
-    let mut goes_on: Vec<bool> = Vec::new();
-    let mut branches: Vec<_> = rows
-        .iter()
-        .rev()
-        .map(|row| {
-            let is_last = !goes_on.get(row.depth).copied().unwrap_or(false);
-            goes_on.resize(row.depth + 1, false);
-            goes_on[row.depth] = true;
-            let bars = goes_on[..row.depth]
-                .iter()
-                .skip(1)
-                .map(|goes_on| if *goes_on { "│   " } else { "    " });
-            Branch {
-                bars: bars.collect(),
-                is_last,
-            }
-        })
-        .collect();
-    branches.reverse();
-    branches
-}
-
-#[derive(Clone, Copy, Default)]
-struct Widths {
-    place: usize,
-    format: usize,
-    target: usize,
-    size: usize,
-}
-
-impl Widths {
-    fn fit(&mut self, content: &Content) {
-        if let Content::Image {
-            place,
-            format,
-            target,
-            size,
-            ..
-        } = content
-        {
-            self.place = self.place.max(place.chars().count());
-            self.format = self.format.max(format.len());
-            self.target = self.target.max(target.chars().count());
-            self.size = self.size.max(size.len());
-        }
     }
 }
 
@@ -471,28 +350,5 @@ fn property(value: &PropertyValue) -> String {
             [] => "no bytes".to_owned(),
             bytes => format!("0x{}", hex(bytes)),
         },
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn branches_end_where_their_level_does() {
-        let rows = [0, 1, 2, 2, 1, 2].map(|depth| Row::text(depth, String::new()));
-        let drawn: Vec<_> = branches(&rows)
-            .into_iter()
-            .map(|branch| (branch.bars, branch.is_last))
-            .collect();
-        let expected = [
-            ("", true),
-            ("", false),
-            ("│   ", false),
-            ("│   ", true),
-            ("", true),
-            ("    ", true),
-        ];
-        assert_eq!(drawn, expected.map(|(bars, last)| (bars.to_owned(), last)));
     }
 }
