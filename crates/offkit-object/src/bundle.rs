@@ -31,3 +31,8 @@ pub(crate) fn entry_facts<'data>(id: &str) -> Facts<'data> {
 pub(crate) fn short_names(ids: &[&str]) -> Vec<String> {
     ids.iter().map(|id| (*id).to_owned()).collect()
 }
+
+/// Whether the bytes begin like one.
+pub(crate) fn has_magic(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"__CLANG_OFFLOAD_BUNDLE__") || bytes.starts_with(b"CCOB")
+}

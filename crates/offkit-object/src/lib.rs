@@ -82,6 +82,7 @@ pub mod archive;
 pub mod bundle;
 mod compression;
 mod container;
+mod contents;
 mod error;
 pub mod fatbin;
 mod format;
@@ -93,22 +94,27 @@ mod location;
 pub mod offload_binary;
 mod part;
 pub mod property_set;
+mod replace;
 mod source;
 pub mod sycl_wrapped;
 pub mod syclbin;
 mod symbol_name;
+mod walk;
 pub mod zip;
 
 pub use compression::Compression;
-pub use container::{ContainerKind, Contents, read};
+pub use container::{ContainerKind, looks_like_device_code};
+pub use contents::{Contents, read};
 pub use error::{Error, ErrorKind};
 pub use format::ImageFormat;
-pub use image::{DeviceImage, Problem, Target};
+pub use image::{DeviceImage, Problem, Storage, Target};
 pub use limits::Limits;
 pub use location::Location;
 pub use offload_binary::{
     ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind, Producer, Strings,
 };
 pub use property_set::{ByteArray, PropertySet, PropertySets, PropertyValue};
+pub use replace::replace;
 pub use syclbin::{AbstractModule, BundleState, IrModule, IrType, NativeImage, SyclBin, SyclBinVersion};
 pub use symbol_name::{backquoted, demangle, describe_symbol};
+pub use walk::{Container, Item, Program, walk};

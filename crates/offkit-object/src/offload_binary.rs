@@ -10,6 +10,7 @@
 //! each other in one section or file, each at a multiple of 8.
 
 mod kind;
+mod parts;
 mod raw;
 mod read;
 mod string_table;
@@ -22,6 +23,7 @@ use crate::limits::{Limits, Reading};
 use crate::source::Source;
 
 pub use kind::{ImageKind, OffloadKind, Producer};
+pub(crate) use parts::{is_syclbin, parts, replace};
 pub(crate) use read::{Found, read_all, read_one};
 
 /// The first bytes of every offload binary.
@@ -121,6 +123,16 @@ impl<'data> Strings<'data> {
         match self.entries.iter_mut().rev().find(|(name, _)| *name == key) {
             Some((_, old)) => *old = value,
             None => self.entries.push((key, value)),
+        }
+    }
+
+    /// The same strings, without borrowing.
+    pub(crate) fn into_owned<'any>(self) -> Strings<'any> {
+        let owned = |(key, value): (Cow<'_, str>, Cow<'_, [u8]>)| {
+            (Cow::Owned(key.into_owned()), Cow::Owned(value.into_owned()))
+        };
+        Strings {
+            entries: self.entries.into_iter().map(owned).collect(),
         }
     }
 

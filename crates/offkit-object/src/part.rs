@@ -91,6 +91,9 @@ pub(crate) enum Content {
 /// What a container says about an image.
 #[derive(Debug, Default)]
 pub(crate) struct Facts<'data> {
+    /// The kind of container the image is in, where that is not the one which hands it over: hosts hand over
+    /// the images of wrapped descriptors.
+    pub(crate) container: Option<ContainerKind>,
     /// The version of the container's format, where it has one.
     pub(crate) version: Option<u32>,
     /// The format that a header claims.

@@ -11,6 +11,7 @@
 
 mod images;
 mod metadata;
+mod parts;
 mod raw;
 mod v1;
 mod v2;
@@ -26,6 +27,7 @@ use crate::offload_binary::{
 use crate::property_set::PropertySets;
 use crate::source::Source;
 
+pub(crate) use parts::{outline, parts, replace};
 pub(crate) use v1::has_magic;
 
 /// The content of a SYCLBIN file, of any version.
