@@ -47,8 +47,16 @@ pub(super) fn without_padding(bytes: &[u8]) -> Option<usize> {
         let size = u64::from(size.get()).saturating_mul(count.get().into());
         offset.get().saturating_add(size)
     };
-    let segments = table_end(&header.segments_offset, &header.segment_size, &header.segment_count);
-    let sections = table_end(&header.sections_offset, &header.section_size, &header.section_count);
+    let segments = table_end(
+        &header.segments_offset,
+        &header.segment_size,
+        &header.segment_count,
+    );
+    let sections = table_end(
+        &header.sections_offset,
+        &header.section_size,
+        &header.section_count,
+    );
     let records =
         source.records::<Section>(header.sections_offset.get(), header.section_count.get().into())?;
     let contents = records
