@@ -61,7 +61,7 @@
 //!
 //! | format | read | written |
 //! |---|---|---|
-//! | [offload binary](offload_binary) | versions 1, 2 and uncompressed 3 | versions 1 and 2 |
+//! | [offload binary](offload_binary) | versions 1, 2 and 3 | the same |
 //! | [SYCLBIN](syclbin) | versions 1, with and without its envelope, and 2 | the same |
 //! | [property sets](property_set) | text form | text form |
 
@@ -80,6 +80,7 @@
 
 pub mod archive;
 pub mod bundle;
+mod chunks;
 mod compression;
 mod container;
 mod contents;
@@ -102,6 +103,7 @@ mod symbol_name;
 mod walk;
 pub mod zip;
 
+pub use chunks::Chunks;
 pub use compression::Compression;
 pub use container::{ContainerKind, looks_like_device_code};
 pub use contents::{Contents, read};

@@ -28,13 +28,22 @@ impl Terminal {
     ///
     /// Ends the program with success when the reader has seen enough, as in `offkit ls … | head`.
     pub(crate) fn line(self, text: impl Display) -> Result<(), Failure> {
-        match writeln!(anstream::stdout(), "{text}") {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
-            Err(error) => Err(Failure::new(
-                ExitStatus::Input,
-                format!("cannot write to standard output: {error}"),
-            )),
-            Ok(()) => Ok(()),
+        written(writeln!(anstream::stdout(), "{text}"))
+    }
+
+    /// Standard output for much text.
+    pub(crate) fn output(self) -> Output {
+        let choice = anstream::AutoStream::choice(&io::stdout());
+        Output {
+            stream: io::BufWriter::with_capacity(1 << 16, io::stdout().lock()),
+            styles: match choice {
+                anstream::ColorChoice::Never => Styles::default(),
+                _ => Styles {
+                    heading: HEADING,
+                    faint: FAINT,
+                    name: NAME,
+                },
+            },
         }
     }
 
@@ -79,9 +88,61 @@ impl Terminal {
     }
 }
 
+/// What was asked for, on its way to standard output: buffered; to be ended with [`finish`](Self::finish).
+///
+/// Unlike [`Terminal::line`] it does not look for colours in what is written: these are left out by writing
+/// with [`styles`](Self::styles), for in a long listing the search costs more than the rest.
+#[derive(Debug)]
+pub(crate) struct Output {
+    stream: io::BufWriter<io::StdoutLock<'static>>,
+    styles: Styles,
+}
+
+/// The styles of a listing; all of them plain where colours are not wanted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Styles {
+    pub(crate) heading: Style,
+    pub(crate) faint: Style,
+    pub(crate) name: Style,
+}
+
+impl Output {
+    /// The styles to write with.
+    pub(crate) fn styles(&self) -> Styles {
+        self.styles
+    }
+
+    /// Writes a line; ends the program as [`Terminal::line`] does.
+    pub(crate) fn line(&mut self, text: impl Display) -> Result<(), Failure> {
+        written(writeln!(self.stream, "{text}"))
+    }
+
+    /// Writes what is still held back.
+    pub(crate) fn finish(mut self) -> Result<(), Failure> {
+        written(self.stream.flush())
+    }
+}
+
+/// Ends the program with success when the reader has seen enough, as in `offkit ls … | head`.
+fn written(result: io::Result<()>) -> Result<(), Failure> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
+        Err(error) => Err(Failure::new(
+            ExitStatus::Input,
+            format!("cannot write to standard output: {error}"),
+        )),
+        Ok(()) => Ok(()),
+    }
+}
+
 /// A line on standard error; where it cannot be written there is nowhere left to say so.
 fn say(text: impl Display) {
     let _ = writeln!(anstream::stderr(), "{text}");
+}
+
+/// Whether standard output is read by a person.
+pub(crate) fn is_terminal() -> bool {
+    io::stdout().is_terminal()
 }
 
 /// A name from a file as it may be shown: what would steer the terminal is written as `\u{1b}`.
