@@ -19,7 +19,7 @@ use crate::error::{Error, ErrorKind};
 use crate::limits::{Limits, Reading};
 use crate::part::{Content, Name, Part, Visit};
 use crate::source::Source;
-use image::ImageReader;
+use image::{Code, ImageReader};
 use memory::Memory;
 use raw::ImageVersion;
 
@@ -49,12 +49,12 @@ pub(crate) fn parts<'data>(
             };
             let read = reader.reading.count_image().and_then(|()| {
                 let code = reader.code(address, descriptor.version)?;
-                codes.push((code.address, code.bytes.len()));
-                let (facts, coding) = reader.facts(address, descriptor.version, code)?;
+                codes.push(code);
+                let facts = reader.facts(address, descriptor.version, code)?;
                 let name = Name::Path(vec![SYCL.to_owned(), number.to_string(), image.to_string()]);
                 let part = Part::new(id, name, code.bytes, Content::Image);
                 Ok(Part {
-                    coding,
+                    coding: code.coding,
                     facts,
                     ..part
                 })
@@ -198,11 +198,7 @@ fn descriptor_at(memory: &Memory<'_>, address: u64) -> Option<Descriptor> {
 }
 
 /// Holds what was found against the section that lists address and size of every image.
-fn compare_with_list(
-    memory: &Memory<'_>,
-    mut found: Vec<(u64, u64)>,
-    reading: &mut Reading,
-) -> Result<(), Error> {
+fn compare_with_list(memory: &Memory<'_>, codes: Vec<Code<'_>>, reading: &mut Reading) -> Result<(), Error> {
     const ITEM_SIZE: u64 = 16;
     let Some((address, size)) = memory.image_list() else {
         return Ok(());
@@ -221,6 +217,9 @@ fn compare_with_list(
         let size = memory.pointer(item.saturating_add(raw::POINTER));
         listed.push((memory.pointer(item).unwrap_or_default(), size.unwrap_or_default()));
     }
+    // Of a compressed image it is the size before compression that is listed.
+    let sizes = codes.iter().map(|code| (code.address, code.size()));
+    let mut found: Vec<_> = sizes.collect();
     found.sort_unstable();
     listed.sort_unstable();
     if found == listed {

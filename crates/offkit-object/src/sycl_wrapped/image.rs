@@ -30,6 +30,15 @@ pub(super) struct ImageReader<'r, 'data> {
 pub(super) struct Code<'data> {
     pub(super) address: u64,
     pub(super) bytes: Source<'data>,
+    pub(super) coding: Option<Coding>,
+}
+
+impl Code<'_> {
+    /// The size after decompression, as far as it is known.
+    pub(super) fn size(&self) -> u64 {
+        let inflated = self.coding.and_then(|coding| coding.size);
+        inflated.unwrap_or(self.bytes.len())
+    }
 }
 
 /// Where a structure is, for messages.
@@ -66,6 +75,7 @@ impl<'data> ImageReader<'_, 'data> {
         Ok(Code {
             address: begin,
             bytes,
+            coding: (header.format == raw::FORMAT_ZSTD).then(|| zstd_coding(bytes.bytes())),
         })
     }
 
@@ -75,7 +85,7 @@ impl<'data> ImageReader<'_, 'data> {
         address: u64,
         version: ImageVersion,
         code: Code<'data>,
-    ) -> Result<(Facts<'data>, Option<Coding>), Error> {
+    ) -> Result<Facts<'data>, Error> {
         let header = self.header(address)?;
         let mut facts = Facts {
             container: Some(ContainerKind::SyclWrapped),
@@ -83,13 +93,11 @@ impl<'data> ImageReader<'_, 'data> {
             producer: Producer::Sycl,
             ..Facts::default()
         };
-        let mut coding = None;
         match header.format {
             // Native code is whatever the device takes.
-            raw::FORMAT_NONE | raw::FORMAT_NATIVE => {}
+            raw::FORMAT_NONE | raw::FORMAT_NATIVE | raw::FORMAT_ZSTD => {}
             raw::FORMAT_SPIRV => facts.claim = Some(ImageFormat::Spirv),
             raw::FORMAT_BITCODE => facts.claim = Some(ImageFormat::Bitcode),
-            raw::FORMAT_ZSTD => coding = Some(zstd_coding(code.bytes.bytes())),
             other => self.reading.fault(
                 Error::malformed("unknown format of a SYCL image")
                     .at(self.memory.offset(address))
@@ -131,7 +139,7 @@ impl<'data> ImageReader<'_, 'data> {
         facts.exports = symbols(names::EXPORTED_SYMBOLS);
         self.tell_kernels(&mut facts, &entries, code.bytes)?;
         facts.entries = Some(entries.into_iter().map(str::to_owned).collect());
-        Ok((facts, coding))
+        Ok(facts)
     }
 
     /// The entries are kernels and, before properties told them, exported functions: both are in one table.
