@@ -7,7 +7,6 @@
 //! `clang-offload-wrapper` and `clang-linker-wrapper` (versions 1 to 3 of the images) and by LLVM's
 //! `clang-linker-wrapper` since 22 (version 3).
 
-mod elf;
 mod entry_points;
 mod image;
 mod memory;

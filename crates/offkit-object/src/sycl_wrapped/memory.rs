@@ -1,6 +1,6 @@
 //! A program as it is in memory once it is loaded: addresses, and what pointers there point to.
 
-use super::elf;
+use crate::elf;
 use crate::error::Error;
 use crate::limits::Reading;
 use crate::source::Source;
