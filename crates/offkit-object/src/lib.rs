@@ -84,6 +84,7 @@ mod chunks;
 mod compression;
 mod container;
 mod contents;
+mod elf;
 mod error;
 pub mod fatbin;
 mod format;
