@@ -343,7 +343,11 @@ impl<'a> Plan<'a> {
                 }
             }
         }
-        if gone.is_empty() { Ok(()) } else { self.check_relocations(headers, &gone, out) }
+        if gone.is_empty() {
+            Ok(())
+        } else {
+            self.check_relocations(headers, &gone, out)
+        }
     }
 
     fn symbol_size(&self) -> usize {
@@ -388,8 +392,20 @@ impl<'a> Plan<'a> {
         };
         for header in headers.iter().filter(|header| header.is_in_file()) {
             let step = match (header.kind == elf::SHT_REL.0, header.kind == elf::SHT_RELA.0) {
-                (true, _) => if self.elf.is_64 { 16 } else { 8 },
-                (_, true) => if self.elf.is_64 { 24 } else { 12 },
+                (true, _) => {
+                    if self.elf.is_64 {
+                        16
+                    } else {
+                        8
+                    }
+                }
+                (_, true) => {
+                    if self.elf.is_64 {
+                        24
+                    } else {
+                        12
+                    }
+                }
                 _ => continue,
             };
             for relocation in range_of(header, out)?.step_by(step) {
