@@ -59,7 +59,8 @@ pub(crate) fn inflate(
         Compression::Lz4 => {
             // A block has no end of its own: without a size there is no telling how much room it needs.
             let room = size.unwrap_or_else(|| (bytes.len() as u64).saturating_mul(255).min(limit));
-            let room = usize::try_from(room.min((bytes.len() as u64).saturating_mul(255))).unwrap_or_default();
+            let room =
+                usize::try_from(room.min((bytes.len() as u64).saturating_mul(255))).unwrap_or_default();
             lz4_flex::block::decompress(bytes, room).map_err(std::io::Error::other)
         }
     };
@@ -74,15 +75,18 @@ pub(crate) fn inflate(
         return Err(too_large(limit));
     }
     match size {
-        Some(size) if size != length => Err(Error::malformed("decompressed size differs from what is promised")
-            .expecting(format!("{size:#x} bytes"))
-            .finding(format_args!("{length:#x}"))),
+        Some(size) if size != length => Err(Error::malformed(
+            "decompressed size differs from what is promised",
+        )
+        .expecting(format!("{size:#x} bytes"))
+        .finding(format_args!("{length:#x}"))),
         _ => Ok(out),
     }
 }
 
 fn too_large(limit: u64) -> Error {
-    Error::new(ErrorKind::LimitExceeded, "too much compressed data").expecting(format!("at most {limit} bytes"))
+    Error::new(ErrorKind::LimitExceeded, "too much compressed data")
+        .expecting(format!("at most {limit} bytes"))
 }
 
 /// Reads to the end or to one byte more than is allowed. Memory is taken as data arrive, never on a mere
