@@ -73,6 +73,7 @@ pub(super) fn inspect(source: Source<'_>, findings: &mut Findings) -> Result<(),
     let version = version(&elf.header);
     findings.inspection.target = target(&elf.header);
     findings.inspection.version = version.map(|version| version.to_string());
+    findings.inspection.producer = elf.comment(findings)?;
     let generic = elf.header.flags >> 24;
     if version >= Some(6) && generic != 0 {
         findings.detail("generic version", generic);

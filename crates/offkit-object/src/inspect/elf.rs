@@ -284,6 +284,16 @@ impl<'data> Elf<'data> {
         self.sections.iter().find(|section| section.name == name)
     }
 
+    /// The compiler that left its name in `.comment`, among the strings there; the linker's is one of them.
+    pub(super) fn comment(&self, findings: &mut Findings) -> Result<Option<String>, Error> {
+        let bytes = self
+            .named(".comment")
+            .map_or(&[][..], |section| section.data.bytes());
+        let mut strings = bytes.split(|byte| *byte == 0);
+        let compiler = strings.find(|text| !text.is_empty() && !text.starts_with(b"Linker: "));
+        compiler.map(|text| findings.text(text)).transpose()
+    }
+
     /// The symbols with names, of the dynamic table if there is one that counts, else of the full one.
     ///
     /// `dynamic` asks for what the loader sees, which is all that a linked image shows to others.
@@ -402,6 +412,7 @@ pub(super) fn inspect(source: Source<'_>, findings: &mut Findings) -> Result<(),
     if zebin::inspect_generic(&elf, findings) {
         return Ok(());
     }
+    findings.inspection.producer = elf.comment(findings)?;
     findings.detail("machine", machine_name(elf.header.machine));
     findings.detail("type", type_name(elf.header.kind));
     for symbol in elf.symbols(true, findings) {

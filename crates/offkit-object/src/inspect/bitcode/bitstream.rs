@@ -127,22 +127,18 @@ impl<'data> Bitstream<'data> {
         if after > self.limit() {
             return Err(self.cut_off());
         }
-        let mut value = 0_u64;
-        let mut filled = 0_u32;
-        while filled < count {
-            let byte = self
-                .source
-                .get(self.at >> 3, 1)
-                .and_then(|byte| byte.bytes().first());
-            let byte = u64::from(*byte.ok_or_else(|| self.cut_off())?);
-            let skipped = u32::try_from(self.at & 7).unwrap_or_default();
-            let taken = 8_u32.saturating_sub(skipped).min(count.saturating_sub(filled));
-            let part = (byte >> skipped) & ((1 << taken) - 1);
-            value |= part << filled;
-            filled = filled.saturating_add(taken);
-            self.at = self.at.saturating_add(taken.into());
+        let mut window = [0; 16];
+        let bytes = self.source.from(self.at >> 3).bytes();
+        for (to, from) in window.iter_mut().zip(bytes) {
+            *to = *from;
         }
-        Ok(value)
+        let skipped = u32::try_from(self.at & 7).unwrap_or_default();
+        let mask = u128::MAX
+            .checked_shr(128_u32.saturating_sub(count))
+            .unwrap_or_default();
+        let value = (u128::from_le_bytes(window) >> skipped) & mask;
+        self.at = after;
+        Ok(u64::try_from(value).unwrap_or_default())
     }
 
     /// The bit behind all that may be read: the end of the block, or of the stream.
