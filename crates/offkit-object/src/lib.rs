@@ -90,6 +90,7 @@ pub mod fatbin;
 mod format;
 pub mod host;
 mod image;
+mod inspect;
 mod layout;
 mod limits;
 mod location;
@@ -111,6 +112,7 @@ pub use contents::{Contents, read};
 pub use error::{Error, ErrorKind};
 pub use format::ImageFormat;
 pub use image::{DeviceImage, Problem, Storage, Target};
+pub use inspect::{Detail, DetailValue, InspectedKernel, Inspection, header_target, inspect};
 pub use limits::Limits;
 pub use location::Location;
 pub use offload_binary::{
