@@ -154,6 +154,11 @@ impl<'data> Strings<'data> {
         }
     }
 
+    /// Adds a string at the end, even if there is one of that key.
+    pub(crate) fn push(&mut self, key: impl Into<Cow<'data, str>>, value: impl Into<Cow<'data, [u8]>>) {
+        self.entries.push((key.into(), value.into()));
+    }
+
     /// The same strings, without borrowing.
     pub(crate) fn into_owned<'any>(self) -> Strings<'any> {
         let owned = |(key, value): (Cow<'_, str>, Cow<'_, [u8]>)| {
