@@ -79,6 +79,7 @@
 )]
 
 pub mod archive;
+mod archive_writer;
 pub mod bundle;
 mod chunks;
 mod compression;
@@ -105,6 +106,7 @@ mod symbol_name;
 mod walk;
 pub mod zip;
 
+pub use archive_writer::write_archive;
 pub use chunks::Chunks;
 pub use compression::Compression;
 pub use container::{ContainerKind, looks_like_device_code};
@@ -116,7 +118,7 @@ pub use image::{DeviceImage, Problem, Storage, Target};
 pub use limits::Limits;
 pub use location::Location;
 pub use offload_binary::{
-    ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind, Producer, Strings,
+    ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind, Producer, Strings, offload_entries,
 };
 pub use output_format::{BundleForm, OutputFormat};
 pub use property_set::{ByteArray, PropertySet, PropertySets, PropertyValue};
