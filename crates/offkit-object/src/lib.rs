@@ -79,11 +79,13 @@
 )]
 
 pub mod archive;
+mod archive_writer;
 pub mod bundle;
 mod chunks;
 mod compression;
 mod container;
 mod contents;
+mod convert;
 mod elf;
 mod error;
 pub mod fatbin;
@@ -95,6 +97,7 @@ mod layout;
 mod limits;
 mod location;
 pub mod offload_binary;
+mod output_format;
 mod part;
 pub mod property_set;
 mod replace;
@@ -105,10 +108,12 @@ mod symbol_name;
 mod walk;
 pub mod zip;
 
+pub use archive_writer::write_archive;
 pub use chunks::Chunks;
 pub use compression::Compression;
 pub use container::{ContainerKind, looks_like_device_code};
 pub use contents::{Contents, read};
+pub use convert::{ConversionInput, Converted, Loss, pack};
 pub use error::{Error, ErrorKind};
 pub use format::ImageFormat;
 pub use image::{DeviceImage, Problem, Storage, Target};
@@ -116,8 +121,9 @@ pub use inspect::{Detail, DetailValue, InspectedKernel, Inspection, header_targe
 pub use limits::Limits;
 pub use location::Location;
 pub use offload_binary::{
-    ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind, Producer, Strings,
+    ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind, Producer, Strings, offload_entries,
 };
+pub use output_format::{BundleForm, OutputFormat};
 pub use property_set::{ByteArray, PropertySet, PropertySets, PropertyValue};
 pub use replace::replace;
 pub use syclbin::{AbstractModule, BundleState, IrModule, IrType, NativeImage, SyclBin, SyclBinVersion};
