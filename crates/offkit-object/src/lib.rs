@@ -105,6 +105,7 @@ mod source;
 pub mod sycl_wrapped;
 pub mod syclbin;
 mod symbol_name;
+mod symbols;
 mod walk;
 pub mod zip;
 
@@ -128,4 +129,5 @@ pub use property_set::{ByteArray, PropertySet, PropertySets, PropertyValue};
 pub use replace::replace;
 pub use syclbin::{AbstractModule, BundleState, IrModule, IrType, NativeImage, SyclBin, SyclBinVersion};
 pub use symbol_name::{backquoted, demangle, describe_symbol};
+pub use symbols::Symbols;
 pub use walk::{Container, Item, Program, walk};
