@@ -10,11 +10,10 @@ mod replace;
 mod symbols;
 mod write;
 
-use std::collections::HashMap;
-
 use crate::error::Error;
 use crate::limits::{Limits, Reading};
-use crate::part::{Content, Name, Part, Visit};
+use crate::part::{Content, Part, Visit};
+use crate::part_names::PartNames;
 use crate::source::Source;
 
 use read::{Entries, Entry, MAGIC, Role, THIN_MAGIC};
@@ -109,11 +108,11 @@ pub(crate) fn parts<'data>(
     visit: Visit<'_, 'data>,
 ) -> Result<(), Error> {
     let is_thin = source.bytes().starts_with(THIN_MAGIC);
-    let mut names = HashMap::new();
+    let mut names = PartNames::default();
     let mut number = 0_usize;
     for_each(source, reading, &mut |reading, header, entry| {
         if !is_thin {
-            let name = place_of(entry.name, number, &mut names);
+            let name = names.file(entry.name, number);
             let id = usize::try_from(header).unwrap_or(usize::MAX);
             visit(reading, Part::new(id, name, entry.content, Content::File));
         }
@@ -129,30 +128,6 @@ pub(crate) fn parts<'data>(
     Ok(())
 }
 
-/// The way to a member. Names may repeat in an archive.
-fn place_of(name: &[u8], number: usize, names: &mut HashMap<Vec<String>, usize>) -> Name {
-    let text = String::from_utf8_lossy(name);
-    let mut path: Vec<String> = text
-        .split('/')
-        .filter(|part| !part.is_empty())
-        .map(str::to_owned)
-        .collect();
-    if path.is_empty() {
-        path.push(format!("#{number}"));
-    }
-    let before = names.entry(path.clone()).or_default();
-    if *before > 0
-        && let Some(last) = path.last_mut()
-    {
-        last.push_str(&format!("#{before}"));
-    }
-    *before = before.saturating_add(1);
-    match <[String; 1]>::try_from(path) {
-        Ok([name]) => Name::Text(name),
-        Err(path) => Name::Path(path),
-    }
-}
-
 /// The archive with another content of the member with this number, counting as [`members`] does. Other members
 /// keep their headers and contents; symbol tables follow.
 ///
@@ -163,7 +138,11 @@ fn place_of(name: &[u8], number: usize, names: &mut HashMap<Vec<String>, usize>)
 pub fn replace_member(archive: &[u8], number: usize, new: &[u8]) -> Result<Vec<u8>, Error> {
     let source = Source::new(archive);
     let mut headers = Vec::new();
-    for_each(source, &mut Reading::strict(&Limits::default()), &mut |_, header, _| headers.push(header))?;
+    for_each(
+        source,
+        &mut Reading::strict(&Limits::default()),
+        &mut |_, header, _| headers.push(header),
+    )?;
     let header = headers
         .get(number)
         .and_then(|header| usize::try_from(*header).ok())

@@ -93,6 +93,7 @@ mod limits;
 mod location;
 pub mod offload_binary;
 mod part;
+mod part_names;
 pub mod property_set;
 mod replace;
 mod source;
