@@ -19,8 +19,12 @@ pub enum ContainerKind {
     OffloadBinary,
     /// A SYCLBIN, with or without an offload binary around it.
     SyclBin,
-    /// Clang offload bundles, plain or compressed, one after the other; or one in text form.
+    /// Clang offload bundles, plain or compressed, one after the other.
     Bundle,
+    /// One of these, decompressed: what the parts of a [`Bundle`](Self::Bundle) are.
+    SingleBundle,
+    /// A clang offload bundle in text form.
+    TextBundle,
     /// CUDA's fatbins, one after the other.
     Fatbin,
     /// SYCL images as a linked program registers them.
@@ -43,7 +47,7 @@ impl ContainerKind {
             Self::Image => "device image",
             Self::OffloadBinary => "offload binary",
             Self::SyclBin => "SYCLBIN",
-            Self::Bundle => "offload bundle",
+            Self::Bundle | Self::SingleBundle | Self::TextBundle => "offload bundle",
             Self::Fatbin => "fatbin",
             Self::SyclWrapped => "wrapped SYCL images",
             Self::Host => "host code",
@@ -90,6 +94,8 @@ impl ContainerKind {
             Some(Self::Zip)
         } else if host::is_host(bytes) {
             Some(Self::Host)
+        } else if bundle::is_text(bytes) {
+            Some(Self::TextBundle)
         } else {
             None
         }
@@ -106,6 +112,8 @@ impl ContainerKind {
             Self::OffloadBinary => offload_binary::parts(source, reading, visit),
             Self::SyclBin => syclbin::parts(source, reading, visit),
             Self::Bundle => bundle::parts(source, reading, visit),
+            Self::SingleBundle => bundle::single_parts(source, reading, visit),
+            Self::TextBundle => bundle::text_parts(source, reading, visit),
             Self::Fatbin => fatbin::parts(source, reading, visit),
             Self::SyclWrapped => sycl_wrapped::parts(source, reading, visit),
             Self::Host => host::parts(source, reading, visit),
@@ -127,6 +135,8 @@ impl ContainerKind {
             Self::OffloadBinary => offload_binary::replace(source, id, new, limits),
             Self::SyclBin => syclbin::replace(source, id, new, limits),
             Self::Bundle => bundle::replace(source, id, new, limits),
+            Self::SingleBundle => bundle::replace_single(source, id, new, limits),
+            Self::TextBundle => bundle::replace_text(source, id, new, limits),
             Self::Fatbin => fatbin::replace(source, id, new, limits),
             Self::SyclWrapped => sycl_wrapped::replace(source, id, new, limits),
             Self::Host => host::replace(source, id, new, limits),

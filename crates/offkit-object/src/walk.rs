@@ -2,7 +2,6 @@
 
 use rayon::prelude::*;
 
-use crate::compression::inflate;
 use crate::container::ContainerKind;
 use crate::error::{Error, ErrorKind};
 use crate::format::ImageFormat;
@@ -389,9 +388,7 @@ impl<'data> Batch<'data> {
 impl Compressed<'_> {
     /// The member, and at most so many bytes that come out of it.
     fn inflate((member, most): (Self, u64)) -> (Self, Result<Vec<u8>, Error>) {
-        let Coding { compression, size } = member.coding;
-        let stored = member.part.stored;
-        let bytes = inflate(compression, stored.bytes(), size, most).map_err(|error| error.at(stored.at(0)));
+        let bytes = member.part.inflate(member.coding, most);
         (member, bytes)
     }
 

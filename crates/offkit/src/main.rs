@@ -9,6 +9,8 @@
 //! | `commands` | one module for each verb |
 //! | `array` | arrays of numbers, `.npy` files |
 //! | `files` | files in and out |
+//! | `pack` | images and what the command line says about them |
+//! | `tools` | the program under the names of its peers |
 //! | `terminal` | what people see: text, colours, progress |
 //! | `failure` | how the program fails: message, causes, hints, exit code |
 
@@ -17,7 +19,9 @@ mod cli;
 mod commands;
 mod failure;
 mod files;
+mod pack;
 mod terminal;
+mod tools;
 
 use std::env::VarError;
 use std::process::ExitCode;
@@ -31,7 +35,27 @@ use terminal::Terminal;
 /// The environment variable that says what is logged, such as `offkit_runtime=debug`.
 const LOG_VARIABLE: &str = "OFFKIT_LOG";
 
+/// Runs under the name of a peer, if that is what the program is called.
+fn as_peer() -> Option<ExitCode> {
+    let mut args = std::env::args_os();
+    let called = args.next()?;
+    let called = std::path::Path::new(&called).file_name()?.to_str()?.to_owned();
+    // With a version after it, as Debian has it.
+    let name = called.trim_end_matches(|last: char| last.is_ascii_digit()).trim_end_matches('-');
+    let name = if name.len() < called.len() && name.contains('-') { name } else { &called };
+    match name {
+        "llvm-offload-binary" | "clang-offload-packager" => {
+            Some(tools::offload_binary::main(&called, args.collect()))
+        }
+        "syclbin-dump" => Some(tools::syclbin_dump::main(&called, args.collect())),
+        _ => None,
+    }
+}
+
 fn main() -> ExitCode {
+    if let Some(code) = as_peer() {
+        return code;
+    }
     let cli = Cli::parse();
     match cli.common.color {
         Color::Auto => {}
@@ -44,6 +68,8 @@ fn main() -> ExitCode {
     log(cli.common.verbose, terminal);
     let result = match &cli.command {
         Command::Ls(options) => commands::ls::run(options, terminal),
+        Command::Extract(options) => commands::extract::run(options, terminal),
+        Command::Replace(options) => commands::replace::run(options, terminal),
         Command::Link(options) => commands::link::run(options, terminal),
         Command::Run(options) => commands::run::run(options, terminal),
     };

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::format::ImageFormat;
+
 /// What an image is said to be: the 16-bit image kind of an offload binary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -27,6 +29,19 @@ pub enum ImageKind {
 }
 
 impl ImageKind {
+    /// The kind that says what bytes of a format show; none where there is no kind for it.
+    #[must_use]
+    pub fn of_format(format: ImageFormat) -> Self {
+        match format {
+            ImageFormat::Elf | ImageFormat::Amdgpu | ImageFormat::Zebin => Self::Object,
+            ImageFormat::Bitcode => Self::Bitcode,
+            ImageFormat::Cubin => Self::Cubin,
+            ImageFormat::Ptx => Self::Ptx,
+            ImageFormat::Spirv => Self::Spirv,
+            _ => Self::None,
+        }
+    }
+
     /// The kind with a number.
     #[must_use]
     pub fn from_raw(raw: u16) -> Self {
@@ -161,9 +176,11 @@ impl fmt::Display for OffloadKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 #[non_exhaustive]
 pub enum Producer {
-    /// None: host code, or not said.
+    /// None: not said.
     #[default]
     None,
+    /// None, and the container says so: code for the host.
+    Host,
     /// OpenMP target offloading.
     OpenMp,
     /// CUDA.
@@ -182,6 +199,7 @@ impl Producer {
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "none",
+            Self::Host => "host",
             Self::OpenMp => "openmp",
             Self::Cuda => "cuda",
             Self::Hip => "hip",
@@ -190,7 +208,8 @@ impl Producer {
         }
     }
 
-    /// The number that current tools write for it; `None` for [`Unknown`](Self::Unknown).
+    /// The number that current tools write for it; `None` for [`Host`](Self::Host), which offload binaries
+    /// never hold, and [`Unknown`](Self::Unknown).
     #[must_use]
     pub fn offload_kind(self) -> Option<OffloadKind> {
         match self {
@@ -199,7 +218,7 @@ impl Producer {
             Self::Cuda => Some(OffloadKind::Cuda),
             Self::Hip => Some(OffloadKind::Hip),
             Self::Sycl => Some(OffloadKind::Sycl),
-            Self::Unknown => None,
+            Self::Host | Self::Unknown => None,
         }
     }
 }
