@@ -99,6 +99,7 @@ mod location;
 pub mod offload_binary;
 mod output_format;
 mod part;
+mod part_names;
 pub mod property_set;
 mod replace;
 mod source;

@@ -54,11 +54,7 @@ impl<'a> NewSection<'a> {
     pub(super) fn elf_header(&self) -> Section {
         Section {
             kind: self.elf_type,
-            flags: if self.exclude {
-                elf::SHF_EXCLUDE.0.into()
-            } else {
-                0
-            },
+            flags: if self.exclude { elf::SHF_EXCLUDE.0 } else { 0 },
             size: self.bytes.len() as u64,
             align: self.alignment,
             ..Section::default()
@@ -131,7 +127,9 @@ pub fn add_sections(object: &[u8], sections: &[NewSection<'_>]) -> Result<Vec<u8
 /// As [`add_sections`]; a section in which a symbol is defined.
 pub fn remove_sections(object: &[u8], mut is_unwanted: impl FnMut(&str) -> bool) -> Result<Vec<u8>, Error> {
     let kind = Kind::of(object)?;
-    let removed = kind.find(Source::new(object), |name| is_unwanted(&String::from_utf8_lossy(name)))?;
+    let removed = kind.find(Source::new(object), |name| {
+        is_unwanted(&String::from_utf8_lossy(name))
+    })?;
     if removed.is_empty() {
         return Ok(object.to_vec());
     }
