@@ -10,6 +10,7 @@
 //! | `array` | arrays of numbers, `.npy` files |
 //! | `files` | files in and out |
 //! | `terminal` | what people see: text, colours, progress |
+//! | `tools` | peers' tools under their own names |
 //! | `failure` | how the program fails: message, causes, hints, exit code |
 
 mod array;
@@ -18,6 +19,7 @@ mod commands;
 mod failure;
 mod files;
 mod terminal;
+mod tools;
 
 use std::env::VarError;
 use std::process::ExitCode;
@@ -32,6 +34,12 @@ use terminal::Terminal;
 const LOG_VARIABLE: &str = "OFFKIT_LOG";
 
 fn main() -> ExitCode {
+    let mut args = std::env::args_os();
+    let name = args.next().unwrap_or_default();
+    let name = std::path::Path::new(&name).file_name().unwrap_or_default();
+    if name.to_string_lossy().starts_with("clang-offload-bundler") {
+        return tools::offload_bundler::main(args.collect());
+    }
     let cli = Cli::parse();
     match cli.common.color {
         Color::Auto => {}
