@@ -1,5 +1,6 @@
 //! The command line: what can be typed, as types.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -53,6 +54,8 @@ pub(crate) enum Command {
     Extract(Extract),
     /// Put another image in the place of one, and change nothing else
     Replace(Replace),
+    /// Run as one of the tools that offkit stands for, such as `clang-offload-bundler`, with its options
+    As(As),
     /// Link device code: LLVM bitcode in, a container of device images out
     Link(Link),
     /// Launch one kernel and write what it computed
@@ -118,6 +121,16 @@ pub(crate) struct Replace {
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) limits: LimitOptions,
+}
+
+#[derive(Debug, Args)]
+#[command(disable_help_flag = true)]
+pub(crate) struct As {
+    /// clang-offload-bundler, clang-offload-packager, llvm-offload-binary or syclbin-dump
+    pub(crate) name: OsString,
+    /// What the tool is given
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) arguments: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]

@@ -282,16 +282,16 @@ impl Table {
 }
 
 /// Adds an image to the table.
-fn add<'image>(table: &mut Chunks<'image>, image: &'image [u8]) -> Range {
+fn add<'data>(table: &mut Chunks<'data>, image: &Cow<'data, [u8]>) -> Range {
     let range = Range {
         offset: table.len().into(),
         size: (image.len() as u64).into(),
     };
-    table.push(image);
+    table.push(image.clone());
     range
 }
 
-pub(super) fn write<'image>(program: &'image SyclBin<'_>) -> Result<Chunks<'image>, Error> {
+pub(super) fn write<'data>(program: &SyclBin<'data>) -> Result<Chunks<'data>, Error> {
     let irs = || program.modules.iter().flat_map(|module| &module.ir_modules);
     let natives = || program.modules.iter().flat_map(|module| &module.native_images);
 

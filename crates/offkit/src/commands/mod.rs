@@ -5,7 +5,6 @@ pub(crate) mod filter;
 pub(crate) mod limits;
 pub(crate) mod link;
 pub(crate) mod ls;
-pub(crate) mod names;
 pub(crate) mod replace;
 pub(crate) mod run;
 
