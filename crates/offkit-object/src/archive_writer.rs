@@ -38,7 +38,10 @@ pub fn write_archive<'data>(
         .enumerate()
         .flat_map(|(number, (_, bytes))| symbols(bytes).into_iter().map(move |symbol| (number, symbol)))
         .collect();
-    let symbol_text: String = symbols.iter().flat_map(|(_, name)| [name.as_str(), "\0"]).collect();
+    let symbol_text: String = symbols
+        .iter()
+        .flat_map(|(_, name)| [name.as_str(), "\0"])
+        .collect();
     let table_size = symbols
         .len()
         .saturating_add(1)
