@@ -570,3 +570,17 @@ fn every_truncation_and_every_flipped_bit_is_harmless() {
         }
     }
 }
+
+#[test]
+fn segments_at_the_end_of_the_address_space_are_harmless() {
+    need_tools!();
+    let bytes = build(V2, builds()[6]);
+    let headers = u64_at(&bytes, 32) as usize;
+    for number in 0..usize::from(bytes[56]) {
+        for address in [u64::MAX, u64::MAX - 7, u64::MAX - 64] {
+            let mut damaged = bytes.clone();
+            put_u64(&mut damaged, headers + number * 56 + 16, address);
+            assert!(read(&damaged).images.len() <= 4);
+        }
+    }
+}

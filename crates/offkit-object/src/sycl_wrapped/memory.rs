@@ -133,9 +133,9 @@ impl<'data> Memory<'data> {
                 };
                 let words = region.bytes.from(first.saturating_sub(region.address)).bytes();
                 let (words, _) = words.as_chunks::<8>();
-                for (word, address) in words.iter().zip((first..).step_by(8)) {
+                for (index, word) in words.iter().enumerate() {
                     if is_wanted(u64::from_le_bytes(*word)) {
-                        found.push(address);
+                        found.push(first.saturating_add((index as u64).saturating_mul(8)));
                     }
                 }
             }
