@@ -117,7 +117,7 @@ fn run(options: &Options) -> Result<String> {
 fn list(options: &Options, file: &str) -> Result<String> {
     let bytes = read(file)?;
     let file_type = FileType::parse(&options.file_type)?;
-    let ids = if file_type == FileType::Archive && archive::is_archive(&bytes) {
+    let ids = if file_type.is_object() && archive::is_archive(&bytes) {
         archive::list(options, file, &bytes)?
     } else {
         let bytes = compression::unpack(options, file, &bytes)?;

@@ -146,7 +146,7 @@ fn write_archive(members: &[Member<'_>]) -> Result<Vec<u8>> {
         };
         headers.push(header(&name, ["0", "0", "0", "644"], member.bytes.len()));
     }
-    if long_names.len() % 2 != 0 {
+    if !long_names.len().is_multiple_of(2) {
         long_names.push(b'\n');
     }
 
@@ -160,7 +160,7 @@ fn write_archive(members: &[Member<'_>]) -> Result<Vec<u8>> {
         .flatten()
         .flat_map(|name| name.bytes().chain([0]))
         .collect();
-    if names.len() % 2 != 0 {
+    if !names.len().is_multiple_of(2) {
         names.push(0);
     }
     let index_size = if count == 0 {
@@ -196,7 +196,7 @@ fn write_archive(members: &[Member<'_>]) -> Result<Vec<u8>> {
     for (member, header) in members.iter().zip(headers) {
         out.extend(header);
         out.extend_from_slice(&member.bytes);
-        if member.bytes.len() % 2 != 0 {
+        if !member.bytes.len().is_multiple_of(2) {
             out.push(b'\n');
         }
     }

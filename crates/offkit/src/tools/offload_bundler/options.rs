@@ -228,8 +228,8 @@ impl Options {
             if old.is_empty() {
                 continue;
             }
-            self.warnings.push(deprecated.to_owned());
             if current.is_empty() {
+                self.warnings.push(deprecated.to_owned());
                 *current = old;
             } else {
                 self.conflict = self.conflict.or(Some(conflict));
