@@ -20,18 +20,17 @@ mod section;
 mod splice;
 mod write;
 
-use std::collections::HashMap;
-
 use crate::error::{Error, ErrorKind};
 use crate::format::ImageFormat;
 use crate::limits::{Limits, Reading};
 use crate::part::{Content, Facts, Name, Part, Visit};
+use crate::part_names::PartNames;
 use crate::source::Source;
 use crate::{bundle, sycl_wrapped};
 
 use section::Found;
 pub use section::SectionContent;
-pub use write::{NewSection, ObjectFormat, add_sections, remove_sections, write_object};
+pub use write::{NewSection, ObjectFormat, add_sections, remove_sections, replace_section, write_object};
 
 /// The identifiers of parts from here on are those of [`sycl_wrapped`].
 const WRAPPED: usize = 1 << (usize::BITS.saturating_sub(1));
@@ -108,7 +107,7 @@ pub(crate) fn parts<'data>(
     reading: &mut Reading,
     visit: Visit<'_, 'data>,
 ) -> Result<(), Error> {
-    let mut names = HashMap::new();
+    let mut names = PartNames::default();
     let mut entries = Vec::new();
     sections(source, reading, &mut |reading, found| {
         // The headers of one object may all have the same long name.
@@ -123,11 +122,7 @@ pub(crate) fn parts<'data>(
             SectionContent::Container(kind) => {
                 let mut path = found.path;
                 path.push(found.name);
-                make_unique(&mut names, &mut path);
-                let name = match <[String; 1]>::try_from(path) {
-                    Ok([name]) => Name::Text(name),
-                    Err(path) => Name::Path(path),
-                };
+                let name = names.name(path);
                 visit(
                     reading,
                     Part::new(found.id, name, found.source, Content::Container(*kind)),
@@ -144,17 +139,6 @@ pub(crate) fn parts<'data>(
         })?;
     }
     Ok(())
-}
-
-/// Adds a number to a name that was there before: how often.
-fn make_unique(names: &mut HashMap<Vec<String>, usize>, path: &mut [String]) {
-    let before = names.entry(path.to_vec()).or_default();
-    if *before > 0
-        && let Some(name) = path.last_mut()
-    {
-        name.push_str(&format!("#{before}"));
-    }
-    *before = before.saturating_add(1);
 }
 
 /// Hands over the sections that together are a bundle.
@@ -184,5 +168,5 @@ pub(crate) fn replace(source: Source<'_>, id: usize, new: &[u8], limits: &Limits
     if id >= WRAPPED {
         return sycl_wrapped::replace(source, id.saturating_sub(WRAPPED), new, limits);
     }
-    write::replace_section(source, id, new)
+    write::replace_section_at(source, id, new)
 }

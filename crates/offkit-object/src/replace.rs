@@ -2,7 +2,6 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::compression::inflate;
 use crate::container::ContainerKind;
 use crate::error::{Error, ErrorKind};
 use crate::limits::{Limits, Reading};
@@ -117,12 +116,7 @@ fn replace_part(
     let Some(coding) = part.coding else {
         return replace_in(part.stored, part.content, path, new, reading, depth);
     };
-    let bytes = inflate(
-        coding.compression,
-        part.stored.bytes(),
-        coding.size,
-        reading.inflation_left(),
-    )?;
+    let bytes = part.inflate(coding, reading.inflation_left())?;
     reading.count_inflated(bytes.len() as u64);
     replace_in(Source::new(&bytes), part.content, path, new, reading, depth)
 }

@@ -2,11 +2,11 @@
 
 use rayon::prelude::*;
 
-use crate::compression::inflate;
 use crate::container::ContainerKind;
 use crate::error::{Error, ErrorKind};
 use crate::format::ImageFormat;
 use crate::image::{DeviceImage, Problem, Storage};
+use crate::inspect::header_target;
 use crate::limits::{Limits, Reading};
 use crate::location::Location;
 use crate::part::{Coding, Content, Facts, Part};
@@ -316,6 +316,7 @@ impl Walker<'_> {
             ..DeviceImage::new(bytes)
         };
         image.offset = offset_within(self.file, image.stored_bytes());
+        complete_target(&mut image);
         if let Some(claim) = facts.claim
             && shown != ImageFormat::Unknown
             && !shown.satisfies(claim)
@@ -344,6 +345,21 @@ impl Walker<'_> {
                 error,
             }));
         }
+    }
+}
+
+/// Fills in what the container does not say about the target, as far as the image's header says it.
+fn complete_target(image: &mut DeviceImage<'_>) {
+    if !image.target.triple.is_empty() && !image.target.arch.is_empty() {
+        return;
+    }
+    let shown = header_target(&image.bytes, image.format);
+    if image.target.triple.is_empty() {
+        image.target.triple = shown.triple;
+    }
+    if image.target.arch.is_empty() {
+        image.target.arch = shown.arch;
+        image.target.features = shown.features;
     }
 }
 
@@ -389,9 +405,7 @@ impl<'data> Batch<'data> {
 impl Compressed<'_> {
     /// The member, and at most so many bytes that come out of it.
     fn inflate((member, most): (Self, u64)) -> (Self, Result<Vec<u8>, Error>) {
-        let Coding { compression, size } = member.coding;
-        let stored = member.part.stored;
-        let bytes = inflate(compression, stored.bytes(), size, most).map_err(|error| error.at(stored.at(0)));
+        let bytes = member.part.inflate(member.coding, most);
         (member, bytes)
     }
 

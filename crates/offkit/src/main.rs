@@ -9,8 +9,9 @@
 //! | `commands` | one module for each verb |
 //! | `array` | arrays of numbers, `.npy` files |
 //! | `files` | files in and out |
+//! | `pack` | images and what the command line says about them |
+//! | `tools` | the program under the names of its peers |
 //! | `terminal` | what people see: text, colours, progress |
-//! | `tools` | peers' tools under their own names |
 //! | `failure` | how the program fails: message, causes, hints, exit code |
 
 mod array;
@@ -18,6 +19,7 @@ mod cli;
 mod commands;
 mod failure;
 mod files;
+mod pack;
 mod terminal;
 mod tools;
 
@@ -28,17 +30,18 @@ use clap::Parser;
 use tracing_subscriber::EnvFilter;
 
 use cli::{Cli, Color, Command};
+use failure::Failure;
 use terminal::Terminal;
 
 /// The environment variable that says what is logged, such as `offkit_runtime=debug`.
 const LOG_VARIABLE: &str = "OFFKIT_LOG";
 
 fn main() -> ExitCode {
-    let mut args = std::env::args_os();
-    let name = args.next().unwrap_or_default();
-    let name = std::path::Path::new(&name).file_name().unwrap_or_default();
-    if name.to_string_lossy().starts_with("clang-offload-bundler") {
-        return tools::offload_bundler::main(args.collect());
+    let mut arguments = std::env::args_os();
+    if let Some(called) = arguments.next()
+        && let Some(status) = tools::run(&called, arguments)
+    {
+        return status;
     }
     let cli = Cli::parse();
     match cli.common.color {
@@ -52,6 +55,13 @@ fn main() -> ExitCode {
     log(cli.common.verbose, terminal);
     let result = match &cli.command {
         Command::Ls(options) => commands::ls::run(options, terminal),
+        Command::Extract(options) => commands::extract::run(options, terminal),
+        Command::Replace(options) => commands::replace::run(options, terminal),
+        Command::As(options) => match tools::run(&options.name, options.arguments.iter().cloned()) {
+            Some(status) => return status,
+            None => Err(Failure::input(format!("`{}` is no tool that offkit stands for", options.name.display()))
+                .hint(format!("the tools are {}", tools::names().collect::<Vec<_>>().join(", ")))),
+        },
         Command::Link(options) => commands::link::run(options, terminal),
         Command::Run(options) => commands::run::run(options, terminal),
     };

@@ -1,101 +1,107 @@
-//! The entries of offload binaries as parts of a container.
+//! The entries of offload binaries as parts.
 
-use super::{Found, ImageKind, OffloadEntry, read_all, read_one};
+use super::sequence::{Binary, Sequence};
+use super::{ImageKind, OffloadEntry, Strings};
 use crate::container::ContainerKind;
 use crate::error::Error;
 use crate::format::ImageFormat;
 use crate::image::Target;
-use crate::limits::{Limits, Reading};
-use crate::part::{Content, Facts, Part, Visit};
+use crate::limits::Reading;
+use crate::part::{Coding, Content, Facts, Name, Part, Visit};
 use crate::source::Source;
-use crate::syclbin;
 
-/// Hands over the entries of all binaries, numbered across them; a SYCLBIN of several entries counts as one.
+/// Hands over the entries of all binaries, numbered across them.
+///
+/// A SYCLBIN of several entries, and a compressed binary that is not alone, count as one. Of a compressed
+/// binary all bytes are handed over, header included: [`inflated`](super::inflated) makes an offload binary of
+/// them that is not compressed.
 pub(crate) fn parts<'data>(
     source: Source<'data>,
     reading: &mut Reading,
     visit: Visit<'_, 'data>,
 ) -> Result<(), Error> {
+    let mut sequence = Sequence::new(source);
     let mut number = 0_usize;
-    for found in read_all(source, reading)? {
-        if found.version >= 2 && found.is_syclbin() {
-            let content = Content::Container(ContainerKind::SyclBin);
-            visit(reading, Part::new(number, number.into(), found.source, content));
-            number = number.saturating_add(1);
-            continue;
-        }
-        for entry in &found.binary.entries {
-            if !entry.is_metadata_only() {
-                let kernels = kernels_of(entry, reading);
-                let content = if entry.image_kind == ImageKind::Syclbin {
-                    Content::Container(ContainerKind::SyclBin)
-                } else {
-                    Content::Entry
-                };
-                let stored = found.source.locate(entry.image);
-                let mut part = Part::new(number, number.into(), stored, content);
-                part.facts = facts(entry, found.version, kernels);
+    let mut current = sequence.next(reading)?;
+    let mut is_first = true;
+    while let Some(binary) = current {
+        let next = sequence.next(reading)?;
+        let is_alone = is_first && next.is_none();
+        is_first = false;
+        match binary {
+            Binary::Compressed(compressed) => {
+                let content = Content::Container(ContainerKind::OffloadBinary);
+                let mut part = Part::new(number, name(number, is_alone), compressed.whole, content);
+                part.coding = Some(Coding {
+                    compression: compressed.compression,
+                    size: Some(compressed.inflated_size),
+                });
+                part.facts.version = Some(3);
                 visit(reading, part);
+                number = number.saturating_add(1);
             }
-            number = number.saturating_add(1);
+            Binary::Plain(found) if found.is_syclbin() && (is_alone || found.version >= 2) => {
+                let content = Content::Container(ContainerKind::SyclBin);
+                visit(
+                    reading,
+                    Part::new(number, name(number, is_alone), found.source, content),
+                );
+                number = number.saturating_add(1);
+            }
+            Binary::Plain(found) => {
+                for entry in &found.binary.entries {
+                    if !entry.is_metadata_only() {
+                        let facts = facts(entry, found.version, reading)?;
+                        let content = if entry.image_kind == ImageKind::Syclbin {
+                            Content::Container(ContainerKind::SyclBin)
+                        } else {
+                            Content::Entry
+                        };
+                        let image = found.source.locate(entry.image);
+                        let mut part = Part::new(number, Name::Number(number), image, content);
+                        part.facts = facts;
+                        visit(reading, part);
+                    }
+                    number = number.saturating_add(1);
+                }
+            }
         }
+        current = next;
     }
     Ok(())
 }
 
-/// Whether the bytes are one offload binary which, as a whole, is a SYCLBIN.
-pub(crate) fn is_syclbin(bytes: &[u8]) -> bool {
-    if !bytes.starts_with(&super::MAGIC) {
-        return false;
-    }
-    let source = Source::new(bytes);
-    let Ok(found) = read_one(source, &mut Reading::tolerant(&Limits::default())) else {
-        return false;
-    };
-    found.is_syclbin()
-        && source
-            .from(found.source.len())
-            .bytes()
-            .iter()
-            .all(|byte| *byte == 0)
-}
-
-impl Found<'_> {
-    /// Whether the binary as a whole is a SYCLBIN.
-    fn is_syclbin(&self) -> bool {
-        let first = self.binary.entries.first();
-        first.is_some_and(|entry| entry.image_kind == ImageKind::Syclbin || syclbin::has_magic(entry.image))
+fn name(number: usize, is_alone: bool) -> Name {
+    if is_alone {
+        Name::Same
+    } else {
+        Name::Number(number)
     }
 }
 
-/// The names of kernels that `clang-sycl-linker` of LLVM 22 stores in a string `symbols`, one a line.
-fn kernels_of(entry: &OffloadEntry<'_>, reading: &mut Reading) -> Vec<String> {
-    let names = entry.strings.get("symbols").unwrap_or_default().lines();
-    match reading.count_properties(names.clone().count()) {
-        Ok(()) => names.filter(|name| !name.is_empty()).map(str::to_owned).collect(),
-        Err(error) => {
-            // Only a strict reading ends here, and a walk is none.
-            let _ = reading.fault(error);
-            Vec::new()
-        }
-    }
-}
-
-fn facts<'data>(entry: &OffloadEntry<'data>, version: u32, kernels: Vec<String>) -> Facts<'data> {
+fn facts<'data>(
+    entry: &OffloadEntry<'data>,
+    version: u32,
+    reading: &mut Reading,
+) -> Result<Facts<'data>, Error> {
     let text = |key| entry.strings.get(key).unwrap_or_default();
-    Facts {
+    Ok(Facts {
         version: Some(version),
         claim: ImageFormat::claimed_by(entry.image_kind),
         target: Target::new(text("triple"), text("arch")),
         producer: entry.offload_kind.producer(entry.image_kind),
-        kernels,
+        kernels: kernels(&entry.strings, reading)?,
         strings: entry.strings.without(&["triple", "arch"]),
         ..Facts::default()
-    }
+    })
 }
 
-/// The container with the bytes of the part `id` replaced by `new`, and nothing else changed.
-pub(crate) fn replace(source: Source<'_>, id: usize, new: &[u8], limits: &Limits) -> Result<Vec<u8>, Error> {
-    let _ = (source, id, new, limits);
-    Err(Error::unsupported("not written yet"))
+/// The names of kernels that `clang-sycl-linker` of LLVM 22 stores in a string `symbols`, one a line.
+fn kernels(strings: &Strings<'_>, reading: &mut Reading) -> Result<Vec<String>, Error> {
+    let names = strings.get("symbols").unwrap_or_default().lines();
+    let counted = reading.count_properties(names.clone().count());
+    Ok(match reading.accept(counted)? {
+        Some(()) => names.filter(|name| !name.is_empty()).map(str::to_owned).collect(),
+        None => Vec::new(),
+    })
 }

@@ -1,0 +1,340 @@
+//! AMDGPU code objects, versions 2 to 6.
+
+use rmpv::ValueRef;
+
+use super::elf::{Elf, Fields, Header, TYPE_RELOCATABLE};
+use super::findings::Findings;
+use super::{InspectedKernel, yaml};
+use crate::error::{Error, ErrorKind};
+use crate::image::Target;
+use crate::source::Source;
+
+const OS_ABI_HSA: u8 = 64;
+const OS_ABI_PAL: u8 = 65;
+const OS_ABI_MESA: u8 = 66;
+
+/// Notes of the owner `AMD`, up to version 2.
+const NOTE_ISA_VERSION: u32 = 3;
+const NOTE_METADATA_V2: u32 = 10;
+const NOTE_ISA_NAME: u32 = 11;
+/// The note of the owner `AMDGPU`, since version 3.
+const NOTE_METADATA: u32 = 32;
+
+/// The version of the code object: `e_ident[EI_ABIVERSION]` counts from 0 for version 2.
+fn version(header: &Header) -> Option<u8> {
+    (header.os_abi == OS_ABI_HSA).then(|| header.abi_version.saturating_add(2))
+}
+
+/// The target in a header.
+pub(super) fn target(header: &Header) -> Target {
+    let system = match header.os_abi {
+        OS_ABI_HSA => "amdhsa",
+        OS_ABI_PAL => "amdpal",
+        OS_ABI_MESA => "mesa3d",
+        _ => "",
+    };
+    let [machine, ..] = header.flags.to_le_bytes();
+    let known = MACHINES.iter().find(|(number, _)| *number == machine);
+    let arch = known.map_or("", |(_, name)| *name);
+    Target {
+        triple: match system {
+            "" => "amdgcn".to_owned(),
+            system => format!("amdgcn-amd-{system}"),
+        },
+        arch: arch.to_owned(),
+        features: features(version(header), header.flags),
+    }
+}
+
+/// The features that are demanded, in the order of target ids.
+fn features(version: Option<u8>, flags: u32) -> Vec<String> {
+    let on = |set: bool| set.then_some('+');
+    // Since version 4 there are two bits: 0 not supported, 1 either, 2 off, 3 on.
+    let choice = |shift: u32| match (flags >> shift) & 3 {
+        2 => Some('-'),
+        3 => Some('+'),
+        _ => None,
+    };
+    let (sramecc, xnack) = match version {
+        // Some writers of version 2 have the flags of version 3, with the machine in the lowest byte.
+        Some(2) if flags & 0xff < 0x20 => (None, on(flags & 1 != 0)),
+        Some(2 | 3) => (on(flags & 0x200 != 0), on(flags & 0x100 != 0)),
+        Some(_) => (choice(10), choice(8)),
+        None => (None, None),
+    };
+    [("sramecc", sramecc), ("xnack", xnack)]
+        .into_iter()
+        .filter_map(|(name, sign)| sign.map(|sign| format!("{name}{sign}")))
+        .collect()
+}
+
+pub(super) fn inspect(source: Source<'_>, findings: &mut Findings) -> Result<(), Error> {
+    let elf = Elf::read(source, findings)?;
+    let version = version(&elf.header);
+    findings.inspection.target = target(&elf.header);
+    findings.inspection.version = version.map(|version| version.to_string());
+    findings.inspection.producer = elf.comment(findings)?;
+    let generic = elf.header.flags >> 24;
+    if version >= Some(6) && generic != 0 {
+        findings.detail("generic version", generic);
+    }
+    let result = read_notes(&elf, findings);
+    read_symbols(&elf, findings);
+    result
+}
+
+fn read_notes(elf: &Elf<'_>, findings: &mut Findings) -> Result<(), Error> {
+    let mut isa = None;
+    for note in elf.notes(findings) {
+        match (note.owner, note.kind) {
+            (b"AMDGPU", NOTE_METADATA) => read_metadata(note.data, findings)?,
+            (b"AMD", NOTE_METADATA_V2) => read_metadata_v2(note.data, findings)?,
+            (b"AMD", NOTE_ISA_VERSION) => isa = isa_version(elf.fields(note.data)),
+            (b"AMD", NOTE_ISA_NAME) => {
+                let name = note.data.bytes().split(|byte| *byte == 0).next();
+                let name = findings.text(name.unwrap_or_default())?;
+                findings.detail("target id", name);
+            }
+            _ => {}
+        }
+    }
+    let target = &mut findings.inspection.target;
+    if target.arch.is_empty() {
+        target.arch = isa.unwrap_or_default();
+    }
+    Ok(())
+}
+
+/// Two u16 sizes of names, then u32 major, minor and stepping: 9, 0, 10 for gfx90a.
+fn isa_version(fields: Fields<'_>) -> Option<String> {
+    let (major, minor, stepping) = (fields.word(4)?, fields.word(8)?, fields.word(12)?);
+    Some(format!("gfx{major}{minor:x}{stepping:x}"))
+}
+
+/// `MessagePack`: a map with `amdhsa.kernels`, an array of maps.
+fn read_metadata(source: Source<'_>, findings: &mut Findings) -> Result<(), Error> {
+    const MOST_BYTES: u64 = 1 << 25;
+    const DEPTH: usize = 16;
+    if source.len() > MOST_BYTES {
+        return Err(
+            Error::new(ErrorKind::LimitExceeded, "too much metadata in an AMDGPU note")
+                .at(source.at(0))
+                .expecting(format!("at most {MOST_BYTES:#x} bytes"))
+                .finding(format_args!("{:#x}", source.len())),
+        );
+    }
+    findings.count(source.len())?;
+    let mut rest = source.bytes();
+    let metadata = rmpv::decode::read_value_ref_with_max_depth(&mut rest, DEPTH).map_err(|error| {
+        let read = source.len().saturating_sub(rest.len() as u64);
+        Error::malformed("AMDGPU metadata is not MessagePack")
+            .at(source.at(read))
+            .finding(error)
+    })?;
+    if let Some(target) = field(&metadata, "amdhsa.target").and_then(text) {
+        let target = findings.text(target.as_bytes())?;
+        findings.detail("target id", target);
+    }
+    for kernel in list(&metadata, "amdhsa.kernels") {
+        let Some(name) = field(kernel, ".name").and_then(text) else {
+            findings.problem(Error::malformed("kernel without a name in AMDGPU metadata").at(source.at(0)));
+            continue;
+        };
+        let mut found = InspectedKernel::new(findings.text(name.as_bytes())?);
+        add_arguments(kernel, &mut found, findings)?;
+        for (name, key) in NUMBERS {
+            if let Some(number) = field(kernel, key).and_then(ValueRef::as_u64) {
+                found.add(*name, number);
+            }
+        }
+        let size = list(kernel, ".reqd_workgroup_size");
+        if !size.is_empty() {
+            let size: Vec<_> = size.iter().take(3).map(ToString::to_string).collect();
+            found.add("required work-group size", size.join(" x "));
+        }
+        if let Some(language) = field(kernel, ".language").and_then(text) {
+            found.add("language", findings.text(language.as_bytes())?);
+        }
+        findings.inspection.kernels.push(found);
+    }
+    Ok(())
+}
+
+/// Facts of a kernel, and their keys in the metadata.
+const NUMBERS: &[(&str, &str)] = &[
+    ("argument bytes", ".kernarg_segment_size"),
+    ("local memory", ".group_segment_fixed_size"),
+    ("private memory", ".private_segment_fixed_size"),
+    ("vector registers", ".vgpr_count"),
+    ("accumulation registers", ".agpr_count"),
+    ("scalar registers", ".sgpr_count"),
+    ("spilled vector registers", ".vgpr_spill_count"),
+    ("spilled scalar registers", ".sgpr_spill_count"),
+    ("wavefront size", ".wavefront_size"),
+    ("maximum work-group size", ".max_flat_workgroup_size"),
+];
+
+/// The arguments that a caller passes, each as its size and kind; the runtime's own stay out.
+fn add_arguments(
+    kernel: &ValueRef<'_>,
+    found: &mut InspectedKernel,
+    findings: &mut Findings,
+) -> Result<(), Error> {
+    let mut shown = Vec::new();
+    for argument in list(kernel, ".args") {
+        let kind = field(argument, ".value_kind").and_then(text).unwrap_or_default();
+        if !kind.starts_with("hidden_") {
+            let size = field(argument, ".size").and_then(ValueRef::as_u64);
+            shown.push(findings.text(format!("{kind} {}", size.unwrap_or_default()).as_bytes())?);
+        }
+    }
+    if !shown.is_empty() {
+        found.add("arguments", shown.join(", "));
+    }
+    Ok(())
+}
+
+fn field<'a, 'data>(map: &'a ValueRef<'data>, key: &str) -> Option<&'a ValueRef<'data>> {
+    let ValueRef::Map(entries) = map else { return None };
+    entries
+        .iter()
+        .find(|(name, _)| text(name) == Some(key))
+        .map(|(_, value)| value)
+}
+
+fn list<'a, 'data>(map: &'a ValueRef<'data>, key: &str) -> &'a [ValueRef<'data>] {
+    match field(map, key) {
+        Some(ValueRef::Array(values)) => values,
+        _ => &[],
+    }
+}
+
+fn text<'a>(value: &'a ValueRef<'_>) -> Option<&'a str> {
+    match value {
+        ValueRef::String(text) => text.as_str(),
+        _ => None,
+    }
+}
+
+/// YAML with other names for the same things.
+fn read_metadata_v2(source: Source<'_>, findings: &mut Findings) -> Result<(), Error> {
+    const NUMBERS: &[(&str, &str)] = &[
+        ("argument bytes", "KernargSegmentSize"),
+        ("local memory", "GroupSegmentFixedSize"),
+        ("private memory", "PrivateSegmentFixedSize"),
+        ("vector registers", "NumVGPRs"),
+        ("scalar registers", "NumSGPRs"),
+        ("spilled vector registers", "NumSpilledVGPRs"),
+        ("spilled scalar registers", "NumSpilledSGPRs"),
+        ("wavefront size", "WavefrontSize"),
+        ("maximum work-group size", "MaxFlatWorkGroupSize"),
+    ];
+    findings.count(source.len())?;
+    let mut kernel: Option<InspectedKernel> = None;
+    for line in yaml::section(source.bytes(), "Kernels") {
+        if line.starts_item(1) && line.key == "Name" {
+            let next = InspectedKernel::new(findings.text(line.value.as_bytes())?);
+            findings.inspection.kernels.extend(kernel.replace(next));
+        } else if let Some(kernel) = &mut kernel
+            && let Some((name, _)) = NUMBERS.iter().find(|(_, key)| *key == line.key)
+            && let Ok(number) = line.value.parse::<u64>()
+        {
+            kernel.add(*name, number);
+        }
+    }
+    findings.inspection.kernels.extend(kernel);
+    Ok(())
+}
+
+/// Kernels have a function and a descriptor, `NAME.kd`, which is what is launched.
+fn read_symbols(elf: &Elf<'_>, findings: &mut Findings) {
+    const DESCRIPTOR: &str = ".kd";
+    let relocatable = elf.header.kind == TYPE_RELOCATABLE;
+    let symbols = elf.symbols(true, findings);
+    let described = symbols
+        .iter()
+        .filter(|symbol| symbol.is_object() && symbol.is_defined())
+        .filter_map(|symbol| symbol.name.strip_suffix(DESCRIPTOR));
+    if findings.inspection.kernels.is_empty() {
+        for name in described {
+            findings.kernel(name.to_owned());
+        }
+    }
+    let kernels: std::collections::HashSet<_> = findings
+        .inspection
+        .kernels
+        .iter()
+        .map(|kernel| kernel.name.clone())
+        .collect();
+    for symbol in symbols {
+        if !symbol.is_shared() {
+            continue;
+        }
+        if !symbol.is_defined() {
+            findings.import(symbol.name);
+        } else if symbol.is_function() || symbol.is_object() {
+            let is_kernel = kernels.contains(&symbol.name) || symbol.name.ends_with(DESCRIPTOR);
+            // Variables of a linked image are for its host program to find, not for other images.
+            if !is_kernel && (symbol.is_function() || relocatable) {
+                findings.export(symbol.name);
+            }
+        }
+    }
+}
+
+/// `EF_AMDGPU_MACH` of `e_flags`: the lowest byte.
+const MACHINES: &[(u8, &str)] = &[
+    (0x20, "gfx600"),
+    (0x21, "gfx601"),
+    (0x22, "gfx700"),
+    (0x23, "gfx701"),
+    (0x24, "gfx702"),
+    (0x25, "gfx703"),
+    (0x26, "gfx704"),
+    (0x28, "gfx801"),
+    (0x29, "gfx802"),
+    (0x2a, "gfx803"),
+    (0x2b, "gfx810"),
+    (0x2c, "gfx900"),
+    (0x2d, "gfx902"),
+    (0x2e, "gfx904"),
+    (0x2f, "gfx906"),
+    (0x30, "gfx908"),
+    (0x31, "gfx909"),
+    (0x32, "gfx90c"),
+    (0x33, "gfx1010"),
+    (0x34, "gfx1011"),
+    (0x35, "gfx1012"),
+    (0x36, "gfx1030"),
+    (0x37, "gfx1031"),
+    (0x38, "gfx1032"),
+    (0x39, "gfx1033"),
+    (0x3a, "gfx602"),
+    (0x3b, "gfx705"),
+    (0x3c, "gfx805"),
+    (0x3d, "gfx1035"),
+    (0x3e, "gfx1034"),
+    (0x3f, "gfx90a"),
+    (0x41, "gfx1100"),
+    (0x42, "gfx1013"),
+    (0x43, "gfx1150"),
+    (0x44, "gfx1103"),
+    (0x45, "gfx1036"),
+    (0x46, "gfx1101"),
+    (0x47, "gfx1102"),
+    (0x48, "gfx1200"),
+    (0x49, "gfx1250"),
+    (0x4a, "gfx1151"),
+    (0x4c, "gfx942"),
+    (0x4e, "gfx1201"),
+    (0x4f, "gfx950"),
+    (0x51, "gfx9-generic"),
+    (0x52, "gfx10-1-generic"),
+    (0x53, "gfx10-3-generic"),
+    (0x54, "gfx11-generic"),
+    (0x55, "gfx1152"),
+    (0x58, "gfx1153"),
+    (0x59, "gfx12-generic"),
+    (0x5a, "gfx1251"),
+    (0x5f, "gfx9-4-generic"),
+];

@@ -1,0 +1,376 @@
+//! LLVM bitcode, without LLVM: what a module says about itself and its functions.
+
+mod annotations;
+mod bitstream;
+
+use std::collections::HashMap;
+
+use annotations::Annotations;
+use bitstream::{Bitstream, Item};
+
+use super::findings::Findings;
+use crate::error::Error;
+use crate::source::Source;
+
+/// The wrapper header, which some systems put before bitcode: u32 magic, version, offset, size, CPU type.
+const WRAPPER_MAGIC: &[u8] = &[0xde, 0xc0, 0x17, 0x0b];
+const WRAPPER_SIZE: u64 = 20;
+/// The size of the magic number `BC` 0xC0DE.
+const MAGIC_SIZE: u64 = 4;
+
+const BLOCK_MODULE: u64 = 8;
+const BLOCK_ATTRIBUTE_GROUPS: u64 = 10;
+const BLOCK_IDENTIFICATION: u64 = 13;
+const BLOCK_SYMBOL_TABLE: u64 = 14;
+const BLOCK_METADATA: u64 = 15;
+const BLOCK_STRING_TABLE: u64 = 23;
+
+const IDENTIFICATION_PRODUCER: u64 = 1;
+const IDENTIFICATION_EPOCH: u64 = 2;
+
+const MODULE_VERSION: u64 = 1;
+const MODULE_TRIPLE: u64 = 2;
+const MODULE_DATA_LAYOUT: u64 = 3;
+const MODULE_VARIABLE: u64 = 7;
+const MODULE_FUNCTION: u64 = 8;
+const MODULE_OLD_ALIAS: u64 = 9;
+const MODULE_ALIAS: u64 = 14;
+const MODULE_SOURCE_FILE: u64 = 16;
+const MODULE_INDIRECT_FUNCTION: u64 = 18;
+
+const STRING_TABLE_BLOB: u64 = 1;
+
+/// From this version of modules on, names are in a table of strings behind the module.
+const VERSION_WITH_STRING_TABLE: u64 = 2;
+
+const CALL_PTX_KERNEL: u64 = 71;
+const CALL_SPIR_KERNEL: u64 = 76;
+const CALL_AMDGPU_KERNEL: u64 = 91;
+
+pub(super) fn inspect(source: Source<'_>, findings: &mut Findings) -> Result<(), Error> {
+    let source = unwrapped(source, findings)?;
+    let mut file = File {
+        stream: Bitstream::new(source, MAGIC_SIZE),
+        unnamed: Vec::new(),
+        has_module: false,
+    };
+    let result = file.read(findings);
+    // Without its table of strings a module still has all but names.
+    if !file.unnamed.is_empty() && result.is_ok() {
+        findings.problem(
+            Error::malformed("bitcode has no table of strings for its symbols").at(source.at(source.len())),
+        );
+    }
+    result
+}
+
+/// The bitcode behind a wrapper header, if there is one.
+fn unwrapped<'data>(source: Source<'data>, findings: &mut Findings) -> Result<Source<'data>, Error> {
+    if !source.bytes().starts_with(WRAPPER_MAGIC) {
+        return Ok(source);
+    }
+    let header = source.need(0, WRAPPER_SIZE, "bitcode wrapper is cut off", "header")?;
+    let field = |at| {
+        let bytes = header.from(at).bytes().first_chunk::<4>();
+        u64::from(bytes.map_or(0, |bytes| u32::from_le_bytes(*bytes)))
+    };
+    findings.detail("wrapper", format!("CPU type {:#x}", field(16)));
+    source.need(
+        field(8),
+        field(12),
+        "bitcode lies outside of its wrapper",
+        "offset and size",
+    )
+}
+
+/// A function or variable.
+struct Global {
+    /// Where its name is in the table of strings.
+    name: (u64, u64),
+    is_function: bool,
+    is_declaration: bool,
+    calling_convention: u64,
+    linkage: u64,
+}
+
+impl Global {
+    fn is_kernel(&self) -> bool {
+        matches!(
+            self.calling_convention,
+            CALL_PTX_KERNEL | CALL_SPIR_KERNEL | CALL_AMDGPU_KERNEL
+        )
+    }
+
+    /// Whether it is visible in other modules; numbers that older versions wrote count as well.
+    fn is_shared(&self) -> bool {
+        const APPENDING: u64 = 2;
+        const INTERNAL: u64 = 3;
+        const PRIVATE: &[u64] = &[9, 13, 14];
+        const AVAILABLE_EXTERNALLY: u64 = 12;
+        !matches!(self.linkage, APPENDING | INTERNAL | AVAILABLE_EXTERNALLY)
+            && !PRIVATE.contains(&self.linkage)
+    }
+}
+
+/// The global values of a module, by number; `None` for aliases.
+#[derive(Default)]
+struct Module {
+    version: u64,
+    globals: Vec<Option<Global>>,
+    /// Names from the symbol table, in modules older than the table of strings.
+    names: HashMap<u64, String>,
+    annotations: Annotations,
+}
+
+/// All of a file: several modules may follow each other and share what comes behind.
+struct File<'data> {
+    stream: Bitstream<'data>,
+    /// Modules whose names are still to come.
+    unnamed: Vec<Module>,
+    has_module: bool,
+}
+
+impl<'data> File<'data> {
+    fn read(&mut self, findings: &mut Findings) -> Result<(), Error> {
+        loop {
+            let item = self.stream.next()?;
+            let result = match item {
+                Item::End => return Ok(()),
+                Item::Block(BLOCK_IDENTIFICATION) => self.identification(findings),
+                Item::Block(BLOCK_MODULE) => {
+                    let mut module = Module::default();
+                    let result = self.module(&mut module, findings);
+                    if module.version >= VERSION_WITH_STRING_TABLE {
+                        self.unnamed.push(module);
+                        result
+                    } else {
+                        let names = std::mem::take(&mut module.names);
+                        let name = |index: u64, _: &Global, _: &mut Findings| Ok(names.get(&index).cloned());
+                        result.and(add_symbols(&module, name, findings))
+                    }
+                }
+                Item::Block(BLOCK_STRING_TABLE) => self.string_table(findings),
+                _ => Ok(()),
+            };
+            // What follows a faulty block can still be read.
+            if let Err(error) = result {
+                findings.problem(error);
+            }
+            self.stream.leave(0);
+        }
+    }
+
+    fn identification(&mut self, findings: &mut Findings) -> Result<(), Error> {
+        self.stream.enter();
+        loop {
+            match self.stream.next()? {
+                Item::Record(IDENTIFICATION_PRODUCER) => {
+                    let producer = self.text(findings)?;
+                    findings.inspection.producer.get_or_insert(producer);
+                }
+                Item::Record(IDENTIFICATION_EPOCH) => {
+                    if let Some(epoch) = self.stream.operands.first().filter(|epoch| **epoch != 0) {
+                        findings.detail("epoch", *epoch);
+                    }
+                }
+                Item::End => return Ok(()),
+                _ => {}
+            }
+        }
+    }
+
+    /// The operands of the last record as text.
+    fn text(&mut self, findings: &mut Findings) -> Result<String, Error> {
+        findings.text(&bytes_of(&self.stream.operands))
+    }
+
+    fn module(&mut self, module: &mut Module, findings: &mut Findings) -> Result<(), Error> {
+        let first = !std::mem::replace(&mut self.has_module, true);
+        self.stream.enter();
+        let depth = self.stream.depth();
+        loop {
+            let item = self.stream.next()?;
+            let result = match item {
+                Item::End => return Ok(()),
+                Item::Block(BLOCK_SYMBOL_TABLE) if module.version < VERSION_WITH_STRING_TABLE => {
+                    self.symbol_table(module, findings)
+                }
+                Item::Block(BLOCK_METADATA) if needs_annotations(module, findings) => {
+                    self.stream.enter();
+                    module.annotations.read(&mut self.stream)
+                }
+                Item::Block(BLOCK_ATTRIBUTE_GROUPS) if first => self.attribute_groups(findings),
+                Item::Block(_) => Ok(()),
+                Item::Record(record) => self.module_record(record, module, first, findings),
+            };
+            if let Err(error) = result {
+                findings.problem(error);
+            }
+            self.stream.leave(depth);
+        }
+    }
+
+    fn module_record(
+        &mut self,
+        record: u64,
+        module: &mut Module,
+        first: bool,
+        findings: &mut Findings,
+    ) -> Result<(), Error> {
+        let operands = self.stream.operands.as_slice();
+        match record {
+            MODULE_VERSION => {
+                module.version = operands.first().copied().unwrap_or_default();
+                if first {
+                    findings.inspection.version = Some(module.version.to_string());
+                }
+            }
+            MODULE_TRIPLE if first => findings.inspection.target.triple = self.text(findings)?,
+            MODULE_DATA_LAYOUT if first => {
+                let text = self.text(findings)?;
+                findings.detail("data layout", text);
+            }
+            MODULE_SOURCE_FILE if first => {
+                let text = self.text(findings)?;
+                findings.detail("source file", text);
+            }
+            MODULE_FUNCTION | MODULE_VARIABLE => {
+                let (name, rest) = match operands {
+                    [at, size, rest @ ..] if module.version >= VERSION_WITH_STRING_TABLE => {
+                        ((*at, *size), rest)
+                    }
+                    rest => ((0, 0), rest),
+                };
+                let is_function = record == MODULE_FUNCTION;
+                let global = match (is_function, rest) {
+                    // Type, calling convention, whether it is a declaration, linkage.
+                    (true, [_, calling_convention, prototype, linkage, ..]) => Some(Global {
+                        name,
+                        is_function,
+                        is_declaration: *prototype != 0,
+                        calling_convention: *calling_convention,
+                        linkage: *linkage,
+                    }),
+                    // Type, flags, 1 more than the number of the initial value, linkage.
+                    (false, [_, _, initial, linkage, ..]) => Some(Global {
+                        name,
+                        is_function,
+                        is_declaration: *initial == 0,
+                        calling_convention: 0,
+                        linkage: *linkage,
+                    }),
+                    _ => None,
+                };
+                module.globals.push(global);
+            }
+            MODULE_OLD_ALIAS | MODULE_ALIAS | MODULE_INDIRECT_FUNCTION => module.globals.push(None),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Names of values, with the number of the value first.
+    fn symbol_table(&mut self, module: &mut Module, findings: &mut Findings) -> Result<(), Error> {
+        const ENTRY: u64 = 1;
+        const FUNCTION_ENTRY: u64 = 3;
+        self.stream.enter();
+        loop {
+            let item = self.stream.next()?;
+            let (value, name) = match (item, self.stream.operands.as_slice()) {
+                (Item::End, _) => return Ok(()),
+                (Item::Record(ENTRY), [value, name @ ..]) => (*value, name),
+                // The offset of its body comes first.
+                (Item::Record(FUNCTION_ENTRY), [value, _, name @ ..]) => (*value, name),
+                _ => continue,
+            };
+            let name = findings.text(&bytes_of(name))?;
+            module.names.insert(value, name);
+        }
+    }
+
+    /// The processor that functions are compiled for is an attribute of theirs: the number 4, then key and value,
+    /// each a letter an operand and with a zero behind.
+    fn attribute_groups(&mut self, findings: &mut Findings) -> Result<(), Error> {
+        const KEY: &[u8] = b"target-cpu\0";
+        self.stream.enter();
+        loop {
+            match self.stream.next()? {
+                Item::End => return Ok(()),
+                Item::Record(_) if findings.inspection.target.arch.is_empty() => {
+                    let bytes = bytes_of(&self.stream.operands);
+                    let at = memchr::memmem::find(&bytes, KEY);
+                    let value = at.and_then(|at| bytes.get(at.saturating_add(KEY.len())..));
+                    if let Some(value) = value.and_then(|rest| rest.split(|byte| *byte == 0).next()) {
+                        findings.inspection.target.arch = findings.text(value)?;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn string_table(&mut self, findings: &mut Findings) -> Result<(), Error> {
+        self.stream.enter();
+        loop {
+            match self.stream.next()? {
+                Item::End => return Ok(()),
+                Item::Record(STRING_TABLE_BLOB) => {
+                    let blob = self.stream.blob;
+                    let name = |_: u64, global: &Global, findings: &mut Findings| {
+                        let (at, size) = global.name;
+                        let name = blob.need(
+                            at,
+                            size,
+                            "bitcode symbol's name lies outside of the table",
+                            "name",
+                        )?;
+                        findings.text(name.bytes()).map(Some)
+                    };
+                    for module in std::mem::take(&mut self.unnamed) {
+                        add_symbols(&module, name, findings)?;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Adds the symbols of a module, in its order. What `name` has no answer for is left out.
+fn add_symbols(
+    module: &Module,
+    name: impl Fn(u64, &Global, &mut Findings) -> Result<Option<String>, Error>,
+    findings: &mut Findings,
+) -> Result<(), Error> {
+    let annotated = module.annotations.kernels();
+    for (number, global) in (0..).zip(&module.globals) {
+        let Some(global) = global.as_ref().filter(|global| global.is_shared()) else {
+            continue;
+        };
+        let Some(name) = name(number, global, findings)? else {
+            continue;
+        };
+        if global.is_declaration {
+            findings.import(name);
+        } else if global.is_kernel() || (global.is_function && annotated.contains(&number)) {
+            findings.kernel(name);
+        } else {
+            findings.export(name);
+        }
+    }
+    Ok(())
+}
+
+/// Whether the kernels of a module may be named by its metadata only.
+fn needs_annotations(module: &Module, findings: &Findings) -> bool {
+    let has_kernels = module.globals.iter().flatten().any(Global::is_kernel);
+    findings.inspection.target.triple.starts_with("nvptx") && !has_kernels
+}
+
+/// Operands that are letters.
+fn bytes_of(operands: &[u64]) -> Vec<u8> {
+    let letters = operands.iter();
+    letters
+        .map(|letter| u8::try_from(*letter).unwrap_or(b'?'))
+        .collect()
+}

@@ -1,0 +1,109 @@
+//! Kernels of NVPTX before LLVM 20, which have no calling convention of their own: a list in the metadata,
+//! `nvvm.annotations`, names the functions.
+
+use std::collections::{HashMap, HashSet};
+
+use super::bitstream::{Bitstream, Item};
+use crate::error::Error;
+
+const LIST: &[u8] = b"nvvm.annotations";
+const KEY: &[u8] = b"kernel";
+
+const OLD_STRING: u64 = 1;
+const VALUE: u64 = 2;
+const NODE: u64 = 3;
+const NAME: u64 = 4;
+const KIND: u64 = 6;
+const NAMED_NODE: u64 = 10;
+const ATTACHMENT: u64 = 11;
+const STRINGS: u64 = 35;
+const GLOBAL_ATTACHMENT: u64 = 36;
+const INDEX_OFFSET: u64 = 38;
+const INDEX: u64 = 39;
+
+/// What is kept of a module's metadata.
+#[derive(Default)]
+pub(super) struct Annotations {
+    /// The number of the next piece of metadata.
+    next: u64,
+    /// The strings that are the key.
+    keys: HashSet<u64>,
+    /// The global value that a piece of metadata stands for.
+    values: HashMap<u64, u64>,
+    /// Small nodes; each element is one more than a number, 0 for none.
+    nodes: HashMap<u64, Vec<u64>>,
+    list: Vec<u64>,
+}
+
+impl Annotations {
+    /// Reads the block of metadata that was entered.
+    pub(super) fn read(&mut self, stream: &mut Bitstream<'_>) -> Result<(), Error> {
+        // A function, and pairs of key and value.
+        const LARGEST_NODE: usize = 33;
+        let mut names_list = false;
+        loop {
+            let record = match stream.next()? {
+                Item::End => return Ok(()),
+                Item::Block(_) => continue,
+                Item::Record(record) => record,
+            };
+            let operands = stream.operands.as_slice();
+            match record {
+                NAME => names_list = super::bytes_of(operands) == LIST,
+                NAMED_NODE if std::mem::take(&mut names_list) => self.list.extend(operands),
+                NAMED_NODE | KIND | ATTACHMENT | GLOBAL_ATTACHMENT | INDEX_OFFSET | INDEX => {}
+                STRINGS => self.strings(operands, stream)?,
+                _ => {
+                    match (record, operands) {
+                        (OLD_STRING, text) if super::bytes_of(text) == KEY => {
+                            self.keys.insert(self.next);
+                        }
+                        (VALUE, [_, value]) => {
+                            self.values.insert(self.next, *value);
+                        }
+                        (NODE, node) if (3..=LARGEST_NODE).contains(&node.len()) => {
+                            self.nodes.insert(self.next, node.to_vec());
+                        }
+                        _ => {}
+                    }
+                    self.next = self.next.saturating_add(1);
+                }
+            }
+        }
+    }
+
+    /// Strings in one record: their number, where their letters begin in the blob, and at the start of the blob
+    /// their lengths.
+    fn strings(&mut self, operands: &[u64], stream: &Bitstream<'_>) -> Result<(), Error> {
+        let [count, start, ..] = *operands else {
+            return Ok(());
+        };
+        let mut letters = stream.blob.from(start);
+        let mut lengths = Bitstream::new(stream.blob, 0);
+        for number in 0..count {
+            let length = lengths.variable(6)?;
+            if letters.get(0, length).is_some_and(|text| text.bytes() == KEY) {
+                self.keys.insert(self.next.saturating_add(number));
+            }
+            letters = letters.from(length);
+        }
+        self.next = self.next.saturating_add(count);
+        Ok(())
+    }
+
+    /// The numbers of the global values that are kernels.
+    pub(super) fn kernels(&self) -> HashSet<u64> {
+        let nodes = self.list.iter().filter_map(|node| self.nodes.get(node));
+        let kernels = nodes.filter_map(|node| {
+            let (function, pairs) = node.split_first()?;
+            let is_kernel = pairs.chunks(2).any(|pair| {
+                pair.first()
+                    .and_then(|key| key.checked_sub(1))
+                    .is_some_and(|key| self.keys.contains(&key))
+            });
+            let value = self.values.get(&function.checked_sub(1)?)?;
+            is_kernel.then_some(*value)
+        });
+        kernels.collect()
+    }
+}

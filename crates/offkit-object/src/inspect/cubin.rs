@@ -1,0 +1,283 @@
+//! cubin: NVIDIA's machine code.
+
+use std::collections::HashMap;
+
+use super::InspectedKernel;
+use super::elf::{Elf, Fields, Header, Symbol, TYPE_RELOCATABLE, read_name};
+use super::findings::Findings;
+use crate::error::Error;
+use crate::image::Target;
+use crate::source::Source;
+
+/// The OS ABI up to CUDA 12; CUDA 13 writes 0x41 and lays out the flags anew.
+const OS_ABI_OLD: u8 = 0x33;
+
+/// In `st_other`: the function is a kernel.
+const SYMBOL_KERNEL: u8 = 0x10;
+
+/// Attributes in sections `.nv.info` and `.nv.info.KERNEL`.
+const ATTRIBUTE_MAX_THREADS: u8 = 0x05;
+const ATTRIBUTE_REQUIRED_THREADS: u8 = 0x10;
+const ATTRIBUTE_FRAME_SIZE: u8 = 0x11;
+const ATTRIBUTE_PARAMETER: u8 = 0x17;
+const ATTRIBUTE_PARAMETER_SIZE: u8 = 0x19;
+const ATTRIBUTE_REGISTERS: u8 = 0x2f;
+const ATTRIBUTE_API_VERSION: u8 = 0x37;
+const ATTRIBUTE_BARRIERS: u8 = 0x4c;
+
+/// An attribute in a section `.nv.compat`: 1 for code of one architecture only, such as `sm_90a`.
+const COMPATIBILITY_CLASS: u8 = 0x09;
+
+const NOTE_CUDA: u32 = 1000;
+const NOTE_TOOLKIT: u32 = 2000;
+
+/// The target in a header.
+pub(super) fn target(header: &Header) -> Target {
+    let [low, middle, ..] = header.flags.to_le_bytes();
+    let (number, only_this) = if header.os_abi == OS_ABI_OLD {
+        (low, header.flags & 0x800 != 0)
+    } else {
+        (middle, header.flags & 0x8 != 0)
+    };
+    Target {
+        triple: if header.is_64 {
+            "nvptx64-nvidia-cuda"
+        } else {
+            "nvptx-nvidia-cuda"
+        }
+        .to_owned(),
+        arch: format!("sm_{number}{}", if only_this { "a" } else { "" }),
+        features: Vec::new(),
+    }
+}
+
+pub(super) fn inspect(source: Source<'_>, findings: &mut Findings) -> Result<(), Error> {
+    let elf = Elf::read(source, findings)?;
+    findings.inspection.target = target(&elf.header);
+    let mut cubin = Cubin::default();
+    read_compatibility(&elf, findings);
+    read_notes(&elf, findings);
+    for symbol in elf.symbols(false, findings) {
+        cubin.add(symbol, elf.header.kind == TYPE_RELOCATABLE, findings);
+    }
+    let result = cubin.read_attributes(&elf, findings);
+    cubin.finish(findings);
+    result
+}
+
+/// The architecture-specific variants have flags of their own only in old files.
+fn read_compatibility(elf: &Elf<'_>, findings: &mut Findings) {
+    let Some(section) = elf.named(".nv.compat") else {
+        return;
+    };
+    let only_this = attributes(elf.fields(section.data))
+        .any(|(kind, value)| kind == COMPATIBILITY_CLASS && value.byte(0) == Some(1));
+    let arch = &mut findings.inspection.target.arch;
+    if only_this && !arch.ends_with('a') {
+        arch.push('a');
+    }
+}
+
+fn read_notes(elf: &Elf<'_>, findings: &mut Findings) {
+    for note in elf.notes(findings) {
+        let fields = elf.fields(note.data);
+        match (note.owner, note.kind) {
+            (b"NVIDIA Corp", NOTE_CUDA) => {
+                // u16 version of the note, u16 architecture, u16 version of the toolkit.
+                if let Some(version) = fields.half(4) {
+                    findings.detail("toolkit", cuda_version(version.into()));
+                }
+            }
+            (b"NVIDIA Corp", NOTE_TOOLKIT) => {
+                let result = read_tool(fields, findings);
+                if let Err(error) = result {
+                    return findings.problem(error);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A tool that took part: u32 version of the note, five u32 offsets of strings (object, tool, version, build,
+/// options) and the strings. The linker comes before the assemblers of its inputs.
+fn read_tool(fields: Fields<'_>, findings: &mut Findings) -> Result<(), Error> {
+    let strings = fields.source.from(24);
+    let mut string = |at| match fields.word(at) {
+        Some(offset) => read_name(strings, offset, findings),
+        None => Ok(String::new()),
+    };
+    let (tool, version, options) = (string(8)?, string(12)?, string(20)?);
+    if findings.inspection.producer.is_none() && !tool.is_empty() {
+        findings.inspection.producer = Some(format!("{tool}, {version}"));
+        if !options.trim().is_empty() {
+            findings.detail("options", options.trim());
+        }
+    }
+    Ok(())
+}
+
+/// 124 stands for 12.4.
+fn cuda_version(number: u32) -> String {
+    format!("{}.{}", number / 10, number % 10)
+}
+
+/// Kernels and what refers to them.
+#[derive(Default)]
+struct Cubin {
+    kernels: Vec<InspectedKernel>,
+    facts: Vec<Facts>,
+    /// The places of kernels by the number of their symbol and by that of their section.
+    by_symbol: HashMap<u32, usize>,
+    by_section: HashMap<u32, usize>,
+    supplied: Vec<String>,
+    api_version: Option<u32>,
+}
+
+#[derive(Default)]
+struct Facts {
+    registers: Option<u32>,
+    frame: Option<u32>,
+    shared: Option<u64>,
+    parameter_bytes: Option<u32>,
+    /// Number and size in bytes of each.
+    parameters: Vec<(u16, u32)>,
+    threads: Option<(&'static str, [u32; 3])>,
+    barriers: Option<u8>,
+}
+
+impl Cubin {
+    fn add(&mut self, symbol: Symbol, relocatable: bool, findings: &mut Findings) {
+        if symbol.is_defined() && symbol.is_function() && symbol.other & SYMBOL_KERNEL != 0 {
+            let place = self.kernels.len();
+            self.by_symbol.insert(symbol.index, place);
+            self.by_section.insert(symbol.section.into(), place);
+            self.kernels.push(InspectedKernel::new(symbol.name));
+            self.facts.push(Facts::default());
+        } else if !symbol.is_shared() || symbol.name.starts_with(".nv.") {
+        } else if !symbol.is_defined() {
+            // What is still open after linking is the driver's.
+            if relocatable {
+                findings.import(symbol.name);
+            } else {
+                self.supplied.push(symbol.name);
+            }
+        } else if relocatable && (symbol.is_function() || symbol.is_object()) {
+            findings.export(symbol.name);
+        }
+    }
+
+    fn read_attributes(&mut self, elf: &Elf<'_>, findings: &mut Findings) -> Result<(), Error> {
+        for section in &elf.sections {
+            let place = self.by_section.get(&section.info).copied();
+            if section.name == ".nv.info" {
+                findings.count(section.data.len())?;
+                for (kind, value) in attributes(elf.fields(section.data)) {
+                    self.add_of_symbol(kind, value);
+                }
+            } else if section.name.starts_with(".nv.info.") {
+                findings.count(section.data.len())?;
+                for (kind, value) in attributes(elf.fields(section.data)) {
+                    self.add_of_kernel(place, kind, value);
+                }
+            } else if section.name.starts_with(".nv.shared.")
+                && let Some(facts) = place.and_then(|place| self.facts.get_mut(place))
+            {
+                facts.shared = Some(section.size);
+            }
+        }
+        Ok(())
+    }
+
+    /// Attributes of all functions: the number of a symbol, and a value.
+    fn add_of_symbol(&mut self, kind: u8, value: Fields<'_>) {
+        let place = value.word(0).and_then(|symbol| self.by_symbol.get(&symbol));
+        let Some(facts) = place.and_then(|place| self.facts.get_mut(*place)) else {
+            return;
+        };
+        match kind {
+            ATTRIBUTE_REGISTERS => facts.registers = value.word(4),
+            ATTRIBUTE_FRAME_SIZE => facts.frame = value.word(4),
+            _ => {}
+        }
+    }
+
+    /// Attributes of one kernel.
+    fn add_of_kernel(&mut self, place: Option<usize>, kind: u8, value: Fields<'_>) {
+        if kind == ATTRIBUTE_API_VERSION {
+            self.api_version = value.word(0);
+        }
+        let Some(facts) = place.and_then(|place| self.facts.get_mut(place)) else {
+            return;
+        };
+        let three = || Some([value.word(0)?, value.word(4)?, value.word(8)?]);
+        match kind {
+            ATTRIBUTE_PARAMETER_SIZE => facts.parameter_bytes = value.half(0).map(u32::from),
+            ATTRIBUTE_PARAMETER => {
+                // u32 index, u16 number, u16 offset, u32 with the size from bit 18 on.
+                if let (Some(number), Some(packed)) = (value.half(4), value.word(8)) {
+                    facts.parameters.push((number, packed >> 18));
+                }
+            }
+            ATTRIBUTE_MAX_THREADS => facts.threads = three().map(|size| ("maximum block size", size)),
+            ATTRIBUTE_REQUIRED_THREADS => facts.threads = three().map(|size| ("required block size", size)),
+            ATTRIBUTE_BARRIERS => facts.barriers = value.byte(0),
+            _ => {}
+        }
+    }
+
+    fn finish(self, findings: &mut Findings) {
+        if let Some(version) = self.api_version {
+            findings.detail("CUDA API version", cuda_version(version));
+        }
+        if !self.supplied.is_empty() {
+            findings.detail("supplied by the driver", self.supplied.join(", "));
+        }
+        for (mut kernel, mut facts) in self.kernels.into_iter().zip(self.facts) {
+            facts.parameters.sort_unstable();
+            if !facts.parameters.is_empty() {
+                let sizes = facts.parameters.iter().map(|(_, size)| size.to_string());
+                kernel.add("argument sizes", sizes.collect::<Vec<_>>().join(", "));
+            }
+            let numbers = [
+                ("argument bytes", facts.parameter_bytes.map(u64::from)),
+                ("registers", facts.registers.map(u64::from)),
+                ("shared memory", facts.shared),
+                ("stack", facts.frame.map(u64::from)),
+                ("barriers", facts.barriers.map(u64::from)),
+            ];
+            for (name, value) in numbers {
+                if let Some(value) = value {
+                    kernel.add(name, value);
+                }
+            }
+            if let Some((name, [x, y, z])) = facts.threads {
+                kernel.add(name, format!("{x} x {y} x {z}"));
+            }
+            findings.inspection.kernels.push(kernel);
+        }
+    }
+}
+
+/// The attributes of a section, each with its value.
+///
+/// Each has a byte for its format and one for its number. Format 4 has a u16 size and that many bytes behind;
+/// with the others the value is in the two bytes that follow, if there is one.
+fn attributes(fields: Fields<'_>) -> impl Iterator<Item = (u8, Fields<'_>)> {
+    let mut rest = fields.source;
+    std::iter::from_fn(move || {
+        let fields = Fields {
+            source: rest,
+            ..fields
+        };
+        let (format, kind, short) = (fields.byte(0)?, fields.byte(1)?, fields.half(2)?);
+        let (at, size) = if format == 4 {
+            (4, u64::from(short))
+        } else {
+            (2, 2)
+        };
+        let source = rest.get(at, size)?;
+        rest = rest.from(at.saturating_add(size));
+        Some((kind, Fields { source, ..fields }))
+    })
+}

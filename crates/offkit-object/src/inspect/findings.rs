@@ -1,0 +1,86 @@
+//! What is gathered about an image, within bounds.
+
+use std::borrow::Cow;
+
+use super::{Detail, DetailValue, InspectedKernel, Inspection};
+use crate::error::Error;
+use crate::limits::{Limits, Reading};
+
+/// An inspection in the making.
+#[derive(Debug)]
+pub(super) struct Findings {
+    pub(super) inspection: Inspection,
+    reading: Reading,
+}
+
+impl Findings {
+    pub(super) fn new(bytes: &[u8], limits: &Limits) -> Self {
+        // Headers may point many times at the same bytes. Names repeat and are searched for their ends, so that
+        // real images need more than their size, but never many times as much.
+        const REPEATS: u64 = 8;
+        const LEAST: u64 = 1 << 12;
+        let work = (bytes.len() as u64).saturating_mul(REPEATS).saturating_add(LEAST);
+        let limits = Limits {
+            max_metadata_bytes: limits.max_metadata_bytes.min(work),
+            ..limits.clone()
+        };
+        Self {
+            inspection: Inspection::default(),
+            reading: Reading::tolerant(&limits),
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Inspection {
+        self.inspection.problems = self.reading.take_problems();
+        self.inspection
+    }
+
+    pub(super) fn problem(&mut self, error: Error) {
+        // A tolerant reading notes faults and never fails.
+        let _ = self.reading.fault(error);
+    }
+
+    /// Counts bytes that are looked at and may be looked at again.
+    pub(super) fn count(&mut self, bytes: u64) -> Result<(), Error> {
+        self.reading.count_metadata(bytes)
+    }
+
+    /// A name out of the image, counted.
+    pub(super) fn text(&mut self, bytes: &[u8]) -> Result<String, Error> {
+        self.reading.count_strings(1)?;
+        self.reading.count_metadata(bytes.len() as u64)?;
+        Ok(String::from_utf8_lossy(bytes).into_owned())
+    }
+
+    pub(super) fn detail(&mut self, name: impl Into<Cow<'static, str>>, value: impl Into<DetailValue>) {
+        self.inspection.details.push(Detail {
+            name: name.into(),
+            value: value.into(),
+        });
+    }
+
+    pub(super) fn kernel(&mut self, name: String) {
+        self.inspection.kernels.push(InspectedKernel::new(name));
+    }
+
+    /// Adds a symbol that is defined here, unless no other image is meant to know it.
+    pub(super) fn export(&mut self, name: String) {
+        /// The second copy that clang makes of each OpenCL C kernel, for calls from other kernels.
+        const KERNEL_COPY: &str = "__clang_ocl_kern_imp_";
+        if !name.starts_with(KERNEL_COPY) && !is_built_in(&name) {
+            self.inspection.exports.push(name);
+        }
+    }
+
+    /// Adds a symbol that is defined elsewhere, unless the compiler or device supplies it.
+    pub(super) fn import(&mut self, name: String) {
+        if !is_built_in(&name) {
+            self.inspection.imports.push(name);
+        }
+    }
+}
+
+/// Whether a name belongs to the representation itself and is no symbol of a program.
+fn is_built_in(name: &str) -> bool {
+    name.is_empty() || name.starts_with("__spirv_") || name.starts_with("llvm.")
+}
