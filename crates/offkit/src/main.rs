@@ -59,8 +59,14 @@ fn main() -> ExitCode {
         Command::Replace(options) => commands::replace::run(options, terminal),
         Command::As(options) => match tools::run(&options.name, options.arguments.iter().cloned()) {
             Some(status) => return status,
-            None => Err(Failure::input(format!("`{}` is no tool that offkit stands for", options.name.display()))
-                .hint(format!("the tools are {}", tools::names().collect::<Vec<_>>().join(", ")))),
+            None => Err(Failure::input(format!(
+                "`{}` is no tool that offkit stands for",
+                options.name.display()
+            ))
+            .hint(format!(
+                "the tools are {}",
+                tools::names().collect::<Vec<_>>().join(", ")
+            ))),
         },
         Command::Link(options) => commands::link::run(options, terminal),
         Command::Run(options) => commands::run::run(options, terminal),
