@@ -1,18 +1,15 @@
-//! Opening anything known: from bytes to device images.
+//! The kinds of containers, and telling them apart.
 
 use std::fmt;
 
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::format::ImageFormat;
-use crate::image::{DeviceImage, Problem, Target};
 use crate::limits::{Limits, Reading};
-use crate::location::Location;
-use crate::offload_binary::{self, Found, ImageKind, OffloadEntry, read_all};
-use crate::property_set::PropertySets;
-use crate::source::{Source, offset_within};
-use crate::syclbin::{self, BundleState, IrModule, IrType, SyclBin, SyclBinVersion};
+use crate::part::{Content, Visit};
+use crate::source::Source;
+use crate::{archive, bundle, fatbin, host, offload_binary, sycl_wrapped, syclbin, zip};
 
-/// What a file is, as far as its outermost layer goes.
+/// What a container is; also what a file is, as far as its outermost layer goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum ContainerKind {
@@ -22,8 +19,12 @@ pub enum ContainerKind {
     OffloadBinary,
     /// A SYCLBIN, with or without an offload binary around it.
     SyclBin,
-    /// Clang offload bundles, plain or compressed, one after the other; or one in text form.
+    /// Clang offload bundles, plain or compressed, one after the other.
     Bundle,
+    /// One of these, decompressed: what the parts of a [`Bundle`](Self::Bundle) are.
+    SingleBundle,
+    /// A clang offload bundle in text form.
+    TextBundle,
     /// CUDA's fatbins, one after the other.
     Fatbin,
     /// SYCL images as a linked program registers them.
@@ -46,13 +47,113 @@ impl ContainerKind {
             Self::Image => "device image",
             Self::OffloadBinary => "offload binary",
             Self::SyclBin => "SYCLBIN",
-            Self::Bundle => "offload bundle",
+            Self::Bundle | Self::SingleBundle | Self::TextBundle => "offload bundle",
             Self::Fatbin => "fatbin",
             Self::SyclWrapped => "wrapped SYCL images",
             Self::Host => "host code",
             Self::Archive => "archive",
             Self::Zip => "zip",
             Self::Unknown => "unknown",
+        }
+    }
+
+    /// Whether it holds files, which may have device code inside, rather than device code.
+    #[must_use]
+    pub fn is_host(self) -> bool {
+        matches!(self, Self::Host | Self::Archive | Self::Zip)
+    }
+
+    /// What a part is that has these bytes; `None` for an image and for what is not known.
+    pub(crate) fn of(content: Content, bytes: &[u8]) -> Option<Self> {
+        match content {
+            Content::Image => None,
+            Content::Container(kind) => Some(kind),
+            Content::Entry => Self::of_entry(bytes),
+            Content::File => Self::of_entry(bytes).or_else(|| Self::of_host(bytes)),
+        }
+    }
+
+    fn of_entry(bytes: &[u8]) -> Option<Self> {
+        if syclbin::has_magic(bytes) || offload_binary::is_syclbin(bytes) {
+            Some(Self::SyclBin)
+        } else if bytes.starts_with(&offload_binary::MAGIC) {
+            Some(Self::OffloadBinary)
+        } else if bundle::has_magic(bytes) {
+            Some(Self::Bundle)
+        } else if fatbin::has_magic(bytes) {
+            Some(Self::Fatbin)
+        } else {
+            None
+        }
+    }
+
+    fn of_host(bytes: &[u8]) -> Option<Self> {
+        if archive::has_magic(bytes) {
+            Some(Self::Archive)
+        } else if zip::has_magic(bytes) {
+            Some(Self::Zip)
+        } else if host::is_host(bytes) {
+            Some(Self::Host)
+        } else if bundle::is_text(bytes) {
+            Some(Self::TextBundle)
+        } else {
+            None
+        }
+    }
+
+    /// Hands over the parts of a container of this kind.
+    pub(crate) fn parts<'data>(
+        self,
+        source: Source<'data>,
+        reading: &mut Reading,
+        visit: Visit<'_, 'data>,
+    ) -> Result<(), Error> {
+        match self {
+            Self::OffloadBinary => offload_binary::parts(source, reading, visit),
+            Self::SyclBin => syclbin::parts(source, reading, visit),
+            Self::Bundle => bundle::parts(source, reading, visit),
+            Self::SingleBundle => bundle::single_parts(source, reading, visit),
+            Self::TextBundle => bundle::text_parts(source, reading, visit),
+            Self::Fatbin => fatbin::parts(source, reading, visit),
+            Self::SyclWrapped => sycl_wrapped::parts(source, reading, visit),
+            Self::Host => host::parts(source, reading, visit),
+            Self::Archive => archive::parts(source, reading, visit),
+            Self::Zip => zip::parts(source, reading, visit),
+            Self::Image | Self::Unknown => Ok(()),
+        }
+    }
+
+    /// A container of this kind with another part `id`. For a compressed part, `new` is not compressed.
+    pub(crate) fn replace(
+        self,
+        source: Source<'_>,
+        id: usize,
+        new: &[u8],
+        limits: &Limits,
+    ) -> Result<Vec<u8>, Error> {
+        match self {
+            Self::OffloadBinary => offload_binary::replace(source, id, new, limits),
+            Self::SyclBin => syclbin::replace(source, id, new, limits),
+            Self::Bundle => bundle::replace(source, id, new, limits),
+            Self::SingleBundle => bundle::replace_single(source, id, new, limits),
+            Self::TextBundle => bundle::replace_text(source, id, new, limits),
+            Self::Fatbin => fatbin::replace(source, id, new, limits),
+            Self::SyclWrapped => sycl_wrapped::replace(source, id, new, limits),
+            Self::Host => host::replace(source, id, new, limits),
+            Self::Archive => archive::replace(source, id, new, limits),
+            Self::Zip => zip::replace(source, id, new, limits),
+            Self::Image | Self::Unknown => Err(Error::unrepresentable("not a container")),
+        }
+    }
+
+    /// The version in the header of a container of this kind.
+    pub(crate) fn version_of(self, bytes: &[u8]) -> Option<u32> {
+        match self {
+            Self::OffloadBinary => bytes
+                .get(4..8)
+                .and_then(|field| field.try_into().ok())
+                .map(u32::from_le_bytes),
+            _ => None,
         }
     }
 }
@@ -63,288 +164,9 @@ impl fmt::Display for ContainerKind {
     }
 }
 
-/// What [`read`] found in a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Contents<'data> {
-    /// What the file is.
-    pub container: ContainerKind,
-    /// The version of the container's format; of several offload binaries, that of the first.
-    pub version: Option<u32>,
-    /// The form of the file, if it is a SYCLBIN.
-    pub syclbin_version: Option<SyclBinVersion>,
-    /// The state of the program, if the file is a SYCLBIN.
-    pub state: Option<BundleState>,
-    /// All images, those in inner containers too, in the order of the file.
-    pub images: Vec<DeviceImage<'data>>,
-    /// Properties of the container as a whole; for a SYCLBIN, all global properties but the state.
-    pub properties: PropertySets,
-    /// What is wrong with the file.
-    pub problems: Vec<Problem>,
-}
-
-/// Reads every device image out of a file.
-///
-/// Bytes are borrowed, and one bad part does not hide the others: what can be read is returned, with the
-/// problems. `file_name` is only used in locations.
-///
-/// ```
-/// use offkit_object::{ContainerKind, ImageFormat, Limits};
-///
-/// let contents = offkit_object::read("kernel.spv", b"\x03\x02\x23\x07\0\0\x01\0", &Limits::default());
-/// assert_eq!(contents.container, ContainerKind::Image);
-/// assert_eq!(contents.images[0].format, ImageFormat::Spirv);
-/// assert_eq!(contents.images[0].location.to_string(), "kernel.spv");
-/// ```
+/// Whether the beginning of a file may be that of a container or of a device image, so that it is worth to
+/// look at all of it.
 #[must_use]
-pub fn read<'data>(file_name: &str, bytes: &'data [u8], limits: &Limits) -> Contents<'data> {
-    let mut reader = Reader {
-        file: bytes,
-        reading: Reading::tolerant(limits),
-        contents: Contents {
-            container: ContainerKind::Unknown,
-            version: None,
-            syclbin_version: None,
-            state: None,
-            images: Vec::new(),
-            properties: PropertySets::new(),
-            problems: Vec::new(),
-        },
-    };
-    reader.open(Source::new(bytes), &Location::of_file(file_name));
-    reader.contents
-}
-
-/// The state of one call of [`read`].
-struct Reader<'data> {
-    file: &'data [u8],
-    reading: Reading,
-    contents: Contents<'data>,
-}
-
-impl<'data> Reader<'data> {
-    /// Opens the outermost layer, which decides what the file is.
-    fn open(&mut self, source: Source<'data>, location: &Location) {
-        let bytes = source.bytes();
-        if syclbin::has_magic(bytes) {
-            self.contents.container = ContainerKind::SyclBin;
-            let result = syclbin::read(source, &mut self.reading);
-            self.add_outer_syclbin(result, location);
-        } else if bytes.starts_with(&offload_binary::MAGIC) {
-            self.contents.container = ContainerKind::OffloadBinary;
-            let found = self.find_binaries(source, location);
-            self.contents.version = found.first().map(|found| found.version);
-            match found.as_slice() {
-                [only] if is_syclbin(only) => {
-                    self.contents.container = ContainerKind::SyclBin;
-                    let result = syclbin::read_found(only, &mut self.reading);
-                    self.add_outer_syclbin(result, location);
-                }
-                found => self.add_binaries(found, location, 1),
-            }
-        } else {
-            let image = DeviceImage {
-                location: location.clone(),
-                offset: Some(0),
-                ..DeviceImage::new(bytes)
-            };
-            if image.format == ImageFormat::Unknown {
-                let error = Error::new(
-                    ErrorKind::NotRecognized,
-                    "not a container or device image of a known format",
-                )
-                .at(0)
-                .finding(if bytes.is_empty() {
-                    "an empty file"
-                } else {
-                    "other bytes"
-                });
-                self.problem(location, error);
-            } else {
-                self.contents.container = ContainerKind::Image;
-                self.contents.images.push(image);
-            }
-        }
-    }
-
-    fn add_outer_syclbin(
-        &mut self,
-        result: Result<(SyclBin<'data>, SyclBinVersion), Error>,
-        location: &Location,
-    ) {
-        if let Ok((program, version)) = &result {
-            self.contents.version = Some(version.number());
-            self.contents.syclbin_version = Some(*version);
-            self.contents.state = Some(program.state);
-            self.contents.properties = program.properties.clone();
-        }
-        self.add_syclbin(result, location);
-    }
-
-    fn find_binaries(&mut self, source: Source<'data>, location: &Location) -> Vec<Found<'data>> {
-        let found = read_all(source, &mut self.reading);
-        self.report(location);
-        // A tolerant reading has no errors of its own; should it ever, this reports them.
-        found
-            .map_err(|error| self.problem(location, error))
-            .unwrap_or_default()
-    }
-
-    /// Adds the entries of all binaries, numbered across them; a SYCLBIN of several entries counts as one.
-    fn add_binaries(&mut self, binaries: &[Found<'data>], location: &Location, depth: usize) {
-        let mut number = 0_usize;
-        for found in binaries {
-            if found.version >= 2 && is_syclbin(found) {
-                self.add_found_syclbin(found, &location.join(number));
-                number = number.saturating_add(1);
-                continue;
-            }
-            for entry in &found.binary.entries {
-                let location = location.join(number);
-                number = number.saturating_add(1);
-                if !entry.is_metadata_only() {
-                    self.add_entry(found.source.locate(entry.image), entry, &location, depth);
-                }
-            }
-        }
-    }
-
-    fn add_found_syclbin(&mut self, found: &Found<'data>, location: &Location) {
-        let result = syclbin::read_found(found, &mut self.reading);
-        self.add_syclbin(result, location);
-    }
-
-    /// Adds an entry's image, or what is in it when it is a container itself.
-    fn add_entry(
-        &mut self,
-        image: Source<'data>,
-        entry: &OffloadEntry<'data>,
-        location: &Location,
-        depth: usize,
-    ) {
-        let is_inner_syclbin = syclbin::has_magic(image.bytes()) || entry.image_kind == ImageKind::Syclbin;
-        let is_inner_binary = image.bytes().starts_with(&offload_binary::MAGIC);
-        if (is_inner_syclbin || is_inner_binary) && depth > self.reading.limits().max_nesting {
-            let limit = self.reading.limits().max_nesting;
-            let error = Error::new(ErrorKind::LimitExceeded, "containers are nested too deep")
-                .at(image.at(0))
-                .expecting(format!("at most {limit}"));
-            self.problem(location, error);
-        } else if is_inner_syclbin {
-            let result = syclbin::read(image, &mut self.reading);
-            self.add_syclbin(result, location);
-        } else if is_inner_binary {
-            let found = self.find_binaries(image, location);
-            self.add_binaries(&found, location, depth.saturating_add(1));
-        } else {
-            let mut image = DeviceImage::from_entry(entry, location);
-            image.kernels = self.kernels_of(entry, location);
-            self.add_image(image, ImageFormat::claimed_by(entry.image_kind));
-        }
-    }
-
-    /// The names of kernels that `clang-sycl-linker` of LLVM 22 stores in a string `symbols`, one a line.
-    fn kernels_of(&mut self, entry: &OffloadEntry<'data>, location: &Location) -> Vec<String> {
-        let names = entry.strings.get("symbols").unwrap_or_default().lines();
-        match self.reading.count_properties(names.clone().count()) {
-            Ok(()) => names.filter(|name| !name.is_empty()).map(str::to_owned).collect(),
-            Err(error) => {
-                self.problem(location, error);
-                Vec::new()
-            }
-        }
-    }
-
-    fn add_syclbin(&mut self, result: Result<(SyclBin<'data>, SyclBinVersion), Error>, location: &Location) {
-        self.report(location);
-        let program = match result {
-            Ok((program, _)) => program,
-            Err(error) => return self.problem(location, error),
-        };
-        for (index, module) in program.modules.into_iter().enumerate() {
-            // Every image gets its own copy of the module's properties and symbol names.
-            let copies = module
-                .properties
-                .property_count()
-                .saturating_mul(2)
-                .saturating_mul(module.image_count());
-            let bytes = module
-                .properties
-                .byte_size()
-                .saturating_mul(module.image_count() as u64);
-            let counted = self
-                .reading
-                .count_properties(copies)
-                .and_then(|()| self.reading.count_metadata(bytes));
-            if let Err(error) = counted {
-                return self.problem(location, error);
-            }
-            let claims: Vec<_> = module.ir_modules.iter().map(claimed_by_ir).collect();
-            let mut claims = claims.into_iter();
-            for image in module.into_images(&location.join(index)) {
-                self.add_image(image, claims.next().flatten());
-            }
-        }
-    }
-
-    /// Adds an image, after comparing its bytes with what its header claims.
-    fn add_image(&mut self, mut image: DeviceImage<'data>, claim: Option<ImageFormat>) {
-        image.offset = offset_within(self.file, &image.bytes);
-        let shown = ImageFormat::detect(&image.bytes);
-        if let Some(claim) = claim
-            && shown != ImageFormat::Unknown
-            && !shown.satisfies(claim)
-        {
-            let error = Error::malformed("image is not what its header says")
-                .at(image.offset.unwrap_or_default())
-                .expecting(claim.name())
-                .finding(shown.name());
-            self.problem(&image.location, error);
-        }
-        self.contents.images.push(image);
-    }
-
-    /// Moves the faults that were noted while reading to the problems of `location`.
-    fn report(&mut self, location: &Location) {
-        for error in self.reading.take_problems() {
-            self.problem(location, error);
-        }
-    }
-
-    fn problem(&mut self, location: &Location, error: Error) {
-        if self.contents.problems.len() < self.reading.limits().max_problems {
-            self.contents.problems.push(Problem {
-                location: location.clone(),
-                error,
-            });
-        }
-    }
-}
-
-/// The format that an IR module's type promises. Under the type SPIR-V, runtimes store bitcode too.
-fn claimed_by_ir(module: &IrModule<'_>) -> Option<ImageFormat> {
-    match module.ir_type {
-        IrType::Spirv if ImageFormat::detect(&module.bytes) == ImageFormat::Bitcode => None,
-        other => other.format(),
-    }
-}
-
-/// Whether the binary as a whole is a SYCLBIN.
-fn is_syclbin(found: &Found<'_>) -> bool {
-    let first = found.binary.entries.first();
-    first.is_some_and(|entry| entry.image_kind == ImageKind::Syclbin || syclbin::has_magic(entry.image))
-}
-
-impl<'data> DeviceImage<'data> {
-    /// The image of an entry of an offload binary, without its kernels.
-    pub(crate) fn from_entry(entry: &OffloadEntry<'data>, location: &Location) -> Self {
-        let mut image = DeviceImage::new(entry.image);
-        image.format = image.format.or(ImageFormat::claimed_by(entry.image_kind));
-        let text = |key| entry.strings.get(key).unwrap_or_default();
-        image.target = Target::new(text("triple"), text("arch"));
-        image.producer = entry.offload_kind.producer(entry.image_kind);
-        image.strings = entry.strings.without(&["triple", "arch"]);
-        image.location = location.clone();
-        image
-    }
+pub fn looks_like_device_code(head: &[u8]) -> bool {
+    ContainerKind::of(Content::File, head).is_some() || ImageFormat::detect(head) != ImageFormat::Unknown
 }

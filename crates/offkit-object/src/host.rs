@@ -1,9 +1,106 @@
 //! Host objects and programs with device code in sections: ELF, COFF and PE, Mach-O.
+//!
+//! | section | written by | holds |
+//! |---|---|---|
+//! | `.llvm.offloading` | clang for OpenMP, SYCL, CUDA and HIP | [offload binaries](crate::offload_binary) |
+//! | `__CLANG_OFFLOAD_BUNDLE__` and an entry's ID | `clang-offload-bundler -type=o` | that entry |
+//! | `.hip_fatbin` | clang and hipcc | [bundles](crate::bundle) |
+//! | `.nv_fatbin`, `__nv_relfatbin` | nvcc and clang | [fatbins](crate::fatbin) |
+//!
+//! Only headers are read. ELF may have any class and byte order; of a universal Mach-O file every part is read.
+//! Objects of ELF and COFF can be [written](write_object), and [changed](add_sections); in linked programs a
+//! section can be replaced by one that is not larger.
 
-use crate::error::Error;
+mod coff;
+mod coff_edit;
+mod elf;
+mod elf_edit;
+mod macho;
+mod section;
+mod splice;
+mod write;
+
+use std::collections::HashMap;
+
+use crate::error::{Error, ErrorKind};
+use crate::format::ImageFormat;
 use crate::limits::{Limits, Reading};
-use crate::part::Visit;
+use crate::part::{Content, Facts, Name, Part, Visit};
 use crate::source::Source;
+use crate::{bundle, sycl_wrapped};
+
+use section::Found;
+pub use section::SectionContent;
+pub use write::{NewSection, ObjectFormat, add_sections, remove_sections, replace_section, write_object};
+
+/// The identifiers of parts from here on are those of [`sycl_wrapped`].
+const WRAPPED: usize = 1 << (usize::BITS.saturating_sub(1));
+
+/// Whether the bytes begin like an object, library or program for a host.
+#[must_use]
+pub fn is_host(bytes: &[u8]) -> bool {
+    ImageFormat::detect(bytes) == ImageFormat::Elf || coff::is_coff(bytes) || macho::is_macho(bytes)
+}
+
+/// A section of an object or program that holds device code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DeviceSection<'data> {
+    /// The section's name.
+    pub name: String,
+    /// What is in it, as its name and type say.
+    pub content: SectionContent,
+    /// The content.
+    pub bytes: &'data [u8],
+    /// Where the content begins in the file.
+    pub offset: u64,
+}
+
+/// The sections with device code, in the order of the section headers.
+///
+/// # Errors
+///
+/// The first fault of the file's headers.
+pub fn device_sections<'data>(
+    bytes: &'data [u8],
+    limits: &Limits,
+) -> Result<Vec<DeviceSection<'data>>, Error> {
+    let mut found = Vec::new();
+    sections(
+        Source::new(bytes),
+        &mut Reading::strict(limits),
+        &mut |reading, section| {
+            reading.count_strings(1)?;
+            found.push(DeviceSection {
+                name: section.name,
+                content: section.content,
+                bytes: section.source.bytes(),
+                offset: section.source.at(0),
+            });
+            Ok(())
+        },
+    )?;
+    Ok(found)
+}
+
+fn sections<'data>(
+    source: Source<'data>,
+    reading: &mut Reading,
+    visit: &mut dyn FnMut(&mut Reading, Found<'data>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let bytes = source.bytes();
+    if bytes.starts_with(b"\x7fELF") {
+        elf::sections(source, reading, visit)
+    } else if coff::is_coff(bytes) {
+        coff::sections(source, reading, visit)
+    } else if macho::is_macho(bytes) {
+        macho::sections(source, reading, visit)
+    } else {
+        Err(Error::new(ErrorKind::NotRecognized, "not an object or program")
+            .at(source.at(0))
+            .expecting("ELF, COFF, PE or Mach-O"))
+    }
+}
 
 /// Hands over every part.
 pub(crate) fn parts<'data>(
@@ -11,12 +108,83 @@ pub(crate) fn parts<'data>(
     reading: &mut Reading,
     visit: Visit<'_, 'data>,
 ) -> Result<(), Error> {
-    let _ = (source, reading, visit);
+    let mut names = HashMap::new();
+    let mut entries = Vec::new();
+    sections(source, reading, &mut |reading, found| {
+        // The headers of one object may all have the same long name.
+        let counted = reading
+            .count_strings(1)
+            .and_then(|()| reading.count_metadata(found.name.len() as u64));
+        if reading.accept(counted)?.is_none() {
+            return Ok(());
+        }
+        match &found.content {
+            // The host's own entry is the object itself; what stands for it is one zero byte.
+            SectionContent::BundleEntry(id) if id.starts_with("host-") && found.source.bytes() == [0] => {}
+            SectionContent::BundleEntry(id) => entries.push((id.clone(), found)),
+            SectionContent::Container(kind) => {
+                let mut path = found.path;
+                path.push(found.name);
+                make_unique(&mut names, &mut path);
+                let name = match <[String; 1]>::try_from(path) {
+                    Ok([name]) => Name::Text(name),
+                    Err(path) => Name::Path(path),
+                };
+                visit(
+                    reading,
+                    Part::new(found.id, name, found.source, Content::Container(*kind)),
+                );
+            }
+        }
+        Ok(())
+    })?;
+    visit_entries(entries, reading, visit);
+    if source.bytes().starts_with(b"\x7fELF") {
+        sycl_wrapped::parts(source, reading, &mut |reading, mut part| {
+            part.id = part.id.saturating_add(WRAPPED);
+            visit(reading, part);
+        })?;
+    }
     Ok(())
 }
 
+/// Adds a number to a name that was there before: how often.
+fn make_unique(names: &mut HashMap<Vec<String>, usize>, path: &mut [String]) {
+    let before = names.entry(path.to_vec()).or_default();
+    if *before > 0
+        && let Some(name) = path.last_mut()
+    {
+        name.push_str(&format!("#{before}"));
+    }
+    *before = before.saturating_add(1);
+}
+
+/// Hands over the sections that together are a bundle.
+fn visit_entries<'data>(
+    entries: Vec<(String, Found<'data>)>,
+    reading: &mut Reading,
+    visit: Visit<'_, 'data>,
+) {
+    let ids: Vec<&str> = entries.iter().map(|(id, _)| id.as_str()).collect();
+    let names = bundle::short_names(&ids);
+    for ((id, found), name) in entries.iter().zip(names) {
+        let facts: Facts<'data> = bundle::entry_facts(id);
+        let name = Name::Path(vec!["bundle".to_owned(), name]);
+        let part = Part {
+            facts,
+            ..Part::new(found.id, name, found.source, Content::Entry)
+        };
+        visit(reading, part);
+    }
+}
+
 /// The container with the bytes of the part `id` replaced by `new`, and nothing else changed.
+///
+/// In an object the section takes the size that it needs. In a linked program it can only become smaller: what
+/// is left of it is filled with zeros.
 pub(crate) fn replace(source: Source<'_>, id: usize, new: &[u8], limits: &Limits) -> Result<Vec<u8>, Error> {
-    let _ = (source, id, new, limits);
-    Err(Error::unsupported("not written yet"))
+    if id >= WRAPPED {
+        return sycl_wrapped::replace(source, id.saturating_sub(WRAPPED), new, limits);
+    }
+    write::replace_section_at(source, id, new)
 }

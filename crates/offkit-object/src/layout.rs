@@ -15,10 +15,13 @@ impl Layout {
 
     /// Room for `count` parts of `size` bytes each; the offset of the first.
     pub(crate) fn add(&mut self, count: usize, size: usize) -> u64 {
+        self.add_bytes((count as u64).saturating_mul(size as u64))
+    }
+
+    /// Room for so many bytes; where they begin.
+    pub(crate) fn add_bytes(&mut self, size: u64) -> u64 {
         let start = self.end;
-        self.end = self
-            .end
-            .saturating_add((count as u64).saturating_mul(size as u64));
+        self.end = self.end.saturating_add(size);
         start
     }
 

@@ -61,7 +61,7 @@
 //!
 //! | format | read | written |
 //! |---|---|---|
-//! | [offload binary](offload_binary) | versions 1, 2 and uncompressed 3 | versions 1 and 2 |
+//! | [offload binary](offload_binary) | versions 1, 2 and 3 | the same |
 //! | [SYCLBIN](syclbin) | versions 1, with and without its envelope, and 2 | the same |
 //! | [property sets](property_set) | text form | text form |
 
@@ -80,8 +80,10 @@
 
 pub mod archive;
 pub mod bundle;
+mod chunks;
 mod compression;
 mod container;
+mod contents;
 mod error;
 pub mod fatbin;
 mod format;
@@ -94,17 +96,21 @@ mod location;
 pub mod offload_binary;
 mod part;
 pub mod property_set;
+mod replace;
 mod source;
 pub mod sycl_wrapped;
 pub mod syclbin;
 mod symbol_name;
+mod walk;
 pub mod zip;
 
+pub use chunks::Chunks;
 pub use compression::Compression;
-pub use container::{ContainerKind, Contents, read};
+pub use container::{ContainerKind, looks_like_device_code};
+pub use contents::{Contents, read};
 pub use error::{Error, ErrorKind};
 pub use format::ImageFormat;
-pub use image::{DeviceImage, Problem, Target};
+pub use image::{DeviceImage, Problem, Storage, Target};
 pub use inspect::{Detail, DetailValue, InspectedKernel, Inspection, header_target, inspect};
 pub use limits::Limits;
 pub use location::Location;
@@ -112,5 +118,7 @@ pub use offload_binary::{
     ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind, Producer, Strings,
 };
 pub use property_set::{ByteArray, PropertySet, PropertySets, PropertyValue};
+pub use replace::replace;
 pub use syclbin::{AbstractModule, BundleState, IrModule, IrType, NativeImage, SyclBin, SyclBinVersion};
 pub use symbol_name::{backquoted, demangle, describe_symbol};
+pub use walk::{Container, Item, Program, walk};

@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind};
 ///
 /// A container can refer to the same bytes many times, so a small file can describe a huge number of things;
 /// these bounds keep memory and time proportional to what real files hold. Image bytes are borrowed, never
-/// copied, and therefore not bounded. The defaults are ten times what the largest program seen in practice
+/// copied, and therefore not bounded; what is decompressed is. The defaults are ten times what the largest program seen in practice
 /// needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
@@ -21,8 +21,18 @@ pub struct Limits {
     /// Bytes of property-set text and of string values, all together; text that is referred to twice counts
     /// twice.
     pub max_metadata_bytes: u64,
+    /// Bytes that come out of decompression, all together, for each byte of the file; [`FREE_INFLATION`] bytes
+    /// are always allowed.
+    ///
+    /// [`FREE_INFLATION`]: Self::FREE_INFLATION
+    pub max_inflation: u64,
     /// Problems that are reported; further ones are dropped.
     pub max_problems: usize,
+}
+
+impl Limits {
+    /// Bytes that may come out of decompression however small the file is: 64 MiB.
+    pub const FREE_INFLATION: u64 = 1 << 26;
 }
 
 impl Default for Limits {
@@ -33,6 +43,7 @@ impl Default for Limits {
             max_properties: 1 << 21,
             max_nesting: 8,
             max_metadata_bytes: 1 << 28,
+            max_inflation: 1000,
             max_problems: 256,
         }
     }
@@ -51,6 +62,8 @@ pub(crate) struct Reading {
     strings: usize,
     properties: usize,
     metadata_bytes: u64,
+    /// What may still come out of decompression.
+    inflation_left: u64,
     exhausted: bool,
 }
 
@@ -64,6 +77,7 @@ impl Reading {
             strings: 0,
             properties: 0,
             metadata_bytes: 0,
+            inflation_left: Limits::FREE_INFLATION,
             exhausted: false,
         }
     }
@@ -73,6 +87,23 @@ impl Reading {
             strict: false,
             ..Self::strict(limits)
         }
+    }
+
+    /// Allows as much decompression as a file of `size` bytes may need.
+    pub(crate) fn for_file_of(mut self, size: u64) -> Self {
+        self.inflation_left = size
+            .saturating_mul(self.limits.max_inflation)
+            .saturating_add(Limits::FREE_INFLATION);
+        self
+    }
+
+    /// The most that may come out of decompression from now on.
+    pub(crate) fn inflation_left(&self) -> u64 {
+        self.inflation_left
+    }
+
+    pub(crate) fn count_inflated(&mut self, bytes: u64) {
+        self.inflation_left = self.inflation_left.saturating_sub(bytes);
     }
 
     pub(crate) fn limits(&self) -> &Limits {

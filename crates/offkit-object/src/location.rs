@@ -2,6 +2,9 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
+
+use crate::part::Name;
 
 /// Where an image is: a file, and the way to it through the containers inside.
 ///
@@ -11,6 +14,10 @@ use std::str::FromStr;
 /// |---|---|
 /// | offload binary | number of the entry, over all binaries that follow each other |
 /// | SYCLBIN | number of the abstract module, `ir` or `native`, number of the image |
+/// | offload bundles | number of the bundle, then the architecture, or the whole ID where that says too little |
+/// | fatbin | number of the fatbin, number of the entry |
+/// | object, program, library | name of the section; `bundle` and `sycl` for what is found by other means |
+/// | archive, zip | name of the member, with a part for each folder |
 ///
 /// The **last** `!` separates, so that file names may contain it: a location without parts in a file whose
 /// name has a `!` ends in `!`. In parts `%`, `!` and `/` are written as `%25`, `%21` and `%2F`.
@@ -26,13 +33,13 @@ use std::str::FromStr;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Location {
-    file: String,
+    file: Arc<str>,
     parts: Vec<String>,
 }
 
 impl Location {
     /// The location of a whole file.
-    pub fn of_file(file: impl Into<String>) -> Self {
+    pub fn of_file(file: impl Into<Arc<str>>) -> Self {
         Self {
             file: file.into(),
             parts: Vec::new(),
@@ -44,6 +51,22 @@ impl Location {
     pub fn join(&self, part: impl fmt::Display) -> Self {
         let mut joined = self.clone();
         joined.parts.push(part.to_string());
+        joined
+    }
+
+    /// The location with the parts of `name` after its own.
+    pub(crate) fn join_name(&self, name: &Name) -> Self {
+        let mut joined = Self {
+            file: Arc::clone(&self.file),
+            parts: Vec::with_capacity(self.parts.len().saturating_add(1)),
+        };
+        joined.parts.extend_from_slice(&self.parts);
+        match name {
+            Name::Same => {}
+            Name::Number(number) => joined.parts.push(number.to_string()),
+            Name::Text(text) => joined.parts.push(text.clone()),
+            Name::Path(path) => joined.parts.extend_from_slice(path),
+        }
         joined
     }
 
@@ -108,7 +131,7 @@ impl FromStr for Location {
                 })?
         };
         Ok(Self {
-            file: file.to_owned(),
+            file: file.into(),
             parts,
         })
     }

@@ -6,26 +6,42 @@
 //! | 2 | LLVM after 22; DPC++ for SYCLBIN | any number of images, or entries without an image |
 //! | 3 | LLVM after that | as 2, may be compressed |
 //!
-//! All integers are little endian and all offsets count from the start of the binary. Binaries may follow
-//! each other in one section or file, each at a multiple of 8.
+//! All integers are little endian and all offsets count from the start of the binary, before it was
+//! compressed. Binaries may follow each other in one section or file, each at a multiple of 8 when LLVM's tools
+//! put them there; between them a linker may leave zeros.
 
+mod inflate;
 mod kind;
+mod parts;
 mod raw;
 mod read;
+mod replace;
+mod sequence;
 mod string_table;
 mod write;
 
 use std::borrow::Cow;
 
+use crate::chunks::Chunks;
+use crate::compression::Compression;
 use crate::error::Error;
 use crate::limits::{Limits, Reading};
 use crate::source::Source;
 
+pub(crate) use inflate::inflated;
 pub use kind::{ImageKind, OffloadKind, Producer};
-pub(crate) use read::{Found, read_all, read_one};
+pub(crate) use parts::parts;
+pub(crate) use read::{Found, is_syclbin, read_one};
+pub(crate) use replace::{Change, patch, replace, replace_entry};
+pub(crate) use sequence::read_all;
+pub(crate) use write::{Pending, write_pending};
 
 /// The first bytes of every offload binary.
 pub const MAGIC: [u8; 4] = [0x10, 0xff, 0x10, 0xad];
+
+/// Finds the magic number in other bytes.
+static MAGIC_FINDER: std::sync::LazyLock<memchr::memmem::Finder<'static>> =
+    std::sync::LazyLock::new(|| memchr::memmem::Finder::new(&MAGIC));
 
 /// One offload binary: its entries, in order.
 ///
@@ -71,6 +87,20 @@ pub enum OffloadBinaryVersion {
     V1,
     /// Many entries, values that may hold zero bytes.
     V2,
+    /// As version 2; all but the header may be compressed, with zlib or zstd.
+    V3(Option<Compression>),
+}
+
+impl OffloadBinaryVersion {
+    /// The number of the format: 1, 2 or 3.
+    #[must_use]
+    pub fn number(self) -> u32 {
+        match self {
+            Self::V1 => 1,
+            Self::V2 => 2,
+            Self::V3(_) => 3,
+        }
+    }
 }
 
 /// The string entries of an image: names and values in order.
@@ -121,6 +151,16 @@ impl<'data> Strings<'data> {
         match self.entries.iter_mut().rev().find(|(name, _)| *name == key) {
             Some((_, old)) => *old = value,
             None => self.entries.push((key, value)),
+        }
+    }
+
+    /// The same strings, without borrowing.
+    pub(crate) fn into_owned<'any>(self) -> Strings<'any> {
+        let owned = |(key, value): (Cow<'_, str>, Cow<'_, [u8]>)| {
+            (Cow::Owned(key.into_owned()), Cow::Owned(value.into_owned()))
+        };
+        Strings {
+            entries: self.entries.into_iter().map(owned).collect(),
         }
     }
 
@@ -190,38 +230,67 @@ impl<'data> From<OffloadEntry<'data>> for OffloadBinary<'data> {
 }
 
 impl<'data> OffloadBinary<'data> {
-    /// Reads the binary at the start of `bytes`, of version 1, 2 or uncompressed 3. What follows it is not
-    /// looked at.
+    /// Reads the binary at the start of `bytes`, of version 1, 2 or 3. What follows it is not looked at.
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong, with its offset; a compressed binary; or a limit.
+    /// The first thing that is wrong, with its offset; a compressed binary, which is to be
+    /// [inflated](Self::inflate) before; or a limit.
     pub fn parse(bytes: &'data [u8], limits: &Limits) -> Result<Self, Error> {
         read_one(Source::new(bytes), &mut Reading::strict(limits)).map(|found| found.binary)
     }
 
     /// Reads all binaries that follow each other in `bytes`, such as the content of a section
-    /// `.llvm.offloading`.
+    /// `.llvm.offloading`. Any number of zeros may stand before, between and after them.
     ///
     /// # Errors
     ///
-    /// As [`parse`](Self::parse); bytes between or after binaries other than padding to a multiple of 8 are
-    /// an error too.
+    /// As [`parse`](Self::parse); bytes other than zeros between or after binaries are an error too.
     pub fn parse_all(bytes: &'data [u8], limits: &Limits) -> Result<Vec<Self>, Error> {
         let found = read_all(Source::new(bytes), &mut Reading::strict(limits))?;
         Ok(found.into_iter().map(|found| found.binary).collect())
     }
 
+    /// The same binaries without compression: `bytes` itself if none is compressed. No more than `limit` bytes
+    /// come out, whatever the headers promise.
+    ///
+    /// ```
+    /// use offkit_object::{Compression, ImageKind, Limits, OffloadBinary, OffloadBinaryVersion};
+    /// use offkit_object::{OffloadEntry, OffloadKind};
+    ///
+    /// let binary = OffloadBinary::from(OffloadEntry::new(ImageKind::Bitcode, OffloadKind::Hip, b"BC\xc0\xde"));
+    /// let small = binary.write(OffloadBinaryVersion::V3(Some(Compression::Zstd)))?;
+    /// let whole = OffloadBinary::inflate(&small, 1 << 20)?;
+    /// assert_eq!(OffloadBinary::parse(&whole, &Limits::default())?, binary);
+    /// # Ok::<(), offkit_object::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// A stream that is damaged, of another size than promised, or too large.
+    pub fn inflate(bytes: &[u8], limit: u64) -> Result<Cow<'_, [u8]>, Error> {
+        inflate::inflated_all(Source::new(bytes), limit)
+    }
+
     /// Writes one binary; a pure function of the entries and the version.
     ///
     /// Version 1 is laid out byte for byte as LLVM 22 does, given the strings in the same order (see
-    /// [`Strings::sort`]); version 2 as LLVM does after 22, the images packed after the first.
+    /// [`Strings::sort`]); versions 2 and 3 as LLVM does after 22, the images packed after the first.
     ///
     /// # Errors
     ///
     /// What the version cannot express: in version 1 any number of entries but one and values with zero
-    /// bytes, in both keys with zero bytes.
+    /// bytes, in all keys with zero bytes; a compression other than zlib and zstd.
     pub fn write(&self, version: OffloadBinaryVersion) -> Result<Vec<u8>, Error> {
+        self.write_chunks(version).map(Chunks::into_bytes)
+    }
+
+    /// As [`write`](Self::write), without copying large images.
+    ///
+    /// # Errors
+    ///
+    /// As [`write`](Self::write).
+    pub fn write_chunks(&self, version: OffloadBinaryVersion) -> Result<Chunks<'data>, Error> {
         write::write(self, version)
     }
 
@@ -231,10 +300,15 @@ impl<'data> OffloadBinary<'data> {
     ///
     /// Values or keys with zero bytes.
     pub fn write_v1_sequence(&self) -> Result<Vec<u8>, Error> {
-        let mut out = Vec::new();
-        for entry in &self.entries {
-            out.extend(write::write_v1(entry)?);
-        }
-        Ok(out)
+        self.write_v1_sequence_chunks().map(Chunks::into_bytes)
+    }
+
+    /// As [`write_v1_sequence`](Self::write_v1_sequence), without copying large images.
+    ///
+    /// # Errors
+    ///
+    /// As [`write_v1_sequence`](Self::write_v1_sequence).
+    pub fn write_v1_sequence_chunks(&self) -> Result<Chunks<'data>, Error> {
+        write::write_v1_sequence(self)
     }
 }

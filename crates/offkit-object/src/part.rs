@@ -4,13 +4,15 @@
 //! file, notes faults in `reading`, and knows nothing of what is inside of its parts: [`walk`](crate::walk)
 //! opens these.
 
-use crate::compression::Compression;
+use std::borrow::Cow;
+
+use crate::compression::{Compression, inflate};
 use crate::container::ContainerKind;
 use crate::error::Error;
 use crate::format::ImageFormat;
 use crate::image::Target;
 use crate::limits::Reading;
-use crate::offload_binary::{Producer, Strings};
+use crate::offload_binary::{self, Producer, Strings};
 use crate::property_set::PropertySets;
 use crate::source::Source;
 
@@ -21,7 +23,8 @@ pub(crate) struct Part<'data> {
     pub(crate) id: usize,
     /// The way from the container to the part.
     pub(crate) name: Name,
-    /// The bytes in the file; for a compressed part exactly the compressed stream.
+    /// The bytes in the file; for a compressed part exactly the compressed stream, but for an offload binary all
+    /// of it, as its header is not compressed.
     pub(crate) stored: Source<'data>,
     /// How the bytes in the file become the part.
     pub(crate) coding: Option<Coding>,
@@ -42,6 +45,19 @@ impl<'data> Part<'data> {
             content,
             facts: Facts::default(),
         }
+    }
+}
+
+impl Part<'_> {
+    /// The bytes of a part that is stored by `coding`; no more than `most`.
+    pub(crate) fn inflate(&self, coding: Coding, most: u64) -> Result<Vec<u8>, Error> {
+        match self.content {
+            Content::Container(ContainerKind::OffloadBinary) => {
+                offload_binary::inflated(self.stored, most).map(Cow::into_owned)
+            }
+            _ => inflate(coding.compression, self.stored.bytes(), coding.size, most),
+        }
+        .map_err(|error| error.at(self.stored.at(0)))
     }
 }
 
@@ -91,6 +107,9 @@ pub(crate) enum Content {
 /// What a container says about an image.
 #[derive(Debug, Default)]
 pub(crate) struct Facts<'data> {
+    /// The kind of container the image is in, where that is not the one which hands it over: hosts hand over
+    /// the images of wrapped descriptors.
+    pub(crate) container: Option<ContainerKind>,
     /// The version of the container's format, where it has one.
     pub(crate) version: Option<u32>,
     /// The format that a header claims.

@@ -11,21 +11,26 @@
 
 mod images;
 mod metadata;
+mod parts;
 mod raw;
+mod replace;
 mod v1;
 mod v2;
 
 use std::borrow::Cow;
 use std::fmt;
 
+use crate::chunks::Chunks;
 use crate::error::Error;
 use crate::limits::{Limits, Reading};
 use crate::offload_binary::{
-    self, ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind, read_one,
+    self, ImageKind, OffloadBinaryVersion, OffloadKind, Pending, Strings, read_one, write_pending,
 };
 use crate::property_set::PropertySets;
 use crate::source::Source;
 
+pub(crate) use parts::{outline, parts};
+pub(crate) use replace::replace;
 pub(crate) use v1::has_magic;
 
 /// The content of a SYCLBIN file, of any version.
@@ -272,18 +277,34 @@ impl<'data> SyclBin<'data> {
     /// Properties that cannot be written as text, SYCLBIN's own property sets among those of an abstract
     /// module, and strings with zero bytes.
     pub fn write(&self, version: SyclBinVersion) -> Result<Vec<u8>, Error> {
+        self.write_chunks(version).map(Chunks::into_bytes)
+    }
+
+    /// As [`write`](Self::write), without copying large images.
+    ///
+    /// # Errors
+    ///
+    /// As [`write`](Self::write).
+    pub fn write_chunks(&self, version: SyclBinVersion) -> Result<Chunks<'_>, Error> {
         match version {
             SyclBinVersion::V1 => v1::write(self),
-            SyclBinVersion::V1Enveloped => envelope(&v1::write(self)?, OffloadBinaryVersion::V2),
-            SyclBinVersion::V1EnvelopedV1 => envelope(&v1::write(self)?, OffloadBinaryVersion::V1),
+            SyclBinVersion::V1Enveloped => envelope(v1::write(self)?, OffloadBinaryVersion::V2),
+            SyclBinVersion::V1EnvelopedV1 => envelope(v1::write(self)?, OffloadBinaryVersion::V1),
             SyclBinVersion::V2 => v2::write(self),
         }
     }
 }
 
 /// Puts a bare SYCLBIN into an offload binary.
-fn envelope(bare: &[u8], version: OffloadBinaryVersion) -> Result<Vec<u8>, Error> {
-    OffloadBinary::from(OffloadEntry::new(ImageKind::Syclbin, OffloadKind::Sycl, bare)).write(version)
+fn envelope(bare: Chunks<'_>, version: OffloadBinaryVersion) -> Result<Chunks<'_>, Error> {
+    let entry = Pending {
+        image_kind: ImageKind::Syclbin,
+        offload_kind: OffloadKind::Sycl,
+        flags: 0,
+        strings: &Strings::new(),
+        image: bare,
+    };
+    write_pending(vec![entry], version)
 }
 
 /// Reads any form; a tolerant reading leaves out the parts that are wrong.

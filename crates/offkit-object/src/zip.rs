@@ -20,3 +20,8 @@ pub(crate) fn replace(source: Source<'_>, id: usize, new: &[u8], limits: &Limits
     let _ = (source, id, new, limits);
     Err(Error::unsupported("not written yet"))
 }
+
+/// Whether the bytes begin like one.
+pub(crate) fn has_magic(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06")
+}

@@ -6,8 +6,7 @@ use common::{SPIRV, SYCLBIN_VERSIONS, limits, program, property_sets, u64_at, v2
 use offkit_object::property_set::names;
 use offkit_object::{
     AbstractModule, BundleState, DeviceImage, Error, ErrorKind, ImageFormat, ImageKind, IrModule, IrType,
-    Limits, Location, NativeImage, OffloadBinary, OffloadKind, Producer, PropertySets, SyclBin,
-    SyclBinVersion, Target,
+    Limits, NativeImage, OffloadBinary, OffloadKind, Producer, PropertySets, SyclBin, SyclBinVersion, Target,
 };
 
 fn parse(bytes: &[u8]) -> Result<SyclBin<'_>, Error> {
@@ -208,7 +207,8 @@ fn limits_bound_images_and_metadata() {
 
 #[test]
 fn device_images_go_in_and_come_out() {
-    let images = program().into_images(&Location::of_file("a.syclbin"));
+    let file = program().write(SyclBinVersion::V1).unwrap();
+    let images = offkit_object::read("a.syclbin", &file, &limits()).images;
     let summary: Vec<_> = images
         .iter()
         .map(|image| (image.location.to_string(), image.format, image.target.to_string()))

@@ -6,6 +6,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use offkit_link::container::OutputFormat;
 use offkit_link::post_link::SplitMode;
 
+use crate::commands::filter::Filter;
+use crate::commands::limits::LimitOptions;
 use crate::commands::run::arguments::{ArgumentText, ArrayFile, Sizes};
 
 /// The toolkit for offloaded device code: list what is inside, link it, load it, launch it.
@@ -47,6 +49,12 @@ pub(crate) enum Color {
 pub(crate) enum Command {
     /// List the device code inside files
     Ls(Ls),
+    /// Show everything about images: what their containers and what their own bytes say
+    Show(Show),
+    /// Take images out of files, byte for byte
+    Extract(Extract),
+    /// Put another image in the place of one, and change nothing else
+    Replace(Replace),
     /// Link device code: LLVM bitcode in, a container of device images out
     Link(Link),
     /// Launch one kernel and write what it computed
@@ -67,9 +75,68 @@ pub(crate) struct Ls {
     /// Show names as they stand in the file instead of demangled
     #[arg(long)]
     pub(crate) mangled: bool,
+    /// Show all images of a file with very many; else a terminal shows the first 200
+    #[arg(short, long)]
+    pub(crate) all: bool,
     /// Write one JSON object a line, one line an image
     #[arg(long)]
     pub(crate) json: bool,
+    /// With --json, the SHA-256 of each image as it is stored
+    #[arg(long, requires = "json")]
+    pub(crate) hash: bool,
+    #[command(flatten)]
+    pub(crate) filter: Filter,
+    #[command(flatten)]
+    pub(crate) limits: LimitOptions,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    /// Images, as `offkit ls` shows their locations, `FILE!0/ir/0`; of a file, all of its images
+    #[arg(required = true, value_name = "LOCATION")]
+    pub(crate) locations: Vec<PathBuf>,
+    /// Show names as they stand in the file instead of demangled
+    #[arg(long)]
+    pub(crate) mangled: bool,
+    /// Write one JSON object a line, one line an image
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) filter: Filter,
+    #[command(flatten)]
+    pub(crate) limits: LimitOptions,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Extract {
+    /// Locations of images or of what they are in, as `offkit ls` shows them, or whole files; `-` is standard
+    /// input
+    #[arg(required = true, value_name = "LOCATION")]
+    pub(crate) locations: Vec<PathBuf>,
+    /// The folder to write to, made if it is not there; `-` is standard output, for one image
+    #[arg(short, long, value_name = "DIR", default_value = ".")]
+    pub(crate) output: PathBuf,
+    /// Write images as they are stored instead of decompressed
+    #[arg(long)]
+    pub(crate) stored: bool,
+    #[command(flatten)]
+    pub(crate) filter: Filter,
+    #[command(flatten)]
+    pub(crate) limits: LimitOptions,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Replace {
+    /// The file to change
+    pub(crate) file: PathBuf,
+    /// The location of an image, with or without its file, and a file with what is to be in its place
+    #[arg(required = true, value_name = "LOCATION=NEW")]
+    pub(crate) replacements: Vec<String>,
+    /// Write the changed file here instead of in the place of the old one; `-` is standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) limits: LimitOptions,
 }
 
 #[derive(Debug, Args)]

@@ -28,13 +28,22 @@ impl Terminal {
     ///
     /// Ends the program with success when the reader has seen enough, as in `offkit ls … | head`.
     pub(crate) fn line(self, text: impl Display) -> Result<(), Failure> {
-        match writeln!(anstream::stdout(), "{text}") {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
-            Err(error) => Err(Failure::new(
-                ExitStatus::Input,
-                format!("cannot write to standard output: {error}"),
-            )),
-            Ok(()) => Ok(()),
+        written(writeln!(anstream::stdout(), "{text}"))
+    }
+
+    /// Standard output for much text.
+    pub(crate) fn output(self) -> Output {
+        let choice = anstream::AutoStream::choice(&io::stdout());
+        Output {
+            stream: io::BufWriter::with_capacity(1 << 16, io::stdout()),
+            styles: match choice {
+                anstream::ColorChoice::Never => Styles::default(),
+                _ => Styles {
+                    heading: HEADING,
+                    faint: FAINT,
+                    name: NAME,
+                },
+            },
         }
     }
 
@@ -79,9 +88,66 @@ impl Terminal {
     }
 }
 
+/// What was asked for, on its way to standard output: buffered; to be ended with [`finish`](Self::finish).
+///
+/// Unlike [`Terminal::line`] it does not look for colours in what is written: these are left out by writing
+/// with [`styles`](Self::styles), for in a long listing the search costs more than the rest.
+#[derive(Debug)]
+pub(crate) struct Output {
+    stream: io::BufWriter<io::Stdout>,
+    styles: Styles,
+}
+
+/// The styles of a listing; all of them plain where colours are not wanted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Styles {
+    pub(crate) heading: Style,
+    pub(crate) faint: Style,
+    pub(crate) name: Style,
+}
+
+impl Output {
+    /// The styles to write with.
+    pub(crate) fn styles(&self) -> Styles {
+        self.styles
+    }
+
+    /// Writes a line; ends the program as [`Terminal::line`] does.
+    pub(crate) fn line(&mut self, text: impl Display) -> Result<(), Failure> {
+        written(writeln!(self.stream, "{text}"))
+    }
+
+    /// Writes lines that are complete.
+    pub(crate) fn lines(&mut self, text: &str) -> Result<(), Failure> {
+        written(self.stream.write_all(text.as_bytes()))
+    }
+
+    /// Writes what is still held back.
+    pub(crate) fn finish(mut self) -> Result<(), Failure> {
+        written(self.stream.flush())
+    }
+}
+
+/// Ends the program with success when the reader has seen enough, as in `offkit ls … | head`.
+fn written(result: io::Result<()>) -> Result<(), Failure> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
+        Err(error) => Err(Failure::new(
+            ExitStatus::Input,
+            format!("cannot write to standard output: {error}"),
+        )),
+        Ok(()) => Ok(()),
+    }
+}
+
 /// A line on standard error; where it cannot be written there is nowhere left to say so.
 fn say(text: impl Display) {
     let _ = writeln!(anstream::stderr(), "{text}");
+}
+
+/// Whether standard output is read by a person.
+pub(crate) fn is_terminal() -> bool {
+    io::stdout().is_terminal()
 }
 
 /// A name from a file as it may be shown: what would steer the terminal is written as `\u{1b}`.
@@ -129,13 +195,11 @@ pub(crate) fn size(bytes: u64) -> String {
     if bytes < 1024 {
         return format!("{bytes} B");
     }
-    let mut value = bytes as f64 / 1024.0;
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    format!("{value:.1} {}", UNITS[unit])
+    let unit = (bytes.ilog2() / 10).min(UNITS.len() as u32);
+    // In integers, for listings have many sizes: the nearest tenth.
+    let one = 1_u128 << (10 * unit);
+    let tenths = (u128::from(bytes) * 10 + one / 2) / one;
+    format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit as usize - 1])
 }
 
 /// A time as people read it, `1.24 s` or `870 µs`.

@@ -161,9 +161,11 @@ impl fmt::Display for OffloadKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 #[non_exhaustive]
 pub enum Producer {
-    /// None: host code, or not said.
+    /// None: not said.
     #[default]
     None,
+    /// None, and the container says so: code for the host.
+    Host,
     /// OpenMP target offloading.
     OpenMp,
     /// CUDA.
@@ -182,6 +184,7 @@ impl Producer {
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "none",
+            Self::Host => "host",
             Self::OpenMp => "openmp",
             Self::Cuda => "cuda",
             Self::Hip => "hip",
@@ -190,7 +193,8 @@ impl Producer {
         }
     }
 
-    /// The number that current tools write for it; `None` for [`Unknown`](Self::Unknown).
+    /// The number that current tools write for it; `None` for [`Host`](Self::Host), which offload binaries
+    /// never hold, and [`Unknown`](Self::Unknown).
     #[must_use]
     pub fn offload_kind(self) -> Option<OffloadKind> {
         match self {
@@ -199,7 +203,7 @@ impl Producer {
             Self::Cuda => Some(OffloadKind::Cuda),
             Self::Hip => Some(OffloadKind::Hip),
             Self::Sycl => Some(OffloadKind::Sycl),
-            Self::Unknown => None,
+            Self::Host | Self::Unknown => None,
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::raw::{Entry, Header, HeaderV3, StringV1, StringV2};
+use super::inflate::Compressed;
+use super::raw::{Entry, Header, StringV1, StringV2};
 use super::{ImageKind, MAGIC, OffloadBinary, OffloadEntry, OffloadKind, Strings};
 use crate::error::{Error, ErrorKind};
-use crate::layout::align_to_8;
 use crate::limits::Reading;
 use crate::source::Source;
 use crate::syclbin;
@@ -16,34 +16,47 @@ pub(crate) struct Found<'data> {
     pub(crate) version: u32,
     /// All bytes of the binary.
     pub(crate) source: Source<'data>,
+    /// Whether the file ends before the binary does.
+    pub(crate) is_cut: bool,
 }
 
-/// Reads the binaries that follow each other. A tolerant reading ends at the first whose size cannot be
-/// trusted.
-pub(crate) fn read_all<'data>(
-    source: Source<'data>,
-    reading: &mut Reading,
-) -> Result<Vec<Found<'data>>, Error> {
-    let mut all = Vec::new();
-    let mut rest = source;
-    loop {
-        let result = read_one(rest, reading);
-        let Some(found) = reading.accept(result)? else {
-            break;
+impl Found<'_> {
+    /// Where the last of the parts that were found ends, from the start of the binary.
+    pub(super) fn extent(&self) -> u64 {
+        let end = |entry: &OffloadEntry<'_>| {
+            let start = self.source.locate(entry.image).at(0);
+            start
+                .saturating_sub(self.source.at(0))
+                .saturating_add(entry.image.len() as u64)
         };
-        rest = rest.from(align_to_8(found.source.len()));
-        // Entries were counted one by one; a binary without any must not be free either.
-        let counted = if found.binary.entries.is_empty() {
-            reading.count_image()
-        } else {
-            Ok(())
-        };
-        all.push(found);
-        if reading.accept(counted)?.is_none() || rest.len() == 0 {
-            break;
-        }
+        let images = self.binary.entries.iter().map(end).max().unwrap_or_default();
+        images.max(size_of::<Header>() as u64)
     }
-    Ok(all)
+
+    /// Whether the binary as a whole is a SYCLBIN.
+    pub(crate) fn is_syclbin(&self) -> bool {
+        let first = self.binary.entries.first();
+        first.is_some_and(|entry| entry.image_kind == ImageKind::Syclbin || syclbin::has_magic(entry.image))
+    }
+}
+
+/// Whether `bytes` are one SYCLBIN in an offload binary, or one made of the entries of an offload binary, and
+/// nothing else.
+pub(crate) fn is_syclbin(bytes: &[u8]) -> bool {
+    let source = Source::new(bytes);
+    let check = || {
+        let header = read_header(source).ok()?;
+        if Compressed::at_start_of(source, header).ok()?.is_some() {
+            return None;
+        }
+        let entry: &Entry = source.record(header.entries_offset.get())?;
+        let image = source.from(entry.image_offset.get());
+        let is_one = entry.image_kind.get() == ImageKind::Syclbin.raw() || syclbin::has_magic(image.bytes());
+        let has_entry = header.version.get() == 1 || header.entries_size_or_count.get() > 0;
+        let rest = source.from(header.size.get()).bytes();
+        Some(is_one && has_entry && rest.iter().all(|byte| *byte == 0))
+    };
+    check().unwrap_or(false)
 }
 
 /// Reads the binary at the start of `source`. A tolerant reading leaves out what is wrong within it.
@@ -60,9 +73,15 @@ pub(crate) fn read_one<'data>(source: Source<'data>, reading: &mut Reading) -> R
     }
     // A binary that was cut off still has its beginning.
     let whole = source.need(0, size, "Invalid Offload Binary size", "size");
-    let source = reading.accept(whole)?.unwrap_or(source);
+    let whole = reading.accept(whole)?;
+    let is_cut = whole.is_none();
+    let source = whole.unwrap_or(source);
     let mut binary = OffloadBinary::default();
-    let entries = refuse_compressed(source, version).and_then(|()| read_entries(source, header));
+    let entries = match Compressed::at_start_of(source, header) {
+        Ok(None) => read_entries(source, header),
+        Ok(Some(compressed)) => Err(compressed.refused()),
+        Err(error) => Err(error),
+    };
     for (index, entry) in reading.accept(entries)?.unwrap_or_default().iter().enumerate() {
         let counted = reading.count_image();
         if reading.accept(counted)?.is_none() {
@@ -75,10 +94,22 @@ pub(crate) fn read_one<'data>(source: Source<'data>, reading: &mut Reading) -> R
         binary,
         version,
         source,
+        is_cut,
     })
 }
 
-fn read_header<'data>(source: Source<'data>) -> Result<&'data Header, Error> {
+impl Compressed<'_> {
+    /// What is said where only binaries that are not compressed are read.
+    pub(super) fn refused(&self) -> Error {
+        Error::unsupported("offload binary is compressed and must be inflated first")
+            .at(self.whole.at(size_of::<Header>() as u64))
+            .field("inflated size")
+            .expecting("0 for an uncompressed binary")
+            .finding(format_args!("{:#x}", self.inflated_size))
+    }
+}
+
+pub(super) fn read_header<'data>(source: Source<'data>) -> Result<&'data Header, Error> {
     let too_small = || {
         Error::new(ErrorKind::OutOfBounds, "Invalid Offload Binary size")
             .at(source.at(0))
@@ -102,29 +133,6 @@ fn read_header<'data>(source: Source<'data>) -> Result<&'data Header, Error> {
             .at(source.at(4))
             .expecting("1, 2 or 3")
             .finding(version)),
-    }
-}
-
-fn refuse_compressed(source: Source<'_>, version: u32) -> Result<(), Error> {
-    if version < 3 {
-        return Ok(());
-    }
-    let header: &HeaderV3 = source.record(0).ok_or_else(|| {
-        Error::malformed("Invalid Offload Binary size")
-            .at(source.at(8))
-            .field("size of version 3")
-            .expecting(format!("at least {:#x} bytes", size_of::<HeaderV3>()))
-            .finding(format_args!("{:#x}", source.len()))
-    })?;
-    match header.inflated_size.get() {
-        0 => Ok(()),
-        inflated => Err(
-            Error::unsupported("compressed offload binary: compressed, not supported yet")
-                .at(source.at(size_of::<Header>() as u64))
-                .field("inflated size")
-                .expecting("0 for an uncompressed binary")
-                .finding(format_args!("{inflated:#x}")),
-        ),
     }
 }
 

@@ -2,45 +2,95 @@
 
 use zerocopy::IntoBytes;
 
-use super::raw::{Entry, Header, StringV1, StringV2};
+use super::raw::{Entry, Header, HeaderV3, StringV1, StringV2};
 use super::string_table::StringTable;
-use super::{MAGIC, OffloadBinary, OffloadBinaryVersion, OffloadEntry};
+use super::{ImageKind, MAGIC, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind, Strings};
+use crate::chunks::Chunks;
+use crate::compression::Compression;
 use crate::error::Error;
-use crate::layout::{Layout, pad_to_8};
+use crate::layout::Layout;
 
-pub(super) fn write(binary: &OffloadBinary<'_>, version: OffloadBinaryVersion) -> Result<Vec<u8>, Error> {
-    match (version, binary.entries.as_slice()) {
-        (OffloadBinaryVersion::V1, [entry]) => write_v1(entry),
-        (OffloadBinaryVersion::V1, entries) => {
-            Err(Error::unrepresentable("offload binary version 1 holds one entry").finding(entries.len()))
+/// An entry to be written, whose image may come in pieces.
+pub(crate) struct Pending<'data, 'strings> {
+    pub(crate) image_kind: ImageKind,
+    pub(crate) offload_kind: OffloadKind,
+    pub(crate) flags: u32,
+    pub(crate) strings: &'strings Strings<'strings>,
+    pub(crate) image: Chunks<'data>,
+}
+
+impl<'data> OffloadEntry<'data> {
+    fn pending<'strings>(&'strings self) -> Pending<'data, 'strings> {
+        let mut image = Chunks::new();
+        image.push(self.image);
+        Pending {
+            image_kind: self.image_kind,
+            offload_kind: self.offload_kind,
+            flags: self.flags,
+            strings: &self.strings,
+            image,
         }
-        (OffloadBinaryVersion::V2, entries) => write_v2(entries),
     }
 }
 
-pub(super) fn write_v1(entry: &OffloadEntry<'_>) -> Result<Vec<u8>, Error> {
-    if let Some((key, _)) = entry.strings.iter().find(|(_, value)| value.contains(&0)) {
-        return Err(
-            Error::unrepresentable("offload binary version 1 cannot store zero bytes in a value")
-                .field(format!("value of '{}'", key.escape_debug())),
-        );
+pub(super) fn write<'data>(
+    binary: &OffloadBinary<'data>,
+    version: OffloadBinaryVersion,
+) -> Result<Chunks<'data>, Error> {
+    write_pending(
+        binary.entries.iter().map(OffloadEntry::pending).collect(),
+        version,
+    )
+}
+
+/// A binary of version 1 for each entry.
+pub(super) fn write_v1_sequence<'data>(binary: &OffloadBinary<'data>) -> Result<Chunks<'data>, Error> {
+    let mut out = Chunks::new();
+    for entry in &binary.entries {
+        out.append(write_pending(vec![entry.pending()], OffloadBinaryVersion::V1)?);
     }
-    write_entries(std::slice::from_ref(entry), 1)
+    Ok(out)
 }
 
-fn write_v2(entries: &[OffloadEntry<'_>]) -> Result<Vec<u8>, Error> {
-    write_entries(entries, 2)
+/// Header, entries, string entries, string table, images: the same order in all versions.
+pub(crate) fn write_pending<'data>(
+    entries: Vec<Pending<'data, '_>>,
+    version: OffloadBinaryVersion,
+) -> Result<Chunks<'data>, Error> {
+    check(&entries, version)?;
+    match version {
+        OffloadBinaryVersion::V1 => Ok(lay_out(entries, 1)),
+        OffloadBinaryVersion::V2 => Ok(lay_out(entries, 2)),
+        OffloadBinaryVersion::V3(None) => Ok(lay_out(entries, 3)),
+        OffloadBinaryVersion::V3(Some(method)) => compress(&lay_out(entries, 3).slices(), method),
+    }
 }
 
-/// Header, entries, string entries, string table, images: the same order in both versions.
-fn write_entries(entries: &[OffloadEntry<'_>], version: u32) -> Result<Vec<u8>, Error> {
+/// What the version cannot express.
+fn check(entries: &[Pending<'_, '_>], version: OffloadBinaryVersion) -> Result<(), Error> {
+    let is_v1 = version == OffloadBinaryVersion::V1;
+    if is_v1 && entries.len() != 1 {
+        return Err(Error::unrepresentable("offload binary version 1 holds one entry").finding(entries.len()));
+    }
+    for (key, value) in entries.iter().flat_map(|entry| entry.strings.iter()) {
+        if key.contains('\0') {
+            return Err(
+                Error::unrepresentable("offload binary cannot store zero bytes in a key")
+                    .field(format!("key '{}'", key.escape_debug())),
+            );
+        }
+        if is_v1 && value.contains(&0) {
+            return Err(Error::unrepresentable(
+                "offload binary version 1 cannot store zero bytes in a value",
+            )
+            .field(format!("value of '{}'", key.escape_debug())));
+        }
+    }
+    Ok(())
+}
+
+fn lay_out<'data>(entries: Vec<Pending<'data, '_>>, version: u32) -> Chunks<'data> {
     let strings = || entries.iter().flat_map(|entry| entry.strings.iter());
-    if let Some((key, _)) = strings().find(|(key, _)| key.contains('\0')) {
-        return Err(
-            Error::unrepresentable("offload binary cannot store zero bytes in a key")
-                .field(format!("key '{}'", key.escape_debug())),
-        );
-    }
     let table = StringTable::new(strings().flat_map(|(key, value)| [key.as_bytes(), value]));
     let string_entry_size = if version == 1 {
         size_of::<StringV1>()
@@ -49,14 +99,21 @@ fn write_entries(entries: &[OffloadEntry<'_>], version: u32) -> Result<Vec<u8>, 
     };
 
     let mut layout = Layout::default();
-    layout.add(1, size_of::<Header>());
+    layout.add(
+        1,
+        if version < 3 {
+            size_of::<Header>()
+        } else {
+            size_of::<HeaderV3>()
+        },
+    );
     let entries_offset = layout.add(entries.len(), size_of::<Entry>());
     let mut string_entries = Layout::starting_at(layout.add(strings().count(), string_entry_size));
     let table_offset = layout.add(1, table.bytes().len());
     layout.align();
     let mut images = Layout::starting_at(layout.end());
-    for entry in entries {
-        layout.add(1, entry.image.len());
+    for entry in &entries {
+        layout.add_bytes(entry.image.len());
     }
     layout.align();
 
@@ -72,42 +129,100 @@ fn write_entries(entries: &[OffloadEntry<'_>], version: u32) -> Result<Vec<u8>, 
         }
         .into(),
     };
-    let mut out = Vec::with_capacity(usize::try_from(layout.end()).unwrap_or_default());
-    out.extend_from_slice(header.as_bytes());
-    for entry in entries {
+    let mut out = Chunks::new();
+    out.copy(header.as_bytes());
+    if version >= 3 {
+        // Not compressed.
+        out.copy(&[0; size_of::<HeaderV3>() - size_of::<Header>()]);
+    }
+    for entry in &entries {
         let raw = Entry {
             image_kind: entry.image_kind.raw().into(),
             offload_kind: entry.offload_kind.raw().into(),
             flags: entry.flags.into(),
             strings_offset: string_entries.add(entry.strings.len(), string_entry_size).into(),
             string_count: (entry.strings.len() as u64).into(),
-            image_offset: images.add(1, entry.image.len()).into(),
-            image_size: (entry.image.len() as u64).into(),
+            image_offset: images.add_bytes(entry.image.len()).into(),
+            image_size: entry.image.len().into(),
         };
-        out.extend_from_slice(raw.as_bytes());
+        out.copy(raw.as_bytes());
     }
     for (key, value) in strings() {
         let base = StringV1 {
             key_offset: table_offset.saturating_add(table.offset(key.as_bytes())).into(),
             value_offset: table_offset.saturating_add(table.offset(value)).into(),
         };
-        if version == 1 {
-            out.extend_from_slice(base.as_bytes());
-        } else {
-            out.extend_from_slice(
-                StringV2 {
-                    base,
-                    value_size: (value.len() as u64).into(),
-                }
-                .as_bytes(),
-            );
+        out.copy(base.as_bytes());
+        if version > 1 {
+            out.copy(&(value.len() as u64).to_le_bytes());
         }
     }
-    out.extend_from_slice(table.bytes());
-    pad_to_8(&mut out);
+    out.copy(table.bytes());
+    out.pad_to_8();
     for entry in entries {
-        out.extend_from_slice(entry.image);
+        out.append(entry.image);
     }
-    pad_to_8(&mut out);
+    out.pad_to_8();
+    out
+}
+
+/// The compressed form of a binary of version 3: all that follows the header is one stream. Its size is
+/// exact, and zeros follow up to a multiple of 8.
+pub(super) fn compress<'data>(whole: &[&[u8]], method: Compression) -> Result<Chunks<'data>, Error> {
+    let inflated_size = whole
+        .iter()
+        .fold(0_u64, |size, piece| size.saturating_add(piece.len() as u64));
+    let mut skipped = 0_usize;
+    let mut head = [0; size_of::<HeaderV3>()];
+    let mut body = Vec::new();
+    for piece in whole {
+        let wanted = head.get_mut(skipped..).unwrap_or_default();
+        let count = wanted.len().min(piece.len());
+        let (start, rest) = piece.split_at_checked(count).unwrap_or_default();
+        for (slot, byte) in wanted.iter_mut().zip(start) {
+            *slot = *byte;
+        }
+        skipped = skipped.saturating_add(count);
+        body.push(rest);
+    }
+    let stream = deflate(method, &body)?;
+    let size = (size_of::<HeaderV3>() as u64).saturating_add(stream.len() as u64);
+    let mut out = Chunks::new();
+    out.copy(head.get(..8).unwrap_or_default());
+    out.copy(&size.to_le_bytes());
+    out.copy(head.get(16..32).unwrap_or_default());
+    out.copy(&inflated_size.to_le_bytes());
+    out.push(stream);
+    out.pad_to_8();
     Ok(out)
+}
+
+fn deflate(method: Compression, pieces: &[&[u8]]) -> Result<Vec<u8>, Error> {
+    use std::io::Write;
+    let failed = |error: std::io::Error| Error::unrepresentable("cannot compress").finding(error);
+    let write = |out: &mut dyn Write| pieces.iter().try_for_each(|piece| out.write_all(piece));
+    match method {
+        Compression::Zlib => {
+            let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
+            write(&mut encoder)
+                .and_then(|()| encoder.finish())
+                .map_err(failed)
+        }
+        Compression::Zstd => {
+            let total = pieces
+                .iter()
+                .fold(0_u64, |size, piece| size.saturating_add(piece.len() as u64));
+            let mut encoder = zstd::stream::Encoder::new(Vec::new(), 0).map_err(failed)?;
+            // As LLVM's one call does: readers may ask the stream for the size.
+            encoder.set_pledged_src_size(Some(total)).map_err(failed)?;
+            write(&mut encoder)
+                .and_then(|()| encoder.finish())
+                .map_err(failed)
+        }
+        other => Err(
+            Error::unrepresentable("offload binary cannot be compressed in this way")
+                .expecting("zlib or zstd")
+                .finding(other),
+        ),
+    }
 }

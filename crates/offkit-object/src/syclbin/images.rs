@@ -1,10 +1,8 @@
-//! SYCLBIN content to and from device images.
+//! SYCLBIN content from device images.
 
 use super::{AbstractModule, BundleState, IrModule, IrType, NativeImage, SyclBin, metadata};
 use crate::format::ImageFormat;
-use crate::image::{DeviceImage, Target};
-use crate::location::Location;
-use crate::offload_binary::Producer;
+use crate::image::DeviceImage;
 use crate::property_set::names;
 
 impl IrType {
@@ -31,15 +29,6 @@ impl IrType {
 }
 
 impl<'data> SyclBin<'data> {
-    /// All images, each with the properties of its abstract module; `location` is where the SYCLBIN is.
-    #[must_use]
-    pub fn into_images(self, location: &Location) -> Vec<DeviceImage<'data>> {
-        let modules = self.modules.into_iter().enumerate();
-        modules
-            .flat_map(|(index, module)| module.into_images(&location.join(index)))
-            .collect()
-    }
-
     /// A SYCLBIN with an abstract module for each image, as DPC++'s runtime makes it.
     ///
     /// SPIR-V, bitcode and PTX become IR, everything else native images. Symbols that are known of an image
@@ -59,31 +48,6 @@ impl<'data> AbstractModule<'data> {
     #[must_use]
     pub fn image_count(&self) -> usize {
         self.ir_modules.len().saturating_add(self.native_images.len())
-    }
-
-    pub(crate) fn into_images(self, location: &Location) -> Vec<DeviceImage<'data>> {
-        let irs = location.join("ir");
-        let natives = location.join("native");
-        let describe = |image: DeviceImage<'data>, location| {
-            let image = DeviceImage {
-                producer: Producer::Sycl,
-                location,
-                ..image
-            };
-            image.with_properties(self.properties.clone())
-        };
-        let irs = self.ir_modules.into_iter().enumerate().map(|(index, ir)| {
-            let mut image = DeviceImage::new(ir.bytes);
-            image.format = image.format.or(ir.ir_type.format());
-            image.target = Target::new(ir.target, "");
-            describe(image, irs.join(index))
-        });
-        let natives = self.native_images.into_iter().enumerate().map(|(index, native)| {
-            let mut image = DeviceImage::new(native.bytes);
-            image.target = Target::new(native.target, &native.arch);
-            describe(image, natives.join(index))
-        });
-        irs.chain(natives).collect()
     }
 
     fn from_image(image: DeviceImage<'data>) -> Self {

@@ -5,10 +5,12 @@ use std::borrow::Cow;
 use zerocopy::IntoBytes;
 
 use super::raw::{AbstractModuleHeader, FileHeader, ImageHeader, Indices, MAGIC, Range};
-use super::{AbstractModule, IrModule, NativeImage, SyclBin, metadata};
+use super::{AbstractModule, BundleState, IrModule, NativeImage, SyclBin, metadata};
+use crate::chunks::Chunks;
 use crate::error::{Error, ErrorKind};
-use crate::layout::{align_to_8, pad_to_8};
+use crate::layout::align_to_8;
 use crate::limits::Reading;
+use crate::property_set::PropertySets;
 use crate::source::Source;
 
 /// What the reference reader says whenever something lies outside of the file.
@@ -20,17 +22,18 @@ pub(crate) fn has_magic(bytes: &[u8]) -> bool {
 }
 
 /// The parts of a file, found but not looked into.
-struct File<'data> {
+pub(super) struct File<'data> {
     /// Where the headers of the abstract modules begin, from the start of the file.
     abstract_modules_at: u64,
-    abstract_modules: &'data [AbstractModuleHeader],
-    ir_modules: &'data [ImageHeader],
-    native_images: &'data [ImageHeader],
+    pub(super) abstract_modules: &'data [AbstractModuleHeader],
+    pub(super) ir_modules: &'data [ImageHeader],
+    pub(super) native_images: &'data [ImageHeader],
     metadata: Source<'data>,
-    images: Source<'data>,
+    pub(super) images: Source<'data>,
 }
 
-pub(super) fn read<'data>(source: Source<'data>, reading: &mut Reading) -> Result<SyclBin<'data>, Error> {
+/// The header of a file, checked.
+pub(super) fn read_header(source: Source<'_>) -> Result<&FileHeader, Error> {
     let header: &FileHeader = source.record(0).ok_or_else(|| {
         Error::new(ErrorKind::OutOfBounds, OUT_OF_BOUNDS)
             .at(source.at(0))
@@ -54,13 +57,13 @@ pub(super) fn read<'data>(source: Source<'data>, reading: &mut Reading) -> Resul
         .at(source.at(4))
         .expecting("1"));
     }
+    Ok(header)
+}
+
+pub(super) fn read<'data>(source: Source<'data>, reading: &mut Reading) -> Result<SyclBin<'data>, Error> {
+    let header = read_header(source)?;
     let file = find_parts(source, header, reading)?;
-    let global = file
-        .metadata(&header.global_metadata)
-        .and_then(|text| metadata::read_global(text, reading));
-    let (state, properties) = reading
-        .accept(global.map_err(|error| error.within("global metadata")))?
-        .unwrap_or((super::BundleState::Input, Default::default()));
+    let (state, properties) = file.read_global(header, reading)?;
     let mut program = SyclBin {
         state,
         properties,
@@ -78,7 +81,7 @@ pub(super) fn read<'data>(source: Source<'data>, reading: &mut Reading) -> Resul
     Ok(program)
 }
 
-fn find_parts<'data>(
+pub(super) fn find_parts<'data>(
     source: Source<'data>,
     header: &FileHeader,
     reading: &mut Reading,
@@ -122,12 +125,25 @@ fn find_parts<'data>(
 }
 
 impl<'data> File<'data> {
+    /// The state and the global properties.
+    pub(super) fn read_global(
+        &self,
+        header: &FileHeader,
+        reading: &mut Reading,
+    ) -> Result<(BundleState, PropertySets), Error> {
+        let global = self
+            .metadata(&header.global_metadata)
+            .and_then(|text| metadata::read_global(text, reading));
+        let global = reading.accept(global.map_err(|error| error.within("global metadata")))?;
+        Ok(global.unwrap_or((BundleState::Input, PropertySets::new())))
+    }
+
     fn metadata(&self, range: &Range) -> Result<Source<'data>, Error> {
         self.metadata
             .need(range.offset.get(), range.size.get(), OUT_OF_BOUNDS, "metadata")
     }
 
-    fn image(&self, range: &Range) -> Result<Source<'data>, Error> {
+    pub(super) fn image(&self, range: &Range) -> Result<Source<'data>, Error> {
         self.images
             .need(range.offset.get(), range.size.get(), OUT_OF_BOUNDS, "bytes")
     }
@@ -195,6 +211,44 @@ impl<'data> File<'data> {
     }
 }
 
+/// Where the file header has the size of the table of images.
+pub(super) const BINARY_TABLE_SIZE_AT: u64 = 32;
+/// Where an image header has the offset and the size of the image.
+pub(super) const OFFSET_AT: u64 = 16;
+pub(super) const SIZE_AT: u64 = 24;
+
+/// Where, from the start of the file, the header of an image is, all IR modules before all native images.
+pub(super) fn image_header_at(file: &File<'_>, source: Source<'_>, number: usize) -> u64 {
+    let modules = file
+        .abstract_modules
+        .len()
+        .saturating_mul(size_of::<AbstractModuleHeader>());
+    let images = number.saturating_mul(size_of::<ImageHeader>());
+    file.abstract_modules_at
+        .saturating_sub(source.at(0))
+        .saturating_add(modules.saturating_add(images) as u64)
+}
+
+/// The number of the header of image `id`, which counts over the abstract modules.
+pub(super) fn image_header(file: &File<'_>, id: usize) -> Result<Option<usize>, Error> {
+    let mut left = id;
+    for module in file.abstract_modules {
+        let lists = [
+            (file.ir_modules, &module.ir_modules, 0),
+            (file.native_images, &module.native_images, file.ir_modules.len()),
+        ];
+        for (headers, indices, before) in lists {
+            let count = select(headers, indices)?.len();
+            if left < count {
+                let first = usize::try_from(indices.first.get()).unwrap_or_default();
+                return Ok(Some(before.saturating_add(first).saturating_add(left)));
+            }
+            left = left.saturating_sub(count);
+        }
+    }
+    Ok(None)
+}
+
 /// The image headers that belong to an abstract module.
 fn select<'data>(headers: &'data [ImageHeader], indices: &Indices) -> Result<&'data [ImageHeader], Error> {
     let first = indices.first.get();
@@ -210,7 +264,7 @@ fn select<'data>(headers: &'data [ImageHeader], indices: &Indices) -> Result<&'d
     })
 }
 
-/// Collects a table of the file and hands out the ranges in it.
+/// Collects the table of texts and hands out the ranges in it.
 #[derive(Default)]
 struct Table {
     bytes: Vec<u8>,
@@ -227,7 +281,17 @@ impl Table {
     }
 }
 
-pub(super) fn write(program: &SyclBin<'_>) -> Result<Vec<u8>, Error> {
+/// Adds an image to the table.
+fn add<'image>(table: &mut Chunks<'image>, image: &'image [u8]) -> Range {
+    let range = Range {
+        offset: table.len().into(),
+        size: (image.len() as u64).into(),
+    };
+    table.push(image);
+    range
+}
+
+pub(super) fn write<'image>(program: &'image SyclBin<'_>) -> Result<Chunks<'image>, Error> {
     let irs = || program.modules.iter().flat_map(|module| &module.ir_modules);
     let natives = || program.modules.iter().flat_map(|module| &module.native_images);
 
@@ -247,12 +311,12 @@ pub(super) fn write(program: &SyclBin<'_>) -> Result<Vec<u8>, Error> {
         };
         headers.extend_from_slice(module_header.as_bytes());
     }
-    let mut image_table = Table::default();
+    let mut image_table = Chunks::new();
     for (index, module) in irs().enumerate() {
         let text = metadata::write_ir(module).map_err(|error| error.within(format!("IR module {index}")))?;
         let header = ImageHeader {
             metadata: metadata_table.add(text.as_bytes()),
-            bytes: image_table.add(&module.bytes),
+            bytes: add(&mut image_table, &module.bytes),
         };
         headers.extend_from_slice(header.as_bytes());
     }
@@ -261,7 +325,7 @@ pub(super) fn write(program: &SyclBin<'_>) -> Result<Vec<u8>, Error> {
             metadata::write_native(image).map_err(|error| error.within(format!("native image {index}")))?;
         let header = ImageHeader {
             metadata: metadata_table.add(text.as_bytes()),
-            bytes: image_table.add(&image.bytes),
+            bytes: add(&mut image_table, &image.bytes),
         };
         headers.extend_from_slice(header.as_bytes());
     }
@@ -274,15 +338,16 @@ pub(super) fn write(program: &SyclBin<'_>) -> Result<Vec<u8>, Error> {
         native_image_count: first_native.into(),
         padding: [0; 4],
         metadata_table_size: (metadata_table.bytes.len() as u64).into(),
-        binary_table_size: (image_table.bytes.len() as u64).into(),
+        binary_table_size: image_table.len().into(),
         global_metadata,
     };
-    let mut out = header.as_bytes().to_vec();
-    out.append(&mut headers);
-    out.append(&mut metadata_table.bytes);
-    pad_to_8(&mut out);
-    out.append(&mut image_table.bytes);
-    pad_to_8(&mut out);
+    let mut out = Chunks::new();
+    out.copy(header.as_bytes());
+    out.copy(&headers);
+    out.push(metadata_table.bytes);
+    out.pad_to_8();
+    out.append(image_table);
+    out.pad_to_8();
     Ok(out)
 }
 

@@ -4,10 +4,11 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::{AbstractModule, BundleState, IrModule, NativeImage, SyclBin, metadata};
+use crate::chunks::Chunks;
 use crate::error::Error;
 use crate::limits::Reading;
 use crate::offload_binary::{
-    Found, ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind,
+    Found, ImageKind, OffloadBinaryVersion, OffloadEntry, OffloadKind, Pending, Strings, write_pending,
 };
 use crate::property_set::PropertySets;
 use crate::source::Source;
@@ -182,8 +183,22 @@ fn module_index(entry: &OffloadEntry<'_>, entry_count: usize) -> Result<usize, E
     Ok(index)
 }
 
+/// The numbers of the entries that have images: by module, IR first, else in the order of the file.
+pub(super) fn image_entries(found: &Found<'_>) -> Result<Vec<usize>, Error> {
+    let entries = &found.binary.entries;
+    let mut images = Vec::new();
+    for (number, entry) in entries.iter().enumerate() {
+        let role = entry.strings.get(ROLE).unwrap_or_default();
+        if role == IR || role == NATIVE {
+            images.push((module_index(entry, entries.len())?, role == NATIVE, number));
+        }
+    }
+    images.sort_unstable();
+    Ok(images.into_iter().map(|(_, _, number)| number).collect())
+}
+
 /// The metadata text and the bytes of an IR or native entry.
-fn split(image: Source<'_>) -> Result<(Source<'_>, &[u8]), Error> {
+pub(super) fn split(image: Source<'_>) -> Result<(Source<'_>, &[u8]), Error> {
     let Some((size, rest)) = image.bytes().split_first_chunk::<8>() else {
         return Err(Error::malformed("SYCLBIN v2 entry image too small")
             .expecting("at least 0x8 bytes")
@@ -196,73 +211,61 @@ fn split(image: Source<'_>) -> Result<(Source<'_>, &[u8]), Error> {
 }
 
 /// The bytes of an entry with metadata and an image.
-fn join(text: &str, bytes: &[u8]) -> Vec<u8> {
-    [
-        (text.len() as u64).to_le_bytes().as_slice(),
-        text.as_bytes(),
-        bytes,
-    ]
-    .concat()
+fn join<'image>(text: &str, bytes: &'image [u8]) -> Chunks<'image> {
+    let mut joined = Chunks::new();
+    joined.copy(&(text.len() as u64).to_le_bytes());
+    joined.copy(text.as_bytes());
+    joined.push(bytes);
+    joined
 }
 
-/// An entry that was made but does not yet borrow its bytes.
-struct Pending {
-    strings: Vec<(&'static str, String)>,
-    bytes: Vec<u8>,
+/// The strings of an entry.
+fn strings<const COUNT: usize>(
+    role: &'static str,
+    others: [(&'static str, String); COUNT],
+) -> Strings<'static> {
+    let mut strings = Strings::new();
+    strings.set(FORMAT_VERSION, VERSION);
+    strings.set(ROLE, role);
+    for (key, value) in others {
+        strings.set(key, value);
+    }
+    strings
 }
 
-impl Pending {
-    fn new(role: &'static str, bytes: Vec<u8>) -> Self {
-        Self {
-            strings: vec![(FORMAT_VERSION, VERSION.to_owned()), (ROLE, role.to_owned())],
-            bytes,
-        }
-    }
-
-    fn with(mut self, key: &'static str, value: impl ToString) -> Self {
-        self.strings.push((key, value.to_string()));
-        self
-    }
-
-    fn entry(&self) -> OffloadEntry<'_> {
-        let mut entry = OffloadEntry::new(ImageKind::Syclbin, OffloadKind::Sycl, &self.bytes);
-        for (key, value) in &self.strings {
-            entry.strings.set(*key, value.as_str());
-        }
-        entry
-    }
-}
-
-pub(super) fn write(program: &SyclBin<'_>) -> Result<Vec<u8>, Error> {
-    let mut pending = vec![Pending::new(
-        GLOBAL,
-        metadata::write_global(program)?.into_bytes(),
-    )];
+pub(super) fn write<'image>(program: &'image SyclBin<'_>) -> Result<Chunks<'image>, Error> {
+    let mut entries = Vec::new();
+    let mut add = |strings, image| entries.push((strings, image));
+    let global = metadata::write_global(program)?.into_bytes();
+    add(strings(GLOBAL, []), Chunks::from(Cow::Owned(global)));
     for (index, module) in program.modules.iter().enumerate() {
         let within = |error: Error| error.within(format!("abstract module {index}"));
-        let text = metadata::write_module(module).map_err(within)?;
-        pending.push(Pending::new(MODULE, text.into_bytes()).with(MODULE_INDEX, index));
+        let index = || (MODULE_INDEX, index.to_string());
+        let text = metadata::write_module(module).map_err(within)?.into_bytes();
+        add(strings(MODULE, [index()]), Chunks::from(Cow::Owned(text)));
         for ir in &module.ir_modules {
             let text = metadata::write_ir(ir).map_err(within)?;
-            pending.push(
-                Pending::new(IR, join(&text, &ir.bytes))
-                    .with(MODULE_INDEX, index)
-                    .with(IR_TYPE, ir.ir_type.raw())
-                    .with(TRIPLE, &ir.target),
-            );
+            let ir_type = (IR_TYPE, ir.ir_type.raw().to_string());
+            let triple = (TRIPLE, ir.target.clone());
+            add(strings(IR, [index(), ir_type, triple]), join(&text, &ir.bytes));
         }
         for native in &module.native_images {
             let text = metadata::write_native(native).map_err(within)?;
-            pending.push(
-                Pending::new(NATIVE, join(&text, &native.bytes))
-                    .with(MODULE_INDEX, index)
-                    .with(ARCH, &native.arch)
-                    .with(TRIPLE, &native.target),
+            let arch = (ARCH, native.arch.clone());
+            let triple = (TRIPLE, native.target.clone());
+            add(
+                strings(NATIVE, [index(), arch, triple]),
+                join(&text, &native.bytes),
             );
         }
     }
-    OffloadBinary {
-        entries: pending.iter().map(Pending::entry).collect(),
-    }
-    .write(OffloadBinaryVersion::V2)
+    let (strings, images): (Vec<_>, Vec<_>) = entries.into_iter().unzip();
+    let entries = strings.iter().zip(images).map(|(strings, image)| Pending {
+        image_kind: ImageKind::Syclbin,
+        offload_kind: OffloadKind::Sycl,
+        flags: 0,
+        strings,
+        image,
+    });
+    write_pending(entries.collect(), OffloadBinaryVersion::V2)
 }

@@ -1,12 +1,19 @@
 //! One module for each verb.
 
+pub(crate) mod extract;
+pub(crate) mod filter;
+pub(crate) mod limits;
 pub(crate) mod link;
 pub(crate) mod ls;
+pub(crate) mod names;
+pub(crate) mod replace;
 pub(crate) mod run;
+pub(crate) mod show;
 
 use std::path::{Path, PathBuf};
 
-use offkit_object::{Limits, Location, Problem};
+use limits::LimitOptions;
+use offkit_object::{Item, Limits, Location, Problem};
 
 use crate::failure::Failure;
 use crate::files::{self, Content};
@@ -24,6 +31,27 @@ impl Source {
         let (file, place) = locate(name);
         let content = files::open(&file).map_err(Failure::input)?;
         Ok(Self { content, place })
+    }
+
+    /// Goes through what is meant. Memory does not grow with the file: what was walked through is released.
+    fn walk(&self, limits: &LimitOptions, visit: &mut dyn FnMut(Item<'_>)) {
+        const RELEASED_TOGETHER: usize = 1 << 25;
+        let limits = limits.limits();
+        let goal = (!self.place.parts().is_empty()).then_some(&self.place);
+        let mut released = 0;
+        offkit_object::walk(self.place.file(), &self.content, goal, &limits, &mut |item| {
+            let offset = match &item {
+                Item::Image(image) => image.offset,
+                _ => None,
+            };
+            visit(item);
+            if let Some(offset) = offset.and_then(|offset| usize::try_from(offset).ok())
+                && offset.saturating_sub(released) > RELEASED_TOGETHER
+            {
+                self.content.release(released..offset);
+                released = offset;
+            }
+        });
     }
 
     /// All of the file.
@@ -50,14 +78,14 @@ fn locate(name: &Path) -> (PathBuf, Location) {
 }
 
 /// Those problems that concern a place: what is in it, and what it is in.
-fn concerning<'a>(place: &Location, problems: &'a [Problem]) -> Vec<&'a Problem> {
+fn concerning(place: &Location, problems: &[Problem]) -> Vec<Problem> {
     let concerns =
         |problem: &&Problem| problem.location.is_within(place) || place.is_within(&problem.location);
-    problems.iter().filter(concerns).collect()
+    problems.iter().filter(concerns).cloned().collect()
 }
 
 /// There is no image at a place; `problems` may say why.
-fn nothing_in(place: &Location, problems: &[&Problem]) -> Failure {
+fn nothing_in(place: &Location, problems: &[Problem]) -> Failure {
     match problems {
         [first, ..] => Failure::input(first.to_string()),
         [] => Failure::input(format!("{place}: no device code there"))

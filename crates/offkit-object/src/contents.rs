@@ -1,0 +1,76 @@
+//! Reading a whole file into memory: all its images at once.
+
+use crate::container::ContainerKind;
+use crate::image::{DeviceImage, Problem};
+use crate::limits::Limits;
+use crate::property_set::PropertySets;
+use crate::syclbin::{BundleState, SyclBinVersion};
+use crate::walk::{Item, walk};
+
+/// What [`read`] found in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Contents<'data> {
+    /// What the file is.
+    pub container: ContainerKind,
+    /// The version of the container's format; of several offload binaries, that of the first.
+    pub version: Option<u32>,
+    /// The form of the file, if it is a SYCLBIN.
+    pub syclbin_version: Option<SyclBinVersion>,
+    /// The state of the program, if the file is a SYCLBIN.
+    pub state: Option<BundleState>,
+    /// All images, those in inner containers too, in the order of the file.
+    pub images: Vec<DeviceImage<'data>>,
+    /// Properties of the container as a whole; for a SYCLBIN, all global properties but the state.
+    pub properties: PropertySets,
+    /// What is wrong with the file.
+    pub problems: Vec<Problem>,
+}
+
+/// Reads every device image out of a file.
+///
+/// Bytes are borrowed, unless they had to be decompressed, and one bad part does not hide the others: what can
+/// be read is returned, with the problems. `file_name` is only used in locations. [`walk`](crate::walk) does
+/// the same without keeping everything.
+///
+/// ```
+/// use offkit_object::{ContainerKind, ImageFormat, Limits};
+///
+/// let contents = offkit_object::read("kernel.spv", b"\x03\x02\x23\x07\0\0\x01\0", &Limits::default());
+/// assert_eq!(contents.container, ContainerKind::Image);
+/// assert_eq!(contents.images[0].format, ImageFormat::Spirv);
+/// assert_eq!(contents.images[0].location.to_string(), "kernel.spv");
+/// ```
+#[must_use]
+pub fn read<'data>(file_name: &str, bytes: &'data [u8], limits: &Limits) -> Contents<'data> {
+    let mut contents = Contents {
+        container: ContainerKind::Unknown,
+        version: None,
+        syclbin_version: None,
+        state: None,
+        images: Vec::new(),
+        properties: PropertySets::new(),
+        problems: Vec::new(),
+    };
+    walk(file_name, bytes, None, limits, &mut |item| match item {
+        Item::Container(container) => {
+            if container.location.parts().is_empty() && contents.container == ContainerKind::Unknown {
+                contents.container = container.kind;
+                contents.version = container.version;
+                if let Some(program) = container.program {
+                    contents.syclbin_version = Some(program.form);
+                    contents.state = Some(program.state);
+                    contents.properties = program.properties;
+                }
+            }
+        }
+        Item::Image(image) => {
+            if image.location.parts().is_empty() && contents.container == ContainerKind::Unknown {
+                contents.container = ContainerKind::Image;
+            }
+            contents.images.push(image.rebase(bytes));
+        }
+        Item::Problem(problem) => contents.problems.push(problem),
+    });
+    contents
+}

@@ -1,0 +1,62 @@
+//! Which sections hold device code.
+
+use crate::container::ContainerKind;
+use crate::source::Source;
+
+/// What a section holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SectionContent {
+    /// A container, or several of one kind, one after the other.
+    Container(ContainerKind),
+    /// One entry of a bundle whose entries are sections, with the entry's ID.
+    BundleEntry(String),
+}
+
+/// A section with device code.
+#[derive(Debug)]
+pub(super) struct Found<'data> {
+    /// How the reader of the format finds the section again.
+    pub(super) id: usize,
+    /// Empty, or the names of the parts between the file and the section.
+    pub(super) path: Vec<String>,
+    pub(super) name: String,
+    pub(super) content: SectionContent,
+    pub(super) source: Source<'data>,
+}
+
+/// What sections of bundled objects are called; the entry's ID follows.
+pub(super) const BUNDLE_PREFIX: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
+
+/// Section names are cut here; there are no longer ones with device code.
+pub(super) const LONGEST_NAME: usize = 1 << 10;
+
+/// What the name of a section says about its content.
+///
+/// COFF programs may have only the first 8 bytes of a name; no host has another section that begins like these.
+pub(super) fn content_of(name: &[u8]) -> Option<SectionContent> {
+    const CONTAINERS: &[(&[u8], ContainerKind)] = &[
+        (b".llvm.offloading", ContainerKind::OffloadBinary),
+        (b".hip_fat", ContainerKind::Bundle),
+        (b".nv_fatb", ContainerKind::Fatbin),
+        (b"__nv_fatbin", ContainerKind::Fatbin),
+        (b"__nv_relfatbin", ContainerKind::Fatbin),
+    ];
+    if let Some(id) = name.strip_prefix(BUNDLE_PREFIX) {
+        return Some(SectionContent::BundleEntry(
+            String::from_utf8_lossy(id).into_owned(),
+        ));
+    }
+    CONTAINERS
+        .iter()
+        .find(|(prefix, _)| name.starts_with(prefix))
+        .map(|(_, kind)| SectionContent::Container(*kind))
+}
+
+/// The bytes of a table of strings from `offset` up to a zero byte.
+pub(super) fn name_at(table: &[u8], offset: u64) -> Option<&[u8]> {
+    let rest = table.get(usize::try_from(offset).ok()?..)?;
+    let rest = rest.get(..LONGEST_NAME).unwrap_or(rest);
+    let length = memchr::memchr(0, rest).unwrap_or(rest.len());
+    rest.get(..length)
+}

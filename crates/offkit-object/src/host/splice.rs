@@ -1,0 +1,164 @@
+//! Changing ranges of a file while everything else keeps its bytes.
+
+use std::borrow::Cow;
+
+use crate::error::Error;
+
+/// The bytes from `start` to `end` become `new`; an empty range inserts.
+#[derive(Debug)]
+pub(super) struct Edit<'a> {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    /// What `new` has to begin at a multiple of. With 1, it stays where the old bytes were, as far as earlier
+    /// edits let it.
+    pub(super) align: usize,
+    pub(super) new: Cow<'a, [u8]>,
+}
+
+/// An edited file, and where everything went.
+#[derive(Debug)]
+pub(super) struct Spliced {
+    pub(super) bytes: Vec<u8>,
+    /// Where the new bytes of each edit are, in the order of the edits.
+    pub(super) placed: Vec<u64>,
+    /// From which old offset on things are elsewhere, and the new offset of it.
+    moves: Vec<(u64, u64)>,
+}
+
+impl Spliced {
+    /// Where the unchanged byte at `offset` of the old file is now.
+    pub(super) fn moved(&self, offset: u64) -> u64 {
+        let index = self.moves.partition_point(|(old, _)| *old <= offset);
+        match index.checked_sub(1).and_then(|last| self.moves.get(last)) {
+            Some((old, new)) => new.saturating_add(offset.saturating_sub(*old)),
+            None => offset,
+        }
+    }
+}
+
+/// Applies edits, which are in the order of the file and do not overlap.
+///
+/// `used` are the sorted offsets at which something begins that must be kept: between an edited range and the
+/// next of them zeros are padding, and given up or added so that everything behind keeps its offset modulo
+/// `align`.
+pub(super) fn splice(
+    bytes: &[u8],
+    edits: &[Edit<'_>],
+    used: &[usize],
+    align: usize,
+) -> Result<Spliced, Error> {
+    let grown: usize = edits
+        .iter()
+        .map(|edit| edit.new.len())
+        .fold(bytes.len(), usize::saturating_add);
+    let mut out = Vec::with_capacity(grown);
+    let mut placed = Vec::with_capacity(edits.len());
+    let mut moves = Vec::with_capacity(edits.len());
+    let mut kept = 0_usize;
+    let mut next_edit = edits.iter().peekable();
+    while let Some(edit) = next_edit.next() {
+        let unchanged = bytes.get(kept..edit.start).ok_or_else(overlapping)?;
+        append(&mut out, unchanged, kept, align);
+        out.resize(out.len().next_multiple_of(edit.align.max(1)), 0);
+        placed.push(out.len() as u64);
+        out.extend_from_slice(&edit.new);
+        kept = after(bytes, edit, used).ok_or_else(overlapping)?;
+        if next_edit.peek().is_none_or(|next| next.start > kept) {
+            let rest = bytes.get(kept..).unwrap_or_default();
+            let place = if rest.is_empty() {
+                out.len()
+            } else {
+                congruent(out.len(), kept, align)
+            };
+            moves.push((kept as u64, place as u64));
+        }
+    }
+    append(&mut out, bytes.get(kept..).unwrap_or_default(), kept, align);
+    Ok(Spliced {
+        bytes: out,
+        placed,
+        moves,
+    })
+}
+
+/// Where the bytes begin that have to be kept after an edited range.
+fn after(bytes: &[u8], edit: &Edit<'_>, used: &[usize]) -> Option<usize> {
+    if edit.start == edit.end {
+        return Some(edit.end);
+    }
+    let index = used.partition_point(|start| *start < edit.end);
+    let next = used.get(index).copied().unwrap_or(bytes.len()).min(bytes.len());
+    let gap = bytes.get(edit.end..next)?;
+    let is_padding = gap.iter().all(|byte| *byte == 0);
+    Some(if is_padding { next } else { edit.end })
+}
+
+fn append(out: &mut Vec<u8>, unchanged: &[u8], from: usize, align: usize) {
+    if !unchanged.is_empty() {
+        out.resize(congruent(out.len(), from, align), 0);
+        out.extend_from_slice(unchanged);
+    }
+}
+
+/// The first offset at or after `least` that lies in its unit of `align` bytes where `old` lies in its own.
+fn congruent(least: usize, old: usize, align: usize) -> usize {
+    let place = |offset: usize| offset.checked_rem(align).unwrap_or_default();
+    let missing = place(old).saturating_add(align).saturating_sub(place(least));
+    least.saturating_add(place(missing))
+}
+
+fn overlapping() -> Error {
+    Error::unrepresentable("parts of the object overlap, so that none can be changed alone")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edit(start: usize, end: usize, new: &[u8]) -> Edit<'_> {
+        Edit {
+            start,
+            end,
+            align: 1,
+            new: new.into(),
+        }
+    }
+
+    #[test]
+    fn what_follows_keeps_its_alignment_and_comes_back() {
+        let old = b"head.AAA....tail";
+        let old: Vec<u8> = old
+            .iter()
+            .map(|byte| if *byte == b'.' { 0 } else { *byte })
+            .collect();
+        let used = [0, 5, 12];
+        let grown = splice(&old, &[edit(5, 8, b"12345678")], &used, 4).unwrap();
+        assert_eq!(grown.bytes, b"head\x0012345678\0\0\0tail");
+        assert_eq!((grown.moved(4), grown.moved(12), grown.placed[0]), (4, 16, 5));
+        let back = splice(&grown.bytes, &[edit(5, 13, b"AAA")], &[0, 5, 16], 4).unwrap();
+        assert_eq!(back.bytes, b"head\0AAAtail", "no more padding than is needed");
+        let again = splice(&back.bytes, &[edit(5, 8, b"12345678")], &[0, 5, 8], 4).unwrap();
+        assert_eq!(again.bytes, b"head\x0012345678\0\0\0tail");
+    }
+
+    #[test]
+    fn padding_that_is_not_zero_is_kept() {
+        let spliced = splice(b"ab..cd", &[edit(0, 2, b"")], &[4], 1).unwrap();
+        assert_eq!(spliced.bytes, b"..cd");
+    }
+
+    #[test]
+    fn overlapping_edits_are_refused() {
+        assert!(splice(b"abcdef", &[edit(0, 4, b""), edit(2, 5, b"")], &[], 1).is_err());
+        assert!(splice(b"abcdef", &[edit(4, 9, b"")], &[], 1).is_err());
+    }
+
+    #[test]
+    fn insertions_follow_each_other_where_they_are_aligned() {
+        let mut second = edit(3, 3, b"22");
+        second.align = 4;
+        let spliced = splice(b"abcdef", &[edit(3, 3, b"1"), second], &[], 1).unwrap();
+        assert_eq!(spliced.bytes, b"abc122def");
+        assert_eq!((spliced.placed, spliced.moves), (vec![3, 4], vec![(3, 6)]));
+    }
+}

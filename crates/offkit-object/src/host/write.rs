@@ -1,0 +1,386 @@
+//! Adding sections to objects, taking them away, and objects that hold nothing else.
+
+use object::elf;
+use object::pe;
+
+use super::coff::{self, Coff};
+use super::elf::{Elf, Section, TYPE_OFFLOADING};
+use super::section::name_at;
+use super::{coff_edit, elf_edit};
+use crate::error::{Error, ErrorKind};
+use crate::source::Source;
+
+/// A section to be added to an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewSection<'a> {
+    /// The name; for device code a linker looks for, `.llvm.offloading`.
+    pub name: &'a str,
+    /// The content.
+    pub bytes: &'a [u8],
+    /// Whether linkers leave the section out of programs: `SHF_EXCLUDE`, `IMAGE_SCN_LNK_REMOVE`.
+    pub exclude: bool,
+    /// What the address is a multiple of: a power of 2.
+    pub alignment: u64,
+    /// The type in ELF; COFF has none.
+    pub elf_type: u32,
+}
+
+impl<'a> NewSection<'a> {
+    /// The section in which linkers look for offload binaries, as clang makes it: `.llvm.offloading`.
+    #[must_use]
+    pub fn offloading(bytes: &'a [u8]) -> Self {
+        Self {
+            name: ".llvm.offloading",
+            bytes,
+            exclude: true,
+            alignment: 8,
+            elf_type: TYPE_OFFLOADING,
+        }
+    }
+
+    /// Any bytes under any name, left out of programs and aligned to nothing.
+    #[must_use]
+    pub fn excluded(name: &'a str, bytes: &'a [u8]) -> Self {
+        Self {
+            name,
+            bytes,
+            exclude: true,
+            alignment: 1,
+            elf_type: elf::SHT_PROGBITS.0,
+        }
+    }
+
+    /// The section header, without the places of name and content.
+    pub(super) fn elf_header(&self) -> Section {
+        Section {
+            kind: self.elf_type,
+            flags: if self.exclude {
+                elf::SHF_EXCLUDE.0.into()
+            } else {
+                0
+            },
+            size: self.bytes.len() as u64,
+            align: self.alignment,
+            ..Section::default()
+        }
+    }
+
+    /// The characteristics of a COFF section: data that is read only.
+    pub(super) fn coff_flags(&self) -> Result<u32, Error> {
+        let exponent = self.alignment.checked_ilog2().unwrap_or_default();
+        if exponent > 13 {
+            return Err(Error::unrepresentable("COFF has no alignment this large")
+                .expecting("at most 8192")
+                .finding(self.alignment));
+        }
+        // The field holds the exponent and 1, so that 0 can mean that nothing is said.
+        let align = exponent.saturating_add(1) << 20;
+        Ok(align
+            | if self.exclude {
+                pe::IMAGE_SCN_LNK_REMOVE.0 | pe::IMAGE_SCN_MEM_DISCARDABLE.0
+            } else {
+                pe::IMAGE_SCN_CNT_INITIALIZED_DATA.0 | pe::IMAGE_SCN_MEM_READ.0
+            })
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        if self.alignment.is_power_of_two() {
+            return Ok(());
+        }
+        Err(Error::unrepresentable("alignment is no power of 2").finding(self.alignment))
+    }
+}
+
+/// What is to become of an object.
+#[derive(Debug, Default)]
+pub(super) struct Changes<'a> {
+    /// New contents, by the index of the section.
+    pub(super) replaced: Vec<(usize, &'a [u8])>,
+    /// Indices of sections that go, in order.
+    pub(super) removed: Vec<usize>,
+    pub(super) added: &'a [NewSection<'a>],
+}
+
+/// The object with these sections after its own: a relocatable ELF object of any class and byte order, or a
+/// COFF object. Nothing else changes but places in the file.
+///
+/// ```
+/// use offkit_object::host::{NewSection, ObjectFormat, add_sections, remove_sections, write_object};
+///
+/// let format = ObjectFormat::for_triple("x86_64-unknown-linux-gnu").unwrap();
+/// let object = write_object(format, &[NewSection::offloading(b"\x10\xff\x10\xad")])?;
+/// let more = add_sections(&object, &[NewSection::excluded("other", b"bytes")])?;
+/// let less = remove_sections(&more, |name| name == "other")?;
+/// assert!(less.len() < more.len());
+/// # Ok::<(), offkit_object::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// Other files, damaged ones, and what the format cannot express.
+pub fn add_sections(object: &[u8], sections: &[NewSection<'_>]) -> Result<Vec<u8>, Error> {
+    Kind::of(object)?.add(object, sections)
+}
+
+/// The object without the sections of these names, and without their relocations.
+///
+/// The object is returned as it is if it has no such section.
+///
+/// # Errors
+///
+/// As [`add_sections`]; a section in which a symbol is defined.
+pub fn remove_sections(object: &[u8], mut is_unwanted: impl FnMut(&str) -> bool) -> Result<Vec<u8>, Error> {
+    let kind = Kind::of(object)?;
+    let removed = kind.find(Source::new(object), |name| {
+        is_unwanted(&String::from_utf8_lossy(name))
+    })?;
+    if removed.is_empty() {
+        return Ok(object.to_vec());
+    }
+    let changes = Changes {
+        removed,
+        ..Changes::default()
+    };
+    kind.edit(object, &changes)
+}
+
+/// The object or program with another content of the first section of this name.
+///
+/// In an object the section takes the size that it needs, and nothing else changes but places in the file. In a
+/// linked program it can only become smaller: what is left of it is filled with zeros. The content that is there
+/// already gives the same file.
+///
+/// # Errors
+///
+/// As [`add_sections`]; a section that does not exist; in a linked program content that is larger.
+pub fn replace_section(object: &[u8], name: &str, new: &[u8]) -> Result<Vec<u8>, Error> {
+    let source = Source::new(object);
+    let named = Kind::of(object)?.find(source, |other| other == name.as_bytes())?;
+    match named.first() {
+        Some(index) => replace_section_at(source, *index, new),
+        None => Err(Error::new(ErrorKind::NotRecognized, "there is no such section").finding(name)),
+    }
+}
+
+/// The object or program with another content of the section with this index.
+pub(super) fn replace_section_at(source: Source<'_>, index: usize, new: &[u8]) -> Result<Vec<u8>, Error> {
+    let bytes = source.bytes();
+    let kind = Kind::of(bytes)?;
+    let (start, size, is_linked) = kind.place_of(source, index)?;
+    if size == new.len() {
+        return overwrite(source, start, size, new);
+    }
+    if !is_linked {
+        let changes = Changes {
+            replaced: vec![(index, new)],
+            ..Changes::default()
+        };
+        return kind.edit(bytes, &changes);
+    }
+    if new.len() > size {
+        return Err(Error::unrepresentable(
+            "new content is larger than the section, and addresses in a linked program cannot move",
+        )
+        .expecting(format!("at most {size:#x} bytes"))
+        .finding(format_args!("{:#x}", new.len())));
+    }
+    let mut changed = overwrite(source, start, size, new)?;
+    match kind {
+        Kind::Elf => elf_edit::set_size(&mut changed, index, new.len())?,
+        Kind::Coff => coff_edit::set_size(&mut changed, index, new.len())?,
+    }
+    Ok(changed)
+}
+
+/// The bytes with `new` and then zeros in `size` bytes from `start`.
+fn overwrite(source: Source<'_>, start: usize, size: usize, new: &[u8]) -> Result<Vec<u8>, Error> {
+    let end = start.saturating_add(size);
+    let mut changed = source.bytes().to_vec();
+    let cut_off = || Error::malformed("section reaches past the end of the file").at(source.at(start as u64));
+    let place = changed.get_mut(start..end).ok_or_else(cut_off)?;
+    let (content, rest) = place.split_at_mut_checked(new.len()).ok_or_else(cut_off)?;
+    content.copy_from_slice(new);
+    rest.fill(0);
+    Ok(changed)
+}
+
+/// The format and machine of an object file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ObjectFormat {
+    /// ELF.
+    Elf {
+        /// Whether it is of the class with 64-bit addresses.
+        is_64: bool,
+        /// Whether numbers are big endian.
+        is_big_endian: bool,
+        /// `e_machine`.
+        machine: u16,
+        /// `e_flags`.
+        flags: u32,
+    },
+    /// COFF.
+    Coff {
+        /// The machine's number.
+        machine: u16,
+    },
+}
+
+impl ObjectFormat {
+    /// The format of objects for a target; `None` where this crate cannot write it.
+    #[must_use]
+    pub fn for_triple(triple: &str) -> Option<Self> {
+        let arch = triple.split('-').next().unwrap_or_default();
+        if triple.contains("windows") || triple.contains("mingw") || triple.contains("cygwin") {
+            let machine = match arch {
+                "x86_64" | "amd64" => 0x8664,
+                "i386" | "i486" | "i586" | "i686" => 0x014c,
+                "aarch64" | "arm64" => 0xaa64,
+                _ => return None,
+            };
+            return Some(Self::Coff { machine });
+        }
+        if triple.contains("apple") || triple.contains("darwin") || triple.contains("macos") {
+            return None;
+        }
+        let (is_64, is_big_endian, machine, flags) = match arch {
+            "x86_64" | "amd64" => (!triple.ends_with("x32"), false, elf::EM_X86_64, 0),
+            "i386" | "i486" | "i586" | "i686" => (false, false, elf::EM_386, 0),
+            "aarch64" | "arm64" => (true, false, elf::EM_AARCH64, 0),
+            "aarch64_be" => (true, true, elf::EM_AARCH64, 0),
+            // The second version of the ABI, which is the only one for little endian.
+            "powerpc64le" | "ppc64le" => (true, false, elf::EM_PPC64, 2),
+            "powerpc64" | "ppc64" => (true, true, elf::EM_PPC64, 0),
+            "riscv64" => (true, false, elf::EM_RISCV, 0),
+            "loongarch64" => (true, false, elf::EM_LOONGARCH, 0),
+            "s390x" | "systemz" => (true, true, elf::EM_S390, 0),
+            _ => return None,
+        };
+        Some(Self::Elf {
+            is_64,
+            is_big_endian,
+            machine: machine.0,
+            flags,
+        })
+    }
+}
+
+/// A relocatable object that holds nothing but these sections.
+///
+/// # Errors
+///
+/// What the format cannot express.
+pub fn write_object(format: ObjectFormat, sections: &[NewSection<'_>]) -> Result<Vec<u8>, Error> {
+    let (kind, empty) = match format {
+        ObjectFormat::Elf {
+            is_64,
+            is_big_endian,
+            machine,
+            flags,
+        } => (
+            Kind::Elf,
+            elf_edit::empty_object(is_64, is_big_endian, machine, flags)?,
+        ),
+        ObjectFormat::Coff { machine } => (Kind::Coff, coff_edit::empty_object(machine)),
+    };
+    kind.add(&empty, sections)
+}
+
+/// The formats whose sections can be changed.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Elf,
+    Coff,
+}
+
+impl Kind {
+    fn edit(self, object: &[u8], changes: &Changes<'_>) -> Result<Vec<u8>, Error> {
+        match self {
+            Self::Elf => elf_edit::edit(object, changes),
+            Self::Coff => coff_edit::edit(object, changes),
+        }
+    }
+
+    fn add(self, object: &[u8], sections: &[NewSection<'_>]) -> Result<Vec<u8>, Error> {
+        if sections.is_empty() {
+            return Ok(object.to_vec());
+        }
+        sections.iter().try_for_each(NewSection::check)?;
+        let changes = Changes {
+            added: sections,
+            ..Changes::default()
+        };
+        self.edit(object, &changes)
+    }
+
+    /// The indices of the sections whose names are wanted.
+    fn find(self, source: Source<'_>, mut is_wanted: impl FnMut(&[u8]) -> bool) -> Result<Vec<usize>, Error> {
+        let mut found = Vec::new();
+        match self {
+            Self::Elf => {
+                let elf = Elf::read(source)?;
+                let names = elf.names(source);
+                // The first header is none.
+                for (index, section) in elf.sections.iter().enumerate().skip(1) {
+                    if is_wanted(name_at(names, section.name.into()).unwrap_or_default()) {
+                        found.push(index);
+                    }
+                }
+            }
+            Self::Coff => {
+                let coff = Coff::read(source)?;
+                let strings = coff.strings(source).bytes();
+                for (index, section) in coff.sections.iter().enumerate() {
+                    if is_wanted(section.name(strings)) {
+                        found.push(index);
+                    }
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Where the content of a section is and how long it is, and whether the file is linked.
+    fn place_of(self, source: Source<'_>, index: usize) -> Result<(usize, usize, bool), Error> {
+        let place = match self {
+            Self::Elf => {
+                let elf = Elf::read(source)?;
+                let section = elf.sections.get(index);
+                section.map(|section| (section.offset, section.size, !elf.is_relocatable))
+            }
+            Self::Coff => {
+                let coff = Coff::read(source)?;
+                let section = coff.sections.get(index);
+                section.map(|section| {
+                    (
+                        section.offset.into(),
+                        coff.size_of(section).into(),
+                        coff.is_linked,
+                    )
+                })
+            }
+        };
+        place
+            .and_then(|(start, size, is_linked)| {
+                Some((
+                    usize::try_from(start).ok()?,
+                    usize::try_from(size).ok()?,
+                    is_linked,
+                ))
+            })
+            .ok_or_else(|| Error::malformed("there is no such section").finding(index))
+    }
+
+    fn of(object: &[u8]) -> Result<Self, Error> {
+        if object.starts_with(b"\x7fELF") {
+            Ok(Self::Elf)
+        } else if coff::is_coff(object) {
+            Ok(Self::Coff)
+        } else if super::macho::is_macho(object) {
+            Err(Error::unsupported("sections of Mach-O files cannot be changed"))
+        } else {
+            Err(Error::new(ErrorKind::NotRecognized, "not an object file")
+                .expecting("a relocatable ELF or COFF object"))
+        }
+    }
+}

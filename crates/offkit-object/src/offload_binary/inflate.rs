@@ -1,0 +1,148 @@
+//! Compressed offload binaries: version 3 with all but its header in one stream.
+
+use std::borrow::Cow;
+
+use super::MAGIC;
+use super::raw::{Header, HeaderV3};
+use super::read::read_header;
+use super::sequence::{Binary, Sequence};
+use crate::compression::{Compression, inflate};
+use crate::error::{Error, ErrorKind};
+use crate::layout::{align_to_8, pad_to_8};
+use crate::limits::{Limits, Reading};
+use crate::source::Source;
+
+const HEADER_SIZE: u64 = size_of::<HeaderV3>() as u64;
+const ZSTD_MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+
+/// A compressed binary, found but not decompressed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Compressed<'data> {
+    /// All bytes of the binary.
+    pub(crate) whole: Source<'data>,
+    /// The compressed stream in it.
+    pub(crate) stream: Source<'data>,
+    /// Decided from the stream, as LLVM does: what is not zstd is zlib.
+    pub(crate) compression: Compression,
+    /// The size of the whole binary, header included, once decompressed.
+    pub(crate) inflated_size: u64,
+}
+
+impl<'data> Compressed<'data> {
+    /// The compressed binary at the start of `source`; `None` for one that is not compressed.
+    pub(super) fn at_start_of(source: Source<'data>, header: &Header) -> Result<Option<Self>, Error> {
+        if header.version.get() < 3 {
+            return Ok(None);
+        }
+        let larger: &HeaderV3 = source.record(0).ok_or_else(|| {
+            Error::malformed("Invalid Offload Binary size")
+                .at(source.at(8))
+                .field("size of version 3")
+                .expecting(format!("at least {HEADER_SIZE:#x} bytes"))
+                .finding(format_args!("{:#x}", source.len()))
+        })?;
+        let inflated_size = larger.inflated_size.get();
+        if inflated_size == 0 {
+            return Ok(None);
+        }
+        let invalid = |field: &'static str, at: u64, expected: String, found: u64| {
+            Error::malformed("Invalid compressed Offload Binary")
+                .at(source.at(at))
+                .field(field)
+                .expecting(expected)
+                .finding(format_args!("{found:#x}"))
+        };
+        let start = header.entries_offset.get();
+        if start != HEADER_SIZE {
+            return Err(invalid("entries offset", 16, format!("{HEADER_SIZE:#x}"), start));
+        }
+        let size = header.size.get();
+        if size < HEADER_SIZE {
+            return Err(invalid("size", 8, format!("at least {HEADER_SIZE:#x}"), size));
+        }
+        if inflated_size < HEADER_SIZE {
+            let expected = format!("at least {HEADER_SIZE:#x}");
+            return Err(invalid("inflated size", 32, expected, inflated_size));
+        }
+        let whole = source.need(0, size, "Invalid Offload Binary size", "size")?;
+        let stream = whole.from(HEADER_SIZE);
+        Ok(Some(Self {
+            whole,
+            stream,
+            compression: if stream.bytes().starts_with(ZSTD_MAGIC) {
+                Compression::Zstd
+            } else {
+                Compression::Zlib
+            },
+            inflated_size,
+        }))
+    }
+
+    /// The equivalent binary that is not compressed.
+    fn inflate(&self, limit: u64) -> Result<Vec<u8>, Error> {
+        if self.inflated_size > limit {
+            return Err(too_large(limit).at(self.whole.at(0)).finding(self.inflated_size));
+        }
+        let body_size = self.inflated_size.saturating_sub(HEADER_SIZE);
+        let body = inflate(self.compression, self.stream.bytes(), Some(body_size), limit)
+            .map_err(|error| error.at(self.stream.at(0)))?;
+        let mut out = Vec::with_capacity(body.len().saturating_add(size_of::<HeaderV3>()));
+        out.extend_from_slice(self.whole.bytes().get(..8).unwrap_or_default());
+        out.extend_from_slice(&self.inflated_size.to_le_bytes());
+        out.extend_from_slice(self.whole.bytes().get(16..32).unwrap_or_default());
+        out.extend_from_slice(&0_u64.to_le_bytes());
+        out.extend_from_slice(&body);
+        Ok(out)
+    }
+}
+
+fn too_large(limit: u64) -> Error {
+    Error::new(ErrorKind::LimitExceeded, "too much compressed data")
+        .expecting(format!("at most {limit} bytes"))
+}
+
+/// The equivalent of the binary at the start of `source` that is not compressed: offsets in it count from its
+/// start, its header included. A binary that is not compressed is given back as it is.
+pub(crate) fn inflated(source: Source<'_>, limit: u64) -> Result<Cow<'_, [u8]>, Error> {
+    let header = read_header(source)?;
+    match Compressed::at_start_of(source, header)? {
+        None => Ok(Cow::Borrowed(source.bytes())),
+        Some(compressed) => compressed.inflate(limit).map(Cow::Owned),
+    }
+}
+
+/// All binaries of a sequence without compression.
+pub(super) fn inflated_all(source: Source<'_>, limit: u64) -> Result<Cow<'_, [u8]>, Error> {
+    if !source.bytes().starts_with(&MAGIC) {
+        return Ok(Cow::Borrowed(source.bytes()));
+    }
+    let mut reading = Reading::tolerant(&Limits::default());
+    let mut sequence = Sequence::new(source);
+    let mut out = Vec::new();
+    let mut copied = 0_u64;
+    let mut left = limit;
+    while let Some(binary) = sequence.next(&mut reading)? {
+        let Binary::Compressed(compressed) = binary else {
+            continue;
+        };
+        let start = compressed.whole.at(0).saturating_sub(source.at(0));
+        let whole = compressed.inflate(left)?;
+        left = left.saturating_sub(whole.len() as u64);
+        let before = source.get(copied, start.saturating_sub(copied));
+        out.extend_from_slice(before.map(Source::bytes).unwrap_or_default());
+        out.extend_from_slice(&whole);
+        // A compressed binary is filled up with zeros; what comes out has a size that needs none.
+        copied = start.saturating_add(compressed.whole.len());
+        let padding = align_to_8(compressed.whole.len()).saturating_sub(compressed.whole.len());
+        let is_zero = |padding: Source<'_>| padding.bytes().iter().all(|byte| *byte == 0);
+        if source.get(copied, padding).is_some_and(is_zero) {
+            copied = copied.saturating_add(padding);
+        }
+        pad_to_8(&mut out);
+    }
+    if copied == 0 {
+        return Ok(Cow::Borrowed(source.bytes()));
+    }
+    out.extend_from_slice(source.from(copied).bytes());
+    Ok(Cow::Owned(out))
+}

@@ -1,0 +1,107 @@
+//! The entries of offload binaries as parts.
+
+use super::sequence::{Binary, Sequence};
+use super::{ImageKind, OffloadEntry, Strings};
+use crate::container::ContainerKind;
+use crate::error::Error;
+use crate::format::ImageFormat;
+use crate::image::Target;
+use crate::limits::Reading;
+use crate::part::{Coding, Content, Facts, Name, Part, Visit};
+use crate::source::Source;
+
+/// Hands over the entries of all binaries, numbered across them.
+///
+/// A SYCLBIN of several entries, and a compressed binary that is not alone, count as one. Of a compressed
+/// binary all bytes are handed over, header included: [`inflated`](super::inflated) makes an offload binary of
+/// them that is not compressed.
+pub(crate) fn parts<'data>(
+    source: Source<'data>,
+    reading: &mut Reading,
+    visit: Visit<'_, 'data>,
+) -> Result<(), Error> {
+    let mut sequence = Sequence::new(source);
+    let mut number = 0_usize;
+    let mut current = sequence.next(reading)?;
+    let mut is_first = true;
+    while let Some(binary) = current {
+        let next = sequence.next(reading)?;
+        let is_alone = is_first && next.is_none();
+        is_first = false;
+        match binary {
+            Binary::Compressed(compressed) => {
+                let content = Content::Container(ContainerKind::OffloadBinary);
+                let mut part = Part::new(number, name(number, is_alone), compressed.whole, content);
+                part.coding = Some(Coding {
+                    compression: compressed.compression,
+                    size: Some(compressed.inflated_size),
+                });
+                part.facts.version = Some(3);
+                visit(reading, part);
+                number = number.saturating_add(1);
+            }
+            Binary::Plain(found) if found.is_syclbin() && (is_alone || found.version >= 2) => {
+                let content = Content::Container(ContainerKind::SyclBin);
+                visit(
+                    reading,
+                    Part::new(number, name(number, is_alone), found.source, content),
+                );
+                number = number.saturating_add(1);
+            }
+            Binary::Plain(found) => {
+                for entry in &found.binary.entries {
+                    if !entry.is_metadata_only() {
+                        let facts = facts(entry, found.version, reading)?;
+                        let content = if entry.image_kind == ImageKind::Syclbin {
+                            Content::Container(ContainerKind::SyclBin)
+                        } else {
+                            Content::Entry
+                        };
+                        let image = found.source.locate(entry.image);
+                        let mut part = Part::new(number, Name::Number(number), image, content);
+                        part.facts = facts;
+                        visit(reading, part);
+                    }
+                    number = number.saturating_add(1);
+                }
+            }
+        }
+        current = next;
+    }
+    Ok(())
+}
+
+fn name(number: usize, is_alone: bool) -> Name {
+    if is_alone {
+        Name::Same
+    } else {
+        Name::Number(number)
+    }
+}
+
+fn facts<'data>(
+    entry: &OffloadEntry<'data>,
+    version: u32,
+    reading: &mut Reading,
+) -> Result<Facts<'data>, Error> {
+    let text = |key| entry.strings.get(key).unwrap_or_default();
+    Ok(Facts {
+        version: Some(version),
+        claim: ImageFormat::claimed_by(entry.image_kind),
+        target: Target::new(text("triple"), text("arch")),
+        producer: entry.offload_kind.producer(entry.image_kind),
+        kernels: kernels(&entry.strings, reading)?,
+        strings: entry.strings.without(&["triple", "arch"]),
+        ..Facts::default()
+    })
+}
+
+/// The names of kernels that `clang-sycl-linker` of LLVM 22 stores in a string `symbols`, one a line.
+fn kernels(strings: &Strings<'_>, reading: &mut Reading) -> Result<Vec<String>, Error> {
+    let names = strings.get("symbols").unwrap_or_default().lines();
+    let counted = reading.count_properties(names.clone().count());
+    Ok(match reading.accept(counted)? {
+        Some(()) => names.filter(|name| !name.is_empty()).map(str::to_owned).collect(),
+        None => Vec::new(),
+    })
+}

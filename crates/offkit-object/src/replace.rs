@@ -1,0 +1,172 @@
+//! Putting another image in the place of one, through all the containers it is in.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use crate::container::ContainerKind;
+use crate::error::{Error, ErrorKind};
+use crate::limits::{Limits, Reading};
+use crate::location::Location;
+use crate::part::{Content, Name, Part};
+use crate::source::Source;
+use crate::walk::{Item, walk};
+
+/// The file with the image at `location` replaced by `new`.
+///
+/// Nothing but the image differs, and the sizes, offsets and checksums that must follow from it: versions,
+/// order, padding and compression of everything else stay as they were. An image inside of something compressed
+/// is given decompressed. With the bytes that are there already, the result is the same file. The result is
+/// read back, and refused if anything else changed by mistake.
+///
+/// # Errors
+///
+/// There is no image at `location`; or a container on the way to it cannot hold another image, such as a linked
+/// program, where addresses cannot move, and the error says why.
+///
+/// ```
+/// use offkit_object::{ImageKind, Limits, Location, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind};
+///
+/// let entry = |image| OffloadEntry::new(ImageKind::None, OffloadKind::OpenMp, image);
+/// let file = OffloadBinary::from(entry(b"old")).write(OffloadBinaryVersion::V1)?;
+/// let location: Location = "app.out!0".parse()?;
+/// let file = offkit_object::replace(&file, &location, b"longer than before", &Limits::default())?;
+/// assert_eq!(OffloadBinary::parse(&file, &Limits::default())?.entries[0].image, b"longer than before");
+/// # Ok::<(), offkit_object::Error>(())
+/// ```
+pub fn replace(bytes: &[u8], location: &Location, new: &[u8], limits: &Limits) -> Result<Vec<u8>, Error> {
+    let before = Inventory::of(bytes, location, limits);
+    match before.named {
+        None => return Err(Error::new(ErrorKind::NotRecognized, "no image at this location")),
+        Some(digest) if digest == self::digest(new) => return Ok(bytes.to_vec()),
+        Some(_) => {}
+    }
+    let mut reading = Reading::strict(limits).for_file_of(bytes.len() as u64);
+    let changed = replace_in(
+        Source::new(bytes),
+        Content::File,
+        location.parts(),
+        new,
+        &mut reading,
+        0,
+    )?;
+    let after = Inventory::of(&changed, location, limits);
+    if after.named != Some(digest(new)) || after.others != before.others {
+        return Err(Error::unrepresentable(
+            "the changed file does not read back as it should: nothing was changed",
+        ));
+    }
+    Ok(changed)
+}
+
+/// The part at `path` within `source` replaced.
+fn replace_in(
+    source: Source<'_>,
+    content: Content,
+    path: &[String],
+    new: &[u8],
+    reading: &mut Reading,
+    depth: usize,
+) -> Result<Vec<u8>, Error> {
+    let not_there = || Error::new(ErrorKind::NotRecognized, "no image at this location");
+    // An image that is an archive is opened when the path goes on in it.
+    let content = match content {
+        Content::Image if !path.is_empty() => Content::File,
+        content => content,
+    };
+    let Some(kind) = ContainerKind::of(content, source.bytes()) else {
+        return if path.is_empty() {
+            Ok(new.to_vec())
+        } else {
+            Err(not_there())
+        };
+    };
+    if depth > reading.limits().max_nesting {
+        return Err(Error::new(
+            ErrorKind::LimitExceeded,
+            "containers are nested too deep",
+        ));
+    }
+    let mut candidates = Vec::new();
+    let mut tolerant = Reading::tolerant(reading.limits());
+    kind.parts(source, &mut tolerant, &mut |_, part| {
+        if let Some(rest) = rest_after(path, &part.name) {
+            candidates.push((part, rest));
+        }
+    })?;
+    let mut reason = not_there();
+    for (part, rest) in candidates {
+        let result = replace_part(&part, rest, new, reading, depth)
+            .and_then(|part_bytes| kind.replace(source, part.id, &part_bytes, reading.limits()));
+        match result {
+            Ok(bytes) => return Ok(bytes),
+            Err(error) => reason = error,
+        }
+    }
+    Err(reason)
+}
+
+/// The new bytes, decompressed, of a part that has the image at `path` in it, or that is the image.
+fn replace_part(
+    part: &Part<'_>,
+    path: &[String],
+    new: &[u8],
+    reading: &mut Reading,
+    depth: usize,
+) -> Result<Vec<u8>, Error> {
+    let depth = depth.saturating_add(1);
+    let Some(coding) = part.coding else {
+        return replace_in(part.stored, part.content, path, new, reading, depth);
+    };
+    let bytes = part.inflate(coding, reading.inflation_left())?;
+    reading.count_inflated(bytes.len() as u64);
+    replace_in(Source::new(&bytes), part.content, path, new, reading, depth)
+}
+
+/// What is left of a path behind the name of a part; `None` when it leads elsewhere.
+fn rest_after<'path>(path: &'path [String], name: &Name) -> Option<&'path [String]> {
+    match name {
+        Name::Same => Some(path),
+        Name::Number(number) => {
+            let (first, rest) = path.split_first()?;
+            (*first == number.to_string()).then_some(rest)
+        }
+        Name::Text(text) => {
+            let (first, rest) = path.split_first()?;
+            (first == text).then_some(rest)
+        }
+        Name::Path(parts) => path.strip_prefix(parts.as_slice()),
+    }
+}
+
+/// The images of a file: the one that is named, and all others with what is known of them.
+struct Inventory {
+    named: Option<u64>,
+    others: Vec<u64>,
+}
+
+impl Inventory {
+    fn of(bytes: &[u8], named: &Location, limits: &Limits) -> Self {
+        let mut inventory = Self {
+            named: None,
+            others: Vec::new(),
+        };
+        // The file's name is that of the location, whatever it is.
+        walk(named.file(), bytes, None, limits, &mut |item| {
+            let Item::Image(image) = item else { return };
+            if image.location == *named {
+                inventory.named = Some(digest(&image.bytes));
+            } else {
+                let mut hasher = DefaultHasher::new();
+                (&image.location, &image.bytes, &image.target, &image.kernels).hash(&mut hasher);
+                (&image.imports, &image.exports, image.producer, image.format).hash(&mut hasher);
+                inventory.others.push(hasher.finish());
+            }
+        });
+        inventory
+    }
+}
+
+fn digest(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    hasher.finish()
+}

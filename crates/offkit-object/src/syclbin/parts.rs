@@ -1,0 +1,101 @@
+//! The images of a SYCLBIN as parts.
+
+use std::borrow::Cow;
+
+use super::{AbstractModule, BundleState, IrType, SyclBinVersion, has_magic, v1};
+use crate::error::Error;
+use crate::format::ImageFormat;
+use crate::image::Target;
+use crate::limits::Reading;
+use crate::offload_binary::Producer;
+use crate::part::{Content, Facts, Name, Part, Visit};
+use crate::property_set::{PropertySets, names};
+use crate::source::Source;
+
+/// What a SYCLBIN says about itself as a whole: its form, its state, and all global properties but that.
+///
+/// Faults are not noted: [`parts`] comes across them again.
+pub(crate) fn outline(
+    source: Source<'_>,
+    reading: &Reading,
+) -> Option<(SyclBinVersion, BundleState, PropertySets)> {
+    let mut reading = Reading::tolerant(reading.limits());
+    if has_magic(source.bytes()) {
+        let header = v1::read_header(source).ok()?;
+        let file = v1::find_parts(source, header, &mut reading).ok()?;
+        let (state, properties) = file.read_global(header, &mut reading).ok()?;
+        return Some((SyclBinVersion::V1, state, properties));
+    }
+    let (program, version) = super::read(source, &mut reading).ok()?;
+    Some((version, program.state, program.properties))
+}
+
+/// Hands over the images, numbered over all abstract modules, IR first in each.
+pub(crate) fn parts<'data>(
+    source: Source<'data>,
+    reading: &mut Reading,
+    visit: Visit<'_, 'data>,
+) -> Result<(), Error> {
+    let (program, version) = super::read(source, reading)?;
+    let mut id = 0_usize;
+    for (index, module) in program.modules.into_iter().enumerate() {
+        let counted = count_copies(&module, reading);
+        if reading.accept(counted)?.is_none() {
+            break;
+        }
+        let properties = &module.properties;
+        let mut hand_over = |reading: &mut Reading, kind: &str, number: usize, image, facts: Facts<'data>| {
+            let path = [index.to_string(), kind.to_owned(), number.to_string()];
+            let image = match image {
+                Cow::Borrowed(bytes) => source.locate(bytes),
+                // Readers borrow.
+                Cow::Owned(_) => source.from(u64::MAX),
+            };
+            let mut part = Part::new(id, Name::Path(path.to_vec()), image, Content::Image);
+            id = id.saturating_add(1);
+            let symbols = |set| properties.symbols(set).map(str::to_owned).collect();
+            part.facts = Facts {
+                version: Some(version.number()),
+                producer: Producer::Sycl,
+                kernels: symbols(names::KERNEL_NAMES),
+                imports: symbols(names::IMPORTED_SYMBOLS),
+                exports: symbols(names::EXPORTED_SYMBOLS),
+                properties: properties.clone(),
+                ..facts
+            };
+            visit(reading, part);
+        };
+        for (number, ir) in module.ir_modules.into_iter().enumerate() {
+            let facts = Facts {
+                claim: claimed_format(ir.ir_type, &ir.bytes),
+                target: Target::new(ir.target, ""),
+                ..Facts::default()
+            };
+            hand_over(reading, "ir", number, ir.bytes, facts);
+        }
+        for (number, native) in module.native_images.into_iter().enumerate() {
+            let facts = Facts {
+                target: Target::new(native.target, &native.arch),
+                ..Facts::default()
+            };
+            hand_over(reading, "native", number, native.bytes, facts);
+        }
+    }
+    Ok(())
+}
+
+/// Every image gets its own copy of the module's properties and symbol names.
+fn count_copies(module: &AbstractModule<'_>, reading: &mut Reading) -> Result<(), Error> {
+    let images = module.image_count();
+    let properties = module.properties.property_count().saturating_mul(2);
+    reading.count_properties(properties.saturating_mul(images))?;
+    reading.count_metadata(module.properties.byte_size().saturating_mul(images as u64))
+}
+
+/// The format that an IR module's type promises. Under the type SPIR-V, runtimes store bitcode too.
+fn claimed_format(ir_type: IrType, bytes: &[u8]) -> Option<ImageFormat> {
+    match ir_type {
+        IrType::Spirv if ImageFormat::detect(bytes) == ImageFormat::Bitcode => None,
+        other => other.format(),
+    }
+}

@@ -1,0 +1,172 @@
+//! `offkit extract`: images out of containers, byte for byte.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use offkit_object::{DeviceImage, Item};
+
+use super::Source;
+use crate::cli::Extract;
+use crate::failure::Failure;
+use crate::files;
+use crate::terminal::{Terminal, size};
+
+pub(crate) fn run(options: &Extract, terminal: Terminal) -> Result<(), Failure> {
+    let to_standard_output = files::is_standard_stream(&options.output);
+    if !to_standard_output {
+        files::create_folder(&options.output).map_err(Failure::input)?;
+    }
+    let mut extraction = Extraction {
+        options,
+        terminal,
+        names: HashSet::new(),
+        written: 0,
+        bytes: 0,
+        result: Ok(()),
+    };
+    let mut damaged = false;
+    for place in &options.locations {
+        let source = Source::open(place)?;
+        let before = extraction.written;
+        let mut problems = Vec::new();
+        let mut met = 0_usize;
+        source.walk(&options.limits, &mut |item| match item {
+            Item::Image(image) => {
+                met += 1;
+                if options.filter.accepts(&image) {
+                    extraction.add(&image);
+                }
+            }
+            Item::Problem(problem) => problems.push(problem),
+            _ => {}
+        });
+        extraction.result?;
+        extraction.result = Ok(());
+        if met == 0 {
+            return Err(super::nothing_in(&source.place, &problems));
+        }
+        if extraction.written == before {
+            return Err(
+                Failure::input(format!("{}: no image fits the options", source.place))
+                    .hint("`offkit ls` shows targets, formats and kernels"),
+            );
+        }
+        for problem in &problems {
+            terminal.warning(problem);
+        }
+        damaged |= !problems.is_empty();
+    }
+    if extraction.written > 1 {
+        terminal.note(format_args!(
+            "{} images, {}",
+            extraction.written,
+            size(extraction.bytes)
+        ));
+    }
+    if damaged {
+        return Err(Failure::input("a file could not be read as a whole"));
+    }
+    Ok(())
+}
+
+/// Images on their way into files.
+struct Extraction<'a> {
+    options: &'a Extract,
+    terminal: Terminal,
+    /// The names that are taken.
+    names: HashSet<PathBuf>,
+    written: usize,
+    bytes: u64,
+    result: Result<(), Failure>,
+}
+
+impl Extraction<'_> {
+    fn add(&mut self, image: &DeviceImage<'_>) {
+        if self.result.is_ok() {
+            self.result = self.write(image);
+        }
+    }
+
+    fn write(&mut self, image: &DeviceImage<'_>) -> Result<(), Failure> {
+        let bytes = if self.options.stored {
+            image.stored_bytes()
+        } else {
+            &image.bytes
+        };
+        if files::is_standard_stream(&self.options.output) {
+            if self.written > 0 {
+                return Err(Failure::input("several images cannot go to standard output")
+                    .hint("name a folder with -o"));
+            }
+            files::write(&self.options.output, &[bytes]).map_err(Failure::input)?;
+        } else {
+            let path = self.name(image);
+            files::write(&path, &[bytes]).map_err(Failure::input)?;
+            self.terminal.note(path.display());
+        }
+        self.written += 1;
+        self.bytes += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// A file name of its own for each image.
+    fn name(&mut self, image: &DeviceImage<'_>) -> PathBuf {
+        let name = file_name(image, self.options.stored);
+        let mut path = self.options.output.join(&name);
+        let mut number = 1;
+        while !self.names.insert(path.clone()) {
+            path = self.options.output.join(format!("{number}-{name}"));
+            number += 1;
+        }
+        path
+    }
+}
+
+/// The location of an image as the name of a file: `lib.so!.hip_fatbin/0/gfx90a` becomes
+/// `lib.so.hip_fatbin.0.gfx90a.hsaco`.
+fn file_name(image: &DeviceImage<'_>, stored: bool) -> String {
+    let file = Path::new(image.location.file()).file_name();
+    let mut name = match file {
+        Some(file) => file.to_string_lossy().into_owned(),
+        None => "image".to_owned(),
+    };
+    for part in image.location.parts() {
+        if !part.starts_with('.') {
+            name.push('.');
+        }
+        name.extend(part.chars().map(|c| match c {
+            'a'..='z' | 'A'..='Z' | '0'..='9' | '.' | '_' | '-' | '+' => c,
+            _ => '_',
+        }));
+    }
+    let extension = image.format.extension();
+    if !name.ends_with(&format!(".{extension}")) {
+        name.push('.');
+        name.push_str(extension);
+    }
+    if stored && let offkit_object::Storage::Compressed { method, .. } = &image.storage {
+        name.push('.');
+        name.push_str(method.name());
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_names_say_where_an_image_was() {
+        let name = |location: &str, bytes: &[u8]| {
+            let mut image = DeviceImage::new(bytes.to_vec());
+            image.location = location.parse().unwrap();
+            file_name(&image, false)
+        };
+        assert_eq!(
+            name("dir/lib.so!.hip_fatbin/0/gfx90a:xnack+", b"?"),
+            "lib.so.hip_fatbin.0.gfx90a_xnack+.bin"
+        );
+        assert_eq!(name("k.spv", b"\x03\x02\x23\x07"), "k.spv");
+        assert_eq!(name("-!0", b"BC\xc0\xde"), "-.0.bc");
+    }
+}

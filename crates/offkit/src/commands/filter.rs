@@ -1,0 +1,85 @@
+//! Which images a command is about: the options that narrow it down.
+
+use clap::Args;
+use offkit_object::{DeviceImage, ImageFormat, Producer};
+
+use super::names::Names;
+
+/// Options that every command takes which looks at images.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Filter {
+    /// Only images for this target triple, or a beginning of it that ends at a dash
+    #[arg(long, value_name = "TRIPLE")]
+    triple: Option<String>,
+    /// Only images for this architecture: `sm_80`, `gfx90a`, `gfx90a:xnack+`
+    #[arg(long, value_name = "ARCH")]
+    arch: Option<String>,
+    /// Only images made for this language: openmp, cuda, hip, sycl, host
+    #[arg(long, value_name = "KIND")]
+    kind: Option<String>,
+    /// Only images of this format: spirv, bitcode, ptx, cubin, amdgpu, zebin, elf, archive, unknown
+    #[arg(long = "format", value_name = "FORMAT")]
+    format: Option<String>,
+    /// Only images with this kernel, by its exact name or demangled
+    #[arg(long, value_name = "NAME")]
+    kernel: Option<String>,
+}
+
+impl Filter {
+    /// Whether an image is meant.
+    pub(crate) fn accepts(&self, image: &DeviceImage<'_>) -> bool {
+        let matches = |wanted: &Option<String>, is: &dyn Fn(&str) -> bool| wanted.as_deref().is_none_or(is);
+        matches(&self.triple, &|triple| has_triple(image, triple))
+            && matches(&self.arch, &|arch| {
+                image.target.arch == arch || image.target.arch_with_features() == arch
+            })
+            && matches(&self.kind, &|kind| producer_name(image.producer) == Some(kind))
+            && matches(&self.format, &|format| format_name(image.format) == format)
+            && matches(&self.kernel, &|kernel| Names::of(image).has_kernel(kernel))
+    }
+
+    /// Whether every image is.
+    pub(crate) fn accepts_all(&self) -> bool {
+        let Self {
+            triple,
+            arch,
+            kind,
+            format,
+            kernel,
+        } = self;
+        [triple, arch, kind, format, kernel]
+            .iter()
+            .all(|wanted| wanted.is_none())
+    }
+}
+
+fn has_triple(image: &DeviceImage<'_>, wanted: &str) -> bool {
+    image
+        .target
+        .triple
+        .strip_prefix(wanted)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+}
+
+/// The name of a format in JSON and in options.
+pub(crate) fn format_name(format: ImageFormat) -> &'static str {
+    match format {
+        ImageFormat::Spirv => "spirv",
+        ImageFormat::Bitcode => "bitcode",
+        ImageFormat::Ptx => "ptx",
+        ImageFormat::Cubin => "cubin",
+        ImageFormat::Amdgpu => "amdgpu",
+        ImageFormat::Zebin => "zebin",
+        ImageFormat::Elf => "elf",
+        ImageFormat::Archive => "archive",
+        _ => "unknown",
+    }
+}
+
+/// The name of a language in JSON and in options.
+pub(crate) fn producer_name(producer: Producer) -> Option<&'static str> {
+    match producer {
+        Producer::None | Producer::Unknown => None,
+        known => Some(known.name()),
+    }
+}

@@ -1,0 +1,77 @@
+//! How much a small file may cost: the bounds of reading as options.
+
+use std::str::FromStr;
+
+use clap::Args;
+use offkit_object::Limits;
+
+/// Options of every command that reads containers.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct LimitOptions {
+    /// Change a bound of reading: `images`, `strings`, `properties`, `nesting`, `metadata` (bytes), `inflation`
+    /// (bytes that come out of decompression for each byte of the file) or `problems`; may be repeated
+    #[arg(long = "limit", value_name = "NAME=NUMBER")]
+    changes: Vec<Change>,
+}
+
+/// One bound, changed.
+#[derive(Clone, Copy, Debug)]
+struct Change {
+    bound: Bound,
+    value: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Bound {
+    Images,
+    Strings,
+    Properties,
+    Nesting,
+    Metadata,
+    Inflation,
+    Problems,
+}
+
+impl FromStr for Change {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (name, number) = text.split_once('=').ok_or("expected NAME=NUMBER")?;
+        let bound = match name {
+            "images" => Bound::Images,
+            "strings" => Bound::Strings,
+            "properties" => Bound::Properties,
+            "nesting" => Bound::Nesting,
+            "metadata" => Bound::Metadata,
+            "inflation" => Bound::Inflation,
+            "problems" => Bound::Problems,
+            _ => {
+                return Err(format!(
+                    "`{name}` is no bound: expected images, strings, properties, nesting, metadata, inflation or problems"
+                ));
+            }
+        };
+        let value = number.parse().map_err(|error| format!("`{number}`: {error}"))?;
+        Ok(Self { bound, value })
+    }
+}
+
+impl LimitOptions {
+    /// The bounds that are in force.
+    pub(crate) fn limits(&self) -> Limits {
+        let mut limits = Limits::default();
+        for Change { bound, value } in &self.changes {
+            let count = usize::try_from(*value).unwrap_or(usize::MAX);
+            match bound {
+                Bound::Images => limits.max_images = count,
+                Bound::Strings => limits.max_strings = count,
+                Bound::Properties => limits.max_properties = count,
+                Bound::Nesting => limits.max_nesting = count,
+                Bound::Metadata => limits.max_metadata_bytes = *value,
+                Bound::Inflation => limits.max_inflation = *value,
+                Bound::Problems => limits.max_problems = count,
+            }
+        }
+        limits
+    }
+}

@@ -1,0 +1,121 @@
+//! `offkit ls`: what device code is inside files.
+
+pub(crate) mod json;
+mod rows;
+pub(crate) mod tree;
+
+use std::path::Path;
+
+use offkit_object::{Item, Problem};
+
+use super::Source;
+use crate::cli::Ls;
+use crate::failure::Failure;
+use crate::terminal::{Output, Terminal};
+use tree::Tree;
+
+pub(crate) fn run(options: &Ls, terminal: Terminal) -> Result<(), Failure> {
+    let mut failed = 0;
+    for path in &options.files {
+        match list(options, terminal, path) {
+            Ok(whole) => failed += usize::from(!whole),
+            // The others are listed all the same.
+            Err(failure) if options.files.len() > 1 => {
+                terminal.failure(&failure);
+                failed += 1;
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    match failed {
+        0 => Ok(()),
+        1 => Err(Failure::input("a file could not be read as a whole")),
+        several => Err(Failure::input(format!(
+            "{several} files could not be read as a whole"
+        ))),
+    }
+}
+
+/// Lists one file; whether all of it could be read.
+fn list(options: &Ls, terminal: Terminal, path: &Path) -> Result<bool, Failure> {
+    let source = Source::open(path)?;
+    let output = terminal.output();
+    let mut listing = Listing {
+        options,
+        form: if options.json {
+            Form::Json(output)
+        } else {
+            Form::Tree(Tree::new(
+                options,
+                output,
+                source.place.file(),
+                source.content.len(),
+            ))
+        },
+        result: Ok(()),
+        images: 0,
+        problems: Vec::new(),
+    };
+    source.walk(&options.limits, &mut |item| listing.add(item));
+    listing.result?;
+    // An image may be there without being wanted.
+    if listing.images == 0 && !source.place.parts().is_empty() {
+        return Err(super::nothing_in(&source.place, &listing.problems));
+    }
+    match listing.form {
+        Form::Json(mut output) => {
+            for problem in &listing.problems {
+                let file = source.place.file();
+                output.line(serde_json::json!({ "file": file, "problem": problem.to_string() }))?;
+            }
+            output.finish()?;
+        }
+        Form::Tree(tree) => tree.finish()?,
+    }
+    for problem in &listing.problems {
+        terminal.warning(problem);
+    }
+    Ok(listing.problems.is_empty())
+}
+
+/// The listing of one file on its way out.
+struct Listing<'a> {
+    options: &'a Ls,
+    form: Form<'a>,
+    result: Result<(), Failure>,
+    /// How many were met, wanted or not.
+    images: usize,
+    problems: Vec<Problem>,
+}
+
+enum Form<'a> {
+    Json(Output),
+    Tree(Tree<'a>),
+}
+
+impl Listing<'_> {
+    fn add(&mut self, item: Item<'_>) {
+        if self.result.is_ok() {
+            self.result = self.show(item);
+        }
+    }
+
+    fn show(&mut self, item: Item<'_>) -> Result<(), Failure> {
+        match (item, &mut self.form) {
+            (Item::Problem(problem), _) => self.problems.push(problem),
+            (Item::Container(container), Form::Tree(tree)) => tree.container(&container)?,
+            (Item::Image(image), form) => {
+                self.images += 1;
+                if !self.options.filter.accepts(&image) {
+                    return Ok(());
+                }
+                match form {
+                    Form::Json(output) => output.line(json::image(&image, self.options.hash))?,
+                    Form::Tree(tree) => tree.image(&image)?,
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
