@@ -50,6 +50,8 @@ pub(crate) enum Color {
 pub(crate) enum Command {
     /// List the device code inside files
     Ls(Ls),
+    /// Show everything about images: what their containers and what their own bytes say
+    Show(Show),
     /// Take images out of files, byte for byte
     Extract(Extract),
     /// Put another image in the place of one, and change nothing else
@@ -85,6 +87,23 @@ pub(crate) struct Ls {
     /// With --json, the SHA-256 of each image as it is stored
     #[arg(long, requires = "json")]
     pub(crate) hash: bool,
+    #[command(flatten)]
+    pub(crate) filter: Filter,
+    #[command(flatten)]
+    pub(crate) limits: LimitOptions,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    /// Images, as `offkit ls` shows their locations, `FILE!0/ir/0`; of a file, all of its images
+    #[arg(required = true, value_name = "LOCATION")]
+    pub(crate) locations: Vec<PathBuf>,
+    /// Show names as they stand in the file instead of demangled
+    #[arg(long)]
+    pub(crate) mangled: bool,
+    /// Write one JSON object a line, one line an image
+    #[arg(long)]
+    pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) filter: Filter,
     #[command(flatten)]

@@ -55,6 +55,7 @@ fn main() -> ExitCode {
     log(cli.common.verbose, terminal);
     let result = match &cli.command {
         Command::Ls(options) => commands::ls::run(options, terminal),
+        Command::Show(options) => commands::show::run(options, terminal),
         Command::Extract(options) => commands::extract::run(options, terminal),
         Command::Replace(options) => commands::replace::run(options, terminal),
         Command::As(options) => match tools::run(&options.name, options.arguments.iter().cloned()) {

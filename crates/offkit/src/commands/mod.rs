@@ -7,6 +7,7 @@ pub(crate) mod link;
 pub(crate) mod ls;
 pub(crate) mod replace;
 pub(crate) mod run;
+pub(crate) mod show;
 
 use std::path::{Path, PathBuf};
 
