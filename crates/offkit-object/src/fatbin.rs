@@ -1,27 +1,455 @@
-//! CUDA's fatbins.
+//! CUDA's fatbins: machine code for several architectures and PTX, side by side.
+//!
+//! `nvcc` (its program `fatbinary`) and clang write them into the sections `.nv_fatbin` and `__nv_relfatbin` of
+//! host objects; the linker puts those of all objects one after the other. A fatbin is a header and entries,
+//! each a header with its payload behind it. All integers are little endian. Payloads are stored as they are,
+//! as one LZ4 block or as a zstd frame.
 
+mod elf_size;
+mod raw;
+
+use zerocopy::IntoBytes;
+
+use crate::compression::Compression;
 use crate::error::Error;
+use crate::format::ImageFormat;
+use crate::image::Target;
 use crate::limits::{Limits, Reading};
-use crate::part::Visit;
+use crate::offload_binary::Producer;
+use crate::part::{Coding, Content, Facts, Name, Part, Visit};
 use crate::source::Source;
 
-/// Hands over every part.
+/// The first bytes of every fatbin: the 32-bit number 0xBA55ED50.
+pub const MAGIC: [u8; 4] = [0x50, 0xed, 0x55, 0xba];
+
+/// Whether the bytes begin like a fatbin.
+pub(crate) fn has_magic(bytes: &[u8]) -> bool {
+    bytes.starts_with(&MAGIC)
+}
+
+/// Names of the string entries that images from fatbins have.
+const IDENTIFIER: &str = "identifier";
+const PTXAS_OPTIONS: &str = "ptxas-options";
+const KIND: &str = "kind";
+
+/// Hands over every entry of every fatbin: `N/M` is entry M of fatbin N.
 pub(crate) fn parts<'data>(
     source: Source<'data>,
     reading: &mut Reading,
     visit: Visit<'_, 'data>,
 ) -> Result<(), Error> {
-    let _ = (source, reading, visit);
+    let mut id = 0_usize;
+    entries(source, reading, &mut |reading, entry| {
+        let counted = reading
+            .count_image()
+            .map_err(|error| error.at(source.at(entry.offset)));
+        if reading.accept(counted)?.is_some() {
+            let part = entry.part(id, reading)?;
+            visit(reading, part);
+        }
+        id = id.saturating_add(1);
+        Ok(())
+    })
+}
+
+/// The fatbins with the payload of the entry `id` replaced by `new`, which is compressed as the old one was.
+///
+/// Entries and fatbins behind it move when the size changes.
+pub(crate) fn replace(source: Source<'_>, id: usize, new: &[u8], limits: &Limits) -> Result<Vec<u8>, Error> {
+    let mut number = 0_usize;
+    let mut wanted = None;
+    entries(source, &mut Reading::tolerant(limits), &mut |_, entry| {
+        if number == id {
+            wanted = Some(entry);
+        }
+        number = number.saturating_add(1);
+        Ok(())
+    })?;
+    let entry = wanted.ok_or_else(|| Error::malformed("the fatbin has no such entry"))?;
+    let unrepresentable = |message| Error::unrepresentable(message).at(source.at(entry.offset));
+    if entry.header.kind == raw::KIND_PTX && new.last() != Some(&0) {
+        return Err(unrepresentable("PTX in a fatbin ends with a zero byte"));
+    }
+    let old_room = entry.header.payload_size.get();
+    let mut header = entry.header.clone();
+    let payload = match entry.coding() {
+        Some(coding) => {
+            let compressed = compress(coding.compression, new)?;
+            header.compressed_size = u32::try_from(compressed.len())
+                .map_err(|_| unrepresentable("compressed data in a fatbin are smaller than 4 GiB"))?
+                .into();
+            header.decompressed_size = (new.len() as u64).into();
+            compressed
+        }
+        None => new.to_vec(),
+    };
+    let room = payload.len().next_multiple_of(8) as u64;
+    header.payload_size = room.into();
+    let mut container = source
+        .record::<raw::Header>(entry.container)
+        .ok_or_else(|| unrepresentable("the fatbin has no header"))?
+        .clone();
+    let others = container.size.get().checked_sub(old_room);
+    container.size = others
+        .and_then(|size| size.checked_add(room))
+        .ok_or_else(|| unrepresentable("the fatbin is smaller than its entry"))?
+        .into();
+
+    let slice = |from: u64, to: u64| {
+        let bytes = source.get(from, to.saturating_sub(from)).map(Source::bytes);
+        bytes.unwrap_or_default()
+    };
+    let payload_offset = entry.payload_offset();
+    let mut out = slice(0, entry.container).to_vec();
+    out.extend(container.as_bytes());
+    out.extend(slice(after::<raw::Header>(entry.container), entry.offset));
+    out.extend(header.as_bytes());
+    out.extend(slice(after::<raw::Entry>(entry.offset), payload_offset));
+    out.extend(&payload);
+    let padding = payload.len().next_multiple_of(8).saturating_sub(payload.len());
+    out.extend(std::iter::repeat_n(0, padding));
+    out.extend(source.from(payload_offset.saturating_add(old_room)).bytes());
+    Ok(out)
+}
+
+fn compress(compression: Compression, bytes: &[u8]) -> Result<Vec<u8>, Error> {
+    match compression {
+        Compression::Lz4 => Ok(lz4_flex::block::compress(bytes)),
+        _ => zstd::bulk::compress(bytes, zstd::DEFAULT_COMPRESSION_LEVEL)
+            .map_err(|error| Error::unrepresentable("data cannot be compressed").finding(error)),
+    }
+}
+
+/// Where a header that is at `offset` ends.
+fn after<T>(offset: u64) -> u64 {
+    offset.saturating_add(size_of::<T>() as u64)
+}
+
+/// An entry whose header and payload are in the file.
+struct Entry<'data> {
+    /// The number of its fatbin and its own in it.
+    name: [usize; 2],
+    /// Where its fatbin is.
+    container: u64,
+    version: u16,
+    /// Where it is itself.
+    offset: u64,
+    header: &'data raw::Entry,
+    /// The whole header with the texts behind it.
+    texts: Source<'data>,
+    /// With padding.
+    payload: Source<'data>,
+}
+
+type VisitEntry<'v, 'data> = &'v mut dyn FnMut(&mut Reading, Entry<'data>) -> Result<(), Error>;
+
+/// Finds all entries of all fatbins.
+fn entries<'data>(
+    source: Source<'data>,
+    reading: &mut Reading,
+    visit: VisitEntry<'_, 'data>,
+) -> Result<(), Error> {
+    let mut offset = 0;
+    let mut number = 0;
+    while let Some(start) = next_fatbin(source, offset, reading)? {
+        offset = entries_of_one(source, start, number, reading, visit)?;
+        number = number.saturating_add(1);
+        if reading.is_exhausted() {
+            break;
+        }
+    }
     Ok(())
 }
 
-/// The container with the bytes of the part `id` replaced by `new`, and nothing else changed.
-pub(crate) fn replace(source: Source<'_>, id: usize, new: &[u8], limits: &Limits) -> Result<Vec<u8>, Error> {
-    let _ = (source, id, new, limits);
-    Err(Error::unsupported("not written yet"))
+/// Where the next fatbin is, after padding of zeros. Other bytes before it are a fault.
+fn next_fatbin(source: Source<'_>, offset: u64, reading: &mut Reading) -> Result<Option<u64>, Error> {
+    let rest = source.from(offset).bytes();
+    let Some(padding) = rest.iter().position(|byte| *byte != 0) else {
+        return Ok(None);
+    };
+    let rest = rest.get(padding..).unwrap_or_default();
+    let offset = offset.saturating_add(padding as u64);
+    if rest.starts_with(&MAGIC) {
+        return Ok(Some(offset));
+    }
+    let found = memchr::memmem::find(rest, &MAGIC);
+    let skipped = found.unwrap_or(rest.len());
+    reading.fault(
+        Error::malformed("bytes that are no fatbin")
+            .at(source.at(offset))
+            .field("magic")
+            .expecting("0xba55ed50")
+            .finding(format_args!("{skipped:#x} other bytes")),
+    )?;
+    Ok(found.map(|found| offset.saturating_add(found as u64)))
 }
 
-/// Whether the bytes begin like one.
-pub(crate) fn has_magic(bytes: &[u8]) -> bool {
-    bytes.starts_with(&[0x50, 0xed, 0x55, 0xba])
+/// Reads the fatbin at `start`; gives back where to go on after it.
+fn entries_of_one<'data>(
+    source: Source<'data>,
+    start: u64,
+    number: usize,
+    reading: &mut Reading,
+    visit: VisitEntry<'_, 'data>,
+) -> Result<u64, Error> {
+    let beyond_header = after::<raw::Header>(start);
+    let header = source.need(
+        start,
+        size_of::<raw::Header>() as u64,
+        "fatbin is cut off",
+        "header",
+    );
+    let header = header.map(|header| header.record::<raw::Header>(0));
+    let Some(Some(header)) = reading.accept(header)? else {
+        return Ok(source.len());
+    };
+    let header_size = u64::from(header.header_size.get());
+    if header_size < size_of::<raw::Header>() as u64 {
+        reading.fault(
+            Error::malformed("fatbin header is too small")
+                .at(source.at(start))
+                .field("header size")
+                .expecting(format!("at least {:#x}", size_of::<raw::Header>()))
+                .finding(format_args!("{header_size:#x}")),
+        )?;
+        return Ok(beyond_header);
+    }
+    let first = start.saturating_add(header_size);
+    let size = header.size.get();
+    let bounded = source.need(first, size, "fatbin is cut off", "size");
+    let whole = reading.accept(bounded)?.is_some();
+    let end = if whole {
+        first.saturating_add(size)
+    } else {
+        source.len()
+    };
+    let mut offset = first;
+    let mut entry_number = 0_usize;
+    while offset < end && !reading.is_exhausted() {
+        let rest = source.get(offset, end.saturating_sub(offset));
+        let rest = rest.unwrap_or_else(|| source.from(source.len()));
+        if rest.bytes().starts_with(&MAGIC) {
+            // The size is wrong and includes the fatbin that follows.
+            if whole {
+                reading.fault(
+                    Error::malformed("fatbin reaches into the next one")
+                        .at(source.at(start))
+                        .field("size")
+                        .expecting(format!("{:#x}", offset.saturating_sub(first)))
+                        .finding(format_args!("{size:#x}")),
+                )?;
+            }
+            return Ok(offset);
+        }
+        if rest
+            .bytes()
+            .iter()
+            .take(size_of::<raw::Entry>())
+            .all(|byte| *byte == 0)
+        {
+            // Padding; what is behind it is looked at as what follows the fatbin.
+            return Ok(offset);
+        }
+        let entry = Entry::read(rest, offset).map(|(entry, size)| {
+            let entry = Entry {
+                name: [number, entry_number],
+                container: start,
+                version: header.version.get(),
+                ..entry
+            };
+            (entry, size)
+        });
+        let Some((entry, size)) = reading.accept(entry)? else {
+            // Where the next entry begins is not known: the next fatbin is looked for from here.
+            return Ok(if whole { end } else { offset.saturating_add(1) });
+        };
+        visit(reading, entry)?;
+        entry_number = entry_number.saturating_add(1);
+        offset = offset.saturating_add(size);
+    }
+    Ok(end)
+}
+
+impl<'data> Entry<'data> {
+    /// The entry at the start of `rest`, and the bytes it takes.
+    fn read(rest: Source<'data>, offset: u64) -> Result<(Self, u64), Error> {
+        const MESSAGE: &str = "fatbin entry is cut off";
+        let smallest = size_of::<raw::Entry>() as u64;
+        rest.need(0, smallest, MESSAGE, "header")?;
+        let header = rest
+            .record::<raw::Entry>(0)
+            .ok_or_else(|| Error::malformed(MESSAGE).at(rest.at(0)))?;
+        let header_size = u64::from(header.header_size.get());
+        if header_size < smallest {
+            return Err(Error::malformed("fatbin entry has too small a header")
+                .at(rest.at(0))
+                .field("header size")
+                .expecting(format!("at least {smallest:#x}"))
+                .finding(format_args!("{header_size:#x}")));
+        }
+        let texts = rest.need(0, header_size, MESSAGE, "header size")?;
+        let payload_size = header.payload_size.get();
+        let payload = rest.need(header_size, payload_size, MESSAGE, "payload size")?;
+        let entry = Self {
+            name: [0, 0],
+            container: 0,
+            version: 0,
+            offset,
+            header,
+            texts,
+            payload,
+        };
+        Ok((entry, header_size.saturating_add(payload_size)))
+    }
+
+    fn payload_offset(&self) -> u64 {
+        self.offset
+            .saturating_add(u64::from(self.header.header_size.get()))
+    }
+
+    fn part(&self, id: usize, reading: &mut Reading) -> Result<Part<'data>, Error> {
+        let [fatbin, entry] = self.name;
+        let name = Name::Path(vec![fatbin.to_string(), entry.to_string()]);
+        let coding = self.coding();
+        let stored = match coding {
+            Some(_) => self.compressed(reading)?,
+            None => self.plain(),
+        };
+        let mut facts = Facts {
+            version: Some(self.version.into()),
+            claim: match self.header.kind.get() {
+                raw::KIND_PTX => Some(ImageFormat::Ptx),
+                raw::KIND_ELF => Some(ImageFormat::Cubin),
+                _ => None,
+            },
+            target: self.target(),
+            producer: Producer::Cuda,
+            ..Facts::default()
+        };
+        self.texts(&mut facts, reading)?;
+        if self.header.kind == raw::KIND_CONCATENATED {
+            reading.fault(
+                Error::unsupported("several images that are compressed as one are not told apart")
+                    .at(self.texts.at(0))
+                    .field("kind")
+                    .finding(format_args!("{:#x}", self.header.kind)),
+            )?;
+        }
+        Ok(Part {
+            coding,
+            facts,
+            ..Part::new(id, name, stored, Content::Image)
+        })
+    }
+
+    fn coding(&self) -> Option<Coding> {
+        let flags = self.header.flags.get();
+        let compression = if flags & raw::FLAG_LZ4 != 0 {
+            Compression::Lz4
+        } else if flags & raw::FLAG_ZSTD != 0 {
+            Compression::Zstd
+        } else {
+            return None;
+        };
+        let size = self.header.decompressed_size.get();
+        Some(Coding {
+            compression,
+            size: (size != 0).then_some(size),
+        })
+    }
+
+    /// The compressed stream, without padding.
+    fn compressed(&self, reading: &mut Reading) -> Result<Source<'data>, Error> {
+        let size = u64::from(self.header.compressed_size.get());
+        if size == 0 {
+            return Ok(self.payload);
+        }
+        let stored = self.payload.need(
+            0,
+            size,
+            "compressed data are larger than their entry",
+            "compressed size",
+        );
+        Ok(reading.accept(stored)?.unwrap_or(self.payload))
+    }
+
+    /// The payload without padding, which the header does not tell.
+    ///
+    /// PTX keeps the zero byte that ends it, as it does when it is compressed.
+    fn plain(&self) -> Source<'data> {
+        let bytes = self.payload.bytes();
+        let size = match self.header.kind.get() {
+            raw::KIND_PTX => bytes
+                .iter()
+                .rposition(|byte| *byte != 0)
+                .map(|last| last.saturating_add(2)),
+            raw::KIND_ELF => elf_size::without_padding(bytes),
+            _ => None,
+        };
+        let size = size.unwrap_or(bytes.len()).min(bytes.len());
+        self.payload.get(0, size as u64).unwrap_or(self.payload)
+    }
+
+    fn target(&self) -> Target {
+        let flags = self.header.flags.get();
+        let triple = if flags & raw::FLAG_64_BIT != 0 {
+            "nvptx64-nvidia-cuda"
+        } else {
+            "nvptx-nvidia-cuda"
+        };
+        let arch = match self.header.arch.get() {
+            0 => String::new(),
+            number if flags & raw::FLAG_ARCH_SPECIFIC != 0 => format!("sm_{number}a"),
+            number if flags & raw::FLAG_FAMILY_SPECIFIC != 0 => format!("sm_{number}f"),
+            number => format!("sm_{number}"),
+        };
+        Target::new(triple, &arch)
+    }
+
+    /// The identifier and the options behind the header; a kind that is not known, as a number.
+    fn texts(&self, facts: &mut Facts<'data>, reading: &mut Reading) -> Result<(), Error> {
+        let identifier = (
+            self.header.identifier_offset.get(),
+            self.header.identifier_size.get(),
+        );
+        let mut found = vec![(IDENTIFIER, "identifier", identifier)];
+        let kind = self.header.kind.get();
+        match kind {
+            raw::KIND_PTX => {
+                let at = self.header.options_offset.get();
+                let options = self.texts.record::<raw::Options>(at.into());
+                if let Some(options) = options.filter(|_| at != 0) {
+                    let options = (options.offset.get(), options.size.get());
+                    found.push((PTXAS_OPTIONS, "options", options));
+                }
+            }
+            raw::KIND_ELF => {}
+            other => facts.strings.set(KIND, other.to_string()),
+        }
+        for (key, field, (offset, size)) in found {
+            if size == 0 {
+                continue;
+            }
+            let text = self
+                .texts
+                .need(
+                    offset.into(),
+                    size.into(),
+                    "text of a fatbin entry is outside of its header",
+                    field,
+                )
+                .and_then(|text| {
+                    reading.count_strings(1)?;
+                    reading.count_metadata(text.len())?;
+                    Ok(text.bytes())
+                });
+            if let Some(text) = reading.accept(text)? {
+                // Padded to a multiple of 8 with spaces or zeros.
+                let end = text.iter().rposition(|byte| !matches!(byte, 0 | b' '));
+                let end = end.map_or(0, |last| last.saturating_add(1));
+                facts.strings.set_bytes(key, text.get(..end).unwrap_or_default());
+            }
+        }
+        Ok(())
+    }
 }

@@ -31,7 +31,7 @@ use crate::{bundle, sycl_wrapped};
 
 use section::Found;
 pub use section::SectionContent;
-pub use write::{NewSection, ObjectFormat, add_sections, remove_sections, write_object};
+pub use write::{NewSection, ObjectFormat, add_sections, remove_sections, replace_section, write_object};
 
 /// The identifiers of parts from here on are those of [`sycl_wrapped`].
 const WRAPPED: usize = 1 << (usize::BITS.saturating_sub(1));
@@ -119,6 +119,8 @@ pub(crate) fn parts<'data>(
             return Ok(());
         }
         match &found.content {
+            // The host's own entry is the object itself; what stands for it is one zero byte.
+            SectionContent::BundleEntry(id) if id.starts_with("host-") && found.source.bytes() == [0] => {}
             SectionContent::BundleEntry(id) => entries.push((id.clone(), found)),
             SectionContent::Container(kind) => {
                 let mut path = found.path;
@@ -184,5 +186,5 @@ pub(crate) fn replace(source: Source<'_>, id: usize, new: &[u8], limits: &Limits
     if id >= WRAPPED {
         return sycl_wrapped::replace(source, id.saturating_sub(WRAPPED), new, limits);
     }
-    write::replace_section(source, id, new)
+    write::replace_section_at(source, id, new)
 }

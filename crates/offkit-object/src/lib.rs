@@ -79,13 +79,13 @@
 )]
 
 pub mod archive;
-mod archive_writer;
 pub mod bundle;
 mod chunks;
 mod compression;
 mod container;
 mod contents;
 mod convert;
+mod elf;
 mod error;
 pub mod fatbin;
 mod format;
@@ -106,7 +106,6 @@ mod symbol_name;
 mod walk;
 pub mod zip;
 
-pub use archive_writer::write_archive;
 pub use chunks::Chunks;
 pub use compression::Compression;
 pub use container::{ContainerKind, looks_like_device_code};

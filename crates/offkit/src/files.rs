@@ -2,10 +2,10 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
 
-use memmap2::Mmap;
+use memmap2::{Mmap, UncheckedAdvice};
 
 use crate::array::{Array, npy};
 
@@ -24,6 +24,23 @@ impl Deref for Content {
             Self::Mapped(map) => map,
             Self::Read(bytes) => bytes,
         }
+    }
+}
+
+impl Content {
+    /// Tells the system that a part of the file is not needed in memory for now. It comes back when it is
+    /// looked at.
+    pub(crate) fn release(&self, part: Range<usize>) {
+        let Self::Mapped(map) = self else { return };
+        if part.end > map.len() {
+            return;
+        }
+        // SAFETY: the mapping is of a file and read only, so nothing is lost: a page that is used again is
+        // read from the file again, as it was the first time.
+        let released =
+            unsafe { map.unchecked_advise_range(UncheckedAdvice::DontNeed, part.start, part.len()) };
+        // It is but an advice.
+        drop(released);
     }
 }
 

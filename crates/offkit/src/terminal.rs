@@ -31,10 +31,19 @@ impl Terminal {
         written(writeln!(anstream::stdout(), "{text}"))
     }
 
-    /// Standard output for much text: buffered, without colours where they are not wanted.
+    /// Standard output for much text.
     pub(crate) fn output(self) -> Output {
+        let choice = anstream::AutoStream::choice(&io::stdout());
         Output {
-            stream: io::BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock())),
+            stream: io::BufWriter::with_capacity(1 << 16, io::stdout()),
+            styles: match choice {
+                anstream::ColorChoice::Never => Styles::default(),
+                _ => Styles {
+                    heading: HEADING,
+                    faint: FAINT,
+                    name: NAME,
+                },
+            },
         }
     }
 
@@ -79,16 +88,38 @@ impl Terminal {
     }
 }
 
-/// What was asked for, on its way to standard output; to be ended with [`finish`](Self::finish).
+/// What was asked for, on its way to standard output: buffered; to be ended with [`finish`](Self::finish).
+///
+/// Unlike [`Terminal::line`] it does not look for colours in what is written: these are left out by writing
+/// with [`styles`](Self::styles), for in a long listing the search costs more than the rest.
 #[derive(Debug)]
 pub(crate) struct Output {
-    stream: io::BufWriter<anstream::AutoStream<io::StdoutLock<'static>>>,
+    stream: io::BufWriter<io::Stdout>,
+    styles: Styles,
+}
+
+/// The styles of a listing; all of them plain where colours are not wanted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Styles {
+    pub(crate) heading: Style,
+    pub(crate) faint: Style,
+    pub(crate) name: Style,
 }
 
 impl Output {
+    /// The styles to write with.
+    pub(crate) fn styles(&self) -> Styles {
+        self.styles
+    }
+
     /// Writes a line; ends the program as [`Terminal::line`] does.
     pub(crate) fn line(&mut self, text: impl Display) -> Result<(), Failure> {
         written(writeln!(self.stream, "{text}"))
+    }
+
+    /// Writes lines that are complete.
+    pub(crate) fn lines(&mut self, text: &str) -> Result<(), Failure> {
+        written(self.stream.write_all(text.as_bytes()))
     }
 
     /// Writes what is still held back.
@@ -164,13 +195,11 @@ pub(crate) fn size(bytes: u64) -> String {
     if bytes < 1024 {
         return format!("{bytes} B");
     }
-    let mut value = bytes as f64 / 1024.0;
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    format!("{value:.1} {}", UNITS[unit])
+    let unit = (bytes.ilog2() / 10).min(UNITS.len() as u32);
+    // In integers, for listings have many sizes: the nearest tenth.
+    let one = 1_u128 << (10 * unit);
+    let tenths = (u128::from(bytes) * 10 + one / 2) / one;
+    format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit as usize - 1])
 }
 
 /// A time as people read it, `1.24 s` or `870 µs`.

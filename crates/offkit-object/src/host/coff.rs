@@ -213,7 +213,14 @@ pub(super) fn sections<'data>(
     let strings = coff.strings(source).bytes();
     for (id, section) in coff.sections.iter().enumerate() {
         let name = section.name(strings);
-        let Some(content) = content_of(name) else {
+        // Linkers cut names after 8 bytes or before the second dot; the content tells whether it is this section.
+        let is_cut_name = coff.is_linked && (name == b".llvm.of" || name == b".llvm");
+        let content = if is_cut_name {
+            Some(SectionContent::Container(ContainerKind::OffloadBinary))
+        } else {
+            content_of(name)
+        };
+        let Some(content) = content else {
             continue;
         };
         if !section.is_in_file() {

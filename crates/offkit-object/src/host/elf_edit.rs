@@ -321,49 +321,87 @@ impl<'a> Plan<'a> {
 
     /// Lets symbols and groups refer to sections by their new numbers.
     fn renumber_contents(&self, headers: &[Section], out: &mut Out) -> Result<(), Error> {
+        let mut gone = Vec::new();
         for header in headers.iter().filter(|header| header.is_in_file()) {
-            let (start, size) = (to_usize(header.offset)?, to_usize(header.size)?);
-            let end = start.saturating_add(size).min(out.bytes.len());
+            let range = range_of(header, out)?;
             if header.kind == elf::SHT_SYMTAB.0 {
-                let symbol_size = if self.elf.is_64 { 24 } else { 16 };
-                for symbol in (start..end).step_by(symbol_size) {
-                    self.renumber_symbol(symbol, out)?;
+                for (index, symbol) in range.step_by(self.symbol_size()).enumerate() {
+                    if !self.renumber_symbol(symbol, out)? {
+                        gone.push(index as u64);
+                    }
                 }
             } else if header.kind == elf::SHT_SYMTAB_SHNDX.0 {
-                for word in (start..end).step_by(4) {
+                for word in range.step_by(4) {
                     let new = self.number_of(out.get(word, 4))?;
                     out.put(word, 4, new.into())?;
                 }
             } else if header.kind == elf::SHT_GROUP.0 {
                 // The first word is flags.
-                for word in (start..end).step_by(4).skip(1) {
+                for word in range.step_by(4).skip(1) {
                     let new = self.number_of(out.get(word, 4))?;
                     out.put(word, 4, new.into())?;
                 }
             }
         }
-        Ok(())
+        if gone.is_empty() { Ok(()) } else { self.check_relocations(headers, &gone, out) }
     }
 
-    fn renumber_symbol(&self, symbol: usize, out: &mut Out) -> Result<(), Error> {
+    fn symbol_size(&self) -> usize {
+        if self.elf.is_64 { 24 } else { 16 }
+    }
+
+    /// Gives a symbol the new number of its section. Local symbols of a section that goes are blanked: removing
+    /// them would change the numbers of all symbols after them. Returns whether the symbol stays.
+    fn renumber_symbol(&self, symbol: usize, out: &mut Out) -> Result<bool, Error> {
         let (info_at, number_at) = if self.elf.is_64 { (4, 6) } else { (12, 14) };
         let number_at = symbol.saturating_add(number_at);
         let old = out.get(number_at, 2);
         if old == 0 || old >= u64::from(RESERVED) {
-            return Ok(());
+            return Ok(true);
         }
-        let info_at = symbol.saturating_add(info_at);
-        let is_section_symbol = out.get(info_at, 1) & 0xf == u64::from(elf::STT_SECTION.0);
+        let binding = out.get(symbol.saturating_add(info_at), 1) >> 4;
         match self.number_of(old) {
-            Ok(new) => out.put(number_at, 2, new.into()),
-            // Nothing but its own relocations refers to the section by this symbol. Removing it would change the
-            // numbers of all symbols after it.
-            Err(_) if is_section_symbol => {
-                out.put(info_at, 1, 0)?;
-                out.put(number_at, 2, elf::SHN_ABS.0.into())
+            Ok(new) => {
+                out.put(number_at, 2, new.into())?;
+                Ok(true)
+            }
+            Err(_) if binding == u64::from(elf::STB_LOCAL.0) => {
+                for byte in symbol..symbol.saturating_add(self.symbol_size()) {
+                    out.put(byte, 1, 0)?;
+                }
+                out.put(number_at, 2, elf::SHN_ABS.0.into())?;
+                Ok(false)
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Makes sure that no relocation needs a symbol that is gone.
+    fn check_relocations(&self, headers: &[Section], gone: &[u64], out: &Out) -> Result<(), Error> {
+        const MACHINE_MIPS: u64 = 8;
+        // Of 64-bit MIPS, the symbol is a field of its own whatever the byte order.
+        let is_own_field = !self.elf.is_64 || self.elf.is_big_endian || out.get(0x12, 2) == MACHINE_MIPS;
+        let (offset, size, shift) = match (self.elf.is_64, is_own_field) {
+            (false, _) => (4, 4, 8),
+            (true, true) => (8, 4, 0),
+            (true, false) => (12, 4, 0),
+        };
+        for header in headers.iter().filter(|header| header.is_in_file()) {
+            let step = match (header.kind == elf::SHT_REL.0, header.kind == elf::SHT_RELA.0) {
+                (true, _) => if self.elf.is_64 { 16 } else { 8 },
+                (_, true) => if self.elf.is_64 { 24 } else { 12 },
+                _ => continue,
+            };
+            for relocation in range_of(header, out)?.step_by(step) {
+                let symbol = out.get(relocation.saturating_add(offset), size) >> shift;
+                if gone.binary_search(&symbol).is_ok() {
+                    return Err(Error::unrepresentable(
+                        "a section cannot be removed: relocations of others need it",
+                    ));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The new number of a section that symbols or groups refer to.
@@ -413,6 +451,12 @@ fn with_relocations(elf: &Elf, removed: &[usize]) -> Vec<usize> {
     all.sort_unstable();
     all.dedup();
     all
+}
+
+/// The bytes of a section in the new file.
+fn range_of(header: &Section, out: &Out) -> Result<std::ops::Range<usize>, Error> {
+    let (start, size) = (to_usize(header.offset)?, to_usize(header.size)?);
+    Ok(start..start.saturating_add(size).min(out.bytes.len()))
 }
 
 /// Whether `sh_info` is the number of a section.

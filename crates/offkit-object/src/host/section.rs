@@ -33,7 +33,7 @@ pub(super) const LONGEST_NAME: usize = 1 << 10;
 
 /// What the name of a section says about its content.
 ///
-/// COFF programs have only the first 8 bytes of a name; no host has another section that begins like these.
+/// COFF programs may have only the first 8 bytes of a name; no host has another section that begins like these.
 pub(super) fn content_of(name: &[u8]) -> Option<SectionContent> {
     const CONTAINERS: &[(&[u8], ContainerKind)] = &[
         (b".llvm.offloading", ContainerKind::OffloadBinary),
@@ -46,9 +46,6 @@ pub(super) fn content_of(name: &[u8]) -> Option<SectionContent> {
         return Some(SectionContent::BundleEntry(
             String::from_utf8_lossy(id).into_owned(),
         ));
-    }
-    if name == b".llvm.of" {
-        return Some(SectionContent::Container(ContainerKind::OffloadBinary));
     }
     CONTAINERS
         .iter()

@@ -131,28 +131,7 @@ pub fn add_sections(object: &[u8], sections: &[NewSection<'_>]) -> Result<Vec<u8
 /// As [`add_sections`]; a section in which a symbol is defined.
 pub fn remove_sections(object: &[u8], mut is_unwanted: impl FnMut(&str) -> bool) -> Result<Vec<u8>, Error> {
     let kind = Kind::of(object)?;
-    let source = Source::new(object);
-    let mut unwanted = |name: &[u8]| is_unwanted(&String::from_utf8_lossy(name));
-    let removed: Vec<usize> = match kind {
-        Kind::Elf => {
-            let elf = Elf::read(source)?;
-            let names = elf.names(source);
-            let sections = elf.sections.iter().enumerate().skip(1);
-            sections
-                .filter(|(_, section)| unwanted(name_at(names, section.name.into()).unwrap_or_default()))
-                .map(|(index, _)| index)
-                .collect()
-        }
-        Kind::Coff => {
-            let coff = Coff::read(source)?;
-            let strings = coff.strings(source).bytes();
-            let sections = coff.sections.iter().enumerate();
-            sections
-                .filter(|(_, section)| unwanted(section.name(strings)))
-                .map(|(index, _)| index)
-                .collect()
-        }
-    };
+    let removed = kind.find(Source::new(object), |name| is_unwanted(&String::from_utf8_lossy(name)))?;
     if removed.is_empty() {
         return Ok(object.to_vec());
     }
@@ -163,8 +142,26 @@ pub fn remove_sections(object: &[u8], mut is_unwanted: impl FnMut(&str) -> bool)
     kind.edit(object, &changes)
 }
 
+/// The object or program with another content of the first section of this name.
+///
+/// In an object the section takes the size that it needs, and nothing else changes but places in the file. In a
+/// linked program it can only become smaller: what is left of it is filled with zeros. The content that is there
+/// already gives the same file.
+///
+/// # Errors
+///
+/// As [`add_sections`]; a section that does not exist; in a linked program content that is larger.
+pub fn replace_section(object: &[u8], name: &str, new: &[u8]) -> Result<Vec<u8>, Error> {
+    let source = Source::new(object);
+    let named = Kind::of(object)?.find(source, |other| other == name.as_bytes())?;
+    match named.first() {
+        Some(index) => replace_section_at(source, *index, new),
+        None => Err(Error::new(ErrorKind::NotRecognized, "there is no such section").finding(name)),
+    }
+}
+
 /// The object or program with another content of the section with this index.
-pub(super) fn replace_section(source: Source<'_>, index: usize, new: &[u8]) -> Result<Vec<u8>, Error> {
+pub(super) fn replace_section_at(source: Source<'_>, index: usize, new: &[u8]) -> Result<Vec<u8>, Error> {
     let bytes = source.bytes();
     let kind = Kind::of(bytes)?;
     let (start, size, is_linked) = kind.place_of(source, index)?;
@@ -312,6 +309,33 @@ impl Kind {
             ..Changes::default()
         };
         self.edit(object, &changes)
+    }
+
+    /// The indices of the sections whose names are wanted.
+    fn find(self, source: Source<'_>, mut is_wanted: impl FnMut(&[u8]) -> bool) -> Result<Vec<usize>, Error> {
+        let mut found = Vec::new();
+        match self {
+            Self::Elf => {
+                let elf = Elf::read(source)?;
+                let names = elf.names(source);
+                // The first header is none.
+                for (index, section) in elf.sections.iter().enumerate().skip(1) {
+                    if is_wanted(name_at(names, section.name.into()).unwrap_or_default()) {
+                        found.push(index);
+                    }
+                }
+            }
+            Self::Coff => {
+                let coff = Coff::read(source)?;
+                let strings = coff.strings(source).bytes();
+                for (index, section) in coff.sections.iter().enumerate() {
+                    if is_wanted(section.name(strings)) {
+                        found.push(index);
+                    }
+                }
+            }
+        }
+        Ok(found)
     }
 
     /// Where the content of a section is and how long it is, and whether the file is linked.

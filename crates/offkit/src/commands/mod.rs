@@ -32,11 +32,25 @@ impl Source {
         Ok(Self { content, place })
     }
 
-    /// Goes through what is meant.
+    /// Goes through what is meant. Memory does not grow with the file: what was walked through is released.
     fn walk(&self, limits: &LimitOptions, visit: &mut dyn FnMut(Item<'_>)) {
+        const RELEASED_TOGETHER: usize = 1 << 25;
         let limits = limits.limits();
         let goal = (!self.place.parts().is_empty()).then_some(&self.place);
-        offkit_object::walk(self.place.file(), &self.content, goal, &limits, visit);
+        let mut released = 0;
+        offkit_object::walk(self.place.file(), &self.content, goal, &limits, &mut |item| {
+            let offset = match &item {
+                Item::Image(image) => image.offset,
+                _ => None,
+            };
+            visit(item);
+            if let Some(offset) = offset.and_then(|offset| usize::try_from(offset).ok())
+                && offset.saturating_sub(released) > RELEASED_TOGETHER
+            {
+                self.content.release(released..offset);
+                released = offset;
+            }
+        });
     }
 
     /// All of the file.

@@ -1,6 +1,7 @@
 //! `offkit ls`: what device code is inside files.
 
 mod json;
+mod rows;
 mod tree;
 
 use std::path::Path;

@@ -5,10 +5,11 @@ use offkit_object::{Container, ContainerKind, DeviceImage, Location, Program, St
 use offkit_runtime::Description;
 
 use super::json::{hex, is_readable};
+use super::rows::{Content, Group, Printer, Row};
 use crate::cli::Ls;
 use crate::commands::names::Names;
 use crate::failure::Failure;
-use crate::terminal::{FAINT, HEADING, NAME, Output, escape, is_terminal, size};
+use crate::terminal::{Output, Styles, escape, is_terminal, size};
 
 /// How many names of one kind are shown.
 const NAMES_SHOWN: usize = 8;
@@ -25,7 +26,8 @@ const ROWS_TOGETHER: usize = 1024;
 /// not grow with the number of images.
 pub(super) struct Tree<'a> {
     options: &'a Ls,
-    output: Output,
+    printer: Printer,
+    styles: Styles,
     file: Location,
     size: u64,
     /// The containers that the next image is in, outermost first.
@@ -50,29 +52,12 @@ struct Level {
     hidden: usize,
 }
 
-/// A line of the tree, with lines that belong to it.
-struct Row {
-    depth: usize,
-    content: Content,
-    below: Vec<String>,
-}
-
-enum Content {
-    Text(String),
-    Image {
-        place: String,
-        format: &'static str,
-        target: String,
-        size: String,
-        note: String,
-    },
-}
-
 impl<'a> Tree<'a> {
     pub(super) fn new(options: &'a Ls, output: Output, file: &str, bytes: usize) -> Self {
         Self {
             options,
-            output,
+            styles: output.styles(),
+            printer: Printer::Here(output),
             file: Location::of_file(file),
             size: bytes as u64,
             containers: Vec::new(),
@@ -134,32 +119,35 @@ impl<'a> Tree<'a> {
 
     /// Ends the listing.
     pub(super) fn finish(mut self) -> Result<(), Failure> {
+        let Styles { faint, .. } = self.styles;
         if self.images == 0 {
             self.say_headings();
         }
         self.leave_for(&Location::default())?;
         self.put_out(0)?;
+        let Some(mut output) = self.printer.output()? else {
+            return Ok(());
+        };
         match self.images {
-            0 => self
-                .output
-                .line(format_args!("{FAINT}no device code inside{FAINT:#}"))?,
+            0 => output.line(format_args!("{faint}no device code inside{faint:#}"))?,
             1 => {}
-            images => self.output.line(format_args!(
-                "{FAINT}{images} images, {}{FAINT:#}",
+            images => output.line(format_args!(
+                "{faint}{images} images, {}{faint:#}",
                 size(self.bytes)
             ))?,
         }
-        self.output.finish()
+        output.finish()
     }
 
     /// Leaves the containers that `location` is not in.
     fn leave_for(&mut self, location: &Location) -> Result<(), Failure> {
+        let Styles { faint, .. } = self.styles;
         while let Some(level) = self
             .containers
             .pop_if(|level| !location.is_within(&level.location))
         {
             if level.hidden > 0 {
-                let more = format!("{FAINT}and {} more: --all shows them{FAINT:#}", level.hidden);
+                let more = format!("{faint}and {} more: --all shows them{faint:#}", level.hidden);
                 self.rows.push(Row::text(level.depth, more));
             }
         }
@@ -183,7 +171,8 @@ impl<'a> Tree<'a> {
 
     /// The row above the images of a file.
     fn heading(&self, location: &Location, bytes: u64, container: Option<&Container>, depth: usize) -> Row {
-        let name = match location.parts() {
+        let Styles { faint, heading, .. } = self.styles;
+        let title = match location.parts() {
             [] => escape(location.file()).into_owned(),
             parts => {
                 let around = self
@@ -212,13 +201,13 @@ impl<'a> Tree<'a> {
             {
                 about += &format!(", {state} state");
                 if self.options.properties {
-                    below = properties_lines(properties);
+                    below = properties_lines(properties, self.styles);
                 }
             }
             about += ", ";
         }
         let text = format!(
-            "{HEADING}{name}{HEADING:#}  {FAINT}{about}{}{FAINT:#}",
+            "{heading}{title}{heading:#}  {faint}{about}{}{faint:#}",
             size(bytes)
         );
         Row {
@@ -257,7 +246,7 @@ impl<'a> Tree<'a> {
             below.extend(self.names("exports", &names.exports));
         }
         if self.options.properties {
-            below.extend(properties_lines(&image.properties));
+            below.extend(properties_lines(&image.properties, self.styles));
         }
         Row {
             depth,
@@ -274,6 +263,7 @@ impl<'a> Tree<'a> {
 
     /// Every kernel on a line of its own, with its arguments where the image tells.
     fn kernels(&self, description: &Description) -> Vec<String> {
+        let Styles { faint, .. } = self.styles;
         let lines = description.kernels.iter().map(|name| {
             let shown = self.shown(name);
             let signature = description.kernel(name).map(offkit_runtime::signature);
@@ -284,12 +274,13 @@ impl<'a> Tree<'a> {
                 .unwrap_or_default();
             // A demangled name may have arguments of its own, as the source has them.
             let space = if shown.ends_with(')') { " " } else { "" };
-            format!("{FAINT}kernel{FAINT:#}   {shown}{space}{arguments}")
+            format!("{faint}kernel{faint:#}   {shown}{space}{arguments}")
         });
         lines.collect()
     }
 
     fn names(&self, title: &str, names: &[String]) -> Option<String> {
+        let Styles { faint, .. } = self.styles;
         if names.is_empty() {
             return None;
         }
@@ -303,7 +294,7 @@ impl<'a> Tree<'a> {
             more => format!(" and {more} more"),
         };
         let shown = shown.join(", ");
-        Some(format!("{FAINT}{title}{FAINT:#}  {shown}{FAINT}{more}{FAINT:#}"))
+        Some(format!("{faint}{title}{faint:#}  {shown}{faint}{more}{faint:#}"))
     }
 
     fn shown(&self, name: &str) -> String {
@@ -317,116 +308,12 @@ impl<'a> Tree<'a> {
 
     /// Puts out all rows but the last `keep`.
     fn put_out(&mut self, keep: usize) -> Result<(), Failure> {
-        let branches = branches(&self.rows);
-        let mut widths = Widths::default();
-        for row in &self.rows {
-            widths.fit(&row.content);
-        }
-        let count = self.rows.len().saturating_sub(keep);
-        for (row, branch) in self.rows.drain(..count).zip(branches) {
-            let Branch { bars, is_last } = branch;
-            let (fork, under) = match (row.depth, is_last) {
-                (0, _) => ("", ""),
-                (_, true) => ("└── ", "    "),
-                (_, false) => ("├── ", "│   "),
-            };
-            match &row.content {
-                Content::Text(text) => self
-                    .output
-                    .line(format_args!("{FAINT}{bars}{fork}{FAINT:#}{text}"))?,
-                Content::Image {
-                    place,
-                    format,
-                    target,
-                    size,
-                    note,
-                } => {
-                    let Widths {
-                        place: place_width,
-                        format: format_width,
-                        target: target_width,
-                        size: size_width,
-                    } = widths;
-                    let gap = if note.is_empty() { "" } else { "  " };
-                    self.output.line(format_args!(
-                        "{FAINT}{bars}{fork}{FAINT:#}{NAME}{place:place_width$}{NAME:#}  {format:format_width$}  \
-                         {target:target_width$}  {size:>size_width$}{gap}{FAINT}{note}{FAINT:#}"
-                    ))?;
-                }
-            }
-            for line in &row.below {
-                self.output
-                    .line(format_args!("{FAINT}{bars}{under}    {FAINT:#}{line}"))?;
-            }
-        }
+        let kept = self.rows.split_off(self.rows.len().saturating_sub(keep));
+        let next = kept.first().map(|row| row.depth);
+        let rows = std::mem::replace(&mut self.rows, kept);
+        let printer = std::mem::replace(&mut self.printer, Printer::Broken);
+        self.printer = printer.print(Group { rows, next })?;
         Ok(())
-    }
-}
-
-impl Row {
-    fn text(depth: usize, text: String) -> Self {
-        Self {
-            depth,
-            content: Content::Text(text),
-            below: Vec::new(),
-        }
-    }
-}
-
-/// What stands before a row.
-struct Branch {
-    bars: String,
-    is_last: bool,
-}
-
-/// The lines of the tree, drawn from the last row up: a row is the last one of its level unless another one
-/// comes before the level ends.
-fn branches(rows: &[Row]) -> Vec<Branch> {
-    let mut goes_on: Vec<bool> = Vec::new();
-    let mut branches: Vec<_> = rows
-        .iter()
-        .rev()
-        .map(|row| {
-            let is_last = !goes_on.get(row.depth).copied().unwrap_or(false);
-            goes_on.resize(row.depth + 1, false);
-            goes_on[row.depth] = true;
-            let bars = goes_on[..row.depth]
-                .iter()
-                .skip(1)
-                .map(|goes_on| if *goes_on { "│   " } else { "    " });
-            Branch {
-                bars: bars.collect(),
-                is_last,
-            }
-        })
-        .collect();
-    branches.reverse();
-    branches
-}
-
-#[derive(Clone, Copy, Default)]
-struct Widths {
-    place: usize,
-    format: usize,
-    target: usize,
-    size: usize,
-}
-
-impl Widths {
-    fn fit(&mut self, content: &Content) {
-        if let Content::Image {
-            place,
-            format,
-            target,
-            size,
-            ..
-        } = content
-        {
-            self.place = self.place.max(place.chars().count());
-            self.format = self.format.max(format.len());
-            self.target = self.target.max(target.chars().count());
-            self.size = self.size.max(size.len());
-        }
     }
 }
 
@@ -442,10 +329,11 @@ fn target(image: &DeviceImage<'_>) -> String {
     }
 }
 
-fn properties_lines(sets: &PropertySets) -> Vec<String> {
+fn properties_lines(sets: &PropertySets, styles: Styles) -> Vec<String> {
+    let faint = styles.faint;
     let mut lines = Vec::new();
     for (name, set) in sets.iter() {
-        lines.push(format!("{FAINT}[{}]{FAINT:#}", escape(name)));
+        lines.push(format!("{faint}[{}]{faint:#}", escape(name)));
         for (key, value) in set.iter() {
             let value = property(value);
             lines.push(format!("  {} = {}", escape(key), escape(&value)));
@@ -462,28 +350,5 @@ fn property(value: &PropertyValue) -> String {
             [] => "no bytes".to_owned(),
             bytes => format!("0x{}", hex(bytes)),
         },
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn branches_end_where_their_level_does() {
-        let rows = [0, 1, 2, 2, 1, 2].map(|depth| Row::text(depth, String::new()));
-        let drawn: Vec<_> = branches(&rows)
-            .into_iter()
-            .map(|branch| (branch.bars, branch.is_last))
-            .collect();
-        let expected = [
-            ("", true),
-            ("", false),
-            ("│   ", false),
-            ("│   ", true),
-            ("", true),
-            ("    ", true),
-        ];
-        assert_eq!(drawn, expected.map(|(bars, last)| (bars.to_owned(), last)));
     }
 }

@@ -1,0 +1,494 @@
+//! Objects and programs that real compilers and linkers made: what is found in them, and what they are after
+//! changes.
+
+mod common;
+#[path = "common/tools.rs"]
+mod tools;
+
+use common::{entry, limits, offload_v1};
+use offkit_object::host::{
+    NewSection, ObjectFormat, SectionContent, add_sections, device_sections, is_host, remove_sections, replace_section, write_object,
+};
+use offkit_object::{Contents, ContainerKind, ErrorKind, OffloadBinary, OffloadBinaryVersion};
+use tools::{Folder, need};
+
+const ELF_TRIPLES: [&str; 6] = [
+    "x86_64-unknown-linux-gnu",
+    "aarch64-unknown-linux-gnu",
+    "powerpc64-unknown-linux-gnu",
+    "i386-unknown-linux-gnu",
+    "mips-unknown-linux-gnu",
+    "s390x-unknown-linux-gnu",
+];
+const COFF_TRIPLES: [&str; 2] = ["x86_64-pc-windows-msvc", "i686-pc-windows-msvc"];
+
+const SOURCE: &str = "int g = 3; int h(void); static int s(int a) { return a + g; } \
+    __attribute__((section(\".other\"))) int o[5] = {1}; int f(int a) { return s(a) + h() + o[a]; }";
+
+fn read<'data>(bytes: &'data [u8]) -> Contents<'data> {
+    offkit_object::read("file", bytes, &limits())
+}
+
+fn locations(contents: &Contents<'_>) -> Vec<String> {
+    contents.images.iter().map(|image| image.location.to_string()).collect()
+}
+
+fn offload(image: &[u8]) -> Vec<u8> {
+    OffloadBinary::from(entry(image)).write(OffloadBinaryVersion::V1).unwrap()
+}
+
+/// An object in which clang embedded two offload binaries.
+fn embedded(folder: &Folder, triple: &str) -> Vec<u8> {
+    folder.write("a.c", SOURCE);
+    folder.write("one", offload(b"BC\xc0\xde one"));
+    folder.write("two", offload(b"BC\xc0\xde the second image"));
+    folder.run(&format!(
+        "clang -cc1 -triple {triple} -O1 -debug-info-kind=limited -emit-obj -fembed-offload-object=one \
+         -fembed-offload-object=two a.c -o {triple}.o"
+    ));
+    folder.read(&format!("{triple}.o"))
+}
+
+/// What `llvm-readobj` says of an object but for what is in the sections with device code and where it is.
+fn outline(folder: &Folder, name: &str, bytes: &[u8]) -> String {
+    folder.write(name, bytes);
+    let text = folder.run(&format!("llvm-readobj --sections --symbols --relocations --section-groups {name}"));
+    let varies = |line: &&str| {
+        let line = line.trim_start();
+        ["File:", "Offset:", "PointerTo", "Size:", "RawDataSize:", "Length:", "Checksum:"]
+            .iter()
+            .all(|field| !line.starts_with(field))
+    };
+    text.lines().filter(varies).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn embedded_offload_binaries_are_found_in_objects_of_every_kind() {
+    need!("clang");
+    let folder = Folder::new();
+    for triple in ELF_TRIPLES.iter().chain(&COFF_TRIPLES) {
+        let bytes = embedded(&folder, triple);
+        assert!(is_host(&bytes), "{triple}");
+        let contents = read(&bytes);
+        assert_eq!(contents.problems, [], "{triple}");
+        assert_eq!(contents.container, ContainerKind::Host);
+        assert_eq!(
+            locations(&contents),
+            ["file!.llvm.offloading/0", "file!.llvm.offloading/1"],
+            "{triple}"
+        );
+        assert_eq!(&*contents.images[0].bytes, b"BC\xc0\xde one");
+        let sections = device_sections(&bytes, &limits()).unwrap();
+        assert_eq!(sections.len(), 1);
+        assert_eq!(
+            sections[0].content,
+            SectionContent::Container(ContainerKind::OffloadBinary)
+        );
+        assert_eq!(bytes[sections[0].offset as usize..][..sections[0].bytes.len()], *sections[0].bytes);
+    }
+}
+
+#[test]
+fn hosts_without_device_code_are_whole_and_empty() {
+    need!("clang", "ld.lld");
+    let folder = Folder::new();
+    folder.write("a.c", "int main(void) { return 0; }");
+    for (triple, output) in [
+        ("x86_64-unknown-linux-gnu", "elf.o"),
+        ("x86_64-pc-windows-msvc", "coff.o"),
+        ("arm64-apple-macos", "mach.o"),
+        ("armv7-apple-ios", "mach32.o"),
+    ] {
+        folder.run(&format!("clang --target={triple} -c a.c -o {output}"));
+        let bytes = folder.read(output);
+        assert!(is_host(&bytes), "{triple}");
+        let contents = read(&bytes);
+        assert_eq!((contents.images.len(), contents.problems.len()), (0, 0), "{triple}");
+    }
+    folder.run("ld.lld elf.o -o program -e main");
+    let program = folder.read("program");
+    assert_eq!((read(&program).images.len(), read(&program).problems.len()), (0, 0));
+    let me = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+    assert_eq!((read(&me).images.len(), read(&me).problems.len()), (0, 0));
+}
+
+#[test]
+fn other_files_are_no_hosts() {
+    for bytes in [
+        b"".as_slice(),
+        b"\x7fELF",
+        b"MZ",
+        b"d\x86",
+        b"\xca\xfe\xba\xbe\0\0\0\x34 a class of Java, of version 52",
+        b"Long text that begins as the machine i386 does: L\x01",
+        b"Let it be known that text is no object file at all",
+        b"\0\0\xff\xff\0\0d\x86an import of a library",
+        common::SPIRV,
+    ] {
+        let expected = bytes == b"\x7fELF";
+        assert_eq!(is_host(bytes), expected, "{bytes:?}");
+    }
+    let mut cubin = vec![0_u8; 64];
+    cubin[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
+    cubin[18] = 190;
+    assert!(!is_host(&cubin), "code for devices is no host");
+}
+
+#[test]
+fn sections_of_mach_o_and_its_universal_files_are_found() {
+    need!("clang", "llvm-lipo");
+    let folder = Folder::new();
+    folder.write("one", offload(b"BC\xc0\xde one"));
+    folder.write(
+        "a.s",
+        ".section __LLVM,.llvm.offloading\n.incbin \"one\"\n.section __DATA,__data\n.long 7\n",
+    );
+    for arch in ["arm64", "x86_64"] {
+        folder.run(&format!("clang --target={arch}-apple-macos11 -c a.s -o {arch}.o"));
+        let bytes = folder.read(&format!("{arch}.o"));
+        let contents = read(&bytes);
+        assert_eq!(contents.problems, []);
+        assert_eq!(locations(&contents), ["file!.llvm.offloading/0"]);
+    }
+    folder.run("llvm-lipo -create arm64.o x86_64.o -output universal.o");
+    let bytes = folder.read("universal.o");
+    let contents = read(&bytes);
+    assert_eq!(contents.problems, []);
+    assert_eq!(
+        locations(&contents),
+        ["file!x86_64/.llvm.offloading/0", "file!arm64/.llvm.offloading/0"]
+    );
+    let error = replace_section(&bytes, ".llvm.offloading", b"new").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+}
+
+#[test]
+fn an_image_in_an_object_grows_and_shrinks_and_nothing_else_changes() {
+    need!("clang", "llvm-readobj");
+    let folder = Folder::new();
+    for triple in ELF_TRIPLES.iter().chain(&COFF_TRIPLES) {
+        let old = embedded(&folder, triple);
+        let before = outline(&folder, "before.o", &old);
+        let content = device_sections(&old, &limits()).unwrap()[0].bytes;
+        for image in [[7; 10_001].as_slice(), b"", b"BC\xc0\xde two"] {
+            let new = offload(image);
+            let changed = replace_section(&old, ".llvm.offloading", &new).unwrap();
+            let contents = read(&changed);
+            assert_eq!(contents.problems, [], "{triple}");
+            assert_eq!(contents.images.len(), 1);
+            assert_eq!(*contents.images[0].bytes, *image);
+            assert_eq!(outline(&folder, "after.o", &changed), before, "{triple}");
+            folder.run("llvm-objdump --offloading -d -r after.o");
+            let back = replace_section(&changed, ".llvm.offloading", content).unwrap();
+            assert!(back == old, "{triple}: the old content brings the old file back");
+        }
+    }
+}
+
+#[test]
+fn changed_objects_link_and_copy() {
+    need!("clang", "ld.lld", "ld", "llvm-objcopy", "llvm-objdump", "lld-link");
+    let folder = Folder::new();
+    let old = embedded(&folder, "x86_64-unknown-linux-gnu");
+    let new = [9; 5_000];
+    let content = [offload(b"BC\xc0\xde first"), offload(&new)].concat();
+    folder.write("new.o", replace_section(&old, ".llvm.offloading", &content).unwrap());
+    folder.run("ld -r new.o -o gnu.o");
+    folder.run("ld.lld -r new.o -o lld.o");
+    folder.run("llvm-objcopy new.o copy.o");
+    for output in ["copy.o", "lld.o", "gnu.o"] {
+        let bytes = folder.read(output);
+        let contents = read(&bytes);
+        assert_eq!(contents.problems, [], "{output}");
+        // GNU ld leaves out sections that are excluded, with -r too.
+        let expected = if output == "gnu.o" { contents.images.len() } else { 2 };
+        assert_eq!(contents.images.len(), expected, "{output}");
+        assert!(contents.images.get(1).is_none_or(|image| *image.bytes == new));
+    }
+    folder.run("ld.lld -shared new.o -o with-lld.so");
+    folder.run("ld -shared new.o -o with-gnu.so --allow-shlib-undefined -z notext");
+    let old = embedded(&folder, "x86_64-pc-windows-msvc");
+    folder.write("new.obj", replace_section(&old, ".llvm.offloading", &content).unwrap());
+    folder.run("lld-link /dll /noentry /force:unresolved new.obj /out:new.dll");
+    assert!(is_host(&folder.read("new.dll")));
+    assert_eq!(read(&folder.read("new.dll")).problems, []);
+}
+
+#[test]
+fn images_in_linked_programs_are_replaced_where_they_fit() {
+    need!("clang", "ld.lld", "lld-link", "llvm-readobj");
+    let folder = Folder::new();
+    folder.write("one", offload(b"BC\xc0\xde a first image, of some length"));
+    folder.write(
+        "elf.s",
+        ".section .llvm.offloading,\"a\",@progbits\n.p2align 3\n.incbin \"one\"\n.text\n.globl _start\n_start: ret\n",
+    );
+    folder.write(
+        "coff.s",
+        ".section .llvm.of,\"dr\"\n.p2align 3\n.incbin \"one\"\n.text\n.globl start\nstart: ret\n",
+    );
+    folder.run("clang --target=x86_64-unknown-linux-gnu -c elf.s -o elf.o");
+    folder.run("ld.lld elf.o -o elf");
+    folder.run("clang --target=x86_64-pc-windows-msvc -c coff.s -o coff.obj");
+    folder.run("lld-link coff.obj /entry:start /subsystem:console /out:coff");
+    for (file, name) in [("elf", ".llvm.offloading"), ("coff", ".llvm")] {
+        let old = folder.read(file);
+        let contents = read(&old);
+        assert_eq!(contents.problems, [], "{file}");
+        assert_eq!(locations(&contents), [format!("file!{name}/0")]);
+        for shorter in [b"BC\xc0\xde as long as the other but e".as_slice(), b"BC\xc0\xde short"] {
+            let changed = replace_section(&old, name, &offload(shorter)).unwrap();
+            assert_eq!(changed.len(), old.len());
+            assert_eq!(*read(&changed).images[0].bytes, *shorter);
+            assert_eq!(read(&changed).problems, []);
+            folder.write("changed", &changed);
+            folder.run("llvm-readobj --sections --program-headers changed");
+        }
+        let error = replace_section(&old, name, &[1; 500]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unrepresentable);
+        assert!(error.to_string().contains("addresses in a linked program cannot move"), "{error}");
+    }
+}
+
+#[test]
+fn raw_images_of_sycl_programs_are_no_fault() {
+    need!("clang", "ld.lld");
+    let folder = Folder::new();
+    folder.write("one", common::SPIRV);
+    folder.write(
+        "a.s",
+        ".section .llvm.offloading,\"a\",@progbits\n.incbin \"one\"\n.text\n.globl _start\n_start: ret\n",
+    );
+    folder.run("clang --target=x86_64-unknown-linux-gnu -c a.s -o a.o");
+    folder.run("ld.lld a.o -o program");
+    for file in ["a.o", "program"] {
+        let bytes = folder.read(file);
+        assert_eq!(read(&bytes).problems, [], "{file}");
+    }
+}
+
+#[test]
+fn sections_are_added_and_taken_away() {
+    need!("clang", "llvm-readobj", "llvm-objdump", "llvm-objcopy");
+    let folder = Folder::new();
+    let device = offload_v1();
+    let id = "__CLANG_OFFLOAD_BUNDLE__openmp-amdgcn-amd-amdhsa--gfx90a";
+    let host = "__CLANG_OFFLOAD_BUNDLE__host-x86_64-unknown-linux-gnu-";
+    for triple in ELF_TRIPLES.iter().chain(&COFF_TRIPLES) {
+        let old = embedded(&folder, triple);
+        let before = outline(&folder, "before.o", &old);
+        let more = add_sections(
+            &old,
+            &[
+                NewSection::excluded(host, b"\0"),
+                NewSection::excluded(id, b"BC\xc0\xde device"),
+                NewSection::offloading(&device),
+                NewSection::excluded("short", b""),
+            ],
+        )
+        .unwrap();
+        folder.write("more.o", &more);
+        let dump = folder.run("llvm-objdump --offloading -h -t -r -d more.o");
+        assert_eq!(dump.matches("OFFLOADING IMAGE").count(), 3, "{triple}: {dump}");
+        folder.run("llvm-objcopy more.o copied.o");
+        let contents = read(&more);
+        assert_eq!(contents.problems, [], "{triple}");
+        assert!(locations(&contents).contains(&"file!.llvm.offloading#1/0".to_owned()));
+        assert_eq!(device_sections(&more, &limits()).unwrap().len(), 4);
+        let less = remove_sections(&more, |name| {
+            name.starts_with("__CLANG_OFFLOAD_BUNDLE__") || name == "short"
+        })
+        .unwrap();
+        let mut seen = 0;
+        let less = remove_sections(&less, |name| {
+            seen += usize::from(name == ".llvm.offloading");
+            name == ".llvm.offloading" && seen == 2
+        })
+        .unwrap();
+        assert_eq!(outline(&folder, "less.o", &less), before, "{triple}");
+        // Sections in the middle go too, and everything that counts sections follows.
+        let without = remove_sections(&more, |name| name == ".llvm.offloading").unwrap();
+        folder.write("without.o", &without);
+        folder.run("llvm-objcopy --remove-section .llvm.offloading more.o expected.o");
+        assert!(!folder.run("llvm-objdump --offloading without.o").contains("OFFLOADING"));
+        if triple.contains("linux") {
+            let symbols = |file: &str| {
+                let text = folder.run(&format!("llvm-nm -a --no-sort {file}"));
+                // Symbols of sections that are gone have no name any more.
+                let named = text.lines().filter(|line| line.split_whitespace().count() != 2 || line.contains('U'));
+                named.map(str::to_owned).collect::<Vec<_>>()
+            };
+            assert_eq!(symbols("without.o"), symbols("expected.o"), "{triple}");
+            let relocations = |file: &str| folder.run(&format!("llvm-readelf -r -g {file}"));
+            let names = |text: String| {
+                let words = text.lines().map(|line| line.split_whitespace().skip(2).collect::<Vec<_>>().join(" "));
+                words.filter(|line| !line.contains("at offset")).collect::<Vec<_>>()
+            };
+            assert_eq!(names(relocations("without.o")), names(relocations("expected.o")), "{triple}");
+        }
+        let error = remove_sections(&old, |name| name == ".text").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unrepresentable, "{triple}");
+    }
+}
+
+#[test]
+fn removing_sections_from_what_an_assembler_made_leaves_a_working_object() {
+    need!("clang", "ld.lld");
+    let folder = Folder::new();
+    folder.write(
+        "a.s",
+        ".section gone,\"e\"\n.quad 1\n.section .text.a,\"ax\"\n.globl _start\n_start: call b\nret\n\
+         .section .text.b,\"axG\",@progbits,group,comdat\nb: lea x(%rip),%rax\nret\n.data\nx: .quad b\n",
+    );
+    folder.run("clang --target=x86_64-unknown-linux-gnu -c a.s -o a.o");
+    let less = remove_sections(&folder.read("a.o"), |name| name == "gone").unwrap();
+    folder.write("less.o", less);
+    folder.run("ld.lld a.o -o one");
+    folder.run("ld.lld less.o -o other");
+    let code = |file: &str| {
+        let dump = folder.run(&format!("llvm-objdump -d -s -j .text -j .data {file}"));
+        dump.lines().skip(2).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(code("one"), code("other"));
+}
+
+#[test]
+fn objects_with_nothing_but_device_code_are_written() {
+    need!("llvm-readobj", "llvm-objdump", "ld.lld", "ld", "lld-link", "readelf");
+    let folder = Folder::new();
+    let device = offload_v1();
+    for triple in ["x86_64-unknown-linux-gnu", "s390x-linux-gnu", "i386-linux-gnu", "x86_64-pc-windows-msvc"] {
+        let format = ObjectFormat::for_triple(triple).unwrap();
+        let object = write_object(format, &[NewSection::offloading(&device)]).unwrap();
+        folder.write("a.o", &object);
+        let sections = folder.run("llvm-readobj --sections --file-headers a.o");
+        let dump = folder.run("llvm-objdump --offloading a.o");
+        assert!(dump.contains("OFFLOADING IMAGE [0]"), "{triple}: {dump}");
+        let contents = read(&object);
+        assert_eq!((contents.images.len(), contents.problems.len()), (1, 0), "{triple}");
+        if triple.contains("windows") {
+            assert!(sections.contains("IMAGE_SCN_LNK_REMOVE") && sections.contains("ALIGN_8BYTES"), "{sections}");
+            folder.run("lld-link /dll /noentry a.o /out:a.dll");
+        } else {
+            assert!(sections.contains("SHT_LLVM_OFFLOADING") && sections.contains("SHF_EXCLUDE"), "{sections}");
+            folder.run("ld.lld -r a.o -o again.o");
+        }
+        if triple.starts_with("x86_64-unknown") {
+            folder.run("ld -r a.o -o again.o");
+            assert!(!folder.run("readelf -S -W a.o").contains("Warning"));
+        }
+        assert!(write_object(format, &[]).is_ok());
+    }
+    assert_eq!(ObjectFormat::for_triple("arm64-apple-macos"), None);
+    let format = ObjectFormat::for_triple("aarch64-linux-gnu").unwrap();
+    let mut odd = NewSection::offloading(b"");
+    odd.alignment = 3;
+    assert_eq!(write_object(format, &[odd]).unwrap_err().kind(), ErrorKind::Unrepresentable);
+}
+
+#[test]
+fn bundled_objects_are_read_entry_by_entry() {
+    need!("clang", "clang-offload-bundler", "llvm-objcopy");
+    let folder = Folder::new();
+    folder.write("a.c", SOURCE);
+    folder.run("clang --target=x86_64-unknown-linux-gnu -c a.c -o host.o");
+    folder.write("gfx90a", b"BC\xc0\xde gfx90a");
+    folder.write("sm_60", b"BC\xc0\xde sm_60");
+    let targets = "host-x86_64-unknown-linux-gnu-,openmp-amdgcn-amd-amdhsa--gfx90a,openmp-nvptx64-nvidia-cuda--sm_60";
+    folder.run(&format!(
+        "clang-offload-bundler -type=o -targets={targets} -input=host.o -input=gfx90a -input=sm_60 -output=all.o"
+    ));
+    let bytes = folder.read("all.o");
+    let contents = read(&bytes);
+    assert_eq!(contents.problems, []);
+    let images: Vec<_> = contents.images.iter().map(|image| image.bytes.to_vec()).collect();
+    assert!(images.contains(&b"BC\xc0\xde gfx90a".to_vec()) && images.contains(&b"BC\xc0\xde sm_60".to_vec()));
+    assert!(locations(&contents).iter().all(|place| place.starts_with("file!bundle/")));
+    // Their tool and this crate can take each other's place.
+    let ids: Vec<String> = targets.split(',').zip(["\0", "BC\u{0}", "x"]).map(|(id, _)| id.to_owned()).collect();
+    let names: Vec<String> = device_sections(&bytes, &limits()).unwrap().into_iter().map(|section| section.name).collect();
+    let sections: Vec<NewSection<'_>> = names
+        .iter()
+        .zip([b"\0".as_slice(), b"BC\xc0\xde gfx90a", b"BC\xc0\xde sm_60"])
+        .map(|(name, bytes)| NewSection::excluded(name, bytes))
+        .collect();
+    assert_eq!(ids.len(), sections.len());
+    folder.write("ours.o", add_sections(&folder.read("host.o"), &sections).unwrap());
+    assert_eq!(
+        folder.run("clang-offload-bundler -type=o -list -input=ours.o"),
+        folder.run("clang-offload-bundler -type=o -list -input=all.o")
+    );
+    folder.run("clang-offload-bundler -type=o -unbundle -targets=openmp-nvptx64-nvidia-cuda--sm_60 -input=ours.o -output=out");
+    assert_eq!(folder.read("out"), b"BC\xc0\xde sm_60");
+}
+
+#[test]
+fn damaged_objects_are_read_as_far_as_they_go() {
+    let format = |triple| ObjectFormat::for_triple(triple).unwrap();
+    let device = offload(b"BC\xc0\xde damage");
+    for triple in ["x86_64-linux-gnu", "i386-linux-gnu", "s390x-linux-gnu", "x86_64-pc-windows-msvc"] {
+        let whole = write_object(
+            format(triple),
+            &[
+                NewSection::offloading(&device),
+                NewSection::excluded("__CLANG_OFFLOAD_BUNDLE__host-x", b"\0"),
+            ],
+        )
+        .unwrap();
+        assert_eq!(read(&whole).problems, []);
+        for length in 0..whole.len() {
+            let part = &whole[..length];
+            let contents = read(part);
+            assert!(contents.images.len() <= 2 && contents.problems.len() <= 5, "{triple} cut to {length}");
+            let _ = add_sections(part, &[NewSection::offloading(&device)]);
+            let _ = remove_sections(part, |name| name.starts_with('_'));
+        }
+        let mut bytes = whole.clone();
+        for position in 0..bytes.len() {
+            for bit in 0..8 {
+                bytes[position] ^= 1 << bit;
+                let contents = read(&bytes);
+                assert!(contents.images.len() <= 3, "{triple} {position:#x}.{bit}");
+                if let Ok(more) = add_sections(&bytes, &[NewSection::offloading(&device)]) {
+                    assert!(more.len() < bytes.len() + 10_000, "{triple} {position:#x}.{bit}");
+                }
+                let _ = remove_sections(&bytes, |name| name.starts_with('_'));
+                bytes[position] ^= 1 << bit;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_section_that_is_cut_off_is_a_fault_and_is_read() {
+    let device = offload(&[b"BC\xc0\xde".as_slice(), &[5; 100]].concat());
+    let format = ObjectFormat::for_triple("x86_64-pc-windows-msvc").unwrap();
+    let both = [device.clone(), device.clone()].concat();
+    let object = write_object(format, &[NewSection::offloading(&both)]).unwrap();
+    // A copy whose section says that it is longer than the file.
+    let mut longer = object.clone();
+    let size = u32::try_from(object.len()).unwrap();
+    longer[20 + 16..20 + 20].copy_from_slice(&size.to_le_bytes());
+    let contents = read(&longer);
+    assert_eq!(contents.images.len(), 2);
+    assert_eq!(contents.problems[0].error.kind(), ErrorKind::OutOfBounds);
+    assert!(device_sections(&longer, &limits()).is_err());
+}
+
+#[test]
+fn many_headers_that_share_their_content_stay_cheap() {
+    let format = ObjectFormat::for_triple("x86_64-linux-gnu").unwrap();
+    let name = format!("__CLANG_OFFLOAD_BUNDLE__{}", "x".repeat(100_000));
+    let sections = vec![NewSection::excluded(&name, b"BC\xc0\xde"); 1000];
+    let mut object = write_object(format, &sections[..1]).unwrap();
+    object = add_sections(&object, &vec![NewSection::excluded("y", b""); 5000]).unwrap();
+    let table = u64::from_le_bytes(object[0x28..0x30].try_into().unwrap()) as usize;
+    let first = object[table + 128..table + 192].to_vec();
+    for number in 3..5002 {
+        object[table + number * 64..][..64].copy_from_slice(&first);
+    }
+    let start = std::time::Instant::now();
+    let contents = read(&object);
+    assert!(contents.images.len() <= 5000);
+    assert!(start.elapsed().as_secs() < 20);
+}
