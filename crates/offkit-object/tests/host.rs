@@ -7,9 +7,10 @@ mod tools;
 
 use common::{entry, limits, offload_v1};
 use offkit_object::host::{
-    NewSection, ObjectFormat, SectionContent, add_sections, device_sections, is_host, remove_sections, replace_section, write_object,
+    NewSection, ObjectFormat, SectionContent, add_sections, device_sections, is_host, remove_sections,
+    replace_section, write_object,
 };
-use offkit_object::{Contents, ContainerKind, ErrorKind, OffloadBinary, OffloadBinaryVersion};
+use offkit_object::{ContainerKind, Contents, ErrorKind, OffloadBinary, OffloadBinaryVersion};
 use tools::{Folder, need};
 
 const ELF_TRIPLES: [&str; 6] = [
@@ -30,11 +31,17 @@ fn read<'data>(bytes: &'data [u8]) -> Contents<'data> {
 }
 
 fn locations(contents: &Contents<'_>) -> Vec<String> {
-    contents.images.iter().map(|image| image.location.to_string()).collect()
+    contents
+        .images
+        .iter()
+        .map(|image| image.location.to_string())
+        .collect()
 }
 
 fn offload(image: &[u8]) -> Vec<u8> {
-    OffloadBinary::from(entry(image)).write(OffloadBinaryVersion::V1).unwrap()
+    OffloadBinary::from(entry(image))
+        .write(OffloadBinaryVersion::V1)
+        .unwrap()
 }
 
 /// An object in which clang embedded two offload binaries.
@@ -52,12 +59,22 @@ fn embedded(folder: &Folder, triple: &str) -> Vec<u8> {
 /// What `llvm-readobj` says of an object but for what is in the sections with device code and where it is.
 fn outline(folder: &Folder, name: &str, bytes: &[u8]) -> String {
     folder.write(name, bytes);
-    let text = folder.run(&format!("llvm-readobj --sections --symbols --relocations --section-groups {name}"));
+    let text = folder.run(&format!(
+        "llvm-readobj --sections --symbols --relocations --section-groups {name}"
+    ));
     let varies = |line: &&str| {
         let line = line.trim_start();
-        ["File:", "Offset:", "PointerTo", "Size:", "RawDataSize:", "Length:", "Checksum:"]
-            .iter()
-            .all(|field| !line.starts_with(field))
+        [
+            "File:",
+            "Offset:",
+            "PointerTo",
+            "Size:",
+            "RawDataSize:",
+            "Length:",
+            "Checksum:",
+        ]
+        .iter()
+        .all(|field| !line.starts_with(field))
     };
     text.lines().filter(varies).collect::<Vec<_>>().join("\n")
 }
@@ -84,7 +101,10 @@ fn embedded_offload_binaries_are_found_in_objects_of_every_kind() {
             sections[0].content,
             SectionContent::Container(ContainerKind::OffloadBinary)
         );
-        assert_eq!(bytes[sections[0].offset as usize..][..sections[0].bytes.len()], *sections[0].bytes);
+        assert_eq!(
+            bytes[sections[0].offset as usize..][..sections[0].bytes.len()],
+            *sections[0].bytes
+        );
     }
 }
 
@@ -103,11 +123,18 @@ fn hosts_without_device_code_are_whole_and_empty() {
         let bytes = folder.read(output);
         assert!(is_host(&bytes), "{triple}");
         let contents = read(&bytes);
-        assert_eq!((contents.images.len(), contents.problems.len()), (0, 0), "{triple}");
+        assert_eq!(
+            (contents.images.len(), contents.problems.len()),
+            (0, 0),
+            "{triple}"
+        );
     }
     folder.run("ld.lld elf.o -o program -e main");
     let program = folder.read("program");
-    assert_eq!((read(&program).images.len(), read(&program).problems.len()), (0, 0));
+    assert_eq!(
+        (read(&program).images.len(), read(&program).problems.len()),
+        (0, 0)
+    );
     let me = std::fs::read(std::env::current_exe().unwrap()).unwrap();
     assert_eq!((read(&me).images.len(), read(&me).problems.len()), (0, 0));
 }
@@ -187,12 +214,22 @@ fn an_image_in_an_object_grows_and_shrinks_and_nothing_else_changes() {
 
 #[test]
 fn changed_objects_link_and_copy() {
-    need!("clang", "ld.lld", "ld", "llvm-objcopy", "llvm-objdump", "lld-link");
+    need!(
+        "clang",
+        "ld.lld",
+        "ld",
+        "llvm-objcopy",
+        "llvm-objdump",
+        "lld-link"
+    );
     let folder = Folder::new();
     let old = embedded(&folder, "x86_64-unknown-linux-gnu");
     let new = [9; 5_000];
     let content = [offload(b"BC\xc0\xde first"), offload(&new)].concat();
-    folder.write("new.o", replace_section(&old, ".llvm.offloading", &content).unwrap());
+    folder.write(
+        "new.o",
+        replace_section(&old, ".llvm.offloading", &content).unwrap(),
+    );
     folder.run("ld -r new.o -o gnu.o");
     folder.run("ld.lld -r new.o -o lld.o");
     folder.run("llvm-objcopy new.o copy.o");
@@ -201,14 +238,21 @@ fn changed_objects_link_and_copy() {
         let contents = read(&bytes);
         assert_eq!(contents.problems, [], "{output}");
         // GNU ld leaves out sections that are excluded, with -r too.
-        let expected = if output == "gnu.o" { contents.images.len() } else { 2 };
+        let expected = if output == "gnu.o" {
+            contents.images.len()
+        } else {
+            2
+        };
         assert_eq!(contents.images.len(), expected, "{output}");
         assert!(contents.images.get(1).is_none_or(|image| *image.bytes == new));
     }
     folder.run("ld.lld -shared new.o -o with-lld.so");
     folder.run("ld -shared new.o -o with-gnu.so --allow-shlib-undefined -z notext");
     let old = embedded(&folder, "x86_64-pc-windows-msvc");
-    folder.write("new.obj", replace_section(&old, ".llvm.offloading", &content).unwrap());
+    folder.write(
+        "new.obj",
+        replace_section(&old, ".llvm.offloading", &content).unwrap(),
+    );
     folder.run("lld-link /dll /noentry /force:unresolved new.obj /out:new.dll");
     assert!(is_host(&folder.read("new.dll")));
     assert_eq!(read(&folder.read("new.dll")).problems, []);
@@ -236,7 +280,10 @@ fn images_in_linked_programs_are_replaced_where_they_fit() {
         let contents = read(&old);
         assert_eq!(contents.problems, [], "{file}");
         assert_eq!(locations(&contents), [format!("file!{name}/0")]);
-        for shorter in [b"BC\xc0\xde as long as the other but e".as_slice(), b"BC\xc0\xde short"] {
+        for shorter in [
+            b"BC\xc0\xde as long as the other but e".as_slice(),
+            b"BC\xc0\xde short",
+        ] {
             let changed = replace_section(&old, name, &offload(shorter)).unwrap();
             assert_eq!(changed.len(), old.len());
             assert_eq!(*read(&changed).images[0].bytes, *shorter);
@@ -246,7 +293,12 @@ fn images_in_linked_programs_are_replaced_where_they_fit() {
         }
         let error = replace_section(&old, name, &[1; 500]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unrepresentable);
-        assert!(error.to_string().contains("addresses in a linked program cannot move"), "{error}");
+        assert!(
+            error
+                .to_string()
+                .contains("addresses in a linked program cannot move"),
+            "{error}"
+        );
     }
 }
 
@@ -310,21 +362,35 @@ fn sections_are_added_and_taken_away() {
         let without = remove_sections(&more, |name| name == ".llvm.offloading").unwrap();
         folder.write("without.o", &without);
         folder.run("llvm-objcopy --remove-section .llvm.offloading more.o expected.o");
-        assert!(!folder.run("llvm-objdump --offloading without.o").contains("OFFLOADING"));
+        assert!(
+            !folder
+                .run("llvm-objdump --offloading without.o")
+                .contains("OFFLOADING")
+        );
         if triple.contains("linux") {
             let symbols = |file: &str| {
                 let text = folder.run(&format!("llvm-nm -a --no-sort {file}"));
                 // Symbols of sections that are gone have no name any more.
-                let named = text.lines().filter(|line| line.split_whitespace().count() != 2 || line.contains('U'));
+                let named = text
+                    .lines()
+                    .filter(|line| line.split_whitespace().count() != 2 || line.contains('U'));
                 named.map(str::to_owned).collect::<Vec<_>>()
             };
             assert_eq!(symbols("without.o"), symbols("expected.o"), "{triple}");
             let relocations = |file: &str| folder.run(&format!("llvm-readelf -r -g {file}"));
             let names = |text: String| {
-                let words = text.lines().map(|line| line.split_whitespace().skip(2).collect::<Vec<_>>().join(" "));
-                words.filter(|line| !line.contains("at offset")).collect::<Vec<_>>()
+                let words = text
+                    .lines()
+                    .map(|line| line.split_whitespace().skip(2).collect::<Vec<_>>().join(" "));
+                words
+                    .filter(|line| !line.contains("at offset"))
+                    .collect::<Vec<_>>()
             };
-            assert_eq!(names(relocations("without.o")), names(relocations("expected.o")), "{triple}");
+            assert_eq!(
+                names(relocations("without.o")),
+                names(relocations("expected.o")),
+                "{triple}"
+            );
         }
         let error = remove_sections(&old, |name| name == ".text").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unrepresentable, "{triple}");
@@ -354,10 +420,22 @@ fn removing_sections_from_what_an_assembler_made_leaves_a_working_object() {
 
 #[test]
 fn objects_with_nothing_but_device_code_are_written() {
-    need!("llvm-readobj", "llvm-objdump", "ld.lld", "ld", "lld-link", "readelf");
+    need!(
+        "llvm-readobj",
+        "llvm-objdump",
+        "ld.lld",
+        "ld",
+        "lld-link",
+        "readelf"
+    );
     let folder = Folder::new();
     let device = offload_v1();
-    for triple in ["x86_64-unknown-linux-gnu", "s390x-linux-gnu", "i386-linux-gnu", "x86_64-pc-windows-msvc"] {
+    for triple in [
+        "x86_64-unknown-linux-gnu",
+        "s390x-linux-gnu",
+        "i386-linux-gnu",
+        "x86_64-pc-windows-msvc",
+    ] {
         let format = ObjectFormat::for_triple(triple).unwrap();
         let object = write_object(format, &[NewSection::offloading(&device)]).unwrap();
         folder.write("a.o", &object);
@@ -365,12 +443,22 @@ fn objects_with_nothing_but_device_code_are_written() {
         let dump = folder.run("llvm-objdump --offloading a.o");
         assert!(dump.contains("OFFLOADING IMAGE [0]"), "{triple}: {dump}");
         let contents = read(&object);
-        assert_eq!((contents.images.len(), contents.problems.len()), (1, 0), "{triple}");
+        assert_eq!(
+            (contents.images.len(), contents.problems.len()),
+            (1, 0),
+            "{triple}"
+        );
         if triple.contains("windows") {
-            assert!(sections.contains("IMAGE_SCN_LNK_REMOVE") && sections.contains("ALIGN_8BYTES"), "{sections}");
+            assert!(
+                sections.contains("IMAGE_SCN_LNK_REMOVE") && sections.contains("ALIGN_8BYTES"),
+                "{sections}"
+            );
             folder.run("lld-link /dll /noentry a.o /out:a.dll");
         } else {
-            assert!(sections.contains("SHT_LLVM_OFFLOADING") && sections.contains("SHF_EXCLUDE"), "{sections}");
+            assert!(
+                sections.contains("SHT_LLVM_OFFLOADING") && sections.contains("SHF_EXCLUDE"),
+                "{sections}"
+            );
             folder.run("ld.lld -r a.o -o again.o");
         }
         if triple.starts_with("x86_64-unknown") {
@@ -383,7 +471,10 @@ fn objects_with_nothing_but_device_code_are_written() {
     let format = ObjectFormat::for_triple("aarch64-linux-gnu").unwrap();
     let mut odd = NewSection::offloading(b"");
     odd.alignment = 3;
-    assert_eq!(write_object(format, &[odd]).unwrap_err().kind(), ErrorKind::Unrepresentable);
+    assert_eq!(
+        write_object(format, &[odd]).unwrap_err().kind(),
+        ErrorKind::Unrepresentable
+    );
 }
 
 #[test]
@@ -394,7 +485,8 @@ fn bundled_objects_are_read_entry_by_entry() {
     folder.run("clang --target=x86_64-unknown-linux-gnu -c a.c -o host.o");
     folder.write("gfx90a", b"BC\xc0\xde gfx90a");
     folder.write("sm_60", b"BC\xc0\xde sm_60");
-    let targets = "host-x86_64-unknown-linux-gnu-,openmp-amdgcn-amd-amdhsa--gfx90a,openmp-nvptx64-nvidia-cuda--sm_60";
+    let targets =
+        "host-x86_64-unknown-linux-gnu-,openmp-amdgcn-amd-amdhsa--gfx90a,openmp-nvptx64-nvidia-cuda--sm_60";
     folder.run(&format!(
         "clang-offload-bundler -type=o -targets={targets} -input=host.o -input=gfx90a -input=sm_60 -output=all.o"
     ));
@@ -402,11 +494,25 @@ fn bundled_objects_are_read_entry_by_entry() {
     let contents = read(&bytes);
     assert_eq!(contents.problems, []);
     let images: Vec<_> = contents.images.iter().map(|image| image.bytes.to_vec()).collect();
-    assert!(images.contains(&b"BC\xc0\xde gfx90a".to_vec()) && images.contains(&b"BC\xc0\xde sm_60".to_vec()));
-    assert!(locations(&contents).iter().all(|place| place.starts_with("file!bundle/")));
+    assert!(
+        images.contains(&b"BC\xc0\xde gfx90a".to_vec()) && images.contains(&b"BC\xc0\xde sm_60".to_vec())
+    );
+    assert!(
+        locations(&contents)
+            .iter()
+            .all(|place| place.starts_with("file!bundle/"))
+    );
     // Their tool and this crate can take each other's place.
-    let ids: Vec<String> = targets.split(',').zip(["\0", "BC\u{0}", "x"]).map(|(id, _)| id.to_owned()).collect();
-    let names: Vec<String> = device_sections(&bytes, &limits()).unwrap().into_iter().map(|section| section.name).collect();
+    let ids: Vec<String> = targets
+        .split(',')
+        .zip(["\0", "BC\u{0}", "x"])
+        .map(|(id, _)| id.to_owned())
+        .collect();
+    let names: Vec<String> = device_sections(&bytes, &limits())
+        .unwrap()
+        .into_iter()
+        .map(|section| section.name)
+        .collect();
     let sections: Vec<NewSection<'_>> = names
         .iter()
         .zip([b"\0".as_slice(), b"BC\xc0\xde gfx90a", b"BC\xc0\xde sm_60"])
@@ -426,7 +532,12 @@ fn bundled_objects_are_read_entry_by_entry() {
 fn damaged_objects_are_read_as_far_as_they_go() {
     let format = |triple| ObjectFormat::for_triple(triple).unwrap();
     let device = offload(b"BC\xc0\xde damage");
-    for triple in ["x86_64-linux-gnu", "i386-linux-gnu", "s390x-linux-gnu", "x86_64-pc-windows-msvc"] {
+    for triple in [
+        "x86_64-linux-gnu",
+        "i386-linux-gnu",
+        "s390x-linux-gnu",
+        "x86_64-pc-windows-msvc",
+    ] {
         let whole = write_object(
             format(triple),
             &[
@@ -439,7 +550,10 @@ fn damaged_objects_are_read_as_far_as_they_go() {
         for length in 0..whole.len() {
             let part = &whole[..length];
             let contents = read(part);
-            assert!(contents.images.len() <= 2 && contents.problems.len() <= 5, "{triple} cut to {length}");
+            assert!(
+                contents.images.len() <= 2 && contents.problems.len() <= 5,
+                "{triple} cut to {length}"
+            );
             let _ = add_sections(part, &[NewSection::offloading(&device)]);
             let _ = remove_sections(part, |name| name.starts_with('_'));
         }

@@ -343,7 +343,11 @@ impl<'a> Plan<'a> {
                 }
             }
         }
-        if gone.is_empty() { Ok(()) } else { self.check_relocations(headers, &gone, out) }
+        if gone.is_empty() {
+            Ok(())
+        } else {
+            self.check_relocations(headers, &gone, out)
+        }
     }
 
     fn symbol_size(&self) -> usize {
@@ -388,8 +392,20 @@ impl<'a> Plan<'a> {
         };
         for header in headers.iter().filter(|header| header.is_in_file()) {
             let step = match (header.kind == elf::SHT_REL.0, header.kind == elf::SHT_RELA.0) {
-                (true, _) => if self.elf.is_64 { 16 } else { 8 },
-                (_, true) => if self.elf.is_64 { 24 } else { 12 },
+                (true, _) => {
+                    if self.elf.is_64 {
+                        16
+                    } else {
+                        8
+                    }
+                }
+                (_, true) => {
+                    if self.elf.is_64 {
+                        24
+                    } else {
+                        12
+                    }
+                }
                 _ => continue,
             };
             for relocation in range_of(header, out)?.step_by(step) {
@@ -463,7 +479,7 @@ fn range_of(header: &Section, out: &Out) -> Result<std::ops::Range<usize>, Error
 fn has_section_in_info(header: &Section) -> bool {
     header.kind == elf::SHT_REL.0
         || header.kind == elf::SHT_RELA.0
-        || header.flags & u64::from(elf::SHF_INFO_LINK.0) != 0
+        || header.flags & elf::SHF_INFO_LINK.0 != 0
 }
 
 /// The new file, and how numbers are stored in it.

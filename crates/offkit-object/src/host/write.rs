@@ -55,7 +55,7 @@ impl<'a> NewSection<'a> {
         Section {
             kind: self.elf_type,
             flags: if self.exclude {
-                elf::SHF_EXCLUDE.0.into()
+                elf::SHF_EXCLUDE.0
             } else {
                 0
             },
@@ -131,7 +131,9 @@ pub fn add_sections(object: &[u8], sections: &[NewSection<'_>]) -> Result<Vec<u8
 /// As [`add_sections`]; a section in which a symbol is defined.
 pub fn remove_sections(object: &[u8], mut is_unwanted: impl FnMut(&str) -> bool) -> Result<Vec<u8>, Error> {
     let kind = Kind::of(object)?;
-    let removed = kind.find(Source::new(object), |name| is_unwanted(&String::from_utf8_lossy(name)))?;
+    let removed = kind.find(Source::new(object), |name| {
+        is_unwanted(&String::from_utf8_lossy(name))
+    })?;
     if removed.is_empty() {
         return Ok(object.to_vec());
     }
