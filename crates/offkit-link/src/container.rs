@@ -1,7 +1,8 @@
 //! The container that linked images are put into.
 
 use offkit_object::{
-    BundleState, DeviceImage, Error, ImageKind, NewImage, OffloadEntry, OffloadKind, PropertySets, SyclBin, Target,
+    BundleState, DeviceImage, Error, ImageKind, NewImage, OffloadEntry, OffloadKind, PropertySets, SyclBin,
+    Target,
 };
 
 use crate::device_link::Linked;

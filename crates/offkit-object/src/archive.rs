@@ -163,7 +163,11 @@ fn place_of(name: &[u8], number: usize, names: &mut HashMap<Vec<String>, usize>)
 pub fn replace_member(archive: &[u8], number: usize, new: &[u8]) -> Result<Vec<u8>, Error> {
     let source = Source::new(archive);
     let mut headers = Vec::new();
-    for_each(source, &mut Reading::strict(&Limits::default()), &mut |_, header, _| headers.push(header))?;
+    for_each(
+        source,
+        &mut Reading::strict(&Limits::default()),
+        &mut |_, header, _| headers.push(header),
+    )?;
     let header = headers
         .get(number)
         .and_then(|header| usize::try_from(*header).ok())

@@ -118,7 +118,8 @@ pub use image::{DeviceImage, Problem, Storage, Target};
 pub use limits::Limits;
 pub use location::Location;
 pub use offload_binary::{
-    ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind, Producer, Strings, offload_entries,
+    ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind, Producer, Strings,
+    offload_entries,
 };
 pub use output_format::{BundleForm, OutputFormat};
 pub use property_set::{ByteArray, PropertySet, PropertySets, PropertyValue};

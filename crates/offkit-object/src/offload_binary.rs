@@ -29,8 +29,8 @@ use crate::error::Error;
 use crate::limits::{Limits, Reading};
 use crate::source::Source;
 
-pub(crate) use inflate::inflated;
 pub use embedded::offload_entries;
+pub(crate) use inflate::inflated;
 pub use kind::{ImageKind, OffloadKind, Producer};
 pub(crate) use parts::parts;
 pub(crate) use read::{Found, is_syclbin, read_one};

@@ -193,12 +193,7 @@ fn check_zeros(source: Source<'_>, start: u64, end: u64, reading: &mut Reading) 
 }
 
 /// Notes a number that is no multiple of 8.
-fn check_multiple_of_8(
-    value: u64,
-    at: u64,
-    what: &'static str,
-    reading: &mut Reading,
-) -> Result<(), Error> {
+fn check_multiple_of_8(value: u64, at: u64, what: &'static str, reading: &mut Reading) -> Result<(), Error> {
     if value.is_multiple_of(8) {
         return Ok(());
     }

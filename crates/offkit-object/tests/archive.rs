@@ -6,7 +6,7 @@ mod tools;
 
 use common::{entry, limits, offload_v1};
 use offkit_object::archive::{ArchiveKind, Member, members, thin_members, write};
-use offkit_object::{Contents, ContainerKind, ErrorKind, Location, OffloadBinary, OffloadBinaryVersion};
+use offkit_object::{ContainerKind, Contents, ErrorKind, Location, OffloadBinary, OffloadBinaryVersion};
 use proptest::prelude::*;
 use tools::{Folder, need};
 
@@ -17,7 +17,11 @@ fn read<'data>(bytes: &'data [u8]) -> Contents<'data> {
 }
 
 fn locations(contents: &Contents<'_>) -> Vec<String> {
-    contents.images.iter().map(|image| image.location.to_string()).collect()
+    contents
+        .images
+        .iter()
+        .map(|image| image.location.to_string())
+        .collect()
 }
 
 /// Objects with device code and symbols, one without either, and a file of odd size.
@@ -52,7 +56,11 @@ fn ours(folder: &Folder, names: &[&str], kind: ArchiveKind) -> Vec<u8> {
 #[test]
 fn archives_are_written_byte_for_byte_as_llvm_writes_them() {
     need!("clang", "llvm-ar");
-    for triple in ["x86_64-unknown-linux-gnu", "s390x-unknown-linux-gnu", "x86_64-pc-windows-msvc"] {
+    for triple in [
+        "x86_64-unknown-linux-gnu",
+        "s390x-unknown-linux-gnu",
+        "x86_64-pc-windows-msvc",
+    ] {
         let folder = Folder::new();
         let names = inputs(&folder, triple);
         for count in 0..=names.len() {
@@ -82,14 +90,22 @@ fn archives_of_all_kinds_are_read() {
     commands.push(format!("ar rcS without.a {list}"));
     for command in commands {
         folder.run(&command);
-        let bytes = folder.read(command.split_whitespace().find(|word| word.ends_with(".a")).unwrap());
+        let bytes = folder.read(
+            command
+                .split_whitespace()
+                .find(|word| word.ends_with(".a"))
+                .unwrap(),
+        );
         let contents = read(&bytes);
         assert_eq!(contents.container, ContainerKind::Archive);
         assert_eq!(contents.problems, [], "{command}");
         let expected = ["a.o", LONG, "empty.o"].map(|name| format!("file!{name}/.llvm.offloading/0"));
         assert_eq!(locations(&contents), expected, "{command}");
         let found = members(&bytes, &limits()).unwrap();
-        let found_names: Vec<_> = found.iter().map(|member| String::from_utf8_lossy(member.name)).collect();
+        let found_names: Vec<_> = found
+            .iter()
+            .map(|member| String::from_utf8_lossy(member.name))
+            .collect();
         assert_eq!(found_names, names, "{command}");
         assert!(thin_members(&bytes, &limits()).unwrap().is_empty());
     }
@@ -132,7 +148,13 @@ fn members_of_one_name_have_places_of_their_own() {
     assert_eq!(contents.problems, []);
     assert_eq!(
         locations(&contents),
-        ["file!a.o/0", "file!dir/a.o/0", "file!a.o#1/0", "file!a.o#2/0", "file!a.o#3/0"]
+        [
+            "file!a.o/0",
+            "file!dir/a.o/0",
+            "file!a.o#1/0",
+            "file!a.o#2/0",
+            "file!a.o#3/0"
+        ]
     );
 }
 
@@ -149,7 +171,11 @@ fn members_of_thin_archives_are_named() {
     ] {
         folder.run(command);
         let bytes = folder.read(file);
-        assert_eq!(thin_members(&bytes, &limits()).unwrap(), ["a.o", "sub/c.o"], "{command}");
+        assert_eq!(
+            thin_members(&bytes, &limits()).unwrap(),
+            ["a.o", "sub/c.o"],
+            "{command}"
+        );
         let contents = read(&bytes);
         assert!(contents.images.is_empty());
         assert_eq!(contents.problems.len(), 1);
@@ -180,7 +206,11 @@ fn a_replaced_member_leaves_all_others_and_the_linker_finds_its_symbols() {
         folder.run(&format!("llvm-ar --format={format} rcsD {format}.a {list}"));
         let old = folder.read(&format!("{format}.a"));
         let contents = read(&old);
-        let bundled: Vec<_> = contents.images.iter().filter(|image| *image.bytes == *b"BC\xc0\xde short").collect();
+        let bundled: Vec<_> = contents
+            .images
+            .iter()
+            .filter(|image| *image.bytes == *b"BC\xc0\xde short")
+            .collect();
         assert_eq!(bundled.len(), 3, "{format}");
         for image in bundled {
             for new in [[7; 1003].as_slice(), b"BC\xc0\xde"] {
@@ -190,7 +220,10 @@ fn a_replaced_member_leaves_all_others_and_the_linker_finds_its_symbols() {
                 // The same with the tool: extract, replace, put back.
                 let name = image.location.parts()[0].clone();
                 let member = members(&changed, &limits()).unwrap();
-                let member = member.iter().find(|member| member.name == name.as_bytes()).unwrap();
+                let member = member
+                    .iter()
+                    .find(|member| member.name == name.as_bytes())
+                    .unwrap();
                 let before = folder.read(&name);
                 folder.write(&name, member.bytes);
                 let _ = std::fs::remove_file(folder.path().join("theirs.a"));
@@ -204,7 +237,8 @@ fn a_replaced_member_leaves_all_others_and_the_linker_finds_its_symbols() {
                     folder.run("ld.lld -shared --undefined=second changed.a -o linked.so");
                     assert!(folder.run("llvm-nm -D linked.so").contains("second"));
                 }
-                let back = offkit_object::replace(&changed, &image.location, b"BC\xc0\xde short", &limits()).unwrap();
+                let back = offkit_object::replace(&changed, &image.location, b"BC\xc0\xde short", &limits())
+                    .unwrap();
                 if format != "darwin" {
                     assert!(back == old, "{format}");
                 }
@@ -218,11 +252,17 @@ fn symbols_of_a_member_change_with_it() {
     need!("clang", "llvm-ar", "llvm-nm");
     let folder = Folder::new();
     let names = inputs(&folder, "x86_64-unknown-linux-gnu");
-    folder.write("other.c", "int one(void) { return 1; } int two, three, four, five;");
+    folder.write(
+        "other.c",
+        "int one(void) { return 1; } int two, three, four, five;",
+    );
     folder.run("clang --target=x86_64-unknown-linux-gnu -c other.c -o other.o");
     let other = folder.read("other.o");
     for format in ["gnu", "bsd"] {
-        folder.run(&format!("llvm-ar --format={format} rcsD {format}.a {}", names.join(" ")));
+        folder.run(&format!(
+            "llvm-ar --format={format} rcsD {format}.a {}",
+            names.join(" ")
+        ));
         let old = folder.read(&format!("{format}.a"));
         // The second member is not looked into here: it becomes another object as a whole.
         let changed = offkit_object::archive::replace_member(&old, 1, &other).unwrap();
@@ -231,7 +271,10 @@ fn symbols_of_a_member_change_with_it() {
         assert_eq!(found[1].bytes, other);
         folder.write(LONG, &other);
         let _ = std::fs::remove_file(folder.path().join("theirs.a"));
-        folder.run(&format!("llvm-ar --format={format} rcsD theirs.a {}", names.join(" ")));
+        folder.run(&format!(
+            "llvm-ar --format={format} rcsD theirs.a {}",
+            names.join(" ")
+        ));
         assert!(changed == folder.read("theirs.a"), "{format}");
         inputs(&folder, "x86_64-unknown-linux-gnu");
     }
@@ -240,7 +283,11 @@ fn symbols_of_a_member_change_with_it() {
 #[test]
 fn odd_archives_are_read() {
     let device = offload_v1();
-    let even = write(&[Member::new("a", b"odd"), Member::new("b", &device)], ArchiveKind::Gnu).unwrap();
+    let even = write(
+        &[Member::new("a", b"odd"), Member::new("b", &device)],
+        ArchiveKind::Gnu,
+    )
+    .unwrap();
     // Some writers do not pad.
     let place = even.windows(2).position(|window| window == b"d\n").unwrap() + 1;
     let mut unpadded = even.clone();
@@ -262,7 +309,11 @@ fn odd_archives_are_read() {
 #[test]
 fn damaged_archives_are_read_as_far_as_they_go() {
     let device = offload_v1();
-    let files = [Member::new("a", b"odd"), Member::new(LONG, &device), Member::new("b", &device)];
+    let files = [
+        Member::new("a", b"odd"),
+        Member::new(LONG, &device),
+        Member::new("b", &device),
+    ];
     for kind in [ArchiveKind::Gnu, ArchiveKind::Bsd] {
         let whole = write(&files, kind).unwrap();
         assert_eq!(read(&whole).images.len(), 2);
@@ -270,7 +321,12 @@ fn damaged_archives_are_read_as_far_as_they_go() {
             let contents = read(&whole[..length]);
             assert!(contents.images.len() <= 2, "cut to {length}");
             let is_between = members(&whole[..length], &limits()).is_ok();
-            assert_eq!(contents.problems.is_empty(), is_between, "cut to {length}: {:?}", contents.problems);
+            assert_eq!(
+                contents.problems.is_empty(),
+                is_between,
+                "cut to {length}: {:?}",
+                contents.problems
+            );
         }
         let mut bytes = whole.clone();
         for position in 0..bytes.len() {

@@ -41,8 +41,14 @@ fn as_peer() -> Option<ExitCode> {
     let called = args.next()?;
     let called = std::path::Path::new(&called).file_name()?.to_str()?.to_owned();
     // With a version after it, as Debian has it.
-    let name = called.trim_end_matches(|last: char| last.is_ascii_digit()).trim_end_matches('-');
-    let name = if name.len() < called.len() && name.contains('-') { name } else { &called };
+    let name = called
+        .trim_end_matches(|last: char| last.is_ascii_digit())
+        .trim_end_matches('-');
+    let name = if name.len() < called.len() && name.contains('-') {
+        name
+    } else {
+        &called
+    };
     match name {
         "llvm-offload-binary" | "clang-offload-packager" => {
             Some(tools::offload_binary::main(&called, args.collect()))
@@ -70,6 +76,9 @@ fn main() -> ExitCode {
         Command::Ls(options) => commands::ls::run(options, terminal),
         Command::Extract(options) => commands::extract::run(options, terminal),
         Command::Replace(options) => commands::replace::run(options, terminal),
+        Command::Pack(options) => commands::pack::run(options, terminal),
+        Command::Convert(options) => commands::convert::run(options, terminal),
+        Command::Verify(options) => commands::verify::run(options, terminal),
         Command::Link(options) => commands::link::run(options, terminal),
         Command::Run(options) => commands::run::run(options, terminal),
     };

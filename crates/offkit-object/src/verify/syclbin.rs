@@ -84,7 +84,9 @@ fn check_tables(source: Source<'_>, reading: &mut Reading) -> Result<(), Error> 
                 &module.native_images
             };
             let first = u64::from(indices.first.get());
-            let end = first.saturating_add(u64::from(indices.count.get())).min(count as u64);
+            let end = first
+                .saturating_add(u64::from(indices.count.get()))
+                .min(count as u64);
             for index in first..end {
                 let seen = uses.entry(index).or_default();
                 *seen = seen.saturating_add(1);
@@ -103,7 +105,8 @@ fn check_tables(source: Source<'_>, reading: &mut Reading) -> Result<(), Error> 
         for index in 0..count as u64 {
             if !uses.contains_key(&index) {
                 reading.fault(
-                    Error::malformed(format!("{kind} {index} belongs to no abstract module")).at(source.at(0)),
+                    Error::malformed(format!("{kind} {index} belongs to no abstract module"))
+                        .at(source.at(0)),
                 )?;
             }
         }

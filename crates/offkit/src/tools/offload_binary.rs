@@ -34,8 +34,7 @@ llvm-offload-binary options:
 ";
 
 const OPTIONS: &str = "  --archive                   - Write extracted files to a static archive\n";
-const HELP: &str =
-    "  --help                      - Display available options (--help-hidden for more)\n";
+const HELP: &str = "  --help                      - Display available options (--help-hidden for more)\n";
 const IMAGE: &str = "  --image=<<key>=<value>,...> - List of key and value arguments. Required keywords are 'file' and 'triple'.\n";
 const OUTPUT: &str = "  -o <file>                   - Write output to <file>.\n";
 const VERSION: &str = "  --version                   - Display the version of this program\n";
@@ -209,8 +208,8 @@ fn bundle(options: &Options, output: &Path) -> Result<(), String> {
 }
 
 fn extract(options: &Options, input: &Path) -> Result<(), String> {
-    let content = files::open(input)
-        .map_err(|error| format!("'{}': {}", input.display(), system_message(&error)))?;
+    let content =
+        files::open(input).map_err(|error| format!("'{}': {}", input.display(), system_message(&error)))?;
     let name = input.display().to_string();
     let wishes: Vec<_> = options.images.iter().map(|image| values(image)).collect();
     // What is taken out borrows from the file, or owns what had to be decompressed.
@@ -279,9 +278,8 @@ fn write_matches(
     file: Option<&str>,
     found: Vec<Match<'_>>,
 ) -> Result<(), String> {
-    let write = |path: &Path, slices: &[&[u8]]| {
-        files::write(path, slices).map_err(|error| system_message(&error))
-    };
+    let write =
+        |path: &Path, slices: &[&[u8]]| files::write(path, slices).map_err(|error| system_message(&error));
     if options.archive {
         let file = file.ok_or("Image must have a 'file' argument.")?;
         if found.is_empty() {

@@ -78,8 +78,8 @@ fn run(called: &str, args: Vec<OsString>) -> Result<(), String> {
     let input = input.ok_or_else(|| {
         format!("{called}: Not enough positional command line arguments specified!\nMust specify at least 1 positional argument: See: {called} --help")
     })?;
-    let content = files::open(&input)
-        .map_err(|_| format!("Failed to open or read file {}", input.display()))?;
+    let content =
+        files::open(&input).map_err(|_| format!("Failed to open or read file {}", input.display()))?;
     let text = dump(&content).map_err(|error| format!("Failed to parse SYCLBIN file.\n{error}"))?;
     write(&output, &text)
 }
@@ -106,7 +106,10 @@ fn dump(bytes: &[u8]) -> Result<String, offkit_object::Error> {
     global.insert("SYCLBIN/global metadata", "state", program.state.raw());
     global.extend(&program.properties);
     sets(&mut line, 1, &global);
-    line(0, &format!("Number of Abstract Modules: {}", program.modules.len()));
+    line(
+        0,
+        &format!("Number of Abstract Modules: {}", program.modules.len()),
+    );
     for (index, module) in program.modules.iter().enumerate() {
         line(0, &format!("Abstract Module {index}:"));
         line(1, "Metadata:");
