@@ -174,7 +174,7 @@ fn every_format_is_packed_listed_and_verified() {
         assert_eq!(listing.len(), 2, "{format}");
         assert_eq!(listing[0]["format"], "spirv", "{format}");
         if format.starts_with("syclbin") {
-            assert_eq!(listing[0]["kernels"][0], "k");
+            assert_eq!(listing[0]["properties"]["SYCL/kernel names"]["k"], 1);
         }
         folder.offkit("verify --no-spirv out").ok();
         for (number, file) in ["e.spv", "b.bc"].into_iter().enumerate() {
@@ -281,7 +281,7 @@ fn broken_rules_are_reported_with_their_place() {
     });
     assert_eq!(padded.code, 1, "{padded:?}");
     let shifted = check(&|bytes| bytes.splice(0..0, [0; 8]).for_each(drop));
-    assert_eq!(shifted.code, 2, "a file that begins with zeros is none: {shifted:?}");
+    assert_eq!(shifted.code, 1, "a file that begins with zeros is none: {shifted:?}");
     let between = check(&|bytes| {
         let size = u64::from_le_bytes(bytes[8..16].try_into().unwrap()) as usize;
         bytes.splice(size..size, [0; 3]).for_each(drop);

@@ -280,11 +280,11 @@ fn write_matches(
 ) -> Result<(), String> {
     let write =
         |path: &Path, slices: &[&[u8]]| files::write(path, slices).map_err(|error| system_message(&error));
+    if found.is_empty() {
+        return Ok(());
+    }
     if options.archive {
         let file = file.ok_or("Image must have a 'file' argument.")?;
-        if found.is_empty() {
-            return Ok(());
-        }
         let members: Vec<_> = found
             .iter()
             .map(|found| Member::new(&found.from, &found.image))
@@ -298,10 +298,8 @@ fn write_matches(
                 "llvm-offload-binary: warning: Multiple inputs match to a single file, '{file}'"
             ));
         }
-        return match found.last() {
-            Some(last) => write(Path::new(file), &[&last.image]),
-            None => Ok(()),
-        };
+        let last = found.last().map(|last| &*last.image).unwrap_or_default();
+        return write(Path::new(file), &[last]);
     }
     let stem = input.file_stem().unwrap_or_default().to_string_lossy();
     for (number, found) in found.iter().enumerate() {
