@@ -55,8 +55,12 @@ fn main() -> ExitCode {
     log(cli.common.verbose, terminal);
     let result = match &cli.command {
         Command::Ls(options) => commands::ls::run(options, terminal),
+        Command::Show(options) => commands::show::run(options, terminal),
         Command::Extract(options) => commands::extract::run(options, terminal),
         Command::Replace(options) => commands::replace::run(options, terminal),
+        Command::Pack(options) => commands::pack::run(options, terminal),
+        Command::Convert(options) => commands::convert::run(options, terminal),
+        Command::Verify(options) => commands::verify::run(options, terminal),
         Command::As(options) => match tools::run(&options.name, options.arguments.iter().cloned()) {
             Some(status) => return status,
             None => Err(Failure::input(format!(

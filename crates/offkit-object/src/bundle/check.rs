@@ -11,7 +11,6 @@ use crate::source::Source;
 /// is not that of the content, IDs that occur twice, images that overlap each other or the header.
 ///
 /// Faults that reading finds are not noted again.
-#[cfg_attr(not(test), expect(dead_code, reason = "for the verb `verify`"))]
 pub(crate) fn check(source: Source<'_>, reading: &mut Reading) -> Result<(), Error> {
     let mut quiet = Reading::tolerant(reading.limits()).for_file_of(source.len());
     for found in sequence::find_all(source, &mut quiet)? {

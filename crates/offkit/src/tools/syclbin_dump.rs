@@ -104,7 +104,7 @@ fn dump(bytes: &[u8]) -> Result<String, offkit_object::Error> {
     line(0, "Global metadata:");
     let mut global = PropertySets::new();
     global.insert("SYCLBIN/global metadata", "state", program.state.raw());
-    merge(&mut global, &program.properties);
+    global.extend(&program.properties);
     sets(&mut line, 1, &global);
     line(
         0,
@@ -123,7 +123,7 @@ fn dump(bytes: &[u8]) -> Result<String, offkit_object::Error> {
             if !ir.target.is_empty() {
                 own.insert("SYCLBIN/ir module metadata", "target", ir.target.as_str());
             }
-            merge(&mut own, &ir.properties);
+            own.extend(&ir.properties);
             sets(&mut line, 3, &own);
             let size = ir.bytes.len();
             line(2, &format!("Raw IR bytes: <Binary blob of {size} bytes>"));
@@ -139,7 +139,7 @@ fn dump(bytes: &[u8]) -> Result<String, offkit_object::Error> {
                     own.insert("SYCLBIN/native device code image metadata", key, text.as_str());
                 }
             }
-            merge(&mut own, &native.properties);
+            own.extend(&native.properties);
             sets(&mut line, 3, &own);
             let size = native.bytes.len();
             line(
@@ -149,14 +149,6 @@ fn dump(bytes: &[u8]) -> Result<String, offkit_object::Error> {
         }
     }
     Ok(out)
-}
-
-fn merge(sets: &mut PropertySets, others: &PropertySets) {
-    for (name, set) in others.iter() {
-        for (key, value) in set.iter() {
-            sets.insert(name, key, value.clone());
-        }
-    }
 }
 
 fn sets(line: &mut dyn FnMut(usize, &str), depth: usize, sets: &PropertySets) {
