@@ -137,7 +137,7 @@ fn spirv(entry_points: &[&str]) -> Vec<u8> {
                 .map(|word| u32::from_le_bytes(*word)),
         );
     }
-    words.extend([1 << 16 | 0]);
+    words.push(1 << 16);
     words.into_iter().flat_map(u32::to_le_bytes).collect()
 }
 
