@@ -1,9 +1,105 @@
 //! Unix archives: GNU, BSD and thin.
+//!
+//! An archive is the magic `!<arch>\n` and members, each at an even offset: a header of 60 characters, and the
+//! content. Numbers are decimal text, the mode is octal. Long names are in a member `//` (GNU, Windows) or
+//! before the content (BSD); symbol tables are members of special names. A thin archive, `!<thin>\n`, has only
+//! the names of its members.
+
+mod read;
+mod replace;
+mod symbols;
+mod write;
 
 use crate::error::Error;
 use crate::limits::{Limits, Reading};
-use crate::part::Visit;
+use crate::part::{Content, Part, Visit};
+use crate::part_names::PartNames;
 use crate::source::Source;
+
+use read::{Entries, Entry, MAGIC, Role, THIN_MAGIC};
+pub use write::{ArchiveKind, Member, write};
+
+/// A member of an archive, as it is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ArchiveMember<'data> {
+    /// The name; in thin archives the path of the file, from where the archive is.
+    pub name: &'data [u8],
+    /// The content; empty in thin archives.
+    pub bytes: &'data [u8],
+    /// Where the content begins in the file.
+    pub offset: u64,
+}
+
+/// The members of an archive without symbol tables and the like, in order. Of a thin archive, names only.
+///
+/// # Errors
+///
+/// The first fault of the archive, or a limit.
+pub fn members<'data>(bytes: &'data [u8], limits: &Limits) -> Result<Vec<ArchiveMember<'data>>, Error> {
+    let mut reading = Reading::strict(limits);
+    let mut found = Vec::new();
+    for_each(Source::new(bytes), &mut reading, &mut |_, _, entry| {
+        found.push(ArchiveMember {
+            name: entry.name,
+            bytes: entry.content.bytes(),
+            offset: entry.content.at(0),
+        });
+    })?;
+    Ok(found)
+}
+
+/// The names of the files that are the members of a thin archive, from where the archive is; none for an archive
+/// that holds its members.
+///
+/// # Errors
+///
+/// The first fault of the archive, or a limit.
+pub fn thin_members(bytes: &[u8], limits: &Limits) -> Result<Vec<String>, Error> {
+    if !bytes.starts_with(THIN_MAGIC) {
+        return Ok(Vec::new());
+    }
+    let members = members(bytes, limits)?;
+    let names = members
+        .iter()
+        .map(|member| String::from_utf8_lossy(member.name).into_owned());
+    Ok(names.collect())
+}
+
+/// Whether the bytes begin like one.
+pub(crate) fn has_magic(bytes: &[u8]) -> bool {
+    bytes.starts_with(MAGIC) || bytes.starts_with(THIN_MAGIC)
+}
+
+/// Goes through the members that are files.
+fn for_each<'data>(
+    source: Source<'data>,
+    reading: &mut Reading,
+    visit: &mut dyn FnMut(&mut Reading, u64, Entry<'data>),
+) -> Result<(), Error> {
+    let mut entries = Entries::new(source)?;
+    loop {
+        let header = entries.position();
+        // Where a header is wrong there is no telling where the next one is.
+        let next = entries.next();
+        let Some(entry) = reading.accept(next)?.flatten() else {
+            return Ok(());
+        };
+        if let Some(error) = entries.take_fault() {
+            reading.fault(error)?;
+        }
+        if entry.role != Role::File {
+            continue;
+        }
+        let counted = reading
+            .count_strings(1)
+            .and_then(|()| reading.count_metadata(entry.name.len() as u64));
+        if reading.accept(counted)?.is_none() {
+            return Ok(());
+        }
+        visit(reading, header, entry);
+    }
+}
 
 /// Hands over every part.
 pub(crate) fn parts<'data>(
@@ -11,17 +107,50 @@ pub(crate) fn parts<'data>(
     reading: &mut Reading,
     visit: Visit<'_, 'data>,
 ) -> Result<(), Error> {
-    let _ = (source, reading, visit);
+    let is_thin = source.bytes().starts_with(THIN_MAGIC);
+    let mut names = PartNames::default();
+    let mut number = 0_usize;
+    for_each(source, reading, &mut |reading, header, entry| {
+        if !is_thin {
+            let name = names.file(entry.name, number);
+            let id = usize::try_from(header).unwrap_or(usize::MAX);
+            visit(reading, Part::new(id, name, entry.content, Content::File));
+        }
+        number = number.saturating_add(1);
+    })?;
+    if is_thin && number > 0 {
+        reading.fault(
+            Error::unsupported("thin archive: its members are files of their own, list them instead")
+                .at(source.at(0))
+                .finding(format_args!("{number} members")),
+        )?;
+    }
     Ok(())
 }
 
-/// The container with the bytes of the part `id` replaced by `new`, and nothing else changed.
-pub(crate) fn replace(source: Source<'_>, id: usize, new: &[u8], limits: &Limits) -> Result<Vec<u8>, Error> {
-    let _ = (source, id, new, limits);
-    Err(Error::unsupported("not written yet"))
+/// The archive with another content of the member with this number, counting as [`members`] does. Other members
+/// keep their headers and contents; symbol tables follow.
+///
+/// # Errors
+///
+/// A thin or damaged archive; a number of no member; in an archive of Windows a member that defines other
+/// symbols than before.
+pub fn replace_member(archive: &[u8], number: usize, new: &[u8]) -> Result<Vec<u8>, Error> {
+    let source = Source::new(archive);
+    let mut headers = Vec::new();
+    for_each(
+        source,
+        &mut Reading::strict(&Limits::default()),
+        &mut |_, header, _| headers.push(header),
+    )?;
+    let header = headers
+        .get(number)
+        .and_then(|header| usize::try_from(*header).ok())
+        .ok_or_else(|| Error::malformed("there is no such member").finding(number))?;
+    replace::replace(source, header, new)
 }
 
-/// Whether the bytes begin like one.
-pub(crate) fn has_magic(bytes: &[u8]) -> bool {
-    bytes.starts_with(b"!<arch>\n") || bytes.starts_with(b"!<thin>\n")
+/// The container with the bytes of the part `id` replaced by `new`, and nothing else changed.
+pub(crate) fn replace(source: Source<'_>, id: usize, new: &[u8], _limits: &Limits) -> Result<Vec<u8>, Error> {
+    replace::replace(source, id, new)
 }

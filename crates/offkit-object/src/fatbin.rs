@@ -22,6 +22,11 @@ use crate::source::Source;
 /// The first bytes of every fatbin: the 32-bit number 0xBA55ED50.
 pub const MAGIC: [u8; 4] = [0x50, 0xed, 0x55, 0xba];
 
+/// Whether the bytes begin like a fatbin.
+pub(crate) fn has_magic(bytes: &[u8]) -> bool {
+    bytes.starts_with(&MAGIC)
+}
+
 /// Names of the string entries that images from fatbins have.
 const IDENTIFIER: &str = "identifier";
 const PTXAS_OPTIONS: &str = "ptxas-options";
@@ -35,14 +40,19 @@ pub(crate) fn parts<'data>(
 ) -> Result<(), Error> {
     let mut id = 0_usize;
     entries(source, reading, &mut |reading, entry| {
-        let part = entry.part(id, reading)?;
+        let counted = reading
+            .count_image()
+            .map_err(|error| error.at(source.at(entry.offset)));
+        if reading.accept(counted)?.is_some() {
+            let part = entry.part(id, reading)?;
+            visit(reading, part);
+        }
         id = id.saturating_add(1);
-        visit(reading, part);
         Ok(())
     })
 }
 
-/// The fatbins with the payload of the entry `id` replaced by `new`, which is stored without compression.
+/// The fatbins with the payload of the entry `id` replaced by `new`, which is compressed as the old one was.
 ///
 /// Entries and fatbins behind it move when the size changes.
 pub(crate) fn replace(source: Source<'_>, id: usize, new: &[u8], limits: &Limits) -> Result<Vec<u8>, Error> {
@@ -56,28 +66,34 @@ pub(crate) fn replace(source: Source<'_>, id: usize, new: &[u8], limits: &Limits
         Ok(())
     })?;
     let entry = wanted.ok_or_else(|| Error::malformed("the fatbin has no such entry"))?;
-    // Drivers read PTX up to a zero byte.
-    let terminator = usize::from(entry.header.kind == raw::KIND_PTX && new.last() != Some(&0));
-    let room = new.len().saturating_add(terminator).next_multiple_of(8) as u64;
+    let unrepresentable = |message| Error::unrepresentable(message).at(source.at(entry.offset));
+    if entry.header.kind == raw::KIND_PTX && new.last() != Some(&0) {
+        return Err(unrepresentable("PTX in a fatbin ends with a zero byte"));
+    }
     let old_room = entry.header.payload_size.get();
-
+    let mut header = entry.header.clone();
+    let payload = match entry.coding() {
+        Some(coding) => {
+            let compressed = compress(coding.compression, new)?;
+            header.compressed_size = u32::try_from(compressed.len())
+                .map_err(|_| unrepresentable("compressed data in a fatbin are smaller than 4 GiB"))?
+                .into();
+            header.decompressed_size = (new.len() as u64).into();
+            compressed
+        }
+        None => new.to_vec(),
+    };
+    let room = payload.len().next_multiple_of(8) as u64;
+    header.payload_size = room.into();
     let mut container = source
         .record::<raw::Header>(entry.container)
-        .ok_or_else(|| Error::malformed("the fatbin has no header"))?
+        .ok_or_else(|| unrepresentable("the fatbin has no header"))?
         .clone();
-    let grown = container.size.get().checked_sub(old_room);
-    let size = grown.and_then(|size| size.checked_add(room));
-    container.size = size
-        .ok_or_else(|| {
-            Error::unrepresentable("an entry cannot be replaced in a fatbin that is smaller than its entry")
-                .at(source.at(entry.container))
-        })?
+    let others = container.size.get().checked_sub(old_room);
+    container.size = others
+        .and_then(|size| size.checked_add(room))
+        .ok_or_else(|| unrepresentable("the fatbin is smaller than its entry"))?
         .into();
-    let mut header = entry.header.clone();
-    header.payload_size = room.into();
-    header.compressed_size = 0.into();
-    header.decompressed_size = 0.into();
-    header.flags = (header.flags.get() & !(raw::FLAG_LZ4 | raw::FLAG_ZSTD)).into();
 
     let slice = |from: u64, to: u64| {
         let bytes = source.get(from, to.saturating_sub(from)).map(Source::bytes);
@@ -89,14 +105,19 @@ pub(crate) fn replace(source: Source<'_>, id: usize, new: &[u8], limits: &Limits
     out.extend(slice(after::<raw::Header>(entry.container), entry.offset));
     out.extend(header.as_bytes());
     out.extend(slice(after::<raw::Entry>(entry.offset), payload_offset));
-    out.extend(new);
-    let padding = room.saturating_sub(new.len() as u64);
-    out.extend(std::iter::repeat_n(
-        0,
-        usize::try_from(padding).unwrap_or_default(),
-    ));
+    out.extend(&payload);
+    let padding = payload.len().next_multiple_of(8).saturating_sub(payload.len());
+    out.extend(std::iter::repeat_n(0, padding));
     out.extend(source.from(payload_offset.saturating_add(old_room)).bytes());
     Ok(out)
+}
+
+fn compress(compression: Compression, bytes: &[u8]) -> Result<Vec<u8>, Error> {
+    match compression {
+        Compression::Lz4 => Ok(lz4_flex::block::compress(bytes)),
+        _ => zstd::bulk::compress(bytes, zstd::DEFAULT_COMPRESSION_LEVEL)
+            .map_err(|error| Error::unrepresentable("data cannot be compressed").finding(error)),
+    }
 }
 
 /// Where a header that is at `offset` ends.
@@ -148,7 +169,7 @@ fn next_fatbin(source: Source<'_>, offset: u64, reading: &mut Reading) -> Result
     };
     let rest = rest.get(padding..).unwrap_or_default();
     let offset = offset.saturating_add(padding as u64);
-    if rest.starts_with(&MAGIC) {
+    if has_magic(rest) {
         return Ok(Some(offset));
     }
     let found = memchr::memmem::find(rest, &MAGIC);
@@ -207,7 +228,11 @@ fn entries_of_one<'data>(
     while offset < end && !reading.is_exhausted() {
         let rest = source.get(offset, end.saturating_sub(offset));
         let rest = rest.unwrap_or_else(|| source.from(source.len()));
-        if rest.bytes().starts_with(&MAGIC) {
+        let padding = rest.bytes().iter().take_while(|byte| **byte == 0).count() as u64;
+        if padding == rest.len() {
+            break;
+        }
+        if has_magic(rest.from(padding).bytes()) {
             // The size is wrong and includes the fatbin that follows.
             if whole {
                 reading.fault(
@@ -220,15 +245,6 @@ fn entries_of_one<'data>(
             }
             return Ok(offset);
         }
-        if rest
-            .bytes()
-            .iter()
-            .take(size_of::<raw::Entry>())
-            .all(|byte| *byte == 0)
-        {
-            // Padding; what is behind it is looked at as what follows the fatbin.
-            return Ok(offset);
-        }
         let entry = Entry::read(rest, offset).map(|(entry, size)| {
             let entry = Entry {
                 name: [number, entry_number],
@@ -239,8 +255,10 @@ fn entries_of_one<'data>(
             (entry, size)
         });
         let Some((entry, size)) = reading.accept(entry)? else {
-            // Where the next entry begins is not known: the next fatbin is looked for from here.
-            return Ok(if whole { end } else { offset.saturating_add(1) });
+            // Where the next entry begins is not known; that of the next fatbin shows.
+            let rest = source.from(offset);
+            let next = memchr::memmem::find(rest.bytes(), &MAGIC);
+            return Ok(next.map_or(source.len(), |next| offset.saturating_add(next as u64)));
         };
         visit(reading, entry)?;
         entry_number = entry_number.saturating_add(1);
@@ -431,9 +449,4 @@ impl<'data> Entry<'data> {
         }
         Ok(())
     }
-}
-
-/// Whether the bytes begin like one.
-pub(crate) fn has_magic(bytes: &[u8]) -> bool {
-    bytes.starts_with(&[0x50, 0xed, 0x55, 0xba])
 }

@@ -20,12 +20,11 @@ mod section;
 mod splice;
 mod write;
 
-use std::collections::HashMap;
-
 use crate::error::{Error, ErrorKind};
 use crate::format::ImageFormat;
 use crate::limits::{Limits, Reading};
 use crate::part::{Content, Facts, Name, Part, Visit};
+use crate::part_names::PartNames;
 use crate::source::Source;
 use crate::{bundle, sycl_wrapped};
 
@@ -108,9 +107,9 @@ pub(crate) fn parts<'data>(
     reading: &mut Reading,
     visit: Visit<'_, 'data>,
 ) -> Result<(), Error> {
-    let mut names = HashMap::new();
+    let mut names = PartNames::default();
     let mut entries = Vec::new();
-    sections(source, reading, &mut |reading, found| {
+    let result = sections(source, reading, &mut |reading, found| {
         // The headers of one object may all have the same long name.
         let counted = reading
             .count_strings(1)
@@ -119,17 +118,11 @@ pub(crate) fn parts<'data>(
             return Ok(());
         }
         match &found.content {
-            // The host's own entry is the object itself; what stands for it is one zero byte.
-            SectionContent::BundleEntry(id) if id.starts_with("host-") && found.source.bytes() == [0] => {}
             SectionContent::BundleEntry(id) => entries.push((id.clone(), found)),
             SectionContent::Container(kind) => {
                 let mut path = found.path;
                 path.push(found.name);
-                make_unique(&mut names, &mut path);
-                let name = match <[String; 1]>::try_from(path) {
-                    Ok([name]) => Name::Text(name),
-                    Err(path) => Name::Path(path),
-                };
+                let name = names.name(path);
                 visit(
                     reading,
                     Part::new(found.id, name, found.source, Content::Container(*kind)),
@@ -137,7 +130,9 @@ pub(crate) fn parts<'data>(
             }
         }
         Ok(())
-    })?;
+    });
+    // Images of a linked program are found without section headers.
+    reading.accept(result)?;
     visit_entries(entries, reading, visit);
     if source.bytes().starts_with(b"\x7fELF") {
         sycl_wrapped::parts(source, reading, &mut |reading, mut part| {
@@ -146,17 +141,6 @@ pub(crate) fn parts<'data>(
         })?;
     }
     Ok(())
-}
-
-/// Adds a number to a name that was there before: how often.
-fn make_unique(names: &mut HashMap<Vec<String>, usize>, path: &mut [String]) {
-    let before = names.entry(path.to_vec()).or_default();
-    if *before > 0
-        && let Some(name) = path.last_mut()
-    {
-        name.push_str(&format!("#{before}"));
-    }
-    *before = before.saturating_add(1);
 }
 
 /// Hands over the sections that together are a bundle.

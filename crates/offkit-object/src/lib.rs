@@ -84,6 +84,8 @@ mod chunks;
 mod compression;
 mod container;
 mod contents;
+mod convert;
+mod elf;
 mod error;
 pub mod fatbin;
 mod format;
@@ -94,13 +96,17 @@ mod layout;
 mod limits;
 mod location;
 pub mod offload_binary;
+mod output_format;
 mod part;
+mod part_names;
 pub mod property_set;
 mod replace;
 mod source;
 pub mod sycl_wrapped;
 pub mod syclbin;
 mod symbol_name;
+mod symbols;
+mod verify;
 mod walk;
 pub mod zip;
 
@@ -108,6 +114,7 @@ pub use chunks::Chunks;
 pub use compression::Compression;
 pub use container::{ContainerKind, looks_like_device_code};
 pub use contents::{Contents, read};
+pub use convert::{ConversionInput, Converted, Loss, NewImage, pack};
 pub use error::{Error, ErrorKind};
 pub use format::ImageFormat;
 pub use image::{DeviceImage, Problem, Storage, Target};
@@ -116,9 +123,13 @@ pub use limits::Limits;
 pub use location::Location;
 pub use offload_binary::{
     ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind, Producer, Strings,
+    offload_entries,
 };
+pub use output_format::{BundleForm, OutputFormat};
 pub use property_set::{ByteArray, PropertySet, PropertySets, PropertyValue};
 pub use replace::replace;
 pub use syclbin::{AbstractModule, BundleState, IrModule, IrType, NativeImage, SyclBin, SyclBinVersion};
 pub use symbol_name::{backquoted, demangle, describe_symbol};
+pub use symbols::Symbols;
+pub use verify::verify;
 pub use walk::{Container, Item, Program, walk};

@@ -10,10 +10,11 @@
 //! compressed. Binaries may follow each other in one section or file, each at a multiple of 8 when LLVM's tools
 //! put them there; between them a linker may leave zeros.
 
+mod embedded;
 mod inflate;
 mod kind;
 mod parts;
-mod raw;
+pub(crate) mod raw;
 mod read;
 mod replace;
 mod sequence;
@@ -28,12 +29,13 @@ use crate::error::Error;
 use crate::limits::{Limits, Reading};
 use crate::source::Source;
 
+pub use embedded::offload_entries;
 pub(crate) use inflate::inflated;
 pub use kind::{ImageKind, OffloadKind, Producer};
 pub(crate) use parts::parts;
 pub(crate) use read::{Found, is_syclbin, read_one};
 pub(crate) use replace::{Change, patch, replace, replace_entry};
-pub(crate) use sequence::read_all;
+pub(crate) use sequence::{Binary, Sequence, read_all};
 pub(crate) use write::{Pending, write_pending};
 
 /// The first bytes of every offload binary.
@@ -152,6 +154,11 @@ impl<'data> Strings<'data> {
             Some((_, old)) => *old = value,
             None => self.entries.push((key, value)),
         }
+    }
+
+    /// Adds a string at the end, even if there is one of that key.
+    pub(crate) fn push(&mut self, key: impl Into<Cow<'data, str>>, value: impl Into<Cow<'data, [u8]>>) {
+        self.entries.push((key.into(), value.into()));
     }
 
     /// The same strings, without borrowing.

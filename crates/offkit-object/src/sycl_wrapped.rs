@@ -1,22 +1,263 @@
 //! SYCL device images that a linked program registers: DPC++'s descriptors.
+//!
+//! A program with SYCL code calls `__sycl_register_lib` before `main`, with a pointer to a descriptor for each
+//! step in which device code was linked. The descriptor leads to images, these to code, names of kernels and
+//! properties. No symbol and no section says where descriptors are, and every pointer is made by a relocation,
+//! so that they are found as a loader would find them: by the words that relocations change. Written by DPC++'s
+//! `clang-offload-wrapper` and `clang-linker-wrapper` (versions 1 to 3 of the images) and by LLVM's
+//! `clang-linker-wrapper` since 22 (version 3).
 
-use crate::error::Error;
+mod entry_points;
+mod image;
+mod memory;
+mod raw;
+
+use std::collections::BTreeMap;
+
+use crate::error::{Error, ErrorKind};
 use crate::limits::{Limits, Reading};
-use crate::part::Visit;
+use crate::part::{Content, Name, Part, Visit};
 use crate::source::Source;
+use image::{Code, ImageReader};
+use memory::Memory;
+use raw::ImageVersion;
 
-/// Hands over every part.
+/// The first part of every location.
+const SYCL: &str = "sycl";
+
+/// Hands over the images of every descriptor of an ELF file: `sycl/N/M` is image M of descriptor N, counted by
+/// address.
+///
+/// Files without descriptors, and those of another kind, have none.
 pub(crate) fn parts<'data>(
     source: Source<'data>,
     reading: &mut Reading,
     visit: Visit<'_, 'data>,
 ) -> Result<(), Error> {
-    let _ = (source, reading, visit);
-    Ok(())
+    let Some(memory) = Memory::of(source, reading)? else {
+        return Ok(());
+    };
+    let mut codes = Vec::new();
+    let mut id = 0_usize;
+    for (number, descriptor) in descriptors(&memory).into_iter().enumerate() {
+        for image in 0..u64::from(descriptor.image_count) {
+            let address = descriptor.image_address(image);
+            let mut reader = ImageReader {
+                memory: &memory,
+                reading,
+            };
+            let read = reader.reading.count_image().and_then(|()| {
+                let code = reader.code(address, descriptor.version)?;
+                codes.push(code);
+                let facts = reader.facts(address, descriptor.version, code)?;
+                let name = Name::Path(vec![SYCL.to_owned(), number.to_string(), image.to_string()]);
+                let part = Part::new(id, name, code.bytes, Content::Image);
+                Ok(Part {
+                    coding: code.coding,
+                    facts,
+                    ..part
+                })
+            });
+            id = id.saturating_add(1);
+            let read = read.map_err(|error| error.or_at(memory.offset(address)));
+            if let Some(part) = reading.accept(read)? {
+                visit(reading, part);
+            }
+            if reading.is_exhausted() {
+                return Ok(());
+            }
+            if memory.get(address, 1).is_none() {
+                // So are all that follow.
+                break;
+            }
+        }
+    }
+    compare_with_list(&memory, codes, reading)
 }
 
-/// The container with the bytes of the part `id` replaced by `new`, and nothing else changed.
+/// The file with the code of the image `id` replaced by `new`, which must be as large.
+///
+/// Addresses in a linked program cannot move, and whoever wrote it may have stored the size elsewhere, too.
 pub(crate) fn replace(source: Source<'_>, id: usize, new: &[u8], limits: &Limits) -> Result<Vec<u8>, Error> {
-    let _ = (source, id, new, limits);
-    Err(Error::unsupported("not written yet"))
+    let mut wanted = None;
+    let mut ranges = Vec::new();
+    parts(source, &mut Reading::tolerant(limits), &mut |_, part| {
+        let start = part.stored.at(0).saturating_sub(source.at(0));
+        let range = start..start.saturating_add(part.stored.len());
+        if part.id == id {
+            wanted = Some((range, part.coding));
+        } else {
+            ranges.push(range);
+        }
+    })?;
+    let (range, coding) = wanted.ok_or_else(|| Error::malformed("the program has no such image"))?;
+    let refused = |message| Error::unrepresentable(message).at(source.at(range.start));
+    let old = range.end.saturating_sub(range.start);
+    if coding.is_some() {
+        return Err(refused(
+            "a compressed image in a linked program cannot be replaced",
+        ));
+    }
+    if new.len() as u64 != old {
+        let message = "an image in a linked program can only be replaced by one of the same size";
+        return Err(refused(message)
+            .expecting(format!("{old:#x} bytes"))
+            .finding(format_args!("{:#x}", new.len())));
+    }
+    if ranges
+        .iter()
+        .any(|other| other.start < range.end && range.start < other.end)
+    {
+        return Err(refused("the image shares its bytes with another one"));
+    }
+    let end = source.from(range.end).bytes();
+    let start = source.get(0, range.start).map(Source::bytes).unwrap_or_default();
+    Ok([start, new, end].concat())
+}
+
+/// A descriptor that was found.
+struct Descriptor {
+    version: ImageVersion,
+    images: u64,
+    image_count: u16,
+}
+
+impl Descriptor {
+    /// Where the structure of an image is; the largest address when there is no such address.
+    fn image_address(&self, number: u64) -> u64 {
+        self.images
+            .saturating_add(number.saturating_mul(self.version.size()))
+    }
+}
+
+/// All descriptors, by address.
+fn descriptors(memory: &Memory<'_>) -> Vec<Descriptor> {
+    let mut found = Vec::new();
+    // Images belong to one descriptor. Without this, small files could have huge numbers of them.
+    let mut taken = BTreeMap::new();
+    for address in memory.before_pointers(is_descriptor_header) {
+        let Some(descriptor) = descriptor_at(memory, address) else {
+            continue;
+        };
+        let begin = descriptor.images;
+        let end = descriptor.image_address(descriptor.image_count.into());
+        let before = taken.range(..end).next_back();
+        if before.is_none_or(|(_, end)| *end <= begin) {
+            taken.insert(begin, end);
+            found.push(descriptor);
+        }
+    }
+    found
+}
+
+/// Whether a word may be what a descriptor begins with: version 1, a number of images, zeros.
+fn is_descriptor_header(word: u64) -> bool {
+    let [version, images, ..] = word
+        .to_le_bytes()
+        .as_chunks::<2>()
+        .0
+        .try_into()
+        .map_or([0; 4], |words: [[u8; 2]; 4]| words.map(u16::from_le_bytes));
+    version == 1 && images != 0 && word >> 32 == 0
+}
+
+/// The descriptor at an address, if what is there can be nothing else.
+///
+/// Everything it points to is looked at, and the first image must be one.
+fn descriptor_at(memory: &Memory<'_>, address: u64) -> Option<Descriptor> {
+    let header = memory.get(address, size_of::<raw::Descriptor>() as u64)?;
+    let header = header.record::<raw::Descriptor>(0)?;
+    let images = memory.pointer(address.checked_add(raw::DESCRIPTOR_IMAGES)?)?;
+    let host_entries = address.checked_add(raw::DESCRIPTOR_HOST_ENTRIES)?;
+    let begin = memory.pointer(host_entries)?;
+    let end = memory.pointer(host_entries.checked_add(raw::POINTER)?)?;
+    let has_host_entries = || memory.get(begin, end.checked_sub(begin)?);
+    if (begin, end) != (0, 0) && has_host_entries().is_none() {
+        return None;
+    }
+    let first = memory.get(images, size_of::<raw::Image>() as u64)?;
+    let first = first.record::<raw::Image>(0)?;
+    let version = ImageVersion::from_number(first.version.get())?;
+    if !images.is_multiple_of(raw::POINTER)
+        || !raw::KIND_SYCL.contains(&first.offload_kind)
+        || first.padding != 0
+    {
+        return None;
+    }
+    let target = memory.pointer(images.checked_add(ImageVersion::TARGET)?)?;
+    const LONGEST_TARGET: u64 = 256;
+    let target = memory.up_to(target, LONGEST_TARGET)?.bytes();
+    let target = target.get(..memchr::memchr(0, target)?)?;
+    let is_name = !target.is_empty() && target.iter().all(u8::is_ascii_graphic);
+    is_name.then_some(Descriptor {
+        version,
+        images,
+        image_count: header.image_count.get(),
+    })
+}
+
+/// Holds what was found against the section that lists address and size of every image.
+fn compare_with_list(memory: &Memory<'_>, codes: Vec<Code<'_>>, reading: &mut Reading) -> Result<(), Error> {
+    const ITEM_SIZE: u64 = 16;
+    let Some(&(first, _)) = memory.image_lists().first() else {
+        return Ok(());
+    };
+    let field = ".tgtimg";
+    let mut listed = Vec::new();
+    // Sections that share bytes would list more than the file has room for.
+    let mut left = memory.file_size();
+    for &(address, size) in memory.image_lists() {
+        let is_inside = memory.get(address, size).is_some();
+        let Some(rest) = left.checked_sub(size).filter(|_| is_inside) else {
+            return reading.fault(
+                Error::new(ErrorKind::OutOfBounds, "list of images is outside of the file")
+                    .field(field)
+                    .finding(format_args!("{size:#x} bytes at address {address:#x}")),
+            );
+        };
+        left = rest;
+        for number in 0..size / ITEM_SIZE {
+            let item = address.saturating_add(number.saturating_mul(ITEM_SIZE));
+            let size = memory.pointer(item.saturating_add(raw::POINTER));
+            listed.push((memory.pointer(item).unwrap_or_default(), size.unwrap_or_default()));
+        }
+    }
+    // Of a compressed image it is the size before compression that is listed.
+    let sizes = codes.iter().map(|code| (code.address, code.size()));
+    let mut found: Vec<_> = sizes.collect();
+    found.sort_unstable();
+    listed.sort_unstable();
+    if found == listed {
+        return Ok(());
+    }
+    let missing = first_only_in(&listed, &found);
+    let extra = first_only_in(&found, &listed);
+    let describe = |image: Option<(u64, u64)>| match image {
+        Some((address, size)) => format!("{size:#x} bytes at address {address:#x}"),
+        None => "none".to_owned(),
+    };
+    reading.fault(
+        Error::malformed("list of images is not what the descriptors have")
+            .at(memory.offset(first))
+            .field(field)
+            .expecting(format!(
+                "{} images; first that is not listed: {}",
+                found.len(),
+                describe(extra)
+            ))
+            .finding(format_args!(
+                "{}; first without a descriptor: {}",
+                listed.len(),
+                describe(missing)
+            )),
+    )
+}
+
+/// The first of `these` that is not among `others`; both are sorted.
+fn first_only_in(these: &[(u64, u64)], others: &[(u64, u64)]) -> Option<(u64, u64)> {
+    let mut others = others.iter().peekable();
+    these.iter().copied().find(|image| {
+        while others.next_if(|other| *other < image).is_some() {}
+        others.next_if(|other| *other == image).is_none()
+    })
 }

@@ -14,7 +14,7 @@ mod metadata;
 mod parts;
 mod raw;
 mod replace;
-mod v1;
+pub(crate) mod v1;
 mod v2;
 
 use std::borrow::Cow;
@@ -32,6 +32,7 @@ use crate::source::Source;
 pub(crate) use parts::{outline, parts};
 pub(crate) use replace::replace;
 pub(crate) use v1::has_magic;
+pub(crate) use v2::OWN_STRINGS;
 
 /// The content of a SYCLBIN file, of any version.
 ///
@@ -285,7 +286,7 @@ impl<'data> SyclBin<'data> {
     /// # Errors
     ///
     /// As [`write`](Self::write).
-    pub fn write_chunks(&self, version: SyclBinVersion) -> Result<Chunks<'_>, Error> {
+    pub fn write_chunks(&self, version: SyclBinVersion) -> Result<Chunks<'data>, Error> {
         match version {
             SyclBinVersion::V1 => v1::write(self),
             SyclBinVersion::V1Enveloped => envelope(v1::write(self)?, OffloadBinaryVersion::V2),

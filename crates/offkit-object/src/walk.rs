@@ -6,6 +6,7 @@ use crate::container::ContainerKind;
 use crate::error::{Error, ErrorKind};
 use crate::format::ImageFormat;
 use crate::image::{DeviceImage, Problem, Storage};
+use crate::inspect::header_target;
 use crate::limits::{Limits, Reading};
 use crate::location::Location;
 use crate::part::{Coding, Content, Facts, Part};
@@ -315,6 +316,7 @@ impl Walker<'_> {
             ..DeviceImage::new(bytes)
         };
         image.offset = offset_within(self.file, image.stored_bytes());
+        complete_target(&mut image);
         if let Some(claim) = facts.claim
             && shown != ImageFormat::Unknown
             && !shown.satisfies(claim)
@@ -343,6 +345,21 @@ impl Walker<'_> {
                 error,
             }));
         }
+    }
+}
+
+/// Fills in what the container does not say about the target, as far as the image's header says it.
+fn complete_target(image: &mut DeviceImage<'_>) {
+    if !image.target.triple.is_empty() && !image.target.arch.is_empty() {
+        return;
+    }
+    let shown = header_target(&image.bytes, image.format);
+    if image.target.triple.is_empty() {
+        image.target.triple = shown.triple;
+    }
+    if image.target.arch.is_empty() {
+        image.target.arch = shown.arch;
+        image.target.features = shown.features;
     }
 }
 

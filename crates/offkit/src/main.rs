@@ -9,6 +9,8 @@
 //! | `commands` | one module for each verb |
 //! | `array` | arrays of numbers, `.npy` files |
 //! | `files` | files in and out |
+//! | `pack` | images and what the command line says about them |
+//! | `tools` | the program under the names of its peers |
 //! | `terminal` | what people see: text, colours, progress |
 //! | `failure` | how the program fails: message, causes, hints, exit code |
 
@@ -17,7 +19,9 @@ mod cli;
 mod commands;
 mod failure;
 mod files;
+mod pack;
 mod terminal;
+mod tools;
 
 use std::env::VarError;
 use std::process::ExitCode;
@@ -26,12 +30,19 @@ use clap::Parser;
 use tracing_subscriber::EnvFilter;
 
 use cli::{Cli, Color, Command};
+use failure::Failure;
 use terminal::Terminal;
 
 /// The environment variable that says what is logged, such as `offkit_runtime=debug`.
 const LOG_VARIABLE: &str = "OFFKIT_LOG";
 
 fn main() -> ExitCode {
+    let mut arguments = std::env::args_os();
+    if let Some(called) = arguments.next()
+        && let Some(status) = tools::run(&called, arguments)
+    {
+        return status;
+    }
     let cli = Cli::parse();
     match cli.common.color {
         Color::Auto => {}
@@ -47,6 +58,14 @@ fn main() -> ExitCode {
         Command::Show(options) => commands::show::run(options, terminal),
         Command::Extract(options) => commands::extract::run(options, terminal),
         Command::Replace(options) => commands::replace::run(options, terminal),
+        Command::Pack(options) => commands::pack::run(options, terminal),
+        Command::Convert(options) => commands::convert::run(options, terminal),
+        Command::Verify(options) => commands::verify::run(options, terminal),
+        Command::As(options) => match tools::run(&options.name, options.arguments.iter().cloned()) {
+            Some(status) => return status,
+            None => Err(Failure::input(format!("`{}` is no tool that offkit stands for", options.name.display()))
+                .hint(format!("the tools are {}", tools::names().collect::<Vec<_>>().join(", ")))),
+        },
         Command::Link(options) => commands::link::run(options, terminal),
         Command::Run(options) => commands::run::run(options, terminal),
     };

@@ -161,7 +161,7 @@ pub(super) fn sections<'data>(
         let found = reading
             .accept(whole)?
             .unwrap_or_else(|| source.from(section.offset));
-        if section.flags & u64::from(elf::SHF_COMPRESSED.0) != 0 {
+        if section.flags & elf::SHF_COMPRESSED.0 != 0 {
             reading.fault(
                 Error::unsupported("section is compressed")
                     .at(found.at(0))
@@ -170,7 +170,7 @@ pub(super) fn sections<'data>(
             continue;
         }
         // LLVM 22 puts the raw image of a SYCL program into a section of this name and type that is loaded.
-        let is_loaded = section.flags & u64::from(elf::SHF_ALLOC.0) != 0 || !elf.is_relocatable;
+        let is_loaded = section.flags & elf::SHF_ALLOC.0 != 0 || !elf.is_relocatable;
         let is_offloading = content == SectionContent::Container(ContainerKind::OffloadBinary);
         if is_offloading && is_loaded && !begins_with_magic(found.bytes()) {
             continue;

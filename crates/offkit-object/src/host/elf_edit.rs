@@ -479,7 +479,7 @@ fn range_of(header: &Section, out: &Out) -> Result<std::ops::Range<usize>, Error
 fn has_section_in_info(header: &Section) -> bool {
     header.kind == elf::SHT_REL.0
         || header.kind == elf::SHT_RELA.0
-        || header.flags & u64::from(elf::SHF_INFO_LINK.0) != 0
+        || header.flags & elf::SHF_INFO_LINK.0 != 0
 }
 
 /// The new file, and how numbers are stored in it.

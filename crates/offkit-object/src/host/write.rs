@@ -54,11 +54,7 @@ impl<'a> NewSection<'a> {
     pub(super) fn elf_header(&self) -> Section {
         Section {
             kind: self.elf_type,
-            flags: if self.exclude {
-                elf::SHF_EXCLUDE.0.into()
-            } else {
-                0
-            },
+            flags: if self.exclude { elf::SHF_EXCLUDE.0 } else { 0 },
             size: self.bytes.len() as u64,
             align: self.alignment,
             ..Section::default()

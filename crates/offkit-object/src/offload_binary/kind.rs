@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::format::ImageFormat;
+
 /// What an image is said to be: the 16-bit image kind of an offload binary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -27,6 +29,19 @@ pub enum ImageKind {
 }
 
 impl ImageKind {
+    /// The kind that says what bytes of a format show; none where there is no kind for it.
+    #[must_use]
+    pub fn of_format(format: ImageFormat) -> Self {
+        match format {
+            ImageFormat::Elf | ImageFormat::Amdgpu | ImageFormat::Zebin => Self::Object,
+            ImageFormat::Bitcode => Self::Bitcode,
+            ImageFormat::Cubin => Self::Cubin,
+            ImageFormat::Ptx => Self::Ptx,
+            ImageFormat::Spirv => Self::Spirv,
+            _ => Self::None,
+        }
+    }
+
     /// The kind with a number.
     #[must_use]
     pub fn from_raw(raw: u16) -> Self {

@@ -17,7 +17,7 @@ impl IrType {
     }
 
     /// The type under which an image is stored as IR; `None` for native code.
-    fn of(image: &DeviceImage<'_>) -> Option<Self> {
+    pub(crate) fn of(image: &DeviceImage<'_>) -> Option<Self> {
         match image.format {
             ImageFormat::Bitcode if image.target.triple.starts_with("amdgcn") => Some(Self::Amdgcn),
             // The type SPIR-V is what runtimes store bitcode under.

@@ -22,18 +22,18 @@ pub(crate) fn has_magic(bytes: &[u8]) -> bool {
 }
 
 /// The parts of a file, found but not looked into.
-pub(super) struct File<'data> {
+pub(crate) struct File<'data> {
     /// Where the headers of the abstract modules begin, from the start of the file.
     abstract_modules_at: u64,
-    pub(super) abstract_modules: &'data [AbstractModuleHeader],
-    pub(super) ir_modules: &'data [ImageHeader],
-    pub(super) native_images: &'data [ImageHeader],
-    metadata: Source<'data>,
-    pub(super) images: Source<'data>,
+    pub(crate) abstract_modules: &'data [AbstractModuleHeader],
+    pub(crate) ir_modules: &'data [ImageHeader],
+    pub(crate) native_images: &'data [ImageHeader],
+    pub(crate) metadata: Source<'data>,
+    pub(crate) images: Source<'data>,
 }
 
 /// The header of a file, checked.
-pub(super) fn read_header(source: Source<'_>) -> Result<&FileHeader, Error> {
+pub(crate) fn read_header(source: Source<'_>) -> Result<&FileHeader, Error> {
     let header: &FileHeader = source.record(0).ok_or_else(|| {
         Error::new(ErrorKind::OutOfBounds, OUT_OF_BOUNDS)
             .at(source.at(0))
@@ -81,7 +81,7 @@ pub(super) fn read<'data>(source: Source<'data>, reading: &mut Reading) -> Resul
     Ok(program)
 }
 
-pub(super) fn find_parts<'data>(
+pub(crate) fn find_parts<'data>(
     source: Source<'data>,
     header: &FileHeader,
     reading: &mut Reading,
@@ -282,16 +282,16 @@ impl Table {
 }
 
 /// Adds an image to the table.
-fn add<'image>(table: &mut Chunks<'image>, image: &'image [u8]) -> Range {
+fn add<'data>(table: &mut Chunks<'data>, image: &Cow<'data, [u8]>) -> Range {
     let range = Range {
         offset: table.len().into(),
         size: (image.len() as u64).into(),
     };
-    table.push(image);
+    table.push(image.clone());
     range
 }
 
-pub(super) fn write<'image>(program: &'image SyclBin<'_>) -> Result<Chunks<'image>, Error> {
+pub(super) fn write<'data>(program: &SyclBin<'data>) -> Result<Chunks<'data>, Error> {
     let irs = || program.modules.iter().flat_map(|module| &module.ir_modules);
     let natives = || program.modules.iter().flat_map(|module| &module.native_images);
 

@@ -27,6 +27,9 @@ const ARCH: &str = "arch";
 const FORMAT_VERSION: &str = "sycl_format_version";
 const VERSION: &str = "2";
 
+/// All strings that the format gives a meaning.
+pub(crate) const OWN_STRINGS: [&str; 6] = [ROLE, MODULE_INDEX, IR_TYPE, TRIPLE, ARCH, FORMAT_VERSION];
+
 /// What was found so far of an abstract module, whose entries may come in any order.
 #[derive(Default)]
 struct Partial<'data> {
@@ -211,11 +214,11 @@ pub(super) fn split(image: Source<'_>) -> Result<(Source<'_>, &[u8]), Error> {
 }
 
 /// The bytes of an entry with metadata and an image.
-fn join<'image>(text: &str, bytes: &'image [u8]) -> Chunks<'image> {
+fn join<'data>(text: &str, bytes: &Cow<'data, [u8]>) -> Chunks<'data> {
     let mut joined = Chunks::new();
     joined.copy(&(text.len() as u64).to_le_bytes());
     joined.copy(text.as_bytes());
-    joined.push(bytes);
+    joined.push(bytes.clone());
     joined
 }
 
@@ -233,7 +236,7 @@ fn strings<const COUNT: usize>(
     strings
 }
 
-pub(super) fn write<'image>(program: &'image SyclBin<'_>) -> Result<Chunks<'image>, Error> {
+pub(super) fn write<'data>(program: &SyclBin<'data>) -> Result<Chunks<'data>, Error> {
     let mut entries = Vec::new();
     let mut add = |strings, image| entries.push((strings, image));
     let global = metadata::write_global(program)?.into_bytes();

@@ -1,13 +1,14 @@
 //! The listing that people read: a tree of files and the images in them.
 
 use offkit_object::property_set::{PropertySets, PropertyValue};
-use offkit_object::{Container, ContainerKind, DeviceImage, Location, Program, Storage, demangle};
+use offkit_object::{
+    Container, ContainerKind, DeviceImage, Limits, Location, Program, Storage, Symbols, demangle,
+};
 use offkit_runtime::Description;
 
 use super::json::{hex, is_readable};
 use super::rows::{Content, Group, Printer, Row};
 use crate::cli::Ls;
-use crate::commands::names::Names;
 use crate::failure::Failure;
 use crate::terminal::{Output, Styles, escape, is_terminal, size};
 
@@ -237,9 +238,9 @@ impl<'a> Tree<'a> {
             below.extend(self.names("exports", &description.exports));
         } else {
             let names = if self.images <= IMAGES_DESCRIBED {
-                Names::of(image)
+                Symbols::of(image, &Limits::default())
             } else {
-                Names::told(image)
+                Symbols::told(image)
             };
             below.extend(self.names("kernels", &names.kernels));
             below.extend(self.names("imports", &names.imports));
@@ -301,7 +302,11 @@ impl<'a> Tree<'a> {
         let name = if self.options.mangled {
             name.to_owned()
         } else {
-            demangle(name)
+            // A kernel made of a function object is called by the mangled name of a type.
+            match demangle(name).strip_prefix("typeinfo name for ") {
+                Some(kernel) => kernel.to_owned(),
+                None => demangle(name),
+            }
         };
         escape(&name).into_owned()
     }

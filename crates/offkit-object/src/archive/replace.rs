@@ -1,0 +1,181 @@
+//! Another content for one member.
+
+use super::read::{Entries, HEADER_SIZE, Role, SIZE_FIELD, THIN_MAGIC};
+use super::symbols::{self, Collector, Symbol};
+use super::write::pad;
+use crate::error::Error;
+use crate::source::Source;
+
+/// A member as it is in the file.
+struct Old<'data> {
+    /// Where its header is, and where the next begins.
+    start: u64,
+    end: u64,
+    role: Role,
+    content: &'data [u8],
+    content_offset: u64,
+}
+
+/// The archive in which the member whose header is at `id` has the content `new`. Other members keep their
+/// headers and contents; tables of symbols follow.
+pub(super) fn replace(source: Source<'_>, id: usize, new: &[u8]) -> Result<Vec<u8>, Error> {
+    if source.bytes().starts_with(THIN_MAGIC) {
+        return Err(Error::unsupported(
+            "members of a thin archive are files of their own",
+        ));
+    }
+    let members = read(source)?;
+    let replaced = members
+        .iter()
+        .find(|member| member.start == id as u64 && member.role == Role::File)
+        .ok_or_else(|| Error::malformed("there is no such member").at(id as u64))?;
+    let mut collector = Collector::default();
+    let names = collector.defined_in(new)?;
+    let has_same_symbols = collector.defined_in(replaced.content)? == names;
+    let new_names = if has_same_symbols { None } else { Some(names) };
+
+    let tables = tables_of(&members, replaced.start, new_names)?;
+    // Where each header goes, by where it was.
+    let first = members.first().map_or(0, |member| member.start);
+    let mut places = Vec::with_capacity(members.len());
+    let mut place = first;
+    for (member, table) in members.iter().zip(&tables) {
+        places.push((member.start, place));
+        let content = match table {
+            Some(table) => table.len(),
+            None if member.start == replaced.start => new.len(),
+            None => member.content.len(),
+        };
+        let before = member.content_offset.saturating_sub(member.start);
+        place = if content == member.content.len() {
+            place.saturating_add(member.end.saturating_sub(member.start))
+        } else {
+            let end = place.saturating_add(before).saturating_add(content as u64);
+            end.saturating_add(end % 2)
+        };
+    }
+    let moved = |old: u64| match places.binary_search_by_key(&old, |(old, _)| *old) {
+        Ok(index) => places.get(index).map_or(old, |(_, new)| *new),
+        Err(_) => old,
+    };
+
+    let mut out = source.get(0, first).map_or(&[][..], Source::bytes).to_vec();
+    for (member, table) in members.iter().zip(tables) {
+        if let Some(mut table) = table {
+            match member.role {
+                Role::CoffSymbols => symbols::patch_coff(&mut table, moved)?,
+                role => {
+                    if let Some(read) = symbols::read(role, &table) {
+                        read.patch(role, &mut table, moved)?;
+                    }
+                }
+            }
+            push(&mut out, source, member, &table)?;
+        } else if member.start == replaced.start {
+            push(&mut out, source, member, new)?;
+        } else {
+            let size = member.end.saturating_sub(member.start);
+            out.extend_from_slice(source.get(member.start, size).map_or(&[], Source::bytes));
+        }
+    }
+    Ok(out)
+}
+
+fn read(source: Source<'_>) -> Result<Vec<Old<'_>>, Error> {
+    let mut entries = Entries::new(source)?;
+    let mut members = Vec::new();
+    loop {
+        let start = entries.position();
+        let Some(entry) = entries.next()? else {
+            return Ok(members);
+        };
+        if let Some(error) = entries.take_fault() {
+            return Err(error);
+        }
+        members.push(Old {
+            start,
+            end: entries.position().min(source.len()),
+            role: entry.role,
+            content: entry.content.bytes(),
+            content_offset: entry.content.at(0).saturating_sub(source.at(0)),
+        });
+    }
+}
+
+/// The new content of each member that is a table of symbols, with the old places of members.
+fn tables_of(
+    members: &[Old<'_>],
+    replaced: u64,
+    new_names: Option<Vec<Vec<u8>>>,
+) -> Result<Vec<Option<Vec<u8>>>, Error> {
+    let is_of_windows = members.iter().any(|member| member.role == Role::CoffSymbols);
+    let tables = members.iter().map(|member| {
+        if matches!(member.role, Role::File | Role::Other) {
+            return Ok(None);
+        }
+        let damaged = || Error::malformed("symbol table of the archive is damaged").at(member.content_offset);
+        match (&new_names, member.role) {
+            (Some(_), _) if is_of_windows => Err(Error::unrepresentable(
+                "the member defines other symbols, and the symbol table of Windows cannot be changed",
+            )),
+            (Some(names), role) => {
+                let table = symbols::read(role, member.content).ok_or_else(damaged)?;
+                let mut content = symbols::write(role, &exchange(table.symbols, replaced, names))?;
+                let unit = if matches!(role, Role::BsdSymbols(_)) { 8 } else { 2 };
+                content.resize(content.len().next_multiple_of(unit), 0);
+                Ok(Some(content))
+            }
+            (None, Role::CoffSymbols) => Ok(Some(member.content.to_vec())),
+            (None, role) => match symbols::read(role, member.content) {
+                Some(_) => Ok(Some(member.content.to_vec())),
+                None => Err(damaged()),
+            },
+        }
+    });
+    tables.collect()
+}
+
+/// The symbols with those of one member exchanged, in the order of members.
+fn exchange(symbols: Vec<Symbol>, member: u64, names: &[Vec<u8>]) -> Vec<Symbol> {
+    let new = names.iter().map(|name| Symbol {
+        name: name.clone(),
+        member,
+    });
+    let place = symbols.iter().position(|symbol| symbol.member >= member);
+    let place = place.unwrap_or(symbols.len());
+    let (before, after) = symbols.split_at_checked(place).unwrap_or((&symbols, &[]));
+    let others = |symbol: &&Symbol| symbol.member != member;
+    before
+        .iter()
+        .cloned()
+        .chain(new)
+        .chain(after.iter().filter(others).cloned())
+        .collect()
+}
+
+/// Appends a member with another content under its old header, but for the size.
+fn push(out: &mut Vec<u8>, source: Source<'_>, member: &Old<'_>, content: &[u8]) -> Result<(), Error> {
+    let before = member.content_offset.saturating_sub(member.start);
+    let head = source.get(member.start, before).map_or(&[][..], Source::bytes);
+    if content.len() == member.content.len() {
+        out.extend_from_slice(head);
+        out.extend_from_slice(content);
+        let padding = member.content_offset.saturating_add(content.len() as u64);
+        let size = member.end.saturating_sub(padding);
+        out.extend_from_slice(source.get(padding, size).map_or(&[], Source::bytes));
+        return Ok(());
+    }
+    let name = before.saturating_sub(HEADER_SIZE);
+    let size = name.saturating_add(content.len() as u64).to_string();
+    let start = out.len();
+    out.extend_from_slice(head);
+    let field = start.saturating_add(SIZE_FIELD.start)..start.saturating_add(SIZE_FIELD.end);
+    let width = SIZE_FIELD.len();
+    match out.get_mut(field) {
+        Some(place) if size.len() <= width => place.copy_from_slice(format!("{size:width$}").as_bytes()),
+        _ => return Err(Error::unrepresentable("new content is too large for an archive").finding(size)),
+    }
+    out.extend_from_slice(content);
+    pad(out);
+    Ok(())
+}

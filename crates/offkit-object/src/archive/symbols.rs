@@ -1,0 +1,203 @@
+//! Tables of symbols: which member defines what.
+
+use object::{Object, ObjectSymbol, SymbolKind};
+
+use super::read::Role;
+use crate::error::{Error, ErrorKind};
+
+/// Names of all symbols together may have this many bytes: an object can have any number of symbols of one
+/// long name.
+const MOST_NAME_BYTES: usize = 1 << 30;
+
+/// A symbol, and where the header of the member is that defines it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Symbol {
+    pub(super) name: Vec<u8>,
+    pub(super) member: u64,
+}
+
+/// Collects the symbols that objects define for others.
+#[derive(Debug, Default)]
+pub(super) struct Collector {
+    name_bytes: usize,
+}
+
+impl Collector {
+    /// The names of the symbols that a member defines, in its order; none for what is no object.
+    pub(super) fn defined_in(&mut self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+        let mut names = Vec::new();
+        let Ok(object) = object::File::parse(bytes) else {
+            return Ok(names);
+        };
+        for symbol in object.symbols() {
+            let is_special = matches!(symbol.kind(), SymbolKind::File | SymbolKind::Section);
+            if is_special || !symbol.is_global() || symbol.is_undefined() {
+                continue;
+            }
+            let Ok(name) = symbol.name_bytes() else {
+                continue;
+            };
+            self.name_bytes = self.name_bytes.saturating_add(name.len());
+            if self.name_bytes > MOST_NAME_BYTES {
+                return Err(Error::new(
+                    ErrorKind::LimitExceeded,
+                    "too many symbols for a table",
+                ));
+            }
+            names.push(name.to_vec());
+        }
+        Ok(names)
+    }
+}
+
+/// A table that was read.
+pub(super) struct Table {
+    pub(super) symbols: Vec<Symbol>,
+    /// Where in the content the offsets of members are, and how many bytes lie from one to the next.
+    offsets_at: usize,
+    stride: usize,
+}
+
+/// Reads a table of GNU or BSD; `None` when it is damaged.
+pub(super) fn read(role: Role, content: &[u8]) -> Option<Table> {
+    let (word, first, stride, names_at, count) = match role {
+        Role::GnuSymbols(word) => {
+            let count = usize::try_from(number(role, content, 0, word)?).ok()?;
+            let names_at = count.checked_mul(word)?.checked_add(word)?;
+            (word, word, word, names_at, count)
+        }
+        Role::BsdSymbols(word) => {
+            let pair = word.checked_mul(2)?;
+            let size = usize::try_from(number(role, content, 0, word)?).ok()?;
+            // After the pairs comes the size of the names.
+            let names_at = size.checked_add(pair)?;
+            (word, pair, pair, names_at, size.checked_div(pair)?)
+        }
+        _ => return None,
+    };
+    let names = content.get(names_at..)?;
+    let mut symbols = Vec::new();
+    let mut next_name = 0_usize;
+    for index in 0..count {
+        let at = index.checked_mul(stride)?.checked_add(first)?;
+        let member = number(role, content, at, word)?;
+        let name_at = match role {
+            Role::BsdSymbols(_) => {
+                usize::try_from(number(role, content, at.checked_sub(word)?, word)?).ok()?
+            }
+            _ => next_name,
+        };
+        let rest = names.get(name_at..)?;
+        let name = rest.get(..memchr::memchr(0, rest)?)?;
+        next_name = name_at.checked_add(name.len())?.checked_add(1)?;
+        symbols.push(Symbol {
+            name: name.to_vec(),
+            member,
+        });
+    }
+    Some(Table {
+        symbols,
+        offsets_at: first,
+        stride,
+    })
+}
+
+impl Table {
+    /// Writes other offsets of members into the content that was read.
+    pub(super) fn patch(
+        &self,
+        role: Role,
+        content: &mut [u8],
+        moved: impl Fn(u64) -> u64,
+    ) -> Result<(), Error> {
+        for (index, symbol) in self.symbols.iter().enumerate() {
+            let at = index.saturating_mul(self.stride).saturating_add(self.offsets_at);
+            put(role, content, at, moved(symbol.member))?;
+        }
+        Ok(())
+    }
+}
+
+/// Gives the members in the second table of Windows their new places: a count and that many offsets.
+pub(super) fn patch_coff(content: &mut [u8], moved: impl Fn(u64) -> u64) -> Result<(), Error> {
+    let count = content
+        .first_chunk::<4>()
+        .map_or(0, |count| u32::from_le_bytes(*count));
+    for offset in content.chunks_exact_mut(4).skip(1).take(count as usize) {
+        if let Some(place) = offset.first_chunk_mut::<4>() {
+            let new = moved(u32::from_le_bytes(*place).into());
+            *place = u32::try_from(new).map_err(|_| too_large())?.to_le_bytes();
+        }
+    }
+    Ok(())
+}
+
+/// A table of GNU or BSD, without padding.
+pub(super) fn write(role: Role, symbols: &[Symbol]) -> Result<Vec<u8>, Error> {
+    let mut table = Vec::new();
+    let mut names = Vec::new();
+    match role {
+        Role::BsdSymbols(word) => {
+            let size = symbols.len().saturating_mul(word).saturating_mul(2);
+            push(role, &mut table, size as u64)?;
+            for symbol in symbols {
+                push(role, &mut table, names.len() as u64)?;
+                push(role, &mut table, symbol.member)?;
+                names.extend_from_slice(&symbol.name);
+                names.push(0);
+            }
+            push(role, &mut table, names.len() as u64)?;
+        }
+        _ => {
+            push(role, &mut table, symbols.len() as u64)?;
+            for symbol in symbols {
+                push(role, &mut table, symbol.member)?;
+                names.extend_from_slice(&symbol.name);
+                names.push(0);
+            }
+        }
+    }
+    table.extend(names);
+    Ok(table)
+}
+
+fn word_of(role: Role) -> usize {
+    match role {
+        Role::GnuSymbols(word) | Role::BsdSymbols(word) => word,
+        _ => 4,
+    }
+}
+
+fn number(role: Role, content: &[u8], at: usize, word: usize) -> Option<u64> {
+    let bytes = content.get(at..at.checked_add(word)?)?;
+    let fold = |value: u64, byte: &u8| value << 8 | u64::from(*byte);
+    Some(match role {
+        Role::BsdSymbols(_) => bytes.iter().rev().fold(0, fold),
+        _ => bytes.iter().fold(0, fold),
+    })
+}
+
+fn put(role: Role, content: &mut [u8], at: usize, value: u64) -> Result<(), Error> {
+    let mut bytes = Vec::new();
+    push(role, &mut bytes, value)?;
+    let end = at.saturating_add(bytes.len());
+    let place = content.get_mut(at..end).ok_or_else(too_large)?;
+    place.copy_from_slice(&bytes);
+    Ok(())
+}
+
+fn push(role: Role, out: &mut Vec<u8>, value: u64) -> Result<(), Error> {
+    let is_wide = word_of(role) == 8;
+    let narrow = || u32::try_from(value).map_err(|_| too_large());
+    match (role, is_wide) {
+        (Role::BsdSymbols(_), true) => out.extend(value.to_le_bytes()),
+        (Role::BsdSymbols(_), false) => out.extend(narrow()?.to_le_bytes()),
+        (_, true) => out.extend(value.to_be_bytes()),
+        (_, false) => out.extend(narrow()?.to_be_bytes()),
+    }
+    Ok(())
+}
+
+fn too_large() -> Error {
+    Error::unrepresentable("the archive becomes too large for its table of symbols")
+}

@@ -1,0 +1,293 @@
+//! From one container format into another, with a list of what is lost on the way.
+//!
+//! Every format says something that another cannot: a SYCLBIN has property sets, a state and modules of several
+//! images; an offload binary has strings, flags and kinds; a bundle has nothing but IDs.
+
+mod bundle;
+mod offload;
+mod syclbin;
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::bundle::{Bundle, CompressedBundle, CompressedVersion, is_text};
+use crate::chunks::Chunks;
+use crate::compression::Compression;
+use crate::error::{Error, ErrorKind};
+use crate::limits::{Limits, Reading};
+use crate::location::Location;
+use crate::offload_binary::{self, OffloadBinary, OffloadBinaryVersion, OffloadEntry};
+use crate::output_format::{BundleForm, OutputFormat};
+use crate::property_set::PropertySets;
+use crate::syclbin::{BundleState, SyclBin};
+
+/// A file whose content can be written in another format.
+///
+/// ```
+/// use offkit_object::{ConversionInput, ImageKind, Limits, OffloadBinary, OffloadBinaryVersion};
+/// use offkit_object::{BundleState, OffloadEntry, OffloadKind};
+///
+/// let mut entry = OffloadEntry::new(ImageKind::Object, OffloadKind::Hip, b"\x7fELF and so on");
+/// entry.strings.set("triple", "amdgcn-amd-amdhsa");
+/// entry.strings.set("arch", "gfx90a");
+/// entry.strings.set("note", "from me");
+/// let file = OffloadBinary::from(entry).write(OffloadBinaryVersion::V1)?;
+///
+/// let input = ConversionInput::open("app.out", &file, &Limits::default())?;
+/// let converted = input.convert("offload,v2".parse().unwrap(), BundleState::Object)?;
+/// assert!(converted.losses.is_empty());
+/// let converted = input.convert("bundle".parse().unwrap(), BundleState::Object)?;
+/// assert_eq!(converted.losses[0].to_string(), "app.out!0: the string 'note'");
+/// # Ok::<(), offkit_object::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct ConversionInput<'data> {
+    location: Location,
+    limits: Limits,
+    content: Content<'data>,
+}
+
+#[derive(Debug)]
+enum Content<'data> {
+    SyclBin(Cow<'data, [u8]>),
+    OffloadBinaries(Cow<'data, [u8]>),
+    Bundles(Vec<Bundle<'data>>),
+}
+
+/// A file in another format.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Converted<'data> {
+    /// The file.
+    pub content: Chunks<'data>,
+    /// What the input says and the file does not, in the order of the input.
+    pub losses: Vec<Loss>,
+}
+
+/// Something that a format cannot say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Loss {
+    /// The image, or what holds it, that it was said of.
+    pub location: Location,
+    /// What is lost, such as `the string 'symbols'`.
+    pub what: String,
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.location, self.what)
+    }
+}
+
+/// Collects what is lost.
+#[derive(Default)]
+struct Losses(Vec<Loss>);
+
+impl Losses {
+    fn add(&mut self, location: &Location, what: impl Into<String>) {
+        self.0.push(Loss {
+            location: location.clone(),
+            what: what.into(),
+        });
+    }
+}
+
+/// An entry of an offload binary, which all formats can be brought to, and where its content comes from.
+struct Item<'data> {
+    location: Location,
+    entry: OffloadEntry<'data>,
+}
+
+impl<'data> ConversionInput<'data> {
+    /// Opens an offload binary, a SYCLBIN or a bundle, in any version and form. `name` is used in locations.
+    ///
+    /// # Errors
+    ///
+    /// Another file, and one that is damaged: what is lost could not be told.
+    pub fn open(name: &str, bytes: &'data [u8], limits: &Limits) -> Result<Self, Error> {
+        let bound = Reading::strict(limits)
+            .for_file_of(bytes.len() as u64)
+            .inflation_left();
+        let content = if crate::syclbin::has_magic(bytes) {
+            Content::SyclBin(bytes.into())
+        } else if bytes.starts_with(&offload_binary::MAGIC) {
+            let bytes = OffloadBinary::inflate(bytes, bound)?;
+            if offload_binary::is_syclbin(&bytes) {
+                Content::SyclBin(bytes)
+            } else {
+                Content::OffloadBinaries(bytes)
+            }
+        } else if crate::bundle::has_magic(bytes) {
+            Content::Bundles(Bundle::parse_all(bytes, limits)?)
+        } else if is_text(bytes) {
+            Content::Bundles(vec![Bundle::parse_text(bytes, limits)?])
+        } else {
+            return Err(
+                Error::new(ErrorKind::NotRecognized, "not a container that can be converted")
+                    .at(0)
+                    .expecting("an offload binary, a SYCLBIN or an offload bundle"),
+            );
+        };
+        let input = Self {
+            location: Location::of_file(name),
+            limits: limits.clone(),
+            content,
+        };
+        // Whatever is damaged is found now.
+        match &input.content {
+            Content::SyclBin(bytes) => drop(SyclBin::parse(bytes, limits)?),
+            Content::OffloadBinaries(bytes) => drop(OffloadBinary::parse_all(bytes, limits)?),
+            Content::Bundles(_) => {}
+        }
+        Ok(input)
+    }
+
+    /// Writes the content in another format. `state` is for a SYCLBIN that is made of a format which has no
+    /// state.
+    ///
+    /// # Errors
+    ///
+    /// What cannot be written at all, such as an image with a marker of the text form of bundles in it.
+    pub fn convert(&self, format: OutputFormat, state: BundleState) -> Result<Converted<'_>, Error> {
+        let mut losses = Losses::default();
+        let content = match (&self.content, format) {
+            (Content::SyclBin(bytes), OutputFormat::SyclBin(version)) => {
+                syclbin::foreign_strings(bytes, &self.limits, &self.location, &mut losses);
+                SyclBin::parse(bytes, &self.limits)?.write_chunks(version)?
+            }
+            (Content::Bundles(bundles), OutputFormat::Bundle(form)) => {
+                bundle::grouping(bundles, &self.location, &mut losses);
+                let entries = bundles.iter().flat_map(|bundle| bundle.entries.iter().cloned());
+                write_bundle(
+                    &Bundle {
+                        entries: entries.collect(),
+                    },
+                    form,
+                )?
+            }
+            (_, OutputFormat::SyclBin(version)) => {
+                let items = self.items(&mut losses)?;
+                syclbin::from_items(&items, state, &mut losses).write_chunks(version)?
+            }
+            (_, OutputFormat::OffloadBinary(version)) => {
+                let items = self.items(&mut losses)?;
+                offload::write(items, version, &mut losses)?
+            }
+            (_, OutputFormat::Bundle(form)) => {
+                let items = self.items(&mut losses)?;
+                write_bundle(&bundle::from_items(&items, &mut losses), form)?
+            }
+        };
+        Ok(Converted {
+            content,
+            losses: losses.0,
+        })
+    }
+
+    /// The content as entries of offload binaries.
+    fn items(&self, losses: &mut Losses) -> Result<Vec<Item<'_>>, Error> {
+        match &self.content {
+            Content::SyclBin(bytes) => {
+                let program = SyclBin::parse(bytes, &self.limits)?;
+                syclbin::foreign_strings(bytes, &self.limits, &self.location, losses);
+                Ok(syclbin::items(program, &self.location, losses))
+            }
+            Content::OffloadBinaries(bytes) => {
+                let all = OffloadBinary::parse_all(bytes, &self.limits)?;
+                let entries = all.into_iter().flat_map(|binary| binary.entries).enumerate();
+                Ok(entries
+                    .map(|(number, entry)| Item {
+                        location: self.location.join(number),
+                        entry,
+                    })
+                    .collect())
+            }
+            Content::Bundles(bundles) => {
+                bundle::grouping(bundles, &self.location, losses);
+                Ok(bundle::items(bundles, &self.location, losses))
+            }
+        }
+    }
+}
+
+fn write_bundle(bundle: &Bundle<'_>, form: BundleForm) -> Result<Chunks<'static>, Error> {
+    let bytes = match form {
+        BundleForm::Text => bundle.write_text(crate::bundle::Comment::Slashes)?,
+        BundleForm::Binary => bundle.write(bundle::alignment(bundle))?,
+        BundleForm::Compressed => CompressedBundle::write(
+            &bundle.write(bundle::alignment(bundle))?,
+            CompressedVersion::V3,
+            Compression::Zstd,
+            None,
+        )?,
+    };
+    Ok(Chunks::from(Cow::Owned(bytes)))
+}
+
+/// An image to be put into a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewImage<'data> {
+    /// What it is called in the list of what is lost, such as its file.
+    pub name: String,
+    /// The image and what is known about it.
+    pub entry: OffloadEntry<'data>,
+    /// What only a SYCLBIN can hold.
+    pub properties: PropertySets,
+}
+
+/// Puts images into a file of any format. `state` is for a SYCLBIN.
+///
+/// # Errors
+///
+/// What cannot be written at all.
+pub fn pack<'data>(
+    images: Vec<NewImage<'data>>,
+    format: OutputFormat,
+    state: BundleState,
+) -> Result<Converted<'data>, Error> {
+    let mut losses = Losses::default();
+    let mut items = Vec::new();
+    let mut properties = Vec::new();
+    for image in images {
+        let location = Location::of_file(image.name);
+        if !matches!(format, OutputFormat::SyclBin(_)) {
+            for (name, _) in image.properties.iter() {
+                losses.add(&location, format!("the property set '{}'", name.escape_debug()));
+            }
+        }
+        items.push(Item {
+            location,
+            entry: image.entry,
+        });
+        properties.push(image.properties);
+    }
+    let content = match format {
+        OutputFormat::OffloadBinary(version) => offload::write(items, version, &mut losses)?,
+        OutputFormat::Bundle(form) => write_bundle(&bundle::from_items(&items, &mut losses), form)?,
+        OutputFormat::SyclBin(version) => {
+            // An entry without an image makes no module.
+            let own = items.iter().zip(properties);
+            let own: Vec<_> = own
+                .filter(|(item, _)| !item.entry.is_metadata_only())
+                .map(|(_, properties)| properties)
+                .collect();
+            let mut program = syclbin::from_items(&items, state, &mut losses);
+            for (module, own) in program.modules.iter_mut().zip(own) {
+                module.properties.extend(&own);
+            }
+            program.write_chunks(version)?
+        }
+    };
+    Ok(Converted {
+        content,
+        losses: losses.0,
+    })
+}
+
+impl OffloadBinaryVersion {
+    /// Whether values may have zero bytes, and entries no image.
+    fn holds_any_value(self) -> bool {
+        self != Self::V1
+    }
+}

@@ -1,0 +1,42 @@
+//! Entries into offload binaries.
+
+use super::{Item, Losses};
+use crate::chunks::Chunks;
+use crate::error::Error;
+use crate::offload_binary::{OffloadBinary, OffloadBinaryVersion, Strings};
+
+pub(super) fn write<'data>(
+    items: Vec<Item<'data>>,
+    version: OffloadBinaryVersion,
+    losses: &mut Losses,
+) -> Result<Chunks<'data>, Error> {
+    let mut binary = OffloadBinary::default();
+    for Item { location, mut entry } in items {
+        if !version.holds_any_value() {
+            if entry.is_metadata_only() {
+                losses.add(&location, "an entry that has strings but no image");
+                continue;
+            }
+            let mut kept = Strings::new();
+            for (key, value) in entry.strings.iter() {
+                if value.contains(&0) {
+                    losses.add(
+                        &location,
+                        format!("the string '{}', which has zero bytes", key.escape_debug()),
+                    );
+                } else {
+                    kept.push(key.to_owned(), value.to_owned());
+                }
+            }
+            if kept.len() < entry.strings.len() {
+                entry.strings = kept;
+            }
+        }
+        binary.entries.push(entry);
+    }
+    if version.holds_any_value() {
+        binary.write_chunks(version)
+    } else {
+        binary.write_v1_sequence_chunks()
+    }
+}

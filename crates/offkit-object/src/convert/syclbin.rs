@@ -1,0 +1,147 @@
+//! Entries to and from SYCLBIN.
+
+use std::borrow::Cow;
+
+use super::{Item, Losses};
+use crate::format::ImageFormat;
+use crate::image::{DeviceImage, Target};
+use crate::limits::Limits;
+use crate::location::Location;
+use crate::offload_binary::{ImageKind, OffloadBinary, OffloadEntry, OffloadKind, Producer};
+use crate::property_set::{PropertySets, PropertyValue, names};
+use crate::syclbin::{self, BundleState, IrType, SyclBin};
+
+/// The string in which LLVM's linker of SYCL code lists kernels, one a line.
+const SYMBOLS: &str = "symbols";
+
+/// Strings of a SYCLBIN of version 2 that are none of the format's own.
+pub(super) fn foreign_strings(bytes: &[u8], limits: &Limits, location: &Location, losses: &mut Losses) {
+    let Ok(binary) = OffloadBinary::parse(bytes, limits) else {
+        return;
+    };
+    for (number, entry) in binary.entries.iter().enumerate() {
+        for (key, _) in entry.strings.iter() {
+            if !syclbin::OWN_STRINGS.contains(&key) {
+                let what = format!("the string '{}' of entry {number}", key.escape_debug());
+                losses.add(location, what);
+            }
+        }
+    }
+}
+
+pub(super) fn items<'data>(
+    program: SyclBin<'data>,
+    location: &Location,
+    losses: &mut Losses,
+) -> Vec<Item<'data>> {
+    losses.add(location, format!("the state of the program: {}", program.state));
+    property_sets(&program.properties, location, losses);
+    let mut items = Vec::new();
+    for (index, module) in program.modules.into_iter().enumerate() {
+        let place = location.join(index);
+        match module.image_count() {
+            0 => losses.add(&place, "an abstract module without images"),
+            1 => {}
+            count => losses.add(&place, format!("that {count} images are forms of one module")),
+        }
+        let symbols = kernels(&module.properties, &place, losses);
+        let mut others = module.properties;
+        if symbols.is_some() {
+            others.remove(names::KERNEL_NAMES);
+        }
+        property_sets(&others, &place, losses);
+        let make = |bytes: Cow<'data, [u8]>, triple: &str, arch: &str| {
+            // Readers borrow.
+            let image = match bytes {
+                Cow::Borrowed(image) => image,
+                Cow::Owned(_) => &[],
+            };
+            let kind = ImageKind::of_format(ImageFormat::detect(image));
+            let mut entry = OffloadEntry::new(kind, OffloadKind::Sycl, image);
+            if !arch.is_empty() {
+                entry.strings.set("arch", arch.to_owned());
+            }
+            entry.strings.set("triple", triple.to_owned());
+            if let Some(symbols) = &symbols {
+                entry.strings.set(SYMBOLS, symbols.clone());
+            }
+            entry
+        };
+        for (number, ir) in module.ir_modules.into_iter().enumerate() {
+            let location = place.join("ir").join(number);
+            property_sets(&ir.properties, &location, losses);
+            let shown = ImageFormat::detect(&ir.bytes);
+            if ir.ir_type.format() != Some(shown) {
+                losses.add(&location, format!("the IR type {}", ir.ir_type.raw()));
+            }
+            let entry = make(ir.bytes, &ir.target, "");
+            items.push(Item { location, entry });
+        }
+        for (number, native) in module.native_images.into_iter().enumerate() {
+            let location = place.join("native").join(number);
+            property_sets(&native.properties, &location, losses);
+            let entry = make(native.bytes, &native.target, &native.arch);
+            items.push(Item { location, entry });
+        }
+    }
+    items
+}
+
+fn property_sets(sets: &PropertySets, location: &Location, losses: &mut Losses) {
+    for (name, _) in sets.iter() {
+        losses.add(location, format!("the property set '{}'", name.escape_debug()));
+    }
+}
+
+/// The kernels as LLVM lists them, if that says all that the property set says.
+fn kernels(sets: &PropertySets, location: &Location, losses: &mut Losses) -> Option<String> {
+    let set = sets.set(names::KERNEL_NAMES)?;
+    if set.iter().any(|(_, value)| *value != PropertyValue::U32(1)) {
+        losses.add(location, "the values beside the kernels' names");
+    }
+    let kernels: Vec<&str> = set.iter().map(|(kernel, _)| kernel).collect();
+    Some(kernels.join("\n"))
+}
+
+pub(super) fn from_items<'data>(
+    items: &[Item<'data>],
+    state: BundleState,
+    losses: &mut Losses,
+) -> SyclBin<'data> {
+    let mut images = Vec::new();
+    for Item { location, entry } in items {
+        if entry.is_metadata_only() {
+            losses.add(location, "an entry that has strings but no image");
+            continue;
+        }
+        let text = |key| entry.strings.get(key).unwrap_or_default();
+        for (key, value) in entry.strings.iter() {
+            let is_known = ["triple", "arch", SYMBOLS].contains(&key);
+            if !is_known || std::str::from_utf8(value).is_err() {
+                losses.add(location, format!("the string '{}'", key.escape_debug()));
+            }
+        }
+        let producer = entry.offload_kind.producer(entry.image_kind);
+        if producer != Producer::Sycl {
+            losses.add(location, format!("the offload kind {}", entry.offload_kind));
+        }
+        if entry.flags != 0 {
+            losses.add(location, format!("the flags {:#x}", entry.flags));
+        }
+        if entry.image_kind != ImageKind::of_format(ImageFormat::detect(entry.image)) {
+            losses.add(location, format!("the image kind {}", entry.image_kind));
+        }
+        let mut image = DeviceImage::new(entry.image);
+        image.target = Target::new(text("triple"), text("arch"));
+        image.kernels = text(SYMBOLS)
+            .lines()
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned)
+            .collect();
+        if IrType::of(&image).is_some() && !text("arch").is_empty() {
+            losses.add(location, format!("the architecture {}, of IR", text("arch")));
+        }
+        images.push(image);
+    }
+    SyclBin::from_images(state, images)
+}

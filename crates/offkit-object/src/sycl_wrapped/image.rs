@@ -1,0 +1,413 @@
+//! One image of a descriptor: its structure, and all that this points to.
+
+use std::collections::HashSet;
+
+use super::entry_points::entry_points;
+use super::memory::Memory;
+use super::raw::{self, ImageVersion};
+use crate::compression::Compression;
+use crate::container::ContainerKind;
+use crate::error::{Error, ErrorKind};
+use crate::format::ImageFormat;
+use crate::image::Target;
+use crate::limits::Reading;
+use crate::offload_binary::Producer;
+use crate::part::{Coding, Facts};
+use crate::property_set::{ByteArray, PropertySet, PropertySets, PropertyValue, names};
+use crate::source::Source;
+
+/// Names of kernels are long, those of templates very long.
+const LONGEST_TEXT: u64 = 1 << 20;
+
+/// Reads images of one program.
+pub(super) struct ImageReader<'r, 'data> {
+    pub(super) memory: &'r Memory<'data>,
+    pub(super) reading: &'r mut Reading,
+}
+
+/// The code of an image, as it is in the file.
+#[derive(Clone, Copy)]
+pub(super) struct Code<'data> {
+    pub(super) address: u64,
+    pub(super) bytes: Source<'data>,
+    pub(super) coding: Option<Coding>,
+}
+
+impl Code<'_> {
+    /// The size after decompression, as far as it is known.
+    pub(super) fn size(&self) -> u64 {
+        let inflated = self.coding.and_then(|coding| coding.size);
+        inflated.unwrap_or(self.bytes.len())
+    }
+}
+
+/// Where a structure is, for messages.
+#[derive(Clone, Copy)]
+struct Place {
+    address: u64,
+    field: &'static str,
+}
+
+impl<'data> ImageReader<'_, 'data> {
+    /// The code of the image whose structure is at `address`.
+    pub(super) fn code(&self, address: u64, version: ImageVersion) -> Result<Code<'data>, Error> {
+        let header = self.header(address)?;
+        if header.version != version.number() {
+            return Err(
+                Error::malformed("SYCL image is not of the version of the first one")
+                    .at(self.memory.offset(address))
+                    .field("version")
+                    .expecting(version.number().to_string())
+                    .finding(header.version),
+            );
+        }
+        let (begin, size) = self.range(address, version.code(), 1, "code")?;
+        let bytes = self.memory.get(begin, size).ok_or_else(|| {
+            self.outside(
+                Place {
+                    address,
+                    field: "code",
+                },
+                begin,
+                size,
+            )
+        })?;
+        Ok(Code {
+            address: begin,
+            bytes,
+            coding: (header.format == raw::FORMAT_ZSTD).then(|| zstd_coding(bytes.bytes())),
+        })
+    }
+
+    /// What the structure at `address` says about its image.
+    pub(super) fn facts(
+        &mut self,
+        address: u64,
+        version: ImageVersion,
+        code: Code<'data>,
+    ) -> Result<Facts<'data>, Error> {
+        let header = self.header(address)?;
+        let mut facts = Facts {
+            container: Some(ContainerKind::SyclWrapped),
+            version: Some(version.number().into()),
+            producer: Producer::Sycl,
+            ..Facts::default()
+        };
+        match header.format {
+            // Native code is whatever the device takes.
+            raw::FORMAT_NONE | raw::FORMAT_NATIVE | raw::FORMAT_ZSTD => {}
+            raw::FORMAT_SPIRV => facts.claim = Some(ImageFormat::Spirv),
+            raw::FORMAT_BITCODE => facts.claim = Some(ImageFormat::Bitcode),
+            other => self.reading.fault(
+                Error::malformed("unknown format of a SYCL image")
+                    .at(self.memory.offset(address))
+                    .field("format")
+                    .expecting("0 to 4")
+                    .finding(other),
+            )?,
+        }
+        if !raw::KIND_SYCL.contains(&header.offload_kind) {
+            self.reading.fault(
+                Error::malformed("image of another language among SYCL images")
+                    .at(self.memory.offset(address))
+                    .field("offload kind")
+                    .expecting("4 or 8")
+                    .finding(header.offload_kind),
+            )?;
+        }
+        let target = self.text_of(address, ImageVersion::TARGET, "target");
+        let target = self.reading.accept(target)?.unwrap_or_default();
+        facts.target = Target::new(target, "");
+        let compile = Some(ImageVersion::COMPILE_OPTIONS);
+        for (key, at) in [("compile-opts", compile), ("link-opts", version.link_options())] {
+            let Some(at) = at else { continue };
+            let options = self.text_of(address, at, key);
+            if let Some(options) = self
+                .reading
+                .accept(options)?
+                .filter(|options| !options.is_empty())
+            {
+                facts.strings.set(key, options);
+            }
+        }
+        if let Some(at) = version.property_sets() {
+            facts.properties = self.property_sets(address, at)?;
+        }
+        let entries = self.entries(address, version)?;
+        let symbols = |set| facts.properties.symbols(set).map(str::to_owned).collect();
+        facts.imports = symbols(names::IMPORTED_SYMBOLS);
+        facts.exports = symbols(names::EXPORTED_SYMBOLS);
+        self.tell_kernels(&mut facts, &entries, code.bytes)?;
+        facts.entries = Some(entries.into_iter().map(str::to_owned).collect());
+        Ok(facts)
+    }
+
+    /// The entries are kernels and, before properties told them, exported functions: both are in one table.
+    ///
+    /// Exports that no property names were written until 2021; SPIR-V says which entries are no kernels.
+    fn tell_kernels(
+        &mut self,
+        facts: &mut Facts<'data>,
+        entries: &[&str],
+        code: Source<'data>,
+    ) -> Result<(), Error> {
+        let exported: HashSet<&str> = facts.properties.symbols(names::EXPORTED_SYMBOLS).collect();
+        let others: Vec<_> = entries
+            .iter()
+            .copied()
+            .filter(|name| !exported.contains(name))
+            .collect();
+        let mut kernels = None;
+        if !others.is_empty() {
+            let (found, looked_at) = entry_points(code.bytes());
+            // Many images may share their code.
+            let counted = self.reading.count_metadata(looked_at).map(|()| found);
+            let counted = counted.map_err(|error| error.at(code.at(0)));
+            kernels = self.reading.accept(counted)?.flatten();
+        }
+        let (kernels, functions): (Vec<_>, Vec<_>) = others.into_iter().partition(|name| {
+            kernels
+                .as_ref()
+                .is_none_or(|kernels| kernels.contains(name.as_bytes()))
+        });
+        facts.kernels = kernels.into_iter().map(str::to_owned).collect();
+        facts.exports.extend(functions.into_iter().map(str::to_owned));
+        Ok(())
+    }
+
+    /// The names in the table of entries.
+    fn entries(&mut self, address: u64, version: ImageVersion) -> Result<Vec<&'data str>, Error> {
+        let mut names = Vec::new();
+        let at = version.entries();
+        let range = self.range(address, at, 1, "entries");
+        let Some((begin, size)) = self.reading.accept(range)? else {
+            return Ok(names);
+        };
+        if size == 0 {
+            return Ok(names);
+        }
+        let place = Place {
+            address,
+            field: "entries",
+        };
+        let Some(table) = self.memory.get(begin, size) else {
+            self.reading.fault(self.outside(place, begin, size))?;
+            return Ok(names);
+        };
+        let (stride, name) = match size {
+            _ if size.is_multiple_of(raw::NEW_ENTRY_SIZE) && is_new_entry(table) => {
+                (raw::NEW_ENTRY_SIZE, raw::NEW_ENTRY_NAME)
+            }
+            _ if size.is_multiple_of(raw::OLD_ENTRY_SIZE) => (raw::OLD_ENTRY_SIZE, raw::OLD_ENTRY_NAME),
+            _ => {
+                self.reading.fault(
+                    Error::malformed("table of entries has no whole number of entries")
+                        .at(table.at(0))
+                        .field("entries")
+                        .expecting("a multiple of 32 or 56 bytes")
+                        .finding(size),
+                )?;
+                return Ok(names);
+            }
+        };
+        for entry in elements(begin, size, stride) {
+            let text = self
+                .reading
+                .count_strings(1)
+                .and_then(|()| self.text_of(entry, name, "name of an entry"));
+            let text = self.reading.accept(text)?;
+            names.extend(text.filter(|text| !text.is_empty()));
+            if self.reading.is_exhausted() {
+                break;
+            }
+        }
+        Ok(names)
+    }
+
+    fn property_sets(&mut self, address: u64, at: u64) -> Result<PropertySets, Error> {
+        let mut sets = PropertySets::new();
+        let range = self.range(address, at, raw::PROPERTY_SET_SIZE, "property sets");
+        let Some((begin, size)) = self.reading.accept(range)? else {
+            return Ok(sets);
+        };
+        for address in elements(begin, size, raw::PROPERTY_SET_SIZE) {
+            let name = self
+                .reading
+                .count_properties(1)
+                .and_then(|()| self.text_of(address, 0, "name of a property set"));
+            if let Some(name) = self.reading.accept(name)? {
+                self.properties(address, sets.set_mut(name))?;
+            }
+            if self.reading.is_exhausted() || self.memory.get(address, 1).is_none() {
+                break;
+            }
+        }
+        Ok(sets)
+    }
+
+    fn properties(&mut self, address: u64, set: &mut PropertySet) -> Result<(), Error> {
+        let range = self.range(address, raw::POINTER, raw::PROPERTY_SIZE, "properties");
+        let Some((begin, size)) = self.reading.accept(range)? else {
+            return Ok(());
+        };
+        for address in elements(begin, size, raw::PROPERTY_SIZE) {
+            let property = self.property(address);
+            if let Some((name, value)) = self.reading.accept(property)? {
+                set.insert(name, value);
+            }
+            if self.reading.is_exhausted() || self.memory.get(address, 1).is_none() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn property(&mut self, address: u64) -> Result<(&'data str, PropertyValue), Error> {
+        self.reading.count_properties(1)?;
+        let name = self.text_of(address, 0, "name of a property")?;
+        let place = Place {
+            address,
+            field: "property",
+        };
+        let tail_address = address.saturating_add(raw::PROPERTY_TAIL);
+        let tail = self
+            .memory
+            .get(tail_address, size_of::<raw::PropertyTail>() as u64)
+            .and_then(|tail| tail.record::<raw::PropertyTail>(0))
+            .ok_or_else(|| self.outside(place, address, raw::PROPERTY_SIZE))?;
+        let at = self.memory.offset(address);
+        let size = tail.size.get();
+        let value = match tail.value_type.get() {
+            raw::TYPE_U32 => {
+                let number = u32::try_from(size).map_err(|_| {
+                    Error::malformed("property value does not fit")
+                        .at(at)
+                        .field("value")
+                        .expecting("a number of 32 bits")
+                        .finding(size)
+                })?;
+                PropertyValue::U32(number)
+            }
+            raw::TYPE_BYTES => {
+                self.reading.count_metadata(size)?;
+                let value = self.pointer(address, raw::PROPERTY_VALUE, "value")?;
+                let bytes = self
+                    .memory
+                    .get(value, size)
+                    .ok_or_else(|| self.outside(place, value, size))?;
+                let array = bytes
+                    .bytes()
+                    .split_first_chunk::<8>()
+                    .and_then(|(bits, bytes)| ByteArray::with_bits(u64::from_le_bytes(*bits), bytes));
+                let array = array.ok_or_else(|| {
+                    Error::malformed("property value has a wrong size")
+                        .at(bytes.at(0))
+                        .field("value")
+                        .expecting("a 64-bit count of bits, then as many bytes as these need")
+                })?;
+                PropertyValue::Bytes(array)
+            }
+            other => {
+                return Err(Error::malformed(format!("bad property type {other}"))
+                    .at(at)
+                    .field("type")
+                    .expecting("1 or 2"));
+            }
+        };
+        Ok((name, value))
+    }
+
+    fn header(&self, address: u64) -> Result<&'data raw::Image, Error> {
+        let size = size_of::<raw::Image>() as u64;
+        let place = Place {
+            address,
+            field: "image",
+        };
+        self.memory
+            .get(address, size)
+            .and_then(|bytes| bytes.record(0))
+            .ok_or_else(|| self.outside(place, address, size))
+    }
+
+    /// Two pointers, to the beginning and behind the end of elements; where they begin and their size.
+    fn range(&self, address: u64, at: u64, element: u64, field: &'static str) -> Result<(u64, u64), Error> {
+        let begin = self.pointer(address, at, field)?;
+        let end = self.pointer(address, at.saturating_add(raw::POINTER), field)?;
+        match end.checked_sub(begin) {
+            Some(size) if size.is_multiple_of(element) => Ok((begin, size)),
+            _ => Err(
+                Error::malformed("SYCL image has a pointer behind the end that is wrong")
+                    .at(self.memory.offset(address.saturating_add(at)))
+                    .field(field)
+                    .expecting(format!("a multiple of {element} bytes from {begin:#x}"))
+                    .finding(format_args!("{end:#x}")),
+            ),
+        }
+    }
+
+    fn pointer(&self, address: u64, at: u64, field: &'static str) -> Result<u64, Error> {
+        let place = Place { address, field };
+        self.memory
+            .pointer(address.saturating_add(at))
+            .ok_or_else(|| self.outside(place, address.saturating_add(at), raw::POINTER))
+    }
+
+    /// The text that a pointer points to; none for a null pointer.
+    fn text_of(&mut self, address: u64, at: u64, field: &'static str) -> Result<&'data str, Error> {
+        let pointer = self.pointer(address, at, field)?;
+        if pointer == 0 {
+            return Ok("");
+        }
+        let place = Place { address, field };
+        let bytes = self
+            .memory
+            .up_to(pointer, LONGEST_TEXT)
+            .ok_or_else(|| self.outside(place, pointer, 1))?;
+        let length = memchr::memchr(0, bytes.bytes());
+        self.reading
+            .count_metadata(length.map_or(bytes.len(), |length| length as u64))?;
+        let text = length.and_then(|length| bytes.bytes().get(..length));
+        let text = text.ok_or_else(|| {
+            Error::malformed("text has no end")
+                .at(bytes.at(0))
+                .field(field)
+                .expecting("a zero byte")
+        })?;
+        std::str::from_utf8(text).map_err(|_| {
+            Error::malformed("text is not UTF-8")
+                .at(bytes.at(0))
+                .field(field)
+                .finding(format_args!("{:?}", String::from_utf8_lossy(text)))
+        })
+    }
+
+    fn outside(&self, place: Place, target: u64, size: u64) -> Error {
+        Error::new(ErrorKind::OutOfBounds, "SYCL image points outside of the file")
+            .at(self.memory.offset(place.address))
+            .field(place.field)
+            .finding(format_args!("{size:#x} bytes at address {target:#x}"))
+    }
+}
+
+/// The addresses of elements that follow each other.
+fn elements(begin: u64, size: u64, stride: u64) -> impl Iterator<Item = u64> {
+    let count = size.checked_div(stride).unwrap_or_default();
+    (0..count).map(move |number| begin.saturating_add(number.saturating_mul(stride)))
+}
+
+/// Whether a table begins with an entry as LLVM has them since 20; an older one has a pointer to its name where
+/// these have version and kind.
+fn is_new_entry(table: Source<'_>) -> bool {
+    table.record::<raw::NewEntry>(0).is_some_and(|entry| {
+        entry.reserved == 0
+            && entry.version == 1
+            && raw::KIND_SYCL.iter().any(|kind| entry.kind == u16::from(*kind))
+    })
+}
+
+fn zstd_coding(bytes: &[u8]) -> Coding {
+    Coding {
+        compression: Compression::Zstd,
+        size: zstd::zstd_safe::get_frame_content_size(bytes).ok().flatten(),
+    }
+}

@@ -1,0 +1,403 @@
+//! A program as it is in memory once it is loaded: addresses, and what pointers there point to.
+
+use crate::elf;
+use crate::error::Error;
+use crate::limits::Reading;
+use crate::source::Source;
+
+/// Where the sections of a relocatable file are put, so that no address is null.
+const FIRST_ADDRESS: u64 = 0x1_0000;
+
+/// The addresses of a program.
+pub(super) struct Memory<'data> {
+    /// By address.
+    regions: Vec<Region<'data>>,
+    /// Words that are not what the file has there, by address.
+    relocated: Vec<Relocated>,
+    /// Addresses where the file has a pointer to itself, as `RELR` has them: the addend is in the word.
+    packed: Option<Source<'data>>,
+    /// Whether pointers need no relocation.
+    absolute: bool,
+    file_size: u64,
+    image_lists: Vec<(u64, u64)>,
+}
+
+/// The name of the sections that list images by address and size.
+pub(super) const IMAGE_LIST: &[u8] = b".tgtimg";
+
+/// Bytes of the file at an address.
+#[derive(Clone, Copy)]
+struct Region<'data> {
+    address: u64,
+    bytes: Source<'data>,
+}
+
+#[derive(Clone, Copy)]
+struct Relocated {
+    address: u64,
+    value: u64,
+}
+
+impl<'data> Memory<'data> {
+    /// The memory of an ELF file; `None` for another kind of file.
+    pub(super) fn of(source: Source<'data>, reading: &mut Reading) -> Result<Option<Self>, Error> {
+        if !source.bytes().starts_with(&elf::IDENT) {
+            return Ok(None);
+        }
+        let Some(header) = source.record::<elf::Header>(0) else {
+            return Ok(None);
+        };
+        let mut memory = Self {
+            regions: Vec::new(),
+            relocated: Vec::new(),
+            packed: None,
+            absolute: header.file_type == elf::TYPE_EXECUTABLE,
+            file_size: source.len(),
+            image_lists: Vec::new(),
+        };
+        if header.file_type == elf::TYPE_RELOCATABLE {
+            memory.lay_out_sections(source, header, reading)?;
+        } else {
+            memory.load_segments(source, header, reading)?;
+        }
+        memory.relocated.sort_by_key(|relocated| relocated.address);
+        Ok(Some(memory))
+    }
+
+    /// The bytes from an address on, all of one part of the file.
+    pub(super) fn get(&self, address: u64, size: u64) -> Option<Source<'data>> {
+        let region = self.region(address)?;
+        region.bytes.get(address.checked_sub(region.address)?, size)
+    }
+
+    /// What a pointer at an address points to.
+    pub(super) fn pointer(&self, address: u64) -> Option<u64> {
+        let found = self
+            .relocated
+            .binary_search_by_key(&address, |relocated| relocated.address);
+        match found {
+            Ok(index) => self.relocated.get(index).map(|relocated| relocated.value),
+            Err(_) => self.word(address),
+        }
+    }
+
+    /// The bytes from an address on: `most` of them, or as many as there are.
+    pub(super) fn up_to(&self, address: u64, most: u64) -> Option<Source<'data>> {
+        let region = self.region(address)?;
+        let rest = region.bytes.from(address.checked_sub(region.address)?);
+        rest.get(0, most.min(rest.len()))
+    }
+
+    /// Where in the file an address is; 0 for one that is not in it.
+    pub(super) fn offset(&self, address: u64) -> u64 {
+        self.get(address, 0).map_or(0, |bytes| bytes.at(0))
+    }
+
+    /// The addresses and the sizes of the sections [`IMAGE_LIST`]; compilers make one for each image, linkers
+    /// make one of them.
+    pub(super) fn image_lists(&self) -> &[(u64, u64)] {
+        &self.image_lists
+    }
+
+    pub(super) fn file_size(&self) -> u64 {
+        self.file_size
+    }
+
+    /// Addresses, ascending, of words for which `is_wanted` says so and that have a pointer behind them.
+    pub(super) fn before_pointers(&self, is_wanted: impl Fn(u64) -> bool) -> Vec<u64> {
+        let mut found = Vec::new();
+        let mut consider = |pointer: u64| {
+            let Some(address) = pointer.checked_sub(8) else {
+                return;
+            };
+            if address.is_multiple_of(8) && self.word(address).is_some_and(&is_wanted) {
+                found.push(address);
+            }
+        };
+        for relocated in &self.relocated {
+            consider(relocated.address);
+        }
+        if let Some(packed) = self.packed {
+            self.unpack(packed, &mut consider);
+        }
+        if self.absolute {
+            // Segments that share bytes would make for more work than the file is large.
+            let mut left = self.file_size;
+            for region in &self.regions {
+                let Some(rest) = left.checked_sub(region.bytes.len()) else {
+                    break;
+                };
+                left = rest;
+                let Some(first) = region.address.checked_next_multiple_of(8) else {
+                    continue;
+                };
+                let words = region.bytes.from(first.saturating_sub(region.address)).bytes();
+                let (words, _) = words.as_chunks::<8>();
+                for (word, address) in words.iter().zip((first..).step_by(8)) {
+                    if is_wanted(u64::from_le_bytes(*word)) {
+                        found.push(address);
+                    }
+                }
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// The word at an address as it is in the file.
+    fn word(&self, address: u64) -> Option<u64> {
+        let bytes = self.get(address, 8)?;
+        bytes.bytes().first_chunk().map(|word| u64::from_le_bytes(*word))
+    }
+
+    fn region(&self, address: u64) -> Option<&Region<'data>> {
+        let after = self.regions.partition_point(|region| region.address <= address);
+        self.regions.get(after.checked_sub(1)?)
+    }
+
+    /// Hands over the addresses in a table `RELR`: an even word is an address, an odd one a bit map of the 63
+    /// words that follow the last.
+    fn unpack(&self, table: Source<'_>, visit: &mut dyn FnMut(u64)) {
+        let (words, _) = table.bytes().as_chunks::<8>();
+        let mut next = 0_u64;
+        for word in words {
+            let word = u64::from_le_bytes(*word);
+            if word & 1 == 0 {
+                // Tables are sorted; one that goes back would make for more work than the file is large.
+                if word < next {
+                    return;
+                }
+                visit(word);
+                next = word.saturating_add(8);
+            } else {
+                // Few of the words of an address space are in the file.
+                let last = self.region(next.saturating_add(63 * 8));
+                if last.is_some_and(|region| region.address.saturating_add(region.bytes.len()) > next) {
+                    for bit in 1..64_u64 {
+                        if word >> bit & 1 == 1 {
+                            visit(next.saturating_add(bit.saturating_sub(1).saturating_mul(8)));
+                        }
+                    }
+                }
+                next = next.saturating_add(63 * 8);
+            }
+        }
+    }
+
+    /// Maps the segments of a linked file and reads its dynamic relocations.
+    fn load_segments(
+        &mut self,
+        source: Source<'data>,
+        header: &elf::Header,
+        reading: &mut Reading,
+    ) -> Result<(), Error> {
+        let count = u64::from(header.segment_count.get());
+        let size = count.saturating_mul(size_of::<elf::Segment>() as u64);
+        let offset = header.segments_offset.get();
+        let table = source.need(offset, size, "program headers are cut off", "program headers");
+        let segments = reading
+            .accept(table)?
+            .and_then(|table| table.records::<elf::Segment>(0, count));
+        let segments = segments.unwrap_or_default();
+        for segment in segments
+            .iter()
+            .filter(|segment| segment.segment_type == elf::SEGMENT_LOAD)
+        {
+            let rest = source.from(segment.offset.get());
+            let size = segment.file_size.get().min(rest.len());
+            if let Some(bytes) = rest.get(0, size) {
+                let address = segment.address.get();
+                self.regions.push(Region { address, bytes });
+            }
+        }
+        self.regions.sort_by_key(|region| region.address);
+        let sections = sections(source, header);
+        self.find_image_lists(source, header, sections, |_, section| Some(section.address.get()));
+        let dynamic = segments
+            .iter()
+            .find(|segment| segment.segment_type == elf::SEGMENT_DYNAMIC);
+        if let Some(dynamic) = dynamic {
+            let rest = source.from(dynamic.offset.get());
+            let size = dynamic.file_size.get().min(rest.len());
+            if let Some(dynamic) = rest.get(0, size) {
+                self.relocate(dynamic, header.machine.get(), reading)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the relocations that a dynamic section names.
+    fn relocate(&mut self, dynamic: Source<'data>, machine: u16, reading: &mut Reading) -> Result<(), Error> {
+        let entries = records_of::<elf::Dynamic>(dynamic)
+            .iter()
+            .take_while(|entry| entry.tag != elf::DYNAMIC_END);
+        let value = |tag: u64| {
+            let found = entries.clone().find(|entry| entry.tag == tag);
+            found.map(|entry| entry.value.get())
+        };
+        let table = |this: &Self, address: u64, size: u64| {
+            let address = value(address)?;
+            let size = value(size).unwrap_or_default();
+            let table = this.get(address, size).ok_or_else(|| {
+                Error::malformed("relocations are outside of the file")
+                    .at(dynamic.at(0))
+                    .field("dynamic section")
+                    .finding(format_args!("{size:#x} bytes at address {address:#x}"))
+            });
+            Some(table)
+        };
+        let packed = table(self, elf::DYNAMIC_RELR, elf::DYNAMIC_RELR_SIZE);
+        self.packed = reading.accept(packed.transpose())?.flatten();
+        let relocations = table(self, elf::DYNAMIC_RELA, elf::DYNAMIC_RELA_SIZE);
+        let Some(relocations) = reading.accept(relocations.transpose())?.flatten() else {
+            return Ok(());
+        };
+        let symbols = value(elf::DYNAMIC_SYMBOLS);
+        let mut relocated = Vec::new();
+        for relocation in records_of::<elf::Rela>(relocations) {
+            let base = match relocation.action(machine) {
+                Some(elf::Action::Relative) => Some(0),
+                Some(elf::Action::Symbol) => symbols.and_then(|table| {
+                    let size = size_of::<elf::Symbol>() as u64;
+                    let at = table.checked_add(u64::from(relocation.symbol.get()).checked_mul(size)?)?;
+                    let symbol = self.get(at, size)?.record::<elf::Symbol>(0)?;
+                    (symbol.section != elf::SECTION_UNDEFINED).then_some(symbol.value.get())
+                }),
+                None => None,
+            };
+            if let Some(base) = base {
+                relocated.push(Relocated {
+                    address: relocation.offset.get(),
+                    value: base.wrapping_add_signed(relocation.addend.get()),
+                });
+            }
+        }
+        self.relocated = relocated;
+        Ok(())
+    }
+
+    /// Puts the sections of a relocatable file one behind the other and reads their relocations.
+    fn lay_out_sections(
+        &mut self,
+        source: Source<'data>,
+        header: &elf::Header,
+        reading: &mut Reading,
+    ) -> Result<(), Error> {
+        let sections = sections(source, header);
+        let mut addresses = Vec::new();
+        let mut next = FIRST_ADDRESS;
+        for section in sections {
+            let is_loaded = section.flags.get() & elf::SECTION_ALLOCATED != 0
+                && section.section_type != elf::SECTION_NO_BITS;
+            let bytes = source
+                .get(section.offset.get(), section.size.get())
+                .filter(|_| is_loaded);
+            addresses.push(bytes.map(|_| next));
+            if let Some(bytes) = bytes {
+                self.regions.push(Region { address: next, bytes });
+                // One byte more, so that the end of a section is not the beginning of another.
+                let end = next.saturating_add(bytes.len()).saturating_add(1);
+                next = end.checked_next_multiple_of(16).unwrap_or(u64::MAX);
+            }
+        }
+        let address = |index: usize| addresses.get(index).copied().flatten();
+        self.find_image_lists(source, header, sections, |index, _| address(index));
+        // Sections that share bytes would make for more relocations than the file has room for.
+        let mut left = source.len();
+        for section in sections
+            .iter()
+            .filter(|section| section.section_type == elf::SECTION_RELA)
+        {
+            let Some(target) = address(section.info.get() as usize) else {
+                continue;
+            };
+            let Some(table) = source.get(section.offset.get(), section.size.get()) else {
+                continue;
+            };
+            let Some(rest) = left.checked_sub(table.len()) else {
+                return reading
+                    .fault(Error::malformed("relocations of several sections overlap").at(table.at(0)));
+            };
+            left = rest;
+            let symbols = sections
+                .get(section.link.get() as usize)
+                .filter(|symbols| symbols.section_type == elf::SECTION_SYMBOLS)
+                .and_then(|symbols| source.get(symbols.offset.get(), symbols.size.get()))
+                .map(records_of::<elf::Symbol>)
+                .unwrap_or_default();
+            for relocation in records_of::<elf::Rela>(table) {
+                if relocation.action(header.machine.get()) != Some(elf::Action::Symbol) {
+                    continue;
+                }
+                let value = symbols
+                    .get(relocation.symbol.get() as usize)
+                    .filter(|symbol| (1..elf::SECTION_RESERVED).contains(&symbol.section.get()))
+                    .and_then(|symbol| {
+                        let section = address(symbol.section.get().into())?;
+                        Some(section.wrapping_add(symbol.value.get()))
+                    });
+                if let Some(value) = value {
+                    self.relocated.push(Relocated {
+                        address: target.wrapping_add(relocation.offset.get()),
+                        value: value.wrapping_add_signed(relocation.addend.get()),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds the lists of images; without section headers, or with damaged ones, all else still works.
+    fn find_image_lists(
+        &mut self,
+        source: Source<'data>,
+        header: &elf::Header,
+        sections: &[elf::Section],
+        address: impl Fn(usize, &elf::Section) -> Option<u64>,
+    ) {
+        let index = match header.names_section.get() {
+            elf::EXTENDED_INDEX => sections.first().map_or(0, |first| first.link.get()),
+            index => index.into(),
+        };
+        let Some(names) = sections
+            .get(index as usize)
+            .and_then(|names| source.get(names.offset.get(), names.size.get()))
+        else {
+            return;
+        };
+        let is_list = |section: &elf::Section| {
+            let name = names.from(section.name.get().into()).bytes();
+            name.strip_prefix(IMAGE_LIST)
+                .is_some_and(|rest| rest.first() == Some(&0))
+        };
+        let lists = sections
+            .iter()
+            .enumerate()
+            .filter(|(_, section)| is_list(section));
+        self.image_lists = lists
+            .filter_map(|(index, section)| Some((address(index, section)?, section.size.get())))
+            .collect();
+    }
+}
+
+/// The section headers, as far as there are any.
+fn sections<'data>(source: Source<'data>, header: &elf::Header) -> &'data [elf::Section] {
+    let offset = header.sections_offset.get();
+    if offset == 0 {
+        return &[];
+    }
+    let count = match header.section_count.get() {
+        0 => source
+            .record::<elf::Section>(offset)
+            .map_or(0, |first| first.size.get()),
+        count => count.into(),
+    };
+    source.records(offset, count).unwrap_or_default()
+}
+
+/// As many records as fit.
+fn records_of<T: zerocopy::FromBytes + zerocopy::Immutable + zerocopy::Unaligned>(table: Source<'_>) -> &[T] {
+    let count = table.len().checked_div(size_of::<T>() as u64).unwrap_or_default();
+    table.records(0, count).unwrap_or_default()
+}

@@ -1,0 +1,198 @@
+//! Zip files as Python and others write them.
+
+mod common;
+#[path = "common/tools.rs"]
+mod tools;
+
+use common::{limits, offload_v1};
+use offkit_object::{ContainerKind, Contents, ErrorKind, Limits};
+use tools::{Folder, need};
+
+/// Makes `file.zip` in Python, which has `device` and the names `z` (the open file) and `zipfile`.
+fn zip(folder: &Folder, body: &str) -> Vec<u8> {
+    folder.write("device", offload_v1());
+    folder.write(
+        "make.py",
+        format!(
+            "import zipfile, warnings\nwarnings.simplefilter('ignore')\ndevice = open('device', 'rb').read()\n\
+             z = zipfile.ZipFile('file.zip', 'w', zipfile.ZIP_DEFLATED)\n{body}\nz.close()\n"
+        ),
+    );
+    folder.run("python3 make.py");
+    folder.read("file.zip")
+}
+
+fn read<'data>(bytes: &'data [u8]) -> Contents<'data> {
+    offkit_object::read("file", bytes, &limits())
+}
+
+fn locations(contents: &Contents<'_>) -> Vec<String> {
+    contents
+        .images
+        .iter()
+        .map(|image| image.location.to_string())
+        .collect()
+}
+
+#[test]
+fn device_code_is_found_among_other_files() {
+    need!("python3");
+    let folder = Folder::new();
+    let bytes = zip(
+        &folder,
+        "z.writestr('pkg/', '')\n\
+         z.writestr('pkg/__init__.py', 'import os\\n' * 1000)\n\
+         z.writestr('pkg/empty', '')\n\
+         z.writestr('pkg/lib/code.bin', device)\n\
+         z.writestr('pkg/stored.bin', device, compress_type=zipfile.ZIP_STORED)\n\
+         z.writestr('pkg/kernel.ptx', '//\\n// banner\\n//\\n.version 8.0\\n' + 'x' * 5000)\n\
+         z.writestr('pkg/data.npz', b'\\0' * 100000)\n\
+         z.writestr('pkg/lib/code.bin', device)\n\
+         z.comment = b'a comment'",
+    );
+    let contents = read(&bytes);
+    assert_eq!(contents.container, ContainerKind::Zip);
+    assert_eq!(contents.problems, []);
+    assert_eq!(
+        locations(&contents),
+        [
+            "file!pkg/lib/code.bin/0",
+            "file!pkg/stored.bin/0",
+            "file!pkg/kernel.ptx",
+            "file!pkg/lib/code.bin#1/0"
+        ]
+    );
+    assert_eq!(contents.images[0].bytes, contents.images[1].bytes);
+    assert_eq!(contents.images[2].bytes.len(), 5_000 + 29);
+}
+
+#[test]
+fn zips_with_wide_numbers_are_read() {
+    need!("python3");
+    let folder = Folder::new();
+    let bytes = zip(
+        &folder,
+        "f = z.open('wide.bin', 'w', force_zip64=True)\nf.write(device)\nf.close()\n\
+         zipfile.ZIP64_LIMIT = 10\nzipfile.ZIP_FILECOUNT_LIMIT = 1\nz.writestr('b.bin', device)",
+    );
+    assert!(
+        bytes.windows(4).any(|window| window == b"PK\x06\x06"),
+        "has the wide directory"
+    );
+    let contents = read(&bytes);
+    assert_eq!(contents.problems, []);
+    assert_eq!(locations(&contents), ["file!wide.bin/0", "file!b.bin/0"]);
+}
+
+#[test]
+fn what_cannot_be_read_is_named_and_hides_nothing() {
+    need!("python3");
+    let folder = Folder::new();
+    let bytes = zip(
+        &folder,
+        "z.writestr('a.bin', device, compress_type=zipfile.ZIP_BZIP2)\n\
+         z.writestr('b.bin', device)\n\
+         z.writestr('c.bin', device)",
+    );
+    let mut encrypted = bytes.clone();
+    // The flags of the last entry of the directory.
+    let entry = bytes
+        .windows(4)
+        .rposition(|window| window == b"PK\x01\x02")
+        .unwrap();
+    encrypted[entry + 8] |= 1;
+    let contents = read(&encrypted);
+    assert_eq!(locations(&contents), ["file!b.bin/0"]);
+    let kinds: Vec<_> = contents
+        .problems
+        .iter()
+        .map(|problem| problem.error.kind())
+        .collect();
+    assert_eq!(kinds, [ErrorKind::Unsupported, ErrorKind::Unsupported]);
+    assert_eq!(contents.problems[0].error.context(), Some("a.bin"));
+    assert_eq!(contents.problems[1].error.context(), Some("c.bin"));
+}
+
+#[test]
+fn members_are_not_replaced() {
+    need!("python3");
+    let folder = Folder::new();
+    let bytes = zip(&folder, "z.writestr('pkg/a.ptx', '.version 8.0\\n')");
+    let contents = read(&bytes);
+    let error = offkit_object::replace(&bytes, &contents.images[0].location, b"new", &limits()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert!(error.to_string().contains("zip"), "{error}");
+}
+
+#[test]
+fn a_zip_in_a_zip_is_read() {
+    need!("python3");
+    let folder = Folder::new();
+    let inner = zip(&folder, "z.writestr('in.bin', device)");
+    folder.write("inner.zip", inner);
+    let bytes = zip(
+        &folder,
+        "z.write('inner.zip')\nz.write('inner.zip', 'stored.zip', zipfile.ZIP_STORED)",
+    );
+    assert_eq!(
+        locations(&read(&bytes)),
+        ["file!inner.zip/in.bin/0", "file!stored.zip/in.bin/0"]
+    );
+}
+
+#[test]
+fn members_that_share_their_content_do_not_multiply() {
+    need!("python3");
+    let folder = Folder::new();
+    let bytes = zip(
+        &folder,
+        "info = None\n\
+         z.writestr('0', device + b'\\0' * 20_000_000)\n\
+         first = z.filelist[0]\n\
+         import copy\n\
+         for number in range(1, 3000):\n\
+         \x20   other = copy.copy(first)\n\
+         \x20   other.filename = str(number)\n\
+         \x20   z.filelist.append(other)\n\
+         z._didModify = True",
+    );
+    let limits = Limits {
+        max_inflation: 10,
+        ..limits()
+    };
+    let contents = offkit_object::read("file", &bytes, &limits);
+    assert!(contents.images.len() < 10, "{}", contents.images.len());
+    assert!(
+        contents
+            .problems
+            .iter()
+            .any(|problem| problem.error.kind() == ErrorKind::LimitExceeded)
+    );
+}
+
+#[test]
+fn damaged_zips_are_read_as_far_as_they_go() {
+    need!("python3");
+    let folder = Folder::new();
+    let bytes = zip(
+        &folder,
+        "z.writestr('a.bin', device)\nz.writestr('b.bin', device, compress_type=zipfile.ZIP_STORED)",
+    );
+    assert_eq!(read(&bytes).images.len(), 2);
+    for length in 4..bytes.len() {
+        let contents = read(&bytes[..length]);
+        assert!(
+            contents.images.is_empty() && !contents.problems.is_empty(),
+            "cut to {length}"
+        );
+    }
+    let mut changed = bytes.clone();
+    for position in 0..changed.len() {
+        for bit in 0..8 {
+            changed[position] ^= 1 << bit;
+            let contents = read(&changed);
+            assert!(contents.images.len() <= 2, "{position:#x}.{bit}");
+            changed[position] ^= 1 << bit;
+        }
+    }
+}
