@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use offkit_object::{Container, Detail, DetailValue, DeviceImage, Inspection, Item, Storage, demangle};
+use offkit_object::{
+    Container, Detail, DetailValue, DeviceImage, Inspection, Item, Storage, Target, demangle,
+};
 use offkit_runtime::Description;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -16,6 +18,8 @@ use crate::terminal::{Output, Styles, Terminal, escape, size};
 
 /// The width of the names of facts.
 const TITLE_WIDTH: usize = 24;
+/// The width of the names of facts about kernels.
+const DETAIL_WIDTH: usize = 26;
 
 pub(crate) fn run(options: &Show, terminal: Terminal) -> Result<(), Failure> {
     let mut damaged = false;
@@ -215,10 +219,15 @@ impl<'a> View<'a> {
             "format".into(),
             format!("{}{}", image.format, version.unwrap_or_default()),
         ));
-        facts.push(("target".into(), image.target.to_string()));
-        let own = inspection.target.to_string();
-        if inspection.target != offkit_object::Target::default() && inspection.target != image.target {
-            facts.push(("target in the code".into(), own));
+        let own = &inspection.target;
+        let told = if image.target == Target::default() {
+            own
+        } else {
+            &image.target
+        };
+        facts.push(("target".into(), told.to_string()));
+        if own != told && *own != Target::default() {
+            facts.push(("target in the code".into(), own.to_string()));
         }
         if let Some(language) = super::filter::producer_name(image.producer) {
             facts.push(("made for".into(), language.to_owned()));
@@ -274,7 +283,7 @@ impl<'a> View<'a> {
         for detail in found.map_or(&[][..], |kernel| &kernel.details) {
             let value = detail.value.to_string();
             output.line(format_args!(
-                "      {faint}{:20}{faint:#} {}",
+                "      {faint}{:DETAIL_WIDTH$}{faint:#} {}",
                 detail.name,
                 escape(&value)
             ))?;
