@@ -66,15 +66,15 @@ fn extraction_makes_the_same_files_as_llvm() {
         "pkg --image=",
         "pkg --image=kind=openmp --image=arch=gfx90a:xnack+",
         "pkg -image file=one,triple=x --image=file=last",
-        "pkg --archive --image=file=all.a",
+        "pkg --archive --image=file=all.a,arch=plain --image=file=text.a,arch=a",
         "pkg --image=arch=none,file=nothing",
         "pkg --archive --image=arch=none,file=nothing.a",
         "pkg --archive --image=arch=none",
         "pkg",
         "host.o --image=",
-        "host.o --image=file=x.a,kind=hip --archive",
+        "host.o --image=file=x.a,arch=plain --archive",
         "lib.a --image= --archive=false",
-        "lib.a --archive --image=file=libs.a",
+        "lib.a --archive --image=file=libs.a,arch=plain",
         "text --image=",
         "none --image=",
         "pkg pkg --image=",
@@ -87,9 +87,11 @@ fn extraction_makes_the_same_files_as_llvm() {
     ];
     let run = |program: &Path| {
         let folder = images();
-        folder.offkit(&format!("pack -o pkg {PACK}")).ok();
-        folder.write("text", "neither object nor package");
         folder.write("host.c", "int host(void) { return 1; }");
+        folder.run(&clang, ["-c", "host.c", "-o", "plain.o"]).ok();
+        let plain = "--image=file=plain.o,triple=x,arch=plain --image=file=plain.o,triple=y,arch=plain";
+        folder.offkit(&format!("pack -o pkg {PACK} {plain}")).ok();
+        folder.write("text", "neither object nor package");
         folder
             .run(&clang, ["-c", "host.c", "-Xclang", "-fembed-offload-object=pkg"])
             .ok();
