@@ -47,7 +47,9 @@ fn version_1_is_packed_byte_for_byte_as_llvm_packs_it() {
     let folder = images();
     let words = || PACK.split_whitespace();
     let llvm = tool("llvm-offload-binary").unwrap();
-    folder.run(&llvm, ["-o", "theirs"].into_iter().chain(words())).ok();
+    folder
+        .run(&llvm, ["-o", "theirs"].into_iter().chain(words()))
+        .ok();
     folder.offkit(&format!("pack -o ours {PACK}")).ok();
     assert!(folder.read("ours") == folder.read("theirs"));
     let under_its_name = peer(&folder, "llvm-offload-binary");
@@ -66,15 +68,15 @@ fn extraction_makes_the_same_files_as_llvm() {
         "pkg --image=",
         "pkg --image=kind=openmp --image=arch=gfx90a:xnack+",
         "pkg -image file=one,triple=x --image=file=last",
-        "pkg --archive --image=file=all.a",
+        "pkg --archive --image=file=all.a,arch=plain --image=file=text.a,arch=a",
         "pkg --image=arch=none,file=nothing",
         "pkg --archive --image=arch=none,file=nothing.a",
         "pkg --archive --image=arch=none",
         "pkg",
         "host.o --image=",
-        "host.o --image=file=x.a,kind=hip --archive",
+        "host.o --image=file=x.a,arch=plain --archive",
         "lib.a --image= --archive=false",
-        "lib.a --archive --image=file=libs.a",
+        "lib.a --archive --image=file=libs.a,arch=plain",
         "text --image=",
         "none --image=",
         "pkg pkg --image=",
@@ -87,13 +89,17 @@ fn extraction_makes_the_same_files_as_llvm() {
     ];
     let run = |program: &Path| {
         let folder = images();
-        folder.offkit(&format!("pack -o pkg {PACK}")).ok();
-        folder.write("text", "neither object nor package");
         folder.write("host.c", "int host(void) { return 1; }");
+        folder.run(&clang, ["-c", "host.c", "-o", "plain.o"]).ok();
+        let plain = "--image=file=plain.o,triple=x,arch=plain --image=file=plain.o,triple=y,arch=plain";
+        folder.offkit(&format!("pack -o pkg {PACK} {plain}")).ok();
+        folder.write("text", "neither object nor package");
         folder
             .run(&clang, ["-c", "host.c", "-Xclang", "-fembed-offload-object=pkg"])
             .ok();
-        folder.run(tool("llvm-ar").unwrap(), ["rcs", "lib.a", "host.o"]).ok();
+        folder
+            .run(tool("llvm-ar").unwrap(), ["rcs", "lib.a", "host.o"])
+            .ok();
         let mut codes = Vec::new();
         for line in lines {
             codes.push((line, folder.run(program, line.split_whitespace()).code));
@@ -137,7 +143,10 @@ fn the_old_name_warns_and_faults_are_told() {
     let mut bytes = folder.read("p");
     bytes[64..72].copy_from_slice(&4000_u64.to_le_bytes());
     folder.write("bad", &bytes);
-    says(&run("bad --image=file=x").fails(1), &["Invalid image offset and size"]);
+    says(
+        &run("bad --image=file=x").fails(1),
+        &["Invalid image offset and size"],
+    );
     assert!(!folder.path("x").exists());
     for line in ["--image=", "p --archive --image="] {
         assert_eq!(run(&format!("--help {line}")).code, 0);
@@ -190,7 +199,10 @@ fn every_format_is_packed_listed_and_verified() {
 #[test]
 fn what_a_format_cannot_say_is_listed_and_nothing_is_written() {
     let folder = images();
-    folder.write("p.prop", "[SYCL/device requirements]\naspects=2|gAAAAAAAAAABAAAA\n");
+    folder.write(
+        "p.prop",
+        "[SYCL/device requirements]\naspects=2|gAAAAAAAAAABAAAA\n",
+    );
     folder
         .offkit("pack -o in.syclbin --format syclbin,v1 --image=file=e.spv,triple=spirv64,kind=sycl,properties=p.prop")
         .ok();
@@ -227,7 +239,9 @@ fn what_a_format_cannot_say_is_listed_and_nothing_is_written() {
         ("p3", "p4", "offload,v3,zlib"),
         ("p4", "p5", "offload,v1"),
     ] {
-        folder.offkit(&format!("convert {from} -o {to} --to {format}")).ok();
+        folder
+            .offkit(&format!("convert {from} -o {to} --to {format}"))
+            .ok();
     }
     assert!(folder.read("p5") == folder.read("p1"));
     says(
@@ -281,7 +295,10 @@ fn broken_rules_are_reported_with_their_place() {
     });
     assert_eq!(padded.code, 1, "{padded:?}");
     let shifted = check(&|bytes| bytes.splice(0..0, [0; 8]).for_each(drop));
-    assert_eq!(shifted.code, 1, "a file that begins with zeros is none: {shifted:?}");
+    assert_eq!(
+        shifted.code, 1,
+        "a file that begins with zeros is none: {shifted:?}"
+    );
     let between = check(&|bytes| {
         let size = u64::from_le_bytes(bytes[8..16].try_into().unwrap()) as usize;
         bytes.splice(size..size, [0; 3]).for_each(drop);
@@ -325,5 +342,8 @@ Abstract Module 0:
         &folder.run(&dump, ["none"]).fails(1),
         &["Failed to open or read file none"],
     );
-    says(&folder.run(&dump, ["a.o"]).fails(1), &["Failed to parse SYCLBIN file."]);
+    says(
+        &folder.run(&dump, ["a.o"]).fails(1),
+        &["Failed to parse SYCLBIN file."],
+    );
 }
