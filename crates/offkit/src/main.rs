@@ -63,8 +63,14 @@ fn main() -> ExitCode {
         Command::Verify(options) => commands::verify::run(options, terminal),
         Command::As(options) => match tools::run(&options.name, options.arguments.iter().cloned()) {
             Some(status) => return status,
-            None => Err(Failure::input(format!("`{}` is no tool that offkit stands for", options.name.display()))
-                .hint(format!("the tools are {}", tools::names().collect::<Vec<_>>().join(", ")))),
+            None => Err(Failure::input(format!(
+                "`{}` is no tool that offkit stands for",
+                options.name.display()
+            ))
+            .hint(format!(
+                "the tools are {}",
+                tools::names().collect::<Vec<_>>().join(", ")
+            ))),
         },
         Command::Link(options) => commands::link::run(options, terminal),
         Command::Run(options) => commands::run::run(options, terminal),
