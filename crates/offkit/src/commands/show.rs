@@ -317,3 +317,24 @@ fn details_json(details: &[Detail]) -> Value {
     }
     Value::Object(map)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_that_repeat_become_a_list() {
+        let detail = |name: &'static str, value: DetailValue| Detail {
+            name: name.into(),
+            value,
+        };
+        let details = [
+            detail("registers", 32_u64.into()),
+            detail("member", "a".into()),
+            detail("member", "b".into()),
+            detail("member", "c".into()),
+        ];
+        let expected = json!({ "registers": 32, "member": ["a", "b", "c"] });
+        assert_eq!(details_json(&details), expected);
+    }
+}
