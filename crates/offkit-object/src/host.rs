@@ -109,7 +109,7 @@ pub(crate) fn parts<'data>(
 ) -> Result<(), Error> {
     let mut names = PartNames::default();
     let mut entries = Vec::new();
-    sections(source, reading, &mut |reading, found| {
+    let result = sections(source, reading, &mut |reading, found| {
         // The headers of one object may all have the same long name.
         let counted = reading
             .count_strings(1)
@@ -130,7 +130,9 @@ pub(crate) fn parts<'data>(
             }
         }
         Ok(())
-    })?;
+    });
+    // Images of a linked program are found without section headers.
+    reading.accept(result)?;
     visit_entries(entries, reading, visit);
     if source.bytes().starts_with(b"\x7fELF") {
         sycl_wrapped::parts(source, reading, &mut |reading, mut part| {

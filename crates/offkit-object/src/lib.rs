@@ -79,7 +79,6 @@
 )]
 
 pub mod archive;
-mod archive_writer;
 pub mod bundle;
 mod chunks;
 mod compression;
@@ -107,15 +106,15 @@ pub mod sycl_wrapped;
 pub mod syclbin;
 mod symbol_name;
 mod symbols;
+mod verify;
 mod walk;
 pub mod zip;
 
-pub use archive_writer::write_archive;
 pub use chunks::Chunks;
 pub use compression::Compression;
 pub use container::{ContainerKind, looks_like_device_code};
 pub use contents::{Contents, read};
-pub use convert::{ConversionInput, Converted, Loss, pack};
+pub use convert::{ConversionInput, Converted, Loss, NewImage, pack};
 pub use error::{Error, ErrorKind};
 pub use format::ImageFormat;
 pub use image::{DeviceImage, Problem, Storage, Target};
@@ -132,4 +131,5 @@ pub use replace::replace;
 pub use syclbin::{AbstractModule, BundleState, IrModule, IrType, NativeImage, SyclBin, SyclBinVersion};
 pub use symbol_name::{backquoted, demangle, describe_symbol};
 pub use symbols::Symbols;
+pub use verify::verify;
 pub use walk::{Container, Item, Program, walk};

@@ -55,12 +55,22 @@ fn main() -> ExitCode {
     log(cli.common.verbose, terminal);
     let result = match &cli.command {
         Command::Ls(options) => commands::ls::run(options, terminal),
+        Command::Show(options) => commands::show::run(options, terminal),
         Command::Extract(options) => commands::extract::run(options, terminal),
         Command::Replace(options) => commands::replace::run(options, terminal),
+        Command::Pack(options) => commands::pack::run(options, terminal),
+        Command::Convert(options) => commands::convert::run(options, terminal),
+        Command::Verify(options) => commands::verify::run(options, terminal),
         Command::As(options) => match tools::run(&options.name, options.arguments.iter().cloned()) {
             Some(status) => return status,
-            None => Err(Failure::input(format!("`{}` is no tool that offkit stands for", options.name.display()))
-                .hint(format!("the tools are {}", tools::names().collect::<Vec<_>>().join(", ")))),
+            None => Err(Failure::input(format!(
+                "`{}` is no tool that offkit stands for",
+                options.name.display()
+            ))
+            .hint(format!(
+                "the tools are {}",
+                tools::names().collect::<Vec<_>>().join(", ")
+            ))),
         },
         Command::Link(options) => commands::link::run(options, terminal),
         Command::Run(options) => commands::run::run(options, terminal),

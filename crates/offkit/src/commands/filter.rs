@@ -3,7 +3,6 @@
 use clap::Args;
 use offkit_object::{DeviceImage, ImageFormat, Limits, Producer, Symbols};
 
-
 /// Options that every command takes which looks at images.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Filter {
@@ -34,7 +33,9 @@ impl Filter {
             })
             && matches(&self.kind, &|kind| producer_name(image.producer) == Some(kind))
             && matches(&self.format, &|format| format_name(image.format) == format)
-            && matches(&self.kernel, &|kernel| Symbols::of(image, &Limits::default()).has_kernel(kernel))
+            && matches(&self.kernel, &|kernel| {
+                Symbols::of(image, &Limits::default()).has_kernel(kernel)
+            })
     }
 
     /// Whether every image is.

@@ -117,7 +117,7 @@ fn run(options: &Options) -> Result<String> {
 fn list(options: &Options, file: &str) -> Result<String> {
     let bytes = read(file)?;
     let file_type = FileType::parse(&options.file_type)?;
-    let ids = if file_type == FileType::Archive && archive::is_archive(&bytes) {
+    let ids = if file_type.is_object() && archive::is_archive(&bytes) {
         archive::list(options, file, &bytes)?
     } else {
         let bytes = compression::unpack(options, file, &bytes)?;
@@ -177,7 +177,16 @@ fn unbundle(options: &Options, targets: &[TargetId], file: &str) -> Result<()> {
     for ((target, found), output) in targets.iter().zip(found).zip(&options.outputs) {
         match found.and_then(|index| entries.get(index)) {
             Some(entry) => match &entry.content {
-                Content::Bytes(bytes) => write(output, bytes)?,
+                Content::Bytes(bytes) => {
+                    let same = entries.iter().filter(|other| other.id == entry.id).count();
+                    if same > 1 {
+                        say(format_args!(
+                            "{NAME}: warning: '{file}' has {same} entries {}; the first is written",
+                            entry.id
+                        ));
+                    }
+                    write(output, bytes)?;
+                }
                 Content::HostObject if options.print_commands => {
                     say(format_args!("{}", bundled::remove_command(file, output)));
                 }

@@ -1,8 +1,8 @@
 //! `offkit ls`: what device code is inside files.
 
-mod json;
+pub(crate) mod json;
 mod rows;
-mod tree;
+pub(crate) mod tree;
 
 use std::path::Path;
 

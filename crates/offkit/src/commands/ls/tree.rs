@@ -334,7 +334,7 @@ fn target(image: &DeviceImage<'_>) -> String {
     }
 }
 
-fn properties_lines(sets: &PropertySets, styles: Styles) -> Vec<String> {
+pub(crate) fn properties_lines(sets: &PropertySets, styles: Styles) -> Vec<String> {
     let faint = styles.faint;
     let mut lines = Vec::new();
     for (name, set) in sets.iter() {

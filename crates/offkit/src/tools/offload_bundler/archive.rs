@@ -3,17 +3,20 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use object::read::archive::ArchiveFile;
-use object::{Object, ObjectSymbol};
+use offkit_object::Limits;
+use offkit_object::archive::{self, ArchiveKind};
 
 use super::bundled::{self, Content, FileType};
 use super::options::Options;
 use super::target::{EntryTarget, TargetId, find_conflict};
-use super::{Message, NAME, Result, compression, read, say, write};
+use super::{Message, Result, compression, read, say, write};
+
+/// The first bytes of an archive that names the files of its members.
+const THIN_MAGIC: &[u8] = b"!<thin>\n";
 
 /// Whether the bytes begin like an archive, thin or not.
 pub(super) fn is_archive(bytes: &[u8]) -> bool {
-    bytes.starts_with(b"!<arch>\n") || bytes.starts_with(b"!<thin>\n")
+    bytes.starts_with(b"!<arch>\n") || bytes.starts_with(THIN_MAGIC)
 }
 
 /// A member of an archive.
@@ -25,25 +28,24 @@ struct Member<'a> {
 
 /// The members, those of a thin archive from their files.
 fn members<'a>(file: &str, bytes: &'a [u8]) -> Result<Vec<Member<'a>>> {
-    let wrong = |error: object::Error| Message::new(format!("{file}: {error}"));
     if !is_archive(bytes) {
         return Err(Message::new("file too small to be an archive"));
     }
-    let archive = ArchiveFile::parse(bytes).map_err(wrong)?;
+    let is_thin = bytes.starts_with(THIN_MAGIC);
     let folder = Path::new(file).parent().unwrap_or(Path::new(""));
-    let mut members = Vec::new();
-    for member in archive.members() {
-        let member = member.map_err(wrong)?;
-        let path = String::from_utf8_lossy(member.name()).into_owned();
-        let name = path.rsplit('/').next().unwrap_or(&path).to_owned();
-        let bytes = if member.is_thin() {
-            Cow::Owned(read(&folder.join(&path).to_string_lossy())?.to_vec())
+    let members =
+        archive::members(bytes, &Limits::default()).map_err(|error| Message::of_content(file, error))?;
+    let members = members.into_iter().map(|member| {
+        let path = String::from_utf8_lossy(member.name);
+        let bytes = if is_thin {
+            Cow::Owned(read(&folder.join(&*path).to_string_lossy())?.to_vec())
         } else {
-            Cow::Borrowed(member.data(bytes).map_err(wrong)?)
+            Cow::Borrowed(member.bytes)
         };
-        members.push(Member { name, bytes });
-    }
-    Ok(members)
+        let name = path.rsplit('/').next().unwrap_or(&path).to_owned();
+        Ok(Member { name, bytes })
+    });
+    members.collect()
 }
 
 /// The IDs in all members, each once, in the order of the archive.
@@ -105,7 +107,12 @@ pub(super) fn unbundle(options: &Options, targets: &[TargetId], file: &str, byte
                  library: {file}"
             )));
         }
-        write(path, &write_archive(members)?)?;
+        let members: Vec<_> = members
+            .iter()
+            .map(|member| archive::Member::new(&member.name, &member.bytes))
+            .collect();
+        let archive = archive::write(&members, ArchiveKind::Gnu);
+        write(path, &archive.map_err(|error| Message::of_content(path, error))?)?;
     }
     Ok(())
 }
@@ -126,105 +133,4 @@ fn output_name(member: &str, id: &str) -> String {
     let dot = if extension.is_some() { "." } else { "" };
     let id = id.replace(':', "_");
     format!("{stem}-{id}{stem}{dot}{}", extension.unwrap_or_default())
-}
-
-/// An archive in GNU's form with an index of what the ELF members define, without times and owners.
-fn write_archive(members: &[Member<'_>]) -> Result<Vec<u8>> {
-    const MAGIC: &[u8] = b"!<arch>\n";
-    const HEADER: usize = 60;
-    // Names that do not fit into a header, with a slash at their end, are in a member of their own.
-    const LONGEST_NAME: usize = 15;
-    let mut long_names = Vec::new();
-    let mut headers = Vec::new();
-    for member in members {
-        let name = if member.name.len() <= LONGEST_NAME && !member.name.contains('/') {
-            format!("{}/", member.name)
-        } else {
-            let name = format!("/{}", long_names.len());
-            long_names.extend(member.name.bytes().chain(*b"/\n"));
-            name
-        };
-        headers.push(header(&name, ["0", "0", "0", "644"], member.bytes.len()));
-    }
-    if long_names.len() % 2 != 0 {
-        long_names.push(b'\n');
-    }
-
-    let symbols: Vec<Vec<String>> = members
-        .iter()
-        .map(|member| defined_symbols(&member.bytes))
-        .collect();
-    let count: usize = symbols.iter().map(Vec::len).sum();
-    let mut names: Vec<u8> = symbols
-        .iter()
-        .flatten()
-        .flat_map(|name| name.bytes().chain([0]))
-        .collect();
-    if names.len() % 2 != 0 {
-        names.push(0);
-    }
-    let index_size = if count == 0 {
-        0
-    } else {
-        4 + 4 * count + names.len()
-    };
-
-    let section = |size: usize| if size == 0 { 0 } else { HEADER + size };
-    let mut offset = MAGIC.len() + section(index_size) + section(long_names.len());
-    let mut offsets = Vec::new();
-    for (member, symbols) in members.iter().zip(&symbols) {
-        let place = u32::try_from(offset)
-            .map_err(|_| Message::new("the archive is too large for its index"))?
-            .to_be_bytes();
-        offsets.extend(symbols.iter().flat_map(|_| place));
-        offset += HEADER + member.bytes.len().next_multiple_of(2);
-    }
-
-    let mut out = Vec::with_capacity(offset);
-    out.extend_from_slice(MAGIC);
-    if count > 0 {
-        let count = u32::try_from(count).unwrap_or(u32::MAX);
-        out.extend(header("/", ["0", "0", "0", "0"], index_size));
-        out.extend(count.to_be_bytes());
-        out.extend(offsets);
-        out.extend(names);
-    }
-    if !long_names.is_empty() {
-        out.extend(header("//", ["", "", "", ""], long_names.len()));
-        out.extend(long_names);
-    }
-    for (member, header) in members.iter().zip(headers) {
-        out.extend(header);
-        out.extend_from_slice(&member.bytes);
-        if member.bytes.len() % 2 != 0 {
-            out.push(b'\n');
-        }
-    }
-    Ok(out)
-}
-
-/// The header of a member: name, time, owner, group and mode, and size, in columns.
-fn header(name: &str, [time, owner, group, mode]: [&str; 4], size: usize) -> Vec<u8> {
-    format!("{name:<16}{time:<12}{owner:<6}{group:<6}{mode:<8}{size:<10}`\n").into_bytes()
-}
-
-/// The global symbols that an object defines. Bitcode has them in a form that only LLVM reads; linkers look
-/// into the members themselves.
-fn defined_symbols(bytes: &[u8]) -> Vec<String> {
-    if !bytes.starts_with(b"\x7fELF") {
-        return Vec::new();
-    }
-    let file = match object::File::parse(bytes) {
-        Ok(file) => file,
-        Err(error) => {
-            say(format_args!(
-                "{NAME}: warning: no symbols in the archive's index: {error}"
-            ));
-            return Vec::new();
-        }
-    };
-    file.symbols()
-        .filter(|symbol| symbol.is_global() && !symbol.is_undefined())
-        .filter_map(|symbol| symbol.name().ok().map(str::to_owned))
-        .collect()
 }

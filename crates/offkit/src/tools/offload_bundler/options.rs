@@ -129,12 +129,7 @@ pub(super) fn parse(args: Vec<OsString>) -> std::result::Result<Options, Stop> {
             "help" | "help-hidden" | "help-list" | "help-list-hidden" => {
                 return Err(Stop::Print(HELP.to_owned()));
             }
-            "version" => {
-                let version = env!("CARGO_PKG_VERSION");
-                return Err(Stop::Print(format!(
-                    "offkit {version}, as clang-offload-bundler of LLVM version 22\n"
-                )));
-            }
+            "version" => return Err(Stop::Print(crate::tools::version())),
             "###" => switch(&mut options.print_commands),
             "allow-missing-bundles" => switch(&mut options.allow_missing),
             "check-input-archive" => switch(&mut options.check_archive),
@@ -228,8 +223,8 @@ impl Options {
             if old.is_empty() {
                 continue;
             }
-            self.warnings.push(deprecated.to_owned());
             if current.is_empty() {
+                self.warnings.push(deprecated.to_owned());
                 *current = old;
             } else {
                 self.conflict = self.conflict.or(Some(conflict));

@@ -26,13 +26,14 @@ pub(super) fn query(file: &str, bytes: &[u8]) -> Result<String> {
         _ => {}
     });
     match problem {
-        Some(problem) if answers.is_empty() => Err(Message::new(problem.to_string())),
-        Some(problem) => {
-            super::say(format_args!("{}: warning: {problem}", super::NAME));
-            Ok(format!("{}\n", answers.join(", ")))
-        }
-        None => Ok(format!("{}\n", answers.join(", "))),
+        Some(problem) if answers.is_empty() => return Err(Message::new(problem.to_string())),
+        Some(problem) => super::say(format_args!("{}: warning: {problem}", super::NAME)),
+        None => {}
     }
+    if answers.is_empty() {
+        return Ok(String::new());
+    }
+    Ok(format!("{}\n", answers.join(", ")))
 }
 
 /// What a kind of code is called in names of files.

@@ -75,7 +75,6 @@ impl TargetId {
             "mingw32" => ("windows", "gnu"),
             _ => (os, environment),
         };
-        let or_unknown = |part| if part == "" { "unknown" } else { part };
         let environment = if os.starts_with("amdhsa") {
             ""
         } else {
@@ -182,6 +181,11 @@ pub(super) fn find_conflict<'a>(ids: impl Iterator<Item = &'a str>) -> Option<(&
         }
     }
     None
+}
+
+/// A part of a triple, which is never empty but for the environment with the OS `amdhsa`.
+fn or_unknown(part: &str) -> &str {
+    if part.is_empty() { "unknown" } else { part }
 }
 
 /// SYCL and CUDA are not in the original, but in files of other compilers.
