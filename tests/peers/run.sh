@@ -31,7 +31,7 @@ if [ "${1:-}" = --real ]; then
 else
   rm -rf "$work/tools"
   mkdir -p "$work/tools"
-  for tool in "${tools[@]}"; do ln -s "$target/release/offkit" "$work/tools/$tool"; done
+  for tool in "${tools[@]}"; do ln -s "$(realpath "$target/release/offkit")" "$work/tools/$tool"; done
   options+=(-D "tools=$work/tools")
 fi
 # lit keeps the outputs of earlier runs, and a test that only compares files could pass on them.

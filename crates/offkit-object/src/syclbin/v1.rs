@@ -282,12 +282,12 @@ impl Table {
 }
 
 /// Adds an image to the table.
-fn add<'data>(table: &mut Chunks<'data>, image: &Cow<'data, [u8]>) -> Range {
+fn add<'data>(table: &mut Chunks<'data>, image: Cow<'data, [u8]>) -> Range {
     let range = Range {
         offset: table.len().into(),
         size: (image.len() as u64).into(),
     };
-    table.push(image.clone());
+    table.push(image);
     range
 }
 
@@ -316,7 +316,7 @@ pub(super) fn write<'data>(program: &SyclBin<'data>) -> Result<Chunks<'data>, Er
         let text = metadata::write_ir(module).map_err(|error| error.within(format!("IR module {index}")))?;
         let header = ImageHeader {
             metadata: metadata_table.add(text.as_bytes()),
-            bytes: add(&mut image_table, &module.bytes),
+            bytes: add(&mut image_table, module.bytes.clone()),
         };
         headers.extend_from_slice(header.as_bytes());
     }
@@ -325,7 +325,7 @@ pub(super) fn write<'data>(program: &SyclBin<'data>) -> Result<Chunks<'data>, Er
             metadata::write_native(image).map_err(|error| error.within(format!("native image {index}")))?;
         let header = ImageHeader {
             metadata: metadata_table.add(text.as_bytes()),
-            bytes: add(&mut image_table, &image.bytes),
+            bytes: add(&mut image_table, image.bytes.clone()),
         };
         headers.extend_from_slice(header.as_bytes());
     }
