@@ -613,12 +613,18 @@ fn objects_with_very_many_sections_are_read_and_changed() {
     need!("clang", "llvm-readobj");
     let folder = Folder::new();
     folder.write("one", offload(b"BC\xc0\xde one"));
-    for (triple, flags) in [("x86_64-unknown-linux-gnu", "\"a\""), ("x86_64-pc-windows-msvc", "\"dr\"")] {
+    for (triple, flags) in [
+        ("x86_64-unknown-linux-gnu", "\"a\""),
+        ("x86_64-pc-windows-msvc", "\"dr\""),
+    ] {
         let mut assembly = String::new();
         for number in 0..66_000 {
             assembly.push_str(&format!(".section s{number},{flags}\n"));
         }
-        assembly.push_str(&format!(".section .llvm.offloading,{}\n.incbin \"one\"\n", flags.replace('a', "e")));
+        assembly.push_str(&format!(
+            ".section .llvm.offloading,{}\n.incbin \"one\"\n",
+            flags.replace('a', "e")
+        ));
         assembly.push_str(".globl last\nlast: .long 0\n");
         folder.write("a.s", assembly);
         folder.run(&format!("clang --target={triple} -c a.s -o a.o"));
@@ -626,24 +632,42 @@ fn objects_with_very_many_sections_are_read_and_changed() {
         assert!(is_host(&old), "{triple}");
         let place = |bytes: &[u8]| {
             let sections = device_sections(bytes, &limits()).unwrap();
-            sections.iter().map(|section| (section.name.clone(), section.bytes.len())).collect::<Vec<_>>()
+            sections
+                .iter()
+                .map(|section| (section.name.clone(), section.bytes.len()))
+                .collect::<Vec<_>>()
         };
         let content = device_sections(&old, &limits()).unwrap()[0].bytes.to_vec();
         let name = ".llvm.offloading";
         let grown = replace_section(&old, name, &[1; 5000]).unwrap();
         assert_eq!(place(&grown), [(name.to_owned(), 5000)], "{triple}");
-        assert!(replace_section(&grown, name, &content).unwrap() == old, "{triple}");
-        let more = add_sections(&old, &[NewSection::excluded("__CLANG_OFFLOAD_BUNDLE__sycl-spir64", b"x")]).unwrap();
+        assert!(
+            replace_section(&grown, name, &content).unwrap() == old,
+            "{triple}"
+        );
+        let more = add_sections(
+            &old,
+            &[NewSection::excluded("__CLANG_OFFLOAD_BUNDLE__sycl-spir64", b"x")],
+        )
+        .unwrap();
         assert_eq!(place(&more).len(), 2);
         let less = remove_sections(&more, |name| name.starts_with("s6") || name.starts_with("__")).unwrap();
         assert_eq!(place(&less).len(), 1);
         folder.write("less.o", &less);
         let symbols = folder.run("llvm-readobj --symbols less.o");
-        let last = symbols.split("Symbol {").find(|symbol| symbol.contains("Name: last")).unwrap();
+        let last = symbols
+            .split("Symbol {")
+            .find(|symbol| symbol.contains("Name: last"))
+            .unwrap();
         assert!(last.contains("Section: .llvm.offloading"), "{triple}: {last}");
         // None of 6, 60 to 69, 600 to 699, 6000 to 6999, 60000 to 65999.
         let removed = 1 + 10 + 100 + 1000 + 6000;
-        let count = |file: &str| folder.run(&format!("llvm-readobj --sections {file}")).matches("Name: s").count();
+        let count = |file: &str| {
+            folder
+                .run(&format!("llvm-readobj --sections {file}"))
+                .matches("Name: s")
+                .count()
+        };
         folder.write("more.o", &more);
         assert_eq!(count("more.o") - count("less.o"), removed, "{triple}");
     }
