@@ -20,7 +20,10 @@ fuzz_target!(|bytes: &[u8]| {
             assert_eq!(after[number].bytes, b"another content");
         }
     }
-    let names: Option<Vec<&str>> = found.iter().map(|member| std::str::from_utf8(member.name).ok()).collect();
+    let names: Option<Vec<&str>> = found
+        .iter()
+        .map(|member| std::str::from_utf8(member.name).ok())
+        .collect();
     let Some(names) = names else { return };
     let list: Vec<Member<'_>> = names
         .iter()
@@ -32,7 +35,12 @@ fuzz_target!(|bytes: &[u8]| {
             let again = members(&written, &limits).expect("a written archive can be read");
             // Members of the names of tables are such for readers.
             if again.len() == found.len() {
-                assert!(again.iter().zip(&found).all(|(one, other)| one.bytes == other.bytes));
+                assert!(
+                    again
+                        .iter()
+                        .zip(&found)
+                        .all(|(one, other)| one.bytes == other.bytes)
+                );
             }
         }
     }
