@@ -114,6 +114,8 @@ struct Surroundings {
     kind: ContainerKind,
     /// The number of containers around the part.
     depth: usize,
+    /// The version of the container, where only its own header says it: that of a compressed bundle.
+    version: Option<u32>,
     /// How something larger that the part is in is compressed.
     within: Option<crate::Compression>,
 }
@@ -122,6 +124,7 @@ impl Surroundings {
     const FILE: Self = Self {
         kind: ContainerKind::Image,
         depth: 0,
+        version: None,
         within: None,
     };
 }
@@ -191,6 +194,7 @@ impl Walker<'_> {
         let inside = Surroundings {
             kind,
             depth: around.depth.saturating_add(1),
+            version: part.facts.version,
             within: part.storage.compression().or(around.within),
         };
         let mut batch = Batch::default();
@@ -302,7 +306,7 @@ impl Walker<'_> {
             } else {
                 kind
             },
-            container_version: facts.version,
+            container_version: facts.version.or(around.version),
             format: shown.or(facts.claim),
             target: facts.target,
             producer: facts.producer,

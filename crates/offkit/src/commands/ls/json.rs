@@ -37,7 +37,7 @@ fn container_name(kind: ContainerKind) -> &'static str {
     match kind {
         ContainerKind::OffloadBinary => "offload-binary",
         ContainerKind::SyclBin => "syclbin",
-        ContainerKind::Bundle => "bundle",
+        ContainerKind::Bundle | ContainerKind::SingleBundle | ContainerKind::TextBundle => "bundle",
         ContainerKind::Fatbin => "fatbin",
         ContainerKind::SyclWrapped => "sycl-wrapped",
         _ => "none",

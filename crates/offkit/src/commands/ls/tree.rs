@@ -2,7 +2,8 @@
 
 use offkit_object::property_set::{PropertySets, PropertyValue};
 use offkit_object::{
-    Container, ContainerKind, DeviceImage, Limits, Location, Program, Storage, Symbols, demangle,
+    Container, ContainerKind, DeviceImage, Limits, Location, Producer, Program, Storage, Symbols, Target,
+    demangle,
 };
 use offkit_runtime::Description;
 
@@ -280,22 +281,37 @@ impl<'a> Tree<'a> {
         lines.collect()
     }
 
-    fn names(&self, title: &str, names: &[String]) -> Option<String> {
-        let Styles { faint, .. } = self.styles;
+    /// Names of one kind: on one line while they fit, else one a line.
+    fn names(&self, title: &str, names: &[String]) -> Vec<String> {
+        const LINE: usize = 100;
         if names.is_empty() {
-            return None;
+            return Vec::new();
         }
-        let shown: Vec<_> = names
+        let faint = self.styles.faint;
+        let mut shown: Vec<_> = names
             .iter()
             .take(NAMES_SHOWN)
             .map(|name| self.shown(name))
             .collect();
-        let more = match names.len().saturating_sub(NAMES_SHOWN) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let shown = shown.join(", ");
-        Some(format!("{faint}{title}{faint:#}  {shown}{faint}{more}{faint:#}"))
+        let more = names.len().saturating_sub(NAMES_SHOWN);
+        let length: usize = shown.iter().map(|name| name.chars().count() + 2).sum();
+        if length <= LINE {
+            let shown = shown.join(", ");
+            let more = match more {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            return vec![format!("{faint}{title}{faint:#}  {shown}{faint}{more}{faint:#}")];
+        }
+        if more > 0 {
+            shown.push(format!("{faint}and {more} more{faint:#}"));
+        }
+        let titles = std::iter::once(title).chain(std::iter::repeat(""));
+        let width = title.len();
+        titles
+            .zip(shown)
+            .map(|(title, name)| format!("{faint}{title:width$}{faint:#}  {name}"))
+            .collect()
     }
 
     fn shown(&self, name: &str) -> String {
@@ -323,15 +339,39 @@ impl<'a> Tree<'a> {
 }
 
 fn path(parts: &[String]) -> String {
-    escape(&parts.join("/")).into_owned()
+    let mut path = String::with_capacity(16);
+    for part in parts {
+        if !path.is_empty() {
+            path.push('/');
+        }
+        path += &escape(part);
+    }
+    path
 }
 
 fn target(image: &DeviceImage<'_>) -> String {
-    let target = escape(&image.target.to_string()).into_owned();
-    match image.producer {
-        offkit_object::Producer::Host => format!("{target} (host)"),
-        _ => target,
+    let Target {
+        triple,
+        arch,
+        features,
+    } = &image.target;
+    let mut text = String::with_capacity(triple.len() + arch.len() + 1);
+    text += &escape(triple);
+    if !triple.is_empty() && !arch.is_empty() {
+        text.push('-');
     }
+    text += &escape(arch);
+    for feature in features {
+        text.push(':');
+        text += &escape(feature);
+    }
+    if text.is_empty() {
+        text += "unknown";
+    }
+    if image.producer == Producer::Host {
+        text += " (host)";
+    }
+    text
 }
 
 pub(crate) fn properties_lines(sets: &PropertySets, styles: Styles) -> Vec<String> {
