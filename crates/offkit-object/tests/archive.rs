@@ -342,6 +342,25 @@ fn damaged_archives_are_read_as_far_as_they_go() {
 }
 
 #[test]
+fn names_need_not_be_ascii() {
+    let list = [
+        Member::new("gr\u{fc}n.o", b"one"),
+        Member::new("\u{489}\u{489}\u{489}\u{489}\u{489}\u{489}\u{489}.o", b"two"),
+    ];
+    for kind in [ArchiveKind::Gnu, ArchiveKind::Bsd] {
+        let archive = write(&list, kind).unwrap();
+        let found = members(&archive, &limits()).unwrap();
+        assert_eq!(found.len(), 2);
+        assert!(
+            found
+                .iter()
+                .zip(&list)
+                .all(|(one, other)| one.name == other.name.as_bytes() && one.bytes == other.bytes)
+        );
+    }
+}
+
+#[test]
 fn names_without_a_place_in_an_archive_are_refused() {
     for name in ["", "a\nb", "a\0b"] {
         let error = write(&[Member::new(name, b"")], ArchiveKind::Gnu).unwrap_err();

@@ -1,6 +1,7 @@
 //! Changing the sections of COFF objects, in the same way as [`elf_edit`](super::elf_edit).
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use super::coff::{Coff, Section};
 use super::splice::{Edit, Spliced, splice};
@@ -114,6 +115,8 @@ struct Plan<'a> {
     origins: Vec<Option<(usize, usize)>>,
     /// The names of the sections that are added.
     names: Vec<[u8; 8]>,
+    /// The size of the string table as it is.
+    strings_size: u64,
     /// The edit that is the string table, when the object had no symbols before.
     new_strings: Option<usize>,
 }
@@ -141,6 +144,7 @@ impl<'a> Plan<'a> {
             edits: Vec::new(),
             origins: vec![None; coff.sections.len()],
             names: Vec::new(),
+            strings_size: strings.old_size as u64,
             new_strings: None,
         };
         let table = to_usize(coff.headers_offset)?;
@@ -286,18 +290,28 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
-    /// Offsets at which something begins.
-    fn used(&self) -> Vec<usize> {
-        let sections = self.coff.sections.iter();
-        let mut used: Vec<usize> = sections
-            .flat_map(|section| [section.offset, section.relocations, section.line_numbers])
-            .map(u64::from)
-            .chain([self.coff.symbols_offset])
-            .chain(self.coff.strings_offset())
-            .filter(|offset| *offset != 0)
-            .map(|offset| usize::try_from(offset).unwrap_or(usize::MAX))
+    /// What is where in the file. Of relocations and line numbers only the start is known here.
+    fn used(&self) -> Vec<Range<usize>> {
+        let coff = self.coff;
+        let place = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
+        let contents = coff.sections.iter().filter(|section| section.is_in_file());
+        let contents = contents.map(|section| (section.offset.into(), section.size.into()));
+        let starts = coff
+            .sections
+            .iter()
+            .flat_map(|section| [section.relocations, section.line_numbers]);
+        let headers = coff.sections.len().saturating_mul(HEADER_SIZE) as u64;
+        let symbols = coff
+            .strings_offset()
+            .map(|end| (coff.symbols_offset, end.saturating_sub(coff.symbols_offset)));
+        let mut used: Vec<Range<usize>> = contents
+            .chain(starts.filter(|start| *start != 0).map(|start| (start.into(), 0)))
+            .chain(symbols)
+            .chain(coff.strings_offset().map(|offset| (offset, self.strings_size)))
+            .chain([(0, coff.headers_offset), (coff.headers_offset, headers)])
+            .map(|(start, size)| place(start)..place(start.saturating_add(size)))
             .collect();
-        used.sort_unstable();
+        used.sort_unstable_by_key(|range| range.start);
         used
     }
 

@@ -4,6 +4,7 @@
 //! moves, and its offsets with it.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use object::elf;
 
@@ -292,15 +293,22 @@ impl<'a> Plan<'a> {
         headers.collect()
     }
 
-    /// Offsets at which something begins.
-    fn used(&self) -> Vec<usize> {
+    /// What is where in the file.
+    fn used(&self) -> Vec<Range<usize>> {
+        let headers = self.elf.sections.len().saturating_mul(self.header_size());
         let sections = self.elf.sections.iter().filter(|section| section.is_in_file());
-        let mut used: Vec<usize> = sections
-            .map(|section| section.offset)
-            .chain([self.elf.headers_offset])
-            .map(|offset| usize::try_from(offset).unwrap_or(usize::MAX))
+        let mut used: Vec<Range<usize>> = sections
+            .map(|section| (section.offset, section.size))
+            .chain([
+                (self.elf.headers_offset, headers as u64),
+                (0, if self.elf.is_64 { 64 } else { 52 }),
+            ])
+            .map(|(start, size)| {
+                let place = |offset| usize::try_from(offset).unwrap_or(usize::MAX);
+                place(start)..place(start.saturating_add(size))
+            })
             .collect();
-        used.sort_unstable();
+        used.sort_unstable_by_key(|range| range.start);
         used
     }
 
@@ -470,7 +478,7 @@ fn with_relocations(elf: &Elf, removed: &[usize]) -> Vec<usize> {
 }
 
 /// The bytes of a section in the new file.
-fn range_of(header: &Section, out: &Out) -> Result<std::ops::Range<usize>, Error> {
+fn range_of(header: &Section, out: &Out) -> Result<Range<usize>, Error> {
     let (start, size) = (to_usize(header.offset)?, to_usize(header.size)?);
     Ok(start..start.saturating_add(size).min(out.bytes.len()))
 }
