@@ -142,7 +142,7 @@ open(folder + '/libpi_opencl.so', 'wb').write(wheel.read(name))";
     }
 }
 
-fn run(command: &mut Command) -> Result<(), String> {
+pub(crate) fn run(command: &mut Command) -> Result<(), String> {
     let output = command
         .stdin(Stdio::null())
         .env_remove("PYTHONPATH")

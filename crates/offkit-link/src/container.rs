@@ -1,7 +1,8 @@
 //! The container that linked images are put into.
 
 use offkit_object::{
-    BundleState, DeviceImage, Error, ImageKind, OffloadEntry, OffloadKind, PropertySets, SyclBin, Target,
+    BundleState, DeviceImage, Error, ImageKind, NewImage, OffloadEntry, OffloadKind, PropertySets, SyclBin,
+    Target,
 };
 
 use crate::device_link::Linked;
@@ -26,7 +27,11 @@ impl Linked {
             entry.strings.set("triple", self.triple.as_str());
             entry.strings.set("arch", "generic");
             entry.strings.set("symbols", kernels.join("\n"));
-            (entry, PropertySets::new())
+            NewImage {
+                name: self.triple.clone(),
+                entry,
+                properties: PropertySets::new(),
+            }
         });
         offkit_object::pack(images.collect(), format, state).map(|packed| packed.content.into_bytes())
     }

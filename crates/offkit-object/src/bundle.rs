@@ -40,7 +40,6 @@ use crate::error::Error;
 use crate::limits::{Limits, Reading};
 use crate::source::Source;
 
-#[expect(unused_imports, reason = "for `verify`")]
 pub(crate) use check::check;
 pub use compressed::{CompressedBundle, CompressedVersion};
 pub use id::EntryId;

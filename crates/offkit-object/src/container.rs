@@ -74,10 +74,13 @@ impl ContainerKind {
     }
 
     fn of_entry(bytes: &[u8]) -> Option<Self> {
-        if syclbin::has_magic(bytes) || offload_binary::is_syclbin(bytes) {
+        if syclbin::has_magic(bytes) {
             Some(Self::SyclBin)
         } else if bytes.starts_with(&offload_binary::MAGIC) {
-            Some(Self::OffloadBinary)
+            Some(match offload_binary::is_syclbin(bytes) {
+                true => Self::SyclBin,
+                false => Self::OffloadBinary,
+            })
         } else if bundle::has_magic(bytes) {
             Some(Self::Bundle)
         } else if fatbin::has_magic(bytes) {

@@ -18,6 +18,7 @@ use crate::limits::{Limits, Reading};
 use crate::location::Location;
 use crate::offload_binary::{self, OffloadBinary, OffloadBinaryVersion, OffloadEntry};
 use crate::output_format::{BundleForm, OutputFormat};
+use crate::property_set::PropertySets;
 use crate::syclbin::{BundleState, SyclBin};
 
 /// A file whose content can be written in another format.
@@ -210,12 +211,7 @@ impl<'data> ConversionInput<'data> {
     }
 }
 
-/// Writes images of which all is known into any format, as `offkit pack` does.
-///
-/// # Errors
-///
-/// What the format cannot say at all; there is no list of losses.
-pub(crate) fn write_bundle(bundle: &Bundle<'_>, form: BundleForm) -> Result<Chunks<'static>, Error> {
+fn write_bundle(bundle: &Bundle<'_>, form: BundleForm) -> Result<Chunks<'static>, Error> {
     let bytes = match form {
         BundleForm::Text => bundle.write_text(crate::bundle::Comment::Slashes)?,
         BundleForm::Binary => bundle.write(bundle::alignment(bundle))?,
@@ -229,49 +225,56 @@ pub(crate) fn write_bundle(bundle: &Bundle<'_>, form: BundleForm) -> Result<Chun
     Ok(Chunks::from(Cow::Owned(bytes)))
 }
 
-/// Puts entries of an offload binary into a file of any format: what `offkit pack` makes of its command line.
-///
-/// `state` is for a SYCLBIN. Properties are given for each entry, and only a SYCLBIN has them.
+/// An image to be put into a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewImage<'data> {
+    /// What it is called in the list of what is lost, such as its file.
+    pub name: String,
+    /// The image and what is known about it.
+    pub entry: OffloadEntry<'data>,
+    /// What only a SYCLBIN can hold.
+    pub properties: PropertySets,
+}
+
+/// Puts images into a file of any format. `state` is for a SYCLBIN.
 ///
 /// # Errors
 ///
 /// What cannot be written at all.
 pub fn pack<'data>(
-    images: Vec<(OffloadEntry<'data>, crate::PropertySets)>,
+    images: Vec<NewImage<'data>>,
     format: OutputFormat,
     state: BundleState,
 ) -> Result<Converted<'data>, Error> {
     let mut losses = Losses::default();
-    let items = |images: Vec<(OffloadEntry<'data>, crate::PropertySets)>| {
-        let items = images.into_iter().enumerate().map(|(number, (entry, _))| Item {
-            location: Location::of_file("image").join(number),
-            entry,
-        });
-        items.collect::<Vec<_>>()
-    };
-    if !matches!(format, OutputFormat::SyclBin(_)) {
-        for (number, (_, properties)) in images.iter().enumerate() {
-            let location = Location::of_file("image").join(number);
-            for (name, _) in properties.iter() {
+    let mut items = Vec::new();
+    let mut properties = Vec::new();
+    for image in images {
+        let location = Location::of_file(image.name);
+        if !matches!(format, OutputFormat::SyclBin(_)) {
+            for (name, _) in image.properties.iter() {
                 losses.add(&location, format!("the property set '{}'", name.escape_debug()));
             }
         }
+        items.push(Item {
+            location,
+            entry: image.entry,
+        });
+        properties.push(image.properties);
     }
     let content = match format {
-        OutputFormat::OffloadBinary(version) => offload::write(items(images), version, &mut losses)?,
-        OutputFormat::Bundle(form) => {
-            let items = items(images);
-            write_bundle(&bundle::from_items(&items, &mut losses), form)?
-        }
+        OutputFormat::OffloadBinary(version) => offload::write(items, version, &mut losses)?,
+        OutputFormat::Bundle(form) => write_bundle(&bundle::from_items(&items, &mut losses), form)?,
         OutputFormat::SyclBin(version) => {
-            let properties: Vec<_> = images.iter().map(|(_, properties)| properties.clone()).collect();
-            let mut program = syclbin::from_items(&items(images), state, &mut losses);
-            for (module, own) in program.modules.iter_mut().zip(properties) {
-                for (name, set) in own.iter() {
-                    for (key, value) in set.iter() {
-                        module.properties.insert(name, key, value.clone());
-                    }
-                }
+            // An entry without an image makes no module.
+            let own = items.iter().zip(properties);
+            let own: Vec<_> = own
+                .filter(|(item, _)| !item.entry.is_metadata_only())
+                .map(|(_, properties)| properties)
+                .collect();
+            let mut program = syclbin::from_items(&items, state, &mut losses);
+            for (module, own) in program.modules.iter_mut().zip(own) {
+                module.properties.extend(&own);
             }
             program.write_chunks(version)?
         }
@@ -282,8 +285,8 @@ pub fn pack<'data>(
     })
 }
 
-/// What offload binary version 1 cannot say, and how it is written.
 impl OffloadBinaryVersion {
+    /// Whether values may have zero bytes, and entries no image.
     fn holds_any_value(self) -> bool {
         self != Self::V1
     }

@@ -169,7 +169,7 @@ fn next_fatbin(source: Source<'_>, offset: u64, reading: &mut Reading) -> Result
     };
     let rest = rest.get(padding..).unwrap_or_default();
     let offset = offset.saturating_add(padding as u64);
-    if rest.starts_with(&MAGIC) {
+    if has_magic(rest) {
         return Ok(Some(offset));
     }
     let found = memchr::memmem::find(rest, &MAGIC);
@@ -228,7 +228,11 @@ fn entries_of_one<'data>(
     while offset < end && !reading.is_exhausted() {
         let rest = source.get(offset, end.saturating_sub(offset));
         let rest = rest.unwrap_or_else(|| source.from(source.len()));
-        if rest.bytes().starts_with(&MAGIC) {
+        let padding = rest.bytes().iter().take_while(|byte| **byte == 0).count() as u64;
+        if padding == rest.len() {
+            break;
+        }
+        if has_magic(rest.from(padding).bytes()) {
             // The size is wrong and includes the fatbin that follows.
             if whole {
                 reading.fault(
@@ -241,15 +245,6 @@ fn entries_of_one<'data>(
             }
             return Ok(offset);
         }
-        if rest
-            .bytes()
-            .iter()
-            .take(size_of::<raw::Entry>())
-            .all(|byte| *byte == 0)
-        {
-            // Padding; what is behind it is looked at as what follows the fatbin.
-            return Ok(offset);
-        }
         let entry = Entry::read(rest, offset).map(|(entry, size)| {
             let entry = Entry {
                 name: [number, entry_number],
@@ -260,8 +255,10 @@ fn entries_of_one<'data>(
             (entry, size)
         });
         let Some((entry, size)) = reading.accept(entry)? else {
-            // Where the next entry begins is not known: the next fatbin is looked for from here.
-            return Ok(if whole { end } else { offset.saturating_add(1) });
+            // Where the next entry begins is not known; that of the next fatbin shows.
+            let rest = source.from(offset);
+            let next = memchr::memmem::find(rest.bytes(), &MAGIC);
+            return Ok(next.map_or(source.len(), |next| offset.saturating_add(next as u64)));
         };
         visit(reading, entry)?;
         entry_number = entry_number.saturating_add(1);

@@ -118,8 +118,6 @@ pub(crate) fn parts<'data>(
             return Ok(());
         }
         match &found.content {
-            // The host's own entry is the object itself; what stands for it is one zero byte.
-            SectionContent::BundleEntry(id) if id.starts_with("host-") && found.source.bytes() == [0] => {}
             SectionContent::BundleEntry(id) => entries.push((id.clone(), found)),
             SectionContent::Container(kind) => {
                 let mut path = found.path;

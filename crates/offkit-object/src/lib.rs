@@ -7,8 +7,9 @@
 //!
 //! # Reading
 //!
-//! [`read`] opens any known file. It borrows from the bytes given, so that a large mapped file costs nothing
-//! to open, and it does not give up: a truncated or damaged file yields what can still be read and the list
+//! [`walk`] goes through any known file, container by container, and hands over what it comes across;
+//! [`read`] keeps it all. Reading borrows from the bytes given, so that a large mapped file costs nothing
+//! to open, and does not give up: a truncated or damaged file yields what can still be read and the list
 //! of [`Problem`]s. The constructors of a single format, [`OffloadBinary::parse`], [`SyclBin::parse`] and
 //! [`PropertySets::parse`], are strict instead: the first fault is their [`Error`], with the offset, what was
 //! expected and what was found.
@@ -61,9 +62,18 @@
 //!
 //! | format | read | written |
 //! |---|---|---|
-//! | [offload binary](offload_binary) | versions 1, 2 and 3 | the same |
+//! | [offload binary](offload_binary) | versions 1, 2 and 3, one or many, compressed or not | the same |
 //! | [SYCLBIN](syclbin) | versions 1, with and without its envelope, and 2 | the same |
 //! | [property sets](property_set) | text form | text form |
+//! | [offload bundles](bundle) | binary, text, sections of objects, compressed versions 1 to 3 | the same |
+//! | [fatbin](fatbin) | uncompressed, LZ4 and Zstandard | – |
+//! | [wrapped SYCL images](sycl_wrapped) | descriptors in ELF, structures of versions 1 to 3 | – |
+//! | [objects, programs, libraries](host) | ELF, COFF and PE, Mach-O | relocatable ELF and COFF |
+//! | [archives](archive) | GNU, BSD, thin | GNU and BSD, with a symbol table |
+//! | [zip](zip) | stored, deflate, Zstandard | – |
+//!
+//! [`replace`] changes an image in any of them that can hold another one. Images themselves are looked into by
+//! [`inspect`]: SPIR-V, LLVM bitcode, PTX, cubin, AMDGPU code objects, zebin.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(
@@ -79,7 +89,6 @@
 )]
 
 pub mod archive;
-mod archive_writer;
 pub mod bundle;
 mod chunks;
 mod compression;
@@ -106,15 +115,16 @@ mod source;
 pub mod sycl_wrapped;
 pub mod syclbin;
 mod symbol_name;
+mod symbols;
+mod verify;
 mod walk;
 pub mod zip;
 
-pub use archive_writer::write_archive;
 pub use chunks::Chunks;
 pub use compression::Compression;
 pub use container::{ContainerKind, looks_like_device_code};
 pub use contents::{Contents, read};
-pub use convert::{ConversionInput, Converted, Loss, pack};
+pub use convert::{ConversionInput, Converted, Loss, NewImage, pack};
 pub use error::{Error, ErrorKind};
 pub use format::ImageFormat;
 pub use image::{DeviceImage, Problem, Storage, Target};
@@ -122,11 +132,14 @@ pub use inspect::{Detail, DetailValue, InspectedKernel, Inspection, header_targe
 pub use limits::Limits;
 pub use location::Location;
 pub use offload_binary::{
-    ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind, Producer, Strings, offload_entries,
+    ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind, Producer, Strings,
+    offload_entries,
 };
 pub use output_format::{BundleForm, OutputFormat};
 pub use property_set::{ByteArray, PropertySet, PropertySets, PropertyValue};
 pub use replace::replace;
 pub use syclbin::{AbstractModule, BundleState, IrModule, IrType, NativeImage, SyclBin, SyclBinVersion};
 pub use symbol_name::{backquoted, demangle, describe_symbol};
+pub use symbols::Symbols;
+pub use verify::verify;
 pub use walk::{Container, Item, Program, walk};

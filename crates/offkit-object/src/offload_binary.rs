@@ -14,7 +14,7 @@ mod embedded;
 mod inflate;
 mod kind;
 mod parts;
-mod raw;
+pub(crate) mod raw;
 mod read;
 mod replace;
 mod sequence;
@@ -29,13 +29,13 @@ use crate::error::Error;
 use crate::limits::{Limits, Reading};
 use crate::source::Source;
 
-pub(crate) use inflate::inflated;
 pub use embedded::offload_entries;
+pub(crate) use inflate::inflated;
 pub use kind::{ImageKind, OffloadKind, Producer};
 pub(crate) use parts::parts;
 pub(crate) use read::{Found, is_syclbin, read_one};
 pub(crate) use replace::{Change, patch, replace, replace_entry};
-pub(crate) use sequence::read_all;
+pub(crate) use sequence::{Binary, Sequence, read_all};
 pub(crate) use write::{Pending, write_pending};
 
 /// The first bytes of every offload binary.

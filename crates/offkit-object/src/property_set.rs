@@ -275,6 +275,16 @@ impl PropertySets {
         self.set_mut(set).insert(key, value)
     }
 
+    /// Sets all properties of another, in their old places when they have one.
+    pub fn extend(&mut self, other: &Self) {
+        for (name, set) in other.iter() {
+            let own = self.set_mut(name);
+            for (key, value) in set.iter() {
+                own.insert(key, value.clone());
+            }
+        }
+    }
+
     /// Removes a whole set; the order of the others stays.
     pub fn remove(&mut self, set: &str) -> Option<PropertySet> {
         self.sets.shift_remove(set)

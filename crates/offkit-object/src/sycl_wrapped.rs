@@ -199,22 +199,28 @@ fn descriptor_at(memory: &Memory<'_>, address: u64) -> Option<Descriptor> {
 /// Holds what was found against the section that lists address and size of every image.
 fn compare_with_list(memory: &Memory<'_>, codes: Vec<Code<'_>>, reading: &mut Reading) -> Result<(), Error> {
     const ITEM_SIZE: u64 = 16;
-    let Some((address, size)) = memory.image_list() else {
+    let Some(&(first, _)) = memory.image_lists().first() else {
         return Ok(());
     };
     let field = ".tgtimg";
-    if memory.get(address, size).is_none() {
-        return reading.fault(
-            Error::new(ErrorKind::OutOfBounds, "list of images is outside of the file")
-                .field(field)
-                .finding(format_args!("{size:#x} bytes at address {address:#x}")),
-        );
-    }
     let mut listed = Vec::new();
-    for number in 0..size / ITEM_SIZE {
-        let item = address.saturating_add(number.saturating_mul(ITEM_SIZE));
-        let size = memory.pointer(item.saturating_add(raw::POINTER));
-        listed.push((memory.pointer(item).unwrap_or_default(), size.unwrap_or_default()));
+    // Sections that share bytes would list more than the file has room for.
+    let mut left = memory.file_size();
+    for &(address, size) in memory.image_lists() {
+        let is_inside = memory.get(address, size).is_some();
+        let Some(rest) = left.checked_sub(size).filter(|_| is_inside) else {
+            return reading.fault(
+                Error::new(ErrorKind::OutOfBounds, "list of images is outside of the file")
+                    .field(field)
+                    .finding(format_args!("{size:#x} bytes at address {address:#x}")),
+            );
+        };
+        left = rest;
+        for number in 0..size / ITEM_SIZE {
+            let item = address.saturating_add(number.saturating_mul(ITEM_SIZE));
+            let size = memory.pointer(item.saturating_add(raw::POINTER));
+            listed.push((memory.pointer(item).unwrap_or_default(), size.unwrap_or_default()));
+        }
     }
     // Of a compressed image it is the size before compression that is listed.
     let sizes = codes.iter().map(|code| (code.address, code.size()));
@@ -232,7 +238,7 @@ fn compare_with_list(memory: &Memory<'_>, codes: Vec<Code<'_>>, reading: &mut Re
     };
     reading.fault(
         Error::malformed("list of images is not what the descriptors have")
-            .at(memory.offset(address))
+            .at(memory.offset(first))
             .field(field)
             .expecting(format!(
                 "{} images; first that is not listed: {}",

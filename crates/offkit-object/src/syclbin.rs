@@ -14,7 +14,7 @@ mod metadata;
 mod parts;
 mod raw;
 mod replace;
-mod v1;
+pub(crate) mod v1;
 mod v2;
 
 use std::borrow::Cow;

@@ -6,6 +6,7 @@ use crate::container::ContainerKind;
 use crate::error::{Error, ErrorKind};
 use crate::format::ImageFormat;
 use crate::image::{DeviceImage, Problem, Storage};
+use crate::inspect::header_target;
 use crate::limits::{Limits, Reading};
 use crate::location::Location;
 use crate::part::{Coding, Content, Facts, Part};
@@ -113,6 +114,8 @@ struct Surroundings {
     kind: ContainerKind,
     /// The number of containers around the part.
     depth: usize,
+    /// The version of the container, where only its own header says it: that of a compressed bundle.
+    version: Option<u32>,
     /// How something larger that the part is in is compressed.
     within: Option<crate::Compression>,
 }
@@ -121,6 +124,7 @@ impl Surroundings {
     const FILE: Self = Self {
         kind: ContainerKind::Image,
         depth: 0,
+        version: None,
         within: None,
     };
 }
@@ -190,6 +194,7 @@ impl Walker<'_> {
         let inside = Surroundings {
             kind,
             depth: around.depth.saturating_add(1),
+            version: part.facts.version,
             within: part.storage.compression().or(around.within),
         };
         let mut batch = Batch::default();
@@ -301,7 +306,7 @@ impl Walker<'_> {
             } else {
                 kind
             },
-            container_version: facts.version,
+            container_version: facts.version.or(around.version),
             format: shown.or(facts.claim),
             target: facts.target,
             producer: facts.producer,
@@ -315,6 +320,7 @@ impl Walker<'_> {
             ..DeviceImage::new(bytes)
         };
         image.offset = offset_within(self.file, image.stored_bytes());
+        complete_target(&mut image);
         if let Some(claim) = facts.claim
             && shown != ImageFormat::Unknown
             && !shown.satisfies(claim)
@@ -343,6 +349,21 @@ impl Walker<'_> {
                 error,
             }));
         }
+    }
+}
+
+/// Fills in what the container does not say about the target, as far as the image's header says it.
+fn complete_target(image: &mut DeviceImage<'_>) {
+    if !image.target.triple.is_empty() && !image.target.arch.is_empty() {
+        return;
+    }
+    let shown = header_target(&image.bytes, image.format);
+    if image.target.triple.is_empty() {
+        image.target.triple = shown.triple;
+    }
+    if image.target.arch.is_empty() {
+        image.target.arch = shown.arch;
+        image.target.features = shown.features;
     }
 }
 

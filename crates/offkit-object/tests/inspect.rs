@@ -1,39 +1,12 @@
 //! Images as real tools make them, looked into and compared with what the tools say of them.
 
+#[path = "common/tools.rs"]
+mod tools;
+
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use offkit_object::{ImageFormat, Inspection, Limits, header_target, inspect};
-
-/// The path of an LLVM 22 tool, or `None` after saying that the test is skipped.
-#[expect(clippy::print_stderr, reason = "a skipped test says so")]
-fn tool(name: &str) -> Option<PathBuf> {
-    let found = Path::new("/usr/lib/llvm-22/bin").join(name);
-    if found.is_file() {
-        return Some(found);
-    }
-    assert!(
-        std::env::var("OFFKIT_REQUIRE_TOOLS").as_deref() != Ok("1"),
-        "{name} of LLVM 22 is required and missing"
-    );
-    eprintln!("SKIPPED: {name} of LLVM 22 is missing");
-    None
-}
-
-fn run(program: &Path, arguments: &[&str], directory: &Path) -> String {
-    let output = Command::new(program)
-        .args(arguments)
-        .current_dir(directory)
-        .output()
-        .unwrap();
-    assert!(
-        output.status.success(),
-        "{program:?} {arguments:?}: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
+use tools::{Folder, need};
 
 fn look(bytes: &[u8]) -> Inspection {
     inspect(bytes, ImageFormat::detect(bytes), &Limits::default())
@@ -71,34 +44,13 @@ kernel __attribute__((reqd_work_group_size(64, 1, 1))) void reduce(global int *x
 }
 ";
 
-/// A folder, and what makes OpenCL C into something in it.
-struct Compiler {
-    folder: tempfile::TempDir,
-    clang: PathBuf,
-}
-
-impl Compiler {
-    fn new(source: &str) -> Option<Self> {
-        let clang = tool("clang")?;
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("source.cl"), source).unwrap();
-        Some(Self { folder, clang })
-    }
-
-    fn path(&self) -> &Path {
-        self.folder.path()
-    }
-
-    fn compile(&self, options: &str, output: &str) -> Vec<u8> {
-        let mut arguments: Vec<_> = options.split_whitespace().collect();
-        arguments.extend(["-w", "-cl-std=CL3.0", "-nogpulib", "source.cl", "-o", output]);
-        run(&self.clang, &arguments, self.path());
-        std::fs::read(self.path().join(output)).unwrap()
-    }
-
-    fn with(&self, program: &str, arguments: &[&str]) -> Option<String> {
-        Some(run(&tool(program)?, arguments, self.path()))
-    }
+/// Compiles OpenCL C with clang.
+fn compile(folder: &Folder, source: &str, options: &str, output: &str) -> Vec<u8> {
+    folder.write("source.cl", source);
+    folder.run(&format!(
+        "clang {options} -w -cl-std=CL3.0 -nogpulib source.cl -o {output}"
+    ));
+    folder.read(output)
 }
 
 /// The module in the other byte order.
@@ -111,11 +63,15 @@ fn swapped(bytes: &[u8]) -> Vec<u8> {
 
 #[test]
 fn spirv_is_read_as_the_reader_of_whole_modules_reads_it() {
-    let Some(compiler) = Compiler::new(OPENCL) else {
-        return;
-    };
+    need!("clang");
+    let folder = Folder::new();
     for target in ["spirv64", "spirv32", "spirv64v1.1"] {
-        let bytes = compiler.compile(&format!("--target={target} -O1 -c"), "kernels.spv");
+        let bytes = compile(
+            &folder,
+            OPENCL,
+            &format!("--target={target} -O1 -c"),
+            "kernels.spv",
+        );
         let module = offkit_spirv::Module::from_bytes(&bytes).unwrap();
         let whole = offkit_spirv::reflect(&module);
         let light = look(&bytes);
@@ -174,18 +130,18 @@ fn tools_have_the_names_that_the_reader_of_whole_modules_gives_them() {
 }
 
 /// What LLVM's own tools say of a module: kernels, definitions and declarations.
-fn according_to_llvm(compiler: &Compiler, file: &str) -> Option<[BTreeSet<String>; 3]> {
-    let text = compiler.with("llvm-dis", &[file, "-o", "-"])?;
+fn according_to_llvm(folder: &Folder, file: &str) -> [BTreeSet<String>; 3] {
+    let text = folder.run(&format!("llvm-dis {file} -o -"));
     let kernels = text
         .lines()
         .filter(|line| line.starts_with("define ") && line.contains("_kernel "))
         .filter_map(|line| Some(line.split_once('@')?.1.split_once('(')?.0.to_owned()))
         .collect::<BTreeSet<_>>();
-    let table = compiler.with("llvm-nm", &["--format=posix", file])?;
+    let table = folder.run(&format!("llvm-nm --format=posix {file}"));
     let (mut defined, mut declared) = (BTreeSet::new(), BTreeSet::new());
     for line in table.lines() {
         let mut words = line.split_whitespace();
-        let (name, kind) = (words.next()?.to_owned(), words.next()?);
+        let (name, kind) = (words.next().unwrap().to_owned(), words.next().unwrap());
         if name.starts_with("__clang_ocl_kern_imp_") || name.starts_with("__spirv_") {
             continue;
         }
@@ -197,13 +153,11 @@ fn according_to_llvm(compiler: &Compiler, file: &str) -> Option<[BTreeSet<String
             _ => {}
         }
     }
-    Some([kernels, defined, declared])
+    [kernels, defined, declared]
 }
 
-fn assert_is_as_llvm_says(compiler: &Compiler, file: &str, bytes: &[u8]) {
-    let Some([kernels, defined, declared]) = according_to_llvm(compiler, file) else {
-        return;
-    };
+fn assert_is_as_llvm_says(folder: &Folder, file: &str, bytes: &[u8]) {
+    let [kernels, defined, declared] = according_to_llvm(folder, file);
     let inspection = look(bytes);
     assert_eq!(inspection.problems, [], "{file}");
     let set = |names: &[String]| names.iter().cloned().collect::<BTreeSet<_>>();
@@ -215,9 +169,8 @@ fn assert_is_as_llvm_says(compiler: &Compiler, file: &str, bytes: &[u8]) {
 
 #[test]
 fn bitcode_is_read_as_llvm_reads_it() {
-    let Some(compiler) = Compiler::new(OPENCL) else {
-        return;
-    };
+    need!("clang");
+    let folder = Folder::new();
     let targets = [
         ("--target=spirv64", "spirv64", ""),
         (
@@ -233,8 +186,13 @@ fn bitcode_is_read_as_llvm_reads_it() {
     ];
     for (options, triple, arch) in targets {
         for level in ["-O0", "-O2 -g"] {
-            let bytes = compiler.compile(&format!("{options} {level} -emit-llvm -c"), "kernels.bc");
-            assert_is_as_llvm_says(&compiler, "kernels.bc", &bytes);
+            let bytes = compile(
+                &folder,
+                OPENCL,
+                &format!("{options} {level} -emit-llvm -c"),
+                "kernels.bc",
+            );
+            assert_is_as_llvm_says(&folder, "kernels.bc", &bytes);
             let inspection = look(&bytes);
             assert_eq!(names(&inspection), ["saxpy", "reduce"]);
             assert_eq!(
@@ -254,20 +212,13 @@ fn bitcode_is_read_as_llvm_reads_it() {
 
 #[test]
 fn bitcode_may_be_wrapped_or_hold_several_modules() {
-    let Some(compiler) = Compiler::new(OPENCL) else {
-        return;
-    };
-    let first = compiler.compile("--target=spirv64 -O1 -emit-llvm -c", "first.bc");
-    std::fs::write(
-        compiler.path().join("source.cl"),
-        "int twice(int x) { return x * 2; } kernel void other() {}",
-    )
-    .unwrap();
-    compiler.compile("--target=spirv64 -O1 -emit-llvm -c", "second.bc");
-    let Some(_) = compiler.with("llvm-cat", &["-b", "first.bc", "second.bc", "-o", "both.bc"]) else {
-        return;
-    };
-    let both = look(&std::fs::read(compiler.path().join("both.bc")).unwrap());
+    need!("clang");
+    let folder = Folder::new();
+    let first = compile(&folder, OPENCL, "--target=spirv64 -O1 -emit-llvm -c", "first.bc");
+    let other = "int twice(int x) { return x * 2; } kernel void other() {}";
+    compile(&folder, other, "--target=spirv64 -O1 -emit-llvm -c", "second.bc");
+    folder.run("llvm-cat -b first.bc second.bc -o both.bc");
+    let both = look(&folder.read("both.bc"));
     assert_eq!(both.problems, []);
     assert_eq!(names(&both), ["saxpy", "reduce", "other"]);
     assert!(both.exports.contains(&"thrice".to_owned()) && both.exports.contains(&"twice".to_owned()));
@@ -285,12 +236,16 @@ fn bitcode_may_be_wrapped_or_hold_several_modules() {
 
 #[test]
 fn ptx_has_the_symbols_of_the_bitcode_it_was_made_of() {
-    let Some(compiler) = Compiler::new(OPENCL) else {
-        return;
-    };
+    need!("clang");
+    let folder = Folder::new();
     let options = "--target=nvptx64-nvidia-cuda -march=sm_60 --cuda-feature=+ptx60 -O1";
-    let bitcode = look(&compiler.compile(&format!("{options} -emit-llvm -c"), "kernels.bc"));
-    let bytes = compiler.compile(&format!("{options} -S"), "kernels.s");
+    let bitcode = look(&compile(
+        &folder,
+        OPENCL,
+        &format!("{options} -emit-llvm -c"),
+        "kernels.bc",
+    ));
+    let bytes = compile(&folder, OPENCL, &format!("{options} -S"), "kernels.s");
     let ptx = look(&bytes);
     assert_eq!(ptx.problems, []);
     assert_eq!(ptx.version.as_deref(), Some("6.0"));
@@ -315,9 +270,8 @@ kernel __attribute__((reqd_work_group_size(64, 1, 1))) void reduce(global int *x
 
 #[test]
 fn amdgpu_code_objects_tell_their_target_and_kernels() {
-    let Some(compiler) = Compiler::new(AMDGPU) else {
-        return;
-    };
+    need!("clang");
+    let folder = Folder::new();
     let cases = [
         ("gfx900", "4", "gfx900"),
         ("gfx90a:xnack+", "4", "gfx90a:xnack+"),
@@ -329,7 +283,7 @@ fn amdgpu_code_objects_tell_their_target_and_kernels() {
     for (processor, version, arch) in cases {
         let options =
             format!("--target=amdgcn-amd-amdhsa -mcpu={processor} -mcode-object-version={version} -O1");
-        let bytes = compiler.compile(&options, "kernels.hsaco");
+        let bytes = compile(&folder, AMDGPU, &options, "kernels.hsaco");
         let inspection = look(&bytes);
         assert_eq!(inspection.problems, []);
         assert_eq!(inspection.target.triple, "amdgcn-amd-amdhsa");
@@ -351,9 +305,7 @@ fn amdgpu_code_objects_tell_their_target_and_kernels() {
         assert_eq!(target.value.to_string(), format!("amdgcn-amd-amdhsa--{arch}"));
 
         // Every number is where LLVM's own dump of the metadata has it.
-        let Some(dump) = compiler.with("llvm-readobj", &["--notes", "kernels.hsaco"]) else {
-            return;
-        };
+        let dump = folder.run("llvm-readobj --notes kernels.hsaco");
         let numbers = |key: &str| -> Vec<String> {
             let lines = dump
                 .lines()
@@ -391,33 +343,22 @@ fn amdgpu_code_objects_tell_their_target_and_kernels() {
 
 #[test]
 fn every_amdgpu_processor_of_llvm_is_known_by_its_number() {
-    let (Some(llc), Some(assembler)) = (tool("llc"), tool("llvm-mc")) else {
-        return;
-    };
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("empty.s"), "").unwrap();
-    let help = Command::new(llc)
-        .args(["-march=amdgcn", "-mcpu=help"])
-        .output()
-        .unwrap();
-    let help = String::from_utf8_lossy(&help.stderr).into_owned();
+    need!("llc", "llvm-mc");
+    let folder = Folder::new();
+    folder.write("empty.s", "");
+    // The list comes on standard error.
+    folder.write(
+        "processors.sh",
+        "PATH=/usr/lib/llvm-22/bin:$PATH; exec llc -march=amdgcn -mcpu=help </dev/null 2>&1",
+    );
+    let help = folder.run("sh processors.sh");
     let mut known = 0;
     for line in help.lines().filter(|line| line.contains(" - Select the gfx")) {
         let processor = line.split_whitespace().next().unwrap();
-        let cpu = format!("-mcpu={processor}");
-        run(
-            &assembler,
-            &[
-                "-triple=amdgcn-amd-amdhsa",
-                &cpu,
-                "-filetype=obj",
-                "empty.s",
-                "-o",
-                "out.o",
-            ],
-            folder.path(),
-        );
-        let bytes = std::fs::read(folder.path().join("out.o")).unwrap();
+        folder.run(&format!(
+            "llvm-mc -triple=amdgcn-amd-amdhsa -mcpu={processor} -filetype=obj empty.s -o out.o"
+        ));
+        let bytes = folder.read("out.o");
         assert_eq!(header_target(&bytes, ImageFormat::Amdgpu).arch, processor);
         known += 1;
     }
@@ -544,12 +485,14 @@ kernels_misc_info:
 ";
 
 fn zebin() -> Option<Vec<u8>> {
-    let program = tool("yaml2obj")?;
-    let folder = tempfile::tempdir().unwrap();
+    if !tools::is_there("yaml2obj") {
+        return None;
+    }
+    let folder = Folder::new();
     let info: String = ZE_INFO.bytes().map(|byte| format!("{byte:02x}")).collect();
-    std::fs::write(folder.path().join("in.yaml"), ZEBIN.replace("@INFO@", &info)).unwrap();
-    run(&program, &["in.yaml", "-o", "out"], folder.path());
-    Some(std::fs::read(folder.path().join("out")).unwrap())
+    folder.write("in.yaml", ZEBIN.replace("@INFO@", &info));
+    folder.run("yaml2obj in.yaml -o out");
+    Some(folder.read("out"))
 }
 
 #[test]
@@ -591,10 +534,9 @@ fn member(name: &str, data: &[u8]) -> Vec<u8> {
 
 #[test]
 fn an_archive_has_the_kernels_of_all_its_members() {
-    let (Some(zebin), Some(compiler)) = (zebin(), Compiler::new(OPENCL)) else {
-        return;
-    };
-    let spirv = compiler.compile("--target=spirv64 -O1 -c", "kernels.spv");
+    need!("clang");
+    let Some(zebin) = zebin() else { return };
+    let spirv = compile(&Folder::new(), OPENCL, "--target=spirv64 -O1 -c", "kernels.spv");
     let archive = [
         b"!<arch>\n".to_vec(),
         member("pad_0/", &[0; 8]),
@@ -624,16 +566,16 @@ fn an_archive_has_the_kernels_of_all_its_members() {
 
 #[test]
 fn code_for_hosts_shows_target_regions_as_kernels() {
-    let Some(clang) = tool("clang") else { return };
-    let folder = tempfile::tempdir().unwrap();
+    need!("clang");
+    let folder = Folder::new();
     let source = "void missing(void); static void own(void) { missing(); }\n\
         void __omp_offloading_10_2f_main_l3(void) { own(); }\nvoid helper(void) {}\nint variable = 1;\n";
-    std::fs::write(folder.path().join("region.c"), source).unwrap();
-    for options in [&["-c"][..], &["-shared", "-fuse-ld=lld", "-nostdlib"]] {
-        let mut arguments = options.to_vec();
-        arguments.extend(["--target=x86_64-linux-gnu", "-fPIC", "region.c", "-o", "out"]);
-        run(&clang, &arguments, folder.path());
-        let inspection = look(&std::fs::read(folder.path().join("out")).unwrap());
+    folder.write("region.c", source);
+    for options in ["-c", "-shared -fuse-ld=lld -nostdlib"] {
+        folder.run(&format!(
+            "clang {options} --target=x86_64-linux-gnu -fPIC region.c -o out"
+        ));
+        let inspection = look(&folder.read("out"));
         assert_eq!(inspection.problems, []);
         assert_eq!(names(&inspection), ["__omp_offloading_10_2f_main_l3"]);
         assert_eq!(inspection.exports, ["helper"]);
@@ -651,14 +593,16 @@ fn samples() -> Vec<(&'static str, Vec<u8>)> {
     samples.push(("PTX", include_bytes!("data/inspect/kernels.ptx").to_vec()));
     samples.push(("old bitcode", old_bitcode()));
     samples.extend(zebin().map(|bytes| ("zebin", bytes)));
-    if let Some(compiler) = Compiler::new(AMDGPU) {
-        samples.push(("SPIR-V", compiler.compile("--target=spirv64 -O1 -c", "a.spv")));
-        samples.push((
-            "bitcode",
-            compiler.compile("--target=spirv64 -O1 -emit-llvm -c", "a.bc"),
-        ));
-        let options = "--target=amdgcn-amd-amdhsa -mcpu=gfx90a -O1";
-        samples.push(("AMDGPU", compiler.compile(options, "a.hsaco")));
+    if tools::is_there("clang") {
+        let folder = Folder::new();
+        for (name, options) in [
+            ("SPIR-V", "--target=spirv64 -c"),
+            ("bitcode", "--target=spirv64 -emit-llvm -c"),
+            ("AMDGPU", "--target=amdgcn-amd-amdhsa -mcpu=gfx90a"),
+        ] {
+            let options = format!("{options} -O1");
+            samples.push((name, compile(&folder, AMDGPU, &options, "image")));
+        }
     }
     samples
 }

@@ -1,13 +1,16 @@
 //! The command line: what can be typed, as types.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use offkit_link::container::OutputFormat;
 use offkit_link::post_link::SplitMode;
+use offkit_object::BundleState;
 
 use crate::commands::filter::Filter;
 use crate::commands::limits::LimitOptions;
+use crate::commands::pack::ImageText;
 use crate::commands::run::arguments::{ArgumentText, ArrayFile, Sizes};
 
 /// The toolkit for offloaded device code: list what is inside, link it, load it, launch it.
@@ -49,10 +52,20 @@ pub(crate) enum Color {
 pub(crate) enum Command {
     /// List the device code inside files
     Ls(Ls),
+    /// Show everything about images: what their containers and what their own bytes say
+    Show(Show),
     /// Take images out of files, byte for byte
     Extract(Extract),
     /// Put another image in the place of one, and change nothing else
     Replace(Replace),
+    /// Pack device images into an offload binary, a SYCLBIN or a bundle
+    Pack(Pack),
+    /// Write the content of an offload binary, a SYCLBIN or a bundle in another format
+    Convert(Convert),
+    /// Check every rule of every format; exit code 1 when one is broken
+    Verify(Verify),
+    /// Run as one of the tools that offkit stands for, such as `clang-offload-bundler`, with its options
+    As(As),
     /// Link device code: LLVM bitcode in, a container of device images out
     Link(Link),
     /// Launch one kernel and write what it computed
@@ -89,6 +102,23 @@ pub(crate) struct Ls {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Show {
+    /// Images, as `offkit ls` shows their locations, `FILE!0/ir/0`; of a file, all of its images
+    #[arg(required = true, value_name = "LOCATION")]
+    pub(crate) locations: Vec<PathBuf>,
+    /// Show names as they stand in the file instead of demangled
+    #[arg(long)]
+    pub(crate) mangled: bool,
+    /// Write one JSON object a line, one line an image
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) filter: Filter,
+    #[command(flatten)]
+    pub(crate) limits: LimitOptions,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Extract {
     /// Locations of images or of what they are in, as `offkit ls` shows them, or whole files; `-` is standard
     /// input
@@ -118,6 +148,78 @@ pub(crate) struct Replace {
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) limits: LimitOptions,
+}
+
+#[derive(Debug, Args)]
+#[command(disable_help_flag = true)]
+pub(crate) struct As {
+    /// clang-offload-bundler, clang-offload-packager, llvm-offload-binary or syclbin-dump
+    pub(crate) name: OsString,
+    /// What the tool is given
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) arguments: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Pack {
+    /// The file to write; `-` is standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// An image; may be repeated
+    #[arg(
+        long = "image",
+        required = true,
+        value_name = "KEY=VALUE,…",
+        long_help = "An image; may be repeated. Keys:\n  \
+            file        the file with the image\n  \
+            triple      the target, such as amdgcn-amd-amdhsa\n  \
+            arch        the architecture, such as gfx90a\n  \
+            kind        openmp, cuda, hip, sycl or none\n  \
+            properties  a file with property sets as text, for SYCLBIN\n\
+            Others become strings of an offload binary"
+    )]
+    pub(crate) images: Vec<ImageText>,
+    /// The format: `offload,v1|v2|v3`, `syclbin,v1|v2`, `bundle,binary|text|compressed`
+    #[arg(long, value_name = "FORMAT", default_value = "offload,v1")]
+    pub(crate) format: OutputFormat,
+    /// The state of a SYCLBIN
+    #[arg(long, default_value = "object")]
+    pub(crate) state: State,
+    /// Write even if the format cannot say everything
+    #[arg(long)]
+    pub(crate) allow_loss: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Convert {
+    /// The file to read; `-` is standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) input: PathBuf,
+    /// The file to write; `-` is standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// The format: `offload,v1|v2|v3`, `syclbin,v1|v2`, `bundle,binary|text|compressed`
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) to: OutputFormat,
+    /// The state of a SYCLBIN that is made of something without a state
+    #[arg(long, default_value = "object")]
+    pub(crate) state: State,
+    /// Write even if the format cannot say everything that the input says
+    #[arg(long)]
+    pub(crate) allow_loss: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Verify {
+    /// Files to check, or locations in them; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Write one JSON object a line, one line a problem
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Do not run spirv-val on SPIR-V images
+    #[arg(long)]
+    pub(crate) no_spirv: bool,
 }
 
 #[derive(Debug, Args)]
@@ -159,6 +261,16 @@ pub(crate) enum State {
     Object,
     /// Complete
     Executable,
+}
+
+impl State {
+    pub(crate) fn bundle_state(self) -> BundleState {
+        match self {
+            Self::Input => BundleState::Input,
+            Self::Object => BundleState::Object,
+            Self::Executable => BundleState::Executable,
+        }
+    }
 }
 
 fn spirv_version(text: &str) -> Result<(u8, u8), String> {

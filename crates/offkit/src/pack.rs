@@ -37,7 +37,12 @@ impl Description {
     pub(crate) fn entry<'data>(&self, bytes: &'data [u8]) -> OffloadEntry<'data> {
         let mut entry = OffloadEntry::new(self.image_kind(bytes), self.offload_kind, bytes);
         let mut strings: Vec<_> = self.strings.iter().collect();
-        let rank = |key: &str| ORDER.iter().position(|known| *known == key).unwrap_or(ORDER.len());
+        let rank = |key: &str| {
+            ORDER
+                .iter()
+                .position(|known| *known == key)
+                .unwrap_or(ORDER.len())
+        };
         strings.sort_by(|(left, _), (right, _)| (rank(left), left).cmp(&(rank(right), right)));
         let mut ordered = Strings::new();
         for (key, value) in strings {

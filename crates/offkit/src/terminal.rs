@@ -152,6 +152,9 @@ pub(crate) fn is_terminal() -> bool {
 
 /// A name from a file as it may be shown: what would steer the terminal is written as `\u{1b}`.
 pub(crate) fn escape(text: &str) -> Cow<'_, str> {
+    if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+        return text.into();
+    }
     // Besides control characters, those that turn the direction of writing can hide what is there.
     let steers = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if !text.contains(steers) {
@@ -197,9 +200,13 @@ pub(crate) fn size(bytes: u64) -> String {
     }
     let unit = (bytes.ilog2() / 10).min(UNITS.len() as u32);
     // In integers, for listings have many sizes: the nearest tenth.
-    let one = 1_u128 << (10 * unit);
-    let tenths = (u128::from(bytes) * 10 + one / 2) / one;
-    format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit as usize - 1])
+    let shift = 10 * unit;
+    let rest = bytes & ((1 << shift) - 1);
+    let tenths = (bytes >> shift) * 10 + ((rest * 10 + (1 << (shift - 1))) >> shift);
+    let mut text = (tenths / 10).to_string();
+    text.extend(['.', char::from(b'0' + (tenths % 10) as u8), ' ']);
+    text += UNITS[unit as usize - 1];
+    text
 }
 
 /// A time as people read it, `1.24 s` or `870 µs`.
@@ -233,6 +240,7 @@ mod tests {
         assert_eq!(size(1023), "1023 B");
         assert_eq!(size(3277), "3.2 KiB");
         assert_eq!(size(5 << 30), "5.0 GiB");
+        assert_eq!(size(u64::MAX), "16384.0 PiB");
         assert_eq!(duration(Duration::from_micros(870)), "870 µs");
         assert_eq!(duration(Duration::from_millis(1240)), "1.24 s");
     }

@@ -1,8 +1,50 @@
 //! The program under the names of its peers: their options, their messages, their files.
+//!
+//! It goes by the name it is called by, a link or a copy, or by the one that follows `offkit as`.
 
 mod arguments;
-pub(crate) mod offload_binary;
-pub(crate) mod syclbin_dump;
+mod offload_binary;
+mod offload_bundler;
+mod syclbin_dump;
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// A tool: what it is called by, and its arguments.
+type Tool = fn(&str, Vec<OsString>) -> ExitCode;
+
+/// Every tool by the names it goes by.
+const TOOLS: &[(&str, Tool)] = &[
+    ("clang-offload-bundler", |_, arguments| {
+        offload_bundler::main(arguments)
+    }),
+    ("clang-offload-packager", offload_binary::main),
+    ("llvm-offload-binary", offload_binary::main),
+    ("syclbin-dump", syclbin_dump::main),
+];
+
+/// The names of all tools.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    TOOLS.iter().map(|(name, _)| *name)
+}
+
+/// Runs as the tool that the program is called as; `None` when that is no tool.
+pub(crate) fn run(called: &OsStr, arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
+    let called = Path::new(called).file_stem()?.to_str()?;
+    let (_, tool) = TOOLS.iter().find(|(name, _)| is_called(called, name))?;
+    Some(tool(called, arguments.into_iter().collect()))
+}
+
+/// Whether a program's name is that of a tool, or has a version after it, as Debian's programs do.
+fn is_called(called: &str, name: &str) -> bool {
+    called.strip_prefix(name).is_some_and(|version| {
+        version.is_empty()
+            || version
+                .strip_prefix('-')
+                .is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
+    })
+}
 
 /// What `--version` prints: the version of LLVM whose tools these stand for, which scripts look for, and ours.
 fn version() -> String {
@@ -10,4 +52,17 @@ fn version() -> String {
         "offkit {}, in the place of\n  LLVM version 22.1.8\n",
         env!("CARGO_PKG_VERSION")
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tools_go_by_their_names_with_and_without_a_version() {
+        assert!(is_called("syclbin-dump", "syclbin-dump"));
+        assert!(is_called("llvm-offload-binary-22", "llvm-offload-binary"));
+        assert!(!is_called("llvm-offload-binary-x", "llvm-offload-binary"));
+        assert!(!is_called("offkit", "syclbin-dump"));
+    }
 }

@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 
+use crate::container::ContainerKind;
 use crate::image::Target;
 use crate::offload_binary::Producer;
 use crate::part::Facts;
@@ -118,6 +119,8 @@ fn is_environment(component: &str) -> bool {
 pub(crate) fn entry_facts(id: &str) -> Facts<'static> {
     let id = EntryId::parse(id);
     Facts {
+        // Hosts hand over entries too: those in sections of a bundled object.
+        container: Some(ContainerKind::Bundle),
         producer: id.producer(),
         target: id.target(),
         ..Facts::default()

@@ -178,3 +178,133 @@ fn put_u64(out: &mut [u8], offset: u64, value: u64) {
 fn no_such_part(id: usize) -> Error {
     Error::unrepresentable("offload bundle has no such part").finding(id)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Bundle, BundleEntry, CompressedVersion};
+    use super::*;
+    use crate::Compression;
+
+    const IDS: [&str; 3] = ["host-x86_64-unknown-linux-gnu-", "hip-gfx1", "hip-gfx2"];
+
+    fn bundle(images: [&'static [u8]; 3]) -> Bundle<'static> {
+        let entries = IDS.iter().zip(images);
+        Bundle {
+            entries: entries.map(|(id, image)| BundleEntry::new(*id, image)).collect(),
+        }
+    }
+
+    fn replace_entry(file: &[u8], id: usize, new: &[u8]) -> Vec<u8> {
+        replace_single(Source::new(file), id, new, &Limits::default()).unwrap()
+    }
+
+    fn images(file: &[u8]) -> Vec<Vec<u8>> {
+        let bundle = Bundle::parse(file, &Limits::default()).unwrap();
+        bundle
+            .entries
+            .into_iter()
+            .map(|entry| entry.bytes.into_owned())
+            .collect()
+    }
+
+    #[test]
+    fn one_entry_changes_and_the_others_keep_content_and_alignment() {
+        let olds: [&[u8]; 3] = [b"", b"the first", b"the second"];
+        for alignment in [1, 8, 4096] {
+            let file = bundle(olds).write(alignment).unwrap();
+            assert_eq!(replace_entry(&file, 1, b"the first"), file);
+            for id in 0..3 {
+                for new in [b"".as_slice(), b"x", b"as long a", &[7; 5000]] {
+                    let changed = replace_entry(&file, id, new);
+                    let mut expected = olds.map(<[u8]>::to_vec);
+                    expected[id] = new.to_vec();
+                    assert_eq!(images(&changed), expected, "{id} aligned to {alignment}");
+                    let entries =
+                        binary::read(Source::new(&changed), &mut Reading::strict(&Limits::default()));
+                    for entry in entries.unwrap() {
+                        assert_eq!(entry.offset % alignment, 0);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn others_move_only_if_they_must() {
+        let file = bundle([b"host", b"the first", b"the second"]).write(64).unwrap();
+        let fits = replace_entry(&file, 1, &[7; 60]);
+        assert_eq!(fits.len(), file.len());
+        let moved = replace_entry(&file, 1, &[7; 65]);
+        assert_eq!(moved.len(), file.len() + 64);
+        assert_eq!(replace_entry(&moved, 1, &[8; 100]).len(), moved.len());
+    }
+
+    #[test]
+    fn bytes_that_two_entries_use_are_changed_for_one_only() {
+        let mut file = bundle([b"host", b"shared", b"shared"]).write(1).unwrap();
+        let entries = binary::read(Source::new(&file), &mut Reading::strict(&Limits::default())).unwrap();
+        let (first, second) = (entries[1].offset, entries[2].header);
+        drop(entries);
+        put_u64(&mut file, second, first);
+        let changed = replace_entry(&file, 2, b"new");
+        assert_eq!(
+            images(&changed),
+            [b"host".to_vec(), b"shared".to_vec(), b"new".to_vec()]
+        );
+    }
+
+    #[test]
+    fn compressed_bundles_in_a_sequence_are_compressed_again_as_they_were() {
+        const PAGE: usize = 4096;
+        let old = bundle([b"", b"one", b"two"]).write(8).unwrap();
+        let new = bundle([b"", b"another", b"two"]).write(8).unwrap();
+        let limits = Limits::default();
+        let mut file = Vec::new();
+        for (version, compression) in [
+            (CompressedVersion::V2, Compression::Zlib),
+            (CompressedVersion::V3, Compression::Zstd),
+        ] {
+            file.extend(CompressedBundle::write(&old, version, compression, Some(9)).unwrap());
+            file.resize(file.len().next_multiple_of(PAGE), 0);
+        }
+        for id in 0..2 {
+            let same = replace(Source::new(&file), id, &old, &limits).unwrap();
+            assert!(same == file, "nothing is compressed again");
+            let changed = replace(Source::new(&file), id, &new, &limits).unwrap();
+            assert_eq!(changed.len(), file.len());
+            let header = CompressedBundle::parse(&changed[id * PAGE..]).unwrap();
+            let before = CompressedBundle::parse(&file[id * PAGE..]).unwrap();
+            assert_eq!(
+                (header.version, header.compression),
+                (before.version, before.compression)
+            );
+            assert_eq!(header.hash, CompressedBundle::hash_of(&new));
+            let other = (1 - id) * PAGE;
+            assert_eq!(changed[other..other + PAGE], file[other..other + PAGE]);
+            let all = Bundle::parse_all(&changed, &limits).unwrap();
+            assert_eq!(all[id], Bundle::parse(&new, &limits).unwrap());
+        }
+        let large: Vec<u8> = (0_u32..2000)
+            .flat_map(|n| CompressedBundle::hash_of(&n.to_le_bytes()).to_le_bytes())
+            .collect();
+        let changed = replace(Source::new(&file), 0, &large, &limits).unwrap();
+        assert_eq!(changed.len(), file.len() + 3 * PAGE);
+        assert_eq!(
+            changed[4 * PAGE..],
+            file[PAGE..],
+            "the second moved by whole pages"
+        );
+    }
+
+    #[test]
+    fn a_text_is_replaced_between_its_markers() {
+        let file = bundle([b"a\n", b"b", b""]).write_text(Comment::Hash).unwrap();
+        let changed = replace_text(Source::new(&file), 2, b"c\n\n", &Limits::default()).unwrap();
+        let expected = bundle([b"a\n", b"b", b"c\n\n"])
+            .write_text(Comment::Hash)
+            .unwrap();
+        assert_eq!(changed, expected);
+        assert!(replace_text(Source::new(&file), 0, &file, &Limits::default()).is_err());
+        assert!(replace_text(Source::new(&file), 3, b"", &Limits::default()).is_err());
+    }
+}

@@ -12,7 +12,10 @@ use crate::offload_binary::{ImageKind, OffloadEntry, OffloadKind, Producer};
 /// Several bundles become one sequence of entries.
 pub(super) fn grouping(bundles: &[Bundle<'_>], location: &Location, losses: &mut Losses) {
     if bundles.len() > 1 {
-        losses.add(location, format!("which of {} bundles an image is in", bundles.len()));
+        losses.add(
+            location,
+            format!("which of {} bundles an image is in", bundles.len()),
+        );
     }
 }
 
@@ -76,7 +79,10 @@ pub(super) fn from_items<'data>(items: &[Item<'data>], losses: &mut Losses) -> B
         let text = |key| entry.strings.get(key).unwrap_or_default();
         if EntryId::parse(&id).target() != Target::new(text("triple"), text("arch")) {
             let target = Target::new(text("triple"), text("arch"));
-            losses.add(location, format!("the target {target}, which reads back otherwise"));
+            losses.add(
+                location,
+                format!("the target {target}, which reads back otherwise"),
+            );
         }
         if !seen.insert(id.clone()) {
             losses.add(location, format!("an ID of its own: there are several '{id}'"));
@@ -109,5 +115,9 @@ fn id_of(entry: &OffloadEntry<'_>) -> String {
 /// The runtime of HIP maps images, which must begin a page; other readers do not mind.
 pub(super) fn alignment(bundle: &Bundle<'_>) -> u64 {
     let is_hip = |entry: &BundleEntry<'_>| EntryId::parse(&entry.id).producer() == Producer::Hip;
-    if bundle.entries.iter().any(is_hip) { 4096 } else { 1 }
+    if bundle.entries.iter().any(is_hip) {
+        4096
+    } else {
+        1
+    }
 }

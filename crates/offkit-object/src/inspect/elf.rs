@@ -15,6 +15,10 @@ const TYPE_SHARED: u16 = 3;
 const SECTION_SYMBOLS: u32 = 2;
 const SECTION_NOTES: u32 = 7;
 const SECTION_NO_BITS: u32 = 8;
+
+const MACHINE_CUDA: u16 = 190;
+/// Sections of cubins that stand for global, local and shared memory, and take no room in the file.
+const CUDA_NO_BITS: [u32; 3] = [0x7000_0007, 0x7000_0009, 0x7000_000a];
 const SECTION_DYNAMIC_SYMBOLS: u32 = 11;
 
 const SYMBOL_OBJECT: u8 = 1;
@@ -249,11 +253,9 @@ impl<'data> Elf<'data> {
         let kind = header.word(4)?;
         let offset = header.address(offset_at, is_64)?;
         let size = header.address(size_at, is_64)?;
-        let in_file = if matches!(kind, 0 | SECTION_NO_BITS) {
-            0
-        } else {
-            size
-        };
+        let is_empty = matches!(kind, 0 | SECTION_NO_BITS)
+            || (self.header.machine == MACHINE_CUDA && CUDA_NO_BITS.contains(&kind));
+        let in_file = if is_empty { 0 } else { size };
         let data = self.source.get(offset, in_file).unwrap_or_else(|| {
             let error = Error::new(ErrorKind::OutOfBounds, "ELF section lies outside of the file")
                 .at(header.source.at(offset_at))

@@ -40,6 +40,10 @@ impl Findings {
         let _ = self.reading.fault(error);
     }
 
+    pub(super) fn limits(&self) -> &Limits {
+        self.reading.limits()
+    }
+
     /// Counts bytes that are looked at and may be looked at again.
     pub(super) fn count(&mut self, bytes: u64) -> Result<(), Error> {
         self.reading.count_metadata(bytes)

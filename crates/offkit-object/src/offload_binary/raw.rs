@@ -6,51 +6,51 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 /// What all versions begin with.
 #[derive(Debug, Clone, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
-pub(super) struct Header {
-    pub(super) magic: [u8; 4],
-    pub(super) version: U32,
+pub(crate) struct Header {
+    pub(crate) magic: [u8; 4],
+    pub(crate) version: U32,
     /// Of the whole binary, header included; a multiple of 8.
-    pub(super) size: U64,
+    pub(crate) size: U64,
     /// Where the first entry is.
-    pub(super) entries_offset: U64,
+    pub(crate) entries_offset: U64,
     /// Version 1: the size of the only entry. From version 2 on: the number of entries.
-    pub(super) entries_size_or_count: U64,
+    pub(crate) entries_size_or_count: U64,
 }
 
 /// What version 3 adds to the header.
 #[derive(Debug, Clone, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
-pub(super) struct HeaderV3 {
-    pub(super) base: Header,
+pub(crate) struct HeaderV3 {
+    pub(crate) base: Header,
     /// The size of the binary before it was compressed; 0 when it is not compressed.
-    pub(super) inflated_size: U64,
+    pub(crate) inflated_size: U64,
 }
 
 #[derive(Debug, Clone, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
-pub(super) struct Entry {
-    pub(super) image_kind: U16,
-    pub(super) offload_kind: U16,
-    pub(super) flags: U32,
+pub(crate) struct Entry {
+    pub(crate) image_kind: U16,
+    pub(crate) offload_kind: U16,
+    pub(crate) flags: U32,
     /// Where the string entries are.
-    pub(super) strings_offset: U64,
-    pub(super) string_count: U64,
-    pub(super) image_offset: U64,
-    pub(super) image_size: U64,
+    pub(crate) strings_offset: U64,
+    pub(crate) string_count: U64,
+    pub(crate) image_offset: U64,
+    pub(crate) image_size: U64,
 }
 
 /// A string entry of version 1: where key and value are; both end with a zero byte.
 #[derive(Debug, Clone, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
-pub(super) struct StringV1 {
-    pub(super) key_offset: U64,
-    pub(super) value_offset: U64,
+pub(crate) struct StringV1 {
+    pub(crate) key_offset: U64,
+    pub(crate) value_offset: U64,
 }
 
 /// A string entry from version 2 on: the value has a length.
 #[derive(Debug, Clone, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
-pub(super) struct StringV2 {
-    pub(super) base: StringV1,
-    pub(super) value_size: U64,
+pub(crate) struct StringV2 {
+    pub(crate) base: StringV1,
+    pub(crate) value_size: U64,
 }

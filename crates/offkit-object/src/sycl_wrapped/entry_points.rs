@@ -73,7 +73,9 @@ mod tests {
 
     #[test]
     fn other_bytes_have_none() {
-        let names = |bytes: &[u8]| entry_points(bytes).0;
+        fn names(bytes: &[u8]) -> Option<HashSet<&[u8]>> {
+            entry_points(bytes).0
+        }
         assert_eq!(names(b"\x7fELF and more"), None);
         assert_eq!(names(&module(&[&[15, 6, 1, u32::MAX]])), None);
         let mut cut = module(&[&[15, 6, 1, A_NUL]]);

@@ -19,10 +19,10 @@ pub(super) struct Memory<'data> {
     /// Whether pointers need no relocation.
     absolute: bool,
     file_size: u64,
-    image_list: Option<(u64, u64)>,
+    image_lists: Vec<(u64, u64)>,
 }
 
-/// The name of the section that lists the images by address and size.
+/// The name of the sections that list images by address and size.
 pub(super) const IMAGE_LIST: &[u8] = b".tgtimg";
 
 /// Bytes of the file at an address.
@@ -53,7 +53,7 @@ impl<'data> Memory<'data> {
             packed: None,
             absolute: header.file_type == elf::TYPE_EXECUTABLE,
             file_size: source.len(),
-            image_list: None,
+            image_lists: Vec::new(),
         };
         if header.file_type == elf::TYPE_RELOCATABLE {
             memory.lay_out_sections(source, header, reading)?;
@@ -93,9 +93,14 @@ impl<'data> Memory<'data> {
         self.get(address, 0).map_or(0, |bytes| bytes.at(0))
     }
 
-    /// The address and the size of the section [`IMAGE_LIST`].
-    pub(super) fn image_list(&self) -> Option<(u64, u64)> {
-        self.image_list
+    /// The addresses and the sizes of the sections [`IMAGE_LIST`]; compilers make one for each image, linkers
+    /// make one of them.
+    pub(super) fn image_lists(&self) -> &[(u64, u64)] {
+        &self.image_lists
+    }
+
+    pub(super) fn file_size(&self) -> u64 {
+        self.file_size
     }
 
     /// Addresses, ascending, of words for which `is_wanted` says so and that have a pointer behind them.
@@ -128,9 +133,9 @@ impl<'data> Memory<'data> {
                 };
                 let words = region.bytes.from(first.saturating_sub(region.address)).bytes();
                 let (words, _) = words.as_chunks::<8>();
-                for (word, address) in words.iter().zip((first..).step_by(8)) {
+                for (index, word) in words.iter().enumerate() {
                     if is_wanted(u64::from_le_bytes(*word)) {
-                        found.push(address);
+                        found.push(first.saturating_add((index as u64).saturating_mul(8)));
                     }
                 }
             }
@@ -208,7 +213,7 @@ impl<'data> Memory<'data> {
         }
         self.regions.sort_by_key(|region| region.address);
         let sections = sections(source, header);
-        self.find_image_list(source, header, sections, |_, section| Some(section.address.get()));
+        self.find_image_lists(source, header, sections, |_, section| Some(section.address.get()));
         let dynamic = segments
             .iter()
             .find(|segment| segment.segment_type == elf::SEGMENT_DYNAMIC);
@@ -297,7 +302,7 @@ impl<'data> Memory<'data> {
             }
         }
         let address = |index: usize| addresses.get(index).copied().flatten();
-        self.find_image_list(source, header, sections, |index, _| address(index));
+        self.find_image_lists(source, header, sections, |index, _| address(index));
         // Sections that share bytes would make for more relocations than the file has room for.
         let mut left = source.len();
         for section in sections
@@ -343,8 +348,8 @@ impl<'data> Memory<'data> {
         Ok(())
     }
 
-    /// Finds the list of images; without section headers, or with damaged ones, all else still works.
-    fn find_image_list(
+    /// Finds the lists of images; without section headers, or with damaged ones, all else still works.
+    fn find_image_lists(
         &mut self,
         source: Source<'data>,
         header: &elf::Header,
@@ -366,10 +371,13 @@ impl<'data> Memory<'data> {
             name.strip_prefix(IMAGE_LIST)
                 .is_some_and(|rest| rest.first() == Some(&0))
         };
-        let mut found = sections.iter().enumerate();
-        self.image_list = found
-            .find(|(_, section)| is_list(section))
-            .and_then(|(index, section)| Some((address(index, section)?, section.size.get())));
+        let lists = sections
+            .iter()
+            .enumerate()
+            .filter(|(_, section)| is_list(section));
+        self.image_lists = lists
+            .filter_map(|(index, section)| Some((address(index, section)?, section.size.get())))
+            .collect();
     }
 }
 

@@ -4,54 +4,54 @@ use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// The magic number; written little endian it reads "IBYS".
-pub(super) const MAGIC: u32 = 0x5359_4249;
+pub(crate) const MAGIC: u32 = 0x5359_4249;
 
 #[derive(Debug, Clone, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
-pub(super) struct FileHeader {
-    pub(super) magic: U32,
-    pub(super) version: U32,
-    pub(super) abstract_module_count: U32,
-    pub(super) ir_module_count: U32,
-    pub(super) native_image_count: U32,
+pub(crate) struct FileHeader {
+    pub(crate) magic: U32,
+    pub(crate) version: U32,
+    pub(crate) abstract_module_count: U32,
+    pub(crate) ir_module_count: U32,
+    pub(crate) native_image_count: U32,
     /// One of the two known writers leaves it uninitialised: never read.
-    pub(super) padding: [u8; 4],
+    pub(crate) padding: [u8; 4],
     /// Without the padding after it.
-    pub(super) metadata_table_size: U64,
-    pub(super) binary_table_size: U64,
-    pub(super) global_metadata: Range,
+    pub(crate) metadata_table_size: U64,
+    pub(crate) binary_table_size: U64,
+    pub(crate) global_metadata: Range,
 }
 
 /// A part of one of the two tables, from the table's start.
 #[derive(Debug, Clone, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
-pub(super) struct Range {
-    pub(super) offset: U64,
-    pub(super) size: U64,
+pub(crate) struct Range {
+    pub(crate) offset: U64,
+    pub(crate) size: U64,
 }
 
 /// A part of one of the two lists of image headers: how many, from which.
 #[derive(Debug, Clone, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
-pub(super) struct Indices {
-    pub(super) count: U32,
-    pub(super) first: U32,
+pub(crate) struct Indices {
+    pub(crate) count: U32,
+    pub(crate) first: U32,
 }
 
 #[derive(Debug, Clone, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
-pub(super) struct AbstractModuleHeader {
-    pub(super) metadata: Range,
-    pub(super) ir_modules: Indices,
-    pub(super) native_images: Indices,
+pub(crate) struct AbstractModuleHeader {
+    pub(crate) metadata: Range,
+    pub(crate) ir_modules: Indices,
+    pub(crate) native_images: Indices,
 }
 
 /// Header of an IR module as well as of a native image.
 #[derive(Debug, Clone, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
-pub(super) struct ImageHeader {
-    pub(super) metadata: Range,
-    pub(super) bytes: Range,
+pub(crate) struct ImageHeader {
+    pub(crate) metadata: Range,
+    pub(crate) bytes: Range,
 }
 
 const _: () = assert!(size_of::<FileHeader>() == 56);

@@ -22,18 +22,18 @@ pub(crate) fn has_magic(bytes: &[u8]) -> bool {
 }
 
 /// The parts of a file, found but not looked into.
-pub(super) struct File<'data> {
+pub(crate) struct File<'data> {
     /// Where the headers of the abstract modules begin, from the start of the file.
     abstract_modules_at: u64,
-    pub(super) abstract_modules: &'data [AbstractModuleHeader],
-    pub(super) ir_modules: &'data [ImageHeader],
-    pub(super) native_images: &'data [ImageHeader],
-    metadata: Source<'data>,
-    pub(super) images: Source<'data>,
+    pub(crate) abstract_modules: &'data [AbstractModuleHeader],
+    pub(crate) ir_modules: &'data [ImageHeader],
+    pub(crate) native_images: &'data [ImageHeader],
+    pub(crate) metadata: Source<'data>,
+    pub(crate) images: Source<'data>,
 }
 
 /// The header of a file, checked.
-pub(super) fn read_header(source: Source<'_>) -> Result<&FileHeader, Error> {
+pub(crate) fn read_header(source: Source<'_>) -> Result<&FileHeader, Error> {
     let header: &FileHeader = source.record(0).ok_or_else(|| {
         Error::new(ErrorKind::OutOfBounds, OUT_OF_BOUNDS)
             .at(source.at(0))
@@ -81,7 +81,7 @@ pub(super) fn read<'data>(source: Source<'data>, reading: &mut Reading) -> Resul
     Ok(program)
 }
 
-pub(super) fn find_parts<'data>(
+pub(crate) fn find_parts<'data>(
     source: Source<'data>,
     header: &FileHeader,
     reading: &mut Reading,
@@ -282,12 +282,12 @@ impl Table {
 }
 
 /// Adds an image to the table.
-fn add<'data>(table: &mut Chunks<'data>, image: &Cow<'data, [u8]>) -> Range {
+fn add<'data>(table: &mut Chunks<'data>, image: Cow<'data, [u8]>) -> Range {
     let range = Range {
         offset: table.len().into(),
         size: (image.len() as u64).into(),
     };
-    table.push(image.clone());
+    table.push(image);
     range
 }
 
@@ -316,7 +316,7 @@ pub(super) fn write<'data>(program: &SyclBin<'data>) -> Result<Chunks<'data>, Er
         let text = metadata::write_ir(module).map_err(|error| error.within(format!("IR module {index}")))?;
         let header = ImageHeader {
             metadata: metadata_table.add(text.as_bytes()),
-            bytes: add(&mut image_table, &module.bytes),
+            bytes: add(&mut image_table, module.bytes.clone()),
         };
         headers.extend_from_slice(header.as_bytes());
     }
@@ -325,7 +325,7 @@ pub(super) fn write<'data>(program: &SyclBin<'data>) -> Result<Chunks<'data>, Er
             metadata::write_native(image).map_err(|error| error.within(format!("native image {index}")))?;
         let header = ImageHeader {
             metadata: metadata_table.add(text.as_bytes()),
-            bytes: add(&mut image_table, &image.bytes),
+            bytes: add(&mut image_table, image.bytes.clone()),
         };
         headers.extend_from_slice(header.as_bytes());
     }

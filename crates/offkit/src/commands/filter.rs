@@ -1,9 +1,7 @@
 //! Which images a command is about: the options that narrow it down.
 
 use clap::Args;
-use offkit_object::{DeviceImage, ImageFormat, Producer};
-
-use super::names::Names;
+use offkit_object::{DeviceImage, ImageFormat, Limits, Producer, Symbols};
 
 /// Options that every command takes which looks at images.
 #[derive(Clone, Debug, Default, Args)]
@@ -35,7 +33,9 @@ impl Filter {
             })
             && matches(&self.kind, &|kind| producer_name(image.producer) == Some(kind))
             && matches(&self.format, &|format| format_name(image.format) == format)
-            && matches(&self.kernel, &|kernel| Names::of(image).has_kernel(kernel))
+            && matches(&self.kernel, &|kernel| {
+                Symbols::of(image, &Limits::default()).has_kernel(kernel)
+            })
     }
 
     /// Whether every image is.

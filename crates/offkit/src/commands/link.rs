@@ -8,7 +8,7 @@ use offkit_link::device_link::{DeviceLink, LinkError, PORTABLE_EXTENSIONS};
 use offkit_object::BundleState;
 use offkit_worker::{WORKER_VARIABLE, Worker, WorkerError};
 
-use crate::cli::{Link, State};
+use crate::cli::Link;
 use crate::failure::{ExitStatus, Failure};
 use crate::files;
 use crate::terminal::{FAINT, NAME, Terminal, duration, size};
@@ -24,11 +24,7 @@ pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
             input.display()
         )));
     }
-    let state = match arguments.state {
-        State::Input => BundleState::Input,
-        State::Object => BundleState::Object,
-        State::Executable => BundleState::Executable,
-    };
+    let state = arguments.state.bundle_state();
     let link = DeviceLink {
         inputs: inputs.paths.clone(),
         split: arguments.split,

@@ -1,13 +1,16 @@
 //! One module for each verb.
 
+pub(crate) mod convert;
 pub(crate) mod extract;
 pub(crate) mod filter;
 pub(crate) mod limits;
 pub(crate) mod link;
 pub(crate) mod ls;
-pub(crate) mod names;
+pub(crate) mod pack;
 pub(crate) mod replace;
 pub(crate) mod run;
+pub(crate) mod show;
+pub(crate) mod verify;
 
 use std::path::{Path, PathBuf};
 

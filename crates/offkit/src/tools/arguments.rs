@@ -37,7 +37,10 @@ impl Arguments {
             self.only_positional = true;
             return self.next();
         }
-        let without = text.strip_prefix("--").or(text.strip_prefix('-')).unwrap_or(&text);
+        let without = text
+            .strip_prefix("--")
+            .or(text.strip_prefix('-'))
+            .unwrap_or(&text);
         let (name, value) = match without.split_once('=') {
             Some((name, value)) => (name.to_owned(), Some(value.into())),
             None => (without.to_owned(), None),
@@ -49,7 +52,10 @@ impl Arguments {
     pub(super) fn os_value(&mut self, name: &str, value: Option<OsString>) -> Result<OsString, String> {
         let dashes = if name.len() == 1 { "-" } else { "--" };
         value.or_else(|| self.rest.next()).ok_or_else(|| {
-            format!("{}: for the {dashes}{name} option: requires a value!", self.called)
+            format!(
+                "{}: for the {dashes}{name} option: requires a value!",
+                self.called
+            )
         })
     }
 

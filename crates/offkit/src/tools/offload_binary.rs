@@ -9,7 +9,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use offkit_object::{ImageKind, Limits, OffloadEntry, OffloadKind, offload_entries, write_archive};
+use offkit_object::archive::{self, ArchiveKind, Member};
+use offkit_object::{ImageKind, Limits, OffloadEntry, OffloadKind, offload_entries};
 
 use super::arguments::{self, Argument};
 use crate::files;
@@ -33,8 +34,7 @@ llvm-offload-binary options:
 ";
 
 const OPTIONS: &str = "  --archive                   - Write extracted files to a static archive\n";
-const HELP: &str =
-    "  --help                      - Display available options (--help-hidden for more)\n";
+const HELP: &str = "  --help                      - Display available options (--help-hidden for more)\n";
 const IMAGE: &str = "  --image=<<key>=<value>,...> - List of key and value arguments. Required keywords are 'file' and 'triple'.\n";
 const OUTPUT: &str = "  -o <file>                   - Write output to <file>.\n";
 const VERSION: &str = "  --version                   - Display the version of this program\n";
@@ -169,6 +169,13 @@ fn bundle(options: &Options, output: &Path) -> Result<(), String> {
     for image in &options.images {
         let values = values(image);
         let files = value(&values, "file").ok_or("'file' is a required image arguments")?;
+        let kind = value(&values, "kind").unwrap_or("none");
+        let offload_kind = pack::offload_kind(kind).unwrap_or_else(|| {
+            say(&format!(
+                "llvm-offload-binary: warning: unknown kind '{kind}' is written as 'none'"
+            ));
+            OffloadKind::None
+        });
         for file in files.split(',') {
             let strings = values
                 .iter()
@@ -177,8 +184,7 @@ fn bundle(options: &Options, output: &Path) -> Result<(), String> {
                 .collect();
             descriptions.push(Description {
                 file: file.into(),
-                offload_kind: pack::offload_kind(value(&values, "kind").unwrap_or_default())
-                    .unwrap_or(OffloadKind::None),
+                offload_kind,
                 strings,
                 ..Description::default()
             });
@@ -202,25 +208,26 @@ fn bundle(options: &Options, output: &Path) -> Result<(), String> {
 }
 
 fn extract(options: &Options, input: &Path) -> Result<(), String> {
-    let content = files::open(input)
-        .map_err(|error| format!("'{}': {}", input.display(), system_message(&error)))?;
+    let content =
+        files::open(input).map_err(|error| format!("'{}': {}", input.display(), system_message(&error)))?;
     let name = input.display().to_string();
     let wishes: Vec<_> = options.images.iter().map(|image| values(image)).collect();
-    let base = |name: &str| {
-        let base = Path::new(name).file_name();
-        base.map_or_else(|| name.to_owned(), |base| base.to_string_lossy().into_owned())
-    };
     // What is taken out borrows from the file, or owns what had to be decompressed.
     let mut matches: Vec<Vec<Match<'_>>> = wishes.iter().map(|_| Vec::new()).collect();
     let bytes: &[u8] = &content;
     let result = offload_entries(&name, bytes, &Limits::default(), &mut |from, entry| {
         for (wish, found) in wishes.iter().zip(&mut matches) {
             if fits(entry, wish) {
-                found.push(Match::new(bytes, entry, base(from)));
+                found.push(Match::new(bytes, entry, from.to_owned()));
             }
         }
     });
-    for (wish, found) in wishes.iter().zip(matches) {
+    for ((wish, image), found) in wishes.iter().zip(&options.images).zip(matches) {
+        if found.is_empty() {
+            say(&format!(
+                "llvm-offload-binary: warning: nothing in '{name}' matches --image={image}"
+            ));
+        }
         write_matches(options, input, value(wish, "file"), found)?;
     }
     result.map_err(|error| error.to_string())
@@ -271,17 +278,19 @@ fn write_matches(
     file: Option<&str>,
     found: Vec<Match<'_>>,
 ) -> Result<(), String> {
-    let write = |path: &Path, slices: &[&[u8]]| {
-        files::write(path, slices).map_err(|error| system_message(&error))
-    };
+    let write =
+        |path: &Path, slices: &[&[u8]]| files::write(path, slices).map_err(|error| system_message(&error));
+    if found.is_empty() {
+        return Ok(());
+    }
     if options.archive {
         let file = file.ok_or("Image must have a 'file' argument.")?;
-        if found.is_empty() {
-            return Ok(());
-        }
-        let members = found.into_iter().map(|found| (found.from, found.image));
-        let archive = write_archive(members).map_err(|error| error.to_string())?;
-        return write(Path::new(file), &archive.slices());
+        let members: Vec<_> = found
+            .iter()
+            .map(|found| Member::new(&found.from, &found.image))
+            .collect();
+        let archive = archive::write(&members, ArchiveKind::Gnu).map_err(|error| error.to_string())?;
+        return write(Path::new(file), &[&archive]);
     }
     if let Some(file) = file {
         if found.len() > 1 {
@@ -289,10 +298,8 @@ fn write_matches(
                 "llvm-offload-binary: warning: Multiple inputs match to a single file, '{file}'"
             ));
         }
-        return match found.last() {
-            Some(last) => write(Path::new(file), &[&last.image]),
-            None => Ok(()),
-        };
+        let last = found.last().map(|last| &*last.image).unwrap_or_default();
+        return write(Path::new(file), &[last]);
     }
     let stem = input.file_stem().unwrap_or_default().to_string_lossy();
     for (number, found) in found.iter().enumerate() {

@@ -78,8 +78,8 @@ fn run(called: &str, args: Vec<OsString>) -> Result<(), String> {
     let input = input.ok_or_else(|| {
         format!("{called}: Not enough positional command line arguments specified!\nMust specify at least 1 positional argument: See: {called} --help")
     })?;
-    let content = files::open(&input)
-        .map_err(|_| format!("Failed to open or read file {}", input.display()))?;
+    let content =
+        files::open(&input).map_err(|_| format!("Failed to open or read file {}", input.display()))?;
     let text = dump(&content).map_err(|error| format!("Failed to parse SYCLBIN file.\n{error}"))?;
     write(&output, &text)
 }
@@ -104,9 +104,12 @@ fn dump(bytes: &[u8]) -> Result<String, offkit_object::Error> {
     line(0, "Global metadata:");
     let mut global = PropertySets::new();
     global.insert("SYCLBIN/global metadata", "state", program.state.raw());
-    merge(&mut global, &program.properties);
+    global.extend(&program.properties);
     sets(&mut line, 1, &global);
-    line(0, &format!("Number of Abstract Modules: {}", program.modules.len()));
+    line(
+        0,
+        &format!("Number of Abstract Modules: {}", program.modules.len()),
+    );
     for (index, module) in program.modules.iter().enumerate() {
         line(0, &format!("Abstract Module {index}:"));
         line(1, "Metadata:");
@@ -120,7 +123,7 @@ fn dump(bytes: &[u8]) -> Result<String, offkit_object::Error> {
             if !ir.target.is_empty() {
                 own.insert("SYCLBIN/ir module metadata", "target", ir.target.as_str());
             }
-            merge(&mut own, &ir.properties);
+            own.extend(&ir.properties);
             sets(&mut line, 3, &own);
             let size = ir.bytes.len();
             line(2, &format!("Raw IR bytes: <Binary blob of {size} bytes>"));
@@ -136,7 +139,7 @@ fn dump(bytes: &[u8]) -> Result<String, offkit_object::Error> {
                     own.insert("SYCLBIN/native device code image metadata", key, text.as_str());
                 }
             }
-            merge(&mut own, &native.properties);
+            own.extend(&native.properties);
             sets(&mut line, 3, &own);
             let size = native.bytes.len();
             line(
@@ -146,14 +149,6 @@ fn dump(bytes: &[u8]) -> Result<String, offkit_object::Error> {
         }
     }
     Ok(out)
-}
-
-fn merge(sets: &mut PropertySets, others: &PropertySets) {
-    for (name, set) in others.iter() {
-        for (key, value) in set.iter() {
-            sets.insert(name, key, value.clone());
-        }
-    }
 }
 
 fn sets(line: &mut dyn FnMut(usize, &str), depth: usize, sets: &PropertySets) {

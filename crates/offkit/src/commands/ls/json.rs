@@ -1,16 +1,15 @@
 //! One JSON object a line, one line an image.
 
 use offkit_object::property_set::{PropertySets, PropertyValue};
-use offkit_object::{ContainerKind, DeviceImage};
+use offkit_object::{ContainerKind, DeviceImage, Limits, Symbols};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::commands::filter::{format_name, producer_name};
-use crate::commands::names::Names;
 
 /// Everything about an image; with `hash`, the hash of its stored bytes too.
 pub(crate) fn image(image: &DeviceImage<'_>, hash: bool) -> Value {
-    let names = Names::of(image);
+    let names = Symbols::of(image, &Limits::default());
     let text = |text: &str| if text.is_empty() { Value::Null } else { text.into() };
     json!({
         "file": image.location.file(),
@@ -38,7 +37,7 @@ fn container_name(kind: ContainerKind) -> &'static str {
     match kind {
         ContainerKind::OffloadBinary => "offload-binary",
         ContainerKind::SyclBin => "syclbin",
-        ContainerKind::Bundle => "bundle",
+        ContainerKind::Bundle | ContainerKind::SingleBundle | ContainerKind::TextBundle => "bundle",
         ContainerKind::Fatbin => "fatbin",
         ContainerKind::SyclWrapped => "sycl-wrapped",
         _ => "none",

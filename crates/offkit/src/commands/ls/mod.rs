@@ -1,8 +1,8 @@
 //! `offkit ls`: what device code is inside files.
 
-mod json;
+pub(crate) mod json;
 mod rows;
-mod tree;
+pub(crate) mod tree;
 
 use std::path::Path;
 
@@ -111,7 +111,7 @@ impl Listing<'_> {
                 }
                 match form {
                     Form::Json(output) => output.line(json::image(&image, self.options.hash))?,
-                    Form::Tree(tree) => tree.image(&image)?,
+                    Form::Tree(tree) => tree.image(image)?,
                 }
             }
             _ => {}

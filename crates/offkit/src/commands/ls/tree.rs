@@ -1,13 +1,15 @@
 //! The listing that people read: a tree of files and the images in them.
 
 use offkit_object::property_set::{PropertySets, PropertyValue};
-use offkit_object::{Container, ContainerKind, DeviceImage, Location, Program, Storage, demangle};
+use offkit_object::{
+    Container, ContainerKind, DeviceImage, Limits, Location, Producer, Program, Storage, Symbols,
+    demangle,
+};
 use offkit_runtime::Description;
 
 use super::json::{hex, is_readable};
-use super::rows::{Content, Group, Printer, Row};
+use super::rows::{Content, Group, ImageRow, Printer, Row, path};
 use crate::cli::Ls;
-use crate::commands::names::Names;
 use crate::failure::Failure;
 use crate::terminal::{Output, Styles, escape, is_terminal, size};
 
@@ -93,7 +95,7 @@ impl<'a> Tree<'a> {
     }
 
     /// Adds an image.
-    pub(super) fn image(&mut self, image: &DeviceImage<'_>) -> Result<(), Failure> {
+    pub(super) fn image(&mut self, image: DeviceImage<'_>) -> Result<(), Failure> {
         self.leave_for(&image.location)?;
         self.images += 1;
         self.bytes += image.bytes.len() as u64;
@@ -217,11 +219,7 @@ impl<'a> Tree<'a> {
     }
 
     /// The row of an image; the first `inside` parts of its location are said already.
-    fn row(&self, image: &DeviceImage<'_>, depth: usize, inside: usize) -> Row {
-        let place = match image.location.parts().get(inside..) {
-            None | Some([]) => "(the file itself)".to_owned(),
-            Some(parts) => path(parts),
-        };
+    fn row(&self, image: DeviceImage<'_>, depth: usize, inside: usize) -> Row {
         let note = match &image.storage {
             Storage::Plain => String::new(),
             Storage::Compressed { method, bytes } => {
@@ -231,15 +229,15 @@ impl<'a> Tree<'a> {
         };
         let mut below = Vec::new();
         if self.options.kernels {
-            let description = Description::of(image);
+            let description = Description::of(&image);
             below.extend(self.kernels(&description));
             below.extend(self.names("imports", &description.imports));
             below.extend(self.names("exports", &description.exports));
         } else {
             let names = if self.images <= IMAGES_DESCRIBED {
-                Names::of(image)
+                Symbols::of(&image, &Limits::default())
             } else {
-                Names::told(image)
+                Symbols::told(&image)
             };
             below.extend(self.names("kernels", &names.kernels));
             below.extend(self.names("imports", &names.imports));
@@ -250,13 +248,15 @@ impl<'a> Tree<'a> {
         }
         Row {
             depth,
-            content: Content::Image {
-                place,
+            content: Content::Image(ImageRow {
+                inside,
                 format: image.format.name(),
-                target: target(image),
-                size: size(image.bytes.len() as u64),
+                is_host: image.producer == Producer::Host,
+                size: image.bytes.len() as u64,
                 note,
-            },
+                location: image.location,
+                target: image.target,
+            }),
             below,
         }
     }
@@ -279,36 +279,56 @@ impl<'a> Tree<'a> {
         lines.collect()
     }
 
-    fn names(&self, title: &str, names: &[String]) -> Option<String> {
-        let Styles { faint, .. } = self.styles;
+    /// Names of one kind: on one line while they fit, else one a line.
+    fn names(&self, title: &str, names: &[String]) -> Vec<String> {
+        const LINE: usize = 100;
         if names.is_empty() {
-            return None;
+            return Vec::new();
         }
-        let shown: Vec<_> = names
+        let faint = self.styles.faint;
+        let mut shown: Vec<_> = names
             .iter()
             .take(NAMES_SHOWN)
             .map(|name| self.shown(name))
             .collect();
-        let more = match names.len().saturating_sub(NAMES_SHOWN) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let shown = shown.join(", ");
-        Some(format!("{faint}{title}{faint:#}  {shown}{faint}{more}{faint:#}"))
+        let more = names.len().saturating_sub(NAMES_SHOWN);
+        let length: usize = shown.iter().map(|name| name.chars().count() + 2).sum();
+        if length <= LINE {
+            let shown = shown.join(", ");
+            let more = match more {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            return vec![format!("{faint}{title}{faint:#}  {shown}{faint}{more}{faint:#}")];
+        }
+        if more > 0 {
+            shown.push(format!("{faint}and {more} more{faint:#}"));
+        }
+        let titles = std::iter::once(title).chain(std::iter::repeat(""));
+        let width = title.len();
+        titles
+            .zip(shown)
+            .map(|(title, name)| format!("{faint}{title:width$}{faint:#}  {name}"))
+            .collect()
     }
 
     fn shown(&self, name: &str) -> String {
         let name = if self.options.mangled {
             name.to_owned()
         } else {
-            demangle(name)
+            // A kernel made of a function object is called by the mangled name of a type.
+            match demangle(name).strip_prefix("typeinfo name for ") {
+                Some(kernel) => kernel.to_owned(),
+                None => demangle(name),
+            }
         };
         escape(&name).into_owned()
     }
 
     /// Puts out all rows but the last `keep`.
     fn put_out(&mut self, keep: usize) -> Result<(), Failure> {
-        let kept = self.rows.split_off(self.rows.len().saturating_sub(keep));
+        let mut kept = Vec::with_capacity(self.rows.len());
+        kept.extend(self.rows.drain(self.rows.len().saturating_sub(keep)..));
         let next = kept.first().map(|row| row.depth);
         let rows = std::mem::replace(&mut self.rows, kept);
         let printer = std::mem::replace(&mut self.printer, Printer::Broken);
@@ -317,19 +337,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-fn path(parts: &[String]) -> String {
-    escape(&parts.join("/")).into_owned()
-}
-
-fn target(image: &DeviceImage<'_>) -> String {
-    let target = escape(&image.target.to_string()).into_owned();
-    match image.producer {
-        offkit_object::Producer::Host => format!("{target} (host)"),
-        _ => target,
-    }
-}
-
-fn properties_lines(sets: &PropertySets, styles: Styles) -> Vec<String> {
+pub(crate) fn properties_lines(sets: &PropertySets, styles: Styles) -> Vec<String> {
     let faint = styles.faint;
     let mut lines = Vec::new();
     for (name, set) in sets.iter() {

@@ -1,0 +1,90 @@
+//! `offkit pack`: device images and what is said about them into one file.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use offkit_object::{ImageFormat, ImageKind, NewImage, OffloadBinaryVersion, OutputFormat, PropertySets};
+
+use crate::cli::Pack;
+use crate::failure::Failure;
+use crate::files;
+use crate::pack::{Description, offload_kind};
+use crate::terminal::Terminal;
+
+/// An image as it is described on the command line: `file=F,triple=T,arch=A,kind=K,properties=P,KEY=VALUE`.
+#[derive(Clone, Debug)]
+pub(crate) struct ImageText(Description);
+
+impl FromStr for ImageText {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut image = Description::default();
+        let mut file = None;
+        for part in text.split(',') {
+            let (key, value) = part
+                .split_once('=')
+                .ok_or_else(|| format!("`{part}`: expected KEY=VALUE"))?;
+            match key {
+                "" => return Err(format!("`{part}`: expected a key before `=`")),
+                "file" if file.is_some() => return Err("there can be only one file for each image".into()),
+                "file" => file = Some(PathBuf::from(value)),
+                "properties" => image.properties = Some(value.into()),
+                "kind" => {
+                    image.offload_kind = offload_kind(value).ok_or_else(|| {
+                        format!("`{value}` is no kind: expected openmp, cuda, hip, sycl or none")
+                    })?;
+                }
+                key if image.strings.iter().any(|(other, _)| other == key) => {
+                    return Err(format!("`{key}` is there twice"));
+                }
+                key => image.strings.push((key.to_owned(), value.to_owned())),
+            }
+        }
+        image.file = file.ok_or("expected file=FILE among the keys")?;
+        Ok(Self(image))
+    }
+}
+
+pub(crate) fn run(options: &Pack, terminal: Terminal) -> Result<(), Failure> {
+    files::check_output(&options.output).map_err(Failure::input)?;
+    let limits = super::limits();
+    let mut contents = Vec::new();
+    for ImageText(image) in &options.images {
+        let content = files::open(&image.file).map_err(Failure::input)?;
+        let properties = match &image.properties {
+            Some(path) => {
+                let text = files::open(path).map_err(Failure::input)?;
+                PropertySets::parse(&text, &limits)
+                    .map_err(|error| Failure::input(error.with_file(path.display().to_string())))?
+            }
+            None => PropertySets::new(),
+        };
+        contents.push((content, properties));
+    }
+    let images = options.images.iter().zip(&contents);
+    let images = images.map(|(ImageText(image), (content, properties))| {
+        let mut entry = image.entry(content);
+        let shown = ImageKind::of_format(ImageFormat::detect(content));
+        entry.image_kind = match options.format {
+            // As LLVM 22, which knows no name of a file with SPIR-V.
+            OutputFormat::OffloadBinary(OffloadBinaryVersion::V1) => entry.image_kind,
+            OutputFormat::OffloadBinary(_) if entry.image_kind != ImageKind::None => entry.image_kind,
+            _ => shown,
+        };
+        NewImage {
+            name: image.file.display().to_string(),
+            entry,
+            properties: properties.clone(),
+        }
+    });
+    let packed = offkit_object::pack(images.collect(), options.format, options.state.bundle_state())
+        .map_err(|error| Failure::input(error.with_file(options.output.display().to_string())))?;
+    super::convert::write(
+        &packed,
+        &options.output,
+        options.format,
+        options.allow_loss,
+        terminal,
+    )
+}

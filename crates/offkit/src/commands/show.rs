@@ -1,0 +1,340 @@
+//! `offkit show`: everything about an image.
+
+use std::borrow::Cow;
+
+use offkit_object::{
+    Container, Detail, DetailValue, DeviceImage, Inspection, Item, Storage, Target, demangle,
+};
+use offkit_runtime::Description;
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use super::Source;
+use super::ls::json::hex;
+use super::ls::tree::properties_lines;
+use crate::cli::Show;
+use crate::failure::Failure;
+use crate::terminal::{Output, Styles, Terminal, escape, size};
+
+/// The width of the names of facts.
+const TITLE_WIDTH: usize = 24;
+/// The width of the names of facts about kernels.
+const DETAIL_WIDTH: usize = 26;
+
+pub(crate) fn run(options: &Show, terminal: Terminal) -> Result<(), Failure> {
+    let mut damaged = false;
+    for place in &options.locations {
+        let source = Source::open(place)?;
+        let mut output = terminal.output();
+        let mut containers: Vec<Container> = Vec::new();
+        let mut problems = Vec::new();
+        let (mut met, mut shown) = (0_usize, 0_usize);
+        let mut result = Ok(());
+        source.walk(&options.limits, &mut |item| match item {
+            Item::Container(container) => {
+                containers.retain(|outer| container.location.is_within(&outer.location));
+                containers.push(container);
+            }
+            Item::Image(image) => {
+                met += 1;
+                if !options.filter.accepts(&image) || result.is_err() {
+                    return;
+                }
+                containers.retain(|outer| image.location.is_within(&outer.location));
+                let view = View::new(&image, &containers, options);
+                result = if options.json {
+                    output.line(view.json())
+                } else {
+                    let gap = if shown > 0 { output.line("") } else { Ok(()) };
+                    gap.and_then(|()| view.print(&mut output))
+                };
+                shown += 1;
+            }
+            Item::Problem(problem) => problems.push(problem),
+            _ => {}
+        });
+        result?;
+        if met == 0 {
+            return Err(super::nothing_in(&source.place, &problems));
+        }
+        if shown == 0 {
+            return Err(
+                Failure::input(format!("{}: no image fits the options", source.place))
+                    .hint("`offkit ls` shows targets, formats and kernels"),
+            );
+        }
+        output.finish()?;
+        for problem in &problems {
+            terminal.warning(problem);
+        }
+        damaged |= !problems.is_empty();
+    }
+    if damaged {
+        return Err(Failure::input("a file could not be read as a whole"));
+    }
+    Ok(())
+}
+
+/// An image and all that is known about it.
+struct View<'a> {
+    image: &'a DeviceImage<'a>,
+    containers: &'a [Container],
+    description: Description,
+    inspection: Inspection,
+    mangled: bool,
+}
+
+impl<'a> View<'a> {
+    fn new(image: &'a DeviceImage<'a>, containers: &'a [Container], options: &Show) -> Self {
+        let limits = options.limits.limits();
+        let mut description = Description::of(image);
+        let inspection = offkit_object::inspect(&image.bytes, image.format, &limits);
+        // What the container says about symbols counts before what the bytes say, and of kernels the bytes know
+        // more.
+        if description.module.is_none() {
+            if !inspection.kernels.is_empty() {
+                description.kernels = inspection.kernel_names().map(str::to_owned).collect();
+            }
+            if image.properties.is_empty() && image.imports.is_empty() && image.exports.is_empty() {
+                description.imports.clone_from(&inspection.imports);
+                description.exports.clone_from(&inspection.exports);
+            }
+        }
+        Self {
+            image,
+            containers,
+            description,
+            inspection,
+            mangled: options.mangled,
+        }
+    }
+
+    fn json(&self) -> Value {
+        let mut value = super::ls::json::image(self.image, true);
+        let inspection = &self.inspection;
+        let kernels = inspection
+            .kernels
+            .iter()
+            .map(|kernel| json!({ "name": kernel.name, "details": details_json(&kernel.details) }));
+        let containers = self.containers.iter().map(|container| {
+            json!({
+                "location": container.location.to_string(),
+                "kind": container.kind.name(),
+                "version": container.version,
+                "size": container.size,
+            })
+        });
+        let strings = self.image.strings.iter().map(|(key, value)| {
+            let value = String::from_utf8_lossy(value).into_owned();
+            (key.to_owned(), Value::from(value))
+        });
+        let problems = inspection.problems.iter().map(ToString::to_string);
+        let more = json!({
+            "kernels": self.description.kernels,
+            "imports": self.description.imports,
+            "exports": self.description.exports,
+            "containers": containers.collect::<Vec<_>>(),
+            "strings": strings.collect::<Map<_, _>>(),
+            "signatures": self.signatures(),
+            "inspection": {
+                "version": inspection.version,
+                "producer": inspection.producer,
+                "triple": inspection.target.triple,
+                "arch": inspection.target.arch_with_features(),
+                "kernels": kernels.collect::<Vec<_>>(),
+                "imports": inspection.imports,
+                "exports": inspection.exports,
+                "details": details_json(&inspection.details),
+                "problems": problems.collect::<Vec<_>>(),
+            },
+        });
+        if let (Value::Object(value), Value::Object(more)) = (&mut value, more) {
+            value.extend(more);
+        }
+        value
+    }
+
+    /// Every kernel with the types of its arguments, where the image has them.
+    fn signatures(&self) -> Vec<String> {
+        let kernels = self.description.kernels.iter();
+        kernels
+            .filter_map(|name| self.description.kernel(name))
+            .map(offkit_runtime::signature)
+            .collect()
+    }
+
+    fn print(&self, output: &mut Output) -> Result<(), Failure> {
+        let Styles { heading, faint, .. } = output.styles();
+        let location = self.image.location.to_string();
+        output.line(format_args!("{heading}{}{heading:#}", escape(&location)))?;
+        for (title, value) in self.facts() {
+            let value = escape(&value);
+            output.line(format_args!("  {faint}{title:TITLE_WIDTH$}{faint:#} {value}"))?;
+        }
+        for problem in &self.inspection.problems {
+            let problem = problem.to_string();
+            output.line(format_args!(
+                "  {faint}{:TITLE_WIDTH$}{faint:#} {}",
+                "problem",
+                escape(&problem)
+            ))?;
+        }
+        let styles = output.styles();
+        for line in properties_lines(&self.image.properties, styles) {
+            output.line(format_args!("  {line}"))?;
+        }
+        for kernel in &self.description.kernels {
+            self.print_kernel(kernel, output)?;
+        }
+        for (title, names) in [
+            ("imports", &self.description.imports),
+            ("exports", &self.description.exports),
+        ] {
+            for name in names {
+                output.line(format_args!("  {faint}{title}{faint:#}  {}", self.shown(name)))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What is said about the image as a whole, as title and value.
+    fn facts(&self) -> Vec<(Cow<'_, str>, String)> {
+        let (image, inspection) = (self.image, &self.inspection);
+        let mut facts: Vec<(Cow<'_, str>, String)> = Vec::new();
+        for container in self.containers {
+            let version = container.version.map(|version| format!(" v{version}"));
+            let state = container.program.as_ref();
+            let state = state.map(|program| format!(", {} state", program.state));
+            let text = format!(
+                "{}{}{}, {}",
+                container.kind,
+                version.unwrap_or_default(),
+                state.unwrap_or_default(),
+                size(container.size)
+            );
+            facts.push(("in".into(), text));
+        }
+        let version = inspection.version.as_ref().map(|version| format!(" {version}"));
+        facts.push((
+            "format".into(),
+            format!("{}{}", image.format, version.unwrap_or_default()),
+        ));
+        let own = &inspection.target;
+        let told = if image.target == Target::default() {
+            own
+        } else {
+            &image.target
+        };
+        facts.push(("target".into(), told.to_string()));
+        if own != told && *own != Target::default() {
+            facts.push(("target in the code".into(), own.to_string()));
+        }
+        if let Some(language) = super::filter::producer_name(image.producer) {
+            facts.push(("made for".into(), language.to_owned()));
+        }
+        facts.extend(
+            inspection
+                .producer
+                .iter()
+                .map(|producer| ("written by".into(), producer.clone())),
+        );
+        let bytes = image.bytes.len();
+        facts.push(("size".into(), format!("{} ({bytes} bytes)", size(bytes as u64))));
+        if let Storage::Compressed { method, bytes } = &image.storage {
+            let bytes = bytes.len();
+            facts.push((
+                "stored".into(),
+                format!("{method}, {} ({bytes} bytes)", size(bytes as u64)),
+            ));
+        }
+        facts.extend(
+            image
+                .offset
+                .map(|offset| ("offset".into(), format!("{offset:#x}"))),
+        );
+        facts.push((
+            "SHA-256 as stored".into(),
+            hex(&Sha256::digest(image.stored_bytes())),
+        ));
+        for (key, value) in image.strings.iter() {
+            let value = String::from_utf8_lossy(value).into_owned();
+            facts.push((format!("string {}", escape(key)).into(), value));
+        }
+        let details = inspection.details.iter();
+        facts.extend(details.map(|detail| (detail.name.as_ref().into(), detail.value.to_string())));
+        facts
+    }
+
+    fn print_kernel(&self, name: &str, output: &mut Output) -> Result<(), Failure> {
+        let Styles { faint, .. } = output.styles();
+        let shown = self.shown(name);
+        let signature = self.description.kernel(name).map(offkit_runtime::signature);
+        let arguments = signature
+            .as_deref()
+            .and_then(|signature| signature.strip_prefix(name))
+            .map(escape)
+            .unwrap_or_default();
+        // A demangled name may have arguments of its own, as the source has them.
+        let space = if shown.ends_with(')') { " " } else { "" };
+        output.line(format_args!(
+            "  {faint}kernel{faint:#}   {shown}{space}{arguments}"
+        ))?;
+        let found = self.inspection.kernels.iter().find(|kernel| kernel.name == name);
+        for detail in found.map_or(&[][..], |kernel| &kernel.details) {
+            let value = detail.value.to_string();
+            output.line(format_args!(
+                "      {faint}{:DETAIL_WIDTH$}{faint:#} {}",
+                detail.name,
+                escape(&value)
+            ))?;
+        }
+        Ok(())
+    }
+
+    fn shown(&self, name: &str) -> String {
+        let name = if self.mangled {
+            name.to_owned()
+        } else {
+            demangle(name)
+        };
+        escape(&name).into_owned()
+    }
+}
+
+/// Facts by name; of those that repeat, a list.
+fn details_json(details: &[Detail]) -> Value {
+    let mut map = Map::new();
+    for detail in details {
+        let value = match &detail.value {
+            DetailValue::Number(number) => Value::from(*number),
+            DetailValue::Text(text) => Value::from(text.as_str()),
+        };
+        match map.get_mut(detail.name.as_ref()) {
+            Some(Value::Array(values)) => values.push(value),
+            Some(first) => *first = Value::from(vec![first.take(), value]),
+            None => _ = map.insert(detail.name.to_string(), value),
+        }
+    }
+    Value::Object(map)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_that_repeat_become_a_list() {
+        let detail = |name: &'static str, value: DetailValue| Detail {
+            name: name.into(),
+            value,
+        };
+        let details = [
+            detail("registers", 32_u64.into()),
+            detail("member", "a".into()),
+            detail("member", "b".into()),
+            detail("member", "c".into()),
+        ];
+        let expected = json!({ "registers": 32, "member": ["a", "b", "c"] });
+        assert_eq!(details_json(&details), expected);
+    }
+}

@@ -1,0 +1,163 @@
+//! `offkit verify`: every rule of every format, and SPIR-V by its own validator.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use offkit_object::{DeviceImage, ImageFormat, Item, Location};
+use serde_json::json;
+
+use super::Source;
+use super::limits::LimitOptions;
+use crate::cli::Verify;
+use crate::failure::{ExitStatus, Failure};
+use crate::terminal::Terminal;
+
+/// Khronos's validator.
+const VALIDATOR: &str = "spirv-val";
+
+/// A problem of a file.
+struct Finding {
+    location: Location,
+    offset: Option<u64>,
+    message: String,
+}
+
+pub(crate) fn run(options: &Verify, terminal: Terminal) -> Result<(), Failure> {
+    let mut problems = 0_usize;
+    let mut unreadable = None;
+    let mut validator = Validator::default();
+    for path in &options.files {
+        match verify(options, path, &mut validator) {
+            Ok(findings) => {
+                problems += findings.len();
+                report(options, terminal, path, &findings)?;
+            }
+            // The others are verified all the same.
+            Err(failure) if options.files.len() > 1 => {
+                terminal.failure(&failure);
+                unreadable = Some(failure);
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    if validator.is_missing {
+        terminal.note(format_args!(
+            "note: SPIR-V was not validated, as {VALIDATOR} is not installed"
+        ));
+    }
+    if unreadable.is_some() {
+        return Err(Failure::input("a file could not be read"));
+    }
+    match problems {
+        0 => Ok(()),
+        1 => Err(Failure::new(ExitStatus::No, "one problem")),
+        several => Err(Failure::new(ExitStatus::No, format!("{several} problems"))),
+    }
+}
+
+fn verify(options: &Verify, path: &Path, validator: &mut Validator) -> Result<Vec<Finding>, Failure> {
+    let source = Source::open(path)?;
+    let limits = LimitOptions::default().limits();
+    let problems = offkit_object::verify(source.place.file(), &source.content, &limits);
+    let mut findings: Vec<Finding> = super::concerning(&source.place, &problems)
+        .into_iter()
+        .map(|problem| Finding {
+            offset: problem.error.offset(),
+            message: problem.error.to_string(),
+            location: problem.location,
+        })
+        .collect();
+    if !options.no_spirv {
+        source.walk(&LimitOptions::default(), &mut |item| {
+            if let Item::Image(image) = item
+                && image.format == ImageFormat::Spirv
+                && let Some(message) = validator.check(&image)
+            {
+                findings.push(Finding {
+                    location: image.location.clone(),
+                    offset: image.offset,
+                    message,
+                });
+            }
+        });
+    }
+    Ok(findings)
+}
+
+fn report(options: &Verify, terminal: Terminal, path: &Path, findings: &[Finding]) -> Result<(), Failure> {
+    let mut lines = Vec::new();
+    if options.json {
+        lines.extend(findings.iter().map(|finding| {
+            json!({
+                "file": finding.location.file(),
+                "location": finding.location.to_string(),
+                "offset": finding.offset,
+                "problem": finding.message,
+            })
+            .to_string()
+        }));
+    } else {
+        lines.extend(
+            findings
+                .iter()
+                .map(|finding| format!("{}: {}", finding.location, finding.message)),
+        );
+        if findings.is_empty() {
+            lines.push(format!("{}: no problems", path.display()));
+        }
+    }
+    for line in lines {
+        // Names from files may hold anything.
+        let line = if options.json {
+            line
+        } else {
+            crate::terminal::escape(&line).into_owned()
+        };
+        terminal.line(line)?;
+    }
+    Ok(())
+}
+
+/// The validator of SPIR-V, if it is installed.
+#[derive(Default)]
+struct Validator {
+    is_missing: bool,
+}
+
+impl Validator {
+    /// What it says of an image that it does not accept.
+    fn check(&mut self, image: &DeviceImage<'_>) -> Option<String> {
+        if self.is_missing {
+            return None;
+        }
+        match validate(&image.bytes) {
+            Ok(result) => result,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                self.is_missing = true;
+                None
+            }
+            Err(error) => Some(format!("{VALIDATOR} cannot be run: {error}")),
+        }
+    }
+}
+
+fn validate(module: &[u8]) -> std::io::Result<Option<String>> {
+    let mut file = tempfile::NamedTempFile::new()?;
+    file.write_all(module)?;
+    // Kernels follow the rules of OpenCL's environment in the version of the module, which any newer one includes.
+    let output = Command::new(VALIDATOR)
+        .arg(file.path())
+        .stdin(Stdio::null())
+        .output()?;
+    if output.status.success() {
+        return Ok(None);
+    }
+    let said = [output.stderr, output.stdout].concat();
+    let said = String::from_utf8_lossy(&said);
+    let first = said
+        .lines()
+        .find(|line| !line.trim().is_empty())
+        .unwrap_or("refused");
+    Ok(Some(format!("{VALIDATOR}: {}", first.trim())))
+}

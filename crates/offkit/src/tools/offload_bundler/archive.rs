@@ -1,0 +1,136 @@
+//! Archives of bundled files: an archive for each target.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use offkit_object::Limits;
+use offkit_object::archive::{self, ArchiveKind};
+
+use super::bundled::{self, Content, FileType};
+use super::options::Options;
+use super::target::{EntryTarget, TargetId, find_conflict};
+use super::{Message, Result, compression, read, say, write};
+
+/// The first bytes of an archive that names the files of its members.
+const THIN_MAGIC: &[u8] = b"!<thin>\n";
+
+/// Whether the bytes begin like an archive, thin or not.
+pub(super) fn is_archive(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"!<arch>\n") || bytes.starts_with(THIN_MAGIC)
+}
+
+/// A member of an archive.
+struct Member<'a> {
+    /// Its name, without the folder that thin archives have with it.
+    name: String,
+    bytes: Cow<'a, [u8]>,
+}
+
+/// The members, those of a thin archive from their files.
+fn members<'a>(file: &str, bytes: &'a [u8]) -> Result<Vec<Member<'a>>> {
+    if !is_archive(bytes) {
+        return Err(Message::new("file too small to be an archive"));
+    }
+    let is_thin = bytes.starts_with(THIN_MAGIC);
+    let folder = Path::new(file).parent().unwrap_or(Path::new(""));
+    let members =
+        archive::members(bytes, &Limits::default()).map_err(|error| Message::of_content(file, error))?;
+    let members = members.into_iter().map(|member| {
+        let path = String::from_utf8_lossy(member.name);
+        let bytes = if is_thin {
+            Cow::Owned(read(&folder.join(&*path).to_string_lossy())?.to_vec())
+        } else {
+            Cow::Borrowed(member.bytes)
+        };
+        let name = path.rsplit('/').next().unwrap_or(&path).to_owned();
+        Ok(Member { name, bytes })
+    });
+    members.collect()
+}
+
+/// The IDs in all members, each once, in the order of the archive.
+pub(super) fn list(options: &Options, file: &str, bytes: &[u8]) -> Result<Vec<String>> {
+    let mut all: Vec<String> = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    for member in members(file, bytes)? {
+        let place = format!("{file}({})", member.name);
+        let content = compression::unpack(options, &place, &member.bytes)?;
+        let entries = bundled::read(FileType::Object, &place, &content)?;
+        all.extend(
+            bundled::ids(&entries)
+                .into_iter()
+                .filter(|id| seen.insert(id.clone())),
+        );
+    }
+    Ok(all)
+}
+
+/// Writes an archive for each target with the code for it out of every member.
+pub(super) fn unbundle(options: &Options, targets: &[TargetId], file: &str, bytes: &[u8]) -> Result<()> {
+    let mut outputs: Vec<Vec<Member<'static>>> = targets.iter().map(|_| Vec::new()).collect();
+    for member in members(file, bytes)? {
+        let place = format!("{file}({})", member.name);
+        let content = compression::unpack(options, &place, &member.bytes)?;
+        let entries = bundled::read(FileType::Object, &place, &content)?;
+        if options.check_archive
+            && let Some((one, other)) = find_conflict(entries.iter().map(|entry| &*entry.id))
+        {
+            return Err(Message::new(format!(
+                "conflicting TargetIDs '{one}' and '{other}' in {place}"
+            )));
+        }
+        for entry in &entries {
+            let known = EntryTarget::new(&entry.id);
+            for (target, output) in targets.iter().zip(&mut outputs) {
+                if !target.accepts(&known, options.hip_openmp_compatible) {
+                    continue;
+                }
+                let bytes = match &entry.content {
+                    Content::Bytes(bytes) => bytes.clone().into_owned(),
+                    Content::HostObject if options.print_commands => {
+                        say(format_args!("{}", bundled::remove_command(&member.name, "-")));
+                        continue;
+                    }
+                    Content::HostObject => bundled::host_object(&place, &content)?,
+                };
+                output.push(Member {
+                    name: output_name(&member.name, &entry.id),
+                    bytes: Cow::Owned(bytes),
+                });
+            }
+        }
+    }
+    for ((target, members), path) in targets.iter().zip(&outputs).zip(&options.outputs) {
+        if members.is_empty() && !options.allow_missing {
+            return Err(Message::new(format!(
+                "no compatible code object found for the target '{target}' in heterogeneous archive \
+                 library: {file}"
+            )));
+        }
+        let members: Vec<_> = members
+            .iter()
+            .map(|member| archive::Member::new(&member.name, &member.bytes))
+            .collect();
+        let archive = archive::write(&members, ArchiveKind::Gnu);
+        write(path, &archive.map_err(|error| Message::of_content(path, error))?)?;
+    }
+    Ok(())
+}
+
+/// The name of a member of an archive for a target: `STEM-ID` and then `STEM.EXTENSION`, as the original has it.
+fn output_name(member: &str, id: &str) -> String {
+    let (stem, extension) = match member.rsplit_once('.') {
+        Some((stem, extension)) if !stem.is_empty() => (stem, Some(extension)),
+        _ => (member, None),
+    };
+    let extension = if id.contains("gfx") {
+        Some("bc")
+    } else if id.contains("sm_") {
+        Some("cubin")
+    } else {
+        extension
+    };
+    let dot = if extension.is_some() { "." } else { "" };
+    let id = id.replace(':', "_");
+    format!("{stem}-{id}{stem}{dot}{}", extension.unwrap_or_default())
+}

@@ -1,0 +1,412 @@
+//! The IDs of targets on the command line, and which entries they accept.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use offkit_object::bundle::EntryId;
+
+use super::{Message, Result};
+
+/// A target, in the spelling that bundles have: `KIND-ARCH-VENDOR-OS-ENVIRONMENT-[PROCESSOR]`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct TargetId(String);
+
+/// The ID of an entry, taken apart.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct EntryTarget<'a> {
+    pub(super) text: &'a str,
+    id: EntryId<'a>,
+}
+
+impl<'a> EntryTarget<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Self {
+            text,
+            id: EntryId::parse(text),
+        }
+    }
+
+    pub(super) fn is_host(&self) -> bool {
+        self.id.kind == "host"
+    }
+}
+
+impl fmt::Display for TargetId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl TargetId {
+    /// Brings a target into the spelling of bundles.
+    ///
+    /// A missing part of the triple becomes `unknown`; only with the OS `amdhsa` the environment stays empty,
+    /// as the runtimes want it. The processor is kept as it is, whether or not it is known.
+    fn parse(text: &str) -> Result<Self> {
+        let mut parts = text.splitn(6, '-');
+        let mut next = || parts.next();
+        let (Some(kind), Some(arch), Some(vendor), Some(os), Some(environment)) =
+            (next(), next(), next(), next(), next())
+        else {
+            return Err(Message::new(
+                "Targets need to follow the format '<offload kind>-<target triple>', where '<target triple>' \
+                 follows the format '<kind>-<arch>-<vendor>-<os>-<env>[-<target id>[:target features]]'.",
+            ));
+        };
+        let processor = next().unwrap_or_default();
+        if !is_known_kind(kind) || !is_known_arch(arch) {
+            let triple = format!("{arch}-{vendor}-{os}-{environment}");
+            let mut message = format!("invalid target '{text}'");
+            if !is_known_kind(kind) {
+                message.push_str(&format!(", unknown offloading kind '{kind}'"));
+            }
+            if !is_known_arch(arch) {
+                message.push_str(&format!(", unknown target triple '{triple}'"));
+            }
+            return Err(Message::new(message));
+        }
+        // A triple without a vendor, as in x86_64-linux-gnu.
+        let (vendor, os, environment) = if is_os(vendor) && !is_os(os) {
+            ("unknown", vendor, os)
+        } else {
+            (vendor, os, environment)
+        };
+        let (os, environment) = match os {
+            "mingw32" => ("windows", "gnu"),
+            _ => (os, environment),
+        };
+        let environment = if os.starts_with("amdhsa") {
+            ""
+        } else {
+            or_unknown(environment)
+        };
+        let (vendor, os) = (or_unknown(vendor), or_unknown(os));
+        Ok(Self(format!(
+            "{kind}-{arch}-{vendor}-{os}-{environment}-{processor}"
+        )))
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    fn id(&self) -> EntryId<'_> {
+        EntryId::parse(&self.0)
+    }
+
+    pub(super) fn is_host(&self) -> bool {
+        self.id().kind == "host"
+    }
+
+    fn is_hip(&self) -> bool {
+        matches!(self.id().kind, "hip" | "hipv4")
+    }
+
+    /// The entry for this target: the one with its very ID, else the first that fits.
+    pub(super) fn find_in(&self, entries: &[EntryTarget<'_>], hip_openmp_compatible: bool) -> Option<usize> {
+        let exact = entries.iter().position(|entry| entry.text == self.0);
+        exact.or_else(|| {
+            entries
+                .iter()
+                .position(|entry| self.accepts(entry, hip_openmp_compatible))
+        })
+    }
+
+    /// Whether an entry's code runs on this target: the processor is the same, and every feature that the code
+    /// demands to be on or off is so here.
+    pub(super) fn accepts(&self, entry: &EntryTarget<'_>, hip_openmp_compatible: bool) -> bool {
+        let (wanted, entry) = (self.id(), &entry.id);
+        let is_hip = |kind| matches!(kind, "hip" | "hipv4");
+        let is_kind_fit = wanted.kind == entry.kind
+            || is_hip(wanted.kind) && is_hip(entry.kind)
+            || hip_openmp_compatible
+                && (is_hip(wanted.kind) && entry.kind == "openmp"
+                    || wanted.kind == "openmp" && is_hip(entry.kind));
+        let (wanted_target, target) = (wanted.target(), entry.target());
+        is_kind_fit
+            && wanted_target.triple == target.triple
+            && wanted_target.arch == target.arch
+            && target
+                .features
+                .iter()
+                .all(|feature| wanted_target.features.contains(feature))
+    }
+}
+
+/// Reads all targets, and checks that they go together.
+pub(super) fn parse_all(texts: &[String], is_bundling: bool) -> Result<Vec<TargetId>> {
+    let mut targets: Vec<TargetId> = Vec::new();
+    for text in texts {
+        let target = TargetId::parse(text)?;
+        if targets.contains(&target) {
+            return Err(Message::new("Duplicate targets are not allowed"));
+        }
+        targets.push(target);
+    }
+    let hosts = targets.iter().filter(|target| target.is_host()).count();
+    // HIP's device code is bundled without the host's.
+    let needs_host = is_bundling && !targets.iter().all(TargetId::is_hip);
+    if hosts > 1 || (hosts == 0 && needs_host) {
+        return Err(Message::new(format!(
+            "expecting exactly one host target but got {hosts}"
+        )));
+    }
+    if is_bundling && let Some((one, other)) = find_conflict(targets.iter().map(TargetId::as_str)) {
+        return Err(Message::new(format!(
+            "Cannot bundle inputs with conflicting targets: '{one}' and '{other}'"
+        )));
+    }
+    Ok(targets)
+}
+
+/// Two IDs of one processor of which one says something about a feature and the other does not: a runtime
+/// could not choose between them.
+pub(super) fn find_conflict<'a>(ids: impl Iterator<Item = &'a str>) -> Option<(&'a str, &'a str)> {
+    let mut sorted: Vec<&str> = ids.collect();
+    sorted.sort_unstable();
+    let mut seen: BTreeMap<(&str, &str, &str), (&str, Vec<&str>)> = BTreeMap::new();
+    for text in sorted {
+        let id = EntryId::parse(text);
+        let mut words = id.processor.split(':');
+        let processor = words.next().unwrap_or_default();
+        let mut names: Vec<&str> = words
+            .map(|feature| feature.trim_end_matches(['+', '-']))
+            .collect();
+        names.sort_unstable();
+        let (first, known) = seen
+            .entry((id.kind, id.triple, processor))
+            .or_insert((text, names.clone()));
+        if *known != names {
+            return Some((first, text));
+        }
+    }
+    None
+}
+
+/// A part of a triple, which is never empty but for the environment with the OS `amdhsa`.
+fn or_unknown(part: &str) -> &str {
+    if part.is_empty() { "unknown" } else { part }
+}
+
+/// SYCL and CUDA are not in the original, but in files of other compilers.
+fn is_known_kind(kind: &str) -> bool {
+    matches!(kind, "host" | "openmp" | "hip" | "hipv4" | "sycl" | "cuda")
+}
+
+fn is_os(part: &str) -> bool {
+    const KNOWN: &[&str] = &[
+        "amdhsa", "cuda", "darwin", "freebsd", "fuchsia", "ios", "linux", "macos", "mesa3d", "mingw32",
+        "netbsd", "openbsd", "windows",
+    ];
+    KNOWN.iter().any(|known| part.starts_with(known))
+}
+
+/// Whether LLVM knows the architecture, or SYCL's compiler does.
+fn is_known_arch(arch: &str) -> bool {
+    const KNOWN: &[&str] = &[
+        "aarch64",
+        "aarch64_32",
+        "aarch64_be",
+        "amd64",
+        "amdgcn",
+        "amdil",
+        "amdil64",
+        "arc",
+        "arm",
+        "arm64",
+        "arm64_32",
+        "arm64e",
+        "arm64ec",
+        "armeb",
+        "avr",
+        "bpf",
+        "bpf_be",
+        "bpf_le",
+        "bpfeb",
+        "bpfel",
+        "csky",
+        "dxil",
+        "hexagon",
+        "hsail",
+        "hsail64",
+        "lanai",
+        "loongarch32",
+        "loongarch64",
+        "m68k",
+        "mips",
+        "mips64",
+        "mips64eb",
+        "mips64el",
+        "mips64r6",
+        "mips64r6el",
+        "mipseb",
+        "mipsel",
+        "mipsisa32r6",
+        "mipsisa32r6el",
+        "mipsisa64r6",
+        "mipsisa64r6el",
+        "mipsn32",
+        "mipsn32el",
+        "mipsn32r6",
+        "mipsn32r6el",
+        "mipsr6",
+        "mipsr6el",
+        "msp430",
+        "native_cpu",
+        "nvptx",
+        "nvptx64",
+        "powerpc",
+        "powerpc64",
+        "powerpc64le",
+        "powerpcle",
+        "powerpcspe",
+        "ppc",
+        "ppc32",
+        "ppc32le",
+        "ppc64",
+        "ppc64le",
+        "ppcle",
+        "ppu",
+        "r600",
+        "renderscript32",
+        "renderscript64",
+        "riscv32",
+        "riscv32be",
+        "riscv64",
+        "riscv64be",
+        "s390x",
+        "shave",
+        "sparc",
+        "sparc64",
+        "sparcel",
+        "sparcv9",
+        "spir",
+        "spir64",
+        "spirv",
+        "spirv32",
+        "spirv64",
+        "systemz",
+        "tce",
+        "tcele",
+        "thumb",
+        "thumbeb",
+        "ve",
+        "wasm32",
+        "wasm64",
+        "x86_64",
+        "x86_64h",
+        "xcore",
+        "xscale",
+        "xtensa",
+    ];
+    const VERSIONED: &[&str] = &[
+        "armv",
+        "dxilv",
+        "spir64_",
+        "spirv1.",
+        "spirv32v1.",
+        "spirv64v1.",
+        "thumbv",
+    ];
+    let is_i386 = arch.len() == 4 && arch.starts_with('i') && arch.ends_with("86");
+    is_i386 || KNOWN.binary_search(&arch).is_ok() || VERSIONED.iter().any(|known| arch.starts_with(known))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn targets(texts: &[&str], is_bundling: bool) -> std::result::Result<Vec<String>, String> {
+        let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
+        let targets = parse_all(&texts, is_bundling).map_err(|error| error.to_string())?;
+        Ok(targets.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn targets_are_spelled_as_bundles_have_them() {
+        // What LLVM 22 makes of them, but for the last, whose processor it drops.
+        for (given, expected) in [
+            ("openmp-x86_64-linux-gnu-", "openmp-x86_64-unknown-linux-gnu-"),
+            ("openmp-x86_64--linux-", "openmp-x86_64-unknown-linux-unknown-"),
+            (
+                "openmp-nvptx64-nvidia-cuda--sm_60",
+                "openmp-nvptx64-nvidia-cuda-unknown-sm_60",
+            ),
+            (
+                "openmp-nvptx64-nvidia-cuda-sm_60",
+                "openmp-nvptx64-nvidia-cuda-sm_60-",
+            ),
+            ("openmp-amdgcn---gfx900", "openmp-amdgcn-unknown-unknown-gfx900-"),
+            (
+                "openmp-amdgcn-amd-amdhsa-llvm-gfx900",
+                "openmp-amdgcn-amd-amdhsa--gfx900",
+            ),
+            (
+                "hip-amdgcn-amd-amdhsa--gfx90a:xnack+:sramecc-",
+                "hip-amdgcn-amd-amdhsa--gfx90a:xnack+:sramecc-",
+            ),
+            ("openmp-x86_64-w64-mingw32-", "openmp-x86_64-w64-windows-gnu-"),
+            (
+                "openmp-x86_64-apple-macosx10.15-",
+                "openmp-x86_64-apple-macosx10.15-unknown-",
+            ),
+            (
+                "openmp-arm-linux-gnueabihf-",
+                "openmp-arm-unknown-linux-gnueabihf-",
+            ),
+            (
+                "openmp-amdgcn-amd-amdhsa--gfx9999",
+                "openmp-amdgcn-amd-amdhsa--gfx9999",
+            ),
+        ] {
+            assert_eq!(targets(&[given], false), Ok(vec![expected.to_owned()]));
+        }
+    }
+
+    #[test]
+    fn architectures_are_sorted() {
+        for arch in [
+            "aarch64",
+            "amdgcn",
+            "i686",
+            "nvptx64",
+            "powerpc64le",
+            "spirv64",
+            "x86_64",
+            "xtensa",
+            "armv7l",
+        ] {
+            assert!(is_known_arch(arch), "{arch}");
+        }
+        for arch in ["", "powerpcxxle", "x86_xx", "X86_64", "i6866"] {
+            assert!(!is_known_arch(arch), "{arch}");
+        }
+    }
+
+    #[test]
+    fn two_processors_that_nobody_knows_are_two_targets() {
+        let ids = [
+            "openmp-amdgcn-amd-amdhsa--gfx9999",
+            "openmp-amdgcn-amd-amdhsa--gfx8888",
+        ];
+        let host = "host-x86_64-unknown-linux-gnu";
+        assert_eq!(targets(&[host, ids[0], ids[1]], true).unwrap()[1..], ids);
+    }
+
+    #[test]
+    fn code_with_demands_runs_only_where_they_are_met() {
+        let entry = |text| EntryTarget::new(text);
+        let target = |text| TargetId::parse(text).unwrap();
+        let any = "hip-amdgcn-amd-amdhsa--gfx906";
+        let on = "hip-amdgcn-amd-amdhsa--gfx906:xnack+";
+        let off = "hipv4-amdgcn-amd-amdhsa--gfx906:xnack-";
+        assert!(target(on).accepts(&entry(any), false));
+        assert!(target(off).accepts(&entry("hip-amdgcn-amd-amdhsa-gfx906"), false));
+        assert!(!target(any).accepts(&entry(on), false));
+        assert!(!target(off).accepts(&entry(on), false));
+        let openmp = entry("openmp-amdgcn-amd-amdhsa--gfx906");
+        assert!(!target(any).accepts(&openmp, false));
+        assert!(target(any).accepts(&openmp, true));
+        assert_eq!(target(on).find_in(&[entry(any), entry(on)], false), Some(1));
+    }
+}

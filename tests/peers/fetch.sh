@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# Fetches LLVM 22.1.8's source through apt and unpacks only the lit tests that exercise the
+# offloading tools: fetch.sh DEST [--tarball FILE]
+#
+# DEST            folder to fill (clang/test/..., llvm/test/..., lit.cfg.py)
+# --tarball FILE  use an already downloaded llvm-toolchain-22_22.1.8.orig.tar.xz
+#
+# The machine's apt settings stay as they are: a private list folder is used.
+# Not every mirror has every part of the source package (the .dsc of one suite may
+# be missing while the upstream tarball is there), so suites are tried in turn and
+# the upstream tarball is checked against its known SHA-256.
+set -euo pipefail
+SUM=b49b9277aef97616320b2da259e1f8174c65b0ce2fbe2e8629644a97693402fe
+TAR=llvm-toolchain-22_22.1.8.orig.tar.xz
+TOP=llvm-toolchain-22_22.1.8
+HERE=$(cd "$(dirname "$0")" && pwd)
+dest= tarball=
+while [ $# -gt 0 ]; do
+  case $1 in
+    --tarball) tarball=$(realpath "$2"); shift ;;
+    -*) echo "unknown option $1" >&2; exit 2 ;;
+    *) dest=$1 ;;
+  esac
+  shift
+done
+[ -n "$dest" ] || { sed -n '2,12p' "$0" >&2; exit 2; }
+mkdir -p "$dest"; dest=$(cd "$dest" && pwd)
+ok() { [ -f "$1" ] && echo "$SUM  $1" | sha256sum -c --quiet - 2>/dev/null; }
+
+if [ -z "$tarball" ]; then
+  work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
+  mkdir -p "$work/lists/partial" "$work/archives/partial" "$work/dl"
+  # The base addresses of the machine's own Debian suites, whatever they are.
+  base=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 'Created-By: Packages' | sort -u)
+  main=$(awk '$2 !~ /-(security|updates|backports)$/ && $1 ~ /debian\/?$/ {print $1; exit}' <<<"$base")
+  sec=$(awk '$2 ~ /-security$/ {print $1; exit}' <<<"$base")
+  key=/usr/share/keyrings/debian-archive-keyring.gpg
+  try() { # suites to list
+    : >"$work/sources.list"
+    local s
+    for s in "$@"; do
+      case $s in
+        *-security) [ -n "$sec" ] && echo "deb-src [signed-by=$key] $sec $s main" >>"$work/sources.list" ;;
+        *) [ -n "$main" ] && echo "deb-src [signed-by=$key] $main $s main" >>"$work/sources.list" ;;
+      esac
+    done
+    local o=(-o Dir::Etc::sourcelist="$work/sources.list" -o Dir::Etc::sourceparts=/dev/null
+             -o Dir::State::lists="$work/lists" -o Dir::Cache::archives="$work/archives"
+             -o Dir::Cache::srcpkgcache= -o Dir::Cache::pkgcache= -o APT::Sandbox::User=root)
+    apt-get "${o[@]}" update -qq >/dev/null 2>&1 || true
+    local v
+    for v in $(apt-cache "${o[@]}" showsrc llvm-toolchain-22 2>/dev/null |
+               awk '/^Version:/ && $2 ~ /22\.1\.8/ {print $2}' | sort -ru); do
+      (cd "$work/dl" && apt-get "${o[@]}" source --download-only -qq "llvm-toolchain-22=$v") >/dev/null 2>&1 || true
+      ok "$work/dl/$TAR" && return 0
+    done
+    return 1
+  }
+  try bookworm-security || try sid forky || try trixie-security trixie ||
+    { echo "no mirror had $TAR" >&2; exit 1; }
+  tarball=$work/dl/$TAR
+fi
+ok "$tarball" || { echo "$tarball: wrong or missing (SHA-256 $SUM expected)" >&2; exit 1; }
+
+want=$(mktemp)
+cat >"$want" <<'L'
+clang/test/Driver/clang-offload-bundler-asserts-on.c
+clang/test/Driver/clang-offload-bundler-standardize.c
+clang/test/Driver/clang-offload-bundler-zlib.c
+clang/test/Driver/clang-offload-bundler-zstd.c
+clang/test/Driver/clang-offload-bundler.c
+clang/test/Driver/clang-sycl-linker-test.cpp
+clang/test/Driver/fat-archive-unbundle-ext.c
+clang/test/Driver/link-device-code.test
+clang/test/Driver/linker-wrapper-hip-amdgcnspirv.c
+clang/test/Driver/linker-wrapper-hip-no-rdc.c
+clang/test/Driver/linker-wrapper-image.c
+clang/test/Driver/linker-wrapper-llvm-help.c
+clang/test/Driver/linker-wrapper.c
+clang/test/Driver/nvlink-wrapper.c
+clang/test/Driver/offload-packager.c
+clang/test/Driver/hip-partial-link.hip
+clang/test/Driver/Inputs/SYCL
+clang/test/Driver/Inputs/hip.h
+clang/test/Driver/Inputs/rocm
+clang/test/Tooling/clang-linker-wrapper-spirv-elf.cpp
+clang/test/Frontend/embed-object.c
+clang/test/Frontend/embed-object.ll
+clang/test/Frontend/Inputs/empty.h
+llvm/test/ObjectYAML/Offload
+llvm/test/tools/llvm-objdump/Offloading
+llvm/test/tools/llvm-offload-binary
+llvm/test/tools/llvm-offload-wrapper
+llvm/test/tools/llvm-split/SplitByCategory
+llvm/test/tools/llvm-readobj/ELF/AMDGPU/offloading-fail.test
+llvm/test/tools/llvm-readobj/ELF/AMDGPU/offloading.test
+L
+sed "s#^#$TOP/#" "$want" >"$want.t"
+# tar complains of names it did not find; the count below is the check.
+tar -C "$dest" --strip-components=1 --keep-newer-files -xf "$tarball" -T "$want.t" 2>"$dest/.tar.err" || true
+rm -f "$want" "$want.t"
+cp "$HERE/lit.cfg.py" "$dest/lit.cfg.py"
+n=$(find "$dest/clang/test" "$dest/llvm/test" -type f -not -path '*/Inputs/*' | wc -l)
+echo "$n test files in $dest (missing: $(grep -c 'Not found in archive' "$dest/.tar.err" || true))"

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Runs LLVM 22's own tests of its offloading tools with offkit in the tools' place: tests/peers/run.sh [--real]
+# Started by `./dev peers`, which builds offkit. With --real the real tools are tested, which shows what a
+# failure owes to the machine.
+#
+# Exit code 0 when exactly the tests fail that `expected-failures.txt` names, 1 when not.
+set -euo pipefail
+cd "$(dirname "$0")"
+root=$(cd ../.. && pwd)
+target=${CARGO_TARGET_DIR:-$root/target}
+work=$target/peers
+llvm=/usr/lib/llvm-22/bin
+# The names that offkit answers to.
+tools=(llvm-offload-binary clang-offload-packager clang-offload-bundler)
+
+command -v xz >/dev/null || { echo "please install xz-utils" >&2; exit 3; }
+if [ ! -f "$work/tests/lit.cfg.py" ]; then
+  rm -rf "$work/tests"
+  ./fetch.sh "$work/tests"
+fi
+cp lit.cfg.py "$work/tests/lit.cfg.py"
+
+lit=$(command -v lit || true)
+[ -n "$lit" ] || lit=$llvm/lit
+[ -x "$lit" ] || { echo "please install lit (Debian: llvm-22-tools)" >&2; exit 3; }
+
+options=(-D "llvm=$llvm")
+expected=expected-failures.txt
+if [ "${1:-}" = --real ]; then
+  expected=/dev/null
+else
+  rm -rf "$work/tools"
+  mkdir -p "$work/tools"
+  for tool in "${tools[@]}"; do ln -s "$(realpath "$target/release/offkit")" "$work/tools/$tool"; done
+  options+=(-D "tools=$work/tools")
+fi
+# lit keeps the outputs of earlier runs, and a test that only compares files could pass on them.
+rm -rf "$work"/tests/out
+"$lit" "${options[@]}" --output "$work/results.json" "$work/tests" || true
+
+python3 - "$work/results.json" "$expected" <<'PYTHON'
+import json, sys
+results = {test["name"].split(" :: ")[-1]: test["code"] for test in json.load(open(sys.argv[1]))["tests"]}
+failed = {name for name, code in results.items() if code in ("FAIL", "UNRESOLVED", "TIMEOUT")}
+lines = (line.split("#")[0].strip() for line in open(sys.argv[2]))
+expected = {line for line in lines if line}
+passed = sum(code == "PASS" for code in results.values())
+print(f"{passed} of {len(results)} passed, {len(failed)} failed, {len(expected)} failures expected")
+for name in sorted(failed - expected):
+    print(f"FAILED, and should not: {name}")
+for name in sorted(expected - failed):
+    print(f"in the list of expected failures, and did not fail: {name}")
+sys.exit(failed != expected)
+PYTHON

@@ -1,0 +1,108 @@
+//! Files out of real packages of the Python package index.
+//!
+//! Packages are under their vendors' licences: fetched into a folder of the build directory the first time,
+//! never part of this repository.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use crate::sycl_runtime::run;
+use crate::{skip, tool};
+
+/// A package for Linux on x86-64.
+#[derive(Debug, Clone, Copy)]
+pub struct Package {
+    /// The name and the version, as pip takes them: `NAME==VERSION`.
+    pub name: &'static str,
+    /// The version of Python that the package is for, such as `3.11`.
+    pub python: &'static str,
+}
+
+impl Package {
+    /// The only file of the package whose path ends like this; `None`, loudly, if it cannot be had here.
+    pub fn file(self, end: &str) -> Option<PathBuf> {
+        // Tests that run at the same time want the same packages.
+        static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+        let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let pip = pip()?;
+        match self.fetch(pip, end) {
+            Ok(path) => Some(path),
+            Err(reason) => {
+                skip(&format!("{} of {} cannot be had: {reason}", end, self.name));
+                None
+            }
+        }
+    }
+
+    fn fetch(self, pip: &Path, end: &str) -> Result<PathBuf, String> {
+        let folder = folder().join(self.name);
+        let file_name = end.rsplit('/').next().unwrap_or(end);
+        let file = folder.join("files").join(file_name);
+        if file.is_file() {
+            return Ok(file);
+        }
+        let is_fetched = std::fs::read_dir(&folder).is_ok_and(|entries| {
+            let mut names = entries.flatten().map(|entry| entry.file_name());
+            names.any(|name| name.to_string_lossy().ends_with(".whl"))
+        });
+        if !is_fetched {
+            let platforms = [
+                "manylinux2014",
+                "manylinux_2_24",
+                "manylinux_2_27",
+                "manylinux_2_28",
+            ];
+            let platforms = platforms.map(|platform| format!("--platform={platform}_x86_64"));
+            run(Command::new(pip)
+                .args(["download", "--quiet", "--no-deps", "--only-binary=:all:"])
+                .arg(format!("--python-version={}", self.python))
+                .args(platforms)
+                .arg("--dest")
+                .arg(&folder)
+                .arg(self.name))?;
+        }
+        let extract = "import glob, os, sys, zipfile
+folder, end, file = sys.argv[1:]
+wheel = zipfile.ZipFile(glob.glob(folder + '/*.whl')[0])
+[name] = [name for name in wheel.namelist() if name.endswith(end)]
+os.makedirs(os.path.dirname(file), exist_ok=True)
+with open(file + '.part', 'wb') as out:
+    out.write(wheel.read(name))
+os.chmod(file + '.part', 0o755)
+os.rename(file + '.part', file)";
+        run(Command::new(pip.with_file_name("python"))
+            .args(["-c", extract])
+            .args([&folder, Path::new(end), &file]))?;
+        Ok(file)
+    }
+}
+
+/// In the build directory, beside the folders of the profiles.
+fn folder() -> PathBuf {
+    let exe = env::current_exe().expect("a running program has a path");
+    let build = exe
+        .ancestors()
+        .nth(3)
+        .expect("test programs are in `PROFILE/deps`");
+    build.join("packages")
+}
+
+/// The pip of an environment of its own; `None`, loudly, if there can be none.
+fn pip() -> Option<&'static Path> {
+    static PIP: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let pip = PIP.get_or_init(|| {
+        let python = tool("python3")?;
+        let environment = folder().join("environment");
+        let pip = environment.join("bin/pip");
+        if !pip.is_file()
+            && let Err(reason) = run(Command::new(python).args(["-m", "venv"]).arg(&environment))
+        {
+            skip(&format!("packages cannot be fetched: {reason}"));
+            return None;
+        }
+        Some(pip)
+    });
+    pip.as_deref()
+}

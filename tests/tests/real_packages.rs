@@ -1,0 +1,282 @@
+//! Device code in libraries as vendors ship them, and in fatbins that CUDA's own tools make.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use offkit_object::{
+    Compression, ContainerKind, Contents, DeviceImage, ImageFormat, Limits, Location, Producer,
+};
+use offkit_tests::packages::Package;
+use offkit_tests::{Folder, skip};
+
+const DPCTL: Package = Package {
+    name: "dpctl==0.22.1",
+    python: "3.11",
+};
+const DPNP: Package = Package {
+    name: "dpnp==0.20.0",
+    python: "3.11",
+};
+const BITSANDBYTES: Package = Package {
+    name: "bitsandbytes==0.50.2",
+    python: "3.11",
+};
+const CUDA: Package = Package {
+    name: "nvidia-cuda-nvcc==13.5.37",
+    python: "3.11",
+};
+
+/// Reads a library that must be in order.
+fn read(bytes: &[u8]) -> Contents<'_> {
+    let contents = offkit_object::read("lib.so", bytes, &Limits::default());
+    assert_eq!(contents.problems, []);
+    contents
+}
+
+/// The numbers of descriptors or fatbins, images and entries.
+fn counts(images: &[DeviceImage<'_>]) -> [usize; 3] {
+    let mut outer: Vec<_> = images
+        .iter()
+        .map(|image| {
+            let parts = image.location.parts();
+            &parts[..parts.len() - 1]
+        })
+        .collect();
+    outer.dedup();
+    let entries = images.iter().flat_map(|image| &image.entries).flatten();
+    [outer.len(), images.len(), entries.count()]
+}
+
+#[test]
+fn sycl_libraries_have_every_image_that_their_runtime_registers() {
+    let libraries = [
+        (DPNP, "/_blas_impl.cpython-311-x86_64-linux-gnu.so", [1, 12, 12]),
+        (DPNP, "/libdpnp_backend_c.so", [1, 59, 59]),
+        (
+            DPNP,
+            "/_indexing_impl.cpython-311-x86_64-linux-gnu.so",
+            [1, 448, 448],
+        ),
+        (DPCTL, "/_sycl_queue.cpython-311-x86_64-linux-gnu.so", [1, 1, 0]),
+    ];
+    for (package, file, expected) in libraries {
+        let Some(path) = package.file(file) else { return };
+        let bytes = std::fs::read(path).unwrap();
+        let contents = read(&bytes);
+        assert_eq!(counts(&contents.images), expected, "{file}");
+        for image in &contents.images {
+            assert_eq!(image.container, ContainerKind::SyclWrapped);
+            assert_eq!(image.container_version, Some(3));
+            assert_eq!(
+                (image.producer, image.format),
+                (Producer::Sycl, ImageFormat::Spirv)
+            );
+            assert_eq!(image.target.to_string(), "spir64");
+            assert_eq!(image.entries.as_ref(), Some(&image.kernels), "{}", image.location);
+            let aspects = image.properties.get("SYCL/device requirements", "aspects");
+            assert!(aspects.is_some_and(|aspects| aspects.as_u32s().is_some()));
+        }
+    }
+}
+
+#[test]
+fn compressed_images_for_several_targets_come_out() {
+    for (file, version, expected) in [
+        ("/libbitsandbytes_xpu2025.so", 2, [2, 6, 28]),
+        ("/libbitsandbytes_xpu2026.so", 3, [2, 8, 28]),
+    ] {
+        let Some(path) = BITSANDBYTES.file(file) else {
+            return;
+        };
+        let bytes = std::fs::read(path).unwrap();
+        let contents = read(&bytes);
+        assert_eq!(counts(&contents.images), expected, "{file}");
+        for image in &contents.images {
+            assert_eq!(image.container_version, Some(version));
+            assert_eq!(image.storage.compression(), Some(Compression::Zstd));
+            // Code for GPUs is an archive with a member for each.
+            let expected = match image.target.triple.as_str() {
+                "spir64" => ImageFormat::Spirv,
+                _ => ImageFormat::Archive,
+            };
+            assert_eq!(image.format, expected, "{}", image.location);
+        }
+        let ahead_of_time = |image: &&DeviceImage<'_>| image.target.triple == "spir64_gen";
+        assert_eq!(contents.images.iter().filter(ahead_of_time).count(), 3);
+        let imports = contents.images.iter().flat_map(|image| &image.imports);
+        let exporters = contents.images.iter().filter(|image| !image.exports.is_empty());
+        assert_eq!(
+            (imports.count() > 0, exporters.count() > 0),
+            (version == 3, version == 3)
+        );
+    }
+}
+
+#[test]
+fn cuda_libraries_have_every_entry() {
+    for (file, compression, plain) in [
+        ("/libbitsandbytes_cuda118.so", Compression::Lz4, 7),
+        ("/libbitsandbytes_cuda130.so", Compression::Zstd, 0),
+    ] {
+        let Some(path) = BITSANDBYTES.file(file) else {
+            return;
+        };
+        let bytes = std::fs::read(path).unwrap();
+        let contents = read(&bytes);
+        assert_eq!(counts(&contents.images), [7, 55, 0], "{file}");
+        let mut formats = BTreeMap::<_, usize>::new();
+        let mut stored = BTreeMap::<_, usize>::new();
+        for image in &contents.images {
+            *formats.entry(image.format.name()).or_default() += 1;
+            *stored.entry(image.storage.compression()).or_default() += 1;
+            assert_eq!(image.producer, Producer::Cuda);
+            assert!(image.target.arch.starts_with("sm_"), "{}", image.target);
+            if image.format == ImageFormat::Ptx {
+                assert!(image.bytes.ends_with(b"\0"));
+                assert_eq!(image.strings.get("ptxas-options"), Some("--compile-only"));
+            }
+        }
+        assert_eq!(formats, BTreeMap::from([("PTX", 6), ("cubin", 49)]));
+        assert_eq!(stored.get(&Some(compression)), Some(&(55 - plain)));
+        assert_eq!(stored.get(&None).copied().unwrap_or_default(), plain);
+    }
+}
+
+/// CUDA's assembler and the program that makes fatbins.
+struct Cuda {
+    ptxas: PathBuf,
+    fatbinary: PathBuf,
+}
+
+impl Cuda {
+    fn get() -> Option<Self> {
+        if std::env::consts::ARCH != "x86_64" {
+            skip("CUDA's tools are for x86-64");
+            return None;
+        }
+        Some(Self {
+            ptxas: CUDA.file("/bin/ptxas")?,
+            fatbinary: CUDA.file("/bin/fatbinary")?,
+        })
+    }
+
+    fn ptx(folder: &Folder, arch: &str) {
+        let source = format!(
+            ".version 8.8\n.target {arch}\n.address_size 64\n.visible .entry saxpy(.param .u64 p) {{ ret; }}\n"
+        );
+        folder.write(&format!("{arch}.ptx"), source);
+    }
+
+    fn cubin(&self, folder: &Folder, arch: &str) {
+        Self::ptx(folder, arch);
+        let (input, output) = (format!("{arch}.ptx"), format!("{arch}.cubin"));
+        folder
+            .run(
+                &self.ptxas,
+                [format!("-arch={arch}").as_str(), &input, "-o", &output],
+            )
+            .ok();
+    }
+
+    fn fatbin(&self, folder: &Folder, options: &[&str], images: &[(&str, &str)]) -> Vec<u8> {
+        let images = images.iter().map(|(kind, arch)| {
+            let extension = if *kind == "elf" { "cubin" } else { "ptx" };
+            let number = arch.trim_start_matches("sm_");
+            format!("--image3=kind={kind},sm={number},file={arch}.{extension}")
+        });
+        let options = ["--create", "out.fatbin", "--64"].iter().chain(options);
+        let arguments = options.map(|option| (*option).to_owned()).chain(images);
+        folder.run::<String>(&self.fatbinary, arguments).ok();
+        folder.read("out.fatbin")
+    }
+}
+
+#[test]
+fn fatbins_of_cuda_s_own_tool_give_back_what_went_in() {
+    let Some(cuda) = Cuda::get() else { return };
+    let folder = Folder::new();
+    let architectures = ["sm_80", "sm_90a", "sm_100f", "sm_120"];
+    for arch in architectures {
+        cuda.cubin(&folder, arch);
+    }
+    let images: Vec<_> = architectures
+        .iter()
+        .flat_map(|arch| [("elf", *arch), ("ptx", *arch)])
+        .collect();
+    for (mode, compression) in [
+        ("none", None),
+        ("size", Some(Compression::Zstd)),
+        ("speed", Some(Compression::Lz4)),
+    ] {
+        let options = [
+            "--compress-all",
+            "--compress-mode",
+            mode,
+            "--ident=saxpy.cu",
+            "--cmdline=-O3",
+        ];
+        let bytes = cuda.fatbin(&folder, &options, &images);
+        let contents = offkit_object::read("out.fatbin", &bytes, &Limits::default());
+        assert_eq!(contents.problems, []);
+        assert_eq!(contents.images.len(), images.len());
+        for (image, (kind, arch)) in contents.images.iter().zip(&images) {
+            assert_eq!(image.target.arch, *arch);
+            assert_eq!(image.strings.get("identifier"), Some("saxpy.cu"));
+            assert_eq!(image.storage.compression(), compression, "{mode} {kind} {arch}");
+            if *kind == "elf" {
+                assert_eq!(
+                    *image.bytes,
+                    *folder.read(&format!("{arch}.cubin")),
+                    "{mode} {arch}"
+                );
+            } else {
+                assert_eq!(image.format, ImageFormat::Ptx);
+                assert_eq!(image.strings.get("ptxas-options"), Some("-O3"));
+                let text = image.bytes.strip_suffix(b"\0").unwrap();
+                assert!(text.ends_with(b"ret; }\n"), "{mode} {arch}");
+            }
+        }
+        replace_every_cubin(&folder, &bytes, &contents);
+    }
+}
+
+/// Puts the first cubin in the place of every other.
+fn replace_every_cubin(folder: &Folder, bytes: &[u8], contents: &Contents<'_>) {
+    let new = folder.read("sm_80.cubin");
+    for image in contents
+        .images
+        .iter()
+        .filter(|image| image.format == ImageFormat::Cubin)
+    {
+        let location: Location = image.location.clone();
+        let changed = offkit_object::replace(bytes, &location, &new, &Limits::default()).unwrap();
+        let after = offkit_object::read("out.fatbin", &changed, &Limits::default());
+        let replaced = after
+            .images
+            .iter()
+            .find(|image| image.location == location)
+            .unwrap();
+        assert_eq!(*replaced.bytes, *new);
+        assert_eq!(replaced.target, image.target);
+    }
+}
+
+#[test]
+fn stripped_libraries_keep_their_images() {
+    let Some(objcopy) = offkit_tests::tool("llvm-objcopy") else {
+        return;
+    };
+    let Some(library) = BITSANDBYTES.file("/libbitsandbytes_xpu2025.so") else {
+        return;
+    };
+    let folder = Folder::new();
+    let library: &Path = &library;
+    folder
+        .run(
+            objcopy,
+            [Path::new("--strip-sections"), library, Path::new("stripped.so")],
+        )
+        .ok();
+    let bytes = folder.read("stripped.so");
+    assert_eq!(counts(&read(&bytes).images), [2, 6, 28]);
+}
