@@ -672,3 +672,16 @@ fn objects_with_very_many_sections_are_read_and_changed() {
         assert_eq!(count("more.o") - count("less.o"), removed, "{triple}");
     }
 }
+
+#[test]
+fn a_section_without_a_name_has_a_place() {
+    let format = ObjectFormat::for_triple("x86_64-linux-gnu").unwrap();
+    let device = offload_v1();
+    let mut nameless = NewSection::offloading(&device);
+    nameless.name = "";
+    let object = write_object(format, &[nameless]).unwrap();
+    let contents = read(&object);
+    assert_eq!(locations(&contents), ["file!#2/0"]);
+    let location = &contents.images[0].location;
+    assert_eq!(location.to_string().parse().as_ref(), Ok(location));
+}
