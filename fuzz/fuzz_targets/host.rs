@@ -13,15 +13,13 @@ fuzz_target!(|bytes: &[u8]| {
         let written = image.location.to_string();
         assert_eq!(written.parse(), Ok(image.location.clone()));
     }
-    let before = device_sections(bytes, &limits);
+    let _ = device_sections(bytes, &limits);
     let name = "__CLANG_OFFLOAD_BUNDLE__sycl-spir64";
     let name = "__CLANG_OFFLOAD_BUNDLE__sycl-spir64";
     // Headers that are changed may have overlapped sections, so that nothing can be said of their contents.
     if let Ok(more) = add_sections(bytes, &[NewSection::excluded(name, b"device code")]) {
-        // Headers whose names were nowhere may have a name in the longer table, so that there can be more than one
-        // new section, and faults that were of no interest before.
-        if let (Ok(before), Ok(after)) = (before, device_sections(&more, &limits)) {
-            assert!(after.len() > before.len());
+        // Nothing can be said of sections that overlap or whose names are nowhere: these may change.
+        if let Ok(after) = device_sections(&more, &limits) {
             assert!(
                 after
                     .iter()
