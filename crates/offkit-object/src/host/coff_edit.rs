@@ -241,12 +241,18 @@ impl<'a> Plan<'a> {
             (symbols, _) => spliced.moved(symbols),
         };
         let count = self.origins.len().saturating_sub(self.changes.removed.len());
-        if self.coff.is_big_object {
+        let pointer_at = if self.coff.is_big_object {
             out.put_u32(44, count as u64)?;
-            out.put_u32(48, symbols)?;
+            48
         } else {
             out.put_u16(2, count)?;
-            out.put_u32(8, symbols)?;
+            8_usize
+        };
+        out.put_u32(pointer_at, symbols)?;
+        if self.coff.symbols_offset == 0 {
+            // Without a table the number of symbols may be anything; names are found behind that many.
+            out.put_u32(pointer_at.saturating_add(4), 0)?;
+            return Ok(out.bytes);
         }
         if !self.changes.removed.is_empty() || !self.changes.replaced.is_empty() {
             self.change_symbols(to_usize(symbols)?, &mut out)?;
