@@ -117,7 +117,7 @@ struct Plan<'a> {
     names: Vec<[u8; 8]>,
     /// The size of the string table as it is.
     strings_size: u64,
-    /// The edit that is the string table, when the object had no symbols before.
+    /// The edit that is the string table, when the object has no symbols.
     new_strings: Option<usize>,
 }
 
@@ -215,11 +215,12 @@ impl<'a> Plan<'a> {
         }
         let start = match self.coff.strings_offset() {
             Some(offset) => to_usize(offset)?,
-            None => {
-                self.new_strings = Some(self.edits.len());
-                end
-            }
+            None => end,
         };
+        // Without symbols the pointer to them is one to the strings.
+        if self.coff.symbols_offset == 0 || self.coff.symbol_count == 0 {
+            self.new_strings = Some(self.edits.len());
+        }
         self.edits.push(Edit {
             start,
             end: start.saturating_add(strings.old_size),
@@ -236,17 +237,23 @@ impl<'a> Plan<'a> {
         };
         self.write_headers(&spliced, &mut out)?;
         let symbols = match (self.coff.symbols_offset, self.new_strings) {
+            (_, Some(number)) => spliced.placed.get(number).copied().unwrap_or_default(),
             (0, None) => 0,
-            (0, Some(number)) => spliced.placed.get(number).copied().unwrap_or_default(),
-            (symbols, _) => spliced.moved(symbols),
+            (symbols, None) => spliced.moved(symbols),
         };
         let count = self.origins.len().saturating_sub(self.changes.removed.len());
-        if self.coff.is_big_object {
+        let pointer_at = if self.coff.is_big_object {
             out.put_u32(44, count as u64)?;
-            out.put_u32(48, symbols)?;
+            48
         } else {
             out.put_u16(2, count)?;
-            out.put_u32(8, symbols)?;
+            8_usize
+        };
+        out.put_u32(pointer_at, symbols)?;
+        if self.coff.symbols_offset == 0 {
+            // Without a table the number of symbols may be anything; names are found behind that many.
+            out.put_u32(pointer_at.saturating_add(4), 0)?;
+            return Ok(out.bytes);
         }
         if !self.changes.removed.is_empty() || !self.changes.replaced.is_empty() {
             self.change_symbols(to_usize(symbols)?, &mut out)?;

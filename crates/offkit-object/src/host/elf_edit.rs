@@ -150,7 +150,7 @@ impl<'a> Plan<'a> {
         let mut names = Cow::Borrowed(elf.names(Source::new(bytes)));
         let added_names: Vec<u32> = add_names(names.to_mut(), changes.added)?;
         if !added_names.is_empty() {
-            if elf.names_index == 0 {
+            if !elf.sections.get(elf.names_index).is_some_and(Section::is_in_file) {
                 return Err(Error::unrepresentable("the object has no names of sections"));
             }
             contents.push((elf.names_index, names));
@@ -166,6 +166,10 @@ impl<'a> Plan<'a> {
             let old = elf.sections.get(index).copied().unwrap_or_default();
             let start = to_usize(old.offset)?;
             let length = new.len();
+            let has_no_bytes = old.kind == elf::SHT_NOBITS.0 || old.kind == elf::SHT_NULL.0;
+            if has_no_bytes || start < plan.file_header_size() {
+                return Err(Error::unrepresentable("the section has no place in the file").finding(index));
+            }
             if let Some(origin) = origins.get_mut(index) {
                 *origin = Origin::Edit(plan.edits.len(), length);
             }
@@ -238,6 +242,10 @@ impl<'a> Plan<'a> {
         if self.elf.is_64 { 64 } else { 40 }
     }
 
+    fn file_header_size(&self) -> usize {
+        if self.elf.is_64 { 64 } else { 52 }
+    }
+
     /// Lets headers refer to sections by their new numbers.
     fn renumber_headers(&mut self) {
         let numbers = &self.numbers;
@@ -301,7 +309,7 @@ impl<'a> Plan<'a> {
             .map(|section| (section.offset, section.size))
             .chain([
                 (self.elf.headers_offset, headers as u64),
-                (0, if self.elf.is_64 { 64 } else { 52 }),
+                (0, self.file_header_size() as u64),
             ])
             .map(|(start, size)| {
                 let place = |offset| usize::try_from(offset).unwrap_or(usize::MAX);
