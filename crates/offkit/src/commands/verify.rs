@@ -8,7 +8,6 @@ use offkit_object::{DeviceImage, ImageFormat, Item, Location};
 use serde_json::json;
 
 use super::Source;
-use super::limits::LimitOptions;
 use crate::cli::Verify;
 use crate::failure::{ExitStatus, Failure};
 use crate::terminal::Terminal;
@@ -58,9 +57,8 @@ pub(crate) fn run(options: &Verify, terminal: Terminal) -> Result<(), Failure> {
 
 fn verify(options: &Verify, path: &Path, validator: &mut Validator) -> Result<Vec<Finding>, Failure> {
     let source = Source::open(path)?;
-    let limits = LimitOptions::default().limits();
-    let problems = offkit_object::verify(source.place.file(), &source.content, &limits);
-    let mut findings: Vec<Finding> = super::concerning(&source.place, &problems)
+    let mut findings: Vec<Finding> = source
+        .verify(&options.limits)
         .into_iter()
         .map(|problem| Finding {
             offset: problem.error.offset(),
@@ -68,18 +66,38 @@ fn verify(options: &Verify, path: &Path, validator: &mut Validator) -> Result<Ve
             location: problem.location,
         })
         .collect();
-    if !options.no_spirv {
-        source.walk(&LimitOptions::default(), &mut |item| {
-            if let Item::Image(image) = item
-                && image.format == ImageFormat::Spirv
-                && let Some(message) = validator.check(&image)
-            {
-                findings.push(Finding {
-                    location: image.location.clone(),
-                    offset: image.offset,
-                    message,
-                });
-            }
+    let is_filtered = !options.filter.accepts_all();
+    if options.no_spirv && !is_filtered {
+        return Ok(findings);
+    }
+    let mut meant = Vec::new();
+    source.walk(&options.limits, &mut |item| {
+        let Item::Image(image) = item else { return };
+        if !options.filter.accepts(&image) {
+            return;
+        }
+        if !options.no_spirv
+            && image.format == ImageFormat::Spirv
+            && let Some(message) = validator.check(&image)
+        {
+            findings.push(Finding {
+                location: image.location.clone(),
+                offset: image.offset,
+                message,
+            });
+        }
+        if is_filtered {
+            meant.push(image.location);
+        }
+    });
+    if is_filtered {
+        if meant.is_empty() && findings.is_empty() {
+            return Err(super::nothing_fits(&source.place));
+        }
+        // What an image is in concerns it too.
+        findings.retain(|Finding { location, .. }| {
+            let concerns = |image: &Location| image.is_within(location) || location.is_within(image);
+            meant.iter().any(concerns)
         });
     }
     Ok(findings)
