@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
-use offkit_object::{ConversionInput, Converted, OutputFormat};
+use offkit_object::{ConversionInput, Converted, Error, ErrorKind, OutputFormat};
 use serde_json::json;
 
 use crate::cli::Convert;
@@ -15,7 +15,16 @@ pub(crate) fn run(options: &Convert, terminal: Terminal) -> Result<(), Failure> 
     files::check_output(&options.output).map_err(Failure::input)?;
     let name = options.input.display().to_string();
     let content = files::open(&options.input).map_err(Failure::input)?;
-    let failed = |error: offkit_object::Error| Failure::input(error.with_file(name.clone()));
+    let failed = |error: Error| {
+        let kind = error.kind();
+        let failure = Failure::input(error.with_file(name.clone()));
+        match kind {
+            ErrorKind::NotRecognized => {
+                failure.hint("`offkit extract` takes images out of anything, and `offkit pack` packs them")
+            }
+            _ => failure,
+        }
+    };
     let input = ConversionInput::open(&name, &content, &options.limits.limits()).map_err(failed)?;
     let converted = input
         .convert(options.to, options.state.bundle_state())

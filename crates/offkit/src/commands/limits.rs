@@ -7,6 +7,7 @@ use offkit_object::Limits;
 
 /// Options of every command that reads containers.
 #[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Bounds")]
 pub(crate) struct LimitOptions {
     /// Change a bound on what reading may cost; may be repeated
     #[arg(

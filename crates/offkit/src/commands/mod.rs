@@ -24,7 +24,12 @@ use source::{Source, concerning, locate};
 /// There is no image at a place; `problems` may say why.
 fn nothing_in(place: &Location, problems: &[Problem]) -> Failure {
     match problems {
-        [first, ..] => Failure::input(first.to_string()),
+        [only] => Failure::input(only.to_string()),
+        [first, rest @ ..] => Failure::input(first.to_string()).hint(format!(
+            "`offkit verify {}` lists this and {} more",
+            place.file(),
+            rest.len()
+        )),
         [] => Failure::input(format!("{place}: no device code there"))
             .hint("`offkit ls` lists the device code inside files"),
     }

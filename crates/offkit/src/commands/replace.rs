@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use offkit_object::{Error, Item, Location};
+use offkit_object::{Error, ErrorKind, Item, Location};
 
 use super::Source;
 use crate::cli::Replace;
@@ -68,8 +68,11 @@ fn failure(source: &Source, location: &Location, error: &Error) -> Failure {
         ))
         .hint(format!("offkit replace {member} {rest}=NEW"));
     }
-    Failure::input(format!("{location}: {error}"))
-        .hint(format!("`offkit ls {}` lists the images", location.file()))
+    let failure = Failure::input(format!("{location}: {error}"));
+    match error.kind() {
+        ErrorKind::NotRecognized => failure.hint(format!("`offkit ls {}` lists the images", location.file())),
+        _ => failure,
+    }
 }
 
 /// Takes `LOCATION=NEW` apart; the location may leave out the file.
@@ -83,12 +86,13 @@ fn understand(text: &str, file: &Location) -> Result<(Location, PathBuf), Failur
         .find(|(_, path)| Path::new(path).exists())
         .or_else(|| splits().next())
         .ok_or_else(|| Failure::input(format!("`{text}`: expected LOCATION=FILE")))?;
-    let location = if place.contains('!') {
-        place.to_owned()
-    } else {
-        format!("{}!{place}", file.file())
+    let location: Result<Location, _> = match place {
+        // A file that is itself an image.
+        whole if whole == file.file() => Ok(Location::of_file(whole)),
+        whole if whole.contains('!') => whole.parse(),
+        part => format!("{}!{part}", file.file()).parse(),
     };
-    let location: Location = location.parse().map_err(Failure::input)?;
+    let location = location.map_err(Failure::input)?;
     if location.file() != file.file() {
         return Err(Failure::input(format!(
             "`{location}` is not in `{}`: one file at a time is changed",
