@@ -233,6 +233,21 @@ pub struct Problem {
     pub error: Error,
 }
 
+impl Problem {
+    /// A member of a thin archive is a file of its own, which could not be read.
+    #[must_use]
+    pub fn of_member(location: Location, reason: &dyn std::error::Error) -> Self {
+        let mut message = reason.to_string();
+        let mut next = reason.source();
+        while let Some(cause) = next {
+            message = format!("{message}: {cause}");
+            next = cause.source();
+        }
+        let error = Error::new(crate::ErrorKind::OutOfBounds, message);
+        Self { location, error }
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.location, self.error)

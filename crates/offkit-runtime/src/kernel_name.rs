@@ -39,8 +39,23 @@ pub(crate) fn matches(kernel: &str, name: &str) -> Option<Match> {
     (base_name(&demangled) == name).then_some(Match::BaseName)
 }
 
+/// Whether a kernel of this symbol may be called `name`: exactly, without its compiler's prefix, or demangled, with
+/// or without argument types.
+///
+/// ```
+/// assert!(offkit_runtime::is_kernel_called("_ZTS5saxpy", "saxpy"));
+/// ```
+pub fn is_kernel_called(kernel: &str, name: &str) -> bool {
+    matches(kernel, name).is_some()
+}
+
 /// The kernel's name as its author wrote it, with the argument types if the compiler kept them.
-pub(crate) fn readable(kernel: &str) -> String {
+///
+/// ```
+/// assert_eq!(offkit_runtime::readable_kernel_name("_ZTS5saxpy"), "saxpy");
+/// assert_eq!(offkit_runtime::readable_kernel_name("_Z5saxpyfPf"), "saxpy(float, float*)");
+/// ```
+pub fn readable(kernel: &str) -> String {
     let demangled = offkit_object::demangle(&unprefixed(kernel));
     let name = demangled.strip_prefix("typeinfo name for ").unwrap_or(&demangled);
     name.replacen(SYCL_PREFIX, "", 1)
@@ -65,7 +80,9 @@ fn unprefixed(kernel: &str) -> String {
 }
 
 fn base_name(demangled: &str) -> &str {
-    demangled.split(['(', '<']).next().unwrap_or(demangled)
+    let name = demangled.split(['(', '<']).next().unwrap_or(demangled);
+    // Templates are demangled with the type that they return.
+    name.rsplit(' ').next().unwrap_or(name)
 }
 
 /// The names among `kernels` that are most like `name`; all of them if they are few.
@@ -94,6 +111,11 @@ mod tests {
         assert_eq!(
             matches("__sycl_kernel_app_kernel", "app_kernel"),
             Some(Match::Unprefixed)
+        );
+        assert_eq!(
+            matches("_Z5kfuncIfEvPf", "kfunc"),
+            Some(Match::BaseName),
+            "void kfunc<float>(float*)"
         );
         assert_eq!(
             matches("_Z5saxpyfPf", "saxpy(float, float*)"),

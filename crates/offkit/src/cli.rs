@@ -8,6 +8,7 @@ use offkit_link::container::OutputFormat;
 use offkit_link::post_link::SplitMode;
 use offkit_object::BundleState;
 
+use crate::commands::convert::LossOptions;
 use crate::commands::filter::Filter;
 use crate::commands::limits::LimitOptions;
 use crate::commands::pack::ImageText;
@@ -31,13 +32,19 @@ wrong; 3 the machine lacks something (no device, no LLVM).";
 #[derive(Debug, Args)]
 pub(crate) struct Common {
     /// Say less: no progress and no news
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    #[arg(short, long, global = true, conflicts_with = "verbose", display_order = 1000)]
     pub(crate) quiet: bool,
     /// Say more: every decision; twice for every detail
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, display_order = 1001)]
     pub(crate) verbose: u8,
     /// When to use colours; `auto` also obeys NO_COLOR
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        display_order = 1002
+    )]
     pub(crate) color: Color,
 }
 
@@ -147,11 +154,12 @@ pub(crate) struct Replace {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
+    pub(crate) filter: Filter,
+    #[command(flatten)]
     pub(crate) limits: LimitOptions,
 }
 
 #[derive(Debug, Args)]
-#[command(disable_help_flag = true)]
 pub(crate) struct As {
     /// clang-offload-bundler, clang-offload-packager, llvm-offload-binary or syclbin-dump
     pub(crate) name: OsString,
@@ -185,9 +193,8 @@ pub(crate) struct Pack {
     /// The state of a SYCLBIN
     #[arg(long, default_value = "object")]
     pub(crate) state: State,
-    /// Write even if the format cannot say everything
-    #[arg(long)]
-    pub(crate) allow_loss: bool,
+    #[command(flatten)]
+    pub(crate) losses: LossOptions,
 }
 
 #[derive(Debug, Args)]
@@ -204,9 +211,10 @@ pub(crate) struct Convert {
     /// The state of a SYCLBIN that is made of something without a state
     #[arg(long, default_value = "object")]
     pub(crate) state: State,
-    /// Write even if the format cannot say everything that the input says
-    #[arg(long)]
-    pub(crate) allow_loss: bool,
+    #[command(flatten)]
+    pub(crate) losses: LossOptions,
+    #[command(flatten)]
+    pub(crate) limits: LimitOptions,
 }
 
 #[derive(Debug, Args)]
@@ -220,6 +228,10 @@ pub(crate) struct Verify {
     /// Do not run spirv-val on SPIR-V images
     #[arg(long)]
     pub(crate) no_spirv: bool,
+    #[command(flatten)]
+    pub(crate) filter: Filter,
+    #[command(flatten)]
+    pub(crate) limits: LimitOptions,
 }
 
 #[derive(Debug, Args)]

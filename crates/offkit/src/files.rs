@@ -89,6 +89,20 @@ pub(crate) fn open(path: &Path) -> Result<Content, FileError> {
     Ok(Content::Mapped(map))
 }
 
+/// Opens a file that another one names, which must not be a device or a pipe: reading it might never end.
+pub(crate) fn open_regular(path: &Path) -> Result<Content, FileError> {
+    let failed = |source| FileError {
+        action: "read",
+        path: path.to_owned(),
+        source,
+    };
+    let metadata = path.metadata().map_err(failed)?;
+    if !metadata.is_file() {
+        return Err(failed(io::Error::other("not a regular file")));
+    }
+    open(path)
+}
+
 /// Why a `.npy` file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ArrayError {

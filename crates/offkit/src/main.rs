@@ -30,7 +30,6 @@ use clap::Parser;
 use tracing_subscriber::EnvFilter;
 
 use cli::{Cli, Color, Command};
-use failure::Failure;
 use terminal::Terminal;
 
 /// A listing makes and drops a few names for each of very many images: the usual allocator takes a third of its
@@ -45,6 +44,14 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args_os();
     if let Some(called) = arguments.next()
         && let Some(status) = tools::run(&called, arguments)
+    {
+        return status;
+    }
+    // Whatever follows the name of a tool is the tool's, `--help` and `-q` too.
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_some_and(|verb| verb == "as")
+        && let Some(name) = arguments.next()
+        && let Some(status) = tools::run(&name, arguments)
     {
         return status;
     }
@@ -68,14 +75,7 @@ fn main() -> ExitCode {
         Command::Verify(options) => commands::verify::run(options, terminal),
         Command::As(options) => match tools::run(&options.name, options.arguments.iter().cloned()) {
             Some(status) => return status,
-            None => Err(Failure::input(format!(
-                "`{}` is no tool that offkit stands for",
-                options.name.display()
-            ))
-            .hint(format!(
-                "the tools are {}",
-                tools::names().collect::<Vec<_>>().join(", ")
-            ))),
+            None => Err(tools::unknown(&options.name)),
         },
         Command::Link(options) => commands::link::run(options, terminal),
         Command::Run(options) => commands::run::run(options, terminal),

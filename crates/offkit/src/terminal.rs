@@ -150,6 +150,12 @@ pub(crate) fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
+/// The width of the terminal; very wide where standard output is none.
+pub(crate) fn columns() -> usize {
+    let size = terminal_size::terminal_size_of(io::stdout());
+    size.map_or(usize::MAX, |(width, _)| width.0.into())
+}
+
 /// A name from a file as it may be shown: what would steer the terminal is written as `\u{1b}`.
 pub(crate) fn escape(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {

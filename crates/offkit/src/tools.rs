@@ -11,6 +11,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitCode;
 
+use crate::failure::Failure;
+
 /// A tool: what it is called by, and its arguments.
 type Tool = fn(&str, Vec<OsString>) -> ExitCode;
 
@@ -24,9 +26,14 @@ const TOOLS: &[(&str, Tool)] = &[
     ("syclbin-dump", syclbin_dump::main),
 ];
 
-/// The names of all tools.
-pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    TOOLS.iter().map(|(name, _)| *name)
+/// There is no tool of this name.
+pub(crate) fn unknown(called: &OsStr) -> Failure {
+    let names: Vec<_> = TOOLS.iter().map(|(name, _)| *name).collect();
+    Failure::input(format!(
+        "`{}` is no tool that offkit stands for",
+        called.display()
+    ))
+    .hint(format!("the tools are {}", names.join(", ")))
 }
 
 /// Runs as the tool that the program is called as; `None` when that is no tool.

@@ -46,10 +46,7 @@ pub(crate) fn run(options: &Extract, terminal: Terminal) -> Result<(), Failure> 
             return Err(super::nothing_in(&source.place, &problems));
         }
         if extraction.written == before {
-            return Err(
-                Failure::input(format!("{}: no image fits the options", source.place))
-                    .hint("`offkit ls` shows targets, formats and kernels"),
-            );
+            return Err(super::nothing_fits(&source.place));
         }
         for problem in &problems {
             terminal.warning(problem);

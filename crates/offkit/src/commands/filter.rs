@@ -1,10 +1,20 @@
 //! Which images a command is about: the options that narrow it down.
 
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 use offkit_object::{DeviceImage, ImageFormat, Limits, Producer, Symbols};
+use offkit_runtime::is_kernel_called;
+
+/// The names of languages, as [`producer_name`] gives them.
+const KINDS: [&str; 5] = ["openmp", "cuda", "hip", "sycl", "host"];
+/// The names of formats, as [`format_name`] gives them.
+const FORMATS: [&str; 9] = [
+    "spirv", "bitcode", "ptx", "cubin", "amdgpu", "zebin", "elf", "archive", "unknown",
+];
 
 /// Options that every command takes which looks at images.
 #[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Which images")]
 pub(crate) struct Filter {
     /// Only images for this target triple, or a beginning of it that ends at a dash
     #[arg(long, value_name = "TRIPLE")]
@@ -12,13 +22,13 @@ pub(crate) struct Filter {
     /// Only images for this architecture: `sm_80`, `gfx90a`, `gfx90a:xnack+`
     #[arg(long, value_name = "ARCH")]
     arch: Option<String>,
-    /// Only images made for this language: openmp, cuda, hip, sycl, host
-    #[arg(long, value_name = "KIND")]
+    /// Only images made for this language
+    #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(KINDS))]
     kind: Option<String>,
-    /// Only images of this format: spirv, bitcode, ptx, cubin, amdgpu, zebin, elf, archive, unknown
-    #[arg(long = "format", value_name = "FORMAT")]
+    /// Only images of this format
+    #[arg(long = "format", value_name = "FORMAT", value_parser = PossibleValuesParser::new(FORMATS))]
     format: Option<String>,
-    /// Only images with this kernel, by its exact name or demangled
+    /// Only images with this kernel: its exact name, without its compiler's prefix, or demangled
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
 }
@@ -34,7 +44,8 @@ impl Filter {
             && matches(&self.kind, &|kind| producer_name(image.producer) == Some(kind))
             && matches(&self.format, &|format| format_name(image.format) == format)
             && matches(&self.kernel, &|kernel| {
-                Symbols::of(image, &Limits::default()).has_kernel(kernel)
+                let names = Symbols::of(image, &Limits::default());
+                names.kernels.iter().any(|name| is_kernel_called(name, kernel))
             })
     }
 

@@ -7,10 +7,21 @@ use offkit_object::Limits;
 
 /// Options of every command that reads containers.
 #[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Bounds")]
 pub(crate) struct LimitOptions {
-    /// Change a bound of reading: `images`, `strings`, `properties`, `nesting`, `metadata` (bytes), `inflation`
-    /// (bytes that come out of decompression for each byte of the file) or `problems`; may be repeated
-    #[arg(long = "limit", value_name = "NAME=NUMBER")]
+    /// Change a bound on what reading may cost; may be repeated
+    #[arg(
+        long = "limit",
+        value_name = "NAME=NUMBER",
+        long_help = "Change a bound on what reading may cost; may be repeated:\n  \
+            images      images and entries of all containers together\n  \
+            strings     names in archives and strings in offload binaries\n  \
+            properties  properties and property sets\n  \
+            nesting     containers within containers\n  \
+            metadata    bytes of names, strings and properties\n  \
+            inflation   bytes that come out of decompression for each byte of the file\n  \
+            problems    problems that are reported"
+    )]
     changes: Vec<Change>,
 }
 

@@ -84,7 +84,7 @@ pub(crate) fn run(options: &Pack, terminal: Terminal) -> Result<(), Failure> {
         &packed,
         &options.output,
         options.format,
-        options.allow_loss,
+        &options.losses,
         terminal,
     )
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use offkit_object::Location;
+use offkit_object::{Error, ErrorKind, Item, Location};
 
 use super::Source;
 use crate::cli::Replace;
@@ -15,14 +15,12 @@ pub(crate) fn run(options: &Replace, terminal: Terminal) -> Result<(), Failure> 
     let limits = options.limits.limits();
     let mut changed: Option<Vec<u8>> = None;
     for replacement in &options.replacements {
-        let (location, path) = understand(replacement, &source.place)?;
+        let (place, path) = understand(replacement, &source.place)?;
+        let location = choose(options, &source, place)?;
         let new = files::open(&path).map_err(Failure::input)?;
         let old = changed.as_deref().unwrap_or(&source.content);
         let result = offkit_object::replace(old, &location, &new, &limits);
-        changed = Some(result.map_err(|error| {
-            Failure::input(format!("{location}: {error}"))
-                .hint(format!("`offkit ls {}` lists the images", location.file()))
-        })?);
+        changed = Some(result.map_err(|error| failure(&source, &location, &error))?);
     }
     let output = options.output.as_deref().unwrap_or(&options.file);
     let bytes = changed.as_deref().unwrap_or(&source.content);
@@ -38,6 +36,45 @@ pub(crate) fn run(options: &Replace, terminal: Terminal) -> Result<(), Failure> 
     Ok(())
 }
 
+/// The one image at a place that the options mean.
+fn choose(options: &Replace, source: &Source, place: Location) -> Result<Location, Failure> {
+    if options.filter.accepts_all() {
+        return Ok(place);
+    }
+    let mut fitting = Vec::new();
+    source.walk_at(&place, &options.limits, &mut |item| {
+        if let Item::Image(image) = item
+            && options.filter.accepts(&image)
+        {
+            fitting.push(image.location);
+        }
+    });
+    match <[Location; 1]>::try_from(fitting) {
+        Ok([only]) => Ok(only),
+        Err(none) if none.is_empty() => Err(super::nothing_fits(&place)),
+        Err(several) => Err(Failure::input(format!(
+            "{place}: {} images fit the options, and one is replaced",
+            several.len()
+        ))
+        .hint(format!("name the location of one, such as {}", several[0]))),
+    }
+}
+
+fn failure(source: &Source, location: &Location, error: &Error) -> Failure {
+    if let Some((member, rest)) = source.member_at(location) {
+        let member = member.display();
+        return Failure::input(format!(
+            "{location}: members of a thin archive are files of their own"
+        ))
+        .hint(format!("offkit replace {member} {rest}=NEW"));
+    }
+    let failure = Failure::input(format!("{location}: {error}"));
+    match error.kind() {
+        ErrorKind::NotRecognized => failure.hint(format!("`offkit ls {}` lists the images", location.file())),
+        _ => failure,
+    }
+}
+
 /// Takes `LOCATION=NEW` apart; the location may leave out the file.
 fn understand(text: &str, file: &Location) -> Result<(Location, PathBuf), Failure> {
     // Both sides may have the sign in them: the one that leaves the name of a file that is there counts.
@@ -49,12 +86,13 @@ fn understand(text: &str, file: &Location) -> Result<(Location, PathBuf), Failur
         .find(|(_, path)| Path::new(path).exists())
         .or_else(|| splits().next())
         .ok_or_else(|| Failure::input(format!("`{text}`: expected LOCATION=FILE")))?;
-    let location = if place.contains('!') {
-        place.to_owned()
-    } else {
-        format!("{}!{place}", file.file())
+    let location: Result<Location, _> = match place {
+        // A file that is itself an image.
+        whole if whole == file.file() => Ok(Location::of_file(whole)),
+        whole if whole.contains('!') => whole.parse(),
+        part => format!("{}!{part}", file.file()).parse(),
     };
-    let location: Location = location.parse().map_err(Failure::input)?;
+    let location = location.map_err(Failure::input)?;
     if location.file() != file.file() {
         return Err(Failure::input(format!(
             "`{location}` is not in `{}`: one file at a time is changed",

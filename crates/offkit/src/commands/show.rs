@@ -2,9 +2,7 @@
 
 use std::borrow::Cow;
 
-use offkit_object::{
-    Container, Detail, DetailValue, DeviceImage, Inspection, Item, Storage, Target, demangle,
-};
+use offkit_object::{Container, Detail, DetailValue, DeviceImage, Inspection, Item, Storage, Target};
 use offkit_runtime::Description;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -58,10 +56,12 @@ pub(crate) fn run(options: &Show, terminal: Terminal) -> Result<(), Failure> {
             return Err(super::nothing_in(&source.place, &problems));
         }
         if shown == 0 {
-            return Err(
-                Failure::input(format!("{}: no image fits the options", source.place))
-                    .hint("`offkit ls` shows targets, formats and kernels"),
-            );
+            return Err(super::nothing_fits(&source.place));
+        }
+        for problem in &problems {
+            if options.json {
+                output.line(super::problem_json(problem))?;
+            }
         }
         output.finish()?;
         for problem in &problems {
@@ -264,7 +264,11 @@ impl<'a> View<'a> {
             .map(escape)
             .unwrap_or_default();
         // A demangled name may have arguments of its own, as the source has them.
-        let space = if shown.ends_with(')') { " " } else { "" };
+        let space = if shown.ends_with(')') && !arguments.is_empty() {
+            " "
+        } else {
+            ""
+        };
         output.line(format_args!(
             "  {faint}kernel{faint:#}   {shown}{space}{arguments}"
         ))?;
@@ -281,12 +285,7 @@ impl<'a> View<'a> {
     }
 
     fn shown(&self, name: &str) -> String {
-        let name = if self.mangled {
-            name.to_owned()
-        } else {
-            demangle(name)
-        };
-        escape(&name).into_owned()
+        super::shown_name(name, self.mangled)
     }
 }
 

@@ -8,7 +8,6 @@ use offkit_object::{DeviceImage, ImageFormat, Item, Location};
 use serde_json::json;
 
 use super::Source;
-use super::limits::LimitOptions;
 use crate::cli::Verify;
 use crate::failure::{ExitStatus, Failure};
 use crate::terminal::Terminal;
@@ -49,18 +48,24 @@ pub(crate) fn run(options: &Verify, terminal: Terminal) -> Result<(), Failure> {
     if unreadable.is_some() {
         return Err(Failure::input("a file could not be read"));
     }
-    match problems {
-        0 => Ok(()),
-        1 => Err(Failure::new(ExitStatus::No, "one problem")),
-        several => Err(Failure::new(ExitStatus::No, format!("{several} problems"))),
-    }
+    let failure = match problems {
+        0 => return Ok(()),
+        1 => Failure::new(ExitStatus::No, "one problem"),
+        several => Failure::new(ExitStatus::No, format!("{several} problems")),
+    };
+    Err(if validator.has_refused {
+        failure.hint(format!(
+            "an old {VALIDATOR} knows no newer extensions; --no-spirv leaves it out"
+        ))
+    } else {
+        failure
+    })
 }
 
 fn verify(options: &Verify, path: &Path, validator: &mut Validator) -> Result<Vec<Finding>, Failure> {
     let source = Source::open(path)?;
-    let limits = LimitOptions::default().limits();
-    let problems = offkit_object::verify(source.place.file(), &source.content, &limits);
-    let mut findings: Vec<Finding> = super::concerning(&source.place, &problems)
+    let mut findings: Vec<Finding> = source
+        .verify(&options.limits)
         .into_iter()
         .map(|problem| Finding {
             offset: problem.error.offset(),
@@ -68,18 +73,47 @@ fn verify(options: &Verify, path: &Path, validator: &mut Validator) -> Result<Ve
             location: problem.location,
         })
         .collect();
-    if !options.no_spirv {
-        source.walk(&LimitOptions::default(), &mut |item| {
-            if let Item::Image(image) = item
-                && image.format == ImageFormat::Spirv
-                && let Some(message) = validator.check(&image)
-            {
-                findings.push(Finding {
-                    location: image.location.clone(),
-                    offset: image.offset,
-                    message,
-                });
-            }
+    let is_filtered = !options.filter.accepts_all();
+    let is_whole = source.place.parts().is_empty();
+    if options.no_spirv && !is_filtered && is_whole {
+        return Ok(findings);
+    }
+    let mut meant = Vec::new();
+    let mut is_there = is_whole;
+    source.walk(&options.limits, &mut |item| {
+        if let Item::Container(container) = &item {
+            is_there |= container.location.is_within(&source.place);
+        }
+        let Item::Image(image) = item else { return };
+        is_there = true;
+        if !options.filter.accepts(&image) {
+            return;
+        }
+        if !options.no_spirv
+            && image.format == ImageFormat::Spirv
+            && let Some(message) = validator.check(&image)
+        {
+            findings.push(Finding {
+                location: image.location.clone(),
+                offset: image.offset,
+                message,
+            });
+        }
+        if is_filtered {
+            meant.push(image.location);
+        }
+    });
+    if !is_there && findings.is_empty() {
+        return Err(super::nothing_in(&source.place, &[]));
+    }
+    if is_filtered {
+        if meant.is_empty() && findings.is_empty() {
+            return Err(super::nothing_fits(&source.place));
+        }
+        // What an image is in concerns it too.
+        findings.retain(|Finding { location, .. }| {
+            let concerns = |image: &Location| image.is_within(location) || location.is_within(image);
+            meant.iter().any(concerns)
         });
     }
     Ok(findings)
@@ -123,6 +157,8 @@ fn report(options: &Verify, terminal: Terminal, path: &Path, findings: &[Finding
 #[derive(Default)]
 struct Validator {
     is_missing: bool,
+    /// Whether there was an image that it does not accept.
+    has_refused: bool,
 }
 
 impl Validator {
@@ -132,7 +168,10 @@ impl Validator {
             return None;
         }
         match validate(&image.bytes) {
-            Ok(result) => result,
+            Ok(result) => {
+                self.has_refused |= result.is_some();
+                result
+            }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 self.is_missing = true;
                 None

@@ -65,8 +65,7 @@ fn list(options: &Ls, terminal: Terminal, path: &Path) -> Result<bool, Failure> 
     match listing.form {
         Form::Json(mut output) => {
             for problem in &listing.problems {
-                let file = source.place.file();
-                output.line(serde_json::json!({ "file": file, "problem": problem.to_string() }))?;
+                output.line(super::problem_json(problem))?;
             }
             output.finish()?;
         }

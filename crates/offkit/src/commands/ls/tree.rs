@@ -3,15 +3,15 @@
 use offkit_object::property_set::{PropertySets, PropertyValue};
 use offkit_object::{
     Container, ContainerKind, DeviceImage, Limits, Location, Producer, Program, Storage, Symbols,
-    demangle,
 };
 use offkit_runtime::Description;
 
 use super::json::{hex, is_readable};
 use super::rows::{Content, Group, ImageRow, Printer, Row, path};
 use crate::cli::Ls;
+use crate::commands::shown_name;
 use crate::failure::Failure;
-use crate::terminal::{Output, Styles, escape, is_terminal, size};
+use crate::terminal::{Output, Styles, columns, escape, is_terminal, size};
 
 /// How many names of one kind are shown.
 const NAMES_SHOWN: usize = 8;
@@ -39,6 +39,8 @@ pub(super) struct Tree<'a> {
     bytes: u64,
     /// The most images shown of one file.
     most: usize,
+    /// The columns of the terminal; very many where there is none.
+    columns: usize,
 }
 
 /// A container that is being listed.
@@ -71,6 +73,7 @@ impl<'a> Tree<'a> {
             } else {
                 IMAGES_SHOWN
             },
+            columns: columns(),
         }
     }
 
@@ -123,6 +126,7 @@ impl<'a> Tree<'a> {
     pub(super) fn finish(mut self) -> Result<(), Failure> {
         let Styles { faint, .. } = self.styles;
         if self.images == 0 {
+            self.containers.truncate(1);
             self.say_headings();
         }
         self.leave_for(&Location::default())?;
@@ -131,7 +135,10 @@ impl<'a> Tree<'a> {
             return Ok(());
         };
         match self.images {
-            0 => output.line(format_args!("{faint}no device code inside{faint:#}"))?,
+            0 if self.options.filter.accepts_all() => {
+                output.line(format_args!("{faint}no device code inside{faint:#}"))?;
+            }
+            0 => output.line(format_args!("{faint}no image fits the options{faint:#}"))?,
             1 => {}
             images => output.line(format_args!(
                 "{faint}{images} images, {}{faint:#}",
@@ -229,19 +236,19 @@ impl<'a> Tree<'a> {
         };
         let mut below = Vec::new();
         if self.options.kernels {
-            let description = Description::of(&image);
-            below.extend(self.kernels(&description));
-            below.extend(self.names("imports", &description.imports));
-            below.extend(self.names("exports", &description.exports));
+            let names = Symbols::of(&image, &Limits::default());
+            below.extend(self.kernels(&image, &names));
+            below.extend(self.names(depth, "imports", &names.imports));
+            below.extend(self.names(depth, "exports", &names.exports));
         } else {
             let names = if self.images <= IMAGES_DESCRIBED {
                 Symbols::of(&image, &Limits::default())
             } else {
                 Symbols::told(&image)
             };
-            below.extend(self.names("kernels", &names.kernels));
-            below.extend(self.names("imports", &names.imports));
-            below.extend(self.names("exports", &names.exports));
+            below.extend(self.names(depth, "kernels", &names.kernels));
+            below.extend(self.names(depth, "imports", &names.imports));
+            below.extend(self.names(depth, "exports", &names.exports));
         }
         if self.options.properties {
             below.extend(properties_lines(&image.properties, self.styles));
@@ -262,9 +269,10 @@ impl<'a> Tree<'a> {
     }
 
     /// Every kernel on a line of its own, with its arguments where the image tells.
-    fn kernels(&self, description: &Description) -> Vec<String> {
+    fn kernels(&self, image: &DeviceImage<'_>, names: &Symbols) -> Vec<String> {
         let Styles { faint, .. } = self.styles;
-        let lines = description.kernels.iter().map(|name| {
+        let description = Description::of(image);
+        let lines = names.kernels.iter().map(|name| {
             let shown = self.shown(name);
             let signature = description.kernel(name).map(offkit_runtime::signature);
             let arguments = signature
@@ -273,27 +281,35 @@ impl<'a> Tree<'a> {
                 .map(escape)
                 .unwrap_or_default();
             // A demangled name may have arguments of its own, as the source has them.
-            let space = if shown.ends_with(')') { " " } else { "" };
+            let space = if shown.ends_with(')') && !arguments.is_empty() {
+                " "
+            } else {
+                ""
+            };
             format!("{faint}kernel{faint:#}   {shown}{space}{arguments}")
         });
         lines.collect()
     }
 
     /// Names of one kind: on one line while they fit, else one a line.
-    fn names(&self, title: &str, names: &[String]) -> Vec<String> {
+    fn names(&self, depth: usize, title: &str, names: &[String]) -> Vec<String> {
         const LINE: usize = 100;
+        /// Even on a narrow terminal there is a beginning to tell names by.
+        const LEAST: usize = 24;
         if names.is_empty() {
             return Vec::new();
         }
         let faint = self.styles.faint;
+        let indent = 4 * (depth + 1) + title.len() + 2;
+        let most = self.columns.saturating_sub(indent).max(LEAST);
         let mut shown: Vec<_> = names
             .iter()
             .take(NAMES_SHOWN)
-            .map(|name| self.shown(name))
+            .map(|name| cut(self.shown(name), most))
             .collect();
         let more = names.len().saturating_sub(NAMES_SHOWN);
         let length: usize = shown.iter().map(|name| name.chars().count() + 2).sum();
-        if length <= LINE {
+        if length <= LINE.min(most) {
             let shown = shown.join(", ");
             let more = match more {
                 0 => String::new(),
@@ -313,16 +329,7 @@ impl<'a> Tree<'a> {
     }
 
     fn shown(&self, name: &str) -> String {
-        let name = if self.options.mangled {
-            name.to_owned()
-        } else {
-            // A kernel made of a function object is called by the mangled name of a type.
-            match demangle(name).strip_prefix("typeinfo name for ") {
-                Some(kernel) => kernel.to_owned(),
-                None => demangle(name),
-            }
-        };
-        escape(&name).into_owned()
+        shown_name(name, self.options.mangled)
     }
 
     /// Puts out all rows but the last `keep`.
@@ -335,6 +342,15 @@ impl<'a> Tree<'a> {
         self.printer = printer.print(Group { rows, next })?;
         Ok(())
     }
+}
+
+/// The beginning of a text that is too long for a line.
+fn cut(text: String, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text;
+    }
+    let beginning = text.chars().take(most.saturating_sub(1));
+    beginning.chain(['…']).collect()
 }
 
 pub(crate) fn properties_lines(sets: &PropertySets, styles: Styles) -> Vec<String> {
@@ -358,5 +374,17 @@ fn property(value: &PropertyValue) -> String {
             [] => "no bytes".to_owned(),
             bytes => format!("0x{}", hex(bytes)),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_are_cut_to_the_line() {
+        assert_eq!(cut("saxpy".into(), 5), "saxpy");
+        assert_eq!(cut("saxpyµµ".into(), 6), "saxpy…");
+        assert_eq!(cut("µ".into(), 0), "…");
     }
 }

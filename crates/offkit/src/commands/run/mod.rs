@@ -160,7 +160,7 @@ fn register(
     source: Source,
     terminal: Terminal,
 ) -> Result<Vec<ImageId>, Failure> {
-    let Source { content, place } = source;
+    let Source { content, place, .. } = source;
     let (images, problems) = registry.add_within(&place, Arc::new(content), &super::limits());
     let problems = super::concerning(&place, &problems);
     if images.is_empty() {

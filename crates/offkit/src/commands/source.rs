@@ -1,0 +1,184 @@
+//! What a command is given: a file, or a place in one, and the way through all that is in it.
+
+use std::path::{Path, PathBuf};
+
+use offkit_object::{ErrorKind, Item, Limits, Location, Problem};
+
+use super::limits::LimitOptions;
+use super::thin_archive::{self, Opened};
+use crate::failure::Failure;
+use crate::files::{self, Content};
+
+/// A file that is read as a container of device code, and which part of it is meant.
+pub(super) struct Source {
+    pub(super) content: Content,
+    /// The whole file, or a container or an image in it.
+    pub(super) place: Location,
+    path: PathBuf,
+}
+
+impl Source {
+    /// Opens a file, or the one that a location is in: `app.syclbin!0/ir/0`, as `offkit ls` shows it.
+    pub(super) fn open(name: &Path) -> Result<Self, Failure> {
+        let (path, place) = locate(name);
+        let content = files::open(&path).map_err(Failure::input)?;
+        Ok(Self { content, place, path })
+    }
+
+    /// Goes through what is meant, and through the files that a thin archive names.
+    ///
+    /// Memory does not grow with the file: what was walked through is released.
+    pub(super) fn walk(&self, limits: &LimitOptions, visit: &mut dyn FnMut(Item<'_>)) {
+        self.walk_at(&self.place, limits, visit);
+    }
+
+    /// The same for another place in the file.
+    pub(super) fn walk_at(&self, place: &Location, limits: &LimitOptions, visit: &mut dyn FnMut(Item<'_>)) {
+        let limits = limits.limits();
+        self.each_file(place, &limits, &mut |file, goal| match file {
+            Ok(file) => walk(&file, goal, &limits, visit),
+            Err(problem) => visit(Item::Problem(problem)),
+        });
+    }
+
+    /// Every broken rule of what is meant, of what it is in, and of the files that a thin archive names.
+    pub(super) fn verify(&self, limits: &LimitOptions) -> Vec<Problem> {
+        let limits = limits.limits();
+        let mut problems = Vec::new();
+        self.each_file(&self.place, &limits, &mut |file, _| match file {
+            Ok(file) => {
+                let found = offkit_object::verify(self.place.file(), file.content, &limits);
+                problems.extend(found.into_iter().filter_map(|problem| file.problem(problem)));
+            }
+            Err(problem) => problems.push(problem),
+        });
+        concerning(&self.place, &problems)
+    }
+
+    /// Hands over the file, and those of a thin archive, with the place in them that is meant.
+    fn each_file(
+        &self,
+        place: &Location,
+        limits: &Limits,
+        act: &mut dyn FnMut(Result<Opened<'_>, Problem>, Option<&Location>),
+    ) {
+        thin_archive::each_file(&self.path, &self.content, place, limits, &mut |file| {
+            let goal = match &file {
+                Ok(file) => file.goal(place),
+                Err(_) => None,
+            };
+            act(file, goal.as_ref());
+        });
+    }
+
+    /// The file that is the member of a thin archive in which a location is, and where in it that is.
+    pub(super) fn member_at(&self, location: &Location) -> Option<(PathBuf, String)> {
+        let whole = Location::of_file(location.file());
+        let (path, member) = thin_archive::members(&self.path, &self.content, &whole, &super::limits())
+            .into_iter()
+            .find(|(_, member)| location.is_within(member))?;
+        let whole = Location::of_file(path.to_string_lossy());
+        let rest = location.parts().get(member.parts().len()..)?;
+        let place = rest.iter().fold(whole, |place, part| place.join(part));
+        Some((path, place.to_string()))
+    }
+
+    /// All of the file.
+    pub(super) fn whole(self) -> Self {
+        Self {
+            place: Location::of_file(self.place.file()),
+            ..self
+        }
+    }
+}
+
+/// Goes through one file.
+fn walk(file: &Opened<'_>, goal: Option<&Location>, limits: &Limits, visit: &mut dyn FnMut(Item<'_>)) {
+    const RELEASED_TOGETHER: usize = 1 << 25;
+    let mut released = 0;
+    offkit_object::walk(file.location.file(), file.content, goal, limits, &mut |item| {
+        let offset = match &item {
+            Item::Image(image) => image.offset,
+            _ => None,
+        };
+        if let Some(item) = file.item(item) {
+            visit(item);
+        }
+        if let Some(offset) = offset.and_then(|offset| usize::try_from(offset).ok())
+            && offset.saturating_sub(released) > RELEASED_TOGETHER
+        {
+            file.content.release(released..offset);
+            released = offset;
+        }
+    });
+}
+
+impl Opened<'_> {
+    /// What of this file is meant, when `place` is; `None` for all of it.
+    fn goal(&self, place: &Location) -> Option<Location> {
+        let rest = place.parts().get(self.location.parts().len()..)?;
+        let whole = Location::of_file(place.file());
+        (!rest.is_empty()).then(|| rest.iter().fold(whole, |goal, part| goal.join(part)))
+    }
+
+    /// What a walk through this file meets, at its place in the archive that names the file; `None` for a
+    /// problem that is none there.
+    fn item<'walk>(&self, item: Item<'walk>) -> Option<Item<'walk>> {
+        Some(match item {
+            Item::Problem(problem) => Item::Problem(self.problem(problem)?),
+            item if self.location.parts().is_empty() => item,
+            Item::Container(mut container) => {
+                container.location = self.place(&container.location);
+                Item::Container(container)
+            }
+            Item::Image(mut image) => {
+                image.location = self.place(&image.location);
+                // It would be one of another file.
+                image.offset = None;
+                Item::Image(image)
+            }
+            other => other,
+        })
+    }
+
+    fn problem(&self, mut problem: Problem) -> Option<Problem> {
+        let is_about_the_file = problem.location.parts().is_empty();
+        let is_member = !self.location.parts().is_empty();
+        match problem.error.kind() {
+            // That the members are files of their own is known, for they follow.
+            ErrorKind::Unsupported if is_about_the_file && self.is_thin => return None,
+            // In archives, most files are something else.
+            ErrorKind::NotRecognized if is_about_the_file && is_member => return None,
+            _ => {}
+        }
+        problem.location = self.place(&problem.location);
+        Some(problem)
+    }
+
+    /// A place in this file as one in the archive that names the file.
+    fn place(&self, inside: &Location) -> Location {
+        let parts = inside.parts().iter();
+        parts.fold(self.location.clone(), |place, part| place.join(part))
+    }
+}
+
+/// Which file, and what in it, the name of a file or location means.
+///
+/// The name of a file that is there always means that file.
+pub(super) fn locate(name: &Path) -> (PathBuf, Location) {
+    if !name.exists()
+        && let Some(Ok(place)) = name.to_str().map(str::parse::<Location>)
+        && let file = Path::new(place.file())
+        && (files::is_standard_stream(file) || file.exists())
+    {
+        return (file.to_owned(), place);
+    }
+    (name.to_owned(), Location::of_file(name.display().to_string()))
+}
+
+/// Those problems that concern a place: what is in it, and what it is in.
+pub(super) fn concerning(place: &Location, problems: &[Problem]) -> Vec<Problem> {
+    let concerns =
+        |problem: &&Problem| problem.location.is_within(place) || place.is_within(&problem.location);
+    problems.iter().filter(concerns).cloned().collect()
+}
