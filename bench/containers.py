@@ -231,6 +231,7 @@ def main(wanted):
     print(f"\n{len(missed)} goals missed" if missed else "\nall goals met")
     for text in missed:
         print(f"  {text}")
+    print("inputs stay for the next time; `./dev bench clean` removes them")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
 """Draws the time of each verb against the size of its input: ./dev bench linear
 
-Writes target/bench/linear.svg, and prints the times and how steep each line ends: 1 where the time grows as the
+Writes target/bench/linear.svg, and prints the times and how steep each line is: 1 where the time grows as the
 size does. Packages are of images of 16 KiB, so that their number grows with the size as well.
 """
 
 import math
 import shutil
-import sys
+import statistics
 from pathlib import Path
 
 import chart
@@ -56,18 +56,16 @@ def verbs(out):
 
 
 def steepness(points):
-    """The greatest slope between neighbours in the upper half of the sizes, both axes logarithmic. Below that the start of
-    the process counts for too much."""
-    upper = points[len(points) // 2 - 1 :]
-    return max(
-        math.log(later[1] / earlier[1]) / math.log(later[0] / earlier[0]) for earlier, later in zip(upper, upper[1:])
-    )
+    """The slope of the line through the upper sizes, both axes logarithmic. Below them the start of the process
+    counts for too much."""
+    upper = [(math.log(size), math.log(time)) for size, time in points if size >= 16 * MIB]
+    return statistics.linear_regression(*zip(*upper)).slope
 
 
 def main():
     prepare()
     lines = {}
-    print(f"{'milliseconds':20}" + "".join(f"{chart.size_text(size):>10}" for size in SIZES) + "   steepest")
+    print(f"{'milliseconds':20}" + "".join(f"{chart.size_text(size):>10}" for size in SIZES) + "   slope")
     with scratch_folder() as name:
         out = Path(name) / "out"
 
@@ -90,4 +88,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

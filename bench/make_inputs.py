@@ -1,6 +1,6 @@
 """The inputs of the benchmarks, made under target/bench/inputs and used again when they are there.
 
-bench/make_inputs.py --delete removes them: they take about 11 GiB.
+bench/make_inputs.py --delete removes them: they take about 15 GiB.
 
 Images are AMDGPU objects made by clang, filled up to their size with bytes that do not compress and that begin with
 the number of the image, so no two are the same.

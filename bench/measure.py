@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "target" / "bench"
 TIMED = FOLDER / "timed"
 LIMIT = 20  # seconds for one run
-BUDGET = 6.0  # seconds for all runs of one row, about
+BUDGET = 5.0  # seconds for all runs of one row, about
 
 os.environ["PATH"] = f"{ROOT / 'target' / 'release'}:/usr/lib/llvm-22/bin:{os.environ['PATH']}"
 
@@ -67,7 +67,7 @@ class Series:
         self.ended = all(run.ended for run in runs)
 
 
-def in_turn(commands, cwd=FOLDER, before=None, most=40, least=3):
+def in_turn(commands, cwd=FOLDER, before=None, most=40, least=2):
     """Series of runs of each command, one after the other in each round, so that what else the machine does
     hits all alike. A first round warms caches up and says how many more there is time for; a command that reached
     the time limit is not run again."""
