@@ -25,8 +25,53 @@ pub(crate) struct Cli {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done; 1 the answer is no (a comparison found a difference); 2 the input or the usage is
-wrong; 3 the machine lacks something (no device, no LLVM).";
+Exit codes: 0 done; 1 the answer is no (a comparison found a difference, a rule is broken, something
+would be lost); 2 the input or the usage is wrong; 3 the machine lacks something (no device, no LLVM).";
+
+const LS_EXAMPLES: &str = "\
+Examples:
+  offkit ls --kernels libkernels.so
+  offkit ls --json --hash wheel.whl | jq -r .location
+  offkit ls --arch gfx90a --kernel saxpy lib.a";
+
+const SHOW_EXAMPLES: &str = "\
+Examples:
+  offkit show app.o!.llvm.offloading/0
+  offkit show --json --format cubin libkernels.so";
+
+const EXTRACT_EXAMPLES: &str = "\
+Examples:
+  offkit extract app.o!.llvm.offloading/0 -o images
+  offkit extract --arch sm_90 libkernels.so -o images
+  offkit extract --stored 'lib.so!.hip_fatbin/0/gfx90a' -o - > gfx90a.hsaco";
+
+const REPLACE_EXAMPLES: &str = "\
+Examples:
+  offkit replace app.o .llvm.offloading/0=new.ptx
+  offkit replace app.o =new.hsaco --arch gfx90a -o changed.o";
+
+const PACK_EXAMPLES: &str = "\
+Examples:
+  offkit pack -o app.out --image=file=k.cubin,triple=nvptx64-nvidia-cuda,arch=sm_80,kind=cuda
+  offkit pack -o app.syclbin --format=syclbin,v1 --image=file=k.spv,triple=spirv64,kind=sycl";
+
+const CONVERT_EXAMPLES: &str = "\
+Examples:
+  offkit convert app.out -o app.v2 --to offload,v2
+  offkit convert app.syclbin -o app.out --to offload,v1 --allow-loss";
+
+const VERIFY_EXAMPLES: &str = "\
+Examples:
+  offkit verify app.o app.syclbin
+  offkit verify --json --no-spirv wheel.whl";
+
+const AS_EXAMPLES: &str = "\
+Tools: clang-offload-bundler, clang-offload-packager, llvm-offload-binary, syclbin-dump. A link to offkit with one of
+these names is that tool too.
+
+Examples:
+  offkit as clang-offload-bundler --list --type=o --input=app.o
+  ln -s offkit syclbin-dump && ./syclbin-dump app.syclbin";
 
 /// The options that every command takes.
 #[derive(Debug, Args)]
@@ -80,6 +125,7 @@ pub(crate) enum Command {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = LS_EXAMPLES)]
 pub(crate) struct Ls {
     /// Files to look into, or locations in them, `FILE!0/ir/0`; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
@@ -109,6 +155,7 @@ pub(crate) struct Ls {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = SHOW_EXAMPLES)]
 pub(crate) struct Show {
     /// Images, as `offkit ls` shows their locations, `FILE!0/ir/0`; of a file, all of its images
     #[arg(required = true, value_name = "LOCATION")]
@@ -126,6 +173,7 @@ pub(crate) struct Show {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = EXTRACT_EXAMPLES)]
 pub(crate) struct Extract {
     /// Locations of images or of what they are in, as `offkit ls` shows them, or whole files; `-` is standard
     /// input
@@ -144,10 +192,12 @@ pub(crate) struct Extract {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = REPLACE_EXAMPLES)]
 pub(crate) struct Replace {
     /// The file to change
     pub(crate) file: PathBuf,
-    /// The location of an image, with or without its file, and a file with what is to be in its place
+    /// The location of an image, with or without its file, and a file with what is to be in its place; the
+    /// options below may narrow a container, or with no location the file, down to one image
     #[arg(required = true, value_name = "LOCATION=NEW")]
     pub(crate) replacements: Vec<String>,
     /// Write the changed file here instead of in the place of the old one; `-` is standard output
@@ -160,6 +210,7 @@ pub(crate) struct Replace {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = AS_EXAMPLES)]
 pub(crate) struct As {
     /// clang-offload-bundler, clang-offload-packager, llvm-offload-binary or syclbin-dump
     pub(crate) name: OsString,
@@ -169,6 +220,7 @@ pub(crate) struct As {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = PACK_EXAMPLES)]
 pub(crate) struct Pack {
     /// The file to write; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
@@ -198,6 +250,7 @@ pub(crate) struct Pack {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = CONVERT_EXAMPLES)]
 pub(crate) struct Convert {
     /// The file to read; `-` is standard input
     #[arg(value_name = "FILE")]
@@ -218,6 +271,7 @@ pub(crate) struct Convert {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = VERIFY_EXAMPLES)]
 pub(crate) struct Verify {
     /// Files to check, or locations in them; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
