@@ -1,6 +1,7 @@
 //! Names of parts that a container does not number.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::part::Name;
 
@@ -9,39 +10,54 @@ use crate::part::Name;
 const MOST_PARTS: usize = 64;
 
 /// Gives every part of a container a name of its own: what is there again gets a number.
+///
+/// No name is the beginning of another either: what is in the file `a` and the file `a/b` could be at the same
+/// place. Kept are hashes of names only. Two names of one hash cost the later one a number that it does not need.
 #[derive(Debug, Default)]
 pub(crate) struct PartNames {
-    /// The names that were given, with slashes between their parts, and the number that the next part of this
-    /// name may get.
-    given: HashMap<String, usize>,
+    /// The names that were given, and the number that the next part of this name may get.
+    given: HashMap<u64, usize>,
+    /// All that names begin with.
+    folders: HashSet<u64>,
 }
 
 impl PartNames {
     /// The name of a part at this path, which is not empty.
     pub(crate) fn name(&mut self, mut path: Vec<String>) -> Name {
-        let own = path.join("/");
-        if let Some(number) = self.given.get(&own) {
-            let mut number = *number;
-            // A number that a later name has by itself is passed over once, as the next search begins behind it.
-            let suffix = loop {
-                let suffix = format!("#{number}");
-                number = number.saturating_add(1);
-                if !self.given.contains_key(&format!("{own}{suffix}")) {
-                    break suffix;
-                }
-            };
-            if let Some(last) = path.last_mut() {
-                last.push_str(&suffix);
-            }
-            self.given.insert(format!("{own}{suffix}"), 1);
-            self.given.insert(own, number);
-        } else {
-            self.given.insert(own, 1);
+        if folders_of(&path).any(|folder| self.given.contains_key(&folder)) {
+            // In a location slashes within a part are not those between parts.
+            path = vec![path.join("/")];
         }
+        let own = hash(&path);
+        if let Some(number) = self
+            .given
+            .get(&own)
+            .copied()
+            .or_else(|| self.folders.contains(&own).then_some(1))
+        {
+            let last = path.pop().unwrap_or_default();
+            // A number that another name has by itself is passed over once, as the next search begins behind it.
+            let mut number = number;
+            loop {
+                path.push(format!("{last}#{number}"));
+                number = number.saturating_add(1);
+                if !self.is_taken(hash(&path)) {
+                    break;
+                }
+                path.pop();
+            }
+            self.given.insert(own, number);
+        }
+        self.given.insert(hash(&path), 1);
+        self.folders.extend(folders_of(&path));
         match <[String; 1]>::try_from(path) {
             Ok([name]) => Name::Text(name),
             Err(path) => Name::Path(path),
         }
+    }
+
+    fn is_taken(&self, name: u64) -> bool {
+        self.given.contains_key(&name) || self.folders.contains(&name)
     }
 
     /// The name of a file, the `number`th of all, with its folders.
@@ -58,6 +74,22 @@ impl PartNames {
         }
         self.name(parts)
     }
+}
+
+fn hash(path: &[String]) -> u64 {
+    folders_and_all(path).last().unwrap_or_default()
+}
+
+/// The hashes of all that a path begins with, without itself.
+fn folders_of(path: &[String]) -> impl Iterator<Item = u64> {
+    folders_and_all(path).take(path.len().saturating_sub(1))
+}
+
+fn folders_and_all(path: &[String]) -> impl Iterator<Item = u64> {
+    path.iter().scan(DefaultHasher::new(), |hasher, part| {
+        part.hash(hasher);
+        Some(hasher.finish())
+    })
 }
 
 #[cfg(test)]
@@ -83,6 +115,13 @@ mod tests {
                 "x", "x#1", "x#2", "x#3", "x#2#1", "a|x", "a|x#1", "#7", "#7#1", "#7#2"
             ]
         );
+    }
+
+    #[test]
+    fn no_name_is_the_beginning_of_another() {
+        let mut names = PartNames::default();
+        let given = ["a", "a/b", "a/b", "c/d/e", "c/d", "c"].map(|path| file(&mut names, path));
+        assert_eq!(given, ["a", "a/b", "a/b#1", "c|d|e", "c|d#1", "c#1"]);
     }
 
     #[test]
