@@ -6,8 +6,14 @@ use crate::error::{Error, ErrorKind};
 ///
 /// A container can refer to the same bytes many times, so a small file can describe a huge number of things;
 /// these bounds keep memory and time proportional to what real files hold. Image bytes are borrowed, never
-/// copied, and therefore not bounded; what is decompressed is. The defaults are ten times what the largest program seen in practice
-/// needs.
+/// copied, and therefore not bounded; what is decompressed is. The defaults are ten times what the largest
+/// program seen in practice needs.
+///
+/// Containers that share their bytes count each time they are entered: all containers together may have
+/// `max_nesting + 2` bytes for each byte of the file and for each that came out of decompression, and
+/// [`FREE_ENTERING`] more. Containers that lie within each other or side by side never have as many.
+///
+/// [`FREE_ENTERING`]: Self::FREE_ENTERING
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// Images (or entries) in all containers together.
@@ -18,8 +24,12 @@ pub struct Limits {
     pub max_properties: usize,
     /// Containers within containers.
     pub max_nesting: usize,
-    /// Bytes of property-set text and of string values, all together; text that is referred to twice counts
-    /// twice.
+    /// Bytes of property-set text, of string values, of names of parts and of locations of images, all
+    /// together; text that is referred to twice counts twice. Files and what comes out of decompression may
+    /// have no more than [`METADATA_PER_BYTE`] of it for each of their bytes, and [`FREE_METADATA`] more.
+    ///
+    /// [`METADATA_PER_BYTE`]: Self::METADATA_PER_BYTE
+    /// [`FREE_METADATA`]: Self::FREE_METADATA
     pub max_metadata_bytes: u64,
     /// Bytes that come out of decompression, all together, for each byte of the file; [`FREE_INFLATION`] bytes
     /// are always allowed.
@@ -33,6 +43,15 @@ pub struct Limits {
 impl Limits {
     /// Bytes that may come out of decompression however small the file is: 64 MiB.
     pub const FREE_INFLATION: u64 = 1 << 26;
+
+    /// Bytes of metadata for each byte of a file: 64.
+    pub const METADATA_PER_BYTE: u64 = 64;
+
+    /// Bytes of metadata that are always allowed: 16 MiB.
+    pub const FREE_METADATA: u64 = 1 << 24;
+
+    /// Bytes of containers that may be entered however small the file is: 16 MiB.
+    pub const FREE_ENTERING: u64 = 1 << 24;
 }
 
 impl Default for Limits {
@@ -64,6 +83,10 @@ pub(crate) struct Reading {
     metadata_bytes: u64,
     /// What may still come out of decompression.
     inflation_left: u64,
+    /// The limit of metadata that comes from the size of the file.
+    metadata_allowed: u64,
+    /// How many bytes containers that are still to be entered may have.
+    entering_left: u64,
     exhausted: bool,
 }
 
@@ -78,6 +101,8 @@ impl Reading {
             properties: 0,
             metadata_bytes: 0,
             inflation_left: Limits::FREE_INFLATION,
+            metadata_allowed: u64::MAX,
+            entering_left: Limits::FREE_ENTERING,
             exhausted: false,
         }
     }
@@ -89,12 +114,33 @@ impl Reading {
         }
     }
 
-    /// Allows as much decompression as a file of `size` bytes may need.
+    /// Allows as much decompression and as many containers as a file of `size` bytes may need.
     pub(crate) fn for_file_of(mut self, size: u64) -> Self {
         self.inflation_left = size
             .saturating_mul(self.limits.max_inflation)
             .saturating_add(Limits::FREE_INFLATION);
+        self.metadata_allowed = Limits::FREE_METADATA;
+        self.allow_content(size);
         self
+    }
+
+    /// Allows the containers and the metadata that `bytes` more may hold.
+    pub(crate) fn allow_content(&mut self, bytes: u64) {
+        let levels = (self.limits.max_nesting as u64).saturating_add(2);
+        self.entering_left = self.entering_left.saturating_add(bytes.saturating_mul(levels));
+        let metadata = bytes.saturating_mul(Limits::METADATA_PER_BYTE);
+        self.metadata_allowed = self.metadata_allowed.saturating_add(metadata);
+    }
+
+    /// Counts a container of so many bytes. One that is too large may be followed by one that is not.
+    pub(crate) fn count_entered(&mut self, bytes: u64) -> Result<(), Error> {
+        let left = self.entering_left.checked_sub(bytes).ok_or_else(|| {
+            Error::new(ErrorKind::LimitExceeded, "too many containers share their bytes")
+                .expecting(format!("at most {:#x} bytes more", self.entering_left))
+                .finding(format_args!("{bytes:#x}"))
+        })?;
+        self.entering_left = left;
+        Ok(())
     }
 
     /// The most that may come out of decompression from now on.
@@ -170,7 +216,7 @@ impl Reading {
         self.metadata_bytes = self.metadata_bytes.saturating_add(bytes);
         self.within(
             self.metadata_bytes,
-            self.limits.max_metadata_bytes,
+            self.limits.max_metadata_bytes.min(self.metadata_allowed),
             "too much metadata",
         )
     }

@@ -82,6 +82,15 @@ impl Location {
         &self.parts
     }
 
+    /// About how much memory the parts take.
+    pub(crate) fn cost(&self) -> u64 {
+        let parts = self.parts.iter();
+        parts.fold(0, |cost, part| {
+            let part = part.len().saturating_add(size_of::<String>());
+            cost.saturating_add(part as u64)
+        })
+    }
+
     /// Whether `self` is `other` or lies inside of it.
     ///
     /// `app.syclbin!0/ir/0` lies in `app.syclbin!0` and in `app.syclbin`.

@@ -1,9 +1,11 @@
 //! Putting another image in the place of one, through all the containers it is in.
 
+use std::fmt::{self, Write};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::container::ContainerKind;
 use crate::error::{Error, ErrorKind};
+use crate::image::{DeviceImage, Storage};
 use crate::limits::{Limits, Reading};
 use crate::location::Location;
 use crate::part::{Content, Name, Part};
@@ -33,7 +35,7 @@ use crate::walk::{Item, walk};
 /// # Ok::<(), offkit_object::Error>(())
 /// ```
 pub fn replace(bytes: &[u8], location: &Location, new: &[u8], limits: &Limits) -> Result<Vec<u8>, Error> {
-    let before = Inventory::of(bytes, location, limits);
+    let before = Inventory::of(bytes, location, limits)?;
     match before.named {
         None => return Err(Error::new(ErrorKind::NotRecognized, "no image at this location")),
         Some(digest) if digest == self::digest(new) => return Ok(bytes.to_vec()),
@@ -48,8 +50,8 @@ pub fn replace(bytes: &[u8], location: &Location, new: &[u8], limits: &Limits) -
         &mut reading,
         0,
     )?;
-    let after = Inventory::of(&changed, location, limits);
-    if after.named != Some(digest(new)) || after.others != before.others {
+    let after = Inventory::of(&changed, location, limits)?;
+    if after.named != Some(digest(new)) || after.facts != before.facts {
         return Err(Error::unrepresentable(
             "the changed file does not read back as it should: nothing was changed",
         ));
@@ -137,31 +139,75 @@ fn rest_after<'path>(path: &'path [String], name: &Name) -> Option<&'path [Strin
     }
 }
 
-/// The images of a file: the one that is named, and all others with what is known of them.
+/// The images of a file: the one that is named, and digests of what is known of all.
 struct Inventory {
     named: Option<u64>,
-    others: Vec<u64>,
+    /// Of each image in order; of the one that is named only what its container says about it.
+    facts: Vec<u64>,
 }
 
 impl Inventory {
-    fn of(bytes: &[u8], named: &Location, limits: &Limits) -> Self {
+    fn of(bytes: &[u8], named: &Location, limits: &Limits) -> Result<Self, Error> {
+        /// So many images may share the same bytes, on the average.
+        const SHARING: u64 = 4;
         let mut inventory = Self {
             named: None,
-            others: Vec::new(),
+            facts: Vec::new(),
         };
+        let mut bytes_left = Limits::FREE_ENTERING.saturating_add(bytes.len() as u64);
+        let mut is_too_much = false;
         // The file's name is that of the location, whatever it is.
-        walk(named.file(), bytes, None, limits, &mut |item| {
-            let Item::Image(image) = item else { return };
-            if image.location == *named {
-                inventory.named = Some(digest(&image.bytes));
-            } else {
-                let mut hasher = DefaultHasher::new();
-                (&image.location, &image.bytes, &image.target, &image.kernels).hash(&mut hasher);
-                (&image.imports, &image.exports, image.producer, image.format).hash(&mut hasher);
-                inventory.others.push(hasher.finish());
+        walk(named.file(), bytes, None, limits, &mut |item| match item {
+            Item::Container(container) => {
+                let more = container.size.saturating_mul(SHARING);
+                bytes_left = bytes_left.saturating_add(more);
             }
+            Item::Image(image) => {
+                // What comes out of decompression is bounded as it is.
+                if !matches!(image.storage, Storage::Compressed { .. }) {
+                    let rest = bytes_left.checked_sub(image.bytes.len() as u64);
+                    is_too_much |= rest.is_none();
+                    bytes_left = rest.unwrap_or_default();
+                }
+                if is_too_much {
+                    return;
+                }
+                if image.location == *named {
+                    inventory.named = Some(digest(&image.bytes));
+                }
+                inventory.facts.push(facts(&image, image.location == *named));
+            }
+            Item::Problem(_) => {}
         });
-        inventory
+        if is_too_much {
+            let message = "too many images share their bytes";
+            return Err(Error::new(ErrorKind::LimitExceeded, message));
+        }
+        Ok(inventory)
+    }
+}
+
+/// A digest of all that is known of an image; of one whose bytes change, of what does not depend on these.
+fn facts(image: &DeviceImage<'_>, changes: bool) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (&image.location, image.producer, image.container).hash(&mut hasher);
+    image.container_version.hash(&mut hasher);
+    // These have no hashes of their own; writing them to a hasher does not fail.
+    let _ = write!(Digest(&mut hasher), "{:?}{:?}", image.properties, image.strings);
+    if !changes {
+        (&image.bytes, &image.target, image.format).hash(&mut hasher);
+        (&image.kernels, &image.entries, &image.imports, &image.exports).hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+/// Text that goes into a digest.
+struct Digest<'h>(&'h mut DefaultHasher);
+
+impl Write for Digest<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.write(text.as_bytes());
+        Ok(())
     }
 }
 

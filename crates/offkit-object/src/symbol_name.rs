@@ -13,9 +13,14 @@ const MAX_DEMANGLED_BYTES: usize = 4096;
 /// ```
 /// assert_eq!(offkit_object::demangle("_Z5scalef"), "scale(float)");
 /// assert_eq!(offkit_object::demangle("scale"), "scale");
+/// assert_eq!(offkit_object::demangle("f"), "f", "not `float`, as which it would stand in a mangled name");
 /// ```
 #[must_use]
 pub fn demangle(symbol: &str) -> String {
+    // Some systems put more underscores before it.
+    if !symbol.starts_with('_') || !symbol.trim_start_matches('_').starts_with('Z') {
+        return symbol.to_owned();
+    }
     let mut text = Bounded(String::new());
     let demangled = Symbol::new(symbol).is_ok_and(|parsed| {
         parsed

@@ -177,6 +177,9 @@ impl Walker<'_> {
                 .expecting(format!("at most {limit}"));
             return self.problem(reading, location, error);
         }
+        if let Err(error) = reading.count_entered(source.len()) {
+            return self.problem(reading, location, error.at(source.at(0)));
+        }
         let program = (kind == ContainerKind::SyclBin)
             .then(|| syclbin::outline(source, reading))
             .flatten();
@@ -262,6 +265,7 @@ impl Walker<'_> {
             if member.coding.size.is_none() {
                 reading.count_inflated(bytes.len() as u64);
             }
+            reading.allow_content(bytes.len() as u64);
             let opened = Opened {
                 source: Source::new(&bytes),
                 storage: Storage::Compressed {
@@ -298,6 +302,10 @@ impl Walker<'_> {
                 self.problem(reading, &location, error);
             }
             return;
+        }
+        // Every image has the names of all that it is in.
+        if let Err(error) = reading.count_metadata(location.cost()) {
+            return self.problem(reading, &location, error.at(part.source.at(0)));
         }
         let kind = facts.container.unwrap_or(around.kind);
         let mut image = DeviceImage {

@@ -4,8 +4,8 @@ mod common;
 
 use common::{entry, limits};
 use offkit_object::{
-    Contents, ErrorKind, ImageKind, IrModule, IrType, Limits, OffloadBinary, OffloadBinaryVersion,
-    OffloadEntry, OffloadKind, SyclBin, SyclBinVersion,
+    Contents, ErrorKind, ImageKind, IrModule, IrType, Item, Limits, OffloadBinary, OffloadBinaryVersion,
+    OffloadEntry, OffloadKind, SyclBin, SyclBinVersion, bundle, offload_entries, walk,
 };
 
 fn read<'data>(bytes: &'data [u8], limits: &Limits) -> Contents<'data> {
@@ -145,4 +145,29 @@ fn large_properties_are_not_copied_to_any_number_of_images() {
     let bytes = program.write(SyclBinVersion::V1).unwrap();
     assert!(bytes.len() < 1_000_000);
     assert!(read(&bytes, &Limits::default()).images.is_empty());
+}
+
+#[test]
+fn containers_that_share_their_bytes_are_entered_a_bounded_number_of_times() {
+    let mut inner = bundle::MAGIC.to_vec();
+    inner.resize(500_000, 0);
+    let bytes = sharing_one_image(&inner, 2_000);
+    let mut entered = 0;
+    let mut is_refused = false;
+    let limits = Limits::default();
+    walk("file", &bytes, None, &limits, &mut |item| match item {
+        Item::Container(container) => entered += container.size,
+        Item::Problem(problem) => is_refused |= problem.error.kind() == ErrorKind::LimitExceeded,
+        _ => {}
+    });
+    let levels = limits.max_nesting as u64 + 2;
+    assert!(
+        entered <= Limits::FREE_ENTERING + levels * bytes.len() as u64,
+        "{entered:#x}"
+    );
+    assert!(entered > 10_000_000 && is_refused, "{entered:#x}");
+    assert!(
+        offload_entries("file", &bytes, &limits, &mut |_, _| {}).is_ok(),
+        "these are not opened"
+    );
 }

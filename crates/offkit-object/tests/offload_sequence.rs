@@ -199,3 +199,21 @@ fn a_promised_size_allocates_nothing() {
     let contents = offkit_object::read("f", &bytes, &Limits::default());
     assert_eq!(contents.problems[0].error.kind(), ErrorKind::LimitExceeded);
 }
+
+#[test]
+fn a_compressed_binary_that_is_damaged_does_not_hide_the_next() {
+    let method = OffloadBinaryVersion::V3(Some(Compression::Zstd));
+    let mut bad = OffloadBinary {
+        entries: vec![common::entry(b"lost")],
+    }
+    .write(method)
+    .unwrap();
+    bad[50..60].fill(0xff);
+    let file = [bad, common::offload_v1()].concat();
+    let mut images = Vec::new();
+    let result = offkit_object::offload_entries("f", &file, &limits(), &mut |_, entry| {
+        images.push(entry.image.to_vec())
+    });
+    assert!(result.is_err());
+    assert_eq!(images.len(), 1);
+}

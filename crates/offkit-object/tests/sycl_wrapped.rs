@@ -427,6 +427,8 @@ fn section_headers_are_not_needed() {
         let bytes = std::fs::read(directory.path().join("program")).unwrap();
         assert_eq!(u64_at(&bytes, 40), 0, "no section headers are left");
         check(&read(&bytes), 2);
+        let cut = read(&bytes[..bytes.len() / 2]);
+        assert!(!cut.problems.is_empty(), "a program that is cut off says so");
     }
 }
 

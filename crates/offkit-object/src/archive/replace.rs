@@ -6,6 +6,9 @@ use super::write::pad;
 use crate::error::Error;
 use crate::source::Source;
 
+/// Nobody writes more, and each gets all symbols of the new member.
+const MOST_TABLES: usize = 2;
+
 /// A member as it is in the file.
 struct Old<'data> {
     /// Where its header is, and where the next begins.
@@ -116,6 +119,13 @@ fn tables_of(
     replaced: u64,
     new_names: Option<Vec<Vec<u8>>>,
 ) -> Result<Vec<Option<Vec<u8>>>, Error> {
+    let is_table = |member: &&Old<'_>| !matches!(member.role, Role::File | Role::Other);
+    if new_names.is_some() && members.iter().filter(is_table).count() > MOST_TABLES {
+        return Err(Error::unsupported(
+            "the member defines other symbols, and the archive has many symbol tables",
+        )
+        .expecting(format!("at most {MOST_TABLES}")));
+    }
     let is_of_windows = members.iter().any(|member| member.role == Role::CoffSymbols);
     let tables = members.iter().map(|member| {
         if matches!(member.role, Role::File | Role::Other) {

@@ -78,6 +78,8 @@ pub(super) fn read(role: Role, content: &[u8]) -> Option<Table> {
     let names = content.get(names_at..)?;
     let mut symbols = Vec::new();
     let mut next_name = 0_usize;
+    // Names of BSD may be anywhere: many long ones that share their bytes are no table of anybody's.
+    let mut name_bytes_left = content.len();
     for index in 0..count {
         let at = index.checked_mul(stride)?.checked_add(first)?;
         let member = number(role, content, at, word)?;
@@ -90,6 +92,7 @@ pub(super) fn read(role: Role, content: &[u8]) -> Option<Table> {
         let rest = names.get(name_at..)?;
         let name = rest.get(..memchr::memchr(0, rest)?)?;
         next_name = name_at.checked_add(name.len())?.checked_add(1)?;
+        name_bytes_left = name_bytes_left.checked_sub(name.len())?;
         symbols.push(Symbol {
             name: name.to_vec(),
             member,
@@ -200,4 +203,30 @@ fn push(role: Role, out: &mut Vec<u8>, value: u64) -> Result<(), Error> {
 
 fn too_large() -> Error {
     Error::unrepresentable("the archive becomes too large for its table of symbols")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_share_their_bytes_do_not_multiply() {
+        let mut table = 800_u32.to_le_bytes().to_vec();
+        for index in 0..100_u32 {
+            table.extend(index.to_le_bytes());
+            table.extend(8_u32.to_le_bytes());
+        }
+        table.extend(1000_u32.to_le_bytes());
+        let names = table.len();
+        table.extend([b'a'; 999]);
+        table.push(0);
+        assert!(
+            read(Role::BsdSymbols(4), &table).is_none(),
+            "100 names of 900 bytes"
+        );
+        for index in 0..100 {
+            table[names + index * 2 + 1] = 0;
+        }
+        assert!(read(Role::BsdSymbols(4), &table).is_some());
+    }
 }

@@ -5,7 +5,7 @@
 //! from before ROCm 6); SYCL's sections have architectures alone (`sycl-spir64`). IDs without a processor may
 //! end in a dash, and processors may have dashes themselves (`gfx9-4-generic`).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::container::ContainerKind;
 use crate::image::Target;
@@ -137,6 +137,8 @@ pub(crate) fn short_names(ids: &[&str]) -> Vec<String> {
         *count = count.saturating_add(1);
     }
     let is_unique = |name: &str| !name.is_empty() && seen.get(name) == Some(&1);
+    // An ID can be what another one with its number is.
+    let mut numbered = HashSet::new();
     ids.iter()
         .zip(processors)
         .enumerate()
@@ -146,7 +148,12 @@ pub(crate) fn short_names(ids: &[&str]) -> Vec<String> {
             } else if is_unique(id) {
                 (*id).to_owned()
             } else {
-                format!("{id}#{number}")
+                let mut name = format!("{id}#{number}");
+                while seen.contains_key(&*name) || numbered.contains(&name) {
+                    name.push('#');
+                }
+                numbered.insert(name.clone());
+                name
             }
         })
         .collect()
@@ -283,6 +290,14 @@ mod tests {
                 "#6",
                 "sycl-spir64#7",
             ]
+        );
+    }
+
+    #[test]
+    fn names_with_numbers_are_unique_too() {
+        assert_eq!(
+            short_names(&["a#1", "a", "a", "a#2#"]),
+            ["a#1", "a#1#", "a#2", "a#2#"]
         );
     }
 }

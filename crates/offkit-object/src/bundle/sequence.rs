@@ -96,7 +96,9 @@ fn read_compressed<'data>(
         data = match header.compression {
             // The frame tells its size.
             Compression::Zstd => {
+                data = magics.bounded(data, position.saturating_add(header.version.header_size()));
                 let size = zstd::zstd_safe::find_frame_compressed_size(data.bytes()).map_err(|_| {
+                    magics.lose(data.len());
                     Error::malformed("compressed data cannot be decompressed")
                         .at(data.at(0))
                         .expecting("a whole zstd stream")
@@ -118,12 +120,17 @@ fn read_compressed<'data>(
     })
 }
 
+/// So many times a whole sequence may be gone through for the end of a frame that has none.
+const MOST_LOSSES: u64 = 8;
+
 /// Finds beginnings of bundles where nothing else tells where the next one is; each byte is searched once for
 /// each magic.
 struct Magics<'data> {
     source: Source<'data>,
     binary: Search,
     compressed: Search,
+    /// How many bytes may still be gone through for ends of frames that have none.
+    losses_left: u64,
 }
 
 /// The search for one magic: the place where it was found last.
@@ -139,7 +146,23 @@ impl<'data> Magics<'data> {
             source,
             binary: Search::new(&MAGIC),
             compressed: Search::new(&COMPRESSED_MAGIC),
+            losses_left: source.len().saturating_mul(MOST_LOSSES),
         }
+    }
+
+    /// What may belong to the frame that begins at `position`: everything, but after many frames without an
+    /// end only what is before the next magic.
+    fn bounded(&mut self, data: Source<'data>, position: u64) -> Source<'data> {
+        if data.len() <= self.losses_left {
+            return data;
+        }
+        let size = self.next(position).map(|next| next.saturating_sub(position));
+        size.and_then(|size| data.get(0, size)).unwrap_or(data)
+    }
+
+    /// Notes that a frame of `size` bytes had no end.
+    fn lose(&mut self, size: u64) {
+        self.losses_left = self.losses_left.saturating_sub(size);
     }
 
     /// Where the next bundle at or after `position` begins.
@@ -302,5 +325,21 @@ mod tests {
         assert_eq!(starts, [FAR as u64, 3 * FAR as u64]);
         let offsets: Vec<_> = problems.iter().map(Error::offset).collect();
         assert_eq!(offsets, [Some(32), Some(2 * FAR as u64)]);
+    }
+
+    #[test]
+    fn a_whole_bundle_behind_many_without_an_end_is_found() {
+        use CompressedVersion::V1;
+        let good = compressed(1, V1, Compression::Zstd);
+        // A frame whose one block is not the last one, so that its end is looked for in all that follows.
+        let mut bad = good[..20].to_vec();
+        bad.extend([0x28, 0xb5, 0x2f, 0xfd, 0, 0x58, 0, 0, 0]);
+        bad.resize(64, 0);
+        let mut file = bad.repeat(100);
+        let start = file.len() as u64;
+        file.extend(&good);
+        let (found, problems) = find(&file);
+        assert_eq!(found.last(), Some(&(start, good.len() as u64)));
+        assert!(!problems.is_empty());
     }
 }

@@ -49,6 +49,9 @@ fn open(
     if depth > reading.limits().max_nesting {
         return Ok(());
     }
+    reading
+        .count_entered(source.len())
+        .map_err(|error| error.at(source.at(0)))?;
     let mut first_error = None;
     let result = kind.parts(source, reading, &mut |reading, part| {
         if part.coding.is_some() {
@@ -84,6 +87,9 @@ fn sequence(
     reading: &mut Reading,
     visit: &mut dyn FnMut(&str, &OffloadEntry<'_>),
 ) -> Result<(), Error> {
+    reading
+        .count_entered(source.len())
+        .map_err(|error| error.at(source.at(0)))?;
     let mut binaries = Sequence::new(source);
     while let Some(binary) = binaries.next(reading)? {
         match binary {
@@ -93,10 +99,17 @@ fn sequence(
                 }
             }
             Binary::Compressed(compressed) => {
-                let whole = inflated(compressed.whole, reading.inflation_left())?;
+                let whole = inflated(compressed.whole, reading.inflation_left());
+                let Some(whole) = reading.accept(whole)? else {
+                    continue;
+                };
                 reading.count_inflated(whole.len() as u64);
-                let found = super::read_one(Source::new(&whole), reading)?;
-                for entry in &found.binary.entries {
+                let found = super::read_one(Source::new(&whole), reading);
+                for entry in reading
+                    .accept(found)?
+                    .iter()
+                    .flat_map(|found| &found.binary.entries)
+                {
                     visit(name, entry);
                 }
             }

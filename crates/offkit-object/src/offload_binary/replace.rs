@@ -118,6 +118,11 @@ fn replace_in(found: &Found<'_>, index: usize, new: &[u8]) -> Result<Vec<u8>, Er
 
     // Where everything else begins that an offset names.
     let string_size = if version == 1 { 16 } else { 24 };
+    let strings = entries.iter().map(|entry| entry.string_count.get());
+    if strings.fold(0, u64::saturating_add) > whole.len() {
+        // Entries that share their strings would make for more work than the file is large.
+        return Err(damaged(whole));
+    }
     let mut others = vec![(entries_offset, count.saturating_mul(size_of::<Entry>() as u64))];
     for (number, other) in entries.iter().enumerate() {
         if number != index {

@@ -204,8 +204,19 @@ impl<'data> Memory<'data> {
             .iter()
             .filter(|segment| segment.segment_type == elf::SEGMENT_LOAD)
         {
-            let rest = source.from(segment.offset.get());
-            let size = segment.file_size.get().min(rest.len());
+            let (offset, size) = (segment.offset.get(), segment.file_size.get());
+            let rest = source.from(offset);
+            if size > rest.len() && header.sections_offset.get() == 0 {
+                // Nothing else shows that the file is cut off: section headers would be at its end.
+                let whole = source.need(
+                    offset,
+                    size,
+                    "segment reaches past the end of the file",
+                    "p_offset, p_filesz",
+                );
+                reading.accept(whole)?;
+            }
+            let size = size.min(rest.len());
             if let Some(bytes) = rest.get(0, size) {
                 let address = segment.address.get();
                 self.regions.push(Region { address, bytes });
