@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Measures offkit beside the peers' tools, in one sitting: bench/run.sh
-# Started by `./dev bench`, which builds what is measured. Prints a table; nothing here is a test.
+# Measures starting, linking and running beside the peers' tools, in one sitting: bench/run.sh
+# Started by `./dev bench link`, which builds what is measured. Prints a table; nothing here is a test.
 # Each row is a pair of commands run in turn; the ratio is of their fastest runs.
 set -euo pipefail
 cd "$(dirname "$0")/.."

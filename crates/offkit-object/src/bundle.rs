@@ -36,6 +36,7 @@ mod text;
 
 use std::borrow::Cow;
 
+use crate::chunks::Chunks;
 use crate::error::Error;
 use crate::limits::{Limits, Reading};
 use crate::source::Source;
@@ -152,6 +153,22 @@ impl<'data> Bundle<'data> {
     ///
     /// An alignment of 0, and one so large that offsets do not fit.
     pub fn write(&self, alignment: u64) -> Result<Vec<u8>, Error> {
+        let entries = self
+            .entries
+            .iter()
+            .map(|entry| BundleEntry::new(&*entry.id, &*entry.bytes));
+        let bundle = Bundle {
+            entries: entries.collect(),
+        };
+        bundle.into_chunks(alignment).map(Chunks::into_bytes)
+    }
+
+    /// As [`write`](Self::write), without copying large images.
+    ///
+    /// # Errors
+    ///
+    /// As [`write`](Self::write).
+    pub fn into_chunks(self, alignment: u64) -> Result<Chunks<'data>, Error> {
         binary::write(self, alignment)
     }
 

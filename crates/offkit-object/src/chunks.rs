@@ -14,8 +14,9 @@ pub struct Chunks<'data> {
     length: u64,
 }
 
-/// Smaller pieces are gathered: a system call for each would cost more than copying.
-const WORTH_BORROWING: usize = 1 << 15;
+/// Smaller pieces are gathered: a piece of its own costs more than copying. Pieces are best written many with one
+/// call.
+const WORTH_BORROWING: usize = 1 << 12;
 
 impl<'data> Chunks<'data> {
     /// No bytes.

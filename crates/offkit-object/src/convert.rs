@@ -10,7 +10,7 @@ mod syclbin;
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::bundle::{Bundle, CompressedBundle, CompressedVersion, is_text};
+use crate::bundle::{Bundle, BundleEntry, CompressedBundle, CompressedVersion, is_text};
 use crate::chunks::Chunks;
 use crate::compression::Compression;
 use crate::error::{Error, ErrorKind};
@@ -158,13 +158,10 @@ impl<'data> ConversionInput<'data> {
             }
             (Content::Bundles(bundles), OutputFormat::Bundle(form)) => {
                 bundle::grouping(bundles, &self.location, &mut losses);
-                let entries = bundles.iter().flat_map(|bundle| bundle.entries.iter().cloned());
-                write_bundle(
-                    &Bundle {
-                        entries: entries.collect(),
-                    },
-                    form,
-                )?
+                let entries = bundles.iter().flat_map(|bundle| &bundle.entries);
+                let entries = entries.map(|entry| BundleEntry::new(&*entry.id, &*entry.bytes));
+                let entries = entries.collect();
+                write_bundle(Bundle { entries }, form)?
             }
             (_, OutputFormat::SyclBin(version)) => {
                 let items = self.items(&mut losses)?;
@@ -176,7 +173,7 @@ impl<'data> ConversionInput<'data> {
             }
             (_, OutputFormat::Bundle(form)) => {
                 let items = self.items(&mut losses)?;
-                write_bundle(&bundle::from_items(&items, &mut losses), form)?
+                write_bundle(bundle::from_items(&items, &mut losses), form)?
             }
         };
         Ok(Converted {
@@ -211,12 +208,13 @@ impl<'data> ConversionInput<'data> {
     }
 }
 
-fn write_bundle(bundle: &Bundle<'_>, form: BundleForm) -> Result<Chunks<'static>, Error> {
+fn write_bundle(bundle: Bundle<'_>, form: BundleForm) -> Result<Chunks<'_>, Error> {
+    let alignment = bundle::alignment(&bundle);
     let bytes = match form {
+        BundleForm::Binary => return bundle.into_chunks(alignment),
         BundleForm::Text => bundle.write_text(crate::bundle::Comment::Slashes)?,
-        BundleForm::Binary => bundle.write(bundle::alignment(bundle))?,
         BundleForm::Compressed => CompressedBundle::write(
-            &bundle.write(bundle::alignment(bundle))?,
+            &bundle.write(alignment)?,
             CompressedVersion::V3,
             Compression::Zstd,
             None,
@@ -264,7 +262,7 @@ pub fn pack<'data>(
     }
     let content = match format {
         OutputFormat::OffloadBinary(version) => offload::write(items, version, &mut losses)?,
-        OutputFormat::Bundle(form) => write_bundle(&bundle::from_items(&items, &mut losses), form)?,
+        OutputFormat::Bundle(form) => write_bundle(bundle::from_items(&items, &mut losses), form)?,
         OutputFormat::SyclBin(version) => {
             // An entry without an image makes no module.
             let own = items.iter().zip(properties);

@@ -121,7 +121,7 @@ pub(crate) fn parts<'data>(
             SectionContent::BundleEntry(id) => entries.push((id.clone(), found)),
             SectionContent::Container(kind) => {
                 let mut path = found.path;
-                path.push(found.name);
+                path.push(or_number(found.name, found.id));
                 let name = names.name(path);
                 visit(
                     reading,
@@ -143,6 +143,11 @@ pub(crate) fn parts<'data>(
     Ok(())
 }
 
+/// The name, or the section's number where a damaged file has none: parts of locations are not empty.
+fn or_number(name: String, id: usize) -> String {
+    if name.is_empty() { format!("#{id}") } else { name }
+}
+
 /// Hands over the sections that together are a bundle.
 fn visit_entries<'data>(
     entries: Vec<(String, Found<'data>)>,
@@ -153,7 +158,7 @@ fn visit_entries<'data>(
     let names = bundle::short_names(&ids);
     for ((id, found), name) in entries.iter().zip(names) {
         let facts: Facts<'data> = bundle::entry_facts(id);
-        let name = Name::Path(vec!["bundle".to_owned(), name]);
+        let name = Name::Path(vec!["bundle".to_owned(), or_number(name, found.id)]);
         let part = Part {
             facts,
             ..Part::new(found.id, name, found.source, Content::Entry)

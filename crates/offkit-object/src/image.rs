@@ -189,11 +189,14 @@ impl Target {
     /// A target from a triple and an architecture that may have features after it, as in
     /// `gfx90a:sramecc+:xnack-`.
     pub fn new(triple: impl Into<String>, arch_with_features: &str) -> Self {
-        let mut parts = arch_with_features.split(':').map(str::to_owned);
+        let (arch, features) = match arch_with_features.split_once(':') {
+            Some((arch, features)) => (arch, features.split(':').map(str::to_owned).collect()),
+            None => (arch_with_features, Vec::new()),
+        };
         Self {
             triple: triple.into(),
-            arch: parts.next().unwrap_or_default(),
-            features: parts.collect(),
+            arch: arch.to_owned(),
+            features,
         }
     }
 

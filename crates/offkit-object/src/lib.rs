@@ -7,8 +7,9 @@
 //!
 //! # Reading
 //!
-//! [`read`] opens any known file. It borrows from the bytes given, so that a large mapped file costs nothing
-//! to open, and it does not give up: a truncated or damaged file yields what can still be read and the list
+//! [`walk`] goes through any known file, container by container, and hands over what it comes across;
+//! [`read`] keeps it all. Reading borrows from the bytes given, so that a large mapped file costs nothing
+//! to open, and does not give up: a truncated or damaged file yields what can still be read and the list
 //! of [`Problem`]s. The constructors of a single format, [`OffloadBinary::parse`], [`SyclBin::parse`] and
 //! [`PropertySets::parse`], are strict instead: the first fault is their [`Error`], with the offset, what was
 //! expected and what was found.
@@ -61,9 +62,18 @@
 //!
 //! | format | read | written |
 //! |---|---|---|
-//! | [offload binary](offload_binary) | versions 1, 2 and 3 | the same |
+//! | [offload binary](offload_binary) | versions 1, 2 and 3, one or many, compressed or not | the same |
 //! | [SYCLBIN](syclbin) | versions 1, with and without its envelope, and 2 | the same |
 //! | [property sets](property_set) | text form | text form |
+//! | [offload bundles](bundle) | binary, text, sections of objects, compressed versions 1 to 3 | the same |
+//! | [fatbin](fatbin) | uncompressed, LZ4 and Zstandard | – |
+//! | [wrapped SYCL images](sycl_wrapped) | descriptors in ELF, structures of versions 1 to 3 | – |
+//! | [objects, programs, libraries](host) | ELF, COFF and PE, Mach-O | relocatable ELF and COFF |
+//! | [archives](archive) | GNU, BSD, thin | GNU and BSD, with a symbol table |
+//! | [zip](zip) | stored, deflate, Zstandard | – |
+//!
+//! [`replace`] changes an image in any of them that can hold another one. Images themselves are looked into by
+//! [`inspect`]: SPIR-V, LLVM bitcode, PTX, cubin, AMDGPU code objects, zebin.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(

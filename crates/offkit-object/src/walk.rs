@@ -17,6 +17,10 @@ use crate::syclbin::{self, BundleState, SyclBinVersion};
 /// Something that a [`walk`] comes across, in the order of the file.
 #[derive(Debug)]
 #[non_exhaustive]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly every item is an image, and none is kept: a box would only cost time"
+)]
 pub enum Item<'walk> {
     /// A container; what is inside of it follows.
     Container(Container),

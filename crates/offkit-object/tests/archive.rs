@@ -6,7 +6,7 @@ mod tools;
 
 use common::{entry, limits, offload_v1};
 use offkit_object::archive::{ArchiveKind, Member, members, thin_members, write};
-use offkit_object::{ContainerKind, Contents, ErrorKind, Location, OffloadBinary, OffloadBinaryVersion};
+use offkit_object::{ContainerKind, Contents, ErrorKind, OffloadBinary, OffloadBinaryVersion};
 use proptest::prelude::*;
 use tools::{Folder, need};
 
@@ -293,9 +293,9 @@ fn odd_archives_are_read() {
     let mut unpadded = even.clone();
     unpadded.remove(place);
     assert_eq!(locations(&read(&unpadded)), ["file!b/0"]);
-    let location: Location = "file!b/0".parse().unwrap();
     assert_eq!(read(&unpadded).problems, []);
-    assert!(!location.parts().is_empty());
+    let error = offkit_object::archive::replace_member(&unpadded, 0, b"new").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unrepresentable);
     assert_eq!(read(b"!<arch>\n").problems, []);
     assert_eq!(read(b"!<thin>\n").problems, []);
     // A long name that is nowhere.
@@ -338,6 +338,26 @@ fn damaged_archives_are_read_as_far_as_they_go() {
                 bytes[position] ^= 1 << bit;
             }
         }
+    }
+}
+
+#[test]
+fn names_need_not_be_ascii() {
+    let list = [
+        Member::new("gr\u{fc}n.o", b"one"),
+        Member::new("#1", b"a form of BSD"),
+        Member::new("\u{489}\u{489}\u{489}\u{489}\u{489}\u{489}\u{489}.o", b"two"),
+    ];
+    for kind in [ArchiveKind::Gnu, ArchiveKind::Bsd] {
+        let archive = write(&list, kind).unwrap();
+        let found = members(&archive, &limits()).unwrap();
+        assert_eq!(found.len(), list.len());
+        assert!(
+            found
+                .iter()
+                .zip(&list)
+                .all(|(one, other)| one.name == other.name.as_bytes() && one.bytes == other.bytes)
+        );
     }
 }
 

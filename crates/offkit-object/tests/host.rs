@@ -672,3 +672,48 @@ fn objects_with_very_many_sections_are_read_and_changed() {
         assert_eq!(count("more.o") - count("less.o"), removed, "{triple}");
     }
 }
+
+#[test]
+fn a_section_without_a_name_has_a_place() {
+    let format = ObjectFormat::for_triple("x86_64-linux-gnu").unwrap();
+    let device = offload_v1();
+    let mut nameless = NewSection::offloading(&device);
+    nameless.name = "";
+    let object = write_object(format, &[nameless]).unwrap();
+    let contents = read(&object);
+    assert_eq!(locations(&contents), ["file!#2/0"]);
+    let location = &contents.images[0].location;
+    assert_eq!(location.to_string().parse().as_ref(), Ok(location));
+}
+
+#[test]
+fn sections_are_added_to_objects_that_were_written_here() {
+    let device = offload_v1();
+    for triple in [
+        "x86_64-linux-gnu",
+        "i386-linux-gnu",
+        "s390x-linux-gnu",
+        "x86_64-pc-windows-msvc",
+    ] {
+        let format = ObjectFormat::for_triple(triple).unwrap();
+        let mut object = write_object(format, &[]).unwrap();
+        if triple.contains("windows") {
+            // An object without sections cannot be told from other bytes.
+            object = write_object(format, &[NewSection::excluded("first", b"1")]).unwrap();
+        }
+        for number in 0..3 {
+            let name = format!("a long name of a section, {number}");
+            object = add_sections(
+                &object,
+                &[NewSection::excluded(&name, b"x"), NewSection::offloading(&device)],
+            )
+            .unwrap();
+        }
+        assert_eq!(device_sections(&object, &limits()).unwrap().len(), 3, "{triple}");
+        assert_eq!(read(&object).images.len(), 3, "{triple}");
+        let less = remove_sections(&object, |name| name == ".llvm.offloading").unwrap();
+        assert_eq!(read(&less).images.len(), 0, "{triple}");
+        let changed = replace_section(&less, "a long name of a section, 1", &[7; 100]).unwrap();
+        assert!(changed.windows(100).any(|window| window == [7; 100]), "{triple}");
+    }
+}

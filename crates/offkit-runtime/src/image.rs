@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use offkit_object::{DeviceImage, ImageFormat, Location};
+use offkit_object::{DeviceImage, ImageFormat, Limits, Location, Symbols};
 use offkit_spirv::{Module, Reflection};
 
 /// The bytes of a file, shared by the images in it: a mapping, a vector, anything that stays put.
@@ -37,11 +37,11 @@ impl Description {
             )
             .ok()
         }) else {
-            let (kernels, imports, exports) = (&image.kernels, &image.imports, &image.exports);
+            let symbols = Symbols::of(image, &Limits::default());
             return Self {
-                kernels: kernels.clone(),
-                imports: imports.clone(),
-                exports: exports.clone(),
+                kernels: symbols.kernels,
+                imports: symbols.imports,
+                exports: symbols.exports,
                 module: None,
             };
         };

@@ -1,7 +1,7 @@
 //! Files in and out: mapped when read, replaced as a whole when written.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, IoSlice, Read, Write};
 use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
 
@@ -161,8 +161,21 @@ fn write_chunks(path: &Path, chunks: &[&[u8]]) -> io::Result<()> {
 }
 
 fn write_all(output: &mut impl Write, chunks: &[&[u8]]) -> io::Result<()> {
-    for chunk in chunks {
-        output.write_all(chunk)?;
+    // No system takes more at once.
+    const MOST: usize = 1024;
+    for chunks in chunks.chunks(MOST) {
+        let mut slices: Vec<IoSlice<'_>> = chunks.iter().map(|chunk| IoSlice::new(chunk)).collect();
+        let mut left = slices.as_mut_slice();
+        // Empty ones at the start would look like an output that takes no more.
+        IoSlice::advance_slices(&mut left, 0);
+        while !left.is_empty() {
+            match output.write_vectored(left) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => IoSlice::advance_slices(&mut left, count),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
     output.flush()
 }

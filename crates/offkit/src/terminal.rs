@@ -209,7 +209,10 @@ pub(crate) fn size(bytes: u64) -> String {
     let shift = 10 * unit;
     let rest = bytes & ((1 << shift) - 1);
     let tenths = (bytes >> shift) * 10 + ((rest * 10 + (1 << (shift - 1))) >> shift);
-    format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit as usize - 1])
+    let mut text = (tenths / 10).to_string();
+    text.extend(['.', char::from(b'0' + (tenths % 10) as u8), ' ']);
+    text += UNITS[unit as usize - 1];
+    text
 }
 
 /// A time as people read it, `1.24 s` or `870 µs`.

@@ -107,7 +107,8 @@ impl<'data> Entries<'data> {
         let mut content = self.content(content_start, stored);
         let mut name = trim(field);
         let mut role = role;
-        if let Some(length) = field.strip_prefix(b"#1/") {
+        let begins_with_digit = |rest: &&[u8]| rest.first().is_some_and(u8::is_ascii_digit);
+        if let Some(length) = field.strip_prefix(b"#1/").filter(begins_with_digit) {
             let length = self.number(length, header.at(3))?;
             let stored_name = content.get(0, length).ok_or_else(|| {
                 Error::new(
@@ -122,10 +123,7 @@ impl<'data> Entries<'data> {
             name = until(stored_name.bytes(), 0);
             content = content.from(length);
             role = bsd_role(name);
-        } else if let Some(digits) = field
-            .strip_prefix(b"/")
-            .filter(|rest| rest.first().is_some_and(u8::is_ascii_digit))
-        {
+        } else if let Some(digits) = field.strip_prefix(b"/").filter(begins_with_digit) {
             let offset = self.number(digits, header.at(1))?;
             name = long_name(self.long_names, offset);
             if name.is_empty() {

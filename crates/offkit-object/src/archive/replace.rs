@@ -29,6 +29,14 @@ pub(super) fn replace(source: Source<'_>, id: usize, new: &[u8]) -> Result<Vec<u
         .iter()
         .find(|member| member.start == id as u64 && member.role == Role::File)
         .ok_or_else(|| Error::malformed("there is no such member").at(id as u64))?;
+    // Readers could not tell any more where such members begin, once others are of another size.
+    if let Some(odd) = members.iter().find(|member| member.start % 2 != 0) {
+        return Err(
+            Error::unrepresentable("members of an archive without padding cannot be replaced")
+                .at(odd.start)
+                .expecting("headers at even offsets"),
+        );
+    }
     let mut collector = Collector::default();
     let names = collector.defined_in(new)?;
     let has_same_symbols = collector.defined_in(replaced.content)? == names;

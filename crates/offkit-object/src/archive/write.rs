@@ -224,7 +224,10 @@ fn push_header(out: &mut Vec<u8>, name: &str, member: &Member<'_>, size: usize) 
                     .finding(text),
             );
         }
-        out.extend_from_slice(format!("{text:width$}").as_bytes());
+        // Widths are bytes, whatever characters a name has.
+        let end = out.len().saturating_add(width);
+        out.extend_from_slice(text.as_bytes());
+        out.resize(end, b' ');
     }
     out.extend_from_slice(b"`\n");
     Ok(())

@@ -6,6 +6,7 @@ use zerocopy::little_endian::U64;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::{Bundle, BundleEntry, MAGIC};
+use crate::chunks::Chunks;
 use crate::error::{Error, ErrorKind};
 use crate::limits::Reading;
 use crate::source::Source;
@@ -192,7 +193,7 @@ impl<'data> Iterator for Headers<'data> {
     }
 }
 
-pub(super) fn write(bundle: &Bundle<'_>, alignment: u64) -> Result<Vec<u8>, Error> {
+pub(super) fn write<'data>(bundle: Bundle<'data>, alignment: u64) -> Result<Chunks<'data>, Error> {
     let unrepresentable = || {
         Error::unrepresentable("offload bundle cannot be aligned like this")
             .expecting("a multiple of 1 or more that offsets can reach")
@@ -207,8 +208,8 @@ pub(super) fn write(bundle: &Bundle<'_>, alignment: u64) -> Result<Vec<u8>, Erro
         magic: MAGIC,
         count: (entries.len() as u64).into(),
     };
-    let mut out = Vec::with_capacity(header_size);
-    out.extend_from_slice(header.as_bytes());
+    let mut out = Chunks::new();
+    out.copy(header.as_bytes());
     let mut end = header_size as u64;
     let mut offsets = Vec::with_capacity(entries.len());
     for entry in entries {
@@ -221,18 +222,21 @@ pub(super) fn write(bundle: &Bundle<'_>, alignment: u64) -> Result<Vec<u8>, Erro
             size: size.into(),
             id_size: (entry.id.len() as u64).into(),
         };
-        out.extend_from_slice(raw.as_bytes());
-        out.extend_from_slice(entry.id.as_bytes());
+        out.copy(raw.as_bytes());
+        out.copy(entry.id.as_bytes());
         end = offset.checked_add(size).ok_or_else(unrepresentable)?;
         offsets.push(offset);
     }
-    // The padding is as large as the alignment asks for: the one thing here that was not in memory before.
-    let size = usize::try_from(end).map_err(|_| unrepresentable())?;
-    out.try_reserve_exact(size.saturating_sub(out.len()))
-        .map_err(|_| unrepresentable())?;
-    for (entry, offset) in entries.iter().zip(offsets) {
-        out.resize(usize::try_from(offset).map_err(|_| unrepresentable())?, 0);
-        out.extend_from_slice(&entry.bytes);
+    for (entry, offset) in bundle.entries.into_iter().zip(offsets) {
+        // The padding is as large as the alignment asks for: the one thing here that was not in memory before.
+        let size = usize::try_from(offset.saturating_sub(out.len())).map_err(|_| unrepresentable())?;
+        let mut padding = Vec::new();
+        padding
+            .try_reserve_exact(size)
+            .map_err(|_| unrepresentable())?;
+        padding.resize(size, 0);
+        out.push(padding);
+        out.push(entry.bytes);
     }
     Ok(out)
 }

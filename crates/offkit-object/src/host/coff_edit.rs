@@ -1,6 +1,7 @@
 //! Changing the sections of COFF objects, in the same way as [`elf_edit`](super::elf_edit).
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use super::coff::{Coff, Section};
 use super::splice::{Edit, Spliced, splice};
@@ -114,7 +115,9 @@ struct Plan<'a> {
     origins: Vec<Option<(usize, usize)>>,
     /// The names of the sections that are added.
     names: Vec<[u8; 8]>,
-    /// The edit that is the string table, when the object had no symbols before.
+    /// The size of the string table as it is.
+    strings_size: u64,
+    /// The edit that is the string table, when the object has no symbols.
     new_strings: Option<usize>,
 }
 
@@ -141,6 +144,7 @@ impl<'a> Plan<'a> {
             edits: Vec::new(),
             origins: vec![None; coff.sections.len()],
             names: Vec::new(),
+            strings_size: strings.old_size as u64,
             new_strings: None,
         };
         let table = to_usize(coff.headers_offset)?;
@@ -211,11 +215,12 @@ impl<'a> Plan<'a> {
         }
         let start = match self.coff.strings_offset() {
             Some(offset) => to_usize(offset)?,
-            None => {
-                self.new_strings = Some(self.edits.len());
-                end
-            }
+            None => end,
         };
+        // Without symbols the pointer to them is one to the strings.
+        if self.coff.symbols_offset == 0 || self.coff.symbol_count == 0 {
+            self.new_strings = Some(self.edits.len());
+        }
         self.edits.push(Edit {
             start,
             end: start.saturating_add(strings.old_size),
@@ -232,17 +237,23 @@ impl<'a> Plan<'a> {
         };
         self.write_headers(&spliced, &mut out)?;
         let symbols = match (self.coff.symbols_offset, self.new_strings) {
+            (_, Some(number)) => spliced.placed.get(number).copied().unwrap_or_default(),
             (0, None) => 0,
-            (0, Some(number)) => spliced.placed.get(number).copied().unwrap_or_default(),
-            (symbols, _) => spliced.moved(symbols),
+            (symbols, None) => spliced.moved(symbols),
         };
         let count = self.origins.len().saturating_sub(self.changes.removed.len());
-        if self.coff.is_big_object {
+        let pointer_at = if self.coff.is_big_object {
             out.put_u32(44, count as u64)?;
-            out.put_u32(48, symbols)?;
+            48
         } else {
             out.put_u16(2, count)?;
-            out.put_u32(8, symbols)?;
+            8_usize
+        };
+        out.put_u32(pointer_at, symbols)?;
+        if self.coff.symbols_offset == 0 {
+            // Without a table the number of symbols may be anything; names are found behind that many.
+            out.put_u32(pointer_at.saturating_add(4), 0)?;
+            return Ok(out.bytes);
         }
         if !self.changes.removed.is_empty() || !self.changes.replaced.is_empty() {
             self.change_symbols(to_usize(symbols)?, &mut out)?;
@@ -286,18 +297,28 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
-    /// Offsets at which something begins.
-    fn used(&self) -> Vec<usize> {
-        let sections = self.coff.sections.iter();
-        let mut used: Vec<usize> = sections
-            .flat_map(|section| [section.offset, section.relocations, section.line_numbers])
-            .map(u64::from)
-            .chain([self.coff.symbols_offset])
-            .chain(self.coff.strings_offset())
-            .filter(|offset| *offset != 0)
-            .map(|offset| usize::try_from(offset).unwrap_or(usize::MAX))
+    /// What is where in the file. Of relocations and line numbers only the start is known here.
+    fn used(&self) -> Vec<Range<usize>> {
+        let coff = self.coff;
+        let place = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
+        let contents = coff.sections.iter().filter(|section| section.is_in_file());
+        let contents = contents.map(|section| (section.offset.into(), section.size.into()));
+        let starts = coff
+            .sections
+            .iter()
+            .flat_map(|section| [section.relocations, section.line_numbers]);
+        let headers = coff.sections.len().saturating_mul(HEADER_SIZE) as u64;
+        let symbols = coff
+            .strings_offset()
+            .map(|end| (coff.symbols_offset, end.saturating_sub(coff.symbols_offset)));
+        let mut used: Vec<Range<usize>> = contents
+            .chain(starts.filter(|start| *start != 0).map(|start| (start.into(), 0)))
+            .chain(symbols)
+            .chain(coff.strings_offset().map(|offset| (offset, self.strings_size)))
+            .chain([(0, coff.headers_offset), (coff.headers_offset, headers)])
+            .map(|(start, size)| place(start)..place(start.saturating_add(size)))
             .collect();
-        used.sort_unstable();
+        used.sort_unstable_by_key(|range| range.start);
         used
     }
 

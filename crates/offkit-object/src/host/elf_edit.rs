@@ -4,6 +4,7 @@
 //! moves, and its offsets with it.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use object::elf;
 
@@ -149,7 +150,7 @@ impl<'a> Plan<'a> {
         let mut names = Cow::Borrowed(elf.names(Source::new(bytes)));
         let added_names: Vec<u32> = add_names(names.to_mut(), changes.added)?;
         if !added_names.is_empty() {
-            if elf.names_index == 0 {
+            if !elf.sections.get(elf.names_index).is_some_and(Section::is_in_file) {
                 return Err(Error::unrepresentable("the object has no names of sections"));
             }
             contents.push((elf.names_index, names));
@@ -165,6 +166,10 @@ impl<'a> Plan<'a> {
             let old = elf.sections.get(index).copied().unwrap_or_default();
             let start = to_usize(old.offset)?;
             let length = new.len();
+            let has_no_bytes = old.kind == elf::SHT_NOBITS.0 || old.kind == elf::SHT_NULL.0;
+            if has_no_bytes || start < plan.file_header_size() {
+                return Err(Error::unrepresentable("the section has no place in the file").finding(index));
+            }
             if let Some(origin) = origins.get_mut(index) {
                 *origin = Origin::Edit(plan.edits.len(), length);
             }
@@ -237,6 +242,10 @@ impl<'a> Plan<'a> {
         if self.elf.is_64 { 64 } else { 40 }
     }
 
+    fn file_header_size(&self) -> usize {
+        if self.elf.is_64 { 64 } else { 52 }
+    }
+
     /// Lets headers refer to sections by their new numbers.
     fn renumber_headers(&mut self) {
         let numbers = &self.numbers;
@@ -292,15 +301,22 @@ impl<'a> Plan<'a> {
         headers.collect()
     }
 
-    /// Offsets at which something begins.
-    fn used(&self) -> Vec<usize> {
+    /// What is where in the file.
+    fn used(&self) -> Vec<Range<usize>> {
+        let headers = self.elf.sections.len().saturating_mul(self.header_size());
         let sections = self.elf.sections.iter().filter(|section| section.is_in_file());
-        let mut used: Vec<usize> = sections
-            .map(|section| section.offset)
-            .chain([self.elf.headers_offset])
-            .map(|offset| usize::try_from(offset).unwrap_or(usize::MAX))
+        let mut used: Vec<Range<usize>> = sections
+            .map(|section| (section.offset, section.size))
+            .chain([
+                (self.elf.headers_offset, headers as u64),
+                (0, self.file_header_size() as u64),
+            ])
+            .map(|(start, size)| {
+                let place = |offset| usize::try_from(offset).unwrap_or(usize::MAX);
+                place(start)..place(start.saturating_add(size))
+            })
             .collect();
-        used.sort_unstable();
+        used.sort_unstable_by_key(|range| range.start);
         used
     }
 
@@ -470,7 +486,7 @@ fn with_relocations(elf: &Elf, removed: &[usize]) -> Vec<usize> {
 }
 
 /// The bytes of a section in the new file.
-fn range_of(header: &Section, out: &Out) -> Result<std::ops::Range<usize>, Error> {
+fn range_of(header: &Section, out: &Out) -> Result<Range<usize>, Error> {
     let (start, size) = (to_usize(header.offset)?, to_usize(header.size)?);
     Ok(start..start.saturating_add(size).min(out.bytes.len()))
 }

@@ -1,6 +1,7 @@
 //! Changing ranges of a file while everything else keeps its bytes.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use crate::error::Error;
 
@@ -38,15 +39,19 @@ impl Spliced {
 
 /// Applies edits, which are in the order of the file and do not overlap.
 ///
-/// `used` are the sorted offsets at which something begins that must be kept: between an edited range and the
-/// next of them zeros are padding, and given up or added so that everything behind keeps its offset modulo
-/// `align`.
+/// `used` are the ranges of everything in the file, by their starts. Between an edited range and the next of them
+/// zeros are padding, and given up or added so that everything behind keeps its offset modulo `align`. Where one
+/// range reaches into another, an edit of either would be one of both, and is refused.
 pub(super) fn splice(
     bytes: &[u8],
     edits: &[Edit<'_>],
-    used: &[usize],
+    used: &[Range<usize>],
     align: usize,
 ) -> Result<Spliced, Error> {
+    let occupied = Occupied::new(used);
+    if edits.iter().any(|edit| occupied.forbids(edit)) {
+        return Err(overlapping());
+    }
     let grown: usize = edits
         .iter()
         .map(|edit| edit.new.len())
@@ -81,13 +86,62 @@ pub(super) fn splice(
     })
 }
 
+/// What must not be edited, found in one pass over the ranges.
+struct Occupied {
+    /// Where ranges reach into each other.
+    shared: Vec<Range<usize>>,
+    /// Where anything is; ranges that only touch are apart.
+    taken: Vec<Range<usize>>,
+}
+
+impl Occupied {
+    fn new(used: &[Range<usize>]) -> Self {
+        let mut occupied = Self {
+            shared: Vec::new(),
+            taken: Vec::new(),
+        };
+        for range in used.iter().filter(|range| !range.is_empty()) {
+            let end = occupied.taken.last().map_or(0, |last| last.end);
+            if range.start < end {
+                add(&mut occupied.shared, range.start..range.end.min(end));
+            }
+            add(&mut occupied.taken, range.clone());
+        }
+        occupied
+    }
+
+    /// Whether an edit changes what is not only its own: bytes that ranges share, or the inside of a range
+    /// into which it inserts.
+    fn forbids(&self, edit: &Edit<'_>) -> bool {
+        let (ranges, end) = if edit.start == edit.end {
+            (&self.taken, edit.start)
+        } else {
+            (&self.shared, edit.end)
+        };
+        let before = ranges.partition_point(|range| range.start < end);
+        let last = before.checked_sub(1).and_then(|last| ranges.get(last));
+        last.is_some_and(|range| range.end > edit.start)
+    }
+}
+
+/// Adds a range to sorted ones, joining it with the last if they overlap.
+fn add(ranges: &mut Vec<Range<usize>>, range: Range<usize>) {
+    match ranges.last_mut() {
+        Some(last) if range.start < last.end => last.end = last.end.max(range.end),
+        _ => ranges.push(range),
+    }
+}
+
 /// Where the bytes begin that have to be kept after an edited range.
-fn after(bytes: &[u8], edit: &Edit<'_>, used: &[usize]) -> Option<usize> {
+fn after(bytes: &[u8], edit: &Edit<'_>, used: &[Range<usize>]) -> Option<usize> {
     if edit.start == edit.end {
         return Some(edit.end);
     }
-    let index = used.partition_point(|start| *start < edit.end);
-    let next = used.get(index).copied().unwrap_or(bytes.len()).min(bytes.len());
+    let index = used.partition_point(|range| range.start < edit.end);
+    let next = used
+        .get(index)
+        .map_or(bytes.len(), |range| range.start)
+        .min(bytes.len());
     let gap = bytes.get(edit.end..next)?;
     let is_padding = gap.iter().all(|byte| *byte == 0);
     Some(if is_padding { next } else { edit.end })
@@ -131,19 +185,19 @@ mod tests {
             .iter()
             .map(|byte| if *byte == b'.' { 0 } else { *byte })
             .collect();
-        let used = [0, 5, 12];
+        let used = [0..4, 5..8, 12..16];
         let grown = splice(&old, &[edit(5, 8, b"12345678")], &used, 4).unwrap();
         assert_eq!(grown.bytes, b"head\x0012345678\0\0\0tail");
         assert_eq!((grown.moved(4), grown.moved(12), grown.placed[0]), (4, 16, 5));
-        let back = splice(&grown.bytes, &[edit(5, 13, b"AAA")], &[0, 5, 16], 4).unwrap();
+        let back = splice(&grown.bytes, &[edit(5, 13, b"AAA")], &[0..4, 5..13, 16..20], 4).unwrap();
         assert_eq!(back.bytes, b"head\0AAAtail", "no more padding than is needed");
-        let again = splice(&back.bytes, &[edit(5, 8, b"12345678")], &[0, 5, 8], 4).unwrap();
+        let again = splice(&back.bytes, &[edit(5, 8, b"12345678")], &[0..4, 5..8, 8..12], 4).unwrap();
         assert_eq!(again.bytes, b"head\x0012345678\0\0\0tail");
     }
 
     #[test]
     fn padding_that_is_not_zero_is_kept() {
-        let spliced = splice(b"ab..cd", &[edit(0, 2, b"")], &[4], 1).unwrap();
+        let spliced = splice(b"ab..cd", &[edit(0, 2, b"")], &[0..2, 4..6], 1).unwrap();
         assert_eq!(spliced.bytes, b"..cd");
     }
 
@@ -151,6 +205,8 @@ mod tests {
     fn overlapping_edits_are_refused() {
         assert!(splice(b"abcdef", &[edit(0, 4, b""), edit(2, 5, b"")], &[], 1).is_err());
         assert!(splice(b"abcdef", &[edit(4, 9, b"")], &[], 1).is_err());
+        assert!(splice(b"abcdef", &[edit(0, 4, b"")], &[0..4, 3..5], 1).is_err());
+        assert!(splice(b"abcdef", &[edit(2, 2, b"x")], &[0..4], 1).is_err());
     }
 
     #[test]

@@ -86,5 +86,21 @@ impl Findings {
 
 /// Whether a name belongs to the representation itself and is no symbol of a program.
 fn is_built_in(name: &str) -> bool {
-    name.is_empty() || name.starts_with("__spirv_") || name.starts_with("llvm.")
+    // SYCL's headers declare the operations of SPIR-V as C++ functions: a length stands before the name.
+    let function = name
+        .strip_prefix("_Z")
+        .map_or(name, |rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
+    name.is_empty() || function.starts_with("__spirv_") || name.starts_with("llvm.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_built_in;
+
+    #[test]
+    fn operations_of_spirv_are_no_symbols() {
+        assert!(is_built_in("_Z22__spirv_ControlBarrierjjj"));
+        assert!(is_built_in("__spirv_BuiltInGlobalInvocationId"));
+        assert!(!is_built_in("_Z5scalef") && !is_built_in("__devicelib_exit"));
+    }
 }

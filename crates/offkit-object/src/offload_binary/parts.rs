@@ -98,7 +98,10 @@ fn facts<'data>(
 
 /// The names of kernels that `clang-sycl-linker` of LLVM 22 stores in a string `symbols`, one a line.
 fn kernels(strings: &Strings<'_>, reading: &mut Reading) -> Result<Vec<String>, Error> {
-    let names = strings.get("symbols").unwrap_or_default().lines();
+    let Some(symbols) = strings.get("symbols") else {
+        return Ok(Vec::new());
+    };
+    let names = symbols.lines();
     let counted = reading.count_properties(names.clone().count());
     Ok(match reading.accept(counted)? {
         Some(()) => names.filter(|name| !name.is_empty()).map(str::to_owned).collect(),

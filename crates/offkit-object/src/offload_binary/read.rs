@@ -82,7 +82,9 @@ pub(crate) fn read_one<'data>(source: Source<'data>, reading: &mut Reading) -> R
         Ok(Some(compressed)) => Err(compressed.refused()),
         Err(error) => Err(error),
     };
-    for (index, entry) in reading.accept(entries)?.unwrap_or_default().iter().enumerate() {
+    let entries = reading.accept(entries)?.unwrap_or_default();
+    binary.entries.reserve_exact(entries.len().min(1));
+    for (index, entry) in entries.iter().enumerate() {
         let counted = reading.count_image();
         if reading.accept(counted)?.is_none() {
             break;
@@ -213,6 +215,8 @@ fn read_strings<'data>(
     let size = count.saturating_mul(size_of_one as u64);
     source.need(offset, size, "Invalid string entries", "string entries")?;
     reading.count_strings(usize::try_from(count).unwrap_or(usize::MAX))?;
+    // There usually are two; more make the list grow.
+    strings.entries.reserve_exact(usize::try_from(count).unwrap_or(usize::MAX).min(4));
     if version == 1 {
         for string in source.records::<StringV1>(offset, count).unwrap_or_default() {
             let key = read_key(source, string, reading)?;

@@ -87,19 +87,8 @@ struct View<'a> {
 impl<'a> View<'a> {
     fn new(image: &'a DeviceImage<'a>, containers: &'a [Container], options: &Show) -> Self {
         let limits = options.limits.limits();
-        let mut description = Description::of(image);
+        let description = Description::of(image);
         let inspection = offkit_object::inspect(&image.bytes, image.format, &limits);
-        // What the container says about symbols counts before what the bytes say, and of kernels the bytes know
-        // more.
-        if description.module.is_none() {
-            if !inspection.kernels.is_empty() {
-                description.kernels = inspection.kernel_names().map(str::to_owned).collect();
-            }
-            if image.properties.is_empty() && image.imports.is_empty() && image.exports.is_empty() {
-                description.imports.clone_from(&inspection.imports);
-                description.exports.clone_from(&inspection.exports);
-            }
-        }
         Self {
             image,
             containers,

@@ -142,11 +142,11 @@ fn bundle(options: &Options, targets: &[TargetId], output: &str) -> Result<()> {
         say(format_args!("{command}"));
         return Ok(());
     }
-    let mut bytes = bundled::write(file_type, &entries, options.alignment)?;
+    let chunks = bundled::write(file_type, &entries, options.alignment)?;
     if options.compress {
-        bytes = compression::pack(options, &bytes)?;
+        return write(output, &[&compression::pack(options, &chunks.into_bytes())?]);
     }
-    write(output, &bytes)
+    write(output, &chunks.slices())
 }
 
 fn unbundle(options: &Options, targets: &[TargetId], file: &str) -> Result<()> {
@@ -185,14 +185,14 @@ fn unbundle(options: &Options, targets: &[TargetId], file: &str) -> Result<()> {
                             entry.id
                         ));
                     }
-                    write(output, bytes)?;
+                    write(output, &[bytes])?;
                 }
                 Content::HostObject if options.print_commands => {
                     say(format_args!("{}", bundled::remove_command(file, output)));
                 }
-                Content::HostObject => write(output, &bundled::host_object(file, &bytes)?)?,
+                Content::HostObject => write(output, &[&bundled::host_object(file, &bytes)?])?,
             },
-            None if is_host_alone && target.is_host() => write(output, &bytes)?,
+            None if is_host_alone && target.is_host() => write(output, &[&bytes])?,
             None => write(output, &[])?,
         }
     }
@@ -213,8 +213,8 @@ fn read(file: &str) -> Result<files::Content> {
     files::open(Path::new(file)).map_err(|error| Message::of_file(file, &error))
 }
 
-fn write(file: &str, bytes: &[u8]) -> Result<()> {
-    files::write(Path::new(file), &[bytes]).map_err(|error| Message::of_file(file, &error))
+fn write(file: &str, chunks: &[&[u8]]) -> Result<()> {
+    files::write(Path::new(file), chunks).map_err(|error| Message::of_file(file, &error))
 }
 
 fn print(text: &str) -> ExitCode {

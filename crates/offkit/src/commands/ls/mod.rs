@@ -110,7 +110,7 @@ impl Listing<'_> {
                 }
                 match form {
                     Form::Json(output) => output.line(json::image(&image, self.options.hash))?,
-                    Form::Tree(tree) => tree.image(&image)?,
+                    Form::Tree(tree) => tree.image(image)?,
                 }
             }
             _ => {}

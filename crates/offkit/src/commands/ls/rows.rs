@@ -3,8 +3,10 @@
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
+use offkit_object::{Location, Target};
+
 use crate::failure::Failure;
-use crate::terminal::{Output, Styles};
+use crate::terminal::{Output, Styles, escape, size};
 
 /// A line of the tree, with lines that belong to it.
 pub(super) struct Row {
@@ -15,13 +17,20 @@ pub(super) struct Row {
 
 pub(super) enum Content {
     Text(String),
-    Image {
-        place: String,
-        format: &'static str,
-        target: String,
-        size: String,
-        note: String,
-    },
+    Image(ImageRow),
+}
+
+/// An image as it is listed; what it looks like is worked out when it is put out.
+pub(super) struct ImageRow {
+    pub(super) location: Location,
+    /// How many parts of the location are said by the rows above.
+    pub(super) inside: usize,
+    pub(super) format: &'static str,
+    pub(super) target: Target,
+    pub(super) is_host: bool,
+    pub(super) size: u64,
+    /// How it is stored.
+    pub(super) note: String,
 }
 
 /// Rows that are put out together, so that their columns stand in line.
@@ -109,40 +118,35 @@ impl Thread {
 /// Writes a group.
 fn put_out(output: &mut Output, group: &Group) -> Result<(), Failure> {
     let Styles { faint, name, .. } = output.styles();
+    let columns: Vec<_> = group.rows.iter().map(|row| Columns::of(&row.content)).collect();
     let mut widths = Widths::default();
-    for row in &group.rows {
-        widths.fit(&row.content);
+    for columns in columns.iter().flatten() {
+        widths.fit(columns);
     }
     let (faint, plain) = (faint.render().to_string(), faint.render_reset().to_string());
     let (name, name_end) = (name.render().to_string(), name.render_reset().to_string());
     let mut text = String::new();
-    for (row, Branch { bars, is_last }) in group.rows.iter().zip(branches(group)) {
+    for ((row, columns), Branch { bars, is_last }) in group.rows.iter().zip(columns).zip(branches(group)) {
         let (fork, under) = match (row.depth, is_last) {
             (0, _) => ("", ""),
             (_, true) => ("└── ", "    "),
             (_, false) => ("├── ", "│   "),
         };
         text.extend([&faint, bars.as_str(), fork, &plain]);
-        match &row.content {
-            Content::Text(line) => text += line,
-            Content::Image {
-                place,
-                format,
-                target,
-                size,
-                note,
-            } => {
-                text += &name;
-                left(&mut text, place, widths.place);
-                text.extend([&name_end, "  "]);
-                left(&mut text, format, widths.format);
-                text += "  ";
-                left(&mut text, target, widths.target);
-                text.extend(std::iter::repeat_n(' ', widths.size + 2 - size.len()));
-                text += size;
-                if !note.is_empty() {
-                    text.extend(["  ", &faint, note, &plain]);
-                }
+        if let Content::Text(line) = &row.content {
+            text += line;
+        }
+        if let Some(columns) = columns {
+            text += &name;
+            left(&mut text, &columns.place, widths.place);
+            text.extend([&name_end, "  "]);
+            left(&mut text, columns.format, widths.format);
+            text += "  ";
+            left(&mut text, &columns.target, widths.target);
+            text.extend(std::iter::repeat_n(' ', widths.size + 2 - columns.size.len()));
+            text += &columns.size;
+            if !columns.note.is_empty() {
+                text.extend(["  ", &faint, columns.note, &plain]);
             }
         }
         text.push('\n');
@@ -153,13 +157,44 @@ fn put_out(output: &mut Output, group: &Group) -> Result<(), Failure> {
     output.lines(&text)
 }
 
+/// What the row of an image says.
+struct Columns<'a> {
+    place: String,
+    format: &'static str,
+    target: String,
+    size: String,
+    note: &'a str,
+}
+
+impl<'a> Columns<'a> {
+    fn of(content: &'a Content) -> Option<Self> {
+        let Content::Image(image) = content else {
+            return None;
+        };
+        Some(Self {
+            place: match image.location.parts().get(image.inside..) {
+                None | Some([]) => "(the file itself)".to_owned(),
+                Some(parts) => path(parts),
+            },
+            format: image.format,
+            target: target(image),
+            size: size(image.size),
+            note: &image.note,
+        })
+    }
+}
+
 /// A column that begins on the left.
 fn left(text: &mut String, column: &str, width: usize) {
     *text += column;
-    text.extend(std::iter::repeat_n(
-        ' ',
-        width.saturating_sub(column.chars().count()),
-    ));
+    text.extend(std::iter::repeat_n(' ', width.saturating_sub(self::width(column))));
+}
+
+fn width(column: &str) -> usize {
+    match column.is_ascii() {
+        true => column.len(),
+        false => column.chars().count(),
+    }
 }
 
 /// What stands before a row.
@@ -203,21 +238,49 @@ struct Widths {
 }
 
 impl Widths {
-    fn fit(&mut self, content: &Content) {
-        if let Content::Image {
-            place,
-            format,
-            target,
-            size,
-            ..
-        } = content
-        {
-            self.place = self.place.max(place.chars().count());
-            self.format = self.format.max(format.len());
-            self.target = self.target.max(target.chars().count());
-            self.size = self.size.max(size.len());
-        }
+    fn fit(&mut self, columns: &Columns<'_>) {
+        self.place = self.place.max(width(&columns.place));
+        self.format = self.format.max(columns.format.len());
+        self.target = self.target.max(width(&columns.target));
+        self.size = self.size.max(columns.size.len());
     }
+}
+
+/// Parts of a location as they are shown.
+pub(super) fn path(parts: &[String]) -> String {
+    let mut path = String::with_capacity(16);
+    for part in parts {
+        if !path.is_empty() {
+            path.push('/');
+        }
+        path += &escape(part);
+    }
+    path
+}
+
+fn target(image: &ImageRow) -> String {
+    let Target {
+        triple,
+        arch,
+        features,
+    } = &image.target;
+    let mut text = String::with_capacity(triple.len() + arch.len() + 1);
+    text += &escape(triple);
+    if !triple.is_empty() && !arch.is_empty() {
+        text.push('-');
+    }
+    text += &escape(arch);
+    for feature in features {
+        text.push(':');
+        text += &escape(feature);
+    }
+    if text.is_empty() {
+        text += "unknown";
+    }
+    if image.is_host {
+        text += " (host)";
+    }
+    text
 }
 
 #[cfg(test)]

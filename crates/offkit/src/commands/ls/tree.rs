@@ -2,12 +2,12 @@
 
 use offkit_object::property_set::{PropertySets, PropertyValue};
 use offkit_object::{
-    Container, ContainerKind, DeviceImage, Limits, Location, Producer, Program, Storage, Symbols, Target,
+    Container, ContainerKind, DeviceImage, Limits, Location, Producer, Program, Storage, Symbols,
 };
 use offkit_runtime::Description;
 
 use super::json::{hex, is_readable};
-use super::rows::{Content, Group, Printer, Row};
+use super::rows::{Content, Group, ImageRow, Printer, Row, path};
 use crate::cli::Ls;
 use crate::commands::shown_name;
 use crate::failure::Failure;
@@ -98,7 +98,7 @@ impl<'a> Tree<'a> {
     }
 
     /// Adds an image.
-    pub(super) fn image(&mut self, image: &DeviceImage<'_>) -> Result<(), Failure> {
+    pub(super) fn image(&mut self, image: DeviceImage<'_>) -> Result<(), Failure> {
         self.leave_for(&image.location)?;
         self.images += 1;
         self.bytes += image.bytes.len() as u64;
@@ -226,11 +226,7 @@ impl<'a> Tree<'a> {
     }
 
     /// The row of an image; the first `inside` parts of its location are said already.
-    fn row(&self, image: &DeviceImage<'_>, depth: usize, inside: usize) -> Row {
-        let place = match image.location.parts().get(inside..) {
-            None | Some([]) => "(the file itself)".to_owned(),
-            Some(parts) => path(parts),
-        };
+    fn row(&self, image: DeviceImage<'_>, depth: usize, inside: usize) -> Row {
         let note = match &image.storage {
             Storage::Plain => String::new(),
             Storage::Compressed { method, bytes } => {
@@ -240,15 +236,15 @@ impl<'a> Tree<'a> {
         };
         let mut below = Vec::new();
         if self.options.kernels {
-            let names = Symbols::of(image, &Limits::default());
-            below.extend(self.kernels(image, &names));
+            let names = Symbols::of(&image, &Limits::default());
+            below.extend(self.kernels(&image, &names));
             below.extend(self.names(depth, "imports", &names.imports));
             below.extend(self.names(depth, "exports", &names.exports));
         } else {
             let names = if self.images <= IMAGES_DESCRIBED {
-                Symbols::of(image, &Limits::default())
+                Symbols::of(&image, &Limits::default())
             } else {
-                Symbols::told(image)
+                Symbols::told(&image)
             };
             below.extend(self.names(depth, "kernels", &names.kernels));
             below.extend(self.names(depth, "imports", &names.imports));
@@ -259,13 +255,15 @@ impl<'a> Tree<'a> {
         }
         Row {
             depth,
-            content: Content::Image {
-                place,
+            content: Content::Image(ImageRow {
+                inside,
                 format: image.format.name(),
-                target: target(image),
-                size: size(image.bytes.len() as u64),
+                is_host: image.producer == Producer::Host,
+                size: image.bytes.len() as u64,
                 note,
-            },
+                location: image.location,
+                target: image.target,
+            }),
             below,
         }
     }
@@ -336,7 +334,8 @@ impl<'a> Tree<'a> {
 
     /// Puts out all rows but the last `keep`.
     fn put_out(&mut self, keep: usize) -> Result<(), Failure> {
-        let kept = self.rows.split_off(self.rows.len().saturating_sub(keep));
+        let mut kept = Vec::with_capacity(self.rows.len());
+        kept.extend(self.rows.drain(self.rows.len().saturating_sub(keep)..));
         let next = kept.first().map(|row| row.depth);
         let rows = std::mem::replace(&mut self.rows, kept);
         let printer = std::mem::replace(&mut self.printer, Printer::Broken);
@@ -352,42 +351,6 @@ fn cut(text: String, most: usize) -> String {
     }
     let beginning = text.chars().take(most.saturating_sub(1));
     beginning.chain(['…']).collect()
-}
-
-fn path(parts: &[String]) -> String {
-    let mut path = String::with_capacity(16);
-    for part in parts {
-        if !path.is_empty() {
-            path.push('/');
-        }
-        path += &escape(part);
-    }
-    path
-}
-
-fn target(image: &DeviceImage<'_>) -> String {
-    let Target {
-        triple,
-        arch,
-        features,
-    } = &image.target;
-    let mut text = String::with_capacity(triple.len() + arch.len() + 1);
-    text += &escape(triple);
-    if !triple.is_empty() && !arch.is_empty() {
-        text.push('-');
-    }
-    text += &escape(arch);
-    for feature in features {
-        text.push(':');
-        text += &escape(feature);
-    }
-    if text.is_empty() {
-        text += "unknown";
-    }
-    if image.producer == Producer::Host {
-        text += " (host)";
-    }
-    text
 }
 
 pub(crate) fn properties_lines(sets: &PropertySets, styles: Styles) -> Vec<String> {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use offkit_object::Limits;
+use offkit_object::{Chunks, Limits};
 use offkit_object::bundle::{Bundle, BundleEntry, COMPRESSED_MAGIC, Comment, MAGIC};
 use offkit_object::host::{self, NewSection, SectionContent};
 
@@ -142,20 +142,21 @@ pub(super) fn is_object_bundle(entries: &[(&TargetId, &[u8])], host: usize) -> b
 }
 
 /// The bundled file.
-pub(super) fn write(file_type: FileType, entries: &[(&TargetId, &[u8])], alignment: u64) -> Result<Vec<u8>> {
+pub(super) fn write<'data>(file_type: FileType, entries: &[(&TargetId, &'data [u8])], alignment: u64) -> Result<Chunks<'data>> {
     let host = entries.iter().position(|(target, _)| target.is_host());
     let bundle = || Bundle {
         entries: entries
             .iter()
-            .map(|(target, bytes)| BundleEntry::new(target.as_str(), *bytes))
+            .map(|(target, bytes)| BundleEntry::new(target.as_str().to_owned(), *bytes))
             .collect(),
     };
+    let whole = |bytes| Chunks::from(Cow::Owned(bytes));
     let written = match (file_type, host) {
-        (FileType::Text(comment), _) => bundle().write_text(comment),
+        (FileType::Text(comment), _) => bundle().write_text(comment).map(whole),
         (FileType::Object | FileType::Archive, Some(host)) if is_object_bundle(entries, host) => {
-            add_to_object(entries, host)
+            add_to_object(entries, host).map(whole)
         }
-        _ => bundle().write(alignment),
+        _ => bundle().into_chunks(alignment),
     };
     written.map_err(|error| Message::new(error.to_string()))
 }
