@@ -231,9 +231,7 @@ pub(super) fn write<'data>(bundle: Bundle<'data>, alignment: u64) -> Result<Chun
         // The padding is as large as the alignment asks for: the one thing here that was not in memory before.
         let size = usize::try_from(offset.saturating_sub(out.len())).map_err(|_| unrepresentable())?;
         let mut padding = Vec::new();
-        padding
-            .try_reserve_exact(size)
-            .map_err(|_| unrepresentable())?;
+        padding.try_reserve_exact(size).map_err(|_| unrepresentable())?;
         padding.resize(size, 0);
         out.push(padding);
         out.push(entry.bytes);

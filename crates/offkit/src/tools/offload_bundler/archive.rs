@@ -112,7 +112,10 @@ pub(super) fn unbundle(options: &Options, targets: &[TargetId], file: &str, byte
             .map(|member| archive::Member::new(&member.name, &member.bytes))
             .collect();
         let archive = archive::write(&members, ArchiveKind::Gnu);
-        write(path, &[&archive.map_err(|error| Message::of_content(path, error))?])?;
+        write(
+            path,
+            &[&archive.map_err(|error| Message::of_content(path, error))?],
+        )?;
     }
     Ok(())
 }

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use offkit_object::{Chunks, Limits};
 use offkit_object::bundle::{Bundle, BundleEntry, COMPRESSED_MAGIC, Comment, MAGIC};
 use offkit_object::host::{self, NewSection, SectionContent};
+use offkit_object::{Chunks, Limits};
 
 use super::target::{EntryTarget, TargetId};
 use super::{Message, NAME, Result, order, say};
@@ -142,7 +142,11 @@ pub(super) fn is_object_bundle(entries: &[(&TargetId, &[u8])], host: usize) -> b
 }
 
 /// The bundled file.
-pub(super) fn write<'data>(file_type: FileType, entries: &[(&TargetId, &'data [u8])], alignment: u64) -> Result<Chunks<'data>> {
+pub(super) fn write<'data>(
+    file_type: FileType,
+    entries: &[(&TargetId, &'data [u8])],
+    alignment: u64,
+) -> Result<Chunks<'data>> {
     let host = entries.iter().position(|(target, _)| target.is_host());
     let bundle = || Bundle {
         entries: entries
