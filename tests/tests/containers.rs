@@ -511,7 +511,8 @@ fn problems_are_told_to_people_and_to_programs() {
         );
         folder.offkit(&format!("{command} new.o!9")).fails(2);
     }
-    folder.offkit("verify new.o!.llvm.offloading").ok();
+    let quiet = folder.offkit("verify -q new.o!.llvm.offloading");
+    assert_eq!((quiet.code, &*quiet.stdout, &*quiet.stderr), (0, "", ""));
 }
 
 #[test]

@@ -216,7 +216,9 @@ fn read_strings<'data>(
     source.need(offset, size, "Invalid string entries", "string entries")?;
     reading.count_strings(usize::try_from(count).unwrap_or(usize::MAX))?;
     // There usually are two; more make the list grow.
-    strings.entries.reserve_exact(usize::try_from(count).unwrap_or(usize::MAX).min(4));
+    strings
+        .entries
+        .reserve_exact(usize::try_from(count).unwrap_or(usize::MAX).min(4));
     if version == 1 {
         for string in source.records::<StringV1>(offset, count).unwrap_or_default() {
             let key = read_key(source, string, reading)?;

@@ -35,40 +35,36 @@ impl Source {
     /// The same for another place in the file.
     pub(super) fn walk_at(&self, place: &Location, limits: &LimitOptions, visit: &mut dyn FnMut(Item<'_>)) {
         let limits = limits.limits();
-        self.each_file(place, &limits, &mut |file, goal| match file {
-            Ok(file) => walk(&file, goal, &limits, visit),
-            Err(problem) => visit(Item::Problem(problem)),
-        });
+        thin_archive::each_file(
+            &self.path,
+            &self.content,
+            place,
+            &limits,
+            &mut |file| match file {
+                Ok(file) => walk(&file, &limits, visit),
+                Err(problem) => visit(Item::Problem(problem)),
+            },
+        );
     }
 
     /// Every broken rule of what is meant, of what it is in, and of the files that a thin archive names.
     pub(super) fn verify(&self, limits: &LimitOptions) -> Vec<Problem> {
         let limits = limits.limits();
         let mut problems = Vec::new();
-        self.each_file(&self.place, &limits, &mut |file, _| match file {
-            Ok(file) => {
-                let found = offkit_object::verify(self.place.file(), file.content, &limits);
-                problems.extend(found.into_iter().filter_map(|problem| file.problem(problem)));
-            }
-            Err(problem) => problems.push(problem),
-        });
+        thin_archive::each_file(
+            &self.path,
+            &self.content,
+            &self.place,
+            &limits,
+            &mut |file| match file {
+                Ok(file) => {
+                    let found = offkit_object::verify(self.place.file(), file.content, &limits);
+                    problems.extend(found.into_iter().filter_map(|problem| file.problem(problem)));
+                }
+                Err(problem) => problems.push(problem),
+            },
+        );
         concerning(&self.place, &problems)
-    }
-
-    /// Hands over the file, and those of a thin archive, with the place in them that is meant.
-    fn each_file(
-        &self,
-        place: &Location,
-        limits: &Limits,
-        act: &mut dyn FnMut(Result<Opened<'_>, Problem>, Option<&Location>),
-    ) {
-        thin_archive::each_file(&self.path, &self.content, place, limits, &mut |file| {
-            let goal = match &file {
-                Ok(file) => file.goal(place),
-                Err(_) => None,
-            };
-            act(file, goal.as_ref());
-        });
     }
 
     /// The file that is the member of a thin archive in which a location is, and where in it that is.
@@ -93,9 +89,10 @@ impl Source {
 }
 
 /// Goes through one file.
-fn walk(file: &Opened<'_>, goal: Option<&Location>, limits: &Limits, visit: &mut dyn FnMut(Item<'_>)) {
+fn walk(file: &Opened<'_>, limits: &Limits, visit: &mut dyn FnMut(Item<'_>)) {
     const RELEASED_TOGETHER: usize = 1 << 25;
     let mut released = 0;
+    let goal = file.goal.as_ref();
     offkit_object::walk(file.location.file(), file.content, goal, limits, &mut |item| {
         let offset = match &item {
             Item::Image(image) => image.offset,
@@ -114,13 +111,6 @@ fn walk(file: &Opened<'_>, goal: Option<&Location>, limits: &Limits, visit: &mut
 }
 
 impl Opened<'_> {
-    /// What of this file is meant, when `place` is; `None` for all of it.
-    fn goal(&self, place: &Location) -> Option<Location> {
-        let rest = place.parts().get(self.location.parts().len()..)?;
-        let whole = Location::of_file(place.file());
-        (!rest.is_empty()).then(|| rest.iter().fold(whole, |goal, part| goal.join(part)))
-    }
-
     /// What a walk through this file meets, at its place in the archive that names the file; `None` for a
     /// problem that is none there.
     fn item<'walk>(&self, item: Item<'walk>) -> Option<Item<'walk>> {

@@ -12,6 +12,8 @@ use crate::files::{self, Content};
 pub(super) struct Opened<'a> {
     pub(super) content: &'a Content,
     pub(super) location: Location,
+    /// The place in the file that is meant; `None` for all of it.
+    pub(super) goal: Option<Location>,
     pub(super) is_thin: bool,
 }
 
@@ -48,6 +50,7 @@ impl Opener<'_> {
         let members = members(path, content, &location, self.limits);
         (self.act)(Ok(Opened {
             content,
+            goal: inside(&location, self.goal),
             location,
             is_thin: !members.is_empty(),
         }));
@@ -67,6 +70,13 @@ impl Opener<'_> {
             }
         }
     }
+}
+
+/// A place in the archive as one in the file that is at `member`; `None` for all of that file.
+fn inside(member: &Location, place: &Location) -> Option<Location> {
+    let rest = place.parts().get(member.parts().len()..)?;
+    let whole = Location::of_file(place.file());
+    (!rest.is_empty()).then(|| rest.iter().fold(whole, |goal, part| goal.join(part)))
 }
 
 /// The files that a thin archive names, and their places in it, with a part for each folder; none for any other

@@ -137,7 +137,7 @@ fn report(options: &Verify, terminal: Terminal, path: &Path, findings: &[Finding
                 .iter()
                 .map(|finding| format!("{}: {}", finding.location, finding.message)),
         );
-        if findings.is_empty() {
+        if findings.is_empty() && !terminal.quiet {
             lines.push(format!("{}: no problems", path.display()));
         }
     }

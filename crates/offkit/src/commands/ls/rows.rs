@@ -187,7 +187,10 @@ impl<'a> Columns<'a> {
 /// A column that begins on the left.
 fn left(text: &mut String, column: &str, width: usize) {
     *text += column;
-    text.extend(std::iter::repeat_n(' ', width.saturating_sub(self::width(column))));
+    text.extend(std::iter::repeat_n(
+        ' ',
+        width.saturating_sub(self::width(column)),
+    ));
 }
 
 fn width(column: &str) -> usize {

@@ -145,12 +145,13 @@ fn collect(options: &Run, terminal: Terminal) -> Result<(ImageRegistry, Collecti
     if own.is_empty() {
         return Err(super::nothing_in(&place, &[]));
     }
+    check_linked(options, &registry, &own)?;
     for library in &options.link {
         register(&mut registry, Source::open(library)?, terminal)?;
     }
     let kernel = registry
         .find_kernel(&options.kernel, &own)
-        .map_err(|error| kernel_name_failure(error, options, &registry, &own))?;
+        .map_err(kernel_name_failure)?;
     let collection = registry.collect(&kernel).map_err(collect_failure)?;
     Ok((registry, collection))
 }
@@ -293,24 +294,24 @@ impl Steps {
     }
 }
 
-fn kernel_name_failure(
-    error: KernelNameError,
-    options: &Run,
-    registry: &ImageRegistry,
-    searched: &[ImageId],
-) -> Failure {
+/// Bitcode has kernels, but none that can be launched.
+fn check_linked(options: &Run, registry: &ImageRegistry, images: &[ImageId]) -> Result<(), Failure> {
     let is_bitcode = |&id: &ImageId| registry.image(id).format() == ImageFormat::Bitcode;
+    if !images.iter().all(is_bitcode) {
+        return Ok(());
+    }
+    let file = options.file.display();
+    let linked = options.file.with_extension("syclbin");
+    Err(
+        Failure::input(format!("`{file}` has nothing but LLVM bitcode")).hint(format!(
+            "link it first, `offkit link {file} -o {}`",
+            linked.display()
+        )),
+    )
+}
+
+fn kernel_name_failure(error: KernelNameError) -> Failure {
     let hint = match &error {
-        KernelNameError::NotFound { similar, .. }
-            if similar.is_empty() && searched.iter().all(is_bitcode) =>
-        {
-            let file = options.file.display();
-            let linked = options.file.with_extension("syclbin");
-            format!(
-                "LLVM bitcode: link it first, `offkit link {file} -o {}`",
-                linked.display()
-            )
-        }
         KernelNameError::NotFound { similar, .. } if similar.is_empty() => {
             "none of the images has any kernel: `offkit ls` shows what is inside".to_owned()
         }
