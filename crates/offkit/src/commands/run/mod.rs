@@ -145,13 +145,13 @@ fn collect(options: &Run, terminal: Terminal) -> Result<(ImageRegistry, Collecti
     if own.is_empty() {
         return Err(super::nothing_in(&place, &[]));
     }
-    check_linked(options, &registry, &own)?;
     for library in &options.link {
         register(&mut registry, Source::open(library)?, terminal)?;
     }
     let kernel = registry
         .find_kernel(&options.kernel, &own)
         .map_err(kernel_name_failure)?;
+    check_linked(options, &registry, &own)?;
     let collection = registry.collect(&kernel).map_err(collect_failure)?;
     Ok((registry, collection))
 }
