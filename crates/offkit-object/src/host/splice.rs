@@ -206,7 +206,7 @@ mod tests {
         assert!(splice(b"abcdef", &[edit(0, 4, b""), edit(2, 5, b"")], &[], 1).is_err());
         assert!(splice(b"abcdef", &[edit(4, 9, b"")], &[], 1).is_err());
         assert!(splice(b"abcdef", &[edit(0, 4, b"")], &[0..4, 3..5], 1).is_err());
-        assert!(splice(b"abcdef", &[edit(2, 2, b"x")], &[0..4], 1).is_err());
+        assert!(splice(b"abcdef", &[edit(2, 2, b"x")], std::slice::from_ref(&(0..4)), 1).is_err());
     }
 
     #[test]
