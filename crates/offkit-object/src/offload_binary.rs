@@ -10,6 +10,7 @@
 //! compressed. Binaries may follow each other in one section or file, each at a multiple of 8 when LLVM's tools
 //! put them there; between them a linker may leave zeros.
 
+mod ahead;
 mod embedded;
 mod inflate;
 mod kind;

@@ -32,11 +32,6 @@ use tracing_subscriber::EnvFilter;
 use cli::{Cli, Color, Command};
 use terminal::Terminal;
 
-/// A listing makes and drops a few names for each of very many images: the usual allocator takes a third of its
-/// time.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 /// The environment variable that says what is logged, such as `offkit_runtime=debug`.
 const LOG_VARIABLE: &str = "OFFKIT_LOG";
 

@@ -1,5 +1,6 @@
 //! The entries of offload binaries as parts.
 
+use super::ahead::{Position, with_reader_ahead};
 use super::sequence::{Binary, Sequence};
 use super::{ImageKind, OffloadEntry, Strings};
 use crate::container::ContainerKind;
@@ -20,12 +21,22 @@ pub(crate) fn parts<'data>(
     reading: &mut Reading,
     visit: Visit<'_, 'data>,
 ) -> Result<(), Error> {
+    with_reader_ahead(source, |position| all_parts(source, position, reading, visit))
+}
+
+fn all_parts<'data>(
+    source: Source<'data>,
+    position: &Position,
+    reading: &mut Reading,
+    visit: Visit<'_, 'data>,
+) -> Result<(), Error> {
     let mut sequence = Sequence::new(source);
     let mut number = 0_usize;
     let mut current = sequence.next(reading)?;
     let mut is_first = true;
     while let Some(binary) = current {
         let next = sequence.next(reading)?;
+        position.set(sequence.position());
         let is_alone = is_first && next.is_none();
         is_first = false;
         match binary {

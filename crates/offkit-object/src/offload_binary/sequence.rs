@@ -37,6 +37,11 @@ impl<'data> Sequence<'data> {
         }
     }
 
+    /// Where the next binary is looked for, from the start of the source.
+    pub(crate) fn position(&self) -> u64 {
+        self.position
+    }
+
     /// The next binary; `None` after the last.
     pub(crate) fn next(&mut self, reading: &mut Reading) -> Result<Option<Binary<'data>>, Error> {
         loop {
