@@ -151,6 +151,10 @@ pub(crate) fn read_all<'data>(
 
 fn leading_zeros(bytes: &[u8]) -> u64 {
     const BLOCK: usize = 256;
+    // As a rule there are none, and looking at a whole block would bring all of it into the cache.
+    if bytes.first().is_none_or(|byte| *byte != 0) {
+        return 0;
+    }
     let blocks = bytes
         .chunks(BLOCK)
         .take_while(|block| block.iter().fold(0, |all, byte| all | byte) == 0);
