@@ -56,6 +56,8 @@ fn go_through(source: Source<'_>, reader: &Position) {
         if position == u64::MAX {
             return;
         }
+        // What the reader has passed must stay out of memory.
+        next = next.max(position);
         if next > position.saturating_add(DISTANCE) {
             std::thread::sleep(Duration::from_micros(100));
             continue;
