@@ -4,25 +4,13 @@ mod common;
 #[path = "common/tools.rs"]
 mod tools;
 
-use common::{entry, limits, offload_v1};
+use common::{entry, limits, locations, offload_v1, read};
 use offkit_object::archive::{ArchiveKind, Member, members, thin_members, write};
-use offkit_object::{ContainerKind, Contents, ErrorKind, OffloadBinary, OffloadBinaryVersion};
+use offkit_object::{ContainerKind, ErrorKind, OffloadBinary, OffloadBinaryVersion};
 use proptest::prelude::*;
 use tools::{Folder, need};
 
 const LONG: &str = "a-name-that-has-no-room-in-a-header.o";
-
-fn read<'data>(bytes: &'data [u8]) -> Contents<'data> {
-    offkit_object::read("file", bytes, &limits())
-}
-
-fn locations(contents: &Contents<'_>) -> Vec<String> {
-    contents
-        .images
-        .iter()
-        .map(|image| image.location.to_string())
-        .collect()
-}
 
 /// Objects with device code and symbols, one without either, and a file of odd size.
 fn inputs(folder: &Folder, triple: &str) -> [&'static str; 4] {

@@ -5,12 +5,12 @@ mod common;
 #[path = "common/tools.rs"]
 mod tools;
 
-use common::{entry, limits, offload_v1};
+use common::{entry, limits, locations, offload_v1, read};
 use offkit_object::host::{
     NewSection, ObjectFormat, SectionContent, add_sections, device_sections, is_host, remove_sections,
     replace_section, write_object,
 };
-use offkit_object::{ContainerKind, Contents, ErrorKind, OffloadBinary, OffloadBinaryVersion};
+use offkit_object::{ContainerKind, ErrorKind, OffloadBinary, OffloadBinaryVersion};
 use tools::{Folder, need};
 
 const ELF_TRIPLES: [&str; 6] = [
@@ -25,18 +25,6 @@ const COFF_TRIPLES: [&str; 2] = ["x86_64-pc-windows-msvc", "i686-pc-windows-msvc
 
 const SOURCE: &str = "int g = 3; int h(void); static int s(int a) { return a + g; } \
     __attribute__((section(\".other\"))) int o[5] = {1}; int f(int a) { return s(a) + h() + o[a]; }";
-
-fn read<'data>(bytes: &'data [u8]) -> Contents<'data> {
-    offkit_object::read("file", bytes, &limits())
-}
-
-fn locations(contents: &Contents<'_>) -> Vec<String> {
-    contents
-        .images
-        .iter()
-        .map(|image| image.location.to_string())
-        .collect()
-}
 
 fn offload(image: &[u8]) -> Vec<u8> {
     OffloadBinary::from(entry(image))

@@ -2,23 +2,11 @@
 
 mod common;
 
-use common::{SPIRV, SYCLBIN_VERSIONS, entry, limits, offload_v1, offload_v2, program};
+use common::{SPIRV, SYCLBIN_VERSIONS, entry, limits, locations, offload_v1, offload_v2, program, read};
 use offkit_object::{
     BundleState, ContainerKind, Contents, ErrorKind, ImageFormat, ImageKind, Limits, OffloadBinary,
     OffloadBinaryVersion, OffloadEntry, OffloadKind, Producer, SyclBinVersion,
 };
-
-fn read(bytes: &[u8]) -> Contents<'_> {
-    offkit_object::read("file", bytes, &limits())
-}
-
-fn locations(contents: &Contents<'_>) -> Vec<String> {
-    contents
-        .images
-        .iter()
-        .map(|image| image.location.to_string())
-        .collect()
-}
 
 fn problems(contents: &Contents<'_>) -> Vec<String> {
     contents.problems.iter().map(ToString::to_string).collect()

@@ -4,8 +4,8 @@ mod common;
 #[path = "common/tools.rs"]
 mod tools;
 
-use common::{limits, offload_v1};
-use offkit_object::{ContainerKind, Contents, ErrorKind, Limits};
+use common::{limits, locations, offload_v1, read};
+use offkit_object::{ContainerKind, ErrorKind, Limits};
 use tools::{Folder, need};
 
 /// Makes `file.zip` in Python, which has `device` and the names `z` (the open file) and `zipfile`.
@@ -20,18 +20,6 @@ fn zip(folder: &Folder, body: &str) -> Vec<u8> {
     );
     folder.run("python3 make.py");
     folder.read("file.zip")
-}
-
-fn read<'data>(bytes: &'data [u8]) -> Contents<'data> {
-    offkit_object::read("file", bytes, &limits())
-}
-
-fn locations(contents: &Contents<'_>) -> Vec<String> {
-    contents
-        .images
-        .iter()
-        .map(|image| image.location.to_string())
-        .collect()
 }
 
 #[test]

@@ -21,9 +21,15 @@ const TOOLS: &[(&str, Tool)] = &[
     ("clang-offload-bundler", |_, arguments| {
         offload_bundler::main(arguments)
     }),
-    ("clang-offload-packager", offload_binary::main),
-    ("llvm-offload-binary", offload_binary::main),
-    ("syclbin-dump", syclbin_dump::main),
+    ("clang-offload-packager", |called, arguments| {
+        finish(offload_binary::run(called, arguments))
+    }),
+    ("llvm-offload-binary", |called, arguments| {
+        finish(offload_binary::run(called, arguments))
+    }),
+    ("syclbin-dump", |called, arguments| {
+        finish(syclbin_dump::run(called, arguments))
+    }),
 ];
 
 /// There is no tool of this name.
@@ -51,6 +57,27 @@ fn is_called(called: &str, name: &str) -> bool {
                 .strip_prefix('-')
                 .is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
     })
+}
+
+/// Says why a tool failed, and tells it by the exit code.
+fn finish(result: Result<(), String>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            say(&message);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "the peers' messages, word for word")]
+fn say(message: &str) {
+    eprintln!("{message}");
+}
+
+#[expect(clippy::print_stdout, reason = "the peers' output, word for word")]
+fn show(text: &str) {
+    print!("{text}");
 }
 
 /// What `--version` prints: the version of LLVM whose tools these stand for, which scripts look for, and ours.

@@ -4,8 +4,8 @@
 
 use offkit_object::property_set::names;
 use offkit_object::{
-    AbstractModule, BundleState, ByteArray, ImageKind, IrModule, IrType, Limits, NativeImage, OffloadBinary,
-    OffloadBinaryVersion, OffloadEntry, OffloadKind, PropertySets, SyclBin, SyclBinVersion,
+    AbstractModule, BundleState, ByteArray, Contents, ImageKind, IrModule, IrType, Limits, NativeImage,
+    OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind, PropertySets, SyclBin, SyclBinVersion,
 };
 
 /// The beginning of a SPIR-V module.
@@ -20,6 +20,20 @@ pub(crate) const SYCLBIN_VERSIONS: [SyclBinVersion; 4] = [
 
 pub(crate) fn limits() -> Limits {
     Limits::default()
+}
+
+/// What is in a file.
+pub(crate) fn read(bytes: &[u8]) -> Contents<'_> {
+    offkit_object::read("file", bytes, &limits())
+}
+
+/// The locations of all images.
+pub(crate) fn locations(contents: &Contents<'_>) -> Vec<String> {
+    contents
+        .images
+        .iter()
+        .map(|image| image.location.to_string())
+        .collect()
 }
 
 /// Every type of property, among them a bit vector that is not a whole number of bytes.

@@ -7,12 +7,12 @@
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use offkit_object::archive::{self, ArchiveKind, Member};
 use offkit_object::{ImageKind, Limits, OffloadEntry, OffloadKind, offload_entries};
 
 use super::arguments::{self, Argument};
+use super::{say, show};
 use crate::files;
 use crate::pack::{self, Description};
 
@@ -49,27 +49,7 @@ struct Options {
 }
 
 /// Runs as the tool, called by the name `called`.
-pub(crate) fn main(called: &str, args: Vec<OsString>) -> ExitCode {
-    match run(called, args) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            say(&message);
-            ExitCode::FAILURE
-        }
-    }
-}
-
-#[expect(clippy::print_stderr, reason = "the peer's messages, word for word")]
-fn say(message: &str) {
-    eprintln!("{message}");
-}
-
-#[expect(clippy::print_stdout, reason = "the peer's output, word for word")]
-fn show(text: &str) {
-    print!("{text}");
-}
-
-fn run(called: &str, args: Vec<OsString>) -> Result<(), String> {
+pub(super) fn run(called: &str, args: Vec<OsString>) -> Result<(), String> {
     let Some(options) = parse(called, args)? else {
         return Ok(());
     };

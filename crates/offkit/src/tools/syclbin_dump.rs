@@ -3,11 +3,11 @@
 use std::ffi::OsString;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use offkit_object::{Limits, PropertySets, PropertyValue, SyclBin};
 
 use super::arguments::{Argument, Arguments};
+use super::show;
 use crate::files;
 
 const HELP: &str = "\
@@ -29,27 +29,7 @@ syclbin-dump options:
 ";
 
 /// Runs as the tool, called by the name `called`.
-pub(crate) fn main(called: &str, args: Vec<OsString>) -> ExitCode {
-    match run(called, args) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            say(&message);
-            ExitCode::FAILURE
-        }
-    }
-}
-
-#[expect(clippy::print_stderr, reason = "the peer's messages, word for word")]
-fn say(message: &str) {
-    eprintln!("{message}");
-}
-
-#[expect(clippy::print_stdout, reason = "the peer's output, word for word")]
-fn show(text: &str) {
-    print!("{text}");
-}
-
-fn run(called: &str, args: Vec<OsString>) -> Result<(), String> {
+pub(super) fn run(called: &str, args: Vec<OsString>) -> Result<(), String> {
     let mut input = None;
     let mut output = PathBuf::from("-");
     let mut arguments = Arguments::new(called, args);
