@@ -66,11 +66,11 @@
 //! | [SYCLBIN](syclbin) | versions 1, with and without its envelope, and 2 | the same |
 //! | [property sets](property_set) | text form | text form |
 //! | [offload bundles](bundle) | binary, text, sections of objects, compressed versions 1 to 3 | the same |
-//! | [fatbin](fatbin) | uncompressed, LZ4 and Zstandard | – |
+//! | [fatbin] | uncompressed, LZ4 and Zstandard | – |
 //! | [wrapped SYCL images](sycl_wrapped) | descriptors in ELF, structures of versions 1 to 3 | – |
 //! | [objects, programs, libraries](host) | ELF, COFF and PE, Mach-O | relocatable ELF and COFF |
 //! | [archives](archive) | GNU, BSD, thin | GNU and BSD, with a symbol table |
-//! | [zip](zip) | stored, deflate, Zstandard | – |
+//! | [zip] | stored, deflate, Zstandard | – |
 //!
 //! [`replace`] changes an image in any of them that can hold another one. Images themselves are looked into by
 //! [`inspect`]: SPIR-V, LLVM bitcode, PTX, cubin, AMDGPU code objects, zebin.
