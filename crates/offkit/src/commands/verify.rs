@@ -12,6 +12,8 @@ use crate::cli::Verify;
 use crate::failure::{ExitStatus, Failure};
 use crate::terminal::Terminal;
 
+/// How often it is said that the validator may not know what it refuses.
+const DOUBTS_SHOWN: usize = 3;
 /// Khronos's validator.
 const VALIDATOR: &str = "spirv-val";
 
@@ -27,7 +29,7 @@ pub(crate) fn run(options: &Verify, terminal: Terminal) -> Result<(), Failure> {
     let mut unreadable = None;
     let mut validator = Validator::default();
     for path in &options.files {
-        match verify(options, path, &mut validator) {
+        match verify(options, terminal, path, &mut validator) {
             Ok(findings) => {
                 problems += findings.len();
                 report(options, terminal, path, &findings)?;
@@ -43,6 +45,12 @@ pub(crate) fn run(options: &Verify, terminal: Terminal) -> Result<(), Failure> {
     if validator.is_missing {
         terminal.note(format_args!(
             "note: SPIR-V was not validated, as {VALIDATOR} is not installed"
+        ));
+    }
+    if validator.doubtful > DOUBTS_SHOWN {
+        terminal.note(format_args!(
+            "note: {VALIDATOR} refused {} images with extensions of vendors that it may not know",
+            validator.doubtful
         ));
     }
     if unreadable.is_some() {
@@ -62,7 +70,12 @@ pub(crate) fn run(options: &Verify, terminal: Terminal) -> Result<(), Failure> {
     })
 }
 
-fn verify(options: &Verify, path: &Path, validator: &mut Validator) -> Result<Vec<Finding>, Failure> {
+fn verify(
+    options: &Verify,
+    terminal: Terminal,
+    path: &Path,
+    validator: &mut Validator,
+) -> Result<Vec<Finding>, Failure> {
     let source = Source::open(path)?;
     let mut findings: Vec<Finding> = source
         .verify(&options.limits)
@@ -93,11 +106,22 @@ fn verify(options: &Verify, path: &Path, validator: &mut Validator) -> Result<Ve
             && image.format == ImageFormat::Spirv
             && let Some(message) = validator.check(&image)
         {
-            findings.push(Finding {
-                location: image.location.clone(),
-                offset: image.offset,
-                message,
-            });
+            let extensions = vendor_extensions(&image);
+            if extensions.is_empty() {
+                findings.push(Finding {
+                    location: image.location.clone(),
+                    offset: image.offset,
+                    message,
+                });
+            } else {
+                validator.doubtful += 1;
+                if validator.doubtful <= DOUBTS_SHOWN {
+                    terminal.warning(format_args!(
+                        "{}: {message} (it may not know {extensions}, so this does not count)",
+                        image.location
+                    ));
+                }
+            }
         }
         if is_filtered {
             meant.push(image.location);
@@ -153,12 +177,33 @@ fn report(options: &Verify, terminal: Terminal, path: &Path, findings: &[Finding
     Ok(())
 }
 
+/// The extensions of vendors that a module uses: releases of the validator are years behind these.
+fn vendor_extensions(image: &DeviceImage<'_>) -> String {
+    let inspection = offkit_object::inspect(&image.bytes, image.format, &super::limits());
+    let extensions = inspection
+        .details
+        .iter()
+        .find(|detail| detail.name == "extensions");
+    let extensions = extensions
+        .map(|detail| detail.value.to_string())
+        .unwrap_or_default();
+    let is_vendors = |name: &&str| !name.starts_with("SPV_KHR_") && !name.starts_with("SPV_EXT_");
+    let vendors: Vec<_> = extensions
+        .split(", ")
+        .filter(|name| !name.is_empty())
+        .filter(is_vendors)
+        .collect();
+    vendors.join(", ")
+}
+
 /// The validator of SPIR-V, if it is installed.
 #[derive(Default)]
 struct Validator {
     is_missing: bool,
     /// Whether there was an image that it does not accept.
     has_refused: bool,
+    /// How many of these use what it may not know.
+    doubtful: usize,
 }
 
 impl Validator {
