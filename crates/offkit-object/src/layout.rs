@@ -44,3 +44,8 @@ pub(crate) fn align_to_8(offset: u64) -> u64 {
 pub(crate) fn pad_to_8(out: &mut Vec<u8>) {
     out.resize(out.len().next_multiple_of(8), 0);
 }
+
+/// Whether there is nothing but zeros, as in padding.
+pub(crate) fn is_zero(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| *byte == 0)
+}

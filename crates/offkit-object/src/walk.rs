@@ -329,7 +329,8 @@ impl Walker<'_> {
             exports: facts.exports,
             strings: facts.strings,
             location,
-            ..DeviceImage::new(bytes)
+            bytes: bytes.into(),
+            offset: None,
         };
         image.offset = offset_within(self.file, image.stored_bytes());
         complete_target(&mut image);

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::read::{HEADER_LENGTH, MAGIC, Role};
 use super::symbols::{self, Collector, Symbol};
 use crate::error::Error;
+use crate::layout::pad_to_8;
 
 /// A member of an archive to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -136,7 +137,7 @@ fn write_table(out: &mut Vec<u8>, role: Role, symbols: &[Symbol]) -> Result<(), 
     let mut table = symbols::write(role, symbols)?;
     match role {
         Role::BsdSymbols(word) => {
-            table.resize(table.len().next_multiple_of(8), 0);
+            pad_to_8(&mut table);
             let name = if word == 8 { "__.SYMDEF_64" } else { "__.SYMDEF" };
             let member = Member {
                 mode: 0,

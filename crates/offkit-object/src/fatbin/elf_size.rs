@@ -1,6 +1,7 @@
 //! Where an ELF file ends that is followed by padding.
 
 use crate::elf;
+use crate::layout::is_zero;
 use crate::source::Source;
 
 /// The size of the 64-bit ELF file at the start of `bytes`, if all that is behind it is the zeros that make the
@@ -31,5 +32,5 @@ pub(super) fn without_padding(bytes: &[u8]) -> Option<usize> {
         .map(|section| section.offset.get().saturating_add(section.size.get()));
     let end = usize::try_from(contents.chain(tables).max()?).ok()?;
     let padding = bytes.get(end..)?;
-    (padding.len() < 8 && padding.iter().all(|byte| *byte == 0)).then_some(end)
+    (padding.len() < 8 && is_zero(padding)).then_some(end)
 }

@@ -4,7 +4,7 @@ use object::LittleEndian as LE;
 use object::pe::{self, AnonObjectHeaderBigobj, ImageFileHeader};
 use object::read::coff::CoffHeader;
 
-use super::section::{Found, SectionContent, content_of, name_at};
+use super::section::{Found, SectionContent, bytes_of, content_of, name_at};
 use crate::container::ContainerKind;
 use crate::error::{Error, ErrorKind};
 use crate::limits::Reading;
@@ -228,19 +228,10 @@ pub(super) fn sections<'data>(
         }
         let size = coff.size_of(section);
         let name = String::from_utf8_lossy(name).into_owned();
-        let whole = source
-            .need(
-                section.offset.into(),
-                size.into(),
-                "section reaches past the end of the file",
-                "PointerToRawData, SizeOfRawData",
-            )
-            .map_err(|error| error.within(&name));
-        let found = reading
-            .accept(whole)?
-            .unwrap_or_else(|| source.from(section.offset.into()));
-        let is_offloading = content == SectionContent::Container(ContainerKind::OffloadBinary);
-        if is_offloading && coff.is_linked && !found.bytes().starts_with(&offload_binary::MAGIC) {
+        let (offset, size) = (section.offset.into(), size.into());
+        let fields = "PointerToRawData, SizeOfRawData";
+        let found = bytes_of(source, reading, offset, size, fields, &name)?;
+        if content.is_offloading() && coff.is_linked && !found.bytes().starts_with(&offload_binary::MAGIC) {
             continue;
         }
         visit(

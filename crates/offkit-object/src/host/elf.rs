@@ -4,7 +4,7 @@ use object::Endianness;
 use object::elf::{self, FileHeader32, FileHeader64};
 use object::read::elf::{FileHeader, SectionHeader};
 
-use super::section::{BUNDLE_PREFIX, Found, SectionContent, content_of, name_at};
+use super::section::{BUNDLE_PREFIX, Found, SectionContent, bytes_of, content_of, name_at};
 use crate::container::ContainerKind;
 use crate::error::{Error, ErrorKind};
 use crate::limits::Reading;
@@ -150,17 +150,8 @@ pub(super) fn sections<'data>(
             continue;
         }
         let name = String::from_utf8_lossy(name).into_owned();
-        let whole = source
-            .need(
-                section.offset,
-                section.size,
-                "section reaches past the end of the file",
-                "sh_offset, sh_size",
-            )
-            .map_err(|error| error.within(&name));
-        let found = reading
-            .accept(whole)?
-            .unwrap_or_else(|| source.from(section.offset));
+        let (offset, size) = (section.offset, section.size);
+        let found = bytes_of(source, reading, offset, size, "sh_offset, sh_size", &name)?;
         if section.flags & elf::SHF_COMPRESSED.0 != 0 {
             reading.fault(
                 Error::unsupported("section is compressed")
@@ -171,8 +162,7 @@ pub(super) fn sections<'data>(
         }
         // LLVM 22 puts the raw image of a SYCL program into a section of this name and type that is loaded.
         let is_loaded = section.flags & elf::SHF_ALLOC.0 != 0 || !elf.is_relocatable;
-        let is_offloading = content == SectionContent::Container(ContainerKind::OffloadBinary);
-        if is_offloading && is_loaded && !begins_with_magic(found.bytes()) {
+        if content.is_offloading() && is_loaded && !begins_with_magic(found.bytes()) {
             continue;
         }
         visit(

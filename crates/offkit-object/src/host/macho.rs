@@ -6,7 +6,7 @@ use object::macho::{
 };
 use object::read::macho::{FatArch, MachHeader, MachOFatFile, Section, Segment};
 
-use super::section::{Found, content_of, name_at};
+use super::section::{Found, bytes_of, content_of, name_at};
 use crate::error::{Error, ErrorKind};
 use crate::limits::Reading;
 use crate::source::Source;
@@ -160,15 +160,7 @@ fn read_section<'data, S: Section<Endian = Endianness>>(
         return Ok(None);
     };
     let name = String::from_utf8_lossy(name).into_owned();
-    let whole = source
-        .need(
-            offset,
-            size,
-            "section reaches past the end of the file",
-            "offset, size",
-        )
-        .map_err(|error| error.within(&name));
-    let found = reading.accept(whole)?.unwrap_or_else(|| source.from(offset));
+    let found = bytes_of(source, reading, offset, size, "offset, size", &name)?;
     Ok(Some(Found {
         id,
         path: path.to_vec(),

@@ -1,6 +1,9 @@
 //! Which sections hold device code.
 
+use crate::bundle;
 use crate::container::ContainerKind;
+use crate::error::Error;
+use crate::limits::Reading;
 use crate::source::Source;
 
 /// What a section holds.
@@ -26,7 +29,7 @@ pub(super) struct Found<'data> {
 }
 
 /// What sections of bundled objects are called; the entry's ID follows.
-pub(super) const BUNDLE_PREFIX: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
+pub(super) const BUNDLE_PREFIX: &[u8] = &bundle::MAGIC;
 
 /// Section names are cut here; there are no longer ones with device code.
 pub(super) const LONGEST_NAME: usize = 1 << 10;
@@ -51,6 +54,29 @@ pub(super) fn content_of(name: &[u8]) -> Option<SectionContent> {
         .iter()
         .find(|(prefix, _)| name.starts_with(prefix))
         .map(|(_, kind)| SectionContent::Container(*kind))
+}
+
+impl SectionContent {
+    /// Whether the section holds offload binaries.
+    pub(super) fn is_offloading(&self) -> bool {
+        *self == Self::Container(ContainerKind::OffloadBinary)
+    }
+}
+
+/// The content of the section `name`, whose header has the place and size in `fields`. Of a section that was cut
+/// off, a tolerant reading takes what is there.
+pub(super) fn bytes_of<'data>(
+    source: Source<'data>,
+    reading: &mut Reading,
+    offset: u64,
+    size: u64,
+    fields: &'static str,
+    name: &str,
+) -> Result<Source<'data>, Error> {
+    let whole = source
+        .need(offset, size, "section reaches past the end of the file", fields)
+        .map_err(|error| error.within(name));
+    Ok(reading.accept(whole)?.unwrap_or_else(|| source.from(offset)))
 }
 
 /// The bytes of a table of strings from `offset` up to a zero byte.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::error::Error;
+use crate::layout::is_zero;
 
 /// The bytes from `start` to `end` become `new`; an empty range inserts.
 #[derive(Debug)]
@@ -143,7 +144,7 @@ fn after(bytes: &[u8], edit: &Edit<'_>, used: &[Range<usize>]) -> Option<usize> 
         .map_or(bytes.len(), |range| range.start)
         .min(bytes.len());
     let gap = bytes.get(edit.end..next)?;
-    let is_padding = gap.iter().all(|byte| *byte == 0);
+    let is_padding = is_zero(gap);
     Some(if is_padding { next } else { edit.end })
 }
 

@@ -8,7 +8,7 @@ use super::read::read_header;
 use super::sequence::{Binary, Sequence};
 use crate::compression::{Compression, inflate};
 use crate::error::{Error, ErrorKind};
-use crate::layout::{align_to_8, pad_to_8};
+use crate::layout::{align_to_8, is_zero, pad_to_8};
 use crate::limits::{Limits, Reading};
 use crate::source::Source;
 
@@ -134,7 +134,7 @@ pub(super) fn inflated_all(source: Source<'_>, limit: u64) -> Result<Cow<'_, [u8
         // A compressed binary is filled up with zeros; what comes out has a size that needs none.
         copied = start.saturating_add(compressed.whole.len());
         let padding = align_to_8(compressed.whole.len()).saturating_sub(compressed.whole.len());
-        let is_zero = |padding: Source<'_>| padding.bytes().iter().all(|byte| *byte == 0);
+        let is_zero = |padding: Source<'_>| is_zero(padding.bytes());
         if source.get(copied, padding).is_some_and(is_zero) {
             copied = copied.saturating_add(padding);
         }

@@ -6,6 +6,7 @@ use super::inflate::Compressed;
 use super::raw::{Entry, Header, StringV1, StringV2};
 use super::{ImageKind, MAGIC, OffloadBinary, OffloadEntry, OffloadKind, Strings};
 use crate::error::{Error, ErrorKind};
+use crate::layout::is_zero;
 use crate::limits::Reading;
 use crate::source::Source;
 use crate::syclbin;
@@ -54,7 +55,7 @@ pub(crate) fn is_syclbin(bytes: &[u8]) -> bool {
         let is_one = entry.image_kind.get() == ImageKind::Syclbin.raw() || syclbin::has_magic(image.bytes());
         let has_entry = header.version.get() == 1 || header.entries_size_or_count.get() > 0;
         let rest = source.from(header.size.get()).bytes();
-        Some(is_one && has_entry && rest.iter().all(|byte| *byte == 0))
+        Some(is_one && has_entry && is_zero(rest))
     };
     check().unwrap_or(false)
 }

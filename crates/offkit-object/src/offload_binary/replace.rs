@@ -6,7 +6,7 @@ use super::raw::{Entry, Header, StringV1, StringV2};
 use super::sequence::{Binary, Sequence};
 use super::{Found, OffloadEntry, read_one, write};
 use crate::error::Error;
-use crate::layout::align_to_8;
+use crate::layout::{align_to_8, is_zero, pad_to_8};
 use crate::limits::{Limits, Reading};
 use crate::source::Source;
 
@@ -86,9 +86,7 @@ fn splice(source: Source<'_>, old: Source<'_>, new: &[u8]) -> Vec<u8> {
     // Padding after a binary of odd size belongs to its old size.
     let padding = align_to_8(old.len()).saturating_sub(old.len());
     let after = source.from(start.saturating_add(old.len()));
-    let is_padding = after
-        .get(0, padding)
-        .is_some_and(|bytes| bytes.bytes().iter().all(|byte| *byte == 0));
+    let is_padding = after.get(0, padding).is_some_and(|bytes| is_zero(bytes.bytes()));
     let after = if is_padding { after.from(padding) } else { after };
     let mut out = [before, new].concat();
     if after.len() > 0 || is_padding {
@@ -136,11 +134,11 @@ fn replace_in(found: &Found<'_>, index: usize, new: &[u8]) -> Result<Vec<u8>, Er
     let mut out = change.apply(whole, new);
     // Zeros at the end that only fill up are counted anew.
     let end = end_of_content(found, &others, start.saturating_add(entry.image_size.get()))?;
-    if whole.len().saturating_sub(end) < 8 && whole.from(end).bytes().iter().all(|byte| *byte == 0) {
+    if whole.len().saturating_sub(end) < 8 && is_zero(whole.from(end).bytes()) {
         let new_end = change.moved(end).max(start.saturating_add(new.len() as u64));
         out.truncate(usize::try_from(new_end).unwrap_or(out.len()));
     }
-    out.resize(out.len().next_multiple_of(8), 0);
+    pad_to_8(&mut out);
     let size = out.len() as u64;
     patch(&mut out, 8, size);
     patch(&mut out, 16, change.moved(entries_offset));
@@ -246,7 +244,7 @@ impl Change {
         let gap = whole
             .get(end, next.saturating_sub(end))
             .ok_or_else(|| damaged(whole))?;
-        let is_padding = gap.len() < 8 && gap.bytes().iter().all(|byte| *byte == 0);
+        let is_padding = gap.len() < 8 && is_zero(gap.bytes());
         let padding = if is_padding { gap.len() } else { 0 };
         let new_end = start.saturating_add(new_size);
         Ok(Self {

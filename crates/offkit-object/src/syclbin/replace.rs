@@ -2,6 +2,7 @@
 
 use super::{has_magic, v1, v2};
 use crate::error::Error;
+use crate::layout::{align_to_8, pad_to_8};
 use crate::limits::{Limits, Reading};
 use crate::offload_binary::{Change, patch, read_one, replace_entry};
 use crate::source::Source;
@@ -55,8 +56,8 @@ fn replace_bare(source: Source<'_>, id: usize, new: &[u8], limits: &Limits) -> R
     let table_start = file.images.at(0).saturating_sub(source.at(0));
     let before = source.get(0, table_start).map(Source::bytes).unwrap_or_default();
     let mut out = [before, &table].concat();
-    out.resize(out.len().next_multiple_of(8), 0);
-    let after = table_start.saturating_add(crate::layout::align_to_8(file.images.len()));
+    pad_to_8(&mut out);
+    let after = table_start.saturating_add(align_to_8(file.images.len()));
     out.extend_from_slice(source.from(after).bytes());
 
     patch(&mut out, v1::BINARY_TABLE_SIZE_AT, table.len() as u64);
