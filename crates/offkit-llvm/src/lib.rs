@@ -13,10 +13,11 @@
 //! | [`conversions`] | OpenCL C's integer conversions, which the back end gets wrong |
 //! | [`codegen`] | passes and code generation |
 //! | [`extensions`] | the SPIR-V extensions that the code generator knows |
+//! | [`mark`] | marks on kernels and exported functions, from annotations |
 //! | [`serve`](mod@serve) | requests in, replies out |
 //!
 //! Each wrapper owns what it points to and frees it when dropped; lifetimes tie modules to their
-//! context. `unsafe` is confined to the first four modules, where LLVM's C functions are called.
+//! context. `unsafe` is confined to the modules that call LLVM's C functions.
 //!
 //! # Lazy reading
 //!
@@ -42,6 +43,7 @@ pub mod codegen;
 pub mod context;
 pub mod conversions;
 pub mod extensions;
+pub mod mark;
 pub mod module;
 pub mod serve;
 pub mod split;

@@ -29,7 +29,7 @@ use crate::Error;
 use crate::context::{Context, take_message};
 
 /// `LLVMAttributeFunctionIndex`: the attributes of the function itself, not of a parameter.
-const FUNCTION_ATTRIBUTES: c_uint = c_uint::MAX;
+pub(crate) const FUNCTION_ATTRIBUTES: c_uint = c_uint::MAX;
 
 // LLVM's numbers of the kernel calling conventions (llvm/IR/CallingConv.h).
 const C: c_uint = 0;
@@ -58,6 +58,29 @@ impl<'context> Module<'context> {
         // SAFETY: the buffer is valid, and the module takes it over, also when it fails.
         if unsafe { LLVMGetBitcodeModuleInContext2(context.as_raw(), buffer, &raw mut raw) } != 0 {
             return Err(named(&context.take_error("not LLVM bitcode").to_string()));
+        }
+        Ok(Self { raw, context })
+    }
+
+    /// Reads a file, bitcode or text, as a whole.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, or is neither.
+    pub fn read(context: &'context Context, path: &Path) -> Result<Self, Error> {
+        let named = |error: &str| Error::new(format!("{}: {error}", path.display()));
+        let buffer = file_buffer(path).map_err(|error| named(&error))?;
+        let mut raw = ptr::null_mut();
+        let mut message = ptr::null_mut();
+        // SAFETY: the buffer is valid; the parser only borrows it, and nothing of it is kept by a module
+        // that was read as a whole.
+        unsafe {
+            let failed = LLVMParseIRInContext2(context.as_raw(), buffer, &raw mut raw, &raw mut message) != 0;
+            llvm_sys::core::LLVMDisposeMemoryBuffer(buffer);
+            let message = take_message(message);
+            if failed {
+                return Err(named(&message));
+            }
         }
         Ok(Self { raw, context })
     }
@@ -109,6 +132,16 @@ impl<'context> Module<'context> {
 
     pub(crate) fn as_raw(&self) -> LLVMModuleRef {
         self.raw
+    }
+
+    pub(crate) fn context(&self) -> &'context Context {
+        self.context
+    }
+
+    #[cfg(test)]
+    pub(crate) fn to_text(&self) -> String {
+        // SAFETY: the module is alive; the text is ours to free.
+        unsafe { take_message(llvm_sys::core::LLVMPrintModuleToString(self.raw)) }
     }
 
     /// The target triple.
@@ -243,6 +276,10 @@ pub struct Global<'module> {
 // SAFETY of the calls below: a `Global` is made by `Module::globals` only and lives no longer than
 // the borrow of its module, so the value is alive and a global value.
 impl Global<'_> {
+    pub(crate) fn as_raw(&self) -> LLVMValueRef {
+        self.raw
+    }
+
     /// The symbol.
     pub fn name(&self) -> String {
         let mut length = 0;
@@ -302,17 +339,21 @@ impl Global<'_> {
         }
     }
 
-    fn function_summary(&self) -> FunctionSummary {
+    /// How a function is called.
+    pub(crate) fn calling_convention(&self) -> CallingConvention {
         // SAFETY: asked of functions only.
-        let convention = unsafe { LLVMGetFunctionCallConv(self.raw) };
+        match unsafe { LLVMGetFunctionCallConv(self.raw) } {
+            PTX_KERNEL | SPIR_KERNEL | AMDGPU_KERNEL => CallingConvention::Kernel,
+            C | SPIR_FUNCTION => CallingConvention::Function,
+            other => CallingConvention::Other(other),
+        }
+    }
+
+    fn function_summary(&self) -> FunctionSummary {
         FunctionSummary {
             name: self.name(),
             linkage: self.linkage(),
-            calling_convention: match convention {
-                PTX_KERNEL | SPIR_KERNEL | AMDGPU_KERNEL => CallingConvention::Kernel,
-                C | SPIR_FUNCTION => CallingConvention::Function,
-                other => CallingConvention::Other(other),
-            },
+            calling_convention: self.calling_convention(),
             is_declaration: self.is_declaration(),
             attributes: self.string_attributes(),
         }
@@ -328,7 +369,7 @@ impl Global<'_> {
         }
     }
 
-    fn string_attributes(&self) -> BTreeMap<String, String> {
+    pub(crate) fn string_attributes(&self) -> BTreeMap<String, String> {
         // SAFETY: asked of functions only; the vector has room for as many as LLVM counted.
         unsafe {
             let count = LLVMGetAttributeCountAtIndex(self.raw, FUNCTION_ATTRIBUTES);

@@ -15,6 +15,7 @@ use crate::Error;
 use crate::codegen::{TargetMachine, set_spirv_extensions};
 use crate::context::Context;
 use crate::conversions;
+use crate::mark::mark;
 use crate::module::Module;
 use crate::split::take_part;
 
@@ -72,6 +73,17 @@ impl Server {
                         .map_err(|error| Error::new(format!("{}: {error}", input.display())))?;
                 }
                 merged.write(output)?;
+                Ok(Reply::Done)
+            }
+            Request::Mark {
+                input,
+                output,
+                module_id,
+                only_annotated,
+            } => {
+                let mut module = Module::read(&context, input)?;
+                mark(&mut module, module_id, *only_annotated);
+                module.write(output)?;
                 Ok(Reply::Done)
             }
             Request::Emit {

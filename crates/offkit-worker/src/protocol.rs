@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::summary::ModuleSummary;
 
 /// The version of this protocol. The two programs are built together, so they must agree exactly.
-pub const PROTOCOL_VERSION: u32 = 1;
+pub const PROTOCOL_VERSION: u32 = 2;
 
 /// What can be asked of the worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +29,18 @@ pub enum Request {
         inputs: Vec<PathBuf>,
         /// The bitcode file to write.
         output: PathBuf,
+    },
+    /// Mark the kernels and exported functions of a module with the source file they come from, and
+    /// remove the annotations that said which functions are exported. Answered by [`Reply::Done`].
+    Mark {
+        /// The file with the module, bitcode or text.
+        input: PathBuf,
+        /// The bitcode file to write.
+        output: PathBuf,
+        /// The source file's name.
+        module_id: String,
+        /// Whether a module without such annotations is to be left as it is.
+        only_annotated: bool,
     },
     /// Take parts out of a module and generate code for each. Answered by [`Reply::Done`] when
     /// all are written.
