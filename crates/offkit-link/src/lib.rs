@@ -59,6 +59,7 @@
 
 pub mod container;
 pub mod device_link;
+pub mod driver;
 pub mod post_link;
 pub mod properties;
 pub mod symbols;

@@ -50,6 +50,13 @@ fn main() -> ExitCode {
     {
         return status;
     }
+    // What follows these verbs is clang's.
+    let mut arguments = std::env::args_os().skip(1);
+    if let Some(verb) = arguments.next()
+        && let Some(language) = commands::cc::Language::of_verb(&verb)
+    {
+        return commands::cc::run(language, arguments.collect(), Terminal { quiet: false });
+    }
     let cli = Cli::parse();
     match cli.common.color {
         Color::Auto => {}
@@ -72,6 +79,13 @@ fn main() -> ExitCode {
             Some(status) => return status,
             None => Err(tools::unknown(&options.name)),
         },
+        Command::Cc(options) => {
+            return commands::cc::run(commands::cc::Language::C, options.arguments.clone(), terminal);
+        }
+        Command::Cxx(options) => {
+            return commands::cc::run(commands::cc::Language::Cxx, options.arguments.clone(), terminal);
+        }
+        Command::Mark(options) => commands::mark::run(options),
         Command::Link(options) => commands::link::run(options, terminal),
         Command::Run(options) => commands::run::run(options, terminal),
     };

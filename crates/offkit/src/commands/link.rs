@@ -119,7 +119,8 @@ fn keep_standard_input() -> io::Result<(tempfile::TempDir, PathBuf)> {
     Ok((folder, path))
 }
 
-fn failure(error: LinkError) -> Failure {
+/// What to do about a failed link.
+pub(super) fn failure(error: LinkError) -> Failure {
     match error {
         LinkError::Worker(WorkerError::Protocol { .. }) => Failure::new(ExitStatus::Machine, error)
             .hint("build both programs from the same sources: `cargo build -p offkit -p offkit-llvm`"),
