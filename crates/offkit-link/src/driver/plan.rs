@@ -284,7 +284,8 @@ impl Planner<'_> {
             );
         }
         words.extend(offload.split.map(|split| format!("--split={split}").into()));
-        if offload.allow_dependencies {
+        // The state of a SYCLBIN says as much.
+        if offload.allow_dependencies && offload.syclbin.is_none() {
             words.push("--allow-device-image-dependencies".into());
         }
         for (triple, option) in &offload.backend_options {
@@ -731,5 +732,231 @@ fn device_words(argument: &Argument) -> Vec<OsString> {
     match argument.words.as_slice() {
         [option, value] if option == "-Xarch_device" => vec![value.clone()],
         words => words.to_vec(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::inputs::Content;
+    use super::*;
+
+    /// The commands of a line, with short names for clang and the header's folder.
+    fn commands(line: &str) -> Result<Vec<String>, UsageError> {
+        let words = line.split_whitespace().map(OsString::from).collect();
+        let command_line = CommandLine::read(words, &|_| None)?;
+        let environment = Environment {
+            clang: vec!["clang++".into()],
+            offkit: "offkit".into(),
+            include: "inc".into(),
+            tools: "tools".into(),
+            temporary: "tmp".into(),
+            suffix: String::new(),
+            look: &|_| Content::Unknown,
+        };
+        let joined = |words: &[OsString]| {
+            let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+            words.join(" ").replace(" -isystem inc", "")
+        };
+        Ok(match command_line.plan(&environment)? {
+            Work::Clang(words) => vec![joined(&words)],
+            Work::Plan(plan) => {
+                let steps = plan.steps.iter();
+                steps.map(|step| format!("{} {:?}", joined(&step.words), step.needs)).collect()
+            }
+        })
+    }
+
+    #[track_caller]
+    fn check(line: &str, expected: &[&str]) {
+        assert_eq!(commands(line).expect("a good command line"), expected, "{line}");
+    }
+
+    const CXX: &str = "clang++ -Qunused-arguments -fsycl -fsycl-device-only -fno-unroll-loops";
+    const OPENCL: &str = "clang++ -Qunused-arguments --target=spirv64-unknown-unknown -cl-std=CL3.0 -O2 -fno-unroll-loops \
+                          -nogpulib -emit-llvm";
+    const MODULE: &str = "tmp/a-sycl-spirv64-unknown-unknown.bc";
+    const MARKED: &str = "tmp/a-sycl-spirv64-unknown-unknown.marked.bc";
+
+    #[test]
+    fn what_is_not_for_offloading_is_as_it_was() {
+        check("-c a.cpp -o a.o -MD -DX='y z'", &["-c a.cpp -o a.o -MD -DX='y z'"]);
+        check("-c a.cpp --offload-rdc", &["-c a.cpp -fgpu-rdc"]);
+        check("-fsycl --version", &["-fsycl --version"]);
+        check("-fsyclbin -print-prog-name=ld", &["-print-prog-name=ld"]);
+    }
+
+    #[test]
+    fn an_object_holds_the_device_code() {
+        check(
+            "-fsycl -O1 -MD -Iinc -c src/a.cpp -o out/a.o",
+            &[
+                &format!("{CXX} -O1 -Iinc -c src/a.cpp -o {MODULE} []"),
+                &format!("offkit mark --module-id=src/a.cpp {MODULE} -o {MARKED} [0]"),
+                &format!(
+                    "offkit pack -o tmp/a-sycl.out --image=file={MARKED},\
+                     triple=spirv64-unknown-unknown,arch=generic,kind=sycl [1]"
+                ),
+                "clang++ -fsycl -fsycl-host-only -O1 -MD -Iinc -c src/a.cpp -o out/a.o \
+                 -Xclang -fembed-offload-object=tmp/a-sycl.out [2]",
+            ],
+        );
+    }
+
+    #[test]
+    fn sources_for_devices_alone_make_objects_without_host_code() {
+        let made = commands("-fsycl -fPIC -std=c++20 -march=native -DX -MD -c a.cl").expect("a good command line");
+        assert_eq!(made[0], format!("{OPENCL} -fPIC -DX -MD -MF a.d -MT a.o -c a.cl -o {MODULE} []"));
+        assert_eq!(
+            made[3],
+            "clang++ -Qunused-arguments -march=native -x c -c /dev/null -o a.o \
+             -Xclang -fembed-offload-object=tmp/a-sycl.out [2]"
+        );
+        let made = commands("-fsyclbin -c a.cpp").expect("a good command line");
+        assert!(made[3].contains("-x c -c /dev/null -o a.o"), "{made:#?}");
+        // C knows no device code.
+        check("-fsycl -c a.c", &["clang++ -c a.c -o a.o []"]);
+    }
+
+    #[test]
+    fn a_syclbin_needs_no_host() {
+        check(
+            "-fsycl -fsyclbin a.cpp",
+            &[
+                &format!("{CXX} -c a.cpp -o {MODULE} []"),
+                &format!("offkit mark --module-id=a.cpp {MODULE} -o {MARKED} [0]"),
+                &format!("offkit link -q --state=executable -o a.syclbin {MARKED} [1]"),
+            ],
+        );
+        check(
+            "-fsyclbin=input a.o b.bc libc.a -Ldir -ldevice -o x.syclbin -fsycl-device-code-split=per_kernel \
+             -fsycl-targets=spir64 -Xsycl-target-backend -g",
+            &[
+                "offkit mark --module-id=b.bc --only-annotated b.bc \
+                 -o tmp/b-sycl-spirv64-unknown-unknown.marked.bc []",
+                "offkit link -q --state=input --target=spirv64-unknown-unknown --split=kernel --backend-option=-g \
+                 -o x.syclbin a.o tmp/b-sycl-spirv64-unknown-unknown.marked.bc libc.a -Ldir -ldevice [0]",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_program_is_linked_with_its_images() {
+        let made = commands(
+            "-fsycl -fsycl-allow-device-image-dependencies a.cpp main.c b.o k.syclbin libs.so -lm -shared -o app",
+        );
+        let made = made.expect("a good command line");
+        let programs: Vec<_> = made.iter().map(|line| line.split(' ').take(2).collect::<Vec<_>>().join(" ")).collect();
+        assert_eq!(
+            programs,
+            ["clang++ -fsycl", "clang++ -Qunused-arguments", "offkit mark", "clang++ -Qunused-arguments", "offkit link",
+             "clang++ -Qunused-arguments"]
+        );
+        assert_eq!(
+            made[4],
+            format!(
+                "offkit link -q --format=object,sycl-v3 --allow-device-image-dependencies -o tmp/app-device.o \
+                 {MARKED} b.o k.syclbin -lm [2]"
+            )
+        );
+        assert_eq!(
+            made[5],
+            "clang++ -Qunused-arguments tmp/a-host.o tmp/main-host.o b.o libs.so tmp/app-device.o -lm -shared -o app \
+             [0, 3, 4]"
+        );
+    }
+
+    #[test]
+    fn a_link_of_objects_keeps_clangs_own_warnings() {
+        check(
+            "-fsycl a.o -o app",
+            &[
+                "offkit link -q --format=object,sycl-v3 -o tmp/app-device.o a.o []",
+                "clang++ a.o -o app tmp/app-device.o [0]",
+            ],
+        );
+        // Objects that are joined keep their device code for the link proper.
+        check("-fsycl -r a.o b.o -o ab.o", &["clang++ -r a.o b.o -o ab.o []"]);
+        assert!(commands("-fsycl -r a.cpp").is_err());
+    }
+
+    #[test]
+    fn device_code_is_linked_alone() {
+        check("-fsycl -fsycl-link a.o", &["offkit link -q --format=object,sycl-v3 -o a.o a.o []"]);
+        check(
+            "-fsycl-link a.syclbin b.syclbin -o c.syclbin",
+            &["offkit link -q --state=executable -o c.syclbin a.syclbin b.syclbin []"],
+        );
+        check(
+            "-fsycl-link -fsyclbin=object a.syclbin b.syclbin",
+            &["offkit link -q --state=object -o a.syclbin a.syclbin b.syclbin []"],
+        );
+    }
+
+    #[test]
+    fn every_target_is_compiled_for() {
+        let made = commands("-fsycl -fsycl-targets=spir64 --offload-arch=gfx90a:xnack+ -fsycl-targets=amdgcn -c a.cpp");
+        let made = made.expect("a good command line");
+        assert_eq!(
+            made[2],
+            "clang++ -Qunused-arguments -fsycl -fsycl-device-only -Xclang -triple -Xclang amdgcn-amd-amdhsa \
+             -Xclang -target-cpu -Xclang gfx90a -Xclang -target-feature -Xclang +xnack \
+             -c a.cpp -o tmp/a-sycl-amdgcn-amd-amdhsa-gfx90a-xnack+.bc []"
+        );
+        assert!(made[4].contains("triple=amdgcn-amd-amdhsa,arch=gfx90a:xnack+,kind=sycl"), "{made:#?}");
+        let made = commands("-fsycl --offload-arch=gfx90a -c a.cl").expect("a good command line");
+        assert!(made[0].contains("--target=amdgcn-amd-amdhsa -mcpu=gfx90a"), "{made:#?}");
+        let made = commands("-fsycl --offload-arch=sm_70 -c a.cl").expect("a good command line");
+        assert!(made[0].contains("--target=nvptx64-nvidia-cuda -march=sm_70"), "{made:#?}");
+    }
+
+    #[test]
+    fn device_only_leaves_marked_bitcode() {
+        check(
+            "-fsycl -fsycl-device-only -c a.cpp -o a.bc",
+            &[
+                &format!("{CXX} -c a.cpp -o {MODULE} []"),
+                &format!("offkit mark --module-id=a.cpp {MODULE} -o a.bc [0]"),
+            ],
+        );
+        check("-fsycl -fsycl-host-only -c a.cpp", &["-fsycl -fsycl-host-only -c a.cpp"]);
+        check("-fsycl-device-only -S a.cpp", &["-fsycl -fsycl-device-only -S a.cpp"]);
+        check("-fsycl -E a.cpp", &["-fsycl -E a.cpp"]);
+        let made = commands("-fsycl -E a.cl").expect("a good command line");
+        assert_eq!(made, [format!("{OPENCL} -E a.cl []")]);
+    }
+
+    #[test]
+    fn clangs_own_offloading_is_linked_by_our_tool() {
+        check(
+            "-fopenmp -fopenmp-targets=x86_64-pc-linux-gnu a.c -o app",
+            &["-fopenmp -fopenmp-targets=x86_64-pc-linux-gnu a.c -o app -Btools"],
+        );
+        check(
+            "-fopenmp --offload-arch=gfx90a -c a.c",
+            &["-fopenmp --offload-arch=gfx90a -c a.c"],
+        );
+        check("--offload-rdc a.hip", &["-fgpu-rdc a.hip -Btools"]);
+    }
+
+    #[test]
+    fn names_of_temporary_files_differ() {
+        let made = commands("-fsyclbin x/a.cl y/a.cl").expect("a good command line");
+        assert!(made[4].ends_with(&format!("{MARKED} tmp/a-2-sycl-spirv64-unknown-unknown.marked.bc [1, 3]")), "{made:#?}");
+    }
+
+    #[test]
+    fn one_output_is_not_for_two() {
+        for line in ["-fsycl -c a.cpp b.cpp -o x.o", "-fsycl -fsycl-device-only a.cpp -fsycl-targets=spirv64,nvptx64 -o x"] {
+            let error = commands(line).expect_err(line).to_string();
+            assert_eq!(error, "cannot specify -o when generating multiple output files");
+        }
+    }
+
+    #[test]
+    fn instrumentation_of_the_host_is_not_for_devices() {
+        let made = commands("-fsycl -fsanitize=address -fcf-protection -flto -Xarch_host -O0 -c a.cpp");
+        let made = made.expect("a good command line");
+        assert!(made[0].starts_with(&format!("{CXX} -Xarch_host -O0 -c a.cpp")), "{made:#?}");
+        assert!(made[3].contains("-fsanitize=address -fcf-protection -flto -Xarch_host -O0"), "{made:#?}");
     }
 }
