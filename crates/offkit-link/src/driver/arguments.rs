@@ -36,6 +36,8 @@ pub enum Role {
     Linker,
     /// An option for offloading, without what it is set to: see `offload`.
     Offload(&'static str),
+    /// `--`: what follows are inputs.
+    Separator,
     /// An option that asks for information rather than for work, such as `--version`.
     Information,
     /// Anything else.
@@ -257,6 +259,10 @@ pub fn parse(words: &[OsString]) -> Vec<Argument> {
         }
         if text == "--" {
             only_inputs = true;
+            arguments.push(Argument {
+                words: vec![word.clone()],
+                role: Role::Separator,
+            });
             continue;
         }
         let takes_next = WITH_VALUE.contains(&&*text)
@@ -314,6 +320,7 @@ fn role(text: &str) -> Role {
     }
     const PREFIXES: &[(&str, Role)] = &[
         ("-print-", Role::Information),
+        ("-ccc-print-", Role::Information),
         ("--print-", Role::Information),
         ("--autocomplete=", Role::Information),
         ("-o", Role::Output),

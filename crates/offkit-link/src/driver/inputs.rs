@@ -20,7 +20,7 @@ pub struct Input {
 /// What an input is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputKind {
-    /// C++: compiled for the host and for devices.
+    /// C++ and C: compiled for the host and for devices.
     Shared,
     /// OpenCL C or C++ for OpenCL: compiled for devices, in that version of the language unless another is
     /// asked for.
@@ -86,15 +86,16 @@ fn kind(path: &Path, language: Option<&str>, look: &dyn Fn(&Path) -> Content) ->
     // The names of languages that `-x` takes are those of clang.
     let language = language.unwrap_or(match extension {
         "cpp" | "cc" | "cxx" | "c++" | "cp" | "C" | "CC" | "CPP" | "CXX" | "cppm" => "c++",
-        "ii" => "c++-cpp-output",
+        "c" => "c",
         "cl" => "cl",
         "clcpp" => "clcpp",
         "bc" | "ll" => "ir",
-        "c" | "i" | "m" | "mm" | "M" | "mi" | "mii" | "s" | "S" | "asm" | "h" | "hpp" => "c",
+        // Which of them does not matter here.
+        "i" | "ii" | "m" | "mm" | "M" | "mi" | "mii" | "s" | "S" | "asm" | "h" | "hpp" => "another",
         _ => "",
     });
     match language {
-        "c++" => InputKind::Shared,
+        "c++" | "c" => InputKind::Shared,
         "cl" => InputKind::Device("CL3.0"),
         "clcpp" => InputKind::Device("CLC++2021"),
         "ir" => match look(path) {
@@ -133,7 +134,7 @@ mod tests {
             ("a.cl", InputKind::Device("CL3.0")),
             ("a.clcpp", InputKind::Device("CLC++2021")),
             ("a.bc", InputKind::DeviceBitcode),
-            ("a.c", InputKind::Host),
+            ("a.c", InputKind::Shared),
             ("a.S", InputKind::Host),
             ("a.o", InputKind::Linkable),
             ("a.syclbin", InputKind::DeviceImages),
@@ -146,7 +147,10 @@ mod tests {
             kind(Path::new("a.txt"), Some("cl"), &nothing),
             InputKind::Device("CL3.0")
         );
-        assert_eq!(kind(Path::new("a.cpp"), Some("c"), &nothing), InputKind::Host);
+        assert_eq!(
+            kind(Path::new("a.cpp"), Some("assembler"), &nothing),
+            InputKind::Host
+        );
     }
 
     #[test]

@@ -164,6 +164,7 @@ impl Offload {
         let mut triples: Vec<String> = Vec::new();
         let mut openmp = None;
         let mut split = None;
+        let mut jobs = None;
         for argument in arguments {
             let Role::Offload(name) = argument.role else {
                 continue;
@@ -223,11 +224,7 @@ impl Offload {
                 "-Xsycl-target-linker=" => offload
                     .linker_options
                     .push((Some(triple_of(argument, name)), value())),
-                "--offload-jobs=" if text() == "jobserver" => {}
-                "--offload-jobs=" => {
-                    let jobs = text().parse().ok().filter(|&jobs| jobs > 0);
-                    offload.jobs = Some(jobs.ok_or_else(|| UsageError::value(&text(), name))?);
-                }
+                "--offload-jobs=" if text() != "jobserver" => jobs = Some((text(), argument.spelling())),
                 _ => {}
             }
         }
@@ -260,6 +257,12 @@ impl Offload {
         offload.targets_given = !(triples.is_empty() && archs.is_empty());
         offload.set_targets(&triples, &archs)?;
         offload.split = split;
+        if let Some((value, spelling)) = jobs {
+            let number = value.parse().ok().filter(|&number| number > 0);
+            offload.jobs = Some(number.ok_or_else(|| {
+                UsageError::new(format!("invalid integral value '{value}' in '{spelling}'"))
+            })?);
+        }
         offload.set_dependencies(syclbin.as_ref(), allowed.as_ref())?;
         offload.syclbin = syclbin.map(|(state, _)| state);
         Ok((mode, offload))
@@ -506,7 +509,7 @@ mod tests {
             ),
             (
                 "-fsycl --offload-jobs=0",
-                "invalid value '0' in '--offload-jobs='",
+                "invalid integral value '0' in '--offload-jobs=0'",
             ),
         ] {
             assert_eq!(read(line).expect_err(line).to_string(), message);

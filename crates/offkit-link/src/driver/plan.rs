@@ -104,8 +104,18 @@ struct Planner<'a> {
 impl Planner<'_> {
     /// The command line for clang alone.
     fn for_clang(&self) -> Vec<OsString> {
-        let mut words = Vec::new();
         let offload = &self.command_line.offload;
+        let mut words = Vec::new();
+        let compiles = self.inputs.iter().any(|input| input.kind != InputKind::Linkable);
+        if self.command_line.mode != Mode::None && compiles {
+            words.extend(self.include());
+        }
+        let links = !self.inputs.is_empty() && stop(&self.command_line.arguments).is_none();
+        if self.command_line.mode == Mode::Clang && links {
+            let mut option = OsString::from("-B");
+            option.push(&self.environment.tools);
+            words.push(option);
+        }
         // Here it means no more than this much of `-fsycl`.
         if offload.device_only && !self.command_line.has("-fsycl") {
             words.push("-fsycl".into());
@@ -117,16 +127,6 @@ impl Planner<'_> {
                 words.extend(argument.words.iter().cloned());
             }
         }
-        let compiles = self.inputs.iter().any(|input| input.kind != InputKind::Linkable);
-        if self.command_line.mode != Mode::None && compiles {
-            words.extend(self.include());
-        }
-        let links = !self.inputs.is_empty() && stop(&self.command_line.arguments).is_none();
-        if self.command_line.mode == Mode::Clang && links {
-            let mut option = OsString::from("-B");
-            option.push(&self.environment.tools);
-            words.push(option);
-        }
         words
     }
 
@@ -136,7 +136,7 @@ impl Planner<'_> {
         if !self.inputs.iter().any(is_opencl) {
             let mut words = self.for_clang();
             if self.command_line.offload.syclbin.is_some() {
-                words.extend(["-fsycl".into(), "-fsycl-device-only".into()]);
+                words.splice(..0, ["-fsycl".into(), "-fsycl-device-only".into()]);
             }
             return Ok(Work::Clang(words));
         }
@@ -755,13 +755,15 @@ mod tests {
         };
         let joined = |words: &[OsString]| {
             let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
-            words.join(" ").replace(" -isystem inc", "")
+            words.join(" ").replace("-isystem inc ", "")
         };
         Ok(match command_line.plan(&environment)? {
             Work::Clang(words) => vec![joined(&words)],
             Work::Plan(plan) => {
                 let steps = plan.steps.iter();
-                steps.map(|step| format!("{} {:?}", joined(&step.words), step.needs)).collect()
+                steps
+                    .map(|step| format!("{} {:?}", joined(&step.words), step.needs))
+                    .collect()
             }
         })
     }
@@ -779,9 +781,13 @@ mod tests {
 
     #[test]
     fn what_is_not_for_offloading_is_as_it_was() {
-        check("-c a.cpp -o a.o -MD -DX='y z'", &["-c a.cpp -o a.o -MD -DX='y z'"]);
+        check(
+            "-c a.cpp -o a.o -MD -DX='y z'",
+            &["-c a.cpp -o a.o -MD -DX='y z'"],
+        );
         check("-c a.cpp --offload-rdc", &["-c a.cpp -fgpu-rdc"]);
         check("-fsycl --version", &["-fsycl --version"]);
+        check("-fsycl -E -- a.cpp", &["-fsycl -E -- a.cpp"]);
         check("-fsyclbin -print-prog-name=ld", &["-print-prog-name=ld"]);
     }
 
@@ -804,8 +810,12 @@ mod tests {
 
     #[test]
     fn sources_for_devices_alone_make_objects_without_host_code() {
-        let made = commands("-fsycl -fPIC -std=c++20 -march=native -DX -MD -c a.cl").expect("a good command line");
-        assert_eq!(made[0], format!("{OPENCL} -fPIC -DX -MD -MF a.d -MT a.o -c a.cl -o {MODULE} []"));
+        let made =
+            commands("-fsycl -fPIC -std=c++20 -march=native -DX -MD -c a.cl").expect("a good command line");
+        assert_eq!(
+            made[0],
+            format!("{OPENCL} -fPIC -DX -MD -MF a.d -MT a.o -c a.cl -o {MODULE} []")
+        );
         assert_eq!(
             made[3],
             "clang++ -Qunused-arguments -march=native -x c -c /dev/null -o a.o \
@@ -813,8 +823,8 @@ mod tests {
         );
         let made = commands("-fsyclbin -c a.cpp").expect("a good command line");
         assert!(made[3].contains("-x c -c /dev/null -o a.o"), "{made:#?}");
-        // C knows no device code.
-        check("-fsycl -c a.c", &["clang++ -c a.c -o a.o []"]);
+        // An assembler knows no device code.
+        check("-fsycl -c a.S", &["clang++ -c a.S -o a.o []"]);
     }
 
     #[test]
@@ -842,14 +852,23 @@ mod tests {
     #[test]
     fn a_program_is_linked_with_its_images() {
         let made = commands(
-            "-fsycl -fsycl-allow-device-image-dependencies a.cpp main.c b.o k.syclbin libs.so -lm -shared -o app",
+            "-fsycl -fsycl-allow-device-image-dependencies a.cpp main.S b.o k.syclbin libs.so -lm -shared -o app",
         );
         let made = made.expect("a good command line");
-        let programs: Vec<_> = made.iter().map(|line| line.split(' ').take(2).collect::<Vec<_>>().join(" ")).collect();
+        let programs: Vec<_> = made
+            .iter()
+            .map(|line| line.split(' ').take(2).collect::<Vec<_>>().join(" "))
+            .collect();
         assert_eq!(
             programs,
-            ["clang++ -fsycl", "clang++ -Qunused-arguments", "offkit mark", "clang++ -Qunused-arguments", "offkit link",
-             "clang++ -Qunused-arguments"]
+            [
+                "clang++ -fsycl",
+                "clang++ -Qunused-arguments",
+                "offkit mark",
+                "clang++ -Qunused-arguments",
+                "offkit link",
+                "clang++ -Qunused-arguments"
+            ]
         );
         assert_eq!(
             made[4],
@@ -881,7 +900,10 @@ mod tests {
 
     #[test]
     fn device_code_is_linked_alone() {
-        check("-fsycl -fsycl-link a.o", &["offkit link -q --format=object,sycl-v3 -o a.o a.o []"]);
+        check(
+            "-fsycl -fsycl-link a.o",
+            &["offkit link -q --format=object,sycl-v3 -o a.o a.o []"],
+        );
         check(
             "-fsycl-link a.syclbin b.syclbin -o c.syclbin",
             &["offkit link -q --state=executable -o c.syclbin a.syclbin b.syclbin []"],
@@ -894,7 +916,9 @@ mod tests {
 
     #[test]
     fn every_target_is_compiled_for() {
-        let made = commands("-fsycl -fsycl-targets=spir64 --offload-arch=gfx90a:xnack+ -fsycl-targets=amdgcn -c a.cpp");
+        let made = commands(
+            "-fsycl -fsycl-targets=spir64 --offload-arch=gfx90a:xnack+ -fsycl-targets=amdgcn -c a.cpp",
+        );
         let made = made.expect("a good command line");
         assert_eq!(
             made[2],
@@ -902,11 +926,20 @@ mod tests {
              -Xclang -target-cpu -Xclang gfx90a -Xclang -target-feature -Xclang +xnack \
              -c a.cpp -o tmp/a-sycl-amdgcn-amd-amdhsa-gfx90a-xnack+.bc []"
         );
-        assert!(made[4].contains("triple=amdgcn-amd-amdhsa,arch=gfx90a:xnack+,kind=sycl"), "{made:#?}");
+        assert!(
+            made[4].contains("triple=amdgcn-amd-amdhsa,arch=gfx90a:xnack+,kind=sycl"),
+            "{made:#?}"
+        );
         let made = commands("-fsycl --offload-arch=gfx90a -c a.cl").expect("a good command line");
-        assert!(made[0].contains("--target=amdgcn-amd-amdhsa -mcpu=gfx90a"), "{made:#?}");
+        assert!(
+            made[0].contains("--target=amdgcn-amd-amdhsa -mcpu=gfx90a"),
+            "{made:#?}"
+        );
         let made = commands("-fsycl --offload-arch=sm_70 -c a.cl").expect("a good command line");
-        assert!(made[0].contains("--target=nvptx64-nvidia-cuda -march=sm_70"), "{made:#?}");
+        assert!(
+            made[0].contains("--target=nvptx64-nvidia-cuda -march=sm_70"),
+            "{made:#?}"
+        );
     }
 
     #[test]
@@ -918,8 +951,14 @@ mod tests {
                 &format!("offkit mark --module-id=a.cpp {MODULE} -o a.bc [0]"),
             ],
         );
-        check("-fsycl -fsycl-host-only -c a.cpp", &["-fsycl -fsycl-host-only -c a.cpp"]);
-        check("-fsycl-device-only -S a.cpp", &["-fsycl -fsycl-device-only -S a.cpp"]);
+        check(
+            "-fsycl -fsycl-host-only -c a.cpp",
+            &["-fsycl -fsycl-host-only -c a.cpp"],
+        );
+        check(
+            "-fsycl-device-only -S a.cpp",
+            &["-fsycl -fsycl-device-only -S a.cpp"],
+        );
         check("-fsycl -E a.cpp", &["-fsycl -E a.cpp"]);
         let made = commands("-fsycl -E a.cl").expect("a good command line");
         assert_eq!(made, [format!("{OPENCL} -E a.cl []")]);
@@ -929,24 +968,32 @@ mod tests {
     fn clangs_own_offloading_is_linked_by_our_tool() {
         check(
             "-fopenmp -fopenmp-targets=x86_64-pc-linux-gnu a.c -o app",
-            &["-fopenmp -fopenmp-targets=x86_64-pc-linux-gnu a.c -o app -Btools"],
+            &["-Btools -fopenmp -fopenmp-targets=x86_64-pc-linux-gnu a.c -o app"],
         );
         check(
             "-fopenmp --offload-arch=gfx90a -c a.c",
             &["-fopenmp --offload-arch=gfx90a -c a.c"],
         );
-        check("--offload-rdc a.hip", &["-fgpu-rdc a.hip -Btools"]);
+        check("--offload-rdc a.hip", &["-Btools -fgpu-rdc a.hip"]);
     }
 
     #[test]
     fn names_of_temporary_files_differ() {
         let made = commands("-fsyclbin x/a.cl y/a.cl").expect("a good command line");
-        assert!(made[4].ends_with(&format!("{MARKED} tmp/a-2-sycl-spirv64-unknown-unknown.marked.bc [1, 3]")), "{made:#?}");
+        assert!(
+            made[4].ends_with(&format!(
+                "{MARKED} tmp/a-2-sycl-spirv64-unknown-unknown.marked.bc [1, 3]"
+            )),
+            "{made:#?}"
+        );
     }
 
     #[test]
     fn one_output_is_not_for_two() {
-        for line in ["-fsycl -c a.cpp b.cpp -o x.o", "-fsycl -fsycl-device-only a.cpp -fsycl-targets=spirv64,nvptx64 -o x"] {
+        for line in [
+            "-fsycl -c a.cpp b.cpp -o x.o",
+            "-fsycl -fsycl-device-only a.cpp -fsycl-targets=spirv64,nvptx64 -o x",
+        ] {
             let error = commands(line).expect_err(line).to_string();
             assert_eq!(error, "cannot specify -o when generating multiple output files");
         }
@@ -956,7 +1003,13 @@ mod tests {
     fn instrumentation_of_the_host_is_not_for_devices() {
         let made = commands("-fsycl -fsanitize=address -fcf-protection -flto -Xarch_host -O0 -c a.cpp");
         let made = made.expect("a good command line");
-        assert!(made[0].starts_with(&format!("{CXX} -Xarch_host -O0 -c a.cpp")), "{made:#?}");
-        assert!(made[3].contains("-fsanitize=address -fcf-protection -flto -Xarch_host -O0"), "{made:#?}");
+        assert!(
+            made[0].starts_with(&format!("{CXX} -Xarch_host -O0 -c a.cpp")),
+            "{made:#?}"
+        );
+        assert!(
+            made[3].contains("-fsanitize=address -fcf-protection -flto -Xarch_host -O0"),
+            "{made:#?}"
+        );
     }
 }
