@@ -20,6 +20,7 @@
 //!     temporary: "/tmp/work".into(),
 //!     suffix: String::new(),
 //!     look: &|_| Content::Unknown,
+//!     find_library: &|_, _, _| None,
 //! };
 //! let Work::Plan(plan) = command_line.plan(&environment)? else { panic!("not for clang alone") };
 //! let programs: Vec<_> = plan.steps.iter().map(|step| step.words[0].to_string_lossy()).collect();
@@ -35,7 +36,7 @@ pub mod offload;
 mod plan;
 mod run;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -123,6 +124,9 @@ pub struct Environment<'a> {
     pub suffix: String,
     /// Looks into a file.
     pub look: &'a dyn Fn(&Path) -> Content,
+    /// Finds the archive that the host's linker would take for `-l`, in those folders; `None` if there is
+    /// none or it would take a shared library, which is out of the question for a static program.
+    pub find_library: &'a dyn Fn(&OsStr, &[PathBuf], bool) -> Option<PathBuf>,
 }
 
 /// What is to be done.

@@ -15,6 +15,8 @@ pub struct Input {
     pub language: Option<String>,
     /// What it is.
     pub kind: InputKind,
+    /// Of a module of LLVM's representation, the triple that it says it is for.
+    pub triple: Option<String>,
 }
 
 /// What an input is.
@@ -72,10 +74,17 @@ pub fn inputs(arguments: &[Argument], look: &dyn Fn(&Path) -> Content) -> Vec<In
     inputs
         .map(|(word, language)| {
             let path = PathBuf::from(word);
+            let kind = kind(&path, language.as_deref(), look);
+            let is_module = kind == InputKind::DeviceBitcode;
+            let triple = match is_module.then(|| look(&path)) {
+                Some(Content::Module(triple)) if !triple.is_empty() => Some(triple),
+                _ => None,
+            };
             Input {
-                kind: kind(&path, language.as_deref(), look),
                 path,
                 language: language.clone(),
+                kind,
+                triple,
             }
         })
         .collect()

@@ -41,7 +41,7 @@ pub const PORTABLE_TRIPLE: &str = "spirv64-unknown-unknown";
 
 impl Target {
     /// A target without a processor, by its triple or one of the short names in use.
-    fn of_triple(name: &str) -> Self {
+    pub fn new(name: &str) -> Self {
         let device = |triple: &str, arch: &str| Self {
             triple: triple.to_owned(),
             arch: (!arch.is_empty()).then(|| arch.to_owned()),
@@ -79,6 +79,16 @@ impl Target {
             triple: triple.to_owned(),
             arch: Some(arch.to_owned()),
         }
+    }
+
+    /// Whether that triple means the same device, however it is spelt.
+    pub fn has_triple(&self, triple: &str) -> bool {
+        self.triple == triple || self.triple == Self::new(triple).triple
+    }
+
+    /// Whether its code is compiled for a processor when it is loaded.
+    pub fn is_portable(&self) -> bool {
+        self.triple.starts_with("spir")
     }
 
     /// Triple and processor in one word, for names of files.
@@ -271,7 +281,7 @@ impl Offload {
     fn set_targets(&mut self, triples: &[String], archs: &[String]) -> Result<(), UsageError> {
         let archs: Vec<_> = archs.iter().map(|arch| Target::of_arch(arch)).collect();
         for triple in triples {
-            let target = Target::of_triple(triple);
+            let target = Target::new(triple);
             // The processors of a triple stand in its place.
             if !archs.iter().any(|arch| arch.triple == target.triple) || target.arch.is_some() {
                 self.targets.push(target);
@@ -281,7 +291,7 @@ impl Offload {
             if !triples.is_empty()
                 && !triples
                     .iter()
-                    .any(|triple| Target::of_triple(triple).triple == arch.triple)
+                    .any(|triple| Target::new(triple).triple == arch.triple)
             {
                 return Err(UsageError::new(format!(
                     "`--offload-arch={}` is a processor of `{}`, which is not among the targets",
@@ -292,7 +302,7 @@ impl Offload {
             self.targets.push(arch);
         }
         if self.targets.is_empty() {
-            self.targets.push(Target::of_triple(PORTABLE_TRIPLE));
+            self.targets.push(Target::new(PORTABLE_TRIPLE));
         }
         let mut seen = Vec::new();
         self.targets.retain(|target| {
@@ -349,7 +359,7 @@ impl Offload {
 
 fn triple_of(argument: &Argument, name: &str) -> String {
     let option = argument.name();
-    Target::of_triple(option.strip_prefix(name).unwrap_or_default()).triple
+    Target::new(option.strip_prefix(name).unwrap_or_default()).triple
 }
 
 /// Whether an argument makes clang do offloading of its own.

@@ -3,7 +3,7 @@
 mod clang;
 mod support;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -27,7 +27,7 @@ pub(crate) enum Language {
 
 impl Language {
     /// The language of a verb.
-    pub(crate) fn of_verb(verb: &std::ffi::OsStr) -> Option<Self> {
+    pub(crate) fn of_verb(verb: &OsStr) -> Option<Self> {
         match verb.to_str()? {
             "cc" => Some(Self::C),
             "c++" => Some(Self::Cxx),
@@ -91,6 +91,7 @@ fn drive(language: Language, words: Vec<OsString>, terminal: Terminal) -> Result
         temporary,
         suffix,
         look: &look,
+        find_library: &find_library,
     };
     let plan = match command_line.plan(&environment).map_err(Failure::input)? {
         Work::Clang(words) => {
@@ -151,6 +152,26 @@ fn look(path: &Path) -> Content {
         _ if looks_like_device_code(&content) => Content::DeviceImages,
         _ => Content::Unknown,
     }
+}
+
+/// The archive that the host's linker takes for `-lNAME` or `-l:FILE`: a shared library beside it comes first.
+fn find_library(name: &OsStr, folders: &[PathBuf], is_static: bool) -> Option<PathBuf> {
+    let name = name.to_str()?;
+    let variable = std::env::var_os("LIBRARY_PATH").unwrap_or_default();
+    let mut folders = folders.iter().cloned().chain(std::env::split_paths(&variable));
+    if let Some(file) = name.strip_prefix(':') {
+        let found = folders
+            .map(|folder| folder.join(file))
+            .find(|path| path.is_file())?;
+        return (found.extension() == Some(OsStr::new("a"))).then_some(found);
+    }
+    let found = folders.find_map(|folder| {
+        let shared = folder.join(format!("lib{name}.so"));
+        let archive = folder.join(format!("lib{name}.a"));
+        let candidates = [Some(shared).filter(|_| !is_static), Some(archive)];
+        candidates.into_iter().flatten().find(|path| path.is_file())
+    })?;
+    (found.extension() == Some(OsStr::new("a"))).then_some(found)
 }
 
 /// The triple in the text form of a module.
