@@ -139,6 +139,10 @@ pub(crate) enum Command {
     Verify(Verify),
     /// Run as one of the tools that offkit stands for, such as `clang-offload-bundler`, with its options
     As(As),
+    /// Link device code: LLVM bitcode in, a container of device images out
+    Link(Link),
+    /// Launch one kernel and write what it computed
+    Run(Box<Run>),
     /// Compile and link as clang does, with offloading by offkit: `offkit help cc` shows how
     #[command(name = "cc", disable_help_flag = true)]
     Cc(Cc),
@@ -148,10 +152,6 @@ pub(crate) enum Command {
     /// Mark kernels and exported functions in bitcode with the source file they come from
     #[command(hide = true)]
     Mark(Mark),
-    /// Link device code: LLVM bitcode in, a container of device images out
-    Link(Link),
-    /// Launch one kernel and write what it computed
-    Run(Box<Run>),
 }
 
 #[derive(Debug, Args)]

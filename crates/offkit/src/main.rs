@@ -79,6 +79,8 @@ fn main() -> ExitCode {
             Some(status) => return status,
             None => Err(tools::unknown(&options.name)),
         },
+        Command::Link(options) => commands::link::run(options, terminal),
+        Command::Run(options) => commands::run::run(options, terminal),
         Command::Cc(options) => {
             return commands::cc::run(commands::cc::Language::C, options.arguments.clone(), terminal);
         }
@@ -86,8 +88,6 @@ fn main() -> ExitCode {
             return commands::cc::run(commands::cc::Language::Cxx, options.arguments.clone(), terminal);
         }
         Command::Mark(options) => commands::mark::run(options),
-        Command::Link(options) => commands::link::run(options, terminal),
-        Command::Run(options) => commands::run::run(options, terminal),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
