@@ -9,15 +9,15 @@
 //! |---|---|
 //! | [`context`] | an LLVM context and the errors it reports |
 //! | [`module`] | modules: lazy reading, symbols, linking, writing |
+//! | [`mark`] | marks on kernels and exported functions, from annotations |
 //! | [`split`] | taking some symbols and all that they need out of a module |
 //! | [`conversions`] | OpenCL C's integer conversions, which the back end gets wrong |
 //! | [`codegen`] | passes and code generation |
 //! | [`extensions`] | the SPIR-V extensions that the code generator knows |
-//! | [`mark`] | marks on kernels and exported functions, from annotations |
 //! | [`serve`](mod@serve) | requests in, replies out |
 //!
 //! Each wrapper owns what it points to and frees it when dropped; lifetimes tie modules to their
-//! context. `unsafe` is confined to the modules that call LLVM's C functions.
+//! context. `unsafe` is confined to the first four modules, where LLVM's C functions are called.
 //!
 //! # Lazy reading
 //!
@@ -43,10 +43,11 @@ pub mod codegen;
 pub mod context;
 pub mod conversions;
 pub mod extensions;
-pub mod mark;
 pub mod module;
 pub mod serve;
 pub mod split;
+
+pub mod mark;
 
 /// What LLVM says when it cannot do something.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -134,14 +134,9 @@ impl<'context> Module<'context> {
         self.raw
     }
 
-    pub(crate) fn context(&self) -> &'context Context {
+    /// The context it lives in.
+    pub fn context(&self) -> &'context Context {
         self.context
-    }
-
-    #[cfg(test)]
-    pub(crate) fn to_text(&self) -> String {
-        // SAFETY: the module is alive; the text is ours to free.
-        unsafe { take_message(llvm_sys::core::LLVMPrintModuleToString(self.raw)) }
     }
 
     /// The target triple.
@@ -155,6 +150,12 @@ impl<'context> Module<'context> {
         let triple = CString::new(triple).unwrap_or_default();
         // SAFETY: the string is valid through the call, which copies it.
         unsafe { LLVMSetTarget(self.raw, triple.as_ptr()) }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn to_text(&self) -> String {
+        // SAFETY: the module is alive; the text is ours to free.
+        unsafe { take_message(llvm_sys::core::LLVMPrintModuleToString(self.raw)) }
     }
 
     /// Links `source` into this module, reading what is needed of it.
@@ -339,8 +340,8 @@ impl Global<'_> {
         }
     }
 
-    /// How a function is called.
-    pub(crate) fn calling_convention(&self) -> CallingConvention {
+    /// Who may call it; asked of functions only.
+    pub fn calling_convention(&self) -> CallingConvention {
         // SAFETY: asked of functions only.
         match unsafe { LLVMGetFunctionCallConv(self.raw) } {
             PTX_KERNEL | SPIR_KERNEL | AMDGPU_KERNEL => CallingConvention::Kernel,

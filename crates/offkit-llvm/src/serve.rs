@@ -15,7 +15,6 @@ use crate::Error;
 use crate::codegen::{TargetMachine, set_spirv_extensions};
 use crate::context::Context;
 use crate::conversions;
-use crate::mark::mark;
 use crate::module::Module;
 use crate::split::take_part;
 
@@ -82,7 +81,7 @@ impl Server {
                 only_annotated,
             } => {
                 let mut module = Module::read(&context, input)?;
-                mark(&mut module, module_id, *only_annotated);
+                crate::mark::mark(&mut module, module_id, *only_annotated);
                 module.write(output)?;
                 Ok(Reply::Done)
             }
