@@ -1,8 +1,9 @@
 //! `offkit cc` and `offkit c++`, with clang 22 and the linkers of this machine.
 
+use std::path::Path;
 use std::process::Command;
 
-use offkit_tests::{Folder, Outcome, need, npy_f32, offkit, read_f32, tool};
+use offkit_tests::{Folder, Outcome, need, npy_f32, offkit, read_f32, skip, tool};
 
 /// A kernel in C++ that calls a function of another file.
 const KERNEL: &str = r#"
@@ -376,4 +377,60 @@ fn another_clang_is_used_when_named() {
         folder.run_command(&mut command).ok(),
         "called with --driver-mode=g++ -c a.cpp\n"
     );
+}
+
+#[test]
+fn openmp_regions_are_linked_by_offkit_and_run_on_the_device() {
+    need!("clang-22", "llvm-config-22");
+    if !has_openmp() {
+        return;
+    }
+    let folder = Folder::new();
+    folder.write(
+        "main.c",
+        "#include <omp.h>
+         #include <stdio.h>
+         int thrice(int);
+         #pragma omp declare target to(thrice)
+         int main() {
+           int x = 14, host = 1;
+           #pragma omp target map(tofrom : x, host)
+           { x = thrice(x); host = omp_is_initial_device(); }
+           printf(\"%d %s\\n\", x, host ? \"host\" : \"device\");
+         }",
+    );
+    folder.write(
+        "library.c",
+        "#pragma omp declare target
+         int thrice(int x) { return 3 * x; }
+         #pragma omp end declare target",
+    );
+    let openmp = "-fopenmp -fopenmp-targets=x86_64-pc-linux-gnu -O1";
+    driver(&folder, &format!("cc {openmp} -c library.c")).ok();
+    folder.run("ar", ["rcs", "libthrice.a", "library.o"]).ok();
+    driver(&folder, &format!("cc {openmp} main.c -L. -lthrice -o main")).ok();
+    let mut command = Command::new(folder.path("main"));
+    command
+        .env("OMP_TARGET_OFFLOAD", "MANDATORY")
+        .env("LD_LIBRARY_PATH", "/usr/lib/llvm-22/lib");
+    assert_eq!(folder.run_command(&mut command).ok(), "42 device\n");
+    // It is offkit that linked it, under the name that clang calls.
+    let plan = driver(&folder, &format!("cc {openmp} main.c -L. -lthrice -###"));
+    let last = plan.stderr.lines().last().unwrap_or_default();
+    assert!(
+        last.contains("/cache/offkit/") && last.contains("/bin/clang-linker-wrapper\""),
+        "{last}"
+    );
+}
+
+/// Whether LLVM's OpenMP runtime, with its device for the CPU, is there.
+fn has_openmp() -> bool {
+    let has = cfg!(all(target_os = "linux", target_arch = "x86_64"))
+        && ["libomptarget.so", "libomp.so"]
+            .iter()
+            .all(|library| Path::new("/usr/lib/llvm-22/lib").join(library).exists());
+    if !has {
+        skip("LLVM 22's OpenMP runtimes (`liboffload-22-dev`, `libomp-22-dev`) are not installed");
+    }
+    has
 }

@@ -73,7 +73,7 @@ fn drive(language: Language, words: Vec<OsString>, terminal: Terminal) -> Result
     let mut called = vec![clang.clone().into_os_string()];
     called.extend(language.clang_option().map(OsString::from));
 
-    let support = support::Support::find()?;
+    let support = support::Support::find(&clang)?;
     // Removed, with what is in it, at the end of this function.
     let folder = tempfile::Builder::new().prefix("offkit-cc-").tempdir();
     let folder = folder.map_err(|error| failure(LinkError::Temporary(error)))?;

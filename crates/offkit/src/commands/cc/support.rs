@@ -1,4 +1,4 @@
-//! What the driver brings along: the header for device code, and itself under the names that clang calls.
+//! What the driver brings along: the header for device code, and itself under the name that clang calls.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -16,6 +16,9 @@ const HEADER: &str = include_str!("../../../../../include/offkit/device.h");
 /// The tool that clang starts to link a program with device code.
 const LINKER_WRAPPER: &str = "clang-linker-wrapper";
 
+/// What that tool looks for beside itself.
+const CLANG: &str = "clang";
+
 /// Where things are.
 #[derive(Clone, Debug)]
 pub(super) struct Support {
@@ -23,22 +26,23 @@ pub(super) struct Support {
     pub(super) program: PathBuf,
     /// The folder that holds `offkit/device.h`.
     pub(super) include: PathBuf,
-    /// The folder that holds this program under other names.
+    /// The folder that holds what clang starts, and what that starts in turn.
     pub(super) tools: PathBuf,
 }
 
 impl Support {
     /// Finds everything, and writes what is not installed to the user's cache folder: the same place every
     /// time, so that the same command line leads to the same commands.
-    pub(super) fn find() -> Result<Self, Failure> {
+    pub(super) fn find(clang: &Path) -> Result<Self, Failure> {
         let program = env::current_exe().map_err(|error| {
             Failure::new(
                 ExitStatus::Machine,
                 format!("the program cannot find itself: {error}"),
             )
         })?;
+        let clang = std::path::absolute(clang).unwrap_or_else(|_| clang.to_owned());
         let mut hasher = DefaultHasher::new();
-        (HEADER, &program).hash(&mut hasher);
+        (HEADER, &program, &clang).hash(&mut hasher);
         let name = format!("cc-{}-{:016x}", env!("CARGO_PKG_VERSION"), hasher.finish());
         let cache = cache_folder()
             .map(|cache| cache.join("offkit"))
@@ -68,10 +72,13 @@ impl Support {
             }
         };
         let tools = cache.join("bin");
-        let link = tools.join(LINKER_WRAPPER);
-        if !link.exists() {
+        for (name, program) in [(LINKER_WRAPPER, &program), (CLANG, &clang)] {
+            let link = tools.join(name);
+            if link.exists() {
+                continue;
+            }
             fs::create_dir_all(&tools).map_err(|error| cannot(error.to_string()))?;
-            match point_to(&program, &link) {
+            match point_to(program, &link) {
                 // Somebody else was faster.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 result => result.map_err(|error| cannot(error.to_string()))?,
