@@ -1,6 +1,6 @@
 // offkit/device.h: one spelling for device code, whichever of clang's front ends compiles it: SYCL's device
-// mode, OpenCL C, C++ for OpenCL, or C and C++ for a device triple. On the host the words mean nothing, so
-// that a header with them can be shared.
+// mode, OpenCL C, C++ for OpenCL, or C and C++ for a device triple. On the host functions are functions, so
+// that files with them can be shared; kernels are not made there.
 //
 //   OFFKIT_EXTERNAL   a device function that other files define or call. On a definition it exports the
 //                     function; on a declaration it says that another file, or a library found at run time,
@@ -44,7 +44,8 @@
 
 #else
 #define OFFKIT_ON_DEVICE 0
-#define OFFKIT_KERNEL
+// Not made unless host code calls it: what it calls may be for devices only.
+#define OFFKIT_KERNEL inline
 #define OFFKIT_GLOBAL
 #define OFFKIT_EXTERNAL
 #endif
