@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use std::path::Path;
-//! use offkit_link::driver::{CommandLine, Content, Environment, Work};
+//! use offkit_link::driver::{CommandLine, Environment, NoFiles, Work};
 //!
 //! # fn main() -> Result<(), offkit_link::driver::UsageError> {
 //! let words = ["-fsyclbin", "kernels.cpp", "-o", "kernels.syclbin"].map(Into::into).to_vec();
@@ -19,8 +19,7 @@
 //!     tools: "tools".into(),
 //!     temporary: "/tmp/work".into(),
 //!     suffix: String::new(),
-//!     look: &|_| Content::Unknown,
-//!     find_library: &|_, _, _| None,
+//!     files: &NoFiles,
 //! };
 //! let Work::Plan(plan) = command_line.plan(&environment)? else { panic!("not for clang alone") };
 //! let programs: Vec<_> = plan.steps.iter().map(|step| step.words[0].to_string_lossy()).collect();
@@ -122,11 +121,32 @@ pub struct Environment<'a> {
     pub temporary: PathBuf,
     /// What the names of temporary files end with, before their extension.
     pub suffix: String,
+    /// The files that the command line names.
+    pub files: &'a dyn Files,
+}
+
+/// What a planner has to know of files, which a test can make up.
+pub trait Files {
     /// Looks into a file.
-    pub look: &'a dyn Fn(&Path) -> Content,
-    /// Finds the archive that the host's linker would take for `-l`, in those folders; `None` if there is
-    /// none or it would take a shared library, which is out of the question for a static program.
-    pub find_library: &'a dyn Fn(&OsStr, &[PathBuf], bool) -> Option<PathBuf>,
+    fn look(&self, path: &Path) -> Content;
+
+    /// Finds the archive that the host's linker would take for `-l`, in those folders: `None` if there is
+    /// none, or if it would take a shared library, which is out of the question for a static program.
+    fn find_library(&self, name: &OsStr, folders: &[PathBuf], is_static: bool) -> Option<PathBuf>;
+}
+
+/// No files: what is named is not there yet.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoFiles;
+
+impl Files for NoFiles {
+    fn look(&self, _: &Path) -> Content {
+        Content::Unknown
+    }
+
+    fn find_library(&self, _: &OsStr, _: &[PathBuf], _: bool) -> Option<PathBuf> {
+        None
+    }
 }
 
 /// What is to be done.

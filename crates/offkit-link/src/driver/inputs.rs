@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use super::Files;
 use super::arguments::{Argument, Role};
 use super::offload::is_device_triple;
 
@@ -66,7 +67,7 @@ pub enum Content {
 }
 
 /// The inputs of a command line, in order.
-pub fn inputs(arguments: &[Argument], look: &dyn Fn(&Path) -> Content) -> Vec<Input> {
+pub fn inputs(arguments: &[Argument], files: &dyn Files) -> Vec<Input> {
     let inputs = arguments.iter().filter_map(|argument| match &argument.role {
         Role::Input(language) => Some((argument.words.first()?, language)),
         _ => None,
@@ -74,9 +75,9 @@ pub fn inputs(arguments: &[Argument], look: &dyn Fn(&Path) -> Content) -> Vec<In
     inputs
         .map(|(word, language)| {
             let path = PathBuf::from(word);
-            let kind = kind(&path, language.as_deref(), look);
+            let kind = kind(&path, language.as_deref(), files);
             let is_module = kind == InputKind::DeviceBitcode;
-            let triple = match is_module.then(|| look(&path)) {
+            let triple = match is_module.then(|| files.look(&path)) {
                 Some(Content::Module(triple)) if !triple.is_empty() => Some(triple),
                 _ => None,
             };
@@ -90,7 +91,7 @@ pub fn inputs(arguments: &[Argument], look: &dyn Fn(&Path) -> Content) -> Vec<In
         .collect()
 }
 
-fn kind(path: &Path, language: Option<&str>, look: &dyn Fn(&Path) -> Content) -> InputKind {
+fn kind(path: &Path, language: Option<&str>, files: &dyn Files) -> InputKind {
     let extension = path.extension().and_then(OsStr::to_str).unwrap_or_default();
     // The names of languages that `-x` takes are those of clang.
     let language = language.unwrap_or(match extension {
@@ -107,7 +108,7 @@ fn kind(path: &Path, language: Option<&str>, look: &dyn Fn(&Path) -> Content) ->
         "c++" | "c" => InputKind::Shared,
         "cl" => InputKind::Device("CL3.0"),
         "clcpp" => InputKind::Device("CLC++2021"),
-        "ir" => match look(path) {
+        "ir" => match files.look(path) {
             Content::Module(triple) if !triple.is_empty() && !is_device_triple(&triple) => InputKind::Host,
             _ => InputKind::DeviceBitcode,
         },
@@ -121,7 +122,7 @@ fn kind(path: &Path, language: Option<&str>, look: &dyn Fn(&Path) -> Content) ->
             {
                 InputKind::SharedLibrary
             }
-            _ => match look(path) {
+            _ => match files.look(path) {
                 Content::Module(triple) if is_device_triple(&triple) => InputKind::DeviceBitcode,
                 Content::DeviceImages => InputKind::DeviceImages,
                 _ => InputKind::Linkable,
@@ -133,11 +134,24 @@ fn kind(path: &Path, language: Option<&str>, look: &dyn Fn(&Path) -> Content) ->
 
 #[cfg(test)]
 mod tests {
+    use super::super::NoFiles;
     use super::*;
+
+    /// Every file has the same content.
+    struct Holds(Content);
+
+    impl Files for Holds {
+        fn look(&self, _: &Path) -> Content {
+            self.0.clone()
+        }
+
+        fn find_library(&self, _: &OsStr, _: &[PathBuf], _: bool) -> Option<PathBuf> {
+            None
+        }
+    }
 
     #[test]
     fn files_are_known_by_their_names() {
-        let nothing = |_: &Path| Content::Unknown;
         for (name, expected) in [
             ("a.cpp", InputKind::Shared),
             ("a.cl", InputKind::Device("CL3.0")),
@@ -150,29 +164,29 @@ mod tests {
             ("libx.so.1.2", InputKind::SharedLibrary),
             ("script.ld", InputKind::Linkable),
         ] {
-            assert_eq!(kind(Path::new(name), None, &nothing), expected, "{name}");
+            assert_eq!(kind(Path::new(name), None, &NoFiles), expected, "{name}");
         }
         assert_eq!(
-            kind(Path::new("a.txt"), Some("cl"), &nothing),
+            kind(Path::new("a.txt"), Some("cl"), &NoFiles),
             InputKind::Device("CL3.0")
         );
         assert_eq!(
-            kind(Path::new("a.cpp"), Some("assembler"), &nothing),
+            kind(Path::new("a.cpp"), Some("assembler"), &NoFiles),
             InputKind::Host
         );
     }
 
     #[test]
     fn bitcode_is_known_by_its_triple() {
-        let host = |_: &Path| Content::Module("x86_64-pc-linux-gnu".into());
-        let device = |_: &Path| Content::Module("spirv64-unknown-unknown".into());
+        let host = Holds(Content::Module("x86_64-pc-linux-gnu".into()));
+        let device = Holds(Content::Module("spirv64-unknown-unknown".into()));
         assert_eq!(kind(Path::new("a.bc"), None, &host), InputKind::Host);
         assert_eq!(kind(Path::new("a.bc"), None, &device), InputKind::DeviceBitcode);
         assert_eq!(
             kind(Path::new("kernels"), None, &device),
             InputKind::DeviceBitcode
         );
-        let images = |_: &Path| Content::DeviceImages;
+        let images = Holds(Content::DeviceImages);
         assert_eq!(
             kind(Path::new("kernels.out"), None, &images),
             InputKind::DeviceImages

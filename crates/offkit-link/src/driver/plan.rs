@@ -61,7 +61,7 @@ pub(super) fn plan(command_line: &CommandLine, environment: &Environment<'_>) ->
     let mut planner = Planner {
         command_line,
         environment,
-        inputs: inputs(arguments, environment.look),
+        inputs: inputs(arguments, environment.files),
         plan: Plan::default(),
         names: HashSet::new(),
     };

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::thread;
 
 use offkit_link::device_link::LinkError;
-use offkit_link::driver::{CommandLine, Content, Environment, RunError, RunOptions, Work};
+use offkit_link::driver::{CommandLine, Content, Environment, Files, RunError, RunOptions, Work};
 use offkit_object::{ImageFormat, header_target, looks_like_device_code};
 
 use super::link::failure;
@@ -90,8 +90,7 @@ fn drive(language: Language, words: Vec<OsString>, terminal: Terminal) -> Result
         tools: support.tools.clone(),
         temporary,
         suffix,
-        look: &look,
-        find_library: &find_library,
+        files: &OnDisk,
     };
     let plan = match command_line.plan(&environment).map_err(Failure::input)? {
         Work::Clang(words) => {
@@ -137,41 +136,46 @@ fn unique(folder: &Path) -> String {
     format!("-{}", name.rsplit('-').next().unwrap_or_default())
 }
 
-/// Looks into a file to see whether it is device code.
-fn look(path: &Path) -> Content {
-    // Nothing of a file that is no regular one, and nothing of a file that is not there yet.
-    let Ok(content) = files::open_regular(path) else {
-        return Content::Unknown;
-    };
-    match ImageFormat::detect(&content) {
-        format @ ImageFormat::Bitcode => Content::Module(header_target(&content, format).triple.to_string()),
-        ImageFormat::Spirv => Content::DeviceImages,
-        _ if path.extension().is_some_and(|extension| extension == "ll") => {
-            Content::Module(text_triple(&content))
-        }
-        _ if looks_like_device_code(&content) => Content::DeviceImages,
-        _ => Content::Unknown,
-    }
-}
+/// The files of this machine.
+struct OnDisk;
 
-/// The archive that the host's linker takes for `-lNAME` or `-l:FILE`: a shared library beside it comes first.
-fn find_library(name: &OsStr, folders: &[PathBuf], is_static: bool) -> Option<PathBuf> {
-    let name = name.to_str()?;
-    let variable = std::env::var_os("LIBRARY_PATH").unwrap_or_default();
-    let mut folders = folders.iter().cloned().chain(std::env::split_paths(&variable));
-    if let Some(file) = name.strip_prefix(':') {
-        let found = folders
-            .map(|folder| folder.join(file))
-            .find(|path| path.is_file())?;
-        return (found.extension() == Some(OsStr::new("a"))).then_some(found);
+impl Files for OnDisk {
+    fn look(&self, path: &Path) -> Content {
+        // Nothing of a file that is no regular one, and nothing of a file that is not there yet.
+        let Ok(content) = files::open_regular(path) else {
+            return Content::Unknown;
+        };
+        match ImageFormat::detect(&content) {
+            format @ ImageFormat::Bitcode => {
+                Content::Module(header_target(&content, format).triple.to_string())
+            }
+            ImageFormat::Spirv => Content::DeviceImages,
+            _ if path.extension().is_some_and(|extension| extension == "ll") => {
+                Content::Module(text_triple(&content))
+            }
+            _ if looks_like_device_code(&content) => Content::DeviceImages,
+            _ => Content::Unknown,
+        }
     }
-    let found = folders.find_map(|folder| {
-        let shared = folder.join(format!("lib{name}.so"));
-        let archive = folder.join(format!("lib{name}.a"));
-        let candidates = [Some(shared).filter(|_| !is_static), Some(archive)];
-        candidates.into_iter().flatten().find(|path| path.is_file())
-    })?;
-    (found.extension() == Some(OsStr::new("a"))).then_some(found)
+
+    fn find_library(&self, name: &OsStr, folders: &[PathBuf], is_static: bool) -> Option<PathBuf> {
+        let name = name.to_str()?;
+        let variable = std::env::var_os("LIBRARY_PATH").unwrap_or_default();
+        let mut folders = folders.iter().cloned().chain(std::env::split_paths(&variable));
+        if let Some(file) = name.strip_prefix(':') {
+            let found = folders
+                .map(|folder| folder.join(file))
+                .find(|path| path.is_file())?;
+            return (found.extension() == Some(OsStr::new("a"))).then_some(found);
+        }
+        let found = folders.find_map(|folder| {
+            let shared = folder.join(format!("lib{name}.so"));
+            let archive = folder.join(format!("lib{name}.a"));
+            let candidates = [Some(shared).filter(|_| !is_static), Some(archive)];
+            candidates.into_iter().flatten().find(|path| path.is_file())
+        })?;
+        (found.extension() == Some(OsStr::new("a"))).then_some(found)
+    }
 }
 
 /// The triple in the text form of a module.

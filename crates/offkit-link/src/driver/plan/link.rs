@@ -117,7 +117,10 @@ impl Planner<'_> {
             .collect();
         let is_static = self.command_line.has("-static");
         for library in arguments.filter(|argument| argument.role == Role::Library) {
-            let found = (self.environment.find_library)(&library.value("-l"), &folders, is_static);
+            let found = self
+                .environment
+                .files
+                .find_library(&library.value("-l"), &folders, is_static);
             words.extend(found.map(OsString::from));
         }
     }

@@ -1,7 +1,23 @@
 //! Plans of whole command lines.
 
+use std::ffi::OsStr;
+
 use super::super::inputs::Content;
 use super::*;
+use crate::driver::Files;
+
+/// `-larchive` is an archive in the first folder; other libraries are none.
+struct OneArchive;
+
+impl Files for OneArchive {
+    fn look(&self, _: &Path) -> Content {
+        Content::Unknown
+    }
+
+    fn find_library(&self, name: &OsStr, folders: &[PathBuf], _: bool) -> Option<PathBuf> {
+        (name == "archive").then(|| folders[0].join("libarchive.a"))
+    }
+}
 
 /// The commands of a line, with short names for clang and the header's folder.
 fn commands(line: &str) -> Result<Vec<String>, UsageError> {
@@ -14,11 +30,7 @@ fn commands(line: &str) -> Result<Vec<String>, UsageError> {
         tools: "tools".into(),
         temporary: "tmp".into(),
         suffix: String::new(),
-        look: &|_| Content::Unknown,
-        find_library: &|name, folders, _| {
-            // One that is an archive, and others that are not.
-            (name == "archive").then(|| folders[0].join("libarchive.a"))
-        },
+        files: &OneArchive,
     };
     let joined = |words: &[OsString]| {
         let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
