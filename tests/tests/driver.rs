@@ -354,6 +354,36 @@ fn options_without_effect_are_told() {
 }
 
 #[test]
+fn files_are_known_by_what_is_in_them() {
+    need!("clang-22", "llvm-config-22");
+    let folder = sources();
+    driver(&folder, "c++ -fsycl -fsycl-device-only -c library.cl -o bitcode").ok();
+    driver(&folder, "c++ -fsycl -c kernel.cpp -o object").ok();
+    driver(&folder, "c++ -fsyclbin=object library.cl -o container").ok();
+    driver(&folder, "cc -c -emit-llvm -x c /dev/null -o host.bc").ok();
+    let plan = driver(
+        &folder,
+        "c++ -fsycl bitcode object container host.bc missing -###",
+    )
+    .stderr;
+    let plan: Vec<_> = plan.lines().collect();
+    assert!(
+        plan[0].contains("\"mark\"") && plan[0].contains("\"--only-annotated\" \"bitcode\""),
+        "{plan:#?}"
+    );
+    assert!(plan[1].contains("\"-c\" \"host.bc\""), "{plan:#?}");
+    let words = |line: &str| -> Vec<String> {
+        let names = ["object", "container", "missing", "host.bc", "bitcode"];
+        let words = line
+            .split_whitespace()
+            .map(|word| word.trim_matches('"').to_owned());
+        words.filter(|word| names.contains(&&**word)).collect()
+    };
+    assert_eq!(words(plan[2]), ["object", "container", "missing"]);
+    assert_eq!(words(plan[4]), ["object", "missing"]);
+}
+
+#[test]
 fn a_missing_compiler_is_the_machines_fault() {
     let folder = sources();
     let mut command = Command::new(offkit());

@@ -1,7 +1,7 @@
 //! The compiler driver: clang's command line, with offloading by offkit.
 //!
 //! [`CommandLine`] reads a command line and says whether it is any business of the driver. What is not goes
-//! to clang as it is. For the rest, [`plan`] makes a list of commands: clang for the front ends and the
+//! to clang as it is. For the rest, [`CommandLine::plan`] makes a list of commands: clang for the front ends and the
 //! host's linker, offkit for what is between. The planner looks at nothing but its arguments, so that a
 //! plan can be printed, typed, and tested without running anything; [`run`](Plan::run) carries it out.
 //!

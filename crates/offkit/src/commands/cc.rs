@@ -11,7 +11,7 @@ use std::thread;
 
 use offkit_link::device_link::LinkError;
 use offkit_link::driver::{CommandLine, Content, Environment, Files, RunError, RunOptions, Work};
-use offkit_object::{ImageFormat, header_target, looks_like_device_code};
+use offkit_object::{ContainerKind, ImageFormat, Item, Limits, Location, inspect, walk};
 
 use super::link::failure;
 use crate::failure::{ExitStatus, Failure};
@@ -146,14 +146,17 @@ impl Files for OnDisk {
             return Content::Unknown;
         };
         match ImageFormat::detect(&content) {
-            format @ ImageFormat::Bitcode => {
-                Content::Module(header_target(&content, format).triple.to_string())
-            }
+            format @ ImageFormat::Bitcode => Content::Module(
+                inspect(&content, format, &Limits::default())
+                    .target
+                    .triple
+                    .to_string(),
+            ),
             ImageFormat::Spirv => Content::DeviceImages,
             _ if path.extension().is_some_and(|extension| extension == "ll") => {
                 Content::Module(text_triple(&content))
             }
-            _ if looks_like_device_code(&content) => Content::DeviceImages,
+            _ if is_container(path, &content) => Content::DeviceImages,
             _ => Content::Unknown,
         }
     }
@@ -176,6 +179,20 @@ impl Files for OnDisk {
         })?;
         (found.extension() == Some(OsStr::new("a"))).then_some(found)
     }
+}
+
+/// Whether it is a container of device images, and not one of files that may have some.
+fn is_container(path: &Path, content: &[u8]) -> bool {
+    let name = path.display().to_string();
+    // Nothing is there, so nothing of what is inside is looked at.
+    let nowhere = Location::of_file(name.as_str()).join("-");
+    let mut kind = None;
+    walk(&name, content, Some(&nowhere), &Limits::default(), &mut |item| {
+        if let Item::Container(container) = item {
+            kind.get_or_insert(container.kind);
+        }
+    });
+    kind.is_some_and(|kind| !kind.is_host() && !matches!(kind, ContainerKind::Image | ContainerKind::Unknown))
 }
 
 /// The triple in the text form of a module.
