@@ -28,6 +28,7 @@ use crate::part_names::PartNames;
 use crate::source::Source;
 use crate::{bundle, sycl_wrapped};
 
+pub(crate) use elf::TYPE_OFFLOADING;
 use section::Found;
 pub use section::SectionContent;
 pub use write::{NewSection, ObjectFormat, add_sections, remove_sections, replace_section, write_object};

@@ -110,6 +110,7 @@ mod output_format;
 mod part;
 mod part_names;
 pub mod property_set;
+pub mod registration;
 mod replace;
 mod source;
 pub mod sycl_wrapped;

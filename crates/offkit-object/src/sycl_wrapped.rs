@@ -10,7 +10,7 @@
 mod entry_points;
 mod image;
 mod memory;
-mod raw;
+pub(crate) mod raw;
 
 use std::collections::BTreeMap;
 

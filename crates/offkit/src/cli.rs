@@ -13,6 +13,7 @@ use crate::commands::filter::Filter;
 use crate::commands::limits::LimitOptions;
 use crate::commands::pack::ImageText;
 use crate::commands::run::arguments::{ArgumentText, ArrayFile, Sizes};
+use crate::commands::wrap::WrapOptions;
 
 /// The toolkit for offloaded device code: list what is inside, link it, load it, launch it.
 #[derive(Debug, Parser)]
@@ -120,6 +121,8 @@ pub(crate) enum Command {
     As(As),
     /// Link device code: LLVM bitcode in, a container of device images out
     Link(Link),
+    /// Wrap device images: a host object that registers them when the program starts
+    Wrap(WrapOptions),
     /// Launch one kernel and write what it computed
     Run(Box<Run>),
 }

@@ -12,7 +12,7 @@ use crate::offload_binary;
 use crate::source::Source;
 
 /// The type of sections with offload binaries: `SHT_LLVM_OFFLOADING`.
-pub(super) const TYPE_OFFLOADING: u32 = 0x6fff_4c0b;
+pub(crate) const TYPE_OFFLOADING: u32 = 0x6fff_4c0b;
 
 /// What an ELF file consists of.
 #[derive(Debug)]
