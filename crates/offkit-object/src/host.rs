@@ -26,6 +26,7 @@ use crate::limits::{Limits, Reading};
 use crate::part::{Content, Facts, Name, Part, Visit};
 use crate::part_names::PartNames;
 use crate::source::Source;
+use crate::sycl_wrapped::Registered;
 use crate::{bundle, sycl_wrapped};
 
 pub(crate) use elf::TYPE_OFFLOADING;
@@ -110,6 +111,7 @@ pub(crate) fn parts<'data>(
 ) -> Result<(), Error> {
     let mut names = PartNames::default();
     let mut entries = Vec::new();
+    let mut registered = None;
     let result = sections(source, reading, &mut |reading, found| {
         // The headers of one object may all have the same long name.
         let counted = reading
@@ -121,6 +123,14 @@ pub(crate) fn parts<'data>(
         match &found.content {
             SectionContent::BundleEntry(id) => entries.push((id.clone(), found)),
             SectionContent::Container(kind) => {
+                if found.content.is_offloading()
+                    && registered
+                        .get_or_insert_with(|| Registered::of(source, reading))
+                        .has_all_of(found.source)
+                {
+                    // Descriptors say more about these images.
+                    return Ok(());
+                }
                 let mut path = found.path;
                 path.push(or_number(found.name, found.id));
                 let name = names.name(path);

@@ -21,7 +21,7 @@
 //! use offkit_object::registration::{HostTarget, Registration, RegistrationKind};
 //! use offkit_object::{DeviceImage, Limits, Target, read};
 //!
-//! let mut image = DeviceImage::new(b"\x03\x02\x23\x07 and so on".as_slice());
+//! let mut image = DeviceImage::new(b"BC\xc0\xde and so on".as_slice());
 //! image.target = Target::new("spir64-unknown-unknown", "");
 //! image.kernels.push("saxpy".into());
 //!

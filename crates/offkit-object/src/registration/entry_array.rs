@@ -9,12 +9,12 @@ const SECTION: &str = "llvm_offload_entries";
 /// The beginning and the end of the table.
 ///
 /// In ELF the linker defines them if there is such a section: an empty one makes sure that there is. In COFF they
-/// are themselves in sections, which linkers sort by what follows the `$` in their names.
+/// are in sections that linkers sort by what follows the `$` in their names.
 pub(super) fn entry_array(object: &mut HostObject) -> (Place, Place) {
     let (start, stop) = (format!("__start_{SECTION}"), format!("__stop_{SECTION}"));
     if object.is_coff() {
-        let start = object.boundary(&start, &format!("{SECTION}$OA"));
-        let stop = object.boundary(&stop, &format!("{SECTION}$OZ"));
+        let start = object.boundary(&start, &format!("{SECTION}$OA"), 8);
+        let stop = object.boundary(&stop, &format!("{SECTION}$OZ"), 0);
         return (start, stop);
     }
     object.section(SECTION, object::SectionKind::Data, Vec::new(), 8);

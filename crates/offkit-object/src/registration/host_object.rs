@@ -291,25 +291,19 @@ impl HostObject {
         self.object.add_symbol(symbol)
     }
 
-    /// A symbol in a section of its own, of which the linker keeps one where many objects have it: COFF only.
-    pub(super) fn boundary(&mut self, name: &str, section: &str) -> Place {
-        let id = self
-            .object
-            .add_section(Vec::new(), section.as_bytes().to_vec(), SectionKind::ReadOnlyData);
-        self.object.set_section_data(id, Vec::new(), 8);
-        // Readers and linkers want the section's symbol before that of its COMDAT.
-        self.object.section_symbol(id);
-        let symbol = self.object.add_symbol(symbol(
-            name,
-            Some(SymbolSection::Section(id)),
-            0,
-            SymbolKind::Data,
-            SymbolScope::Linkage,
-        ));
+    /// A symbol before or behind what other objects have in sections of this name: COFF only.
+    ///
+    /// It is in a section of 8 zeros, of which the linker keeps one where many objects have it, and `offset` bytes
+    /// behind its beginning: linkers refuse pointers into sections without content.
+    pub(super) fn boundary(&mut self, name: &str, section: &str, offset: u64) -> Place {
+        let place = self.section(section, SectionKind::ReadOnlyData, vec![0; 8], 8);
+        let place = place.after(offset);
+        let symbol = self.define(name, place, 0, SymbolKind::Data, SymbolScope::Linkage);
+        let section = self.object.symbol(symbol).section.id();
         self.object.add_comdat(object::write::Comdat {
             kind: object::ComdatKind::Any,
             symbol,
-            sections: vec![id],
+            sections: section.into_iter().collect(),
         });
         symbol.into()
     }

@@ -12,7 +12,7 @@ use crate::image::DeviceImage;
 use crate::offload_binary::{ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadKind};
 use crate::property_set::{PropertySet, PropertySets, PropertyValue, names};
 use crate::sycl_wrapped::raw::{
-    FORMAT_BITCODE, FORMAT_NATIVE, FORMAT_NONE, FORMAT_SPIRV, NEW_ENTRY_SIZE, OLD_ENTRY_SIZE,
+    FORMAT_BITCODE, FORMAT_NATIVE, FORMAT_NONE, FORMAT_SPIRV, KIND_DPCPP, KIND_LLVM, NEW_ENTRY_SIZE, OLD_ENTRY_SIZE,
     PROPERTY_SET_SIZE, PROPERTY_SIZE, TYPE_BYTES, TYPE_U32,
 };
 
@@ -30,19 +30,19 @@ pub(super) struct Form {
 
 pub(super) const V2: Form = Form {
     version: 2,
-    kind: 4,
+    kind: KIND_DPCPP,
     has_manifest: true,
     is_llvm: false,
 };
 pub(super) const V3: Form = Form {
     version: 3,
-    kind: 4,
+    kind: KIND_DPCPP,
     has_manifest: false,
     is_llvm: false,
 };
 pub(super) const LLVM: Form = Form {
     version: 3,
-    kind: 8,
+    kind: KIND_LLVM,
     has_manifest: false,
     is_llvm: true,
 };

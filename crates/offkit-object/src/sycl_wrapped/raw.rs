@@ -68,8 +68,10 @@ pub(super) struct PropertyTail {
 pub(crate) const TYPE_U32: u32 = 1;
 pub(crate) const TYPE_BYTES: u32 = 2;
 
-/// DPC++'s number for SYCL, in versions 1 and 2, and LLVM's, in version 3.
-pub(crate) const KIND_SYCL: [u8; 2] = [4, 8];
+/// The number for SYCL of DPC++, and that of LLVM, in version 3.
+pub(crate) const KIND_DPCPP: u8 = 4;
+pub(crate) const KIND_LLVM: u8 = 8;
+pub(crate) const KIND_SYCL: [u8; 2] = [KIND_DPCPP, KIND_LLVM];
 
 pub(crate) const FORMAT_NONE: u8 = 0;
 pub(crate) const FORMAT_NATIVE: u8 = 1;
