@@ -55,6 +55,9 @@ pub struct DeviceSection<'data> {
     pub bytes: &'data [u8],
     /// Where the content begins in the file.
     pub offset: u64,
+    /// Whether the section is in memory when the program runs, as images are that something registers. Code that
+    /// is still to be linked is in sections that are not.
+    pub is_loaded: bool,
 }
 
 /// The sections with device code, in the order of the section headers.
@@ -77,6 +80,7 @@ pub fn device_sections<'data>(
                 content: section.content,
                 bytes: section.source.bytes(),
                 offset: section.source.at(0),
+                is_loaded: section.is_loaded,
             });
             Ok(())
         },
@@ -123,21 +127,16 @@ pub(crate) fn parts<'data>(
         match &found.content {
             SectionContent::BundleEntry(id) => entries.push((id.clone(), found)),
             SectionContent::Container(kind) => {
-                if found.content.is_offloading()
+                let is_redundant = found.content.is_offloading()
+                    && found.is_loaded
                     && registered
                         .get_or_insert_with(|| Registered::of(source, reading))
-                        .has_all_of(found.source)
-                {
-                    // Descriptors say more about these images.
-                    return Ok(());
-                }
+                        .has_all_of(found.source);
                 let mut path = found.path;
                 path.push(or_number(found.name, found.id));
                 let name = names.name(path);
-                visit(
-                    reading,
-                    Part::new(found.id, name, found.source, Content::Container(*kind)),
-                );
+                let part = Part::new(found.id, name, found.source, Content::Container(*kind));
+                visit(reading, Part { is_redundant, ..part });
             }
         }
         Ok(())

@@ -5,6 +5,7 @@
 mod arguments;
 mod offload_binary;
 mod offload_bundler;
+mod offload_wrapper;
 mod syclbin_dump;
 
 use std::ffi::{OsStr, OsString};
@@ -24,8 +25,14 @@ const TOOLS: &[(&str, Tool)] = &[
     ("clang-offload-packager", |called, arguments| {
         finish(offload_binary::run(called, arguments))
     }),
+    ("clang-offload-wrapper", |called, arguments| {
+        finish(offload_wrapper::run(called, arguments))
+    }),
     ("llvm-offload-binary", |called, arguments| {
         finish(offload_binary::run(called, arguments))
+    }),
+    ("llvm-offload-wrapper", |called, arguments| {
+        finish(offload_wrapper::run_llvm(called, arguments))
     }),
     ("syclbin-dump", |called, arguments| {
         finish(syclbin_dump::run(called, arguments))

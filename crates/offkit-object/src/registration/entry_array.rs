@@ -13,8 +13,8 @@ const SECTION: &str = "llvm_offload_entries";
 pub(super) fn entry_array(object: &mut HostObject) -> (Place, Place) {
     let (start, stop) = (format!("__start_{SECTION}"), format!("__stop_{SECTION}"));
     if object.is_coff() {
-        let start = object.boundary(&start, &format!("{SECTION}$OA"), 8);
-        let stop = object.boundary(&stop, &format!("{SECTION}$OZ"), 0);
+        let start = object.boundary(&start, &format!("{SECTION}$OA"), false);
+        let stop = object.boundary(&stop, &format!("{SECTION}$OZ"), true);
         return (start, stop);
     }
     object.section(SECTION, object::SectionKind::Data, Vec::new(), 8);

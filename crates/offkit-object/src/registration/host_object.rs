@@ -293,10 +293,12 @@ impl HostObject {
 
     /// A symbol before or behind what other objects have in sections of this name: COFF only.
     ///
-    /// It is in a section of 8 zeros, of which the linker keeps one where many objects have it, and `offset` bytes
-    /// behind its beginning: linkers refuse pointers into sections without content.
-    pub(super) fn boundary(&mut self, name: &str, section: &str, offset: u64) -> Place {
-        let place = self.section(section, SectionKind::ReadOnlyData, vec![0; 8], 8);
+    /// It is in a section of zeros, of which the linker keeps one where many objects have it, and 16 bytes
+    /// behind its beginning if it is before: linkers refuse pointers into sections without content. What is at a
+    /// multiple of 16 follows without a gap.
+    pub(super) fn boundary(&mut self, name: &str, section: &str, is_end: bool) -> Place {
+        let (offset, alignment) = if is_end { (0, 8) } else { (16, 16) };
+        let place = self.section(section, SectionKind::ReadOnlyData, vec![0; 16], alignment);
         let place = place.after(offset);
         let symbol = self.define(name, place, 0, SymbolKind::Data, SymbolScope::Linkage);
         let section = self.object.symbol(symbol).section.id();

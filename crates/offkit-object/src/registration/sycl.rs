@@ -12,8 +12,8 @@ use crate::image::DeviceImage;
 use crate::offload_binary::{ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadKind};
 use crate::property_set::{PropertySet, PropertySets, PropertyValue, names};
 use crate::sycl_wrapped::raw::{
-    FORMAT_BITCODE, FORMAT_NATIVE, FORMAT_NONE, FORMAT_SPIRV, KIND_DPCPP, KIND_LLVM, NEW_ENTRY_SIZE, OLD_ENTRY_SIZE,
-    PROPERTY_SET_SIZE, PROPERTY_SIZE, TYPE_BYTES, TYPE_U32,
+    FORMAT_BITCODE, FORMAT_NATIVE, FORMAT_NONE, FORMAT_SPIRV, KIND_DPCPP, KIND_LLVM, NEW_ENTRY_SIZE,
+    OLD_ENTRY_SIZE, PROPERTY_SET_SIZE, PROPERTY_SIZE, TYPE_BYTES, TYPE_U32,
 };
 
 /// Before all other constructors.

@@ -1,0 +1,180 @@
+//! Host objects that register images, read back.
+
+use object::{Object, ObjectSection};
+use offkit_object::host::device_sections;
+use offkit_object::registration::{HostTarget, Registration, RegistrationKind};
+use offkit_object::{
+    ByteArray, DeviceImage, ErrorKind, Limits, Producer, PropertySets, PropertyValue, Storage, Target, read,
+    walk,
+};
+use proptest::prelude::*;
+
+const HOSTS: [&str; 2] = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"];
+
+fn host(triple: &str) -> HostTarget {
+    HostTarget::for_triple(triple).unwrap()
+}
+
+fn value() -> impl Strategy<Value = PropertyValue> {
+    prop_oneof![
+        any::<u32>().prop_map(PropertyValue::U32),
+        (prop::collection::vec(any::<u8>(), 0..20), 0_u64..8).prop_map(|(bytes, less)| {
+            let bits = (bytes.len() as u64 * 8).saturating_sub(less);
+            PropertyValue::Bytes(ByteArray::with_bits(bits, bytes.clone()).unwrap_or(ByteArray::new(bytes)))
+        }),
+    ]
+}
+
+fn properties() -> impl Strategy<Value = PropertySets> {
+    let set = prop::collection::vec(("[a-z_ ]{1,8}", value()), 0..4);
+    prop::collection::vec(("[A-Za-z/ ]{1,12}", set), 0..4).prop_map(|sets| {
+        let mut properties = PropertySets::new();
+        for (name, set) in sets {
+            let target = properties.set_mut(name);
+            for (key, value) in set {
+                target.insert(key, value);
+            }
+        }
+        properties
+    })
+}
+
+prop_compose! {
+    fn image()(
+        // Nothing that begins like a known format, of which more would be read than the structures say.
+        bytes in prop::collection::vec(any::<u8>(), 0..40).prop_map(|rest| [b"~~~~".as_slice(), &rest].concat()),
+        triple in "[a-z0-9_]{1,10}",
+        kernels in prop::collection::vec("[a-zA-Z0-9_]{1,10}", 0..4),
+        options in "[ -~]{0,10}",
+        properties in properties(),
+    ) -> DeviceImage<'static> {
+        let mut image = DeviceImage::new(bytes).with_properties(properties);
+        image.target = Target::new(triple, "");
+        image.kernels.clone_from(&kernels);
+        image.entries = Some(kernels);
+        if !options.is_empty() {
+            image.strings.set("compile-opts", options);
+        }
+        image
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn what_is_written_is_read(images in prop::collection::vec(image(), 1..6), arm in 0_usize..2) {
+        for (kind, version) in [(RegistrationKind::SyclV2, 2), (RegistrationKind::SyclV3, 3), (RegistrationKind::SyclLlvm, 3)] {
+            let object = Registration::new(kind, host(HOSTS[arm])).write(&images).unwrap();
+            let contents = read("out.o", &object, &Limits::default());
+            prop_assert_eq!(&contents.problems, &[]);
+            prop_assert_eq!(contents.images.len(), images.len());
+            for (found, image) in contents.images.iter().zip(&images) {
+                prop_assert_eq!(&found.bytes, &image.bytes);
+                prop_assert_eq!(&found.storage, &Storage::Plain);
+                prop_assert_eq!(&found.target, &image.target);
+                prop_assert_eq!(found.container_version, Some(version));
+                prop_assert_eq!(&found.entries, &image.entries);
+                prop_assert_eq!(&found.properties, &image.properties);
+                prop_assert_eq!(found.strings.get("compile-opts"), image.strings.get("compile-opts"));
+                prop_assert_eq!(found.producer, Producer::Sycl);
+            }
+        }
+    }
+}
+
+#[test]
+fn many_images_need_several_descriptors() {
+    let mut image = DeviceImage::new(b"code".as_slice());
+    image.target = Target::new("spir64", "");
+    let images = vec![image; 65_540];
+    for host_triple in ["x86_64-unknown-linux-gnu", "x86_64-pc-windows-msvc"] {
+        let object = Registration::new(RegistrationKind::SyclV3, host(host_triple))
+            .write(&images)
+            .unwrap();
+        let mut last = None;
+        let mut count = 0;
+        walk(
+            "out.o",
+            &object,
+            None,
+            &Limits::default(),
+            &mut |item| match item {
+                offkit_object::Item::Image(image) => {
+                    count += 1;
+                    last = Some(image.location.to_string());
+                }
+                offkit_object::Item::Problem(problem) => panic!("{problem}"),
+                _ => {}
+            },
+        );
+        assert_eq!(count, 65_540, "{host_triple}");
+        let expected = match host_triple {
+            "x86_64-unknown-linux-gnu" => "out.o!sycl/1/4",
+            _ => "out.o!.llvm.offloading/65539",
+        };
+        assert_eq!(last.as_deref(), Some(expected));
+    }
+}
+
+#[test]
+fn what_the_structures_cannot_hold_is_refused() {
+    let write = |kind, images: &[DeviceImage<'_>]| Registration::new(kind, host(HOSTS[0])).write(images);
+    let refused = |kind, images: &[DeviceImage<'_>]| {
+        let error = write(kind, images).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unrepresentable, "{error}");
+    };
+    let image = DeviceImage::new(b"code".as_slice());
+    refused(RegistrationKind::SyclV3, &[]);
+    refused(RegistrationKind::Cuda, &[image.clone(), image.clone()]);
+    let mut with_zero = image.clone();
+    with_zero.kernels.push("a\0b".into());
+    refused(RegistrationKind::SyclV2, &[with_zero]);
+    let mut with_zero = image;
+    with_zero.target.triple = "a\0b".into();
+    refused(RegistrationKind::OpenMp, &[with_zero]);
+}
+
+#[test]
+fn a_relocatable_object_hides_its_images_from_later_links() {
+    let mut image = DeviceImage::new(b"code".as_slice());
+    image.target = Target::new("x86_64-pc-linux-gnu", "");
+    let mut registration = Registration::new(RegistrationKind::OpenMp, host(HOSTS[0]));
+    let visible = registration.write(std::slice::from_ref(&image)).unwrap();
+    registration.relocatable = true;
+    let hidden = registration.write(&[image]).unwrap();
+    for (object, name) in [
+        (visible, ".llvm.offloading"),
+        (hidden, ".llvm.offloading.relocatable"),
+    ] {
+        let sections = device_sections(&object, &Limits::default()).unwrap();
+        assert_eq!(sections[0].name, name);
+        assert!(sections[0].is_loaded);
+        // The type by which linkers find code.
+        let file = object::File::parse(object.as_slice()).unwrap();
+        let section = file.section_by_name(name).unwrap();
+        let object::SectionFlags::Elf { sh_type, .. } = section.flags() else {
+            panic!("an ELF section");
+        };
+        assert_eq!(sh_type.0 == 0x6fff_4c0b, name == ".llvm.offloading");
+    }
+}
+
+#[test]
+fn hosts_go_by_their_triples() {
+    for (triple, expected) in [
+        ("x86_64-pc-linux-gnu", Some(HostTarget::ElfX86_64)),
+        ("x86_64-unknown-freebsd14", Some(HostTarget::ElfX86_64)),
+        ("aarch64-linux-gnu", Some(HostTarget::ElfAarch64)),
+        ("x86_64-pc-windows-msvc19.44", Some(HostTarget::CoffX86_64)),
+        ("x86_64-w64-windows-gnu", Some(HostTarget::MingwX86_64)),
+        ("x86_64-w64-mingw32", Some(HostTarget::MingwX86_64)),
+        ("x86_64-linux-gnux32", None),
+        ("aarch64_be-linux-gnu", None),
+        ("aarch64-pc-windows-msvc", None),
+        ("riscv64-unknown-linux-gnu", None),
+        ("arm64-apple-darwin", None),
+    ] {
+        assert_eq!(HostTarget::for_triple(triple), expected, "{triple}");
+    }
+}
