@@ -129,7 +129,9 @@ pub use convert::{ConversionInput, Converted, Loss, NewImage, pack};
 pub use error::{Error, ErrorKind};
 pub use format::ImageFormat;
 pub use image::{DeviceImage, Problem, Storage, Target};
-pub use inspect::{Detail, DetailValue, InspectedKernel, Inspection, header_target, inspect};
+pub use inspect::{
+    Detail, DetailValue, InspectedKernel, Inspection, embedded_in_bitcode, header_target, inspect,
+};
 pub use limits::Limits;
 pub use location::Location;
 pub use offload_binary::{

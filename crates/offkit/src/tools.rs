@@ -3,6 +3,7 @@
 //! It goes by the name it is called by, a link or a copy, or by the one that follows `offkit as`.
 
 mod arguments;
+mod linker_wrapper;
 mod offload_binary;
 mod offload_bundler;
 mod offload_wrapper;
@@ -19,6 +20,7 @@ type Tool = fn(&str, Vec<OsString>) -> ExitCode;
 
 /// Every tool by the names it goes by.
 const TOOLS: &[(&str, Tool)] = &[
+    ("clang-linker-wrapper", linker_wrapper::main),
     ("clang-offload-bundler", |_, arguments| {
         offload_bundler::main(arguments)
     }),
