@@ -119,6 +119,11 @@ open(folder + '/libpi_opencl.so', 'wb').write(wheel.read(name))";
         self.folder.join("run_registered.o")
     }
 
+    /// Where the runtime is.
+    pub fn library_folder(&self) -> PathBuf {
+        self.folder.join("lib")
+    }
+
     /// Links a program or library with the runtime, which finds the runtime again.
     ///
     /// # Panics

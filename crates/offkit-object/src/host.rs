@@ -15,6 +15,7 @@ mod coff;
 mod coff_edit;
 mod elf;
 mod elf_edit;
+mod intel_openmp;
 mod macho;
 mod section;
 mod splice;
@@ -31,6 +32,7 @@ use crate::{bundle, sycl_wrapped};
 
 pub(crate) use elf::TYPE_OFFLOADING;
 use section::Found;
+pub use intel_openmp::intel_openmp_elf;
 pub use section::SectionContent;
 pub use write::{NewSection, ObjectFormat, add_sections, remove_sections, replace_section, write_object};
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use offkit_link::wrap::{Wrap, WrapKind};
+use offkit_object::host::intel_openmp_elf;
 use offkit_object::{
     ContainerKind, DeviceImage, ImageFormat, ImageKind, Limits, OffloadBinary, OffloadBinaryVersion,
     OffloadEntry, OffloadKind, Target, header_target, read,
@@ -101,6 +102,7 @@ impl Bundler<'_> {
         let file = match kind {
             OffloadKind::Cuda => self.fatbinary(&images)?,
             OffloadKind::Hip => self.bundle_of_hip(&images)?,
+            OffloadKind::OpenMp => return images.into_iter().map(|image| self.for_openmp(image)).collect(),
             _ => return Ok(images),
         };
         Ok(vec![Image {
@@ -109,6 +111,15 @@ impl Bundler<'_> {
             bytes: self.commands.read(&file)?,
             file,
         }])
+    }
+
+    /// Intel's runtime does not take SPIR-V as it is.
+    fn for_openmp(&self, mut image: Image) -> Result<Image, String> {
+        let mut parts = image.triple.split('-').skip(1);
+        if image.triple.starts_with("spirv") && parts.next() == Some("intel") && !self.commands.is_dry() {
+            image.bytes = intel_openmp_elf(&image.bytes).map_err(|error| error.to_string())?;
+        }
+        Ok(image)
     }
 
     fn fatbinary(&self, images: &[Image]) -> Result<PathBuf, String> {

@@ -1,6 +1,6 @@
 //! The host's link, with the objects that register images.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use super::commands::Commands;
@@ -22,6 +22,7 @@ pub(super) fn run(
         .as_deref()
         .filter(|path| !path.is_empty())
         .ok_or("linker path missing, must pass 'linker-path'")?;
+    let keeps_entries = !objects.is_empty() && drops_sections(linker, options);
     let mut objects = Some(objects.into_iter().map(PathBuf::into_os_string));
     let mut arguments: Vec<OsString> = Vec::new();
     for argument in &options.linker {
@@ -31,11 +32,27 @@ pub(super) fn run(
         }
     }
     arguments.extend(objects.into_iter().flatten());
+    if keeps_entries {
+        arguments.extend(["-z", "nostart-stop-gc"].map(OsString::from));
+    }
     commands.run(linker, &arguments)?;
     if options.relocatable {
         hide_entries(commands, executable, host)?;
     }
     Ok(())
+}
+
+/// Whether the linker would drop the host's entries, to which nothing refers but the symbols around them: LLVM's
+/// does when it drops what is not referred to. The original fails then.
+fn drops_sections(linker: &OsStr, options: &Options) -> bool {
+    let is_lld = Path::new(linker)
+        .file_name()
+        .is_some_and(|name| name.to_string_lossy().contains("ld.lld"));
+    let has = |wanted: &str| {
+        let mut words = options.linker.iter().flat_map(|argument| &argument.words);
+        words.any(|word| word == wanted)
+    };
+    is_lld && has("--gc-sections") && !has("start-stop-gc") && !has("nostart-stop-gc")
 }
 
 /// Gives the section of entries in a linked object a name of its own, so that the next link does not see them, and
