@@ -262,6 +262,104 @@ fn runtimes_find_every_field_where_they_look_for_it() {
     );
 }
 
+/// Prints what is registered, and checks that the stack is aligned as calls need it.
+const FATBIN_STUB: &str = r#"
+#include <stdint.h>
+#include <stdio.h>
+#define NAME3(a, b, c) a##b##c
+#define NAME2(a, b, c) NAME3(a, b, c)
+#define NAME(end) NAME2(__, LANGUAGE, end)
+typedef struct { int magic, version; char *image; void *reserved; } Wrapper;
+typedef struct { uint64_t reserved; uint16_t version, kind; uint32_t flags; void *addr; char *name;
+                 uint64_t size, data; void *aux; } Entry;
+static int handle;
+static void aligned(void) { volatile __attribute__((aligned(16))) char c = 0; if ((uintptr_t)__builtin_frame_address(0) % 16) printf("not aligned\n"); }
+void *NAME(RegisterFatBinary)(Wrapper *w) { aligned(); printf("%x %d %s\n", w->magic, w->version, w->image); return &handle; }
+void NAME(RegisterFatBinaryEnd)(void *h) { printf("end %d\n", h == &handle); }
+void NAME(UnregisterFatBinary)(void *h) { printf("bye %d\n", h == &handle); }
+int NAME(RegisterFunction)(void *h, void *a, char *n, char *d, int limit, void *p, void *q, void *r, void *s, int *t) {
+  aligned();
+  printf("function %d %s %s %d %d\n", h == &handle, n, d, limit, !p && !q && !r && !s && !t);
+  return 0;
+}
+void NAME(RegisterVar)(void *h, char *a, char *n, char *d, int ext, uint64_t size, int constant, int global) {
+  aligned();
+  printf("variable %d %s %s %s %d %d %d %d\n", h == &handle, a, n, d, ext, (int)size, constant, global);
+}
+void NAME(RegisterManagedVar)(void *h, char *aux, char *a, char *n, uint64_t size, int align) {
+  aligned();
+  printf("managed %d %s %s %s %d %d\n", h == &handle, aux, a, n, (int)size, align);
+}
+void NAME(RegisterSurface)(void *h, char *a, char *n, char *d, int type, int ext) {
+  aligned();
+  printf("surface %d %s %s %s %d %d\n", h == &handle, a, n, d, type, ext);
+}
+void NAME(RegisterTexture)(void *h, char *a, char *n, char *d, int type, int normalized, int ext) {
+  aligned();
+  printf("texture %d %s %s %s %d %d %d\n", h == &handle, a, n, d, type, normalized, ext);
+}
+__attribute__((section("llvm_offload_entries"), used)) static const Entry entries[] = {
+    {0, 1, 1, 0, "a", "of OpenMP"},
+    {0, 1, KIND, 0, "a", "kernel"},
+    {0, 1, KIND, 0 | 8 | 16, "a", "v", 64},
+    {0, 1, KIND, 0, "a", "plain", 4},
+    {0, 1, KIND, 1, "a", "m", 32, 8, "x"},
+    {0, 1, KIND, 2 | 8, "a", "s", 1, 3},
+    {0, 1, KIND, 3 | 32, "a", "t", 1, 2},
+    {0, 1, KIND, 4, "a", "unknown", 1, 2},
+};
+int main() { printf("main\n"); }
+"#;
+
+#[test]
+fn kernels_and_variables_of_cuda_and_hip_are_registered() {
+    need!("clang-22");
+    if !cfg!(target_os = "linux") {
+        return;
+    }
+    let folder = Folder::new();
+    folder.write("stub.c", FATBIN_STUB);
+    folder.write("container", b"the container\0");
+    let clang = tool("clang-22").expect("asked for");
+    for (language, kind, magic, end, textures) in [
+        ("cuda", 2, "466243b1", "end 1\n", ""),
+        (
+            "hip",
+            4,
+            "48495046",
+            "",
+            "surface 1 a s s 3 1\ntexture 1 a t t 2 1 0\n",
+        ),
+    ] {
+        let defines = [format!("-DLANGUAGE={language}"), format!("-DKIND={kind}")];
+        let compile = [
+            "-w".to_owned(),
+            "-O1".to_owned(),
+            "-c".to_owned(),
+            "stub.c".to_owned(),
+        ];
+        folder.run(&clang, defines.iter().chain(&compile)).ok();
+        folder
+            .offkit(&format!("wrap -q container -o images.o --kind {language}"))
+            .ok();
+        for linker in ["bfd", "lld"] {
+            let linker = format!("-fuse-ld={linker}");
+            folder
+                .run(&clang, [&linker, "stub.o", "images.o", "-o", "program"])
+                .ok();
+            let printed = folder.run(folder.path("program"), [""; 0]).ok();
+            assert_eq!(
+                printed,
+                format!(
+                    "{magic} 1 the container\nfunction 1 kernel kernel -1 1\nvariable 1 a v v 1 64 1 0\n\
+                     variable 1 a plain plain 0 4 0 0\nmanaged 1 x a m 32 8\n{textures}{end}main\nbye 1\n"
+                ),
+                "{language}"
+            );
+        }
+    }
+}
+
 #[test]
 fn llvm_lists_what_is_wrapped() {
     need!("llvm-objdump", "llvm-readobj");

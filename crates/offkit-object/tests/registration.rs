@@ -1,6 +1,9 @@
 //! Host objects that register images, read back.
 
-use object::{Object, ObjectSection};
+#[path = "common/tools.rs"]
+mod tools;
+
+use object::{Object, ObjectSection, ObjectSymbol};
 use offkit_object::host::device_sections;
 use offkit_object::registration::{HostTarget, Registration, RegistrationKind};
 use offkit_object::{
@@ -8,6 +11,7 @@ use offkit_object::{
     walk,
 };
 use proptest::prelude::*;
+use tools::{Folder, need};
 
 const HOSTS: [&str; 2] = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"];
 
@@ -157,6 +161,70 @@ fn a_relocatable_object_hides_its_images_from_later_links() {
             panic!("an ELF section");
         };
         assert_eq!(sh_type.0 == 0x6fff_4c0b, name == ".llvm.offloading");
+    }
+}
+
+/// The code of a function in an object, and the places that a linker fills in, by what they are filled with.
+fn function(object: &[u8], name: Option<&str>) -> (Vec<u8>, Vec<(u64, String)>) {
+    let file = object::File::parse(object).unwrap();
+    let (section, start, size) = match name {
+        Some(name) => {
+            let symbol = file.symbols().find(|symbol| symbol.name() == Ok(name)).unwrap();
+            let section = file.section_by_index(symbol.section_index().unwrap()).unwrap();
+            // COFF has no sizes: it is the last function.
+            let size = (symbol.size() != 0).then_some(symbol.size() as usize);
+            (section, symbol.address() as usize, size)
+        }
+        None => (file.section_by_name(".text").unwrap(), 0, None),
+    };
+    let bytes = section.data().unwrap();
+    let end = size.map_or(bytes.len(), |size| start + size);
+    let relocations = section.relocations().filter_map(|(at, relocation)| {
+        let object::RelocationTarget::Symbol(symbol) = relocation.target() else {
+            return None;
+        };
+        let symbol = file.symbol_by_index(symbol).unwrap().name().unwrap().to_owned();
+        let at = (at as usize).checked_sub(start).filter(|at| *at < end - start)?;
+        Some((at as u64, symbol))
+    });
+    (bytes[start..end].to_vec(), relocations.collect())
+}
+
+#[test]
+fn the_assembler_makes_the_same_code() {
+    need!("llvm-mc");
+    let image = DeviceImage::new(b"container".as_slice());
+    let folder = Folder::new();
+    for (triple, source) in [
+        ("x86_64-linux-gnu", "x86_64-elf.s"),
+        ("x86_64-pc-windows-msvc", "x86_64-coff.s"),
+        ("aarch64-linux-gnu", "aarch64-elf.s"),
+    ] {
+        let object = Registration::new(RegistrationKind::Hip, host(triple))
+            .write(std::slice::from_ref(&image))
+            .unwrap();
+        let (code, fields) = function(&object, Some(".hip.globals_reg"));
+        let path = format!("{}/src/registration/globals/{source}", env!("CARGO_MANIFEST_DIR"));
+        folder.run(&format!(
+            "llvm-mc -filetype=obj -triple={triple} {path} -o expected.o"
+        ));
+        let (expected, expected_fields) = function(&folder.read("expected.o"), None);
+        // All but the number of the language.
+        let code = &code[..expected.len()];
+        let different: Vec<_> = (0..code.len()).filter(|at| code[*at] != expected[*at]).collect();
+        assert_eq!(different.len(), 1, "{source}: {different:?}");
+        let names: Vec<_> = fields
+            .iter()
+            .filter(|(at, _)| *at < expected.len() as u64)
+            .map(|(at, name)| {
+                let name = name
+                    .replace("__hipRegister", "")
+                    .replace("__start_llvm_offload_entries", "start")
+                    .replace("__stop_llvm_offload_entries", "stop");
+                (*at, name)
+            })
+            .collect();
+        assert_eq!(names, expected_fields, "{source}");
     }
 }
 

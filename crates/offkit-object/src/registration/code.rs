@@ -82,11 +82,11 @@ pub(super) fn machine(target: HostTarget) -> &'static Machine {
     }
 }
 
-const fn elf(r_type: elf::RelocationType) -> RelocationFlags {
+pub(super) const fn elf(r_type: elf::RelocationType) -> RelocationFlags {
     RelocationFlags::Elf { r_type }
 }
 
-const fn coff(typ: pe::RelocationType) -> RelocationFlags {
+pub(super) const fn coff(typ: pe::RelocationType) -> RelocationFlags {
     RelocationFlags::Coff { typ }
 }
 

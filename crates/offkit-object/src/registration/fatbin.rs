@@ -26,6 +26,7 @@ pub(super) struct Language {
     container_alignment: u64,
     wrapper_section: &'static str,
     has_end: bool,
+    pub(super) has_textures: bool,
     pub(super) kind: OffloadKind,
 }
 
@@ -36,6 +37,7 @@ pub(super) const CUDA: Language = Language {
     container_alignment: 8,
     wrapper_section: ".nvFatBinSegment",
     has_end: true,
+    has_textures: false,
     kind: OffloadKind::Cuda,
 };
 
@@ -47,6 +49,7 @@ pub(super) const HIP: Language = Language {
     container_alignment: 4096,
     wrapper_section: ".hipFatBinSegment",
     has_end: false,
+    has_textures: true,
     kind: OffloadKind::Hip,
 };
 
@@ -95,7 +98,7 @@ pub(super) fn add(
     let unregister = function("UnregisterFatBinary");
     let end = language.has_end.then(|| function("RegisterFatBinaryEnd"));
     let at_exit = object.extern_symbol("atexit", SymbolKind::Text).into();
-    let register_globals = globals::add(object, &language, entries)?;
+    let register_globals = globals::add(object, &language, entries);
     let destructor = object.function(
         &format!(".{name}.fatbin_unreg"),
         &[Load(handle), Jump(unregister)],
