@@ -80,7 +80,7 @@ pub(super) fn link(
         arguments.add("-flto");
     }
     for (option, _) in &options.llvm {
-        arguments.to_linker(&format!("--plugin-opt={option}"));
+        arguments.for_linker(&format!("--plugin-opt={option}"));
     }
     if !triple.starts_with("nvptx") && !triple.starts_with("spirv") {
         arguments.add("-Wl,--no-undefined");
@@ -94,7 +94,7 @@ pub(super) fn link(
         arguments.add_libraries(options);
     }
     for (option, _) in options.llvm.iter().filter(|(_, is_for_clang)| *is_for_clang) {
-        arguments.to_linker(&format!("-mllvm={option}"));
+        arguments.for_linker(&format!("-mllvm={option}"));
     }
     if options.save_temps && does_lto(triple) {
         arguments.add("-Wl,--save-temps");
@@ -104,8 +104,8 @@ pub(super) fn link(
     }
     if is_sycl {
         arguments.add("--sycl-link");
-        arguments.to_linker(&format!("-triple={triple}"));
-        arguments.to_linker(&format!("-arch={arch}"));
+        arguments.for_linker(&format!("-triple={triple}"));
+        arguments.for_linker(&format!("-arch={arch}"));
     }
     let for_target = |given: &[String]| -> Vec<String> {
         given
@@ -118,7 +118,7 @@ pub(super) fn link(
         .iter()
         .chain(&for_target(&options.device_linker))
     {
-        arguments.to_linker(argument);
+        arguments.for_linker(argument);
     }
     for argument in options
         .compiler_arguments
@@ -145,7 +145,7 @@ impl Arguments {
         self.0.push(argument.into());
     }
 
-    fn to_linker(&mut self, argument: &str) {
+    fn for_linker(&mut self, argument: &str) {
         self.add("-Xlinker");
         self.add(argument);
     }
