@@ -456,7 +456,6 @@ fn other_hosts_linkers_take_the_objects() {
         let line = map.lines().find(|line| line.contains(&format!(" {symbol} ")));
         let line = line.unwrap_or_else(|| panic!("{symbol}: {map}"));
         let (_, offset) = line
-            .trim()
             .split_whitespace()
             .next()
             .expect("a place")

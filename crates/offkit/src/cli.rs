@@ -67,8 +67,8 @@ Examples:
   offkit verify --json --no-spirv wheel.whl";
 
 const AS_EXAMPLES: &str = "\
-Tools: clang-offload-bundler, clang-offload-packager, llvm-offload-binary, syclbin-dump. A link to offkit with one of
-these names is that tool too.
+Tools: clang-linker-wrapper, clang-offload-bundler, clang-offload-packager, clang-offload-wrapper,
+llvm-offload-binary, llvm-offload-wrapper, syclbin-dump. A link to offkit with one of these names is that tool too.
 
 Examples:
   offkit as clang-offload-bundler --list --type=o --input=app.o
@@ -215,7 +215,7 @@ pub(crate) struct Replace {
 #[derive(Debug, Args)]
 #[command(after_help = AS_EXAMPLES)]
 pub(crate) struct As {
-    /// clang-offload-bundler, clang-offload-packager, llvm-offload-binary or syclbin-dump
+    /// The name of a tool, such as clang-offload-bundler
     pub(crate) name: OsString,
     /// What the tool is given
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
