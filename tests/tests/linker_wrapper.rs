@@ -228,7 +228,7 @@ fn object_with(folder: &Folder, name: &str, images: &[&str]) {
 
 #[test]
 fn sycl_code_runs_on_the_real_runtime() {
-    need!("clang-22", "clang-sycl-linker");
+    need!("clang-22", "clang-sycl-linker", "llvm-objcopy");
     let Some(runtime) = SyclRuntime::get() else { return };
     let folder = folder();
     folder.bitcode(
@@ -251,6 +251,27 @@ fn sycl_code_runs_on_the_real_runtime() {
     let linker = format!("--linker-path={}", cc.display());
     let library = runtime.library_folder();
     let library = library.to_str().expect("a readable path");
+    // With and without a step before, in which everything becomes one object.
+    let first = folder.run(
+        offkit(),
+        [
+            "as",
+            "clang-linker-wrapper",
+            "--host-triple=x86_64-pc-linux-gnu",
+            "--linker-path=/usr/bin/ld",
+            "--sycl-images=sycl-v3",
+            "-r",
+            "-o",
+            "together.o",
+            main,
+            "app.o",
+            "library.o",
+        ],
+    );
+    first.ok();
+    runtime.link(&folder, "g++", "together", &["together.o"]);
+    let printed = runtime.run_linked(&folder, "together", &[]).ok();
+    assert_eq!(printed, "8 15 22 29 36 43 50 57 registered\n");
     let linked = folder.run(
         offkit(),
         [

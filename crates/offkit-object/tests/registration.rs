@@ -4,11 +4,11 @@
 mod tools;
 
 use object::{Object, ObjectSection, ObjectSymbol};
-use offkit_object::host::device_sections;
+use offkit_object::host::{device_sections, intel_openmp_elf};
 use offkit_object::registration::{HostTarget, Registration, RegistrationKind};
 use offkit_object::{
-    ByteArray, DeviceImage, ErrorKind, Limits, Producer, PropertySets, PropertyValue, Storage, Target, read,
-    walk,
+    ByteArray, DeviceImage, ErrorKind, ImageKind, Limits, OffloadBinary, OffloadBinaryVersion, OffloadEntry,
+    OffloadKind, Producer, PropertySets, PropertyValue, Storage, Target, embedded_in_bitcode, read, walk,
 };
 use proptest::prelude::*;
 use tools::{Folder, need};
@@ -226,6 +226,55 @@ fn the_assembler_makes_the_same_code() {
             .collect();
         assert_eq!(names, expected_fields, "{source}");
     }
+}
+
+#[test]
+fn host_bitcode_has_its_device_code() {
+    need!("clang");
+    let folder = Folder::new();
+    let entry = |image: &'static [u8]| {
+        let mut entry = OffloadEntry::new(ImageKind::Object, OffloadKind::OpenMp, image);
+        entry.strings.set("triple", "x86_64-pc-linux-gnu");
+        OffloadBinary::from(entry)
+            .write(OffloadBinaryVersion::V1)
+            .unwrap()
+    };
+    let binaries = [entry(b"one\xff\0image"), entry(b"another")].concat();
+    folder.write("binaries", &binaries);
+    folder.write("host.c", "int x; const char *text = \"some text\";");
+    folder.run(
+        "clang -cc1 -triple x86_64-linux-gnu -emit-llvm-bc -fembed-offload-object=binaries host.c -o host.bc",
+    );
+    let bitcode = folder.read("host.bc");
+    assert_eq!(
+        embedded_in_bitcode(&bitcode, &Limits::default()).unwrap(),
+        [binaries]
+    );
+    for length in 0..bitcode.len() {
+        let _ = embedded_in_bitcode(&bitcode[..length], &Limits::default());
+    }
+    let mut damaged = bitcode.clone();
+    for at in 0..bitcode.len() {
+        damaged[at] ^= 0x5a;
+        let _ = embedded_in_bitcode(&damaged, &Limits::default());
+        damaged[at] = bitcode[at];
+    }
+}
+
+#[test]
+fn intel_takes_spirv_in_elf() {
+    need!("llvm-readelf");
+    let folder = Folder::new();
+    let module = b"\x03\x02\x23\x07 and so on";
+    folder.write("image.elf", intel_openmp_elf(module).unwrap());
+    let shown = folder.run("llvm-readelf -h -n -x __openmp_offload_spirv_0 image.elf");
+    assert!(shown.contains("Intel Graphics Technology"), "{shown}");
+    assert!(
+        shown.contains("Type:                              DYN"),
+        "{shown}"
+    );
+    assert_eq!(shown.matches("INTELONEOMPOFFLOAD").count(), 3, "{shown}");
+    assert!(shown.contains("03022307"), "{shown}");
 }
 
 #[test]
