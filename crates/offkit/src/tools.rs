@@ -79,6 +79,13 @@ fn finish(result: Result<(), String>) -> ExitCode {
     }
 }
 
+/// An error and what led to it, in one line.
+fn said(error: &dyn std::error::Error) -> String {
+    let causes = crate::failure::causes(error);
+    let all = [error.to_string()].into_iter().chain(causes);
+    all.collect::<Vec<_>>().join(": ")
+}
+
 #[expect(clippy::print_stderr, reason = "the peers' messages, word for word")]
 fn say(message: &str) {
     eprintln!("{message}");

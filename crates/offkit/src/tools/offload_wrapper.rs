@@ -12,7 +12,7 @@ use offkit_link::wrap::{Wrap, WrapKind, host_triple};
 use offkit_object::{ContainerKind, DeviceImage, ImageFormat, Limits, PropertySets, Target, read};
 
 use super::arguments::{Argument, Arguments};
-use super::{say, show};
+use super::{said, say, show};
 use crate::files;
 use file_table::FileTable;
 
@@ -392,14 +392,4 @@ fn warn_of_bitcode(called: &str, output: &Path) {
 
 fn open(path: &Path) -> Result<files::Content, String> {
     files::open(path).map_err(|error| said(&error))
-}
-
-/// An error and what led to it, in one line.
-fn said(error: &dyn std::error::Error) -> String {
-    let causes = crate::failure::causes(error);
-    [error.to_string()]
-        .into_iter()
-        .chain(causes)
-        .collect::<Vec<_>>()
-        .join(": ")
 }

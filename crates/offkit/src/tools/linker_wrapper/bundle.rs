@@ -15,6 +15,7 @@ use super::options::Options;
 use super::{file_name, say};
 use crate::files;
 use crate::pack::offload_kind;
+use crate::tools::said;
 
 /// Makes containers and objects.
 pub(super) struct Bundler<'a> {
@@ -210,7 +211,7 @@ impl Bundler<'_> {
             }
             _ => &image.bytes,
         };
-        files::write(Path::new(self.executable), &[written]).map_err(|error| error.to_string())
+        files::write(Path::new(self.executable), &[written]).map_err(|error| said(&error))
     }
 
     fn image_kind(&self) -> ImageKind {

@@ -9,6 +9,7 @@ use offkit_object::{ContainerKind, ImageFormat, Limits, OffloadBinary, OffloadKi
 
 use super::options::{Meaning, Options};
 use crate::files::{self, Content};
+use crate::tools::said;
 
 /// A triple and an architecture.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -376,12 +377,6 @@ fn do_features_fit(one: &str, other: &str) -> bool {
         (one.contains(&on) && other.contains(&off)) || (one.contains(&off) && other.contains(&on))
     };
     !["xnack", "sramecc"].into_iter().any(conflicts)
-}
-
-fn said(error: &dyn std::error::Error) -> String {
-    let causes = crate::failure::causes(error);
-    let all = [error.to_string()].into_iter().chain(causes);
-    all.collect::<Vec<_>>().join(": ")
 }
 
 #[cfg(test)]
