@@ -101,7 +101,54 @@ open(folder + '/libpi_opencl.so', 'wb').write(wheel.read(name))";
                 .arg(format!("-L{folder}/lib"))
                 .args(["-l:libsycl.so.9", &format!("-Wl,-rpath,{folder}/lib")]))?;
         }
+        let source = root().join("tests/sycl-runtime/run_registered.cpp");
+        let output = self.registered_object();
+        let modified = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
+        if modified(&output) <= modified(&source) {
+            run(Command::new(compiler)
+                .args(["-std=c++17", "-w", "-c", "-o"])
+                .arg(&output)
+                .arg(&source)
+                .arg(format!("-I{}/include", self.folder.display())))?;
+        }
         Ok(())
+    }
+
+    /// The object of `run_registered.cpp`, to be linked with what registers images.
+    pub fn registered_object(&self) -> PathBuf {
+        self.folder.join("run_registered.o")
+    }
+
+    /// Where the runtime is.
+    pub fn library_folder(&self) -> PathBuf {
+        self.folder.join("lib")
+    }
+
+    /// Links a program or library with the runtime, which finds the runtime again.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be linked.
+    #[track_caller]
+    pub fn link(&self, folder: &Folder, linker: &str, output: &str, arguments: &[&str]) {
+        let library = self.folder.join("lib");
+        let mut command = Command::new(tool(linker).expect("asked for before"));
+        command
+            .args(["-o", output])
+            .args(arguments)
+            .arg(format!("-L{}", library.display()))
+            .args(["-l:libsycl.so.9", "-lstdc++", "-ldl"])
+            .arg(format!("-Wl,-rpath,{}", library.display()));
+        folder.run_command(&mut command).ok();
+    }
+
+    /// Runs a program of the folder on the CPU driver that was installed with the runtime.
+    pub fn run_linked(&self, folder: &Folder, program: &str, arguments: &[&str]) -> Outcome {
+        let mut command = Command::new(folder.path(program));
+        command
+            .args(arguments)
+            .env("OCL_ICD_VENDORS", self.folder.join("drivers"));
+        folder.run_command(&mut command)
     }
 
     /// Runs one of the two programs, `compile` and `link_and_run`, on the CPU driver that was installed with them.

@@ -9,7 +9,8 @@
 //! * [`post_link`] plans how a module is split into images, by source file or by kernel;
 //! * [`device_link`] carries it out: inputs are read and merged, the plan is made, SPIR-V is generated;
 //! * [`properties`] describes each image in property sets, from what is left in the finished SPIR-V;
-//! * [`container`] puts the images into a SYCLBIN file or an offload binary.
+//! * [`container`] puts the images into a SYCLBIN file or an offload binary;
+//! * [`wrap`] puts them into a host object that registers them when the program starts.
 //!
 //! Nothing here knows a file format or calls LLVM. Formats are the business of `offkit-object` and
 //! `offkit-spirv`; LLVM runs in a worker process, reached through `offkit-worker`. Whatever decides
@@ -63,3 +64,4 @@ pub mod driver;
 pub mod post_link;
 pub mod properties;
 pub mod symbols;
+pub mod wrap;

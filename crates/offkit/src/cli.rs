@@ -13,6 +13,7 @@ use crate::commands::filter::Filter;
 use crate::commands::limits::LimitOptions;
 use crate::commands::pack::ImageText;
 use crate::commands::run::arguments::{ArgumentText, ArrayFile, Sizes};
+use crate::commands::wrap::WrapOptions;
 
 /// The toolkit for offloaded device code: list what is inside, link it, load it, launch it.
 #[derive(Debug, Parser)]
@@ -66,8 +67,8 @@ Examples:
   offkit verify --json --no-spirv wheel.whl";
 
 const AS_EXAMPLES: &str = "\
-Tools: clang-offload-bundler, clang-offload-packager, llvm-offload-binary, syclbin-dump. A link to offkit with one of
-these names is that tool too.
+Tools: clang-linker-wrapper, clang-offload-bundler, clang-offload-packager, clang-offload-wrapper,
+llvm-offload-binary, llvm-offload-wrapper, syclbin-dump. A link to offkit with one of these names is that tool too.
 
 Examples:
   offkit as clang-offload-bundler --list --type=o --input=app.o
@@ -141,6 +142,8 @@ pub(crate) enum Command {
     As(As),
     /// Link device code: LLVM bitcode in, a container of device images out
     Link(Link),
+    /// Wrap device images: a host object that registers them when the program starts
+    Wrap(WrapOptions),
     /// Launch one kernel and write what it computed
     Run(Box<Run>),
     /// Compile and link as clang does, with offloading by offkit: `offkit help cc` shows how
@@ -242,7 +245,7 @@ pub(crate) struct Replace {
 #[derive(Debug, Args)]
 #[command(after_help = AS_EXAMPLES)]
 pub(crate) struct As {
-    /// clang-offload-bundler, clang-offload-packager, llvm-offload-binary or syclbin-dump
+    /// The name of a tool, such as clang-offload-bundler
     pub(crate) name: OsString,
     /// What the tool is given
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]

@@ -80,6 +80,7 @@ fn main() -> ExitCode {
             None => Err(tools::unknown(&options.name)),
         },
         Command::Link(options) => commands::link::run(options, terminal),
+        Command::Wrap(options) => commands::wrap::run(options, terminal),
         Command::Run(options) => commands::run::run(options, terminal),
         Command::Cc(options) => {
             return commands::cc::run(commands::cc::Language::C, options.arguments.clone(), terminal);

@@ -15,6 +15,7 @@ pub(crate) mod show;
 mod source;
 mod thin_archive;
 pub(crate) mod verify;
+pub(crate) mod wrap;
 
 use offkit_object::{Limits, Location, Problem};
 use serde_json::{Value, json};
