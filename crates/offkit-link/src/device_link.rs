@@ -202,6 +202,7 @@ impl DeviceLink {
             triple: triple.clone(),
             optimization: self.optimization,
             spirv_extensions: self.spirv_extensions.clone(),
+            ..EmitOptions::default()
         };
         steps.time("generate code", || worker.emit(&merged, &parts, &options))?;
 
