@@ -48,7 +48,7 @@ pub struct DeviceLink<'data> {
     pub archive_kernels: bool,
     /// How the linked module is split into images.
     pub split: SplitMode,
-    /// How far the result is to be on its way. In the input state, images are not linked with each other.
+    /// How far the result is to be on its way. An executable has no exports but those that its own images need.
     pub state: BundleState,
     /// The version of SPIR-V to generate.
     pub spirv_version: (u8, u8),
@@ -300,7 +300,10 @@ impl DeviceLink<'_> {
         let plan = self.targets(&modules)?.into_iter().map(|target| {
             let chosen = select(&modules, &target, self.archive_kernels);
             let inputs = chosen.iter().map(|&number| modules[number].label.clone());
-            let commands = match generate::linker_kind(self, &target) {
+            let objects = chosen
+                .iter()
+                .any(|&number| generate::is_object(&modules[number], &target));
+            let commands = match generate::linker_kind(self, &target, objects) {
                 None => Vec::new(),
                 Some(kind) => {
                     let arguments = lld::arguments(&["0.o".into()], "0.out".as_ref(), kind);

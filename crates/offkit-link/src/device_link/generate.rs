@@ -39,10 +39,13 @@ pub(super) fn is_object(module: &Module<'_>, target: &Target) -> bool {
 }
 
 /// What objects become, for a target whose images are made of such.
-pub(super) fn linker_kind(options: &DeviceLink<'_>, target: &Target) -> Option<lld::Kind> {
+///
+/// The linker is asked to let nothing be undefined only where `objects` are among what it links: of bitcode it is
+/// known, and told better, what is.
+pub(super) fn linker_kind(options: &DeviceLink<'_>, target: &Target, objects: bool) -> Option<lld::Kind> {
     match Family::of(&target.triple) {
         Family::Amdgcn => Some(lld::Kind::Shared {
-            allow_imports: options.allow_imports,
+            allow_imports: options.allow_imports || !objects,
         }),
         Family::Host if options.relocatable => Some(lld::Kind::Relocatable),
         // What is open is supplied by the process that loads the image.
@@ -71,11 +74,6 @@ impl TargetLink<'_, '_> {
         if bitcode.is_empty() {
             parts[0].output = self.folder.join("0.o");
         } else {
-            if family == Family::Other {
-                return Err(LinkError::NoGenerator {
-                    triple: self.target.triple.clone(),
-                });
-            }
             let inputs = self.files(bitcode, "input")?;
             let libraries = self.libraries()?;
             let worker = self.steps.time("start LLVM", || llvm.worker())?;
@@ -119,7 +117,7 @@ impl TargetLink<'_, '_> {
                 })
                 .map_err(|error| self.crashed(error))?;
         }
-        if let Some(kind) = linker_kind(self.options, &self.target) {
+        if let Some(kind) = linker_kind(self.options, &self.target, !object_files.is_empty()) {
             let triple = self.target.triple.clone();
             let has_code = !bitcode.is_empty();
             self.steps.time("link objects", || {
@@ -150,14 +148,9 @@ impl TargetLink<'_, '_> {
             let numbered = parts.par_iter().enumerate();
             numbered
                 .map(|(number, part)| {
-                    describe(
-                        number,
-                        &part.output,
-                        &planned[number],
-                        &generated[number],
-                        target,
-                        producer,
-                    )
+                    let label = label(bitcode, objects, number, parts.len());
+                    let (planned, generated) = (&planned[number], &generated[number]);
+                    describe(label, &part.output, planned, generated, target, producer)
                 })
                 .collect()
         })
@@ -174,7 +167,7 @@ impl TargetLink<'_, '_> {
             },
             cpu: processor(&self.target).to_owned(),
             features: llvm_features(&self.target),
-            allow_imports: self.options.allow_imports || family == Family::Host,
+            allow_imports: self.options.allow_imports || matches!(family, Family::Host | Family::Amdgcn),
             backend_options: self.options.backend_options.clone(),
         }
     }
@@ -247,6 +240,12 @@ impl TargetLink<'_, '_> {
                 }
                 Some(_) => {}
             }
+        }
+        // Asked after LLVM has read the bitcode: what is damaged often says nothing of a target.
+        if family == Family::Other {
+            return Err(LinkError::NoGenerator {
+                triple: self.target.triple.clone(),
+            });
         }
         if family.needs_processor() && processor(&self.target).is_empty() {
             return Err(LinkError::NoProcessor {
@@ -365,8 +364,26 @@ fn unreadable(error: WorkerError, modules: &[&Module<'_>], worker: &Worker) -> L
     }
 }
 
+/// What messages call an image: by what it was made of, and its number if it is one of several.
+fn label(bitcode: &[&Module<'_>], objects: &[&Module<'_>], number: usize, count: usize) -> String {
+    const MOST: usize = 4;
+    let all: Vec<_> = bitcode
+        .iter()
+        .chain(objects)
+        .map(|module| module.label.as_str())
+        .collect();
+    let mut label = all.iter().take(MOST).copied().collect::<Vec<_>>().join(" + ");
+    if all.len() > MOST {
+        label.push_str(" + …");
+    }
+    if count > 1 {
+        label.push_str(&format!(" (image {number})"));
+    }
+    label
+}
+
 fn describe(
-    number: usize,
+    label: String,
     path: &Path,
     planned: &PlannedImage,
     generated: &GeneratedPart,
@@ -376,7 +393,7 @@ fn describe(
     let bytes = fs::read(path)?;
     let family = Family::of(&target.triple);
     let mut image = LinkedImage {
-        label: format!("image {number} for {target}"),
+        label,
         format: ImageFormat::detect(&bytes),
         bytes,
         target: target.clone(),

@@ -29,16 +29,15 @@ pub(super) struct Part {
     pub(super) native: Vec<Native>,
 }
 
-/// Joins the parts that need each other; `notes` is told what is lost.
-///
-/// In the input state nothing is joined: all that there is goes on to be compiled and linked later.
+/// Joins the parts that need each other, in whatever state the result is to be: today's SYCL runtime does not link
+/// the images of a file in the input state with each other. `notes` is told what is lost.
 pub(super) fn join(
     mut parts: Vec<Part>,
     state: BundleState,
     notes: &mut Vec<String>,
 ) -> Result<Vec<Part>, LinkError> {
     let providers = providers(&mut parts)?;
-    if state == BundleState::Input || parts.iter().all(|part| part.is_generated) {
+    if parts.iter().all(|part| part.is_generated) {
         return Ok(parts);
     }
     let mut groups = Groups::new(parts.len());
