@@ -14,6 +14,7 @@ mod select;
 mod target;
 mod undefined;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use std::{env, fs};
@@ -60,7 +61,7 @@ pub struct DeviceLink<'data> {
     /// More options of LLVM's back ends, as `llc` takes them.
     pub backend_options: Vec<String>,
     /// Whether symbols may be left for other files to supply when the kernel is loaded. Code for a host's
-    /// processor may need what the process has that loads it in any case.
+    /// processor may need what the process has that loads it in any case; an AMDGPU code object may never.
     pub allow_imports: bool,
     /// Whether code for a host's processor becomes an object to be linked again, and not a shared object.
     pub relocatable: bool,
@@ -300,10 +301,7 @@ impl DeviceLink<'_> {
         let plan = self.targets(&modules)?.into_iter().map(|target| {
             let chosen = select(&modules, &target, self.archive_kernels);
             let inputs = chosen.iter().map(|&number| modules[number].label.clone());
-            let objects = chosen
-                .iter()
-                .any(|&number| generate::is_object(&modules[number], &target));
-            let commands = match generate::linker_kind(self, &target, objects) {
+            let commands = match generate::linker_kind(self, &target) {
                 None => Vec::new(),
                 Some(kind) => {
                     let arguments = lld::arguments(&["0.o".into()], "0.out".as_ref(), kind);
@@ -339,16 +337,20 @@ impl DeviceLink<'_> {
         if self.targets.is_empty() {
             return targets(modules);
         }
-        // An input that was named has code for a target, or was named by mistake.
-        for (number, input) in self.inputs.iter().enumerate() {
-            let mut own = modules.iter().filter(|module| module.input == number).peekable();
-            let Some(first) = own.peek() else { continue };
-            let found = first.target.to_string();
-            if !own.any(|module| self.targets.iter().any(|target| fits(target, &module.target))) {
-                return Err(LinkError::Target {
-                    input: input.name().to_owned(),
-                    found,
-                    expected: backquoted(&self.targets),
+        // A module by itself that was named is for one of the targets, or was named by mistake; objects and the
+        // like may have code for others.
+        let fitting = |module: &Module<'_>| self.targets.iter().any(|target| fits(target, &module.target));
+        if let Some(module) = modules.iter().find(|module| module.is_file && !fitting(module)) {
+            return Err(LinkError::Target {
+                input: module.label.clone(),
+                found: module.target.to_string(),
+                expected: backquoted(&self.targets),
+            });
+        }
+        for target in &self.targets {
+            if !modules.iter().any(|module| fits(target, &module.target)) {
+                return Err(LinkError::NoCode {
+                    target: target.to_string(),
                 });
             }
         }
@@ -458,6 +460,19 @@ impl TargetLink<'_, '_> {
             );
         }
         Ok(parts)
+    }
+}
+
+impl TargetLink<'_, '_> {
+    /// The error that tells of undefined symbols; see [`undefined::explain`].
+    fn undefined(
+        &self,
+        missing: BTreeMap<String, Vec<String>>,
+        images: &[&LinkedImage],
+        worker: Option<&mut Worker>,
+    ) -> LinkError {
+        let looked_at = [self.modules, self.libraries].concat();
+        undefined::explain(missing, images, &looked_at, &self.target, worker)
     }
 }
 

@@ -72,6 +72,9 @@ pub fn emit(
     options: &EmitOptions,
     keep: Option<&Path>,
 ) -> Result<GeneratedPart, Error> {
+    if options.as_it_is {
+        return emit_as_it_is(module, part, options);
+    }
     set_options(&options.spirv_extensions, &options.backend_options)?;
     let mut module = take_part_of(module, &part.roots, &part.left_out)?;
     if let Some(keep) = keep {
@@ -94,6 +97,24 @@ pub fn emit(
     if let Some(keep) = keep {
         module.write(&keep.with_extension("opt.bc"))?;
     }
+    let generated = symbols(&module);
+    machine.emit(&module, &part.output)?;
+    Ok(generated)
+}
+
+/// Generates the code of a whole module, in this process.
+fn emit_as_it_is(mut module: Module<'_>, part: &Part, options: &EmitOptions) -> Result<GeneratedPart, Error> {
+    if !options.backend_options.is_empty() || !options.spirv_extensions.is_empty() {
+        set_options(&options.spirv_extensions, &options.backend_options)?;
+    }
+    module.set_triple(&options.triple);
+    let machine = TargetMachine::new(&options.triple, "", "", options.optimization)?;
+    machine.emit(&module, &part.output)?;
+    Ok(symbols(&module))
+}
+
+/// What a module needs and offers.
+fn symbols(module: &Module<'_>) -> GeneratedPart {
     let mut generated = GeneratedPart::default();
     for global in module.globals().filter(|global| !global.is_llvms()) {
         if global.is_declaration() {
@@ -102,8 +123,7 @@ pub fn emit(
             generated.exports.push(global.name());
         }
     }
-    machine.emit(&module, &part.output)?;
-    Ok(generated)
+    generated
 }
 
 /// Lets a runtime see the definitions that are still external; compilers hide the functions of devices where they

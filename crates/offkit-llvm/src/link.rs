@@ -146,7 +146,7 @@ fn in_each_others_way(earlier: &[ModuleFile], new: &ModuleFile) -> Option<Error>
         let mut module = open(&context, old).ok()?;
         let error = module.link(open(&context, new).ok()?).err()?;
         Some(Error::new(format!(
-            "{} and {} cannot be linked: {error}",
+            "{error} ({} and {})",
             old.name, new.name
         )))
     })

@@ -193,6 +193,12 @@ impl<'context> Module<'context> {
         Ok(())
     }
 
+    /// The module in text form.
+    pub fn to_text(&self) -> String {
+        // SAFETY: the module is alive; the text is ours to free.
+        unsafe { take_message(llvm_sys::core::LLVMPrintModuleToString(self.raw)) }
+    }
+
     /// Functions, then variables, then aliases, each in module order.
     pub fn globals(&self) -> impl Iterator<Item = Global<'_>> {
         // SAFETY: the module is alive while the iterators are, and each function takes a value of

@@ -85,6 +85,9 @@ impl Server {
                 self.linked()?.write(output)?;
                 Ok(Reply::Done)
             }
+            Request::Print => Ok(Reply::Text {
+                text: self.linked()?.to_text(),
+            }),
             Request::Generate {
                 parts,
                 options,

@@ -292,6 +292,18 @@ impl Worker {
         }
     }
 
+    /// The module that [`link`](Self::link) made in LLVM's text form.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkerError::Failed`] if a function body cannot be read.
+    pub fn print(&mut self) -> Result<String, WorkerError> {
+        match self.call(&Request::Print, "printing a module")? {
+            Reply::Text { text } => Ok(text),
+            other => Err(self.unexpected(&other)),
+        }
+    }
+
     /// Takes parts out of the module that [`link`](Self::link) made and generates code for each.
     ///
     /// # Errors

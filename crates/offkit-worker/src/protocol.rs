@@ -53,6 +53,8 @@ pub enum Request {
         /// The file to write.
         output: PathBuf,
     },
+    /// The kept module in LLVM's text form. Answered by [`Reply::Text`].
+    Print,
     /// Take parts out of the kept module and generate code for each, each in a process of its own, as many
     /// at a time as there are cores. Answered by [`Reply::Generated`], or by [`Reply::Crashed`].
     Generate {
@@ -112,6 +114,10 @@ pub struct EmitOptions {
     /// Whether symbols may be left for other images to supply when the code is loaded.
     #[serde(default)]
     pub allow_imports: bool,
+    /// Whether the module is left as it is: whole, not optimised, nothing made internal. Each part is then all
+    /// of it.
+    #[serde(default)]
+    pub as_it_is: bool,
     /// More options of LLVM's back ends, as `llc` takes them (`--nvptx-short-ptr`).
     #[serde(default)]
     pub backend_options: Vec<String>,
@@ -160,6 +166,11 @@ pub enum Reply {
         inputs: Vec<ModuleSummary>,
         /// What is in the linked module.
         module: ModuleSummary,
+    },
+    /// Answers [`Request::Print`].
+    Text {
+        /// The module.
+        text: String,
     },
     /// Answers [`Request::Generate`], in the order of the parts.
     Generated {

@@ -66,8 +66,8 @@ Examples:
   offkit verify --json --no-spirv wheel.whl";
 
 const AS_EXAMPLES: &str = "\
-Tools: clang-offload-bundler, clang-offload-packager, llvm-offload-binary, syclbin-dump. A link to offkit with one of
-these names is that tool too.
+Tools: clang-offload-bundler, clang-offload-packager, clang-sycl-linker, llvm-offload-binary, syclbin-dump. A link to
+offkit with one of these names is that tool too.
 
 Examples:
   offkit as clang-offload-bundler --list --type=o --input=app.o
@@ -212,7 +212,7 @@ pub(crate) struct Replace {
 #[derive(Debug, Args)]
 #[command(after_help = AS_EXAMPLES)]
 pub(crate) struct As {
-    /// clang-offload-bundler, clang-offload-packager, llvm-offload-binary or syclbin-dump
+    /// clang-offload-bundler, clang-offload-packager, clang-sycl-linker, llvm-offload-binary or syclbin-dump
     pub(crate) name: OsString,
     /// What the tool is given
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]

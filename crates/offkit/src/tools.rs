@@ -5,6 +5,7 @@
 mod arguments;
 mod offload_binary;
 mod offload_bundler;
+mod sycl_linker;
 mod syclbin_dump;
 
 use std::ffi::{OsStr, OsString};
@@ -26,6 +27,9 @@ const TOOLS: &[(&str, Tool)] = &[
     }),
     ("llvm-offload-binary", |called, arguments| {
         finish(offload_binary::run(called, arguments))
+    }),
+    ("clang-sycl-linker", |called, arguments| {
+        finish(sycl_linker::run(called, arguments))
     }),
     ("syclbin-dump", |called, arguments| {
         finish(syclbin_dump::run(called, arguments))

@@ -39,6 +39,12 @@ pub enum LinkError {
         /// The inputs.
         inputs: Vec<String>,
     },
+    /// No input has code for a target.
+    #[error("no input has code for `{target}`")]
+    NoCode {
+        /// The target.
+        target: String,
+    },
     /// An input has no code for any of the targets.
     #[error("{input}: the code is for `{found}`, expected {expected}")]
     Target {

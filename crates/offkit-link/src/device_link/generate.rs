@@ -39,14 +39,9 @@ pub(super) fn is_object(module: &Module<'_>, target: &Target) -> bool {
 }
 
 /// What objects become, for a target whose images are made of such.
-///
-/// The linker is asked to let nothing be undefined only where `objects` are among what it links: of bitcode it is
-/// known, and told better, what is.
-pub(super) fn linker_kind(options: &DeviceLink<'_>, target: &Target, objects: bool) -> Option<lld::Kind> {
+pub(super) fn linker_kind(options: &DeviceLink<'_>, target: &Target) -> Option<lld::Kind> {
     match Family::of(&target.triple) {
-        Family::Amdgcn => Some(lld::Kind::Shared {
-            allow_imports: options.allow_imports || !objects,
-        }),
+        Family::Amdgcn => Some(lld::Kind::Shared { allow_imports: false }),
         Family::Host if options.relocatable => Some(lld::Kind::Relocatable),
         // What is open is supplied by the process that loads the image.
         Family::Host => Some(lld::Kind::Shared { allow_imports: true }),
@@ -92,6 +87,12 @@ impl TargetLink<'_, '_> {
                     post_link::plan(&module, &sources(&summaries), self.options.split).images
                 }
             });
+            if family == Family::Amdgcn {
+                // A loader of code objects resolves no functions: what an image needs is in it.
+                for image in &mut planned {
+                    image.left_out.clear();
+                }
+            }
             if planned.is_empty() {
                 return Err(LinkError::NothingToLink {
                     inputs: bitcode.iter().map(|module| module.label.clone()).collect(),
@@ -116,8 +117,20 @@ impl TargetLink<'_, '_> {
                     worker.generate(&parts, &options, reproducers, keep)
                 })
                 .map_err(|error| self.crashed(error))?;
+            if family == Family::Amdgcn && objects.is_empty() {
+                let mut missing: BTreeMap<String, Vec<String>> = BTreeMap::new();
+                for (number, part) in generated.iter().enumerate() {
+                    for import in &part.imports {
+                        let label = label(bitcode, objects, number, parts.len());
+                        missing.entry(import.clone()).or_default().push(label);
+                    }
+                }
+                if !missing.is_empty() {
+                    return Err(self.undefined(missing, &[], Some(worker)));
+                }
+            }
         }
-        if let Some(kind) = linker_kind(self.options, &self.target, !object_files.is_empty()) {
+        if let Some(kind) = linker_kind(self.options, &self.target) {
             let triple = self.target.triple.clone();
             let has_code = !bitcode.is_empty();
             self.steps.time("link objects", || {
@@ -167,7 +180,8 @@ impl TargetLink<'_, '_> {
             },
             cpu: processor(&self.target).to_owned(),
             features: llvm_features(&self.target),
-            allow_imports: self.options.allow_imports || matches!(family, Family::Host | Family::Amdgcn),
+            allow_imports: self.options.allow_imports || family == Family::Host,
+            as_it_is: false,
             backend_options: self.options.backend_options.clone(),
         }
     }
