@@ -16,6 +16,7 @@ mod undefined;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
@@ -27,7 +28,7 @@ use offkit_worker::{Worker, WorkerError};
 use crate::post_link::SplitMode;
 use crate::properties::image_properties;
 
-pub use error::{LinkError, UndefinedSymbol};
+pub use error::{Crash, LinkError, UndefinedSymbol};
 pub use input::Input;
 use input::{Module, Native, modules, sources};
 use join::{Part, join};
@@ -186,20 +187,37 @@ pub struct TargetPlan {
     pub commands: Vec<String>,
 }
 
-/// A worker that is started when it is needed first.
+/// A worker that is started when it is known to be needed.
+#[derive(Default)]
 struct Llvm<'a> {
     given: Option<&'a mut Worker>,
+    starting: Option<JoinHandle<Result<Worker, WorkerError>>>,
     started: Option<Worker>,
 }
 
 impl Llvm<'_> {
+    /// Starts a worker while something else is done.
+    fn start(&mut self) {
+        if self.given.is_none() && self.started.is_none() && self.starting.is_none() {
+            self.starting = Some(thread::spawn(Worker::start));
+        }
+    }
+
     fn worker(&mut self) -> Result<&mut Worker, WorkerError> {
-        match &mut self.given {
+        if let Some(worker) = &mut self.given {
+            return Ok(worker);
+        }
+        match &mut self.started {
             Some(worker) => Ok(worker),
-            None => match &mut self.started {
-                Some(worker) => Ok(worker),
-                started => Ok(started.insert(Worker::start()?)),
-            },
+            started => {
+                let starting = self.starting.take();
+                let worker = match starting.map(JoinHandle::join) {
+                    Some(Ok(worker)) => worker?,
+                    // The thread's panic would be one here too.
+                    Some(Err(_)) | None => Worker::start()?,
+                };
+                Ok(started.insert(worker))
+            }
         }
     }
 }
@@ -219,7 +237,7 @@ impl DeviceLink<'_> {
     ) -> Result<Linked, LinkError> {
         let llvm = Llvm {
             given: Some(worker),
-            started: None,
+            ..Llvm::default()
         };
         self.run_with(llvm, progress)
     }
@@ -230,11 +248,7 @@ impl DeviceLink<'_> {
     ///
     /// See [`LinkError`].
     pub fn run_alone(&self, progress: &mut dyn FnMut(&'static str)) -> Result<Linked, LinkError> {
-        let llvm = Llvm {
-            given: None,
-            started: None,
-        };
-        self.run_with(llvm, progress)
+        self.run_with(Llvm::default(), progress)
     }
 
     fn run_with(
@@ -247,6 +261,9 @@ impl DeviceLink<'_> {
             progress,
         };
         let (sources, libraries) = steps.time("read", || self.read())?;
+        if sources.iter().any(input::Source::is_bitcode) {
+            llvm.start();
+        }
         let modules = steps.time("read", || modules(&sources))?;
         let targets = self.targets(&modules)?;
         let library_modules = input::modules(&libraries)?;

@@ -40,6 +40,37 @@ pub struct TargetMachine {
     is_text: bool,
 }
 
+/// Makes a target known to LLVM: all of them take several milliseconds, one does not.
+pub fn register(triple: &str) {
+    static SPIRV: Once = Once::new();
+    static ALL: Once = Once::new();
+    if is_spirv(triple) {
+        // SAFETY: registering targets has no conditions beyond happening once at a time.
+        SPIRV.call_once(|| unsafe {
+            LLVMInitializeSPIRVTargetInfo();
+            LLVMInitializeSPIRVTarget();
+            LLVMInitializeSPIRVTargetMC();
+            LLVMInitializeSPIRVAsmPrinter();
+        });
+    } else {
+        // SAFETY: as above.
+        ALL.call_once(|| unsafe {
+            LLVM_InitializeAllTargetInfos();
+            LLVM_InitializeAllTargets();
+            LLVM_InitializeAllTargetMCs();
+            LLVM_InitializeAllAsmPrinters();
+        });
+    }
+}
+
+// Of the functions that llvm-sys declares, these are left out.
+unsafe extern "C" {
+    fn LLVMInitializeSPIRVTargetInfo();
+    fn LLVMInitializeSPIRVTarget();
+    fn LLVMInitializeSPIRVTargetMC();
+    fn LLVMInitializeSPIRVAsmPrinter();
+}
+
 /// Whether a target's code is SPIR-V.
 pub fn is_spirv(triple: &str) -> bool {
     triple.starts_with("spirv")
@@ -58,14 +89,7 @@ impl TargetMachine {
     ///
     /// This LLVM has no such target.
     pub fn new(triple: &str, cpu: &str, features: &str, optimization: u8) -> Result<Self, Error> {
-        static TARGETS: Once = Once::new();
-        // SAFETY: registering targets has no conditions beyond happening once at a time.
-        TARGETS.call_once(|| unsafe {
-            LLVM_InitializeAllTargetInfos();
-            LLVM_InitializeAllTargets();
-            LLVM_InitializeAllTargetMCs();
-            LLVM_InitializeAllAsmPrinters();
-        });
+        register(triple);
         let name = CString::new(triple).unwrap_or_default();
         let (cpu, features) = (
             CString::new(cpu).unwrap_or_default(),

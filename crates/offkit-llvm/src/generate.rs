@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use offkit_worker::{EmitOptions, GeneratedPart, Part, Reply};
 
 use crate::Error;
-use crate::codegen::{TargetMachine, is_device, is_spirv, set_options};
+use crate::codegen::{TargetMachine, is_device, is_spirv, register, set_options};
 use crate::conversions;
 use crate::link::Kept;
 use crate::module::Module;
@@ -42,6 +42,8 @@ pub fn generate(
             emit(module, part, options, kept_at.as_deref()).map_err(|error| error.to_string())
         })
     };
+    // Once, and not in each process.
+    register(&options.triple);
     let outcomes = processes::each(parts.len(), &mut work)?;
     let mut generated = Vec::new();
     for (number, outcome) in outcomes.into_iter().enumerate() {

@@ -145,10 +145,7 @@ fn in_each_others_way(earlier: &[ModuleFile], new: &ModuleFile) -> Option<Error>
         let context = Context::new();
         let mut module = open(&context, old).ok()?;
         let error = module.link(open(&context, new).ok()?).err()?;
-        Some(Error::new(format!(
-            "{error} ({} and {})",
-            old.name, new.name
-        )))
+        Some(Error::new(format!("{error} ({} and {})", old.name, new.name)))
     })
 }
 

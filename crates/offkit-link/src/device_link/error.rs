@@ -29,7 +29,7 @@ pub enum LinkError {
     },
     /// A container in an input is damaged, or is none that is known.
     #[error("{0}")]
-    Damaged(Problem),
+    Damaged(Box<Problem>),
     /// Something of a container cannot be read or written.
     #[error(transparent)]
     Object(#[from] offkit_object::Error),
@@ -130,15 +130,8 @@ pub enum LinkError {
         symbols: Vec<UndefinedSymbol>,
     },
     /// LLVM stopped in the middle of generating code.
-    #[error("{source}")]
-    Crashed {
-        /// How, with its words.
-        source: WorkerError,
-        /// The code that led to it, as bitcode.
-        reproducer: Option<PathBuf>,
-        /// A command line that does it again, without the name of the program.
-        command: String,
-    },
+    #[error("{}", .0.error)]
+    Crashed(Box<Crash>),
     /// The linker that images of this target need is not there.
     #[error("linking for `{triple}` needs LLVM's linker, and `ld.lld` was not found")]
     NoLinker {
@@ -189,6 +182,17 @@ pub enum LinkError {
     /// LLVM wrote something that is no SPIR-V module.
     #[error("LLVM generated a module that cannot be read: {0}")]
     Generated(offkit_spirv::ReadError),
+}
+
+/// What is known of a crash.
+#[derive(Debug)]
+pub struct Crash {
+    /// How LLVM stopped, with its words.
+    pub error: WorkerError,
+    /// The code that led to it, as bitcode.
+    pub reproducer: Option<PathBuf>,
+    /// A command line that does it again, without the name of the program.
+    pub command: String,
 }
 
 fn made_by(producer: &Option<String>, llvm: &str) -> String {

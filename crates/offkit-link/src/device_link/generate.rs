@@ -11,7 +11,7 @@ use offkit_worker::{
 };
 use rayon::prelude::*;
 
-use super::error::LinkError;
+use super::error::{Crash, LinkError};
 use super::input::Module;
 use super::target::{Family, fits, generated_triple, llvm_features, processor};
 use super::{DeviceLink, LinkedImage, Llvm, TargetLink, lld, native_properties};
@@ -296,11 +296,11 @@ impl TargetLink<'_, '_> {
         let backend = self.options.backend_options.iter();
         words.extend(backend.map(|option| format!("--backend-option={}", lld::quoted(option.as_ref()))));
         words.push("--split none --allow-undefined -o crash.out".to_owned());
-        LinkError::Crashed {
-            source: error,
+        LinkError::Crashed(Box::new(Crash {
+            error,
             reproducer,
             command: words.join(" "),
-        }
+        }))
     }
 }
 

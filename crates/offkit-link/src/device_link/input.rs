@@ -96,6 +96,13 @@ pub(super) struct Source<'a> {
     on_demand: bool,
 }
 
+impl Source<'_> {
+    /// Whether the file is bitcode itself.
+    pub(super) fn is_bitcode(&self) -> bool {
+        ImageFormat::detect(&self.bytes) == ImageFormat::Bitcode
+    }
+}
+
 /// One image of an input, as it takes part in the link.
 #[derive(Clone, Debug)]
 pub(super) struct Module<'a> {
@@ -191,7 +198,7 @@ pub(super) fn modules<'a>(sources: &'a [Source<'_>]) -> Result<Vec<Module<'a>>, 
     for source in sources {
         let contents = offkit_object::read(&source.name, &source.bytes, &Limits::default());
         if let Some(problem) = contents.problems.into_iter().next() {
-            return Err(LinkError::Damaged(problem));
+            return Err(LinkError::Damaged(Box::new(problem)));
         }
         // The abstract module of a SYCLBIN that the last images were of, and where its IR is.
         let mut open: Option<(String, usize)> = None;

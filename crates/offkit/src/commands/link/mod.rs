@@ -313,11 +313,8 @@ pub(crate) fn failure(error: LinkError) -> Failure {
             let hint = format!("name it: `--target {triple},arch=…`, as in `--target {example}`");
             Failure::input(error).hint(hint)
         }
-        LinkError::Crashed {
-            ref reproducer,
-            ref command,
-            ..
-        } => {
+        LinkError::Crashed(ref crash) => {
+            let (reproducer, command) = (crash.reproducer.clone(), crash.command.clone());
             let kept = reproducer
                 .as_ref()
                 .map(|path| format!("the code that led to it is kept in `{}`", path.display()));
