@@ -11,7 +11,8 @@ target=${CARGO_TARGET_DIR:-$root/target}
 work=$target/peers
 llvm=/usr/lib/llvm-22/bin
 # The names that offkit answers to.
-tools=(llvm-offload-binary clang-offload-packager clang-offload-bundler clang-linker-wrapper llvm-offload-wrapper)
+tools=(llvm-offload-binary clang-offload-packager clang-offload-bundler clang-linker-wrapper llvm-offload-wrapper
+  clang-sycl-linker)
 
 command -v xz >/dev/null || { echo "please install xz-utils" >&2; exit 3; }
 if [ ! -f "$work/tests/lit.cfg.py" ] || [ ! -f "$work/tests/clang/test/Driver/sycl.c" ]; then
@@ -31,6 +32,7 @@ if [ "${1:-}" = --real ]; then
 else
   rm -rf "$work/tools"
   mkdir -p "$work/tools"
+  # The name is what it goes by; the worker is beside it.
   for tool in "${tools[@]}"; do ln -s "$(realpath "$target/release/offkit")" "$work/tools/$tool"; done
   options+=(-D "tools=$work/tools")
 fi

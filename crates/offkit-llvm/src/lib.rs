@@ -13,11 +13,16 @@
 //! | [`split`] | taking some symbols and all that they need out of a module |
 //! | [`conversions`] | OpenCL C's integer conversions, which the back end gets wrong |
 //! | [`codegen`] | passes and code generation |
+//! | [`link`](mod@link) | linking modules, and of libraries what is needed |
+//! | [`generate`](mod@generate) | code for parts of a module |
+//! | [`processes`] | work in copies of this process |
+//! | [`needs`](mod@needs) | who needs a symbol |
 //! | [`extensions`] | the SPIR-V extensions that the code generator knows |
 //! | [`serve`](mod@serve) | requests in, replies out |
 //!
 //! Each wrapper owns what it points to and frees it when dropped; lifetimes tie modules to their
-//! context. `unsafe` is confined to the first four modules, where LLVM's C functions are called.
+//! context. `unsafe` is confined to the modules where LLVM's C functions are called, to `processes`, and to one
+//! lifetime in `link`.
 //!
 //! # Lazy reading
 //!
@@ -43,7 +48,11 @@ pub mod codegen;
 pub mod context;
 pub mod conversions;
 pub mod extensions;
+pub mod generate;
+pub mod link;
 pub mod module;
+pub mod needs;
+pub mod processes;
 pub mod serve;
 pub mod split;
 

@@ -65,5 +65,7 @@ mod protocol;
 mod summary;
 
 pub use client::{WORKER_PROGRAM, WORKER_VARIABLE, Worker, WorkerError};
-pub use protocol::{EmitOptions, PROTOCOL_VERSION, Part, Reply, Request};
+pub use protocol::{
+    EmitOptions, GeneratedPart, ModuleFile, PROTOCOL_VERSION, Part, Reply, Request, SymbolNeed,
+};
 pub use summary::{CallingConvention, FunctionSummary, Linkage, ModuleSummary, VariableSummary};

@@ -7,6 +7,7 @@ mod linker_wrapper;
 mod offload_binary;
 mod offload_bundler;
 mod offload_wrapper;
+mod sycl_linker;
 mod syclbin_dump;
 
 use std::ffi::{OsStr, OsString};
@@ -35,6 +36,9 @@ const TOOLS: &[(&str, Tool)] = &[
     }),
     ("llvm-offload-wrapper", |called, arguments| {
         finish(offload_wrapper::run_llvm(called, arguments))
+    }),
+    ("clang-sycl-linker", |called, arguments| {
+        finish(sycl_linker::run(called, arguments))
     }),
     ("syclbin-dump", |called, arguments| {
         finish(syclbin_dump::run(called, arguments))
