@@ -20,6 +20,8 @@ pub struct Wrap {
     pub relocatable: bool,
     /// Whether there are a constructor and a destructor.
     pub functions: bool,
+    /// Whether there may be no images; the object then registers nothing.
+    pub allow_empty: bool,
     /// The name of the descriptor, if others are to see it.
     pub descriptor_name: Option<String>,
 }
@@ -58,6 +60,7 @@ impl Wrap {
             host_triple: host_triple(),
             relocatable: false,
             functions: true,
+            allow_empty: false,
             descriptor_name: None,
         }
     }
@@ -90,7 +93,11 @@ impl Wrap {
         registration.relocatable = self.relocatable;
         registration.functions = self.functions;
         registration.descriptor_name.clone_from(&self.descriptor_name);
-        Ok(registration.write(&images)?)
+        Ok(if images.is_empty() && self.allow_empty {
+            registration.write_nothing()?
+        } else {
+            registration.write(&images)?
+        })
     }
 }
 

@@ -205,6 +205,15 @@ impl Registration {
         object.write()
     }
 
+    /// Writes an object that registers nothing, for a link that expects one.
+    ///
+    /// # Errors
+    ///
+    /// None that is known; what writes objects may have its own.
+    pub fn write_nothing(&self) -> Result<Vec<u8>, Error> {
+        HostObject::new(self.host).write()
+    }
+
     fn images_section(&self) -> &'static str {
         if self.relocatable {
             ".llvm.offloading.relocatable"

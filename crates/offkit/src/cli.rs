@@ -68,9 +68,8 @@ Examples:
 
 const AS_EXAMPLES: &str = "\
 Tools: clang-linker-wrapper, clang-offload-bundler, clang-offload-packager, clang-offload-wrapper,
-llvm-offload-binary, llvm-offload-wrapper, syclbin-dump. A link to offkit with one of these names is that tool too.
-Tools: clang-offload-bundler, clang-offload-packager, clang-sycl-linker, llvm-offload-binary, syclbin-dump. A link to
-offkit with one of these names is that tool too.
+clang-sycl-linker, llvm-offload-binary, llvm-offload-wrapper, syclbin-dump. A link to offkit with one of these
+names is that tool too.
 
 Examples:
   offkit as clang-offload-bundler --list --type=o --input=app.o

@@ -34,8 +34,17 @@ pub(crate) struct WrapOptions {
     /// The host that the object is for
     #[arg(long, value_name = "TRIPLE", default_value_t = host_triple())]
     host_triple: String,
+    /// Options that the device's compiler is given when the program runs
+    #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true)]
+    compile_options: Option<String>,
+    /// Options that the device's linker is given when the program runs
+    #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true)]
+    link_options: Option<String>,
     #[command(flatten)]
     image: ImageOptions,
+    /// Where there are no images, write an object that registers nothing
+    #[arg(long)]
+    allow_empty: bool,
     /// Put images where no later link looks for code to be linked: for an object made by `ld -r`
     #[arg(long)]
     relocatable: bool,
@@ -63,12 +72,6 @@ struct ImageOptions {
     /// Its entry points; those of SPIR-V are found if this is left out
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', requires = "triple")]
     entries: Option<Vec<String>>,
-    /// Options for the device's compiler
-    #[arg(long, value_name = "OPTIONS", requires = "triple", allow_hyphen_values = true)]
-    compile_options: Option<String>,
-    /// Options for the device's linker
-    #[arg(long, value_name = "OPTIONS", requires = "triple", allow_hyphen_values = true)]
-    link_options: Option<String>,
 }
 
 pub(crate) fn run(options: &WrapOptions, terminal: Terminal) -> Result<(), Failure> {
@@ -94,6 +97,7 @@ pub(crate) fn run(options: &WrapOptions, terminal: Terminal) -> Result<(), Failu
     wrap.host_triple.clone_from(&options.host_triple);
     wrap.relocatable = options.relocatable;
     wrap.functions = !options.no_functions;
+    wrap.allow_empty = options.allow_empty;
     wrap.descriptor_name.clone_from(&options.descriptor);
     let object = wrap.run(images).map_err(|error| match error {
         WrapError::Object(error) => Failure::input(error.with_file(options.output.display().to_string())),
@@ -121,10 +125,12 @@ impl WrapOptions {
         // The containers of these are what their runtimes take.
         let is_container = matches!(self.kind, WrapKind::Cuda | WrapKind::Hip);
         if is_container || self.image.triple.is_some() {
-            return Ok(vec![self.image.image(content)?]);
+            let mut image = self.image.image(content)?;
+            self.set_options(&mut image);
+            return Ok(vec![image]);
         }
-        let contents = read(&name, content, &super::limits());
-        if contents.images.is_empty() {
+        let mut contents = read(&name, content, &super::limits());
+        if contents.images.is_empty() && !(self.allow_empty && contents.problems.is_empty()) {
             let failure = match contents.problems.first() {
                 Some(problem) => Failure::input(problem.to_string()),
                 None => Failure::input(format!("{name}: no device code there")),
@@ -134,7 +140,8 @@ impl WrapOptions {
         if let Some(problem) = contents.problems.first() {
             return Err(Failure::input(problem.to_string()));
         }
-        for image in &contents.images {
+        for image in &mut contents.images {
+            self.set_options(image);
             if image.target.triple.is_empty() && image.location.parts().is_empty() {
                 terminal.warning(format_args!(
                     "{name}: nothing says what the image is for; --triple does"
@@ -142,6 +149,18 @@ impl WrapOptions {
             }
         }
         Ok(contents.images)
+    }
+
+    /// Gives an image its options for the compiler and the linker of its device.
+    fn set_options(&self, image: &mut DeviceImage<'_>) {
+        for (key, options) in [
+            ("compile-opts", &self.compile_options),
+            ("link-opts", &self.link_options),
+        ] {
+            if let Some(options) = options {
+                image.strings.set(key, options.clone());
+            }
+        }
     }
 }
 
@@ -163,14 +182,6 @@ impl ImageOptions {
         if let Some(entries) = &self.entries {
             image.kernels.clone_from(entries);
             image.entries = Some(entries.clone());
-        }
-        for (key, options) in [
-            ("compile-opts", &self.compile_options),
-            ("link-opts", &self.link_options),
-        ] {
-            if let Some(options) = options {
-                image.strings.set(key, options.clone());
-            }
         }
         Ok(image)
     }

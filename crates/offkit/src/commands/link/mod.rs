@@ -58,6 +58,9 @@ pub(crate) struct Link {
     /// SYCLBIN is an object and everything else an executable
     #[arg(long)]
     pub(crate) state: Option<State>,
+    /// Where there is no device code to link, write a file without images
+    #[arg(long)]
+    pub(crate) allow_empty: bool,
     /// Leave undefined symbols for other files to supply when a kernel is loaded, whatever the state
     #[arg(long, overrides_with = "no_allow_undefined")]
     pub(crate) allow_undefined: bool,
@@ -210,7 +213,12 @@ pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
     }
 
     let progress = terminal.progress();
-    let linked = link.run_alone(&mut |step| progress.step(step)).map_err(failure)?;
+    let linked = match link.run_alone(&mut |step| progress.step(step)) {
+        Err(LinkError::NoDeviceCode { .. } | LinkError::NothingToLink { .. }) if arguments.allow_empty => {
+            Linked::default()
+        }
+        result => result.map_err(failure)?,
+    };
     progress.step("write");
     let bytes = linked.write(arguments.format, state).map_err(Failure::input)?;
     files::write(&arguments.output, &[&bytes]).map_err(Failure::input)?;
