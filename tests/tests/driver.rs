@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use offkit_tests::sycl_runtime::SyclRuntime;
 use offkit_tests::{Folder, Outcome, need, npy_f32, offkit, read_f32, skip, tool};
 
 /// A kernel in C++ that calls a function of another file.
@@ -464,4 +465,52 @@ fn has_openmp() -> bool {
         skip("LLVM 22's OpenMP runtimes (`liboffload-22-dev`, `libomp-22-dev`) are not installed");
     }
     has
+}
+
+#[test]
+fn the_real_sycl_runtime_runs_what_the_driver_links() {
+    need!("clang-22", "llvm-config-22");
+    let Some(runtime) = SyclRuntime::get() else { return };
+    let folder = Folder::new();
+    folder.write(
+        "app.cpp",
+        "#include <offkit/device.h>
+         OFFKIT_C OFFKIT_EXTERNAL int library_function(int x);
+         OFFKIT_C OFFKIT_KERNEL void app_kernel(OFFKIT_GLOBAL int *numbers) {
+           auto i = offkit_global_id(0);
+           numbers[i] = library_function(numbers[i]) + 1;
+         }",
+    );
+    folder.write(
+        "library.cl",
+        "#include <offkit/device.h>
+         OFFKIT_EXPORT int library_function(int x) { return x * 7; }",
+    );
+    // Compiled by another compiler, with the headers of its SYCL implementation.
+    let main = runtime.registered_object().display().to_string();
+    let libraries = runtime.library_folder().display().to_string();
+    let sycl = format!("-L{libraries} -l:libsycl.so.9 -ldl -Wl,-rpath,{libraries}");
+    let printed = "8 15 22 29 36 43 50 57 registered\n";
+
+    driver(
+        &folder,
+        &format!("c++ -fsycl {main} app.cpp library.cl {sycl} -o together"),
+    )
+    .ok();
+    assert_eq!(runtime.run_linked(&folder, "together", &[]).ok(), printed);
+
+    // The function in a shared library, whose image is found when the kernel is.
+    let open = "-fsycl -fsycl-allow-device-image-dependencies";
+    driver(
+        &folder,
+        &format!("c++ {open} -shared library.cl {sycl} -o liblibrary.so"),
+    )
+    .ok();
+    let missing = driver(&folder, &format!("c++ -fsycl {main} app.cpp {sycl} -o closed"));
+    assert!(missing.fails(2).contains("library_function"));
+    let linked = format!(
+        "c++ {open} {main} app.cpp -L. -Wl,--no-as-needed -llibrary {sycl} -Wl,-rpath,$ORIGIN -o apart"
+    );
+    driver(&folder, &linked).ok();
+    assert_eq!(runtime.run_linked(&folder, "apart", &[]).ok(), printed);
 }
