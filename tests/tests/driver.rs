@@ -134,7 +134,7 @@ fn code_is_compiled_for_every_target() {
     let targets =
         "-fsycl-targets=spir64,nvptx64-nvidia-cuda --offload-arch=sm_70 -fsycl-targets=amd_gpu_gfx90a";
     driver(&folder, &format!("c++ -fsycl {targets} -c kernel.cpp")).ok();
-    driver(&folder, "c++ -fsycl --offload-arch=gfx90a -c library.cl").ok();
+    driver(&folder, "c++ -fsycl --offload-arch=gfx90a,sm_80 -c library.cl").ok();
     let targets = |object: &str| -> Vec<String> {
         let images = folder.offkit(&format!("ls --json {object}")).json();
         let target =
@@ -149,7 +149,10 @@ fn code_is_compiled_for_every_target() {
             "nvptx64-nvidia-cuda sm_70"
         ]
     );
-    assert_eq!(targets("library.o"), ["amdgcn-amd-amdhsa gfx90a"]);
+    assert_eq!(
+        targets("library.o"),
+        ["amdgcn-amd-amdhsa gfx90a", "nvptx64-nvidia-cuda sm_80"]
+    );
 }
 
 #[test]
@@ -396,6 +399,21 @@ fn a_missing_compiler_is_the_machines_fault() {
         message.contains("/nonexistent/clang") && message.contains("OFFKIT_CLANG"),
         "{message}"
     );
+}
+
+#[test]
+fn a_compiler_of_one_word_is_a_link() {
+    need!("clang-22");
+    let folder = Folder::new();
+    std::os::unix::fs::symlink(offkit(), folder.path("offkit-c++")).expect("a link");
+    folder.write(
+        "main.cpp",
+        "#include <string>\nint main() { return std::string(\"four\").size(); }\n",
+    );
+    folder
+        .run(folder.path("offkit-c++"), ["main.cpp", "-o", "main"])
+        .ok();
+    assert_eq!(folder.run(folder.path("main"), [""; 0]).code, 4);
 }
 
 #[test]

@@ -50,8 +50,13 @@ fn main() -> ExitCode {
     {
         return status;
     }
-    // What follows these verbs is clang's.
-    let mut arguments = std::env::args_os().skip(1);
+    // What follows these names and verbs is clang's.
+    let mut arguments = std::env::args_os();
+    if let Some(called) = arguments.next()
+        && let Some(language) = commands::cc::Language::of_program(&called)
+    {
+        return commands::cc::run(language, arguments.collect(), Terminal { quiet: false });
+    }
     if let Some(verb) = arguments.next()
         && let Some(language) = commands::cc::Language::of_verb(&verb)
     {

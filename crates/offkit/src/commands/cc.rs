@@ -35,6 +35,16 @@ impl Language {
         }
     }
 
+    /// The language of a name that the program may be called by, such as that of a link to it. Build systems
+    /// that take no compiler of two words take one of these.
+    pub(crate) fn of_program(called: &OsStr) -> Option<Self> {
+        match Path::new(called).file_stem()?.to_str()? {
+            "offkit-cc" => Some(Self::C),
+            "offkit-c++" => Some(Self::Cxx),
+            _ => None,
+        }
+    }
+
     fn clang_option(self) -> Option<&'static str> {
         match self {
             Self::C => None,

@@ -80,6 +80,7 @@ impl Planner<'_> {
                     "-march="
                 };
                 words.push(format!("{option}{arch}").into());
+                words.extend(ptx_version(arch).map(OsString::from));
             }
             let has = |prefix: &str| self.others().any(|argument| argument.name().starts_with(prefix));
             if !has("-cl-std=") && !has("-std=cl") && !has("-std=CL") {
@@ -250,6 +251,26 @@ fn embed(packed: &Made) -> [OsString; 2] {
     let mut option = OsString::from("-fembed-offload-object=");
     option.push(&packed.path);
     ["-Xclang".into(), option]
+}
+
+/// clang 22 asks for the oldest version of PTX unless told otherwise, and its back end then refuses newer
+/// processors.
+fn ptx_version(arch: &str) -> Option<String> {
+    let number = arch.strip_prefix("sm_")?;
+    let number: u32 = number
+        .trim_end_matches(|letter: char| !letter.is_ascii_digit())
+        .parse()
+        .ok()?;
+    let version = match number {
+        ..=69 => return None,
+        ..=72 => 61,
+        ..=75 => 63,
+        ..=80 => 70,
+        ..=86 => 71,
+        ..=90 => 78,
+        _ => 88,
+    };
+    Some(format!("--cuda-feature=+ptx{version}"))
 }
 
 /// Options that change how code runs on the host: devices have no use for them, and clang's front ends

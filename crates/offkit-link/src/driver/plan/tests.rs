@@ -260,7 +260,7 @@ fn every_target_is_compiled_for() {
     );
     let made = commands("-fsycl --offload-arch=sm_70 -c a.cl").expect("a good command line");
     assert!(
-        made[0].contains("--target=nvptx64-nvidia-cuda -march=sm_70"),
+        made[0].contains("--target=nvptx64-nvidia-cuda -march=sm_70 --cuda-feature=+ptx61"),
         "{made:#?}"
     );
 }
