@@ -143,7 +143,7 @@ impl Planner<'_> {
         }
         // The output's name, which the usual names are made of, is not the front end's.
         let output = self.command_line.output();
-        let output = output.unwrap_or_else(|| format!("{}.o", stem(&input.path)).into());
+        let output = output.unwrap_or_else(|| self.object_name(input));
         let has = |option: &str| {
             self.command_line
                 .arguments

@@ -102,6 +102,8 @@ fn sources_for_devices_alone_make_objects_without_host_code() {
     );
     let made = commands("-fsyclbin -c a.cpp").expect("a good command line");
     assert!(made[3].contains("-x c -c /dev/null -o a.o"), "{made:#?}");
+    let made = commands("-fsycl -emit-llvm -c a.cpp").expect("a good command line");
+    assert!(made[3].contains(" -emit-llvm -c a.cpp -o a.bc "), "{made:#?}");
     // An assembler knows no device code.
     check("-fsycl -c a.S", &["clang++ -c a.S -o a.o []"]);
 }
