@@ -171,6 +171,16 @@ fn a_program_is_linked_with_its_images() {
     );
 }
 
+#[test]
+fn dependencies_are_not_those_of_temporary_files() {
+    let made = commands("-fsycl -MD a.cpp -o bin/app").expect("a good command line");
+    assert!(
+        made[0].contains(" -MD -MF bin/app.d -MT bin/app -c a.cpp -o tmp/a-host.o"),
+        "{made:#?}"
+    );
+    assert!(!made[1].contains("-MD"), "{made:#?}");
+}
+
 const LINK: &str = "offkit link -q --state=executable --archive-kernels --allow-empty";
 
 #[test]
