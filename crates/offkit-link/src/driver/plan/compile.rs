@@ -262,12 +262,12 @@ fn ptx_version(arch: &str) -> Option<String> {
         .parse()
         .ok()?;
     let version = match number {
-        ..=69 => return None,
-        ..=72 => 61,
-        ..=75 => 63,
-        ..=80 => 70,
-        ..=86 => 71,
-        ..=90 => 78,
+        0..=69 => return None,
+        70..=72 => 61,
+        73..=75 => 63,
+        76..=80 => 70,
+        81..=86 => 71,
+        87..=90 => 78,
         _ => 88,
     };
     Some(format!("--cuda-feature=+ptx{version}"))
