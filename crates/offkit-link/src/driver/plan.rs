@@ -192,7 +192,7 @@ impl Planner<'_> {
         self.check_one_output(sources.len())?;
         for input in &sources {
             let output = self.command_line.output();
-            let output = output.unwrap_or_else(|| format!("{}.o", stem(&input.path)).into());
+            let output = output.unwrap_or_else(|| self.object_name(input));
             if input.kind == InputKind::Host {
                 self.host_object(input, Some(output), None);
                 continue;
@@ -206,6 +206,16 @@ impl Planner<'_> {
             }
         }
         Ok(())
+    }
+
+    /// What clang calls the object of a source.
+    fn object_name(&self, input: &Input) -> PathBuf {
+        let extension = if self.command_line.has("-emit-llvm") {
+            "bc"
+        } else {
+            "o"
+        };
+        format!("{}.{extension}", stem(&input.path)).into()
     }
 
     fn clang(&mut self, words: Vec<OsString>, needs: impl IntoIterator<Item = usize>) -> usize {

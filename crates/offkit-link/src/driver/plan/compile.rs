@@ -36,7 +36,12 @@ impl Planner<'_> {
         } else {
             let path = self.temporary(&name, &kind, "bc");
             let mut words = self.device_compiler(input, Some(target));
-            words.extend(self.dependencies_of_device_code(input));
+            let offload = &self.command_line.offload;
+            let is_compiled_for_host =
+                input.kind == InputKind::Shared && offload.syclbin.is_none() && !offload.device_only;
+            if !is_compiled_for_host {
+                words.extend(self.dependencies(input));
+            }
             words.extend([
                 "-c".into(),
                 input.path.clone().into(),
@@ -124,31 +129,22 @@ impl Planner<'_> {
             }
         }
         words.extend(self.include());
-        words.extend(
-            input
-                .language
-                .iter()
-                .flat_map(|language| [OsString::from("-x"), language.into()]),
-        );
+        words.extend(language(input));
         words
     }
 
-    /// What writes files of dependencies, where no compiler for the host does it.
-    fn dependencies_of_device_code(&self, input: &Input) -> Vec<OsString> {
-        let offload = &self.command_line.offload;
-        let host_code = input.kind == InputKind::Shared && offload.syclbin.is_none() && !offload.device_only;
+    /// The options about files of dependencies for a compiler whose output is a temporary file, of which the
+    /// usual names must not be made.
+    fn dependencies(&self, input: &Input) -> Vec<OsString> {
         let mut words = self.words_of(|role| *role == Role::Dependencies);
-        if host_code || words.is_empty() {
-            return Vec::new();
+        if words.is_empty() {
+            return words;
         }
-        // The output's name, which the usual names are made of, is not the front end's.
         let output = self.command_line.output();
-        let output = output.unwrap_or_else(|| format!("{}.o", stem(&input.path)).into());
+        let output = output.unwrap_or_else(|| self.object_name(input));
         let has = |option: &str| {
-            self.command_line
-                .arguments
-                .iter()
-                .any(|argument| argument.name().starts_with(option))
+            let mut arguments = self.command_line.arguments.iter();
+            arguments.any(|argument| argument.name().starts_with(option))
         };
         if !has("-MF") {
             words.extend(["-MF".into(), output.with_extension("d").into()]);
@@ -194,23 +190,21 @@ impl Planner<'_> {
         }
         let is_output = output.is_some();
         words.extend(self.words_of(|role| match role {
-            Role::Other | Role::Dependencies => true,
-            // clang says that it has no use for them.
-            Role::Linker | Role::Library | Role::LibraryFolder => is_output,
+            Role::Other => true,
+            // clang says that it has no use for what is for the linker.
+            Role::Dependencies | Role::Linker | Role::Library | Role::LibraryFolder => is_output,
             _ => false,
         }));
+        if !is_output {
+            words.extend(self.dependencies(input));
+        }
         if self.command_line.kept_temporaries().is_some() {
             words.extend(self.words_of_save_temps());
         }
         if input.kind == InputKind::Shared {
             words.extend(self.include());
         }
-        words.extend(
-            input
-                .language
-                .iter()
-                .flat_map(|language| [OsString::from("-x"), language.into()]),
-        );
+        words.extend(language(input));
         let path = output.unwrap_or_else(|| self.temporary(&stem(&input.path), "-host", "o"));
         words.extend([
             "-c".into(),
@@ -228,7 +222,7 @@ impl Planner<'_> {
         let mut words = self.environment.clang.clone();
         let for_target = |argument: &&Argument| {
             let name = argument.name();
-            ["--target=", "-target", "-m"]
+            ["--target=", "-target", "-m", "-emit-llvm"]
                 .iter()
                 .any(|prefix| name.starts_with(prefix))
                 && name != "-mllvm"
@@ -247,6 +241,12 @@ impl Planner<'_> {
     }
 }
 
+/// The option that says what language a source is in, where its name does not.
+fn language(input: &Input) -> impl Iterator<Item = OsString> {
+    let language = input.language.iter();
+    language.flat_map(|language| [OsString::from("-x"), language.into()])
+}
+
 fn embed(packed: &Made) -> [OsString; 2] {
     let mut option = OsString::from("-fembed-offload-object=");
     option.push(&packed.path);
@@ -262,12 +262,12 @@ fn ptx_version(arch: &str) -> Option<String> {
         .parse()
         .ok()?;
     let version = match number {
-        ..=69 => return None,
-        ..=72 => 61,
-        ..=75 => 63,
-        ..=80 => 70,
-        ..=86 => 71,
-        ..=90 => 78,
+        0..=69 => return None,
+        70..=72 => 61,
+        73..=75 => 63,
+        76..=80 => 70,
+        81..=86 => 71,
+        87..=90 => 78,
         _ => 88,
     };
     Some(format!("--cuda-feature=+ptx{version}"))

@@ -102,6 +102,8 @@ fn sources_for_devices_alone_make_objects_without_host_code() {
     );
     let made = commands("-fsyclbin -c a.cpp").expect("a good command line");
     assert!(made[3].contains("-x c -c /dev/null -o a.o"), "{made:#?}");
+    let made = commands("-fsycl -emit-llvm -c a.cpp").expect("a good command line");
+    assert!(made[3].contains(" -emit-llvm -c a.cpp -o a.bc "), "{made:#?}");
     // An assembler knows no device code.
     check("-fsycl -c a.S", &["clang++ -c a.S -o a.o []"]);
 }
@@ -167,6 +169,16 @@ fn a_program_is_linked_with_its_images() {
         "clang++ -Qunused-arguments tmp/a-host.o tmp/main-host.o b.o libs.so -Llib tmp/app-device.o -larchive -lm \
          -shared -o app [0, 3, 5]"
     );
+}
+
+#[test]
+fn dependencies_are_not_those_of_temporary_files() {
+    let made = commands("-fsycl -MD a.cpp -o bin/app").expect("a good command line");
+    assert!(
+        made[0].contains(" -MD -MF bin/app.d -MT bin/app -c a.cpp -o tmp/a-host.o"),
+        "{made:#?}"
+    );
+    assert!(!made[1].contains("-MD"), "{made:#?}");
 }
 
 const LINK: &str = "offkit link -q --state=executable --archive-kernels --allow-empty";
