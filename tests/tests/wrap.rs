@@ -1,7 +1,7 @@
 //! Host objects that register images: what linkers, LLVM's tools and the real SYCL runtime make of them.
 
 use offkit_object::{Limits, read};
-use offkit_tests::sycl_runtime::SyclRuntime;
+use offkit_tests::sycl_runtime::{OlderSyclRuntime, SyclRuntime};
 use offkit_tests::{Folder, need, tool};
 
 /// What `app_kernel` makes of 1 to 8.
@@ -63,6 +63,21 @@ fn the_real_runtime_runs_what_is_linked_with_wrapped_images() {
     assert_eq!(listing[0]["kernels"], serde_json::json!(["app_kernel"]));
     assert_eq!(listing[0]["imports"], *exports[1]);
     assert_eq!(listing.len(), 2);
+}
+
+#[test]
+fn the_runtime_before_runs_images_of_version_2() {
+    need!("clang-22", "llc");
+    let Some(runtime) = OlderSyclRuntime::get() else {
+        return;
+    };
+    let folder = Folder::new();
+    let source =
+        "kernel void app_kernel(global int *n) { size_t i = get_global_id(0); n[i] = n[i] * 7 + 1; }";
+    folder.syclbin("app", source, "");
+    folder.offkit("wrap app.syclbin -o app.o --kind sycl-v2").ok();
+    let printed = runtime.run_registered(&folder, &["app.o"]).ok();
+    assert_eq!(printed, format!("{NUMBERS}registered\n"));
 }
 
 #[test]
