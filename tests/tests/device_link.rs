@@ -658,3 +658,107 @@ fn syclbin_files_are_linked_as_the_sycl_runtime_would_link_them() {
         &["_Z16library_functioni", "library.bc", "library.syclbin"],
     );
 }
+
+/// Types what `docs/linking.md` shows, line by line.
+#[test]
+fn the_examples_of_the_documentation_work() {
+    need!("clang-22", "llc", "llvm-ar-22", "sh");
+    let folder = Folder::new();
+    let text = std::fs::read_to_string(offkit_tests::root().join("docs/linking.md")).unwrap();
+    let blocks = text.split("```console\n").skip(1);
+    let mut commands = 0;
+    for block in blocks.map(|rest| rest.split("```").next().unwrap()) {
+        for example in block.split("$ ").skip(1) {
+            let (line, expected) = example.split_once('\n').unwrap();
+            let mut command = Command::new("sh");
+            let path = std::env::var("PATH").unwrap();
+            let path = format!("{}:{path}", offkit_tests::programs().display());
+            command.args(["-c", line]).env("PATH", path);
+            let outcome = folder.run_command(&mut command);
+            let fails = expected.starts_with("error: ");
+            assert_eq!(outcome.code != 0, fails, "{line}: {outcome:#?}");
+            let shown = format!("{}{}", outcome.stdout, outcome.stderr);
+            says(&shown, &expected.lines().collect::<Vec<_>>());
+            commands += 1;
+        }
+    }
+    assert!(commands > 10, "{commands}");
+}
+
+/// Of the same inputs the output is that of LLVM's tool, byte for byte.
+#[test]
+fn the_stand_in_for_clang_sycl_linker_writes_what_that_writes() {
+    need!("clang-22", "llc", "clang-sycl-linker");
+    let folder = Folder::new();
+    folder.bitcode("app", APP);
+    folder.bitcode("helper", HELPER);
+    folder.bitcode("deep", DEEP);
+    let peer = tool("clang-sycl-linker").unwrap();
+    for options in [
+        "app.bc helper.bc deep.bc",
+        "app.bc helper.bc --device-libs=deep.bc --library-path=.",
+        "app.bc --arch=something -triple=spirv64v1.2-unknown-unknown",
+    ] {
+        let line = format!("-triple=spirv64 {options}");
+        let both = [("ours", "as clang-sycl-linker "), ("theirs", "")];
+        for (output, before) in both {
+            let line = format!("{before}{line} -o {output}");
+            let program = if output == "ours" { offkit() } else { peer.clone() };
+            folder.run(program, line.split_whitespace()).ok();
+        }
+        assert!(folder.read("ours") == folder.read("theirs"), "{options}");
+    }
+    assert!(
+        !folder.path("ours_0.spv").exists(),
+        "nothing is left beside the output"
+    );
+    folder
+        .offkit("as clang-sycl-linker -triple=spirv64 app.bc -o kept --save-temps")
+        .ok();
+    assert!(folder.path("kept_0.spv").exists());
+    for (line, expected) in [
+        ("-triple=spirv64 app.bc", "Output file must be specified"),
+        ("app.bc -o x", "Target triple must be specified"),
+        ("-triple=spirv64 none.bc -o x", "none.bc"),
+        ("-triple=spirv64 app.cl -o x", "Unsupported file type"),
+        (
+            "-triple=spirv64 app.bc app.bc -o x",
+            "error: Linking globals named 'k'",
+        ),
+        ("-triple=nvptx64 app.bc -o x", "SPIR-V"),
+        ("-triple=spirv64 app.bc --arch=bmg_g21 -o x", "'ocloc'"),
+    ] {
+        let outcome = folder.offkit(&format!("as clang-sycl-linker {line}"));
+        says(&outcome.fails(1), &[expected]);
+        assert!(!folder.path("x").exists(), "{line}");
+    }
+    let before = folder.list();
+    folder
+        .offkit("as clang-sycl-linker -triple=spirv64 app.bc -o x --dry-run -v")
+        .ok();
+    assert_eq!(folder.list(), before, "a dry run writes nothing");
+}
+
+/// Intel's compiler for its GPUs, played by a script.
+#[test]
+fn the_stand_in_for_clang_sycl_linker_calls_intels_compilers() {
+    need!("clang-22", "llc");
+    let folder = Folder::new();
+    folder.bitcode("app", APP);
+    let body = r#"echo "$@" > called; while [ "$1" != -output ]; do shift; done; echo native > "$2""#;
+    folder.script("ocloc", body);
+    let mut command = Command::new(offkit());
+    let path = format!("{}:{}", folder.path("").display(), std::env::var("PATH").unwrap());
+    command
+        .args("as clang-sycl-linker -triple=spirv64 app.bc -o x --arch=bmg_g21".split_whitespace())
+        .arg("--ocloc-options=-a -b")
+        .env("PATH", path);
+    folder.run_command(&mut command).ok();
+    let called = String::from_utf8(folder.read("called")).unwrap();
+    says(
+        &called,
+        &["-output_no_suffix -spirv_input -device bmg_g21 -a -b -output"],
+    );
+    let image = folder.offkit("extract --stored x!0 -o -").ok();
+    assert_eq!(image, "native\n");
+}

@@ -28,8 +28,10 @@ pub fn generate(
     reproducers: Option<&Path>,
     keep: Option<&Path>,
 ) -> Result<Reply, Error> {
-    if kept.is_none() {
-        return Err(Error::new("nothing was linked"));
+    let linked = kept.as_mut().ok_or_else(|| Error::new("nothing was linked"))?;
+    if options.as_it_is {
+        // Taking a part reads what the part needs; a code generator takes a body that was not read for none.
+        linked.whole_module()?;
     }
     let mut work = |number: usize| {
         // In the copy of the process that does this work; the module stays in the original.
