@@ -486,6 +486,51 @@ fn has_openmp() -> bool {
 }
 
 #[test]
+fn device_code_is_linked_alone() {
+    need!("clang-22", "llvm-config-22");
+    let folder = sources();
+    driver(&folder, "c++ -fsyclbin=object kernel.cpp").ok();
+    driver(&folder, "c++ -fsyclbin=input library.cl").ok();
+    driver(
+        &folder,
+        "c++ -fsycl-link kernel.syclbin library.syclbin -o linked.syclbin",
+    )
+    .ok();
+    run_saxpy(&folder, "linked.syclbin", "");
+    let state = folder.offkit("ls linked.syclbin").ok();
+    assert!(state.contains("executable state"), "{state}");
+    // Half of it cannot be complete.
+    let message = driver(&folder, "c++ -fsycl-link kernel.syclbin -o half.syclbin").fails(2);
+    assert!(message.contains("axpy"), "{message}");
+    assert!(!folder.path("half.syclbin").exists());
+
+    // Objects become one that registers the images and is linked by any linker.
+    driver(&folder, "c++ -fsycl -c kernel.cpp library.cl").ok();
+    driver(&folder, "c++ -fsycl -fsycl-link kernel.o library.o -o images.o").ok();
+    run_saxpy(&folder, "images.o", "");
+    let symbols = folder.run(tool("llvm-nm").expect("LLVM"), ["images.o"]).ok();
+    assert!(symbols.contains("U __sycl_register_lib"), "{symbols}");
+}
+
+#[test]
+fn options_of_devices_travel_with_their_images() {
+    need!("clang-22", "llvm-config-22");
+    let folder = sources();
+    let options =
+        "-Xsycl-target-backend -cl-fast-relaxed-math -Xsycl-target-linker=spir64 -cl-no-signed-zeros";
+    driver(
+        &folder,
+        &format!("c++ -fsycl -fsycl-link {options} kernel.cpp library.cl -o images.o"),
+    )
+    .ok();
+    let shown = folder.offkit("show images.o").ok();
+    assert!(
+        shown.contains("-cl-fast-relaxed-math") && shown.contains("-cl-no-signed-zeros"),
+        "{shown}"
+    );
+}
+
+#[test]
 fn the_real_sycl_runtime_runs_what_the_driver_links() {
     need!("clang-22", "llvm-config-22");
     let Some(runtime) = SyclRuntime::get() else { return };
