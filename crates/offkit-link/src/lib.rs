@@ -9,7 +9,8 @@
 //! * [`post_link`] plans how a module is split into images, by source file or by kernel;
 //! * [`device_link`] carries it out: inputs are read and merged, the plan is made, SPIR-V is generated;
 //! * [`properties`] describes each image in property sets, from what is left in the finished SPIR-V;
-//! * [`container`] puts the images into a SYCLBIN file or an offload binary.
+//! * [`container`] puts the images into a SYCLBIN file or an offload binary;
+//! * [`driver`] plans and runs all of it, and clang, for clang's command line.
 //!
 //! Nothing here knows a file format or calls LLVM. Formats are the business of `offkit-object` and
 //! `offkit-spirv`; LLVM runs in a worker process, reached through `offkit-worker`. Whatever decides
