@@ -166,7 +166,10 @@ impl CommandLine {
     /// Values that options for offloading do not have, and contradictions between them.
     pub fn read(words: Vec<OsString>, read: &dyn Fn(&Path) -> Option<String>) -> Result<Self, UsageError> {
         let arguments = arguments::parse(&command_line::expand(words, read));
-        let (mode, offload) = Offload::read(&arguments)?;
+        let (mode, offload) = match arguments.iter().any(is_another_command_line) {
+            true => (Mode::None, Offload::default()),
+            false => Offload::read(&arguments)?,
+        };
         Ok(Self {
             arguments,
             mode,
@@ -176,10 +179,12 @@ impl CommandLine {
 
     /// Whether it has to do with offloading at all. If not, it is clang's as it was given.
     pub fn is_for_offloading(&self) -> bool {
+        let is_clangs = self.arguments.iter().any(is_another_command_line);
         self.mode != Mode::None
-            || self.arguments.iter().any(|argument| {
-                argument.role == Role::Offload("--offload-rdc") || !argument.is_known_to_clang()
-            })
+            || !is_clangs
+                && self.arguments.iter().any(|argument| {
+                    argument.role == Role::Offload("--offload-rdc") || !argument.is_known_to_clang()
+                })
     }
 
     /// What the user should know.
@@ -241,4 +246,11 @@ impl CommandLine {
             .map(|argument| argument.value("-o").into())
             .next()
     }
+}
+
+/// Whether an option says that the others are those of another compiler than GNU's: then all is clang's.
+fn is_another_command_line(argument: &Argument) -> bool {
+    let name = argument.name();
+    name.strip_prefix("--driver-mode=")
+        .is_some_and(|mode| !matches!(mode, "gcc" | "g++"))
 }

@@ -273,6 +273,9 @@ impl Offload {
                 UsageError::new(format!("invalid integral value '{value}' in '{spelling}'"))
             })?);
         }
+        if syclbin.is_some() {
+            offload.warn_of_lost_options(arguments);
+        }
         offload.set_dependencies(syclbin.as_ref(), allowed.as_ref())?;
         offload.syclbin = syclbin.map(|(state, _)| state);
         Ok((mode, offload))
@@ -321,6 +324,25 @@ impl Offload {
             ))),
             None => Ok(()),
         }
+    }
+
+    /// A SYCLBIN file has no place for options of compilers and linkers that run when a kernel is loaded.
+    fn warn_of_lost_options(&mut self, arguments: &[Argument]) {
+        let is_lost = |argument: &&Argument| match argument.role {
+            Role::Offload("-Xsycl-target-linker" | "-Xsycl-target-linker=") => true,
+            Role::Offload("-Xsycl-target-backend" | "-Xs") => self.targets.iter().all(Target::is_portable),
+            Role::Offload(name @ "-Xsycl-target-backend=") => {
+                let triple = triple_of(argument, name);
+                let mut targets = self.targets.iter().filter(|target| target.triple == triple);
+                targets.all(Target::is_portable)
+            }
+            _ => false,
+        };
+        let lost = arguments.iter().filter(is_lost);
+        let warnings: Vec<_> = lost
+            .map(|argument| Warning::unused(&argument.spelling()))
+            .collect();
+        self.warnings.extend(warnings);
     }
 
     /// Code that is linked later may leave symbols for others to supply; complete code may not.
@@ -473,6 +495,21 @@ mod tests {
                 "argument unused during compilation: '-fsycl-targets=spir64' [-Wunused-command-line-argument]",
                 "argument unused during compilation: '-Xsycl-target-backend -g' [-Wunused-command-line-argument]"
             ]
+        );
+    }
+
+    #[test]
+    fn options_that_a_file_cannot_keep_are_told() {
+        let lost = |line: &str| driver(line).warnings.len();
+        assert_eq!(lost("-fsycl -Xsycl-target-backend -g -Xsycl-target-linker -g"), 0);
+        assert_eq!(
+            lost("-fsyclbin -Xsycl-target-backend -g -Xsycl-target-linker -g"),
+            2
+        );
+        assert_eq!(lost("-fsyclbin --offload-arch=sm_70 -Xsycl-target-backend -g"), 0);
+        assert_eq!(
+            lost("-fsyclbin --offload-arch=sm_70 -Xsycl-target-backend=spir64 -g"),
+            1
         );
     }
 

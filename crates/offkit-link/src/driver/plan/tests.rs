@@ -71,6 +71,22 @@ fn what_is_not_for_offloading_is_as_it_was() {
 }
 
 #[test]
+fn command_lines_of_other_compilers_are_clangs() {
+    for (line, expected) in [
+        ("-c a.cpp", false),
+        ("--driver-mode=cl -fsycl /c a.cpp", false),
+        ("--driver-mode=cl --offload-rdc a.cpp", false),
+        ("--driver-mode=g++ -fsycl a.cpp", true),
+        ("-fsycl-targets=spir64 a.o", true),
+        ("--offload-rdc a.o", true),
+    ] {
+        let words = line.split_whitespace().map(OsString::from).collect();
+        let command_line = CommandLine::read(words, &|_| None).expect("a good command line");
+        assert_eq!(command_line.is_for_offloading(), expected, "{line}");
+    }
+}
+
+#[test]
 fn an_object_holds_the_device_code() {
     check(
         "-fsycl -O1 -MD -Iinc -c src/a.cpp -o out/a.o",
