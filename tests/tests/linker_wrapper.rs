@@ -377,3 +377,28 @@ fn wrapped_objects_are_not_linked_again() {
     assert_eq!(dry.code, 0, "{dry:?}");
     assert_eq!(dry.stderr, " \"/usr/bin/ld\" wrapped.o -o program\n");
 }
+
+#[test]
+fn long_command_lines_go_through_files() {
+    let folder = Folder::new();
+    folder.script(
+        "ld",
+        r#"case "$1" in @*) wc -l < "${1#@}"; tail -1 "${1#@}";; *) echo "$#";; esac"#,
+    );
+    let linker = format!("--linker-path={}", folder.path("ld").display());
+    let run = |count: usize| {
+        let mut arguments = vec!["as".to_owned(), "clang-linker-wrapper".to_owned(), linker.clone()];
+        arguments.extend((0..count).map(|number| format!("-L/a/folder/with quotes\"/{number:040}")));
+        folder.run(offkit(), arguments).ok()
+    };
+    assert_eq!(run(10), "10\n");
+    let shown = run(4000);
+    let mut lines = shown.lines();
+    assert_eq!(lines.next().map(str::trim), Some("3999"));
+    assert!(
+        lines
+            .next()
+            .is_some_and(|last| last.ends_with("003999\"") && last.contains("\\\"")),
+        "{shown}"
+    );
+}

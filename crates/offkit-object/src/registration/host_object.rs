@@ -14,6 +14,7 @@ use super::code::{self, Code, Fixup, Instruction};
 use super::{HostTarget, Registration};
 use crate::error::Error;
 use crate::host::TYPE_OFFLOADING;
+use crate::image::DeviceImage;
 use crate::layout::pad_to_8;
 use crate::offload_binary::raw::Entry;
 use crate::source::Source;
@@ -446,7 +447,6 @@ fn symbol(
 }
 
 /// Offload binaries that follow each other, to be embedded, and where the image of each is.
-#[derive(Default)]
 pub(super) struct Embedded {
     pub(super) bytes: Vec<u8>,
     /// Beginning and end of each image.
@@ -454,6 +454,17 @@ pub(super) struct Embedded {
 }
 
 impl Embedded {
+    /// None yet, with room for these images.
+    pub(super) fn for_images(images: &[DeviceImage<'_>]) -> Self {
+        // What a binary with the usual strings is larger than its image, about.
+        const AROUND: usize = 256;
+        let sizes = images.iter().map(|image| image.bytes.len().saturating_add(AROUND));
+        Self {
+            bytes: Vec::with_capacity(sizes.fold(0, usize::saturating_add)),
+            images: Vec::with_capacity(images.len()),
+        }
+    }
+
     /// Adds a binary of version 1, which has one image.
     pub(super) fn push(&mut self, binary: &[u8]) -> Result<(), Error> {
         const ENTRY: u64 = 32;

@@ -19,7 +19,7 @@ pub(super) fn add(
     registration: &Registration,
     images: &[DeviceImage<'_>],
 ) -> Result<(), Error> {
-    let mut embedded = Embedded::default();
+    let mut embedded = Embedded::for_images(images);
     for image in images {
         embedded.push(&offload_binary(image, OffloadKind::OpenMp)?)?;
     }

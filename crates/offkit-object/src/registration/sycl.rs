@@ -57,7 +57,7 @@ pub(super) fn add(
     form: Form,
     images: &[DeviceImage<'_>],
 ) -> Result<(), Error> {
-    let mut embedded = Embedded::default();
+    let mut embedded = Embedded::for_images(images);
     for image in images {
         let mut entry = entry(image, OffloadKind::Sycl);
         if !image.kernels.is_empty() {

@@ -112,7 +112,7 @@ impl Commands {
         let mut command = Command::new(program);
         let length: usize = arguments.iter().map(|word| word.len() + 1).sum();
         if length > LONGEST_LINE {
-            let file = self.folder()?.join("arguments");
+            let file = self.file("arguments", "txt")?;
             let lines: Vec<_> = arguments
                 .iter()
                 .map(|word| quoted(&word.to_string_lossy()))
