@@ -1,13 +1,19 @@
-//! The property sets of an image, from what code generation left in it.
+//! The property sets of an image: here from what code generation left in it, in [`module_properties`] from the
+//! LLVM module that it is made of.
 //!
 //! Imports and exports are read from the finished SPIR-V module and not from LLVM's: a declaration
 //! such as `get_global_id` becomes an instruction on the way and is nobody's to supply.
+
+mod module;
 
 use offkit_object::property_set::{PropertySets, PropertyValue, names};
 use offkit_spirv::Reflection;
 use offkit_spirv::spirv::Capability;
 
 use crate::symbols::is_reserved;
+
+pub(crate) use module::registered;
+pub use module::{ModuleImage, PropertyChoice, REQUIRED_WORK_GROUP_SIZE, module_properties};
 
 /// SYCL's numbers of the device aspects that show in a module's capabilities.
 const ASPECT_FP16: u32 = 5;

@@ -41,10 +41,16 @@
 pub mod codegen;
 pub mod context;
 pub mod conversions;
+pub mod describe;
 pub mod extensions;
+mod metadata;
 pub mod module;
+pub mod passes;
+pub mod prepare;
 pub mod serve;
+pub mod specialization;
 pub mod split;
+pub mod write_parts;
 
 /// What LLVM says when it cannot do something.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,0 +1,175 @@
+//! What the entry points of an image need.
+
+use std::collections::{BTreeSet, HashMap};
+
+use offkit_worker::{FunctionSummary, Linkage, ModuleSummary, VariableSummary};
+
+use super::{ExportArrangement, PlanOptions, PlannedImage, SplitMode, SymbolRules};
+use crate::symbols::{INDIRECTLY_CALLABLE, REFERENCED_INDIRECTLY, can_be_imported};
+
+/// The symbols of a module by number, and who may be reached through pointers.
+pub(super) struct Closure<'a> {
+    module: &'a ModuleSummary,
+    options: &'a PlanOptions,
+    numbers: HashMap<&'a str, u32>,
+    /// The functions that an indirect call may lead to, by type.
+    callees: HashMap<&'a str, Vec<u32>>,
+}
+
+enum Symbol<'a> {
+    Function(&'a FunctionSummary),
+    Variable(&'a VariableSummary),
+}
+
+impl<'a> Closure<'a> {
+    pub(super) fn new(module: &'a ModuleSummary, options: &'a PlanOptions) -> Self {
+        let functions = module.functions.iter().map(|function| function.name.as_str());
+        let variables = module.variables.iter().map(|variable| variable.name.as_str());
+        let mut callees: HashMap<&str, Vec<u32>> = HashMap::new();
+        for (function, number) in module.functions.iter().zip(0..) {
+            if function.has_attribute(REFERENCED_INDIRECTLY) && !function.is_kernel() {
+                callees.entry(&function.function_type).or_default().push(number);
+            }
+        }
+        Self {
+            module,
+            options,
+            numbers: functions.chain(variables).zip(0..).collect(),
+            callees,
+        }
+    }
+
+    fn symbol(&self, number: u32) -> Option<Symbol<'a>> {
+        let number = number as usize;
+        match self.module.functions.get(number) {
+            Some(function) => Some(Symbol::Function(function)),
+            None => {
+                let variable = number.checked_sub(self.module.functions.len())?;
+                self.module.variables.get(variable).map(Symbol::Variable)
+            }
+        }
+    }
+
+    /// Whether the module's summary tells what needs what.
+    pub(super) fn has_bodies(&self) -> bool {
+        let functions = self.module.functions.iter();
+        self.options.rules == SymbolRules::Compiler
+            || functions.clone().any(|function| !function.uses.is_empty())
+    }
+
+    /// Adds to an image all that its entry points need, what of it can be seen, and what it finds in other
+    /// images. `is_elsewhere` tells of a symbol that is exported by another image.
+    pub(super) fn fill(&self, image: &mut PlannedImage, is_elsewhere: &dyn Fn(&str) -> bool) {
+        let roots: BTreeSet<u32> = (image.kernels.iter().chain(&image.exports))
+            .filter_map(|name| self.numbers.get(name.as_str()).copied())
+            .collect();
+        let mut contents = roots.clone();
+        contents.extend(self.always());
+        let mut left_out = BTreeSet::new();
+        let mut open: Vec<u32> = contents.iter().copied().collect();
+        while let Some(symbol) = open.pop() {
+            for needed in self.needed_by(symbol) {
+                if contents.contains(&needed) || left_out.contains(&needed) {
+                    continue;
+                }
+                let stays_away = match self.symbol(needed) {
+                    Some(Symbol::Function(function)) if !function.is_declaration => {
+                        is_elsewhere(&function.name) || self.is_imported(function, image)
+                    }
+                    Some(Symbol::Variable(variable)) if !variable.is_declaration => {
+                        is_elsewhere(&variable.name)
+                    }
+                    _ => continue,
+                };
+                if stays_away {
+                    left_out.insert(needed);
+                } else {
+                    contents.insert(needed);
+                    open.push(needed);
+                }
+            }
+        }
+        let visible = contents
+            .iter()
+            .copied()
+            .filter(|symbol| match self.symbol(*symbol) {
+                Some(Symbol::Function(function)) => self.is_visible(function, roots.contains(symbol), image),
+                Some(Symbol::Variable(_)) => {
+                    self.options.rules == SymbolRules::Compiler || roots.contains(symbol)
+                }
+                None => false,
+            });
+        image.visible = self.names(visible);
+        image.left_out = self.names(left_out.iter().copied());
+        image.contents = self.names(contents.iter().copied());
+    }
+
+    /// What is in every image: variables that other modules could refer to.
+    fn always(&self) -> Vec<u32> {
+        if self.options.rules != SymbolRules::Compiler {
+            return Vec::new();
+        }
+        let variables = (self.module.variables.iter()).zip(self.module.functions.len() as u32..);
+        let variables = variables.filter(|(variable, _)| {
+            !variable.is_declaration
+                && matches!(
+                    variable.linkage,
+                    Linkage::External | Linkage::Weak | Linkage::Appending
+                )
+        });
+        let variables = variables.map(|(_, number)| number);
+        // The compilers do not split such a module: they only drop what nobody outside can use.
+        let whole = self.options.split == SplitMode::None;
+        let functions = self.module.functions.iter().zip(0..).filter(|(function, _)| {
+            whole
+                && !function.is_declaration
+                && (function.has_attribute(REFERENCED_INDIRECTLY)
+                    || can_be_imported(function, self.options.dependencies))
+        });
+        variables.chain(functions.map(|(_, number)| number)).collect()
+    }
+
+    fn needed_by(&self, number: u32) -> Vec<u32> {
+        match self.symbol(number) {
+            Some(Symbol::Function(function)) => {
+                let callees = (function.indirect_calls.iter())
+                    .filter_map(|called| self.callees.get(called.as_str()))
+                    .flatten();
+                function.uses.iter().chain(callees).copied().collect()
+            }
+            Some(Symbol::Variable(variable)) => variable.uses.clone(),
+            None => Vec::new(),
+        }
+    }
+
+    /// Whether the rules of the compilers leave a definition to another image.
+    fn is_imported(&self, function: &FunctionSummary, image: &PlannedImage) -> bool {
+        if function.has_attribute(INDIRECTLY_CALLABLE) {
+            return !image.has_virtual_functions;
+        }
+        self.options.rules == SymbolRules::Compiler
+            && self.options.exports == ExportArrangement::Grouped
+            && self.options.split != SplitMode::None
+            && can_be_imported(function, self.options.dependencies)
+    }
+
+    fn is_visible(&self, function: &FunctionSummary, is_root: bool, image: &PlannedImage) -> bool {
+        let grouped = self.options.exports == ExportArrangement::Grouped;
+        if self.options.rules == SymbolRules::Compiler && self.options.dependencies && grouped {
+            return function.is_kernel()
+                || can_be_imported(function, true)
+                || function.has_attribute(INDIRECTLY_CALLABLE) && image.has_virtual_functions;
+        }
+        is_root
+            || function.has_attribute(INDIRECTLY_CALLABLE)
+            || function.has_attribute(REFERENCED_INDIRECTLY)
+    }
+
+    fn names(&self, symbols: impl Iterator<Item = u32>) -> Vec<String> {
+        symbols
+            .filter_map(|symbol| self.module.symbol(symbol))
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned)
+            .collect()
+    }
+}
