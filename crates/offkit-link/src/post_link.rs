@@ -23,10 +23,11 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::str::FromStr;
 
-use offkit_worker::ModuleSummary;
+use offkit_worker::{ModuleSummary, VariableSummary};
 
 use crate::symbols::{
-    ESIMD_FUNCTION, INDIRECTLY_CALLABLE, exported_functions, exported_variables, is_entry_point,
+    DEVICE_GLOBAL_SIZE, ESIMD_FUNCTION, INDIRECTLY_CALLABLE, exported_functions, exported_variables,
+    is_entry_point,
 };
 use closure::Closure;
 
@@ -301,7 +302,9 @@ fn groups(
         image.has_virtual_functions |= function.has_attribute(INDIRECTLY_CALLABLE);
     }
     if !compiler && !options.only_kernels {
-        for variable in exported_variables(module) {
+        // Device globals are the host's to find, in every image that has them.
+        let is_shared = |variable: &&VariableSummary| !variable.attributes.contains_key(DEVICE_GLOBAL_SIZE);
+        for variable in exported_variables(module).filter(is_shared) {
             let category = match options.split {
                 SplitMode::None => String::new(),
                 _ => category::of_variable(sources.get(&variable.name)),

@@ -412,14 +412,15 @@ impl Global<'_> {
         }
     }
 
-    fn parameter_attributes(&self) -> BTreeMap<u32, BTreeMap<String, String>> {
+    fn parameter_attributes(&self) -> Vec<BTreeMap<String, String>> {
         // SAFETY: asked of functions only.
         let count = unsafe { LLVMCountParams(self.raw) };
         // The attributes of the result come first.
-        (0..count)
-            .map(|position| (position, self.string_attributes(position + 1)))
-            .filter(|(_, attributes)| !attributes.is_empty())
-            .collect()
+        let attributes: Vec<_> = (1..=count).map(|place| self.string_attributes(place)).collect();
+        if attributes.iter().all(BTreeMap::is_empty) {
+            return Vec::new();
+        }
+        attributes
     }
 
     fn variable_summary(&self) -> VariableSummary {

@@ -65,10 +65,9 @@ pub struct FunctionSummary {
     pub is_declaration: bool,
     /// String attributes (`"sycl-module-id"="app.cpp"`), enumeration attributes left out.
     pub attributes: BTreeMap<String, String>,
-    /// The string attributes of parameters, by the parameter's position; parameters without any are
-    /// left out.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub parameter_attributes: BTreeMap<u32, BTreeMap<String, String>>,
+    /// The string attributes of parameters, by position; empty if no parameter has any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parameter_attributes: Vec<BTreeMap<String, String>>,
     /// Metadata attached to the function by kind, the operands of each node; only in a summary with
     /// bodies, and without debug information.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

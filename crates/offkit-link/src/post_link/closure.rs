@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use offkit_worker::{FunctionSummary, Linkage, ModuleSummary, VariableSummary};
 
 use super::{ExportArrangement, PlanOptions, PlannedImage, SplitMode, SymbolRules};
-use crate::symbols::{INDIRECTLY_CALLABLE, REFERENCED_INDIRECTLY, can_be_imported};
+use crate::symbols::{DEVICE_GLOBAL_SIZE, INDIRECTLY_CALLABLE, REFERENCED_INDIRECTLY, can_be_imported};
 
 /// The symbols of a module by number, and who may be reached through pointers.
 pub(super) struct Closure<'a> {
@@ -94,8 +94,10 @@ impl<'a> Closure<'a> {
             .copied()
             .filter(|symbol| match self.symbol(*symbol) {
                 Some(Symbol::Function(function)) => self.is_visible(function, roots.contains(symbol), image),
-                Some(Symbol::Variable(_)) => {
-                    self.options.rules == SymbolRules::Compiler || roots.contains(symbol)
+                Some(Symbol::Variable(variable)) => {
+                    self.options.rules == SymbolRules::Compiler
+                        || roots.contains(symbol)
+                        || variable.attributes.contains_key(DEVICE_GLOBAL_SIZE)
                 }
                 None => false,
             });

@@ -188,11 +188,15 @@ pub fn module_properties(image: &ModuleImage<'_>, choice: &PropertyChoice) -> Pr
     device_requirements(image, &mut sets);
     specialization_constants(image, &mut sets);
     if choice.parameter_optimization {
-        let set = sets.set_mut(names::KERNEL_PARAMETER_OPTIMIZATION);
+        if image.rules == SymbolRules::Compiler {
+            // Their tools write the set's name also where there is nothing in it.
+            sets.set_mut(names::KERNEL_PARAMETER_OPTIMIZATION);
+        }
         for function in image.functions() {
             let omitted = numbers(function, "sycl_kernel_omit_args");
             if !omitted.is_empty() {
-                set.insert(&function.name, bit_vector(&omitted));
+                let flags = bit_vector(&omitted);
+                sets.insert(names::KERNEL_PARAMETER_OPTIMIZATION, &function.name, flags);
             }
         }
     }
@@ -221,8 +225,8 @@ pub fn module_properties(image: &ModuleImage<'_>, choice: &PropertyChoice) -> Pr
     for function in image.definitions().filter(|function| function.is_kernel()) {
         if function.has_attribute("sycl-work-group-static") {
             let position = (function.parameter_attributes.iter())
-                .find(|(_, attributes)| attributes.contains_key("sycl-implicit-local-arg"))
-                .map_or(u32::MAX, |(position, _)| *position);
+                .position(|attributes| attributes.contains_key("sycl-implicit-local-arg"));
+            let position = position.map_or(u32::MAX, |position| position as u32);
             sets.insert(names::IMPLICIT_LOCAL_ARGUMENT, &function.name, position);
         }
     }
