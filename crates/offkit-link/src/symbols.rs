@@ -4,6 +4,8 @@
 //! leaves in its modules: it writes no mark on the functions that a source file exports, and it
 //! makes helper functions of its own that must never count.
 
+mod opencl;
+
 use offkit_worker::{CallingConvention, FunctionSummary, Linkage, ModuleSummary, VariableSummary};
 
 /// The string attribute that the SYCL front end puts on kernels and on functions that are exported:
@@ -63,9 +65,10 @@ pub fn is_builtin(name: &str) -> bool {
         .any(|prefix| inner.starts_with(prefix))
 }
 
-/// Whether a symbol is a function of OpenCL C that the device supplies.
-pub fn is_device_builtin(_name: &str) -> bool {
-    false
+/// Whether a declaration in a module is of a function that the device supplies: one of OpenCL C's, in a module
+/// that was made from it.
+pub fn is_device_builtin(module: &ModuleSummary, name: &str) -> bool {
+    module.named_metadata.contains_key("opencl.ocl.version") && opencl::is_builtin(name)
 }
 
 /// Whether a function is declared only to be found in the device library for `bfloat16`.

@@ -4,6 +4,7 @@
 //! `llvm.used` names and all of the named metadata. So before a module is split, whatever lists kernels in
 //! these is taken out of it.
 
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use llvm_sys::core::{
@@ -32,50 +33,63 @@ const DEVICE_GLOBAL: &str = "sycl-device-global-size";
 ///
 /// The module cannot be read or is not well formed; the output cannot be written.
 pub fn prepare(context: &Context, input: &Path, output: &Path) -> Result<ModuleSummary, Error> {
-    let mut module = Module::read(context, input)?;
+    let module = Module::read(context, input)?;
     module
         .verify()
         .map_err(|error| Error::new(format!("{}: {error}", input.display())))?;
     let mut summary = describe(&module);
     let lists_kernels = |name: &String| LISTS_OF_KERNELS.contains(&name.as_str());
     if summary.named_metadata.keys().any(lists_kernels) {
-        module = without_lists_of_kernels(context, &module)?;
+        // Types keep their names in a context of their own.
+        let context = Context::new();
+        write_prepared(
+            &without_lists_of_kernels(&context, &module)?,
+            output,
+            &mut summary,
+        )?;
+    } else {
+        write_prepared(&module, output, &mut summary)?;
     }
-    remove_used(&module);
+    Ok(summary)
+}
+
+/// Writes the module, its lists of what is used cut down, which is changed in the summary too, to which the
+/// attributes of variables are added.
+fn write_prepared(module: &Module<'_>, output: &Path, summary: &mut ModuleSummary) -> Result<(), Error> {
+    remove_used(module);
     module.write(output)?;
     // What was only kept for these lists needs nothing.
     let lists = (summary.variables.iter_mut()).filter(|variable| variable.name == "llvm.used");
     lists.for_each(|list| list.uses.clear());
 
     if !summary.variables.is_empty() {
-        let mut attributes = variable_attributes(&Module::open(context, output)?);
+        let mut attributes = variable_attributes(&Module::open(&Context::new(), output)?);
         for variable in &mut summary.variables {
             variable.attributes = attributes.remove(&variable.name).unwrap_or_default();
         }
-        let is_device_global = |name: &str| {
-            (summary.variables.iter())
-                .any(|variable| variable.name == name && variable.attributes.contains_key(DEVICE_GLOBAL))
-        };
-        if summary.triple.contains("spir") && keep_used_by_compiler(&module, |name| !is_device_global(name)) {
+        let first = summary.functions.len() as u32;
+        let device_globals: HashMap<&str, u32> = (summary.variables.iter().zip(first..))
+            .filter(|(variable, _)| variable.attributes.contains_key(DEVICE_GLOBAL))
+            .map(|(variable, number)| (variable.name.as_str(), number))
+            .collect();
+        if summary.triple.contains("spir")
+            && keep_used_by_compiler(module, |name| !device_globals.contains_key(name))
+        {
             module.write(output)?;
-            let count = summary.functions.len();
-            let device_globals: Vec<u32> = (summary.variables.iter().zip(count as u32..))
-                .filter(|(variable, _)| variable.attributes.contains_key(DEVICE_GLOBAL))
-                .map(|(_, number)| number)
-                .collect();
+            let removed: HashSet<u32> = device_globals.into_values().collect();
             let lists =
                 (summary.variables.iter_mut()).filter(|variable| variable.name == "llvm.compiler.used");
-            lists.for_each(|list| list.uses.retain(|symbol| !device_globals.contains(symbol)));
+            lists.for_each(|list| list.uses.retain(|symbol| !removed.contains(symbol)));
         }
     }
-    Ok(summary)
+    Ok(())
 }
 
 /// The module without the named metadata that lists kernels. LLVM's C interface cannot remove any, so this
 /// goes through the text form, where each is a line.
 fn without_lists_of_kernels<'context>(
     context: &'context Context,
-    module: &Module<'context>,
+    module: &Module<'_>,
 ) -> Result<Module<'context>, Error> {
     // SAFETY: the module is alive, and the text is ours to free.
     let text = unsafe { take_message(LLVMPrintModuleToString(module.as_raw())) };

@@ -70,7 +70,7 @@ pub fn take_part<'context>(
     Ok(part)
 }
 
-/// Takes the definitions that are listed out of the module in `path`, in the order of the module.
+/// Takes the definitions that are listed out of a lazily read module, in the order of the module.
 ///
 /// Unlike [`take_part`], which lets the linker find what is needed, this takes exactly what the list has,
 /// and what has no name where it is used. In the result the visible symbols link as they did, others are
@@ -79,13 +79,11 @@ pub fn take_part<'context>(
 ///
 /// # Errors
 ///
-/// What [`Module::open`] and [`Module::link`] report.
+/// What [`Module::link`] reports.
 pub fn take_contents<'context>(
-    context: &'context Context,
-    path: &Path,
+    source: Module<'context>,
     part: &SplitPart,
 ) -> Result<Module<'context>, Error> {
-    let source = Module::open(context, path)?;
     let set = |names: &'_ [String]| names.iter().cloned().collect::<HashSet<String>>();
     let (contents, left_out) = (set(&part.contents), set(&part.left_out));
     let mut linkages = HashMap::new();

@@ -58,9 +58,11 @@ pub fn write_parts(
 
 fn write_part(input: &Path, part: &SplitPart, options: &SplitOptions) -> Result<WrittenPart, Error> {
     let context = Context::new();
+    // Opened once: the types of a second module would get other names in the same context.
+    let source = Module::open(&context, input)?;
     // In the order of the whole module, which numbers the constants.
-    let intrinsics = intrinsics(&Module::open(&context, input)?);
-    let mut module = take_contents(&context, input, part)?;
+    let intrinsics = intrinsics(&source);
+    let mut module = take_contents(source, part)?;
     for (name, nodes) in &part.named_metadata {
         // SAFETY: the module is alive, in its context.
         unsafe { add_named(module.context_raw(), module.as_raw(), name, nodes) };

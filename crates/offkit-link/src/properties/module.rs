@@ -144,7 +144,7 @@ impl<'a> ModuleImage<'a> {
                     SymbolRules::Toolkit => {
                         self.dependencies
                             && !is_reserved(&function.name)
-                            && !is_device_builtin(&function.name)
+                            && !is_device_builtin(self.module, &function.name)
                             || can_be_imported(function, false)
                     }
                 }

@@ -244,8 +244,14 @@ fn print(
 fn failure(error: PostLinkError) -> Failure {
     match error {
         PostLinkError::Worker(worker) => link::worker_failure(worker),
-        error @ PostLinkError::Bitcode { .. } => Failure::input(error)
-            .hint("compile with clang 22, or an older release whose bitcode it still reads"),
+        PostLinkError::Bitcode { ref producer, .. } => {
+            let hint = if producer.starts_with("LLVM22.") {
+                "the file is damaged: make it again"
+            } else {
+                "compile with clang 22, or an older release whose bitcode LLVM 22 still reads"
+            };
+            Failure::input(error).hint(hint)
+        }
         other => Failure::input(other),
     }
 }
