@@ -225,7 +225,7 @@ pub fn plan(
             && (name.exports || options.exports == ExportArrangement::Grouped);
         let elsewhere =
             |symbol: &str| imports && owners.get(symbol).is_some_and(|owner| !owner.shares_number(name));
-        if closure.has_bodies() {
+        if module.has_bodies {
             closure.fill(&mut image, &elsewhere);
         } else {
             let others = groups.values().flat_map(|other| &other.exports);

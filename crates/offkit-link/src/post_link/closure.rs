@@ -50,13 +50,6 @@ impl<'a> Closure<'a> {
         }
     }
 
-    /// Whether the module's summary tells what needs what.
-    pub(super) fn has_bodies(&self) -> bool {
-        let functions = self.module.functions.iter();
-        self.options.rules == SymbolRules::Compiler
-            || functions.clone().any(|function| !function.uses.is_empty())
-    }
-
     /// Adds to an image all that its entry points need, what of it can be seen, and what it finds in other
     /// images. `is_elsewhere` tells of a symbol that is exported by another image.
     pub(super) fn fill(&self, image: &mut PlannedImage, is_elsewhere: &dyn Fn(&str) -> bool) {
