@@ -68,11 +68,9 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     module = marked(folder)
 
-    def fresh():
-        for name in ("ours", "one", "clone", "split"):
-            shutil.rmtree(folder / name, ignore_errors=True)
-            (folder / name).mkdir()
-
+    for name in ("ours", "one", "clone", "split"):
+        shutil.rmtree(folder / name, ignore_errors=True)
+        (folder / name).mkdir()
     ours = ["offkit", "--quiet", "post-link", module, "--only-kernels", "--json"]
     commands = {
         "offkit post-link": [*ours, "-o", "ours"],
@@ -80,7 +78,7 @@ def main():
         "llvm-split --split-by-category": ["llvm-split", "--split-by-category=module-id", module, "-o", "split/part"],
         "a clone for each image": [clone_split(folder), module, "clone/part", str(IMAGES)],
     }
-    series = in_turn(list(commands.values()), cwd=folder, before=fresh, most=5, least=1)
+    series = in_turn(list(commands.values()), cwd=folder, most=5, least=1)
     images = {name: len(list((folder / name).glob("*.bc"))) for name in ("ours", "one")}
     parts = {name: len(list((folder / name).iterdir())) for name in ("clone", "split")}
     assert {*images.values(), *parts.values()} == {IMAGES}, (images, parts)

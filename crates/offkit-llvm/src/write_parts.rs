@@ -81,6 +81,7 @@ fn write_part(input: &Path, part: &SplitPart, options: &SplitOptions) -> Result<
         let mut copy = module.duplicate();
         if lower(&copy, &intrinsics, Lowering::Defaults)?.is_some() {
             clean_up(&mut copy)?;
+            check(&copy, output)?;
             write(&copy, output, options)?;
             written.has_default_constants = true;
         }
@@ -94,34 +95,34 @@ fn write_part(input: &Path, part: &SplitPart, options: &SplitOptions) -> Result<
             written.specialization_constants = lowered.constants;
             written.specialization_defaults = lowered.defaults;
             clean_up(&mut module)?;
+            check(&module, &part.output)?;
         }
     }
     write(&module, &part.output, options)?;
 
-    let summary = module.summary();
-    for function in summary.functions {
-        let names = if function.is_declaration {
-            &mut written.declarations
-        } else {
-            &mut written.definitions
+    for global in module
+        .globals()
+        .filter(|global| !global.is_function() || !global.is_intrinsic())
+    {
+        let names = match (global.is_function(), global.is_declaration()) {
+            (true, false) => &mut written.definitions,
+            (true, true) => &mut written.declarations,
+            (false, false) => &mut written.variables,
+            (false, true) => &mut written.variable_declarations,
         };
-        names.push(function.name);
-    }
-    for variable in summary.variables {
-        let names = if variable.is_declaration {
-            &mut written.variable_declarations
-        } else {
-            &mut written.variables
-        };
-        names.push(variable.name);
+        names.push(global.name());
     }
     Ok(written)
 }
 
-fn write(module: &Module<'_>, output: &Path, options: &SplitOptions) -> Result<(), Error> {
+/// Checks what was made anew in a module; what was only taken over was checked before.
+fn check(module: &Module<'_>, output: &Path) -> Result<(), Error> {
     module
         .verify()
-        .map_err(|error| Error::new(format!("{}: {error}", output.display())))?;
+        .map_err(|error| Error::new(format!("{}: {error}", output.display())))
+}
+
+fn write(module: &Module<'_>, output: &Path, options: &SplitOptions) -> Result<(), Error> {
     if options.text {
         module.write_text(output)
     } else {
