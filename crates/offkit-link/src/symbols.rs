@@ -134,6 +134,7 @@ pub fn exported_functions(module: &ModuleSummary) -> impl Iterator<Item = &Funct
             && matches!(function.linkage, Linkage::External | Linkage::Weak)
             && (!marked || function.attributes.contains_key(MODULE_ID))
             && !is_reserved(&function.name)
+            && !is_builtin(&function.name)
     })
 }
 

@@ -9,8 +9,8 @@ use offkit_worker::{FunctionSummary, Linkage, Metadata, ModuleSummary, VariableS
 
 use crate::post_link::{PlannedImage, SymbolRules, aspect};
 use crate::symbols::{
-    DEVICE_GLOBAL_SIZE, INDIRECTLY_CALLABLE, can_be_imported, has_device_image_scope, is_device_builtin,
-    is_reserved,
+    DEVICE_GLOBAL_SIZE, INDIRECTLY_CALLABLE, can_be_imported, has_device_image_scope, is_builtin,
+    is_device_builtin, is_reserved,
 };
 
 /// The key of the required work-group size among the device requirements.
@@ -144,6 +144,7 @@ impl<'a> ModuleImage<'a> {
                     SymbolRules::Toolkit => {
                         self.dependencies
                             && !is_reserved(&function.name)
+                            && !is_builtin(&function.name)
                             && !is_device_builtin(self.module, &function.name)
                             || can_be_imported(function, false)
                     }
@@ -168,9 +169,8 @@ impl<'a> ModuleImage<'a> {
     /// Functions that are used and defined nowhere, of which a runtime would miss the definition: not those
     /// that the device or its compiler knows.
     pub fn undefined_functions(&self) -> Vec<&'a str> {
-        let is_missing = |function: &&FunctionSummary| {
-            !function.name.starts_with("__") && !crate::symbols::is_builtin(&function.name)
-        };
+        let is_missing =
+            |function: &&FunctionSummary| !function.name.starts_with("__") && !is_builtin(&function.name);
         let functions = self.declarations().filter(is_missing);
         functions.map(|function| function.name.as_str()).collect()
     }
