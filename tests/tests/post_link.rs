@@ -740,6 +740,120 @@ fn files_and_tables_are_those_of_the_real_tool() {
 }
 
 #[test]
+fn esimd_code_can_be_split_off_and_is_not_lowered() {
+    let folder = Folder::new();
+    let body = r#"
+        define spir_kernel void @plain() #0 { call spir_func void @both() ret void }
+        define spir_kernel void @simd() #0 !sycl_explicit_simd !0 { call spir_func void @below() call spir_func void @both() ret void }
+        define spir_func void @below() !sycl_explicit_simd !0 { ret void }
+        define spir_func void @both() { ret void }
+        attributes #0 = { "sycl-module-id"="a.cpp" }
+        !0 = !{}
+    "#;
+    module(&folder, "e.ll", body);
+    let [simd, plain] = &split(&folder, "e.ll", "-split-esimd")[..] else {
+        panic!("two images")
+    };
+    let table = String::from_utf8(folder.read("out.table")).expect("a text");
+    assert!(
+        table.contains("\nout_esimd_0.ll|") && table.contains("\nout_0.ll|"),
+        "one number for both:\n{table}"
+    );
+    assert_eq!(
+        (&simd.external[..], &simd.internal[..]),
+        (&["simd".to_owned()][..], &["below".to_owned(), "both".into()][..])
+    );
+    assert_eq!(
+        (&plain.external[..], &plain.internal[..]),
+        (&["plain".to_owned()][..], &["both".to_owned()][..])
+    );
+    let mark = |image: &Image| {
+        image
+            .properties
+            .get("SYCL/misc properties", "isEsimdImage")
+            .is_some()
+    };
+    assert!(mark(simd) && !mark(plain));
+    let [together] = &split(&folder, "e.ll", "")[..] else {
+        panic!("one image")
+    };
+    assert_eq!(together.entry_points, ["plain", "simd"]);
+    let said = tool_under_test(&folder, "-lower-esimd e.ll").fails(1);
+    assert!(said.contains("`simd` is explicit SIMD code"), "{said}");
+}
+
+#[test]
+fn targets_leave_out_what_they_cannot_run() {
+    let folder = Folder::new();
+    let body = r#"
+        define spir_kernel void @double() #0 !sycl_used_aspects !0 { ret void }
+        define spir_kernel void @small() #0 !intel_reqd_sub_group_size !2 { ret void }
+        attributes #0 = { "sycl-module-id"="a.cpp" }
+        !0 = !{!1}
+        !1 = !{!"fp64", i32 6}
+        !2 = !{i32 8}
+    "#;
+    module(&folder, "t.ll", body);
+    let targets = ["intel_gpu_tgllp", "intel_gpu_pvc", "intel_gpu_skl", "future_gpu"];
+    let outputs = targets
+        .map(|target| format!("-o {target},{target}.table"))
+        .join(" ");
+    tool_under_test(
+        &folder,
+        &format!("t.ll -properties -split=kernel -o t.table {outputs}"),
+    )
+    .ok();
+    let rows = |name: &str| {
+        String::from_utf8(folder.read(&format!("{name}.table")))
+            .expect("a text")
+            .lines()
+            .count()
+            - 1
+    };
+    assert_eq!(rows("t"), 2);
+    // No double, sub-groups of 16 or 32 only, everything, and one that nobody knows.
+    assert_eq!(targets.map(rows), [1, 1, 2, 2]);
+}
+
+#[test]
+fn the_library_for_bfloat16_is_added_where_it_is_used() {
+    need!("llvm-as");
+    let folder = Folder::new();
+    let body = r#"
+        define spir_kernel void @k(ptr %p) { %x = call spir_func float @__devicelib_ConvertBF16ToFINTEL(ptr %p) ret void }
+        declare spir_func float @__devicelib_ConvertBF16ToFINTEL(ptr)
+    "#;
+    module(&folder, "b.ll", body);
+    let library = "
+        define spir_func float @__devicelib_ConvertBF16ToFINTEL(ptr %p) { call spir_func void @helper() ret float 0.0 }
+        define spir_func void @helper() { ret void }
+    ";
+    std::fs::create_dir(folder.path("libraries")).expect("a folder");
+    for kind in ["fallback", "native"] {
+        module(&folder, "l.ll", library);
+        let output = format!("libraries/libsycl-{kind}-bfloat16.bc");
+        folder
+            .run(tool("llvm-as").expect("asked for"), ["l.ll", "-o", &output])
+            .ok();
+    }
+    let images = split(&folder, "b.ll", &format!("{SYMBOLS} -device-lib-dir=libraries"));
+    let [image, fallback, native] = &images[..] else {
+        panic!("{} images", images.len())
+    };
+    let function = "__devicelib_ConvertBF16ToFINTEL";
+    assert_eq!(image.symbols("imported"), [function]);
+    for (library, number) in [(fallback, 0), (native, 1)] {
+        assert_eq!(library.symbols("exported"), [function]);
+        assert_eq!(library.external, [function, "helper"]);
+        let kind = library.properties.get("SYCL/devicelib metadata", "bfloat16");
+        assert_eq!(kind.and_then(|kind| kind.as_u32()), Some(number));
+    }
+    let [_] = &split(&folder, "b.ll", SYMBOLS)[..] else {
+        panic!("one image")
+    };
+}
+
+#[test]
 fn what_cannot_be_read_or_written_is_told_and_nothing_is_touched() {
     need!("llvm-as");
     let folder = Folder::new();

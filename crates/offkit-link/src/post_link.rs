@@ -32,7 +32,7 @@ use crate::symbols::{
 use closure::Closure;
 
 pub(crate) use category::aspect;
-pub use run::{PostLink, PostLinkError, PostLinked, PostLinkedImage};
+pub use run::{PostLink, PostLinkError, PostLinked, PostLinkedImage, device_library_image};
 
 /// How a module is split into images.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

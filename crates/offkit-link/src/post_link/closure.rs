@@ -5,7 +5,9 @@ use std::collections::{BTreeSet, HashMap};
 use offkit_worker::{FunctionSummary, Linkage, ModuleSummary, VariableSummary};
 
 use super::{ExportArrangement, PlanOptions, PlannedImage, SplitMode, SymbolRules};
-use crate::symbols::{DEVICE_GLOBAL_SIZE, INDIRECTLY_CALLABLE, REFERENCED_INDIRECTLY, can_be_imported};
+use crate::symbols::{
+    DEVICE_GLOBAL_SIZE, ESIMD_FUNCTION, INDIRECTLY_CALLABLE, REFERENCED_INDIRECTLY, can_be_imported,
+};
 
 /// The symbols of a module by number, and who may be reached through pointers.
 pub(super) struct Closure<'a> {
@@ -14,6 +16,10 @@ pub(super) struct Closure<'a> {
     numbers: HashMap<&'a str, u32>,
     /// The functions that an indirect call may lead to, by type.
     callees: HashMap<&'a str, Vec<u32>>,
+    /// What is in every image.
+    always: Vec<u32>,
+    /// What is in every image of ESIMD functions: all of these.
+    esimd: Vec<u32>,
 }
 
 enum Symbol<'a> {
@@ -36,6 +42,11 @@ impl<'a> Closure<'a> {
             options,
             numbers: functions.chain(variables).zip(0..).collect(),
             callees,
+            always: always(module, options),
+            esimd: (module.functions.iter().zip(0..))
+                .filter(|(function, _)| !function.is_declaration && is_esimd(function))
+                .map(|(_, number)| number)
+                .collect(),
         }
     }
 
@@ -57,7 +68,10 @@ impl<'a> Closure<'a> {
             .filter_map(|name| self.numbers.get(name.as_str()).copied())
             .collect();
         let mut contents = roots.clone();
-        contents.extend(self.always());
+        contents.extend(&self.always);
+        if image.is_esimd {
+            contents.extend(&self.esimd);
+        }
         let mut left_out = BTreeSet::new();
         let mut open: Vec<u32> = contents.iter().copied().collect();
         while let Some(symbol) = open.pop() {
@@ -99,31 +113,6 @@ impl<'a> Closure<'a> {
         image.contents = self.names(contents.iter().copied());
     }
 
-    /// What is in every image: variables that other modules could refer to.
-    fn always(&self) -> Vec<u32> {
-        if self.options.rules != SymbolRules::Compiler {
-            return Vec::new();
-        }
-        let variables = (self.module.variables.iter()).zip(self.module.functions.len() as u32..);
-        let variables = variables.filter(|(variable, _)| {
-            !variable.is_declaration
-                && matches!(
-                    variable.linkage,
-                    Linkage::External | Linkage::Weak | Linkage::Appending
-                )
-        });
-        let variables = variables.map(|(_, number)| number);
-        // The compilers do not split such a module: they only drop what nobody outside can use.
-        let whole = self.options.split == SplitMode::None;
-        let functions = self.module.functions.iter().zip(0..).filter(|(function, _)| {
-            whole
-                && !function.is_declaration
-                && (function.has_attribute(REFERENCED_INDIRECTLY)
-                    || can_be_imported(function, self.options.dependencies))
-        });
-        variables.chain(functions.map(|(_, number)| number)).collect()
-    }
-
     fn needed_by(&self, number: u32) -> Vec<u32> {
         match self.symbol(number) {
             Some(Symbol::Function(function)) => {
@@ -141,6 +130,9 @@ impl<'a> Closure<'a> {
     fn is_imported(&self, function: &FunctionSummary, image: &PlannedImage) -> bool {
         if function.has_attribute(INDIRECTLY_CALLABLE) {
             return !image.has_virtual_functions;
+        }
+        if self.options.split_esimd && is_esimd(function) {
+            return !image.is_esimd;
         }
         self.options.rules == SymbolRules::Compiler
             && self.options.exports == ExportArrangement::Grouped
@@ -167,4 +159,32 @@ impl<'a> Closure<'a> {
             .map(str::to_owned)
             .collect()
     }
+}
+
+/// What is in every image by the rules of the compilers: variables that other modules could refer to, and, in a
+/// module that is not split, functions that somebody outside could use.
+fn always(module: &ModuleSummary, options: &PlanOptions) -> Vec<u32> {
+    if options.rules != SymbolRules::Compiler {
+        return Vec::new();
+    }
+    let first_variable = module.functions.len() as u32;
+    let variables = (module.variables.iter().zip(first_variable..)).filter(|(variable, _)| {
+        !variable.is_declaration
+            && matches!(
+                variable.linkage,
+                Linkage::External | Linkage::Weak | Linkage::Appending
+            )
+    });
+    let functions = module.functions.iter().zip(0..).filter(|(function, _)| {
+        options.split == SplitMode::None
+            && !function.is_declaration
+            && (function.has_attribute(REFERENCED_INDIRECTLY)
+                || can_be_imported(function, options.dependencies))
+    });
+    let functions = functions.map(|(_, number)| number);
+    functions.chain(variables.map(|(_, number)| number)).collect()
+}
+
+fn is_esimd(function: &FunctionSummary) -> bool {
+    function.metadata.contains_key(ESIMD_FUNCTION)
 }

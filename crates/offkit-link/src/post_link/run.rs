@@ -3,14 +3,16 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
+use offkit_object::property_set::names;
 use offkit_object::{ImageFormat, Limits, PropertySets};
 use offkit_worker::{
-    Metadata, ModuleSummary, SpecializationConstantMode, SplitOptions, SplitPart, Worker, WorkerError,
+    FunctionSummary, Metadata, ModuleSummary, SpecializationConstantMode, SplitOptions, SplitPart, Worker,
+    WorkerError,
 };
 
 use super::{ExportArrangement, PlanOptions, PlannedImage, SplitMode, SymbolRules, plan};
-use crate::properties::{ModuleImage, PropertyChoice, module_properties};
-use crate::symbols::{INDIRECTLY_CALLABLE, has_device_image_scope};
+use crate::properties::{IndexedModule, ModuleImage, PropertyChoice, module_properties};
+use crate::symbols::{ESIMD_FUNCTION, INDIRECTLY_CALLABLE, has_device_image_scope, is_bfloat16_import};
 
 /// The name of metadata that lists execution modes of kernels.
 const EXECUTION_MODES: &str = "spirv.ExecutionMode";
@@ -39,6 +41,8 @@ pub struct PostLink {
     pub esimd_split_status: bool,
     /// Whether a device global of which each image has its own copy may be used in one image only.
     pub check_device_globals: bool,
+    /// Whether ESIMD code is to be lowered. LLVM 22 has no code for that: it is an error where there is any.
+    pub lower_esimd: bool,
     /// The greatest number of images made at a time; 0 stands for one on each core.
     pub jobs: usize,
 }
@@ -55,6 +59,7 @@ impl Default for PostLink {
             text: false,
             esimd_split_status: false,
             check_device_globals: true,
+            lower_esimd: false,
             jobs: 0,
         }
     }
@@ -69,6 +74,8 @@ pub struct PostLinked {
     pub triple: String,
     /// Whether anything but unneeded code differs from the module that came in.
     pub is_modified: bool,
+    /// Whether an image needs functions of the device library for `bfloat16`.
+    pub needs_bfloat16: bool,
 }
 
 /// One image.
@@ -111,6 +118,12 @@ pub enum PostLinkError {
         /// Who wrote the bitcode, by its own account.
         producer: String,
     },
+    /// ESIMD code that was to be lowered, or to be split from what calls it.
+    #[error("{message}")]
+    Esimd {
+        /// What stands in the way.
+        message: String,
+    },
     /// A device global that would have several values.
     #[error(
         "device_global variable '{variable}' with property \"device_image_scope\" is used in more than one device image."
@@ -140,14 +153,26 @@ impl PostLink {
         let module = worker
             .prepare(&self.input, &prepared)
             .map_err(|error| self.explain(error))?;
+        self.check_esimd(&module)?;
         progress("plan");
         let plan = plan(&module, &BTreeMap::new(), self.plan);
         if self.check_device_globals {
             check_device_globals(&module, &plan.images)?;
         }
         progress("split");
-        let parts: Vec<SplitPart> = (plan.images.iter().zip(0..))
-            .map(|(image, index)| self.part(&module, image, folder, index))
+        let virtual_functions: HashSet<&str> = (module.functions.iter())
+            .filter(|function| function.has_attribute(INDIRECTLY_CALLABLE))
+            .map(|function| function.name.as_str())
+            .collect();
+        let parts: Vec<SplitPart> = (plan.images.iter().enumerate())
+            .map(|(index, image)| {
+                self.part(
+                    &module,
+                    image,
+                    &virtual_functions,
+                    &folder.join(index.to_string()),
+                )
+            })
             .collect();
         let options = SplitOptions {
             name: self.name.clone(),
@@ -158,6 +183,7 @@ impl PostLink {
         let written = worker.split(&prepared, &parts, &options)?;
 
         progress("describe");
+        let indexed = IndexedModule::new(&module);
         let mut images = Vec::new();
         let mut number = 0;
         let mut last = None;
@@ -174,7 +200,7 @@ impl PostLink {
             last = Some(planned.number);
             met_constants |= !written.specialization_constants.is_empty();
             let image = ModuleImage {
-                module: &module,
+                module: &indexed,
                 planned,
                 written,
                 has_default_constants: false,
@@ -199,16 +225,21 @@ impl PostLink {
                 .any(|variable| variable.name == "llvm.used");
         Ok(PostLinked {
             images,
-            triple: module.triple,
             is_modified,
+            needs_bfloat16: (module.functions.iter()).any(is_bfloat16_import),
+            triple: module.triple,
         })
     }
 
-    fn part(&self, module: &ModuleSummary, image: &PlannedImage, folder: &Path, index: usize) -> SplitPart {
+    /// What to take out for an image. `output` is the path of its file, without an extension.
+    fn part(
+        &self,
+        module: &ModuleSummary,
+        image: &PlannedImage,
+        virtual_functions: &HashSet<&str>,
+        output: &Path,
+    ) -> SplitPart {
         let extension = if self.text { "ll" } else { "bc" };
-        let by_attribute = |name: &&String| {
-            (module.function(name)).is_some_and(|function| function.has_attribute(INDIRECTLY_CALLABLE))
-        };
         let compiler = self.plan.rules == SymbolRules::Compiler;
         SplitPart {
             contents: image.contents.clone(),
@@ -219,22 +250,27 @@ impl PostLink {
                 Vec::new()
             },
             externalized: if image.has_virtual_functions {
-                image.contents.iter().filter(by_attribute).cloned().collect()
+                image
+                    .contents
+                    .iter()
+                    .filter(|name| virtual_functions.contains(name.as_str()))
+                    .cloned()
+                    .collect()
             } else {
                 Vec::new()
             },
             left_out: image.left_out.clone(),
             esimd_split_status: self.esimd_split_status.then_some(u8::from(image.is_esimd)),
             named_metadata: lists_of_kernels(module, image),
-            output: folder.join(format!("{index}.{extension}")),
+            output: output.with_extension(extension),
             default_constants_output: (self.default_constants)
-                .then(|| folder.join(format!("{index}-defaults.{extension}"))),
+                .then(|| output.with_extension(format!("defaults.{extension}"))),
         }
     }
 
     fn describe(&self, image: &ModuleImage<'_>, path: &Path, number: usize) -> PostLinkedImage {
         let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect::<Vec<_>>();
-        let entry_points: Vec<_> = image.entry_points().collect();
+        let entry_points = image.entry_points();
         let kernels = entry_points.iter().filter(|function| function.is_kernel());
         let kernels = kernels.map(|function| function.name.as_str()).collect();
         PostLinkedImage {
@@ -260,6 +296,23 @@ impl PostLink {
         }
     }
 
+    /// Checks that nothing is asked for that cannot be done with ESIMD code.
+    fn check_esimd(&self, module: &ModuleSummary) -> Result<(), PostLinkError> {
+        let refused = |message: String| Err(PostLinkError::Esimd { message });
+        let calls_simd = |function: &FunctionSummary| function.name.contains("__builtin_invoke_simd");
+        if self.plan.split_esimd && module.functions.iter().any(calls_simd) {
+            return refused("'invoke_simd' calls detected, '-split-esimd' must not be specified".into());
+        }
+        let esimd = (module.functions.iter()).find(|function| function.metadata.contains_key(ESIMD_FUNCTION));
+        match esimd {
+            Some(function) if self.lower_esimd => refused(format!(
+                "`{}` is explicit SIMD code, which cannot be lowered here: that needs Intel's compiler",
+                function.name
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// Adds to what LLVM says of a module it cannot read who wrote it.
     fn explain(&self, error: WorkerError) -> PostLinkError {
         let WorkerError::Failed { message } = error else {
@@ -272,6 +325,80 @@ impl PostLink {
             _ => WorkerError::Failed { message }.into(),
         }
     }
+}
+
+/// Copies a device library of SYCL's compilers into `folder` as an image that exports its functions.
+///
+/// The library comes in two forms, of which the name tells: `native` for devices that have the operations
+/// themselves, `fallback` for others.
+///
+/// # Errors
+///
+/// The library cannot be read.
+pub fn device_library_image(
+    worker: &mut Worker,
+    library: &Path,
+    folder: &Path,
+    number: usize,
+    text: bool,
+) -> Result<PostLinkedImage, PostLinkError> {
+    let name = library
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let prepared = folder.join(&name).with_extension("prepared.bc");
+    let module = worker.prepare(library, &prepared)?;
+    let functions = module
+        .functions
+        .iter()
+        .filter(|function| !function.is_declaration);
+    let variables = module
+        .variables
+        .iter()
+        .filter(|variable| !variable.is_declaration);
+    let functions: Vec<_> = functions.map(|function| function.name.clone()).collect();
+    let contents: Vec<_> = (functions.iter().cloned())
+        .chain(variables.map(|variable| variable.name.clone()))
+        .filter(|name| !name.is_empty())
+        .collect();
+    let part = SplitPart {
+        visible: contents.clone(),
+        contents,
+        output: folder
+            .join(&name)
+            .with_extension(if text { "ll" } else { "image.bc" }),
+        ..SplitPart::default()
+    };
+    let options = SplitOptions {
+        name: library.display().to_string(),
+        text,
+        ..SplitOptions::default()
+    };
+    worker.split(&prepared, std::slice::from_ref(&part), &options)?;
+    let exports: Vec<_> = functions
+        .into_iter()
+        .filter(|name| name.starts_with("__devicelib_"))
+        .collect();
+    let mut properties = PropertySets::new();
+    properties.insert_symbols(names::EXPORTED_SYMBOLS, exports.clone());
+    properties.insert(
+        names::DEVICELIB_METADATA,
+        "bfloat16",
+        u32::from(name.contains("native")),
+    );
+    Ok(PostLinkedImage {
+        path: part.output,
+        number,
+        is_esimd: false,
+        has_default_constants: false,
+        kernels: Vec::new(),
+        exports,
+        imports: Vec::new(),
+        entry_points: Vec::new(),
+        undefined: Vec::new(),
+        properties,
+    })
 }
 
 /// What of the module's lists of kernels concerns an image.

@@ -2,7 +2,7 @@
 //!
 //! Names, values and the order of sets and keys are those of `sycl-post-link` of intel/llvm.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use offkit_object::property_set::{ByteArray, PropertySets, PropertyValue, names};
 use offkit_worker::{FunctionSummary, Linkage, Metadata, ModuleSummary, VariableSummary, WrittenPart};
@@ -55,11 +55,54 @@ impl PropertyChoice {
     };
 }
 
+/// A module with bodies, and the places of its symbols.
+#[derive(Clone, Debug)]
+pub struct IndexedModule<'a> {
+    module: &'a ModuleSummary,
+    functions: HashMap<&'a str, usize>,
+    variables: HashMap<&'a str, usize>,
+}
+
+impl<'a> IndexedModule<'a> {
+    /// Looks up all symbols once.
+    pub fn new(module: &'a ModuleSummary) -> Self {
+        let functions = module.functions.iter().map(|function| function.name.as_str());
+        let variables = module.variables.iter().map(|variable| variable.name.as_str());
+        Self {
+            module,
+            functions: functions.zip(0..).collect(),
+            variables: variables.zip(0..).collect(),
+        }
+    }
+
+    /// The functions of these names that the module has, in module order.
+    fn functions<'n>(&self, names: impl Iterator<Item = &'n String>) -> Vec<&'a FunctionSummary> {
+        let places = places(&self.functions, names);
+        places
+            .into_iter()
+            .map(|place| &self.module.functions[place])
+            .collect()
+    }
+
+    /// The variables of these names that the module has, in module order.
+    fn variables<'n>(&self, names: impl Iterator<Item = &'n String>) -> Vec<&'a VariableSummary> {
+        let places = places(&self.variables, names);
+        places
+            .into_iter()
+            .map(|place| &self.module.variables[place])
+            .collect()
+    }
+}
+
+fn places<'n>(all: &HashMap<&str, usize>, names: impl Iterator<Item = &'n String>) -> BTreeSet<usize> {
+    names.filter_map(|name| all.get(name.as_str()).copied()).collect()
+}
+
 /// An image and the module that it was taken out of.
 #[derive(Clone, Copy, Debug)]
 pub struct ModuleImage<'a> {
-    /// The module, with bodies.
-    pub module: &'a ModuleSummary,
+    /// The module.
+    pub module: &'a IndexedModule<'a>,
     /// What was planned.
     pub planned: &'a PlannedImage,
     /// What was written.
@@ -75,61 +118,67 @@ pub struct ModuleImage<'a> {
 impl<'a> ModuleImage<'a> {
     /// The functions of the image in module order: those it defines, and those that are nowhere in the module.
     /// What was left to another image is not among them; its metadata says nothing about this one.
-    fn functions(&self) -> impl Iterator<Item = &'a FunctionSummary> + use<'a> {
-        let names = self.written.definitions.iter().chain(&self.written.declarations);
-        let names: HashSet<&str> = names.map(String::as_str).collect();
+    fn functions(&self) -> Vec<&'a FunctionSummary> {
         let left_out: HashSet<&str> = self.planned.left_out.iter().map(String::as_str).collect();
-        (self.module.functions.iter()).filter(move |function| {
-            names.contains(function.name.as_str()) && !left_out.contains(function.name.as_str())
-        })
+        let names = self.written.definitions.iter().chain(&self.written.declarations);
+        self.module
+            .functions(names.filter(|name| !left_out.contains(name.as_str())))
     }
 
-    fn definitions(&self) -> impl Iterator<Item = &'a FunctionSummary> + use<'a> {
-        let names: HashSet<&str> = self.written.definitions.iter().map(String::as_str).collect();
-        (self.module.functions.iter()).filter(move |function| names.contains(function.name.as_str()))
+    fn definitions(&self) -> Vec<&'a FunctionSummary> {
+        self.module.functions(self.written.definitions.iter())
     }
 
-    fn declarations(&self) -> impl Iterator<Item = &'a FunctionSummary> + use<'a> {
-        let names: HashSet<&str> = self.written.declarations.iter().map(String::as_str).collect();
-        (self.module.functions.iter()).filter(move |function| names.contains(function.name.as_str()))
+    fn declarations(&self) -> Vec<&'a FunctionSummary> {
+        self.module.functions(self.written.declarations.iter())
     }
 
     /// The functions the image is made for, in module order.
-    pub fn entry_points(&self) -> impl Iterator<Item = &'a FunctionSummary> + use<'a> {
+    pub fn entry_points(&self) -> Vec<&'a FunctionSummary> {
+        let written: HashSet<&str> = self.written.definitions.iter().map(String::as_str).collect();
         let planned = self.planned.kernels.iter().chain(&self.planned.exports);
-        let planned: HashSet<&str> = planned.map(String::as_str).collect();
-        self.definitions()
-            .filter(move |function| planned.contains(function.name.as_str()))
+        self.module
+            .functions(planned.filter(|name| written.contains(name.as_str())))
     }
 
-    /// Variables in module order.
-    fn variables(&self, names: &[String]) -> impl Iterator<Item = &'a VariableSummary> + use<'a> {
-        let names: HashSet<String> = names.iter().cloned().collect();
-        (self.module.variables.iter()).filter(move |variable| names.contains(&variable.name))
+    /// The variables of the image in module order, those included that it only declares.
+    fn variables(&self) -> Vec<&'a VariableSummary> {
+        let names = self
+            .written
+            .variables
+            .iter()
+            .chain(&self.written.variable_declarations);
+        self.module.variables(names)
     }
 
-    fn device_globals(&self) -> impl Iterator<Item = &'a VariableSummary> + use<'a> {
-        let all = [&self.written.variables[..], &self.written.variable_declarations].concat();
-        self.variables(&all)
+    fn device_globals(&self) -> Vec<&'a VariableSummary> {
+        self.variables()
+            .into_iter()
             .filter(|variable| variable.attributes.contains_key(DEVICE_GLOBAL_SIZE))
+            .collect()
     }
 
     /// The symbols that other images may use: functions, then variables, each in module order.
     pub fn exported_symbols(&self) -> Vec<&'a str> {
         // Virtual functions are found by the name of their set.
-        let functions = self.entry_points().filter(|function| {
+        let functions = self.entry_points().into_iter().filter(|function| {
             !function.is_kernel() && is_callable(function) && !function.has_attribute(INDIRECTLY_CALLABLE)
         });
         let functions = functions.map(|function| function.name.as_str());
+        let planned: HashSet<&String> = self.planned.exports.iter().collect();
         let is_exported = |variable: &&VariableSummary| match self.rules {
-            SymbolRules::Toolkit => self.planned.exports.contains(&variable.name),
+            SymbolRules::Toolkit => planned.contains(&variable.name),
             SymbolRules::Compiler => {
                 variable.attributes.contains_key(DEVICE_GLOBAL_SIZE)
                     && !has_device_image_scope(variable)
                     && variable.linkage == Linkage::External
             }
         };
-        let variables = self.variables(&self.written.variables).filter(is_exported);
+        let variables = self
+            .module
+            .variables(self.written.variables.iter())
+            .into_iter()
+            .filter(is_exported);
         functions
             .chain(variables.map(|variable| variable.name.as_str()))
             .collect()
@@ -137,7 +186,7 @@ impl<'a> ModuleImage<'a> {
 
     /// The symbols that other images must supply: functions, then variables, each in module order.
     pub fn imported_symbols(&self) -> Vec<&'a str> {
-        let functions = self.declarations().filter(|function| {
+        let functions = self.declarations().into_iter().filter(|function| {
             !function.has_attribute(INDIRECTLY_CALLABLE)
                 && match self.rules {
                     SymbolRules::Compiler => can_be_imported(function, self.dependencies),
@@ -145,7 +194,7 @@ impl<'a> ModuleImage<'a> {
                         self.dependencies
                             && !is_reserved(&function.name)
                             && !is_builtin(&function.name)
-                            && !is_device_builtin(self.module, &function.name)
+                            && !is_device_builtin(self.module.module, &function.name)
                             || can_be_imported(function, false)
                     }
                 }
@@ -158,8 +207,9 @@ impl<'a> ModuleImage<'a> {
                     SymbolRules::Toolkit => !is_reserved(&variable.name),
                 }
         };
-        let variables = self
-            .variables(&self.written.variable_declarations)
+        let variables = (self.module)
+            .variables(self.written.variable_declarations.iter())
+            .into_iter()
             .filter(is_imported);
         functions
             .chain(variables.map(|variable| variable.name.as_str()))
@@ -171,7 +221,7 @@ impl<'a> ModuleImage<'a> {
     pub fn undefined_functions(&self) -> Vec<&'a str> {
         let is_missing =
             |function: &&FunctionSummary| !function.name.starts_with("__") && !is_builtin(&function.name);
-        let functions = self.declarations().filter(is_missing);
+        let functions = self.declarations().into_iter().filter(is_missing);
         functions.map(|function| function.name.as_str()).collect()
     }
 }
@@ -209,7 +259,10 @@ pub fn module_properties(image: &ModuleImage<'_>, choice: &PropertyChoice) -> Pr
         symbols(names::EXPORTED_SYMBOLS, image.exported_symbols());
     }
     if choice.kernel_names {
-        let kernels = image.entry_points().filter(|function| function.is_kernel());
+        let kernels = image
+            .entry_points()
+            .into_iter()
+            .filter(|function| function.is_kernel());
         symbols(
             names::KERNEL_NAMES,
             kernels.map(|kernel| kernel.name.as_str()).collect(),
@@ -222,7 +275,11 @@ pub fn module_properties(image: &ModuleImage<'_>, choice: &PropertyChoice) -> Pr
         program_metadata(image, &mut sets);
     }
     misc(image, &mut sets);
-    for function in image.definitions().filter(|function| function.is_kernel()) {
+    for function in image
+        .definitions()
+        .into_iter()
+        .filter(|function| function.is_kernel())
+    {
         if function.has_attribute("sycl-work-group-static") {
             let position = (function.parameter_attributes.iter())
                 .position(|attributes| attributes.contains_key("sycl-implicit-local-arg"));
@@ -242,8 +299,7 @@ pub fn module_properties(image: &ModuleImage<'_>, choice: &PropertyChoice) -> Pr
             );
         }
     }
-    let all = [&image.written.variables[..], &image.written.variable_declarations].concat();
-    for variable in image.variables(&all) {
+    for variable in image.variables() {
         if let size @ Some(_) = variable.attributes.get("sycl-host-pipe-size") {
             sets.insert(names::HOST_PIPES, unique_id(variable), [number(size)].as_slice());
         }
@@ -310,6 +366,7 @@ fn device_requirements(image: &ModuleImage<'_>, sets: &mut PropertySets) {
     }
     let sub_group_size = image
         .entry_points()
+        .into_iter()
         .find_map(|function| numbers(function, "intel_reqd_sub_group_size").first().copied());
     if let Some(size) = sub_group_size {
         requirements.insert("reqd_sub_group_size", PropertyValue::from(size as u32));
@@ -381,6 +438,7 @@ fn misc(image: &ModuleImage<'_>, sets: &mut PropertySets) {
     for attribute in ["sycl-register-alloc-mode", "sycl-grf-size"] {
         if let value @ Some(_) = image
             .entry_points()
+            .into_iter()
             .find_map(|function| function.attributes.get(attribute))
         {
             sets.insert(names::MISC_PROPERTIES, attribute, number(value));
@@ -388,6 +446,7 @@ fn misc(image: &ModuleImage<'_>, sets: &mut PropertySets) {
     }
     let level = image
         .entry_points()
+        .into_iter()
         .find_map(|function| function.attributes.get("sycl-optlevel")?.parse::<u32>().ok());
     if let Some(level) = level {
         sets.insert(names::MISC_PROPERTIES, "optLevel", level);
@@ -400,11 +459,13 @@ fn sanitizer(image: &ModuleImage<'_>, sets: &mut PropertySets) {
         ("__MsanKernelMetadata", "msan"),
         ("__TsanKernelMetadata", "tsan"),
     ];
-    let all = [&image.written.variables[..], &image.written.variable_declarations].concat();
-    if let Some((_, kind)) = kinds
+    let all = image
+        .written
+        .variables
         .iter()
-        .find(|(variable, _)| all.iter().any(|name| name == variable))
-    {
+        .chain(&image.written.variable_declarations);
+    let all: HashSet<&str> = all.map(String::as_str).collect();
+    if let Some((_, kind)) = kinds.iter().find(|(variable, _)| all.contains(variable)) {
         sets.insert(names::MISC_PROPERTIES, "sanUsed", *kind);
     }
 }
@@ -436,11 +497,14 @@ fn virtual_functions(image: &ModuleImage<'_>, sets: &mut PropertySets) {
 }
 
 fn registered_kernels(image: &ModuleImage<'_>, sets: &mut PropertySets) {
-    for (name, symbol) in registered(image.module) {
-        let is_here = |names: &[String]| names.iter().any(|name| name == symbol);
-        if is_here(&image.written.definitions) || is_here(&image.written.declarations) {
-            sets.insert(names::REGISTERED_KERNELS, name, symbol);
-        }
+    let all = image
+        .written
+        .definitions
+        .iter()
+        .chain(&image.written.declarations);
+    let all: HashSet<&str> = all.map(String::as_str).collect();
+    for (name, symbol) in registered(image.module.module).filter(|(_, symbol)| all.contains(symbol)) {
+        sets.insert(names::REGISTERED_KERNELS, name, symbol);
     }
 }
 

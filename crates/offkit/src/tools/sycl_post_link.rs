@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use offkit_link::post_link::{PlanOptions, PostLink, PostLinked, PostLinkedImage};
+use offkit_link::post_link::{PlanOptions, PostLink, PostLinked, PostLinkedImage, device_library_image};
 use offkit_link::properties::REQUIRED_WORK_GROUP_SIZE;
 use offkit_object::PropertySets;
 use offkit_object::property_set::names;
@@ -17,6 +17,9 @@ use super::{say, show};
 use crate::failure::causes;
 use crate::files;
 use options::{Options, Output, Parsed};
+
+/// The device libraries for bfloat16: for devices without the operations, and for those with them.
+const BFLOAT16_LIBRARIES: [&str; 2] = ["libsycl-fallback-bfloat16.bc", "libsycl-native-bfloat16.bc"];
 
 /// Runs as the tool, called by the name `called`.
 pub(super) fn run(called: &str, args: Vec<OsString>) -> Result<(), String> {
@@ -83,10 +86,11 @@ pub(super) fn run(called: &str, args: Vec<OsString>) -> Result<(), String> {
         text: options.text,
         esimd_split_status: !options.ir_output_only,
         check_device_globals: options.properties.device_globals,
+        lower_esimd: options.lower_esimd,
         jobs: 0,
     };
     let mut worker = Worker::start().map_err(|error| said(&error))?;
-    let linked = post_link
+    let mut linked = post_link
         .run(&mut worker, folder.path(), &mut |_| {})
         .map_err(|error| {
             said(&error).replace(
@@ -117,6 +121,16 @@ pub(super) fn run(called: &str, args: Vec<OsString>) -> Result<(), String> {
             &code,
             options.binary_output_is_fine(),
         );
+    }
+    if let (true, Some(libraries)) = (linked.needs_bfloat16, &options.device_libraries) {
+        let next = linked.images.last().map_or(0, |image| image.number + 1);
+        for (number, library) in (next..).zip(BFLOAT16_LIBRARIES) {
+            let library = libraries.join(library);
+            match device_library_image(&mut worker, &library, folder.path(), number, options.text) {
+                Ok(image) => linked.images.push(image),
+                Err(_) => say("sycl-post-link NOTE: fail to load bfloat16 device library modules"),
+            }
+        }
     }
     let unchanged = !linked.is_modified && !given_output;
     if unchanged {
