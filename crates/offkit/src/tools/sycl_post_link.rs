@@ -65,6 +65,15 @@ pub(super) fn run(called: &str, args: Vec<OsString>) -> Result<(), String> {
         });
     }
 
+    // Told before all the work, and before anything is replaced.
+    for output in &options.outputs {
+        files::check_output(&output.path).map_err(|error| cannot_write(called, &output.path, &error))?;
+    }
+    if !options.ir_output_only {
+        let first = PathBuf::from(format!("{}_0.bc", prefix(&options)));
+        files::check_output(&first).map_err(|error| cannot_write(called, &first, &error))?;
+    }
+
     let name = if files::is_standard_stream(&options.input) {
         "<stdin>".to_owned()
     } else {
@@ -252,10 +261,12 @@ fn write(called: &str, path: &Path, content: &[u8], is_fine: bool) -> Result<(),
         );
         return Ok(());
     }
-    files::write(path, &[content]).map_err(|error| {
-        let causes = causes(&error).join(": ");
-        format!("{called}: error opening the file '{}': {causes}", path.display())
-    })
+    files::write(path, &[content]).map_err(|error| cannot_write(called, path, &error))
+}
+
+fn cannot_write(called: &str, path: &Path, error: &files::FileError) -> String {
+    let causes = causes(error).join(": ");
+    format!("{called}: error opening the file '{}': {causes}", path.display())
 }
 
 /// The system's reason, without the number of the error.
