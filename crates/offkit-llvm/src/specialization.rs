@@ -591,8 +591,9 @@ unsafe fn is_integer(tested: LLVMTypeRef, width: c_uint) -> bool {
 
 unsafe fn is_composite(tested: LLVMTypeRef) -> bool {
     // SAFETY: the type is alive.
+    let kind = unsafe { LLVMGetTypeKind(tested) };
     matches!(
-        unsafe { LLVMGetTypeKind(tested) },
+        kind,
         LLVMTypeKind::LLVMStructTypeKind | LLVMTypeKind::LLVMArrayTypeKind | LLVMTypeKind::LLVMVectorTypeKind
     )
 }
