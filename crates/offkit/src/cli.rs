@@ -12,6 +12,7 @@ use crate::commands::filter::Filter;
 use crate::commands::limits::LimitOptions;
 use crate::commands::link::Link;
 use crate::commands::pack::ImageText;
+use crate::commands::post_link::PostLinkArguments;
 use crate::commands::run::arguments::{ArgumentText, ArrayFile, Sizes};
 
 /// The toolkit for offloaded device code: list what is inside, link it, load it, launch it.
@@ -66,8 +67,8 @@ Examples:
   offkit verify --json --no-spirv wheel.whl";
 
 const AS_EXAMPLES: &str = "\
-Tools: clang-offload-bundler, clang-offload-packager, clang-sycl-linker, llvm-offload-binary, syclbin-dump. A link to
-offkit with one of these names is that tool too.
+Tools: clang-offload-bundler, clang-offload-packager, clang-sycl-linker, llvm-offload-binary, sycl-post-link,
+syclbin-dump. A link to offkit with one of these names is that tool too.
 
 Examples:
   offkit as clang-offload-bundler --list --type=o --input=app.o
@@ -118,6 +119,8 @@ pub(crate) enum Command {
     Verify(Verify),
     /// Run as one of the tools that offkit stands for, such as `clang-offload-bundler`, with its options
     As(As),
+    /// Split a device module into images, and say of each what a runtime needs to know
+    PostLink(PostLinkArguments),
     /// Link device code: bitcode, SPIR-V and files that hold them in, a container of device images out
     Link(Box<Link>),
     /// Launch one kernel and write what it computed
@@ -212,7 +215,8 @@ pub(crate) struct Replace {
 #[derive(Debug, Args)]
 #[command(after_help = AS_EXAMPLES)]
 pub(crate) struct As {
-    /// clang-offload-bundler, clang-offload-packager, clang-sycl-linker, llvm-offload-binary or syclbin-dump
+    /// clang-offload-bundler, clang-offload-packager, clang-sycl-linker, llvm-offload-binary, sycl-post-link or
+    /// syclbin-dump
     pub(crate) name: OsString,
     /// What the tool is given
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]

@@ -7,12 +7,14 @@ pub(crate) mod limits;
 pub(crate) mod link;
 pub(crate) mod ls;
 pub(crate) mod pack;
+pub(crate) mod post_link;
 pub(crate) mod replace;
 pub(crate) mod run;
 pub(crate) mod show;
 mod source;
 mod thin_archive;
 pub(crate) mod verify;
+mod worker_inputs;
 
 use offkit_object::{Limits, Location, Problem};
 use serde_json::{Value, json};
