@@ -12,6 +12,8 @@ use crate::generate::generate;
 use crate::link::{Kept, link};
 use crate::module::Module;
 use crate::needs::needs;
+use crate::prepare::prepare;
+use crate::write_parts::write_parts;
 
 /// Answers the requests of `input`, one a line, until it ends.
 ///
@@ -72,6 +74,16 @@ impl Server {
                 module.write(output)?;
                 Ok(Reply::Done)
             }
+            Request::Prepare { input, output } => Ok(Reply::Summary {
+                module: prepare(&context, input, output)?,
+            }),
+            Request::Split {
+                input,
+                parts,
+                options,
+            } => Ok(Reply::Parts {
+                parts: write_parts(input, parts, options)?,
+            }),
             Request::Emit {
                 input,
                 parts,

@@ -7,7 +7,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread::JoinHandle;
 
 use crate::protocol::{
-    EmitOptions, GeneratedPart, ModuleFile, PROTOCOL_VERSION, Part, Reply, Request, SymbolNeed,
+    EmitOptions, GeneratedPart, ModuleFile, PROTOCOL_VERSION, Part, Reply, Request, SplitOptions, SplitPart,
+    SymbolNeed, WrittenPart,
 };
 use crate::summary::ModuleSummary;
 
@@ -364,6 +365,47 @@ impl Worker {
         };
         match self.call(&request, "looking for the users of symbols")? {
             Reply::Needs { needs } => Ok(needs),
+            other => Err(self.unexpected(&other)),
+        }
+    }
+
+    /// Reads a module as a whole, bitcode or text, writes it to `output` fit for [`Worker::split`], and
+    /// describes it with bodies.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkerError::Failed`] if it is neither bitcode nor text that LLVM 22 reads.
+    pub fn prepare(&mut self, input: &Path, output: &Path) -> Result<ModuleSummary, WorkerError> {
+        let activity = format!("reading `{}`", input.display());
+        let request = Request::Prepare {
+            input: input.to_owned(),
+            output: output.to_owned(),
+        };
+        match self.call(&request, &activity)? {
+            Reply::Summary { module } => Ok(module),
+            other => Err(self.unexpected(&other)),
+        }
+    }
+
+    /// Takes parts out of a module that [`Worker::prepare`] wrote, and writes each to a file.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkerError::Failed`] and [`WorkerError::Died`] with LLVM's words.
+    pub fn split(
+        &mut self,
+        input: &Path,
+        parts: &[SplitPart],
+        options: &SplitOptions,
+    ) -> Result<Vec<WrittenPart>, WorkerError> {
+        let request = Request::Split {
+            input: input.to_owned(),
+            parts: parts.to_vec(),
+            options: options.clone(),
+        };
+        let activity = format!("splitting `{}`", options.name);
+        match self.call(&request, &activity)? {
+            Reply::Parts { parts } => Ok(parts),
             other => Err(self.unexpected(&other)),
         }
     }

@@ -8,6 +8,8 @@ mod offload_binary;
 mod offload_bundler;
 mod offload_wrapper;
 mod sycl_linker;
+mod sycl_post_link;
+mod sycl_targets;
 mod syclbin_dump;
 
 use std::ffi::{OsStr, OsString};
@@ -39,6 +41,9 @@ const TOOLS: &[(&str, Tool)] = &[
     }),
     ("clang-sycl-linker", |called, arguments| {
         finish(sycl_linker::run(called, arguments))
+    }),
+    ("sycl-post-link", |called, arguments| {
+        finish(sycl_post_link::run(called, arguments))
     }),
     ("syclbin-dump", |called, arguments| {
         finish(syclbin_dump::run(called, arguments))

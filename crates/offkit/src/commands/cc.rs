@@ -9,11 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread;
 
-use offkit_link::device_link::LinkError;
 use offkit_link::driver::{CommandLine, Content, Environment, Files, RunError, RunOptions, Work};
 use offkit_object::{ContainerKind, ImageFormat, Item, Limits, Location, inspect, walk};
 
-use super::link::failure;
+use super::link::temporary_failure;
 use crate::failure::{ExitStatus, Failure};
 use crate::files;
 use crate::terminal::Terminal;
@@ -86,7 +85,7 @@ fn drive(language: Language, words: Vec<OsString>, terminal: Terminal) -> Result
     let support = support::Support::find(&clang)?;
     // Removed, with what is in it, at the end of this function.
     let folder = tempfile::Builder::new().prefix("offkit-cc-").tempdir();
-    let folder = folder.map_err(|error| failure(LinkError::Temporary(error)))?;
+    let folder = folder.map_err(temporary_failure)?;
     let (temporary, suffix) = match command_line.kept_temporaries() {
         Some(kept) => (kept, String::new()),
         // Names that stay free for whoever types the lines.

@@ -9,12 +9,14 @@ pub(crate) mod link;
 pub(crate) mod ls;
 pub(crate) mod mark;
 pub(crate) mod pack;
+pub(crate) mod post_link;
 pub(crate) mod replace;
 pub(crate) mod run;
 pub(crate) mod show;
 mod source;
 mod thin_archive;
 pub(crate) mod verify;
+mod worker_inputs;
 pub(crate) mod wrap;
 
 use offkit_object::{Limits, Location, Problem};

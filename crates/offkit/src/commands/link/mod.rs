@@ -2,6 +2,7 @@
 
 mod inputs;
 
+use std::io;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -283,7 +284,17 @@ fn report(linked: &Linked, arguments: &Link, bytes: usize, terminal: Terminal) {
     ));
 }
 
-pub(crate) fn failure(error: LinkError) -> Failure {
+/// The worker failed.
+pub(super) fn worker_failure(error: WorkerError) -> Failure {
+    failure(LinkError::Worker(error))
+}
+
+/// A temporary file could not be used.
+pub(super) fn temporary_failure(error: io::Error) -> Failure {
+    failure(LinkError::Temporary(error))
+}
+
+fn failure(error: LinkError) -> Failure {
     match error {
         LinkError::Worker(WorkerError::Protocol { .. }) => Failure::new(ExitStatus::Machine, error)
             .hint("build both programs from the same sources: `cargo build -p offkit -p offkit-llvm`"),
