@@ -158,7 +158,9 @@ pub(crate) fn columns() -> usize {
 
 /// A name from a file as it may be shown: what would steer the terminal is written as `\u{1b}`.
 pub(crate) fn escape(text: &str) -> Cow<'_, str> {
-    if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+    // Without an early end, so that many bytes are looked at together.
+    let is_plain = |all, byte| all & (b' '..=b'~').contains(&byte);
+    if text.bytes().fold(true, is_plain) {
         return text.into();
     }
     // Besides control characters, those that turn the direction of writing can hide what is there.
@@ -200,19 +202,34 @@ impl Drop for Progress {
 
 /// A size in binary units, `3.2 KiB`.
 pub(crate) fn size(bytes: u64) -> String {
+    let mut text = String::new();
+    push_size(&mut text, bytes);
+    text
+}
+
+/// Adds a [`size`]; in integers and without formatting, for listings have many.
+pub(crate) fn push_size(text: &mut String, bytes: u64) {
     const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
     if bytes < 1024 {
-        return format!("{bytes} B");
+        push_number(text, bytes);
+        *text += " B";
+        return;
     }
     let unit = (bytes.ilog2() / 10).min(UNITS.len() as u32);
-    // In integers, for listings have many sizes: the nearest tenth.
+    // The nearest tenth.
     let shift = 10 * unit;
     let rest = bytes & ((1 << shift) - 1);
     let tenths = (bytes >> shift) * 10 + ((rest * 10 + (1 << (shift - 1))) >> shift);
-    let mut text = (tenths / 10).to_string();
+    push_number(text, tenths / 10);
     text.extend(['.', char::from(b'0' + (tenths % 10) as u8), ' ']);
-    text += UNITS[unit as usize - 1];
-    text
+    *text += UNITS[unit as usize - 1];
+}
+
+fn push_number(text: &mut String, number: u64) {
+    if number >= 10 {
+        push_number(text, number / 10);
+    }
+    text.push(char::from(b'0' + (number % 10) as u8));
 }
 
 /// A time as people read it, `1.24 s` or `870 µs`.

@@ -128,7 +128,7 @@ impl<'a> View<'a> {
             "inspection": {
                 "version": inspection.version,
                 "producer": inspection.producer,
-                "triple": inspection.target.triple,
+                "triple": inspection.target.triple.as_str(),
                 "arch": inspection.target.arch_with_features(),
                 "kernels": kernels.collect::<Vec<_>>(),
                 "imports": inspection.imports,

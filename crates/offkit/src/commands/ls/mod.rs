@@ -59,7 +59,7 @@ fn list(options: &Ls, terminal: Terminal, path: &Path) -> Result<bool, Failure> 
     source.walk(&options.limits, &mut |item| listing.add(item));
     listing.result?;
     // An image may be there without being wanted.
-    if listing.images == 0 && !source.place.parts().is_empty() {
+    if listing.images == 0 && !source.place.is_file() {
         return Err(super::nothing_in(&source.place, &listing.problems));
     }
     match listing.form {
@@ -100,17 +100,21 @@ impl Listing<'_> {
     }
 
     fn show(&mut self, item: Item<'_>) -> Result<(), Failure> {
-        match (item, &mut self.form) {
-            (Item::Problem(problem), _) => self.problems.push(problem),
-            (Item::Container(container), Form::Tree(tree)) => tree.container(&container)?,
-            (Item::Image(image), form) => {
+        match item {
+            Item::Problem(problem) => self.problems.push(problem),
+            Item::Container(container) => {
+                if let Form::Tree(tree) = &mut self.form {
+                    tree.container(&container)?;
+                }
+            }
+            Item::Image(mut image) => {
                 self.images += 1;
                 if !self.options.filter.accepts(&image) {
                     return Ok(());
                 }
-                match form {
+                match &mut self.form {
                     Form::Json(output) => output.line(json::image(&image, self.options.hash))?,
-                    Form::Tree(tree) => tree.image(image)?,
+                    Form::Tree(tree) => tree.image(&mut image)?,
                 }
             }
             _ => {}

@@ -7,7 +7,7 @@ use offkit_object::{
 use offkit_runtime::Description;
 
 use super::json::{hex, is_readable};
-use super::rows::{Content, Group, ImageRow, Printer, Row, path};
+use super::rows::{Content, Group, ImageRow, Printer, Row, push_path};
 use crate::cli::Ls;
 use crate::commands::shown_name;
 use crate::failure::Failure;
@@ -97,8 +97,8 @@ impl<'a> Tree<'a> {
         Ok(())
     }
 
-    /// Adds an image.
-    pub(super) fn image(&mut self, image: DeviceImage<'_>) -> Result<(), Failure> {
+    /// Adds an image; its location and target are taken from it.
+    pub(super) fn image(&mut self, image: &mut DeviceImage<'_>) -> Result<(), Failure> {
         self.leave_for(&image.location)?;
         self.images += 1;
         self.bytes += image.bytes.len() as u64;
@@ -113,7 +113,7 @@ impl<'a> Tree<'a> {
             }
             Some(file) => {
                 file.shown += 1;
-                file.location.parts().len()
+                file.location.depth()
             }
             None => 0,
         };
@@ -181,16 +181,13 @@ impl<'a> Tree<'a> {
     /// The row above the images of a file.
     fn heading(&self, location: &Location, bytes: u64, container: Option<&Container>, depth: usize) -> Row {
         let Styles { faint, heading, .. } = self.styles;
-        let title = match location.parts() {
-            [] => escape(location.file()).into_owned(),
-            parts => {
-                let around = self
-                    .containers
-                    .last()
-                    .map_or(0, |level| level.location.parts().len());
-                path(&parts[around..])
-            }
-        };
+        let mut title = String::new();
+        if location.is_file() {
+            title += &escape(location.file());
+        } else {
+            let around = self.containers.last().map_or(0, |level| level.location.depth());
+            push_path(&mut title, location, around);
+        }
         let mut about = String::new();
         let mut below = Vec::new();
         if let Some(Container {
@@ -226,7 +223,7 @@ impl<'a> Tree<'a> {
     }
 
     /// The row of an image; the first `inside` parts of its location are said already.
-    fn row(&self, image: DeviceImage<'_>, depth: usize, inside: usize) -> Row {
+    fn row(&self, image: &mut DeviceImage<'_>, depth: usize, inside: usize) -> Row {
         let note = match &image.storage {
             Storage::Plain => String::new(),
             Storage::Compressed { method, bytes } => {
@@ -235,20 +232,20 @@ impl<'a> Tree<'a> {
             Storage::Within { method } => format!("in {method}"),
         };
         let mut below = Vec::new();
-        if self.options.kernels {
-            let names = Symbols::of(&image, &Limits::default());
-            below.extend(self.kernels(&image, &names));
-            below.extend(self.names(depth, "imports", &names.imports));
-            below.extend(self.names(depth, "exports", &names.exports));
-        } else {
-            let names = if self.images <= IMAGES_DESCRIBED {
-                Symbols::of(&image, &Limits::default())
+        if self.options.kernels || self.images <= IMAGES_DESCRIBED {
+            let names = Symbols::of(image, &Limits::default());
+            if self.options.kernels {
+                below.extend(self.kernels(image, &names));
             } else {
-                Symbols::told(&image)
-            };
-            below.extend(self.names(depth, "kernels", &names.kernels));
-            below.extend(self.names(depth, "imports", &names.imports));
-            below.extend(self.names(depth, "exports", &names.exports));
+                self.names(&mut below, depth, "kernels", &names.kernels);
+            }
+            self.names(&mut below, depth, "imports", &names.imports);
+            self.names(&mut below, depth, "exports", &names.exports);
+        } else {
+            // What the container tells costs nothing.
+            self.names(&mut below, depth, "kernels", &image.kernels);
+            self.names(&mut below, depth, "imports", &image.imports);
+            self.names(&mut below, depth, "exports", &image.exports);
         }
         if self.options.properties {
             below.extend(properties_lines(&image.properties, self.styles));
@@ -261,8 +258,8 @@ impl<'a> Tree<'a> {
                 is_host: image.producer == Producer::Host,
                 size: image.bytes.len() as u64,
                 note,
-                location: image.location,
-                target: image.target,
+                location: std::mem::take(&mut image.location),
+                target: std::mem::take(&mut image.target),
             }),
             below,
         }
@@ -291,13 +288,13 @@ impl<'a> Tree<'a> {
         lines.collect()
     }
 
-    /// Names of one kind: on one line while they fit, else one a line.
-    fn names(&self, depth: usize, title: &str, names: &[String]) -> Vec<String> {
+    /// Adds the names of one kind: on one line while they fit, else one a line.
+    fn names(&self, lines: &mut Vec<String>, depth: usize, title: &str, names: &[String]) {
         const LINE: usize = 100;
         /// Even on a narrow terminal there is a beginning to tell names by.
         const LEAST: usize = 24;
         if names.is_empty() {
-            return Vec::new();
+            return;
         }
         let faint = self.styles.faint;
         let indent = 4 * (depth + 1) + title.len() + 2;
@@ -315,17 +312,16 @@ impl<'a> Tree<'a> {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
-            return vec![format!("{faint}{title}{faint:#}  {shown}{faint}{more}{faint:#}")];
+            lines.push(format!("{faint}{title}{faint:#}  {shown}{faint}{more}{faint:#}"));
+            return;
         }
         if more > 0 {
             shown.push(format!("{faint}and {more} more{faint:#}"));
         }
         let titles = std::iter::once(title).chain(std::iter::repeat(""));
         let width = title.len();
-        titles
-            .zip(shown)
-            .map(|(title, name)| format!("{faint}{title:width$}{faint:#}  {name}"))
-            .collect()
+        let line = |(title, name)| format!("{faint}{title:width$}{faint:#}  {name}");
+        lines.extend(titles.zip(shown).map(line));
     }
 
     fn shown(&self, name: &str) -> String {
