@@ -196,14 +196,15 @@ impl Target {
     /// A target from a triple and an architecture that may have features after it, as in
     /// `gfx90a:sramecc+:xnack-`.
     pub fn new(triple: impl Into<CompactString>, arch_with_features: &str) -> Self {
-        let (arch, features) = match arch_with_features.split_once(':') {
-            Some((arch, features)) => (arch, features.split(':').map(str::to_owned).collect()),
-            None => (arch_with_features, Vec::new()),
-        };
+        let colon = memchr::memchr(b':', arch_with_features.as_bytes());
+        let (arch, features) = arch_with_features.split_at(colon.unwrap_or(arch_with_features.len()));
         Self {
             triple: triple.into(),
             arch: arch.into(),
-            features,
+            features: match features.strip_prefix(':') {
+                Some(features) => features.split(':').map(str::to_owned).collect(),
+                None => Vec::new(),
+            },
         }
     }
 

@@ -65,8 +65,8 @@ impl Location {
             Name::Same => {}
             Name::Number(number) => {
                 joined.separate();
-                // Of digits nothing is to be escaped; a compact string takes everything.
-                let _ = write!(joined.path, "{number}");
+                // Of digits nothing is to be escaped.
+                joined.path.push_str(itoa::Buffer::new().format(*number));
             }
             Name::Text(text) => joined.push(text),
             Name::Path(path) => path.iter().for_each(|part| joined.push(part)),
@@ -95,10 +95,13 @@ impl Location {
     /// The parts after the file, outermost container first; none for the whole file.
     pub fn parts(&self) -> impl Iterator<Item = Cow<'_, str>> + Clone {
         let written = (!self.path.is_empty()).then(|| self.path.split('/'));
-        written.into_iter().flatten().map(|part| match part.contains('%') {
-            true => Cow::Owned(unescape(part).unwrap_or_default()),
-            false => Cow::Borrowed(part),
-        })
+        written
+            .into_iter()
+            .flatten()
+            .map(|part| match part.contains('%') {
+                true => Cow::Owned(unescape(part).unwrap_or_default()),
+                false => Cow::Borrowed(part),
+            })
     }
 
     /// The number of parts after the file.

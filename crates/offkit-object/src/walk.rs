@@ -352,8 +352,10 @@ impl Walker<'_> {
 
     /// Hands over the faults that were noted while reading as problems of `location`.
     fn report(&mut self, reading: &mut Reading, location: &Location) {
-        for error in reading.take_problems() {
-            self.problem(reading, location, error);
+        if reading.has_problems() {
+            for error in reading.take_problems() {
+                self.problem(reading, location, error);
+            }
         }
     }
 

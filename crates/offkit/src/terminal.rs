@@ -211,7 +211,7 @@ pub(crate) fn size(bytes: u64) -> String {
 pub(crate) fn push_size(text: &mut String, bytes: u64) {
     const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
     if bytes < 1024 {
-        push_number(text, bytes);
+        *text += itoa::Buffer::new().format(bytes);
         *text += " B";
         return;
     }
@@ -220,16 +220,11 @@ pub(crate) fn push_size(text: &mut String, bytes: u64) {
     let shift = 10 * unit;
     let rest = bytes & ((1 << shift) - 1);
     let tenths = (bytes >> shift) * 10 + ((rest * 10 + (1 << (shift - 1))) >> shift);
-    push_number(text, tenths / 10);
-    text.extend(['.', char::from(b'0' + (tenths % 10) as u8), ' ']);
+    *text += itoa::Buffer::new().format(tenths / 10);
+    text.push('.');
+    text.push(char::from(b'0' + (tenths % 10) as u8));
+    text.push(' ');
     *text += UNITS[unit as usize - 1];
-}
-
-fn push_number(text: &mut String, number: u64) {
-    if number >= 10 {
-        push_number(text, number / 10);
-    }
-    text.push(char::from(b'0' + (number % 10) as u8));
 }
 
 /// A time as people read it, `1.24 s` or `870 µs`.

@@ -324,6 +324,12 @@ fn read_key<'data>(
 ) -> Result<&'data str, Error> {
     let offset = string.key_offset.get();
     let key = until_zero(source, offset, "key", reading)?;
+    // Nearly all keys are one of two: seeing that is faster than checking that they are text.
+    match key {
+        b"triple" => return Ok("triple"),
+        b"arch" => return Ok("arch"),
+        _ => {}
+    }
     std::str::from_utf8(key).map_err(|error| {
         Error::malformed("Invalid string")
             .at(source.at(offset).saturating_add(error.valid_up_to() as u64))
