@@ -89,6 +89,12 @@ impl<'data> DeviceImage<'data> {
         }
     }
 
+    /// The same image, which borrows nothing.
+    #[must_use]
+    pub fn into_owned(self) -> DeviceImage<'static> {
+        self.rebase(&[])
+    }
+
     /// The same image, borrowing from `file` what lies in it and owning the rest.
     pub(crate) fn rebase<'file>(self, file: &'file [u8]) -> DeviceImage<'file> {
         let storage = match self.storage {

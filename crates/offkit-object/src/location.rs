@@ -60,7 +60,11 @@ impl Location {
 
     /// The location with the parts of `name` after its own.
     pub(crate) fn join_name(&self, name: &Name) -> Self {
-        let mut joined = self.clone();
+        let mut joined = Self {
+            file: Arc::clone(&self.file),
+            path: CompactString::with_capacity(self.path.len().saturating_add(name.written_size())),
+        };
+        joined.path.push_str(&self.path);
         match name {
             Name::Same => {}
             Name::Number(number) => {

@@ -243,6 +243,9 @@ impl Walker<'_> {
 
     /// Decompresses the parts of a batch, on all cores, and opens them one after the other.
     fn open_batch(&mut self, reading: &mut Reading, batch: &mut Batch<'_>, inside: Surroundings) {
+        if batch.members.is_empty() {
+            return;
+        }
         let mut allowed = Vec::new();
         for member in batch.take() {
             match member.allow(reading) {

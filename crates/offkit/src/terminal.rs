@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
@@ -38,11 +39,7 @@ impl Terminal {
             stream: io::BufWriter::with_capacity(1 << 16, io::stdout()),
             styles: match choice {
                 anstream::ColorChoice::Never => Styles::default(),
-                _ => Styles {
-                    heading: HEADING,
-                    faint: FAINT,
-                    name: NAME,
-                },
+                _ => Styles::coloured(),
             },
         }
     }
@@ -101,9 +98,32 @@ pub(crate) struct Output {
 /// The styles of a listing; all of them plain where colours are not wanted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Styles {
-    pub(crate) heading: Style,
-    pub(crate) faint: Style,
-    pub(crate) name: Style,
+    pub(crate) heading: Paint,
+    pub(crate) faint: Paint,
+    pub(crate) name: Paint,
+}
+
+/// A style as text: long listings have many. Shown, it begins; shown as `{:#}`, it ends.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Paint {
+    pub(crate) start: &'static str,
+    pub(crate) end: &'static str,
+}
+
+impl Display for Paint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if f.alternate() { self.end } else { self.start })
+    }
+}
+
+impl Styles {
+    fn coloured() -> Self {
+        static TEXTS: LazyLock<[[String; 2]; 3]> = LazyLock::new(|| {
+            [HEADING, FAINT, NAME].map(|style| [style.render().to_string(), style.render_reset().to_string()])
+        });
+        let [heading, faint, name] = TEXTS.each_ref().map(|[start, end]| Paint { start, end });
+        Self { heading, faint, name }
+    }
 }
 
 impl Output {

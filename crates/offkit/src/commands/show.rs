@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::Source;
 use super::ls::json::hex;
-use super::ls::tree::properties_lines;
+use super::ls::describe::properties_lines;
 use crate::cli::Show;
 use crate::failure::Failure;
 use crate::terminal::{Output, Styles, Terminal, escape, size};

@@ -1,8 +1,10 @@
 //! `offkit ls`: what device code is inside files.
 
+pub(crate) mod describe;
 pub(crate) mod json;
+mod lister;
 mod rows;
-pub(crate) mod tree;
+mod tree;
 
 use std::path::Path;
 
@@ -12,7 +14,7 @@ use super::Source;
 use crate::cli::Ls;
 use crate::failure::Failure;
 use crate::terminal::{Output, Terminal};
-use tree::Tree;
+use lister::Lister;
 
 pub(crate) fn run(options: &Ls, terminal: Terminal) -> Result<(), Failure> {
     let mut failed = 0;
@@ -45,7 +47,7 @@ fn list(options: &Ls, terminal: Terminal, path: &Path) -> Result<bool, Failure> 
         form: if options.json {
             Form::Json(output)
         } else {
-            Form::Tree(Tree::new(
+            Form::Tree(Lister::new(
                 options,
                 output,
                 source.place.file(),
@@ -69,7 +71,7 @@ fn list(options: &Ls, terminal: Terminal, path: &Path) -> Result<bool, Failure> 
             }
             output.finish()?;
         }
-        Form::Tree(tree) => tree.finish()?,
+        Form::Tree(lister) => lister.finish()?,
     }
     for problem in &listing.problems {
         terminal.warning(problem);
@@ -80,16 +82,16 @@ fn list(options: &Ls, terminal: Terminal, path: &Path) -> Result<bool, Failure> 
 /// The listing of one file on its way out.
 struct Listing<'a> {
     options: &'a Ls,
-    form: Form<'a>,
+    form: Form,
     result: Result<(), Failure>,
     /// How many were met, wanted or not.
     images: usize,
     problems: Vec<Problem>,
 }
 
-enum Form<'a> {
+enum Form {
     Json(Output),
-    Tree(Tree<'a>),
+    Tree(Lister),
 }
 
 impl Listing<'_> {
@@ -103,18 +105,18 @@ impl Listing<'_> {
         match item {
             Item::Problem(problem) => self.problems.push(problem),
             Item::Container(container) => {
-                if let Form::Tree(tree) = &mut self.form {
-                    tree.container(&container)?;
+                if let Form::Tree(lister) = &mut self.form {
+                    lister.container(container)?;
                 }
             }
-            Item::Image(mut image) => {
+            Item::Image(image) => {
                 self.images += 1;
                 if !self.options.filter.accepts(&image) {
                     return Ok(());
                 }
                 match &mut self.form {
                     Form::Json(output) => output.line(json::image(&image, self.options.hash))?,
-                    Form::Tree(tree) => tree.image(&mut image)?,
+                    Form::Tree(lister) => lister.image(image)?,
                 }
             }
             _ => {}

@@ -1,11 +1,11 @@
 //! Rows of a tree on their way to standard output.
 
 use std::ops::Range;
-use std::sync::mpsc::{SyncSender, sync_channel};
-use std::thread::JoinHandle;
 
 use offkit_object::{Location, Target};
 
+use super::describe::Describer;
+use super::lister::{Details, FoundImage};
 use crate::failure::Failure;
 use crate::terminal::{Output, Styles, escape, push_size};
 
@@ -13,30 +13,22 @@ use crate::terminal::{Output, Styles, escape, push_size};
 pub(super) struct Row {
     pub(super) depth: usize,
     pub(super) content: Content,
-    pub(super) below: Vec<String>,
 }
 
 pub(super) enum Content {
-    Text(String),
+    Text { text: String, below: Vec<String> },
     Image(ImageRow),
 }
 
-/// An image as it is listed; what it looks like is worked out when it is put out.
 pub(super) struct ImageRow {
-    pub(super) location: Location,
+    pub(super) image: FoundImage,
     /// How many parts of the location are said by the rows above.
     pub(super) inside: usize,
-    pub(super) format: &'static str,
-    pub(super) target: Target,
-    pub(super) is_host: bool,
-    pub(super) size: u64,
-    /// How it is stored.
-    pub(super) note: String,
 }
 
 /// Rows that are put out together, so that their columns stand in line.
-pub(super) struct Group {
-    pub(super) rows: Vec<Row>,
+pub(super) struct Group<'a> {
+    pub(super) rows: &'a [Row],
     /// The depth of the row that comes next.
     pub(super) next: Option<usize>,
 }
@@ -45,121 +37,69 @@ impl Row {
     pub(super) fn text(depth: usize, text: String) -> Self {
         Self {
             depth,
-            content: Content::Text(text),
-            below: Vec::new(),
-        }
-    }
-}
-
-/// Puts rows out: from the second group on, on another core than the one which looks for images.
-pub(super) enum Printer {
-    Here(Output),
-    Thread(Thread),
-    /// Put out as far as it went.
-    Broken,
-}
-
-pub(super) struct Thread {
-    sender: SyncSender<Group>,
-    handle: JoinHandle<Result<Output, Failure>>,
-}
-
-impl Printer {
-    /// Puts a group out, now or soon.
-    pub(super) fn print(self, group: Group) -> Result<Self, Failure> {
-        match self {
-            Self::Here(mut output) if group.next.is_none() => {
-                put_out(&mut output, &group)?;
-                Ok(Self::Here(output))
-            }
-            Self::Here(output) => Self::Thread(Thread::start(output)).print(group),
-            Self::Thread(thread) => match thread.sender.send(group) {
-                Ok(()) => Ok(Self::Thread(thread)),
-                // It ended early, and knows why.
-                Err(_) => thread.end().map(Self::Here),
+            content: Content::Text {
+                text,
+                below: Vec::new(),
             },
-            Self::Broken => Ok(Self::Broken),
-        }
-    }
-
-    /// The output, once all groups are put out.
-    pub(super) fn output(self) -> Result<Option<Output>, Failure> {
-        match self {
-            Self::Here(output) => Ok(Some(output)),
-            Self::Thread(thread) => thread.end().map(Some),
-            Self::Broken => Ok(None),
         }
     }
 }
 
-impl Thread {
-    /// Groups that may wait: enough for neither side to stand still.
-    const WAITING: usize = 4;
-
-    fn start(mut output: Output) -> Self {
-        let (sender, receiver) = sync_channel::<Group>(Self::WAITING);
-        let handle = std::thread::spawn(move || {
-            for group in receiver {
-                put_out(&mut output, &group)?;
+impl Group<'_> {
+    /// Writes the rows.
+    pub(super) fn put_out(&self, output: &mut Output, describer: Describer) -> Result<(), Failure> {
+        let Styles { faint, name, .. } = output.styles();
+        let mut widths = Widths::default();
+        let mut said = String::new();
+        let columns: Vec<_> = self
+            .rows
+            .iter()
+            .map(|row| Columns::of(&row.content, &mut said, &mut widths))
+            .collect();
+        let drawn = branches(self);
+        let mut text = String::new();
+        for ((row, columns), branch) in self.rows.iter().zip(columns).zip(drawn.branches) {
+            let bars = &drawn.bars[branch.bars];
+            let (fork, under) = match (row.depth, branch.is_last) {
+                (0, _) => ("", ""),
+                (_, true) => ("└── ", "    "),
+                (_, false) => ("├── ", "│   "),
+            };
+            text.extend([faint.start, bars, fork, faint.end]);
+            let described;
+            let below = match &row.content {
+                Content::Text { text: line, below } => {
+                    text += line;
+                    below
+                }
+                Content::Image(ImageRow { image, .. }) => {
+                    described = match &image.details {
+                        Details::Described(described) => describer.lines(described, row.depth),
+                        Details::Inside(image) => describer.lines(&describer.look_into(image), row.depth),
+                    };
+                    &described
+                }
+            };
+            if let Some(columns) = columns {
+                text += name.start;
+                left(&mut text, &said[columns.place], widths.place);
+                text.extend([name.end, "  "]);
+                left(&mut text, columns.image.format, widths.format);
+                text += "  ";
+                left(&mut text, &said[columns.target], widths.target);
+                pad(&mut text, widths.size + 2 - columns.size.len());
+                text += &said[columns.size];
+                if !columns.image.note.is_empty() {
+                    text.extend(["  ", faint.start, &columns.image.note, faint.end]);
+                }
             }
-            Ok(output)
-        });
-        Self { sender, handle }
-    }
-
-    fn end(self) -> Result<Output, Failure> {
-        drop(self.sender);
-        match self.handle.join() {
-            Ok(result) => result,
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
-    }
-}
-
-/// Writes a group.
-fn put_out(output: &mut Output, group: &Group) -> Result<(), Failure> {
-    let Styles { faint, name, .. } = output.styles();
-    let mut widths = Widths::default();
-    let mut said = String::new();
-    let columns: Vec<_> = group
-        .rows
-        .iter()
-        .map(|row| Columns::of(&row.content, &mut said, &mut widths))
-        .collect();
-    let drawn = branches(group);
-    let (faint, plain) = (faint.render().to_string(), faint.render_reset().to_string());
-    let (name, name_end) = (name.render().to_string(), name.render_reset().to_string());
-    let mut text = String::new();
-    for ((row, columns), branch) in group.rows.iter().zip(columns).zip(drawn.branches) {
-        let bars = &drawn.bars[branch.bars];
-        let (fork, under) = match (row.depth, branch.is_last) {
-            (0, _) => ("", ""),
-            (_, true) => ("└── ", "    "),
-            (_, false) => ("├── ", "│   "),
-        };
-        text.extend([&faint, bars, fork, &plain]);
-        if let Content::Text(line) = &row.content {
-            text += line;
-        }
-        if let Some(columns) = columns {
-            text += &name;
-            left(&mut text, &said[columns.place], widths.place);
-            text.extend([&name_end, "  "]);
-            left(&mut text, columns.image.format, widths.format);
-            text += "  ";
-            left(&mut text, &said[columns.target], widths.target);
-            pad(&mut text, widths.size + 2 - columns.size.len());
-            text += &said[columns.size];
-            if !columns.image.note.is_empty() {
-                text.extend(["  ", &faint, &columns.image.note, &plain]);
+            text.push('\n');
+            for line in below {
+                text.extend([faint.start, bars, under, "    ", faint.end, line, "\n"]);
             }
         }
-        text.push('\n');
-        for line in &row.below {
-            text.extend([&faint, bars, under, "    ", &plain, line, "\n"]);
-        }
+        output.lines(&text)
     }
-    output.lines(&text)
 }
 
 /// What the row of an image says: ranges of one text, for there may be very many.
@@ -167,16 +107,16 @@ struct Columns<'a> {
     place: Range<usize>,
     target: Range<usize>,
     size: Range<usize>,
-    image: &'a ImageRow,
+    image: &'a FoundImage,
 }
 
 impl<'a> Columns<'a> {
     fn of(content: &'a Content, said: &mut String, widths: &mut Widths) -> Option<Self> {
-        let Content::Image(image) = content else {
+        let Content::Image(ImageRow { image, inside }) = content else {
             return None;
         };
         let start = said.len();
-        push_path(said, &image.location, image.inside);
+        push_path(said, &image.location, *inside);
         if said.len() == start {
             *said += "(the file itself)";
         }
@@ -235,7 +175,7 @@ struct Branch {
 
 /// The lines of the tree, drawn from the last row up: a row is the last one of its level unless another one
 /// comes before the level ends.
-fn branches(group: &Group) -> Drawn {
+fn branches(group: &Group<'_>) -> Drawn {
     let mut goes_on = vec![true; group.next.map_or(0, |depth| depth + 1)];
     let mut bars = String::new();
     let mut branches = Vec::with_capacity(group.rows.len());
@@ -274,7 +214,7 @@ pub(super) fn push_path(text: &mut String, location: &Location, said: usize) {
     }
 }
 
-fn push_target(text: &mut String, image: &ImageRow) {
+fn push_target(text: &mut String, image: &FoundImage) {
     let Target {
         triple,
         arch,
@@ -306,7 +246,7 @@ mod tests {
     fn branches_end_where_their_level_does() {
         let rows = [0, 1, 2, 2, 1, 2].map(|depth| Row::text(depth, String::new()));
         let group = Group {
-            rows: rows.into(),
+            rows: &rows,
             next: None,
         };
         let Drawn { bars, branches } = branches(&group);
