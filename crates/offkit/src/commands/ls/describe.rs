@@ -68,6 +68,14 @@ impl Describer {
         }
     }
 
+    /// Whether the container tells anything.
+    pub(super) fn is_told(self, image: &DeviceImage<'_>) -> bool {
+        !image.kernels.is_empty()
+            || !image.imports.is_empty()
+            || !image.exports.is_empty()
+            || self.properties && !image.properties.is_empty()
+    }
+
     /// What the container tells, which costs nothing.
     pub(super) fn told(self, image: DeviceImage<'_>) -> Described {
         Described {

@@ -3,7 +3,7 @@
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-use offkit_object::{Container, DeviceImage, Location, Producer, Storage, Target};
+use offkit_object::{Container, DeviceImage, ImageFormat, Location, Producer, Storage, Target};
 
 use super::describe::{Described, Describer};
 use super::tree::Tree;
@@ -15,8 +15,8 @@ use crate::terminal::{Output, size};
 const IMAGES_DESCRIBED: usize = 256;
 /// The largest image that is copied, to be looked into by the other core.
 const LOOKED_INTO_LATER: usize = 1 << 14;
-/// What is handed to the other core together.
-const HANDED_OVER_TOGETHER: usize = 1024;
+/// What is handed to the other core together: little enough to stay in its cache.
+const HANDED_OVER_TOGETHER: usize = 256;
 
 /// What goes into the tree.
 pub(super) enum Found {
@@ -28,10 +28,15 @@ pub(super) enum Found {
 /// An image as it is listed; what it looks like is worked out when it is written.
 pub(super) struct FoundImage {
     pub(super) location: Location,
-    pub(super) format: &'static str,
     pub(super) target: Target,
-    pub(super) is_host: bool,
     pub(super) size: u64,
+    pub(super) format: ImageFormat,
+    pub(super) is_host: bool,
+    pub(super) more: Option<Box<More>>,
+}
+
+/// What few of very many images have.
+pub(super) struct More {
     /// How it is stored.
     pub(super) note: String,
     pub(super) details: Details,
@@ -41,7 +46,7 @@ pub(super) struct FoundImage {
 pub(super) enum Details {
     Described(Described),
     /// What the image has inside, to be found out when it is written.
-    Inside(Box<DeviceImage<'static>>),
+    Inside(DeviceImage<'static>),
 }
 
 /// Takes what is found and lists it.
@@ -87,32 +92,36 @@ impl Lister {
         self.images += 1;
         let found = FoundImage {
             location: std::mem::take(&mut image.location),
-            format: image.format.name(),
             target: std::mem::take(&mut image.target),
-            is_host: image.producer == Producer::Host,
             size: image.bytes.len() as u64,
-            note: match &image.storage {
-                Storage::Plain => String::new(),
-                Storage::Compressed { method, bytes } => {
-                    format!("{method}, {} stored", size(bytes.len() as u64))
-                }
-                Storage::Within { method } => format!("in {method}"),
-            },
-            details: self.details(image),
+            format: image.format,
+            is_host: image.producer == Producer::Host,
+            more: self.more(image),
         };
         self.add(Found::Image(found))
     }
 
-    fn details(&self, image: DeviceImage<'_>) -> Details {
-        if self.each_kernel {
-            Details::Described(self.describer.look_into(&image))
-        } else if self.images > IMAGES_DESCRIBED {
+    fn more(&self, image: DeviceImage<'_>) -> Option<Box<More>> {
+        let is_looked_into = self.each_kernel || self.images <= IMAGES_DESCRIBED;
+        let is_plain = matches!(image.storage, Storage::Plain);
+        if !is_looked_into && is_plain && !self.describer.is_told(&image) {
+            return None;
+        }
+        let note = match &image.storage {
+            Storage::Plain => String::new(),
+            Storage::Compressed { method, bytes } => {
+                format!("{method}, {} stored", size(bytes.len() as u64))
+            }
+            Storage::Within { method } => format!("in {method}"),
+        };
+        let details = if !is_looked_into {
             Details::Described(self.describer.told(image))
-        } else if image.bytes.len() <= LOOKED_INTO_LATER {
-            Details::Inside(Box::new(image.into_owned()))
+        } else if !self.each_kernel && image.bytes.len() <= LOOKED_INTO_LATER {
+            Details::Inside(image.into_owned())
         } else {
             Details::Described(self.describer.look_into(&image))
-        }
+        };
+        Some(Box::new(More { note, details }))
     }
 
     fn add(&mut self, found: Found) -> Result<(), Failure> {
@@ -153,7 +162,7 @@ impl Lister {
 
 impl Thread {
     /// What may wait: enough for neither side to stand still, although the first images take longest.
-    const WAITING: usize = 16;
+    const WAITING: usize = 64;
 
     fn start(mut tree: Tree) -> Self {
         let (sender, receiver) = sync_channel::<Vec<Found>>(Self::WAITING);

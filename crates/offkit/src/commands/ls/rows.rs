@@ -67,30 +67,33 @@ impl Group<'_> {
             };
             text.extend([faint.start, bars, fork, faint.end]);
             let described;
-            let below = match &row.content {
+            let below: &[String] = match &row.content {
                 Content::Text { text: line, below } => {
                     text += line;
                     below
                 }
-                Content::Image(ImageRow { image, .. }) => {
-                    described = match &image.details {
-                        Details::Described(described) => describer.lines(described, row.depth),
-                        Details::Inside(image) => describer.lines(&describer.look_into(image), row.depth),
-                    };
-                    &described
-                }
+                Content::Image(ImageRow { image, .. }) => match image.more.as_deref() {
+                    None => &[],
+                    Some(more) => {
+                        described = match &more.details {
+                            Details::Described(described) => describer.lines(described, row.depth),
+                            Details::Inside(image) => describer.lines(&describer.look_into(image), row.depth),
+                        };
+                        &described
+                    }
+                },
             };
             if let Some(columns) = columns {
                 text += name.start;
                 left(&mut text, &said[columns.place], widths.place);
                 text.extend([name.end, "  "]);
-                left(&mut text, columns.image.format, widths.format);
+                left(&mut text, columns.image.format.name(), widths.format);
                 text += "  ";
                 left(&mut text, &said[columns.target], widths.target);
                 pad(&mut text, widths.size + 2 - columns.size.len());
                 text += &said[columns.size];
-                if !columns.image.note.is_empty() {
-                    text.extend(["  ", faint.start, &columns.image.note, faint.end]);
+                if let Some(more) = columns.image.more.as_deref().filter(|more| !more.note.is_empty()) {
+                    text.extend(["  ", faint.start, &more.note, faint.end]);
                 }
             }
             text.push('\n');
@@ -126,7 +129,7 @@ impl<'a> Columns<'a> {
         push_size(said, image.size);
         let size = target.end..said.len();
         widths.place = widths.place.max(width(&said[place.clone()]));
-        widths.format = widths.format.max(image.format.len());
+        widths.format = widths.format.max(image.format.name().len());
         widths.target = widths.target.max(width(&said[target.clone()]));
         widths.size = widths.size.max(size.len());
         Some(Self {
