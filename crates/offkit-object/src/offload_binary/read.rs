@@ -347,7 +347,7 @@ fn until_zero<'data>(
 ) -> Result<&'data [u8], Error> {
     source.need(offset, 0, "Invalid string offset", field)?;
     let rest = source.from(offset).bytes();
-    let length = memchr::memchr(0, rest);
+    let length = find_zero(rest);
     // What was searched counts, so that many references to one long string are not free.
     reading.count_metadata(length.unwrap_or(rest.len()) as u64)?;
     length.and_then(|length| rest.get(..length)).ok_or_else(|| {
@@ -358,10 +358,46 @@ fn until_zero<'data>(
     })
 }
 
+/// Where the first zero byte is. Nearly all strings are shorter than what it takes to get faster ways going.
+fn find_zero(bytes: &[u8]) -> Option<usize> {
+    const SHORT: usize = 32;
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    const HIGH_BITS: u64 = u64::from_le_bytes([0x80; 8]);
+    let (words, _) = bytes.get(..SHORT).unwrap_or_default().as_chunks::<8>();
+    for (index, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        // The lowest bit that is set is that of the first zero byte.
+        let zeros = word.wrapping_sub(ONES) & !word & HIGH_BITS;
+        if zeros != 0 {
+            let within = usize::try_from(zeros.trailing_zeros() / 8).unwrap_or_default();
+            return Some(index.saturating_mul(8).saturating_add(within));
+        }
+    }
+    memchr::memchr(0, bytes)
+}
+
 fn hex(bytes: &[u8]) -> String {
     bytes
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect::<Vec<_>>()
         .join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zeros_are_found_wherever_they_are() {
+        for size in 0..70 {
+            let mut bytes = vec![0x80; size];
+            assert_eq!(find_zero(&bytes), None);
+            for position in (0..size).rev() {
+                bytes[position] = 0;
+                assert_eq!(find_zero(&bytes), Some(position), "{size}");
+            }
+        }
+        assert_eq!(find_zero(b"\x01\x01\x00\xff\x00\x00\x00\x00"), Some(2));
+    }
 }

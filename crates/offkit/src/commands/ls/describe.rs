@@ -77,12 +77,12 @@ impl Describer {
     }
 
     /// What the container tells, which costs nothing.
-    pub(super) fn told(self, image: DeviceImage<'_>) -> Described {
+    pub(super) fn told(self, image: &mut DeviceImage<'_>) -> Described {
         Described {
-            properties: self.properties(&image),
-            kernels: Kernels::Names(image.kernels),
-            imports: image.imports,
-            exports: image.exports,
+            properties: self.properties(image),
+            kernels: Kernels::Names(std::mem::take(&mut image.kernels)),
+            imports: std::mem::take(&mut image.imports),
+            exports: std::mem::take(&mut image.exports),
         }
     }
 

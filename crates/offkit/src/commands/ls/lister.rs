@@ -88,7 +88,8 @@ impl Lister {
         self.add(Found::Container(container))
     }
 
-    pub(super) fn image(&mut self, mut image: DeviceImage<'_>) -> Result<(), Failure> {
+    /// An image; what is needed of it is taken.
+    pub(super) fn image(&mut self, image: &mut DeviceImage<'_>) -> Result<(), Failure> {
         self.images += 1;
         let found = FoundImage {
             location: std::mem::take(&mut image.location),
@@ -101,10 +102,10 @@ impl Lister {
         self.add(Found::Image(found))
     }
 
-    fn more(&self, image: DeviceImage<'_>) -> Option<Box<More>> {
+    fn more(&self, image: &mut DeviceImage<'_>) -> Option<Box<More>> {
         let is_looked_into = self.each_kernel || self.images <= IMAGES_DESCRIBED;
         let is_plain = matches!(image.storage, Storage::Plain);
-        if !is_looked_into && is_plain && !self.describer.is_told(&image) {
+        if !is_looked_into && is_plain && !self.describer.is_told(image) {
             return None;
         }
         let note = match &image.storage {
@@ -117,9 +118,9 @@ impl Lister {
         let details = if !is_looked_into {
             Details::Described(self.describer.told(image))
         } else if !self.each_kernel && image.bytes.len() <= LOOKED_INTO_LATER {
-            Details::Inside(image.into_owned())
+            Details::Inside(std::mem::replace(image, DeviceImage::new(&[])).into_owned())
         } else {
-            Details::Described(self.describer.look_into(&image))
+            Details::Described(self.describer.look_into(image))
         };
         Some(Box::new(More { note, details }))
     }

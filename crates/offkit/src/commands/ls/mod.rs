@@ -8,7 +8,7 @@ mod tree;
 
 use std::path::Path;
 
-use offkit_object::{Item, Problem};
+use offkit_object::{DeviceImage, Item, Problem};
 
 use super::Source;
 use crate::cli::Ls;
@@ -95,30 +95,31 @@ enum Form {
 }
 
 impl Listing<'_> {
-    fn add(&mut self, item: Item<'_>) {
+    fn add(&mut self, mut item: Item<'_>) {
         if self.result.is_ok() {
-            self.result = self.show(item);
+            self.result = match &mut item {
+                // In its place, for it is large, and there may be very many.
+                Item::Image(image) => self.image(image),
+                _ => self.other(item),
+            };
         }
     }
 
-    fn show(&mut self, item: Item<'_>) -> Result<(), Failure> {
-        match item {
-            Item::Problem(problem) => self.problems.push(problem),
-            Item::Container(container) => {
-                if let Form::Tree(lister) = &mut self.form {
-                    lister.container(container)?;
-                }
-            }
-            Item::Image(image) => {
-                self.images += 1;
-                if !self.options.filter.accepts(&image) {
-                    return Ok(());
-                }
-                match &mut self.form {
-                    Form::Json(output) => output.line(json::image(&image, self.options.hash))?,
-                    Form::Tree(lister) => lister.image(image)?,
-                }
-            }
+    fn image(&mut self, image: &mut DeviceImage<'_>) -> Result<(), Failure> {
+        self.images += 1;
+        if !self.options.filter.accepts(image) {
+            return Ok(());
+        }
+        match &mut self.form {
+            Form::Json(output) => output.line(json::image(image, self.options.hash)),
+            Form::Tree(lister) => lister.image(image),
+        }
+    }
+
+    fn other(&mut self, item: Item<'_>) -> Result<(), Failure> {
+        match (item, &mut self.form) {
+            (Item::Problem(problem), _) => self.problems.push(problem),
+            (Item::Container(container), Form::Tree(lister)) => lister.container(container)?,
             _ => {}
         }
         Ok(())
