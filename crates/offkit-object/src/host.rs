@@ -16,6 +16,7 @@ mod coff_edit;
 mod elf;
 mod elf_edit;
 mod macho;
+mod output;
 mod section;
 mod splice;
 mod write;
@@ -30,7 +31,7 @@ use crate::{bundle, sycl_wrapped};
 
 use section::Found;
 pub use section::SectionContent;
-pub use write::{NewSection, ObjectFormat, add_sections, remove_sections, replace_section, write_object};
+pub use write::{NewSection, ObjectFormat, add_sections, add_sections_chunks, remove_sections, replace_section, write_object};
 
 /// The identifiers of parts from here on are those of [`sycl_wrapped`].
 const WRAPPED: usize = 1 << (usize::BITS.saturating_sub(1));

@@ -72,8 +72,8 @@ impl Location {
                 // Of digits nothing is to be escaped.
                 joined.path.push_str(itoa::Buffer::new().format(*number));
             }
-            Name::Text(text) => joined.push(text),
-            Name::Path(path) => path.iter().for_each(|part| joined.push(part)),
+            Name::Text(text) => joined.push_text(text),
+            Name::Path(path) => path.iter().for_each(|part| joined.push_text(part)),
         }
         joined
     }
@@ -82,6 +82,11 @@ impl Location {
         if !self.path.is_empty() {
             self.path.push('/');
         }
+    }
+
+    fn push_text(&mut self, part: &str) {
+        self.separate();
+        push_escaped(&mut self.path, part);
     }
 
     fn push(&mut self, part: impl fmt::Display) {
@@ -148,20 +153,24 @@ struct Escaped<'a>(&'a mut CompactString);
 
 impl fmt::Write for Escaped<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        let mut rest = text;
-        while let Some(position) = memchr::memchr3(b'%', b'!', b'/', rest.as_bytes()) {
-            let (plain, special) = rest.split_at(position);
-            self.0.push_str(plain);
-            self.0.push_str(match special.as_bytes().first() {
-                Some(b'%') => "%25",
-                Some(b'!') => "%21",
-                _ => "%2F",
-            });
-            rest = special.get(1..).unwrap_or_default();
-        }
-        self.0.push_str(rest);
+        push_escaped(self.0, text);
         Ok(())
     }
+}
+
+fn push_escaped(path: &mut CompactString, text: &str) {
+    let mut rest = text;
+    while let Some(position) = memchr::memchr3(b'%', b'!', b'/', rest.as_bytes()) {
+        let (plain, special) = rest.split_at(position);
+        path.push_str(plain);
+        path.push_str(match special.as_bytes().first() {
+            Some(b'%') => "%25",
+            Some(b'!') => "%21",
+            _ => "%2F",
+        });
+        rest = special.get(1..).unwrap_or_default();
+    }
+    path.push_str(rest);
 }
 
 impl fmt::Display for Location {
