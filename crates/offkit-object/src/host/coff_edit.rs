@@ -22,10 +22,7 @@ const DEBUG_SECTION: i32 = -2;
 const CLASS_STATIC: u8 = 3;
 
 /// The object with these changes.
-pub(super) fn edit<'data>(
-    bytes: &'data [u8],
-    changes: &Changes<'_, 'data>,
-) -> Result<Output<'data>, Error> {
+pub(super) fn edit<'data>(bytes: &'data [u8], changes: &Changes<'_, 'data>) -> Result<Output<'data>, Error> {
     let source = Source::new(bytes);
     let coff = Coff::read(source)?;
     if coff.is_linked {

@@ -22,10 +22,7 @@ const LARGEST_ALIGN: u64 = 1 << 12;
 const RESERVED: u32 = 0xff00;
 
 /// The object with these changes.
-pub(super) fn edit<'data>(
-    bytes: &'data [u8],
-    changes: &Changes<'_, 'data>,
-) -> Result<Output<'data>, Error> {
+pub(super) fn edit<'data>(bytes: &'data [u8], changes: &Changes<'_, 'data>) -> Result<Output<'data>, Error> {
     let source = Source::new(bytes);
     let elf = Elf::read(source)?;
     if !elf.is_relocatable {

@@ -306,22 +306,14 @@ enum Kind {
 }
 
 impl Kind {
-    fn edit<'data>(
-        self,
-        object: &'data [u8],
-        changes: &Changes<'_, 'data>,
-    ) -> Result<Output<'data>, Error> {
+    fn edit<'data>(self, object: &'data [u8], changes: &Changes<'_, 'data>) -> Result<Output<'data>, Error> {
         match self {
             Self::Elf => elf_edit::edit(object, changes),
             Self::Coff => coff_edit::edit(object, changes),
         }
     }
 
-    fn add<'data>(
-        self,
-        object: &'data [u8],
-        sections: &[NewSection<'data>],
-    ) -> Result<Output<'data>, Error> {
+    fn add<'data>(self, object: &'data [u8], sections: &[NewSection<'data>]) -> Result<Output<'data>, Error> {
         if sections.is_empty() {
             return Ok(object.to_vec().into());
         }
