@@ -113,6 +113,25 @@ impl<'a> Closure<'a> {
         image.contents = self.names(contents.iter().copied());
     }
 
+    /// The aspects that the instructions of a function, and of all that it needs, ask for.
+    pub(super) fn aspects(&self, name: &str) -> BTreeSet<u32> {
+        let mut aspects = BTreeSet::new();
+        let start = self.numbers.get(name).copied();
+        let mut seen: BTreeSet<u32> = start.into_iter().collect();
+        let mut open: Vec<u32> = start.into_iter().collect();
+        while let Some(symbol) = open.pop() {
+            if let Some(Symbol::Function(function)) = self.symbol(symbol) {
+                aspects.extend(&function.aspects);
+            }
+            open.extend(
+                self.needed_by(symbol)
+                    .into_iter()
+                    .filter(|needed| seen.insert(*needed)),
+            );
+        }
+        aspects
+    }
+
     fn needed_by(&self, number: u32) -> Vec<u32> {
         match self.symbol(number) {
             Some(Symbol::Function(function)) => {
