@@ -160,9 +160,14 @@ impl<'a> ModuleImage<'a> {
 
     /// The symbols that other images may use: functions, then variables, each in module order.
     pub fn exported_symbols(&self) -> Vec<&'a str> {
+        // The compilers export `spir_func` functions only, so nothing for targets that do not have these.
+        let has_exports = self.rules == SymbolRules::Toolkit || self.module.module.triple.starts_with("spir");
         // Virtual functions are found by the name of their set.
         let functions = self.entry_points().into_iter().filter(|function| {
-            !function.is_kernel() && is_callable(function) && !function.has_attribute(INDIRECTLY_CALLABLE)
+            has_exports
+                && !function.is_kernel()
+                && is_callable(function)
+                && !function.has_attribute(INDIRECTLY_CALLABLE)
         });
         let functions = functions.map(|function| function.name.as_str());
         let planned: HashSet<&String> = self.planned.exports.iter().collect();
