@@ -12,6 +12,7 @@ use crate::commands::convert::LossOptions;
 use crate::commands::filter::Filter;
 use crate::commands::limits::LimitOptions;
 use crate::commands::pack::ImageText;
+use crate::commands::post_link::PostLinkArguments;
 use crate::commands::run::arguments::{ArgumentText, ArrayFile, Sizes};
 
 /// The toolkit for offloaded device code: list what is inside, link it, load it, launch it.
@@ -66,7 +67,7 @@ Examples:
   offkit verify --json --no-spirv wheel.whl";
 
 const AS_EXAMPLES: &str = "\
-Tools: clang-offload-bundler, clang-offload-packager, llvm-offload-binary, syclbin-dump. A link to offkit with one of
+Tools: clang-offload-bundler, clang-offload-packager, llvm-offload-binary, sycl-post-link, syclbin-dump. A link to offkit with one of
 these names is that tool too.
 
 Examples:
@@ -118,6 +119,8 @@ pub(crate) enum Command {
     Verify(Verify),
     /// Run as one of the tools that offkit stands for, such as `clang-offload-bundler`, with its options
     As(As),
+    /// Split a device module into images, and say of each what a runtime needs to know
+    PostLink(PostLinkArguments),
     /// Link device code: LLVM bitcode in, a container of device images out
     Link(Link),
     /// Launch one kernel and write what it computed

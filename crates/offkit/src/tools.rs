@@ -5,6 +5,8 @@
 mod arguments;
 mod offload_binary;
 mod offload_bundler;
+mod sycl_post_link;
+mod sycl_targets;
 mod syclbin_dump;
 
 use std::ffi::{OsStr, OsString};
@@ -26,6 +28,9 @@ const TOOLS: &[(&str, Tool)] = &[
     }),
     ("llvm-offload-binary", |called, arguments| {
         finish(offload_binary::run(called, arguments))
+    }),
+    ("sycl-post-link", |called, arguments| {
+        finish(sycl_post_link::run(called, arguments))
     }),
     ("syclbin-dump", |called, arguments| {
         finish(syclbin_dump::run(called, arguments))
