@@ -14,6 +14,7 @@ use crate::commands::link::Link;
 use crate::commands::pack::ImageText;
 use crate::commands::post_link::PostLinkArguments;
 use crate::commands::run::arguments::{ArgumentText, ArrayFile, Sizes};
+use crate::commands::wrap::WrapOptions;
 
 /// The toolkit for offloaded device code: list what is inside, link it, load it, launch it.
 #[derive(Debug, Parser)]
@@ -67,8 +68,9 @@ Examples:
   offkit verify --json --no-spirv wheel.whl";
 
 const AS_EXAMPLES: &str = "\
-Tools: clang-offload-bundler, clang-offload-packager, clang-sycl-linker, llvm-offload-binary, sycl-post-link,
-syclbin-dump. A link to offkit with one of these names is that tool too.
+Tools: clang-linker-wrapper, clang-offload-bundler, clang-offload-packager, clang-offload-wrapper,
+clang-sycl-linker, llvm-offload-binary, llvm-offload-wrapper, sycl-post-link, syclbin-dump. A link to offkit with one
+of these names is that tool too.
 
 Examples:
   offkit as clang-offload-bundler --list --type=o --input=app.o
@@ -123,6 +125,8 @@ pub(crate) enum Command {
     PostLink(PostLinkArguments),
     /// Link device code: bitcode, SPIR-V and files that hold them in, a container of device images out
     Link(Box<Link>),
+    /// Wrap device images: a host object that registers them when the program starts
+    Wrap(WrapOptions),
     /// Launch one kernel and write what it computed
     Run(Box<Run>),
 }
@@ -215,8 +219,7 @@ pub(crate) struct Replace {
 #[derive(Debug, Args)]
 #[command(after_help = AS_EXAMPLES)]
 pub(crate) struct As {
-    /// clang-offload-bundler, clang-offload-packager, clang-sycl-linker, llvm-offload-binary, sycl-post-link or
-    /// syclbin-dump
+    /// The name of a tool, such as clang-offload-bundler
     pub(crate) name: OsString,
     /// What the tool is given
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]

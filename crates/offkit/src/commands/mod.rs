@@ -15,6 +15,7 @@ mod source;
 mod thin_archive;
 pub(crate) mod verify;
 mod worker_inputs;
+pub(crate) mod wrap;
 
 use offkit_object::{Limits, Location, Problem};
 use serde_json::{Value, json};
