@@ -11,7 +11,7 @@ target=${CARGO_TARGET_DIR:-$root/target}
 work=$target/peers
 llvm=/usr/lib/llvm-22/bin
 # The names that offkit answers to.
-tools=(llvm-offload-binary clang-offload-packager clang-offload-bundler)
+tools=(clang-linker-wrapper clang-offload-bundler clang-offload-packager clang-sycl-linker llvm-offload-binary llvm-offload-wrapper)
 
 command -v xz >/dev/null || { echo "please install xz-utils" >&2; exit 3; }
 if [ ! -f "$work/tests/lit.cfg.py" ]; then
@@ -31,6 +31,7 @@ if [ "${1:-}" = --real ]; then
 else
   rm -rf "$work/tools"
   mkdir -p "$work/tools"
+  # The name is what it goes by; the worker is beside it.
   for tool in "${tools[@]}"; do ln -s "$(realpath "$target/release/offkit")" "$work/tools/$tool"; done
   options+=(-D "tools=$work/tools")
 fi

@@ -107,6 +107,11 @@ impl Reading {
         }
     }
 
+    /// A strict reading under the same limits, of which nothing is used yet.
+    pub(crate) fn anew(&self) -> Self {
+        Self::strict(&self.limits)
+    }
+
     pub(crate) fn tolerant(limits: &Limits) -> Self {
         Self {
             strict: false,

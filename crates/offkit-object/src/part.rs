@@ -32,6 +32,8 @@ pub(crate) struct Part<'data> {
     pub(crate) content: Content,
     /// What the container says about the part, should it be an image.
     pub(crate) facts: Facts<'data>,
+    /// Whether the container has all images in it as parts of its own, too, of which it says more.
+    pub(crate) is_redundant: bool,
 }
 
 impl<'data> Part<'data> {
@@ -44,6 +46,7 @@ impl<'data> Part<'data> {
             coding: None,
             content,
             facts: Facts::default(),
+            is_redundant: false,
         }
     }
 }

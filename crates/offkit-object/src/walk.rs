@@ -212,6 +212,9 @@ impl Walker<'_> {
             if !self.is_wanted(&place) {
                 return;
             }
+            if part.is_redundant && self.goal.is_none_or(|goal| !goal.is_within(&place)) {
+                return;
+            }
             if let Some(coding) = part.coding {
                 batch.add(part, coding, place);
                 if batch.is_full() {

@@ -5,15 +5,16 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use offkit_link::container::OutputFormat;
-use offkit_link::post_link::SplitMode;
 use offkit_object::BundleState;
 
 use crate::commands::convert::LossOptions;
 use crate::commands::filter::Filter;
 use crate::commands::limits::LimitOptions;
+use crate::commands::link::Link;
 use crate::commands::pack::ImageText;
 use crate::commands::post_link::PostLinkArguments;
 use crate::commands::run::arguments::{ArgumentText, ArrayFile, Sizes};
+use crate::commands::wrap::WrapOptions;
 
 /// The toolkit for offloaded device code: list what is inside, link it, load it, launch it.
 #[derive(Debug, Parser)]
@@ -67,8 +68,9 @@ Examples:
   offkit verify --json --no-spirv wheel.whl";
 
 const AS_EXAMPLES: &str = "\
-Tools: clang-offload-bundler, clang-offload-packager, llvm-offload-binary, sycl-post-link, syclbin-dump. A link to offkit with one of
-these names is that tool too.
+Tools: clang-linker-wrapper, clang-offload-bundler, clang-offload-packager, clang-offload-wrapper,
+clang-sycl-linker, llvm-offload-binary, llvm-offload-wrapper, sycl-post-link, syclbin-dump. A link to offkit with one
+of these names is that tool too.
 
 Examples:
   offkit as clang-offload-bundler --list --type=o --input=app.o
@@ -121,8 +123,10 @@ pub(crate) enum Command {
     As(As),
     /// Split a device module into images, and say of each what a runtime needs to know
     PostLink(PostLinkArguments),
-    /// Link device code: LLVM bitcode in, a container of device images out
-    Link(Link),
+    /// Link device code: bitcode, SPIR-V and files that hold them in, a container of device images out
+    Link(Box<Link>),
+    /// Wrap device images: a host object that registers them when the program starts
+    Wrap(WrapOptions),
     /// Launch one kernel and write what it computed
     Run(Box<Run>),
 }
@@ -215,7 +219,7 @@ pub(crate) struct Replace {
 #[derive(Debug, Args)]
 #[command(after_help = AS_EXAMPLES)]
 pub(crate) struct As {
-    /// clang-offload-bundler, clang-offload-packager, llvm-offload-binary or syclbin-dump
+    /// The name of a tool, such as clang-offload-bundler
     pub(crate) name: OsString,
     /// What the tool is given
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -291,37 +295,6 @@ pub(crate) struct Verify {
     pub(crate) limits: LimitOptions,
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct Link {
-    /// Bitcode files, as `clang --target=spirv64 -emit-llvm -c` writes them; `-` is standard input
-    #[arg(required = true, value_name = "FILE")]
-    pub(crate) inputs: Vec<PathBuf>,
-    /// The file to write; `-` is standard output
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: PathBuf,
-    /// The container: `syclbin,v1`, `syclbin,v2`, `offload,v1` or `offload,v2`
-    #[arg(long, value_name = "FORMAT", default_value = "syclbin,v1")]
-    pub(crate) format: OutputFormat,
-    /// How far the result is on its way; an executable must not need anything from other files
-    #[arg(long, default_value = "object")]
-    pub(crate) state: State,
-    /// How to split the code into images: `auto` or `source`, `kernel`, `none`
-    #[arg(long, value_name = "MODE", default_value = "auto")]
-    pub(crate) split: SplitMode,
-    /// The version of SPIR-V to generate
-    #[arg(long, value_name = "VERSION", default_value = "1.2", value_parser = spirv_version)]
-    pub(crate) spirv_version: (u8, u8),
-    /// The SPIR-V extensions that may be used, instead of the portable ones; may be repeated
-    #[arg(long = "spirv-ext", value_name = "EXTENSION", value_delimiter = ',')]
-    pub(crate) spirv_extensions: Option<Vec<String>>,
-    /// Level of optimisation; loops are neither unrolled nor vectorised at any
-    #[arg(short = 'O', value_name = "LEVEL", default_value = "2", value_parser = clap::value_parser!(u8).range(0..=3))]
-    pub(crate) optimization: u8,
-    /// Show how long each step took
-    #[arg(long)]
-    pub(crate) time: bool,
-}
-
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum State {
     /// To be compiled and linked
@@ -339,16 +312,6 @@ impl State {
             Self::Object => BundleState::Object,
             Self::Executable => BundleState::Executable,
         }
-    }
-}
-
-fn spirv_version(text: &str) -> Result<(u8, u8), String> {
-    let parsed = text
-        .split_once('.')
-        .and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
-    match parsed {
-        Some(version @ (1, 0..=6)) => Ok(version),
-        _ => Err("expected 1.0 to 1.6".into()),
     }
 }
 

@@ -2,11 +2,13 @@
 
 mod annotations;
 mod bitstream;
+mod embedded;
 
 use std::collections::HashMap;
 
 use annotations::Annotations;
 use bitstream::{Bitstream, Item};
+pub use embedded::embedded_in_bitcode;
 
 use super::findings::Findings;
 use crate::error::Error;

@@ -14,6 +14,8 @@ pub(crate) mod show;
 mod source;
 mod thin_archive;
 pub(crate) mod verify;
+mod worker_inputs;
+pub(crate) mod wrap;
 
 use offkit_object::{Limits, Location, Problem};
 use serde_json::{Value, json};
