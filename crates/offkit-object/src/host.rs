@@ -32,8 +32,8 @@ use crate::sycl_wrapped::Registered;
 use crate::{bundle, sycl_wrapped};
 
 pub(crate) use elf::TYPE_OFFLOADING;
-use section::Found;
 pub use intel_openmp::intel_openmp_elf;
+use section::Found;
 pub use section::SectionContent;
 pub use write::{NewSection, ObjectFormat, add_sections, add_sections_chunks, remove_sections, replace_section, write_object};
 
