@@ -11,8 +11,7 @@ target=${CARGO_TARGET_DIR:-$root/target}
 work=$target/peers
 llvm=/usr/lib/llvm-22/bin
 # The names that offkit answers to.
-tools=(llvm-offload-binary clang-offload-packager clang-offload-bundler clang-linker-wrapper llvm-offload-wrapper
-  clang-sycl-linker)
+tools=(clang-linker-wrapper clang-offload-bundler clang-offload-packager clang-sycl-linker llvm-offload-binary llvm-offload-wrapper)
 
 command -v xz >/dev/null || { echo "please install xz-utils" >&2; exit 3; }
 if [ ! -f "$work/tests/lit.cfg.py" ] || [ ! -f "$work/tests/clang/test/Driver/sycl.c" ]; then

@@ -69,8 +69,8 @@ Examples:
 
 const AS_EXAMPLES: &str = "\
 Tools: clang-linker-wrapper, clang-offload-bundler, clang-offload-packager, clang-offload-wrapper,
-clang-sycl-linker, llvm-offload-binary, llvm-offload-wrapper, sycl-post-link, syclbin-dump. A link to
-offkit with one of these names is that tool too.
+clang-sycl-linker, llvm-offload-binary, llvm-offload-wrapper, sycl-post-link, syclbin-dump. A link to offkit with one
+of these names is that tool too.
 
 Examples:
   offkit as clang-offload-bundler --list --type=o --input=app.o

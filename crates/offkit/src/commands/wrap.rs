@@ -142,7 +142,7 @@ impl WrapOptions {
         }
         for image in &mut contents.images {
             self.set_options(image);
-            if image.target.triple.is_empty() && image.location.parts().is_empty() {
+            if image.target.triple.is_empty() && image.location.is_file() {
                 terminal.warning(format_args!(
                     "{name}: nothing says what the image is for; --triple does"
                 ));

@@ -10,6 +10,7 @@ use clap::Args;
 use offkit_link::container::OutputFormat;
 use offkit_link::device_link::{DeviceLink, Input, LinkError, Linked, PORTABLE_EXTENSIONS};
 use offkit_link::post_link::SplitMode;
+use offkit_link::wrap::{Wrap, WrapKind, host_triple};
 use offkit_object::{BundleState, Target};
 use offkit_worker::{WORKER_VARIABLE, WorkerError};
 
@@ -52,9 +53,13 @@ pub(crate) struct Link {
     /// Also link members of archives that have kernels: a host program may launch them
     #[arg(long)]
     pub(crate) archive_kernels: bool,
-    /// The container: `syclbin,v1`, `syclbin,v2`, `offload,v1` or `offload,v2`
+    /// The container: `syclbin,v1`, `syclbin,v2`, `offload,v1`, `offload,v2`, or `object,KIND`, a host object that
+    /// registers the images, of a kind that `offkit wrap` has
     #[arg(long, value_name = "FORMAT", default_value = "syclbin,v1")]
-    pub(crate) format: OutputFormat,
+    pub(crate) format: LinkFormat,
+    /// With `object,KIND`, the host that the object is for
+    #[arg(long, value_name = "TRIPLE", default_value_t = host_triple())]
+    pub(crate) host_triple: String,
     /// How far the result is on its way; an executable must not need anything from other files. Without it, a
     /// SYCLBIN is an object and everything else an executable
     #[arg(long)]
@@ -99,6 +104,28 @@ pub(crate) struct Link {
     /// Show how long each step took
     #[arg(long)]
     pub(crate) time: bool,
+}
+
+/// What the images are put into.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum LinkFormat {
+    Container(OutputFormat),
+    /// A host object that registers them.
+    Object(WrapKind),
+}
+
+impl FromStr for LinkFormat {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once(',') {
+            Some(("object", kind)) => kind.parse().map(Self::Object).map_err(|error| format!("{error}")),
+            _ => text
+                .parse()
+                .map(Self::Container)
+                .map_err(|error: String| format!("{error}, or `object,KIND`")),
+        }
+    }
 }
 
 /// A target as it is typed: `TRIPLE[,arch=ARCH][,features=A,B]`.
@@ -221,7 +248,16 @@ pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
         result => result.map_err(failure)?,
     };
     progress.step("write");
-    let bytes = linked.write(arguments.format, state).map_err(Failure::input)?;
+    let bytes = match arguments.format {
+        LinkFormat::Container(format) => linked.write(format, state).map_err(Failure::input)?,
+        LinkFormat::Object(kind) => {
+            let mut wrap = Wrap::new(kind);
+            wrap.host_triple.clone_from(&arguments.host_triple);
+            wrap.allow_empty = arguments.allow_empty;
+            wrap.run(linked.device_images().collect())
+                .map_err(Failure::input)?
+        }
+    };
     files::write(&arguments.output, &[&bytes]).map_err(Failure::input)?;
     drop(progress);
     report(&linked, arguments, bytes.len(), terminal);
@@ -232,7 +268,7 @@ pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
 fn state(arguments: &Link) -> BundleState {
     match (arguments.state, arguments.format) {
         (Some(state), _) => state.bundle_state(),
-        (None, OutputFormat::SyclBin(_)) => BundleState::Object,
+        (None, LinkFormat::Container(OutputFormat::SyclBin(_))) => BundleState::Object,
         (None, _) => BundleState::Executable,
     }
 }
