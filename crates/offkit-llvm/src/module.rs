@@ -193,12 +193,6 @@ impl<'context> Module<'context> {
         unsafe { LLVMSetTarget(self.raw, triple.as_ptr()) }
     }
 
-    #[cfg(test)]
-    pub(crate) fn to_text(&self) -> String {
-        // SAFETY: the module is alive; the text is ours to free.
-        unsafe { take_message(llvm_sys::core::LLVMPrintModuleToString(self.raw)) }
-    }
-
     /// Links `source` into this module, reading what is needed of it.
     ///
     /// # Errors

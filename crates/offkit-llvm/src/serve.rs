@@ -63,6 +63,16 @@ impl Server {
                 linked.module.write(output)?;
                 Ok(Reply::Done)
             }
+            Request::Prepare { input, output } => Ok(Reply::Summary {
+                module: prepare(&context, input, output)?,
+            }),
+            Request::Split {
+                input,
+                parts,
+                options,
+            } => Ok(Reply::Parts {
+                parts: write_parts(input, parts, options)?,
+            }),
             Request::Mark {
                 input,
                 output,
@@ -74,16 +84,6 @@ impl Server {
                 module.write(output)?;
                 Ok(Reply::Done)
             }
-            Request::Prepare { input, output } => Ok(Reply::Summary {
-                module: prepare(&context, input, output)?,
-            }),
-            Request::Split {
-                input,
-                parts,
-                options,
-            } => Ok(Reply::Parts {
-                parts: write_parts(input, parts, options)?,
-            }),
             Request::Emit {
                 input,
                 parts,
