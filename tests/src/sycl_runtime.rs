@@ -171,6 +171,40 @@ open(folder + '/libpi_opencl.so', 'wb').write(wheel.read(name))";
         ]
     }
 
+    /// Compiles a source with the real SYCL compiler and returns, besides the SYCLBIN that it writes, the bitcode
+    /// that its own post-link step started from. The runtime keeps that in its cache of compiled sources: 16
+    /// bytes of counts, then the bitcode.
+    ///
+    /// # Panics
+    ///
+    /// If the compiler refuses the source.
+    pub fn compile_keeping_bitcode(
+        &self,
+        folder: &Folder,
+        source: &str,
+        output: &str,
+        option: &str,
+    ) -> Vec<u8> {
+        let cache = folder.path(&format!("cache-{output}"));
+        std::fs::create_dir(&cache).expect("the folder is writable");
+        let mut command = Command::new(self.folder.join("compile"));
+        command
+            .args([source, output, "object", option])
+            .env("OCL_ICD_VENDORS", self.folder.join("drivers"))
+            .env("SYCL_CACHE_PERSISTENT", "1")
+            .env("SYCL_CACHE_DIR", &cache);
+        folder.run_command(&mut command).ok();
+        let entries =
+            std::fs::read_dir(cache.join("ext_kernel_compiler")).expect("the runtime fills its cache");
+        let kept = entries
+            .map(|entry| entry.expect("an entry").path().join("ir.bin"))
+            .find(|path| path.is_file())
+            .expect("compiled sources are kept");
+        let bytes = std::fs::read(kept).expect("a readable file");
+        assert_eq!(&bytes[16..20], b"BC\xc0\xde", "bitcode behind two counts");
+        bytes[16..].to_vec()
+    }
+
     /// Compiles a source of `tests/sycl-runtime` with the real SYCL compiler.
     ///
     /// # Panics

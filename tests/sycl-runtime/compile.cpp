@@ -1,13 +1,14 @@
 // Compiles a SYCL source with the run-time compiler of the SYCL runtime and writes the SYCLBIN file
 // that the runtime makes of it.
 //
-//   compile SOURCE OUTPUT object|executable
+//   compile SOURCE OUTPUT object|executable [OPTION...]
 #include <sycl/sycl.hpp>
 
 #include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <vector>
 
 namespace syclex = sycl::ext::oneapi::experimental;
 
@@ -19,8 +20,8 @@ template <typename Bundle> static int write(const Bundle &bundle, const char *pa
 }
 
 int main(int argc, char **argv) {
-  if (argc != 4) {
-    std::fprintf(stderr, "usage: %s SOURCE OUTPUT object|executable\n", argv[0]);
+  if (argc < 4) {
+    std::fprintf(stderr, "usage: %s SOURCE OUTPUT object|executable [OPTION...]\n", argv[0]);
     return 2;
   }
   try {
@@ -29,9 +30,11 @@ int main(int argc, char **argv) {
     sycl::queue queue{sycl::cpu_selector_v};
     auto bundle =
         syclex::create_kernel_bundle_from_source(queue.get_context(), syclex::source_language::sycl, source);
+    std::vector<std::string> words(argv + 4, argv + argc);
+    syclex::properties options{syclex::build_options{words}};
     if (std::string(argv[3]) == "object")
-      return write(syclex::compile(bundle), argv[2]);
-    return write(syclex::build(bundle), argv[2]);
+      return write(syclex::compile(bundle, options), argv[2]);
+    return write(syclex::build(bundle, options), argv[2]);
   } catch (const std::exception &error) {
     std::fprintf(stderr, "exception: %s\n", error.what());
     return 1;

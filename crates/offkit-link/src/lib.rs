@@ -6,9 +6,10 @@
 //!
 //! * [`symbols`] says which symbols of a module other images may see, by the rules that
 //!   `sycl-post-link` of intel/llvm applies, read together with what clang 22 leaves in its modules;
-//! * [`post_link`] plans how a module is split into images, by source file or by kernel;
+//! * [`post_link`] plans how a module is split into images, by source file or by kernel, and carries that out;
 //! * [`device_link`] carries it out: inputs are read and merged, the plan is made, SPIR-V is generated;
-//! * [`properties`] describes each image in property sets, from what is left in the finished SPIR-V;
+//! * [`properties`] describes each image in property sets, from the module it is made of or from what is left in
+//!   the finished SPIR-V;
 //! * [`container`] puts the images into a SYCLBIN file or an offload binary;
 //! * [`wrap`] puts them into a host object that registers them when the program starts.
 //!

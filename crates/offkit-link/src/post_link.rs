@@ -1,26 +1,49 @@
 //! Post-link planning: how a linked device module is cut into images.
 //!
 //! Pure data in, pure data out: a [`ModuleSummary`] says what there is, a [`Plan`] says which
-//! symbols go where. Cutting the module along the plan is LLVM's work, in the worker.
+//! symbols go where. Cutting the module along the plan is LLVM's work, in the worker; [`PostLink`] has it
+//! done and describes the images in property sets.
+//!
+//! # Groups
+//!
+//! The entry points of a module are put into groups by a name of the group; an image is made for each, and
+//! the images are numbered from the last name to the first, as `sycl-post-link` of intel/llvm numbers them.
+//! Without splitting there is one group, by kernel each entry point has its own, and by source the name is
+//! made of the source file and of everything a device must support for the entry point to run there.
+//!
+//! # Exported functions
+//!
+//! There are two ways of arranging the functions that others may call: see [`ExportArrangement`].
 
-use std::collections::BTreeMap;
+mod category;
+mod closure;
+mod run;
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::str::FromStr;
 
-use offkit_worker::ModuleSummary;
+use offkit_worker::{ModuleSummary, VariableSummary};
 
-use crate::symbols::{exported_functions, exported_variables};
+use crate::symbols::{
+    DEVICE_GLOBAL_SIZE, ESIMD_FUNCTION, INDIRECTLY_CALLABLE, exported_functions, exported_variables,
+    is_entry_point,
+};
+use closure::Closure;
+
+pub(crate) use category::aspect;
+pub use run::{PostLink, PostLinkError, PostLinked, PostLinkedImage, device_library_image};
 
 /// How a module is split into images.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SplitMode {
     /// One image with everything.
     None,
-    /// An image for each source file: its kernels and its exported symbols. An exported symbol of
-    /// another source file is imported from that file's image.
+    /// An image for each source file and set of required device features: its kernels and its exported
+    /// symbols.
     #[default]
     Source,
-    /// An image for each kernel, holding all that the kernel needs, and one for each source file's
-    /// exported symbols, if it has any. What both need is in both, and exported from the latter.
+    /// An image for each kernel. What several kernels need is in the image of each.
     Kernel,
 }
 
@@ -40,27 +63,127 @@ impl FromStr for SplitMode {
     }
 }
 
+/// Where exported functions are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ExportArrangement {
+    /// In images of their own, without kernels, one for each source file when the module is split. A kernel's
+    /// image has private copies of all that the kernel needs, so it needs no other image at run time; and
+    /// who calls an exported function links no kernel. An exported function's image has private copies of
+    /// all but the exported functions of other source files, which it imports. This is what the design of
+    /// shared SYCL libraries describes.
+    #[default]
+    Apart,
+    /// In the image of their group, beside its kernels; what a source file's kernels and functions need from
+    /// other source files they import if images may depend on each other, and have copies of otherwise.
+    /// This is what today's SYCL compilers do.
+    Grouped,
+}
+
+impl FromStr for ExportArrangement {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        match name {
+            "apart" => Ok(Self::Apart),
+            "grouped" => Ok(Self::Grouped),
+            _ => Err(format!(
+                "`{name}` is no arrangement of exported functions: expected `apart` or `grouped`"
+            )),
+        }
+    }
+}
+
+/// Whose rules say what is exported.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SymbolRules {
+    /// offkit's: in a module without marks, as clang 22 writes it, all external functions are exported, and
+    /// so are external variables in memory that images share. An image has only the variables it needs.
+    #[default]
+    Toolkit,
+    /// Those of today's SYCL compilers: marked functions only. Every image has all external variables.
+    Compiler,
+}
+
+/// How to plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlanOptions {
+    /// How entry points are grouped.
+    pub split: SplitMode,
+    /// Where exported functions are.
+    pub exports: ExportArrangement,
+    /// Whose rules say what is exported.
+    pub rules: SymbolRules,
+    /// Whether only kernels, and virtual functions, get images.
+    pub only_kernels: bool,
+    /// Whether an image may need functions of others at run time.
+    pub dependencies: bool,
+    /// Whether all entry points are put into one image, while what they do not need is dropped as if the
+    /// module were split.
+    pub one_image: bool,
+    /// Whether ESIMD functions are put into images apart from others.
+    pub split_esimd: bool,
+}
+
+impl Default for PlanOptions {
+    fn default() -> Self {
+        Self {
+            split: SplitMode::default(),
+            exports: ExportArrangement::default(),
+            rules: SymbolRules::default(),
+            only_kernels: false,
+            dependencies: true,
+            one_image: false,
+            split_esimd: false,
+        }
+    }
+}
+
+impl From<SplitMode> for PlanOptions {
+    /// What a device link does: exported functions are apart from kernels where these have an image each.
+    fn from(split: SplitMode) -> Self {
+        Self {
+            split,
+            exports: match split {
+                SplitMode::Kernel => ExportArrangement::Apart,
+                SplitMode::None | SplitMode::Source => ExportArrangement::Grouped,
+            },
+            ..Self::default()
+        }
+    }
+}
+
 /// What goes into each image.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// The images, in the order in which their first symbol stands in the module.
+    /// The images, in the order of their numbers.
     pub images: Vec<PlannedImage>,
 }
 
 /// What goes into one image, by symbol.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlannedImage {
-    /// Its kernels.
+    /// Its kernels, in module order.
     pub kernels: Vec<String>,
-    /// The functions and variables it exports.
+    /// The functions and variables it exports, in module order.
     pub exports: Vec<String>,
-    /// Exported symbols of other images, which it imports where it needs them instead of having a
-    /// copy.
+    /// Definitions of other images, which it imports instead of having a copy: those that it needs, or, if
+    /// the summary has no bodies, all that it must not have.
     pub left_out: Vec<String>,
+    /// All named definitions of the image, in module order; nothing if the summary has no bodies, from
+    /// which it follows what is needed.
+    pub contents: Vec<String>,
+    /// The definitions among them that can be seen from outside, in module order.
+    pub visible: Vec<String>,
+    /// Whether it defines virtual functions, which other images reach through tables.
+    pub has_virtual_functions: bool,
+    /// Its number. An image that was split off for its ESIMD functions shares that of the rest.
+    pub number: usize,
+    /// Whether it was split off for its ESIMD functions.
+    pub is_esimd: bool,
 }
 
 impl PlannedImage {
-    /// All symbols that stay visible.
+    /// All symbols that the image is made for.
     pub fn roots(&self) -> Vec<String> {
         self.kernels.iter().chain(&self.exports).cloned().collect()
     }
@@ -68,64 +191,149 @@ impl PlannedImage {
 
 /// Plans the images of a linked module.
 ///
-/// `sources` tells which source file each symbol comes from, by name; a symbol that is not in it
-/// counts as coming from one nameless file. Nothing is planned for a module that has neither
-/// kernels nor exported symbols.
-pub fn plan(module: &ModuleSummary, sources: &BTreeMap<String, String>, split: SplitMode) -> Plan {
-    let kernels = module.kernels().map(|function| (function.name.as_str(), true));
-    let functions = exported_functions(module).map(|function| (function.name.as_str(), false));
-    let variables = exported_variables(module).map(|variable| (variable.name.as_str(), false));
-
-    let mut groups: Vec<(Key<'_>, PlannedImage)> = Vec::new();
-    for (name, is_kernel) in kernels.chain(functions).chain(variables) {
-        let source = sources.get(name).map(String::as_str).unwrap_or_default();
-        let key = match split {
-            SplitMode::None => Key::All,
-            SplitMode::Kernel if is_kernel => Key::Kernel(name),
-            SplitMode::Source | SplitMode::Kernel => Key::Source(source),
-        };
-        let index = groups
-            .iter()
-            .position(|(other, _)| *other == key)
-            .unwrap_or_else(|| {
-                groups.push((key, PlannedImage::default()));
-                groups.len() - 1
-            });
-        let image = &mut groups[index].1;
-        if is_kernel {
-            &mut image.kernels
-        } else {
-            &mut image.exports
-        }
-        .push(name.to_owned());
+/// `sources` tells which source file each symbol comes from, by name, where the module itself does not; a
+/// symbol of which nothing is known counts as coming from one nameless file. By offkit's rules nothing is
+/// planned for a module that has neither kernels nor exported symbols; by the compilers' rules there is then
+/// one image without entry points.
+pub fn plan(
+    module: &ModuleSummary,
+    sources: &BTreeMap<String, String>,
+    options: impl Into<PlanOptions>,
+) -> Plan {
+    let options = options.into();
+    let closure = Closure::new(module, &options);
+    let mut groups = groups(module, sources, &options, &closure);
+    if groups.is_empty() && options.rules == SymbolRules::Compiler {
+        groups.insert(GroupName::default(), PlannedImage::default());
     }
-
-    let exports: Vec<String> = groups
-        .iter()
-        .flat_map(|(_, image)| image.exports.clone())
+    let owners: HashMap<&str, &GroupName> = (groups.iter())
+        .flat_map(|(name, image)| image.exports.iter().map(move |export| (export.as_str(), name)))
         .collect();
-    let images = groups
-        .into_iter()
-        .map(|(key, mut image)| {
-            if let Key::Source(_) = key {
-                image.left_out = exports
-                    .iter()
-                    .filter(|name| !image.exports.contains(name))
-                    .cloned()
-                    .collect();
-            }
-            image
-        })
-        .collect();
+    let mut images = Vec::with_capacity(groups.len());
+    let mut last: Option<&GroupName> = None;
+    let mut number = 0;
+    for (name, image) in &groups {
+        let mut image = image.clone();
+        if last.is_some_and(|last| !last.shares_number(name)) {
+            number += 1;
+        }
+        last = Some(name);
+        image.number = number;
+        image.is_esimd = name.is_esimd.0;
+        let imports = options.rules == SymbolRules::Toolkit
+            && options.split != SplitMode::None
+            && (name.exports || options.exports == ExportArrangement::Grouped);
+        let elsewhere =
+            |symbol: &str| imports && owners.get(symbol).is_some_and(|owner| !owner.shares_number(name));
+        if module.has_bodies {
+            closure.fill(&mut image, &elsewhere);
+        } else {
+            let others = groups.values().flat_map(|other| &other.exports);
+            image.left_out = others.filter(|export| elsewhere(export)).cloned().collect();
+        }
+        images.push(image);
+    }
     Plan { images }
 }
 
-/// What the symbols of one image have in common.
-#[derive(PartialEq)]
-enum Key<'a> {
-    All,
-    Source(&'a str),
-    Kernel(&'a str),
+/// What a group goes by. Groups come in the order of their images' numbers: those for exports behind the
+/// others, and each kind from the last name to the first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct GroupName {
+    exports: bool,
+    category: Reverse<String>,
+    is_esimd: Reverse<bool>,
+}
+
+impl GroupName {
+    /// Whether the images of both have one number.
+    fn shares_number(&self, other: &Self) -> bool {
+        self.exports == other.exports && self.category == other.category
+    }
+}
+
+/// Whether the front end said which aspects functions use, as SYCL's does.
+pub(crate) fn says_aspects(module: &ModuleSummary) -> bool {
+    (module.functions.iter()).any(|function| function.metadata.contains_key("sycl_used_aspects"))
+}
+
+fn groups(
+    module: &ModuleSummary,
+    sources: &BTreeMap<String, String>,
+    options: &PlanOptions,
+    closure: &Closure<'_>,
+) -> BTreeMap<GroupName, PlannedImage> {
+    let compiler = options.rules == SymbolRules::Compiler;
+    let reads_instructions = options.rules == SymbolRules::Toolkit && !says_aspects(module);
+    let exported: BTreeSet<&str> = if compiler {
+        BTreeSet::new()
+    } else {
+        exported_functions(module)
+            .map(|function| function.name.as_str())
+            .collect()
+    };
+    let mut groups: BTreeMap<GroupName, PlannedImage> = BTreeMap::new();
+    for function in &module.functions {
+        let is_kernel = function.is_kernel();
+        let counts = if compiler {
+            is_entry_point(function, options.only_kernels)
+        } else {
+            is_kernel
+                || exported.contains(function.name.as_str()) && !options.only_kernels
+                || is_entry_point(function, true)
+        };
+        if !counts {
+            continue;
+        }
+        let exports = !is_kernel && options.exports == ExportArrangement::Apart;
+        let category = match options.split {
+            _ if options.one_image => String::new(),
+            SplitMode::None => String::new(),
+            SplitMode::Kernel if !exports => function.name.clone(),
+            SplitMode::Source | SplitMode::Kernel => {
+                let found = if reads_instructions {
+                    closure.aspects(&function.name)
+                } else {
+                    BTreeSet::new()
+                };
+                category::of_function(function, sources.get(&function.name), &found)
+            }
+        };
+        let name = GroupName {
+            exports,
+            category: Reverse(category),
+            is_esimd: Reverse(options.split_esimd && function.metadata.contains_key(ESIMD_FUNCTION)),
+        };
+        let image = groups.entry(name).or_default();
+        let names = if is_kernel {
+            &mut image.kernels
+        } else {
+            &mut image.exports
+        };
+        names.push(function.name.clone());
+        image.has_virtual_functions |= function.has_attribute(INDIRECTLY_CALLABLE);
+    }
+    if !compiler && !options.only_kernels {
+        // Device globals are the host's to find, in every image that has them.
+        let is_shared = |variable: &&VariableSummary| !variable.attributes.contains_key(DEVICE_GLOBAL_SIZE);
+        for variable in exported_variables(module).filter(is_shared) {
+            let category = match options.split {
+                SplitMode::None => String::new(),
+                _ => category::of_variable(sources.get(&variable.name)),
+            };
+            let name = GroupName {
+                exports: options.exports == ExportArrangement::Apart,
+                category: Reverse(category),
+                is_esimd: Reverse(false),
+            };
+            groups
+                .entry(name)
+                .or_default()
+                .exports
+                .push(variable.name.clone());
+        }
+    }
+    groups
 }
 
 #[cfg(test)]
@@ -192,7 +400,7 @@ mod tests {
     fn by_source_each_file_imports_what_the_others_export() {
         assert_eq!(
             planned(SplitMode::Source),
-            [image("k1 k3", "twice", "scale"), image("k2", "scale", "twice")]
+            [image("k2", "scale", "twice"), image("k1 k3", "twice", "scale")]
         );
     }
 
@@ -201,9 +409,9 @@ mod tests {
         assert_eq!(
             planned(SplitMode::Kernel),
             [
-                image("k1", "", ""),
-                image("k2", "", ""),
                 image("k3", "", ""),
+                image("k2", "", ""),
+                image("k1", "", ""),
                 image("", "scale", "twice"),
                 image("", "twice", "scale"),
             ]

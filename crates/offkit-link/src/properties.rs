@@ -1,7 +1,10 @@
-//! The property sets of an image, from what code generation left in it.
+//! The property sets of an image: here from what code generation left in it, in [`module_properties`] from the
+//! LLVM module that it is made of.
 //!
 //! Imports and exports are read from the finished SPIR-V module and not from LLVM's: a declaration
 //! such as `get_global_id` becomes an instruction on the way and is nobody's to supply.
+
+mod module;
 
 use offkit_object::property_set::{PropertySets, PropertyValue, names};
 use offkit_spirv::Reflection;
@@ -9,10 +12,20 @@ use offkit_spirv::spirv::Capability;
 
 use crate::symbols::is_reserved;
 
-/// SYCL's numbers of the device aspects that show in a module's capabilities.
-const ASPECT_FP16: u32 = 5;
-const ASPECT_FP64: u32 = 6;
-const ASPECT_ATOMIC64: u32 = 28;
+pub(crate) use module::registered;
+pub use module::{IndexedModule, ModuleImage, PropertyChoice, REQUIRED_WORK_GROUP_SIZE, module_properties};
+
+/// SYCL's numbers of device aspects, as its runtimes have them.
+pub mod aspects {
+    /// Arithmetic with 16-bit floating-point numbers.
+    pub const FP16: u32 = 5;
+    /// Arithmetic with 64-bit floating-point numbers.
+    pub const FP64: u32 = 6;
+    /// Atomic operations on 64-bit numbers.
+    pub const ATOMIC64: u32 = 27;
+    /// Intel's explicit SIMD code.
+    pub const EXT_INTEL_ESIMD: u32 = 49;
+}
 
 /// The symbols that an image expects other images to supply, in module order.
 pub fn imported_symbols(image: &Reflection) -> impl Iterator<Item = &str> {
@@ -38,12 +51,12 @@ pub fn exported_symbols(image: &Reflection) -> impl Iterator<Item = &str> {
 /// them; the other sets only with something in them.
 pub fn image_properties(image: &Reflection) -> PropertySets {
     let mut sets = PropertySets::new();
-    let aspects = [
-        (Capability::Float16, ASPECT_FP16),
-        (Capability::Float64, ASPECT_FP64),
-        (Capability::Int64Atomics, ASPECT_ATOMIC64),
+    let capabilities = [
+        (Capability::Float16, aspects::FP16),
+        (Capability::Float64, aspects::FP64),
+        (Capability::Int64Atomics, aspects::ATOMIC64),
     ];
-    let aspects: Vec<u32> = aspects
+    let aspects: Vec<u32> = capabilities
         .into_iter()
         .filter(|(capability, _)| image.capabilities.contains(capability))
         .map(|(_, aspect)| aspect)

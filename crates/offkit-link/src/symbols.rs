@@ -4,6 +4,8 @@
 //! leaves in its modules: it writes no mark on the functions that a source file exports, and it
 //! makes helper functions of its own that must never count.
 
+mod opencl;
+
 use offkit_worker::{CallingConvention, FunctionSummary, Linkage, ModuleSummary, VariableSummary};
 
 /// The string attribute that the SYCL front end puts on kernels and on functions that are exported:
@@ -29,6 +31,93 @@ fn innermost_name(name: &str) -> String {
     before_arguments.rsplit(' ').next().unwrap_or_default().to_owned()
 }
 
+/// The attribute of virtual functions, whose value names the set that they belong to. They are in images of
+/// their own and are found by that name, not by symbol.
+pub const INDIRECTLY_CALLABLE: &str = "indirectly-callable";
+
+/// The attribute of functions that any indirect call of their type may lead to.
+pub const REFERENCED_INDIRECTLY: &str = "referenced-indirectly";
+
+/// The metadata that marks ESIMD functions.
+pub const ESIMD_FUNCTION: &str = "sycl_explicit_simd";
+
+/// The attribute of SYCL's device globals, whose value is their size in bytes.
+pub const DEVICE_GLOBAL_SIZE: &str = "sycl-device-global-size";
+
+/// The attribute of device globals that each image has its own copy of, unless its value is `false`.
+pub const DEVICE_IMAGE_SCOPE: &str = "sycl-device-image-scope";
+
+/// The two functions of the device library for `bfloat16`, each also for vectors (`…Vec2`).
+const BFLOAT16_FUNCTIONS: [&str; 2] = [
+    "__devicelib_ConvertFToBF16INTEL",
+    "__devicelib_ConvertBF16ToFINTEL",
+];
+
+/// Whether a name is that of a function which SYCL's compilers and SPIR-V's translators know themselves:
+/// `_Z…__spirv_…`, `_Z…__sycl_…`, `_Z…__esimd_…`, `__builtin_…`.
+pub fn is_builtin(name: &str) -> bool {
+    let Some(mangled) = name.strip_prefix("_Z") else {
+        return name.starts_with("__builtin_");
+    };
+    let inner = mangled.trim_start_matches(|c: char| c.is_ascii_digit());
+    ["__spirv_", "__sycl_", "__esimd_"]
+        .iter()
+        .any(|prefix| inner.starts_with(prefix))
+}
+
+/// Whether a declaration in a module is of a function that the device supplies: one of OpenCL C's, in a module
+/// that was made from it.
+pub fn is_device_builtin(module: &ModuleSummary, name: &str) -> bool {
+    module.named_metadata.contains_key("opencl.ocl.version") && opencl::is_builtin(name)
+}
+
+/// Whether a function is declared only to be found in the device library for `bfloat16`.
+pub fn is_bfloat16_import(function: &FunctionSummary) -> bool {
+    function.is_declaration
+        && BFLOAT16_FUNCTIONS.iter().any(|name| {
+            (function.name.strip_prefix(name)).is_some_and(|vector| {
+                matches!(vector, "" | "Vec1" | "Vec2" | "Vec3" | "Vec4" | "Vec8" | "Vec16")
+            })
+        })
+}
+
+/// Whether a function may come from another image, by the rules of SYCL's compilers.
+///
+/// That is a function which is declared here, or which is marked as belonging to a source file and
+/// defined. With `dependencies` off images do not depend on each other, and the answer is no for all but
+/// what the library for `bfloat16` supplies.
+pub fn can_be_imported(function: &FunctionSummary, dependencies: bool) -> bool {
+    if is_bfloat16_import(function) {
+        return true;
+    }
+    let name = &function.name;
+    dependencies
+        && !name.starts_with("__")
+        && !is_builtin(name)
+        && (function.is_declaration || function.has_attribute(MODULE_ID))
+        && !offkit_object::demangle(name).starts_with("__")
+}
+
+/// Whether images are made for a function's sake, by the rules of SYCL's compilers: it is a kernel, or,
+/// unless only kernels count, marked as belonging to a source file. Virtual functions always count.
+pub fn is_entry_point(function: &FunctionSummary, only_kernels: bool) -> bool {
+    if function.is_declaration {
+        return false;
+    }
+    function.is_kernel()
+        || if only_kernels {
+            function.has_attribute(INDIRECTLY_CALLABLE)
+        } else {
+            function.has_attribute(MODULE_ID) && !is_builtin(&function.name)
+        }
+}
+
+/// Whether each image has a copy of its own of that device global.
+pub fn has_device_image_scope(variable: &VariableSummary) -> bool {
+    variable.attributes.contains_key(DEVICE_GLOBAL_SIZE)
+        && (variable.attributes.get(DEVICE_IMAGE_SCOPE)).is_some_and(|value| value != "false")
+}
+
 /// The functions of a module that other images may call.
 ///
 /// In a module that carries [`MODULE_ID`] marks these are the marked ones. In one without, as
@@ -45,6 +134,7 @@ pub fn exported_functions(module: &ModuleSummary) -> impl Iterator<Item = &Funct
             && matches!(function.linkage, Linkage::External | Linkage::Weak)
             && (!marked || function.attributes.contains_key(MODULE_ID))
             && !is_reserved(&function.name)
+            && !is_builtin(&function.name)
     })
 }
 

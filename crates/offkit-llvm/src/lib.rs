@@ -9,14 +9,20 @@
 //! |---|---|
 //! | [`context`] | an LLVM context and the errors it reports |
 //! | [`module`] | modules: lazy reading, symbols, linking, writing |
-//! | [`split`] | taking some symbols and all that they need out of a module |
+//! | [`describe`] | what a module holds, read as a whole: uses, metadata, attributes of variables |
+//! | [`prepare`] | making a module fit for splitting |
+//! | [`split`] | taking some symbols and all that they need out of a module, or what a list has |
+//! | [`specialization`] | lowering of SYCL's specialization constants |
+//! | [`passes`] | passes that need no target |
+//! | [`write_parts`] | parts of a module, taken out and written, several at a time |
 //! | [`conversions`] | OpenCL C's integer conversions, which the back end gets wrong |
 //! | [`codegen`] | passes and code generation |
 //! | [`extensions`] | the SPIR-V extensions that the code generator knows |
 //! | [`serve`](mod@serve) | requests in, replies out |
 //!
 //! Each wrapper owns what it points to and frees it when dropped; lifetimes tie modules to their
-//! context. `unsafe` is confined to the first four modules, where LLVM's C functions are called.
+//! context. `unsafe` is confined to the modules where LLVM's C functions are called; [`serve`](mod@serve) has none
+//! but for LLVM's version.
 //!
 //! # Lazy reading
 //!
@@ -41,10 +47,16 @@
 pub mod codegen;
 pub mod context;
 pub mod conversions;
+pub mod describe;
 pub mod extensions;
+mod metadata;
 pub mod module;
+pub mod passes;
+pub mod prepare;
 pub mod serve;
+pub mod specialization;
 pub mod split;
+pub mod write_parts;
 
 /// What LLVM says when it cannot do something.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

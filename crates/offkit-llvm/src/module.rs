@@ -12,29 +12,32 @@ use llvm_sys::bit_reader::LLVMGetBitcodeModuleInContext2;
 use llvm_sys::bit_writer::LLVMWriteBitcodeToFile;
 use llvm_sys::comdat::LLVMSetComdat;
 use llvm_sys::core::{
-    LLVMCreateMemoryBufferWithContentsOfFile, LLVMCreateMemoryBufferWithMemoryRangeCopy, LLVMDisposeModule,
+    LLVMCloneModule, LLVMCountParams, LLVMCreateMemoryBufferWithContentsOfFile,
+    LLVMCreateMemoryBufferWithMemoryRangeCopy, LLVMDisposeMemoryBuffer, LLVMDisposeModule,
     LLVMGetAttributeCountAtIndex, LLVMGetAttributesAtIndex, LLVMGetDataLayoutStr, LLVMGetFirstFunction,
-    LLVMGetFirstGlobal, LLVMGetFirstGlobalAlias, LLVMGetFunctionCallConv, LLVMGetIntrinsicID, LLVMGetLinkage,
-    LLVMGetNextFunction, LLVMGetNextGlobal, LLVMGetNextGlobalAlias, LLVMGetPointerAddressSpace,
-    LLVMGetSourceFileName, LLVMGetStringAttributeKind, LLVMGetStringAttributeValue, LLVMGetTarget,
-    LLVMGetValueName2, LLVMIsAFunction, LLVMIsDeclaration, LLVMIsStringAttribute,
-    LLVMModuleCreateWithNameInContext, LLVMSetDataLayout, LLVMSetLinkage, LLVMSetTarget, LLVMTypeOf,
+    LLVMGetFirstGlobal, LLVMGetFirstGlobalAlias, LLVMGetFirstGlobalIFunc, LLVMGetFunctionCallConv,
+    LLVMGetIntrinsicID, LLVMGetLinkage, LLVMGetNextFunction, LLVMGetNextGlobal, LLVMGetNextGlobalAlias,
+    LLVMGetNextGlobalIFunc, LLVMGetPointerAddressSpace, LLVMGetSourceFileName, LLVMGetStringAttributeKind,
+    LLVMGetStringAttributeValue, LLVMGetTarget, LLVMGetValueName2, LLVMIsAFunction, LLVMIsAGlobalObject,
+    LLVMIsDeclaration, LLVMIsStringAttribute, LLVMModuleCreateWithNameInContext, LLVMPrintModuleToFile,
+    LLVMSetDataLayout, LLVMSetLinkage, LLVMSetModuleIdentifier, LLVMSetSourceFileName, LLVMSetTarget,
+    LLVMTypeOf,
 };
 use llvm_sys::ir_reader::LLVMParseIRInContext2;
 use llvm_sys::linker::LLVMLinkModules2;
-use llvm_sys::prelude::{LLVMMemoryBufferRef, LLVMModuleRef, LLVMValueRef};
+use llvm_sys::prelude::{LLVMContextRef, LLVMMemoryBufferRef, LLVMModuleRef, LLVMValueRef};
 use offkit_worker::{CallingConvention, FunctionSummary, Linkage, ModuleSummary, VariableSummary};
 
 use crate::Error;
 use crate::context::{Context, take_message};
 
 /// `LLVMAttributeFunctionIndex`: the attributes of the function itself, not of a parameter.
-const FUNCTION_ATTRIBUTES: c_uint = c_uint::MAX;
+pub(crate) const FUNCTION_ATTRIBUTES: c_uint = c_uint::MAX;
 
 // LLVM's numbers of the kernel calling conventions (llvm/IR/CallingConv.h).
 const C: c_uint = 0;
 const PTX_KERNEL: c_uint = 71;
-const SPIR_FUNCTION: c_uint = 75;
+pub(crate) const SPIR_FUNCTION: c_uint = 75;
 const SPIR_KERNEL: c_uint = 76;
 const AMDGPU_KERNEL: c_uint = 91;
 
@@ -62,24 +65,40 @@ impl<'context> Module<'context> {
         Ok(Self { raw, context })
     }
 
+    /// Reads a file as a whole, bitcode or text.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, is neither, or comes from an LLVM that 22 does not read.
+    pub fn read(context: &'context Context, path: &Path) -> Result<Self, Error> {
+        let buffer = file_buffer(path).map_err(|error| Error::new(format!("{}: {error}", path.display())))?;
+        Self::parse(context, buffer)
+    }
+
     /// Parses a module from its text form.
     ///
     /// # Errors
     ///
     /// The parser's message with line and column.
     pub fn parse_text(context: &'context Context, text: &str) -> Result<Self, Error> {
+        // SAFETY: the text is copied, and the name lives through the call.
+        let buffer = unsafe {
+            LLVMCreateMemoryBufferWithMemoryRangeCopy(text.as_ptr().cast(), text.len(), c"text".as_ptr())
+        };
+        Self::parse(context, buffer)
+    }
+
+    /// Parses what is in the buffer, which is freed.
+    fn parse(context: &'context Context, buffer: LLVMMemoryBufferRef) -> Result<Self, Error> {
         let mut raw = ptr::null_mut();
         let mut message = ptr::null_mut();
-        // SAFETY: the text is copied into a buffer with a name that lives through the call; the
-        // parser only borrows the buffer (the "2" form), which LLVM frees with its own reference.
+        // SAFETY: the parser only borrows the buffer (the "2" form), which is valid until it is freed here.
         unsafe {
-            let buffer =
-                LLVMCreateMemoryBufferWithMemoryRangeCopy(text.as_ptr().cast(), text.len(), c"text".as_ptr());
             let failed = LLVMParseIRInContext2(context.as_raw(), buffer, &raw mut raw, &raw mut message) != 0;
-            llvm_sys::core::LLVMDisposeMemoryBuffer(buffer);
+            LLVMDisposeMemoryBuffer(buffer);
             let message = take_message(message);
             if failed {
-                return Err(Error::new(message));
+                return Err(Error::new(message.trim().to_owned()));
             }
         }
         Ok(Self { raw, context })
@@ -109,6 +128,39 @@ impl<'context> Module<'context> {
 
     pub(crate) fn as_raw(&self) -> LLVMModuleRef {
         self.raw
+    }
+
+    pub(crate) fn context_raw(&self) -> LLVMContextRef {
+        self.context.as_raw()
+    }
+
+    /// A copy of the whole module.
+    #[must_use]
+    pub fn duplicate(&self) -> Self {
+        Self {
+            // SAFETY: the module is alive; the copy lives in the same context.
+            raw: unsafe { LLVMCloneModule(self.raw) },
+            context: self.context,
+        }
+    }
+
+    /// What the module calls itself and its source file.
+    pub fn set_names(&mut self, identifier: &str, source_file: &str) {
+        // SAFETY: the module is alive, and the strings, of which the lengths are given, are copied.
+        unsafe {
+            LLVMSetModuleIdentifier(self.raw, identifier.as_ptr().cast(), identifier.len());
+            LLVMSetSourceFileName(self.raw, source_file.as_ptr().cast(), source_file.len());
+        }
+    }
+
+    /// The name of the source file.
+    pub fn source_file(&self) -> String {
+        let mut length = 0;
+        // SAFETY: the module is alive and owns the returned string.
+        unsafe {
+            let name = LLVMGetSourceFileName(self.raw, &raw mut length);
+            sized_text(name, length)
+        }
     }
 
     /// The target triple.
@@ -174,7 +226,29 @@ impl<'context> Module<'context> {
         Ok(())
     }
 
-    /// Functions, then variables, then aliases, each in module order.
+    /// Writes the module in its text form.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be written.
+    pub fn write_text(&self, path: &Path) -> Result<(), Error> {
+        let name = c_path(path).map_err(Error::new)?;
+        let mut message = ptr::null_mut();
+        // SAFETY: the module is alive and the path is valid through the call; the message is ours to free.
+        let (failed, message) = unsafe {
+            let failed = LLVMPrintModuleToFile(self.raw, name.as_ptr(), &raw mut message) != 0;
+            (failed, take_message(message))
+        };
+        if failed {
+            return Err(Error::new(format!(
+                "cannot write `{}`: {message}",
+                path.display()
+            )));
+        }
+        Ok(())
+    }
+
+    /// Functions, then variables, then aliases, then indirect functions, each in module order.
     pub fn globals(&self) -> impl Iterator<Item = Global<'_>> {
         // SAFETY: the module is alive while the iterators are, and each function takes a value of
         // the kind that its "first" partner returned.
@@ -191,6 +265,7 @@ impl<'context> Module<'context> {
         walk(LLVMGetFirstFunction, LLVMGetNextFunction)
             .chain(walk(LLVMGetFirstGlobal, LLVMGetNextGlobal))
             .chain(walk(LLVMGetFirstGlobalAlias, LLVMGetNextGlobalAlias))
+            .chain(walk(LLVMGetFirstGlobalIFunc, LLVMGetNextGlobalIFunc))
             .map(|raw| Global {
                 raw,
                 module: PhantomData,
@@ -210,18 +285,14 @@ impl<'context> Module<'context> {
                 variables.push(global.variable_summary());
             }
         }
-        let mut length = 0;
-        // SAFETY: the module is alive and owns the returned strings.
-        let (source_file, data_layout) = unsafe {
-            let name = LLVMGetSourceFileName(self.raw, &raw mut length);
-            (sized_text(name, length), text(LLVMGetDataLayoutStr(self.raw)))
-        };
         ModuleSummary {
             triple: self.triple(),
-            data_layout,
-            source_file,
+            // SAFETY: the module is alive and owns the returned string.
+            data_layout: unsafe { text(LLVMGetDataLayoutStr(self.raw)) },
+            source_file: self.source_file(),
             functions,
             variables,
+            ..ModuleSummary::default()
         }
     }
 }
@@ -243,11 +314,14 @@ pub struct Global<'module> {
 // SAFETY of the calls below: a `Global` is made by `Module::globals` only and lives no longer than
 // the borrow of its module, so the value is alive and a global value.
 impl Global<'_> {
+    pub(crate) fn as_raw(&self) -> LLVMValueRef {
+        self.raw
+    }
+
     /// The symbol.
     pub fn name(&self) -> String {
-        let mut length = 0;
-        // SAFETY: see the head of this block; the value owns the string.
-        unsafe { sized_text(LLVMGetValueName2(self.raw, &raw mut length), length) }
+        // SAFETY: see the head of this block.
+        unsafe { value_name(self.raw) }
     }
 
     /// Whether it is a function.
@@ -262,7 +336,7 @@ impl Global<'_> {
         unsafe { LLVMIsDeclaration(self.raw) != 0 }
     }
 
-    fn is_intrinsic(&self) -> bool {
+    pub(crate) fn is_intrinsic(&self) -> bool {
         // SAFETY: asked of functions only.
         unsafe { LLVMGetIntrinsicID(self.raw) != 0 }
     }
@@ -292,11 +366,29 @@ impl Global<'_> {
             Linkage::Internal => LLVMLinkage::LLVMInternalLinkage,
             Linkage::Appending => LLVMLinkage::LLVMAppendingLinkage,
         };
-        // SAFETY: see the head of this block; an alias has no comdat of its own to leave.
+        self.set_raw_linkage(raw);
+    }
+
+    /// How it links, in all of LLVM's kinds.
+    pub(crate) fn raw_linkage(&self) -> LLVMLinkage {
+        // SAFETY: see the head of this block.
+        unsafe { LLVMGetLinkage(self.raw) }
+    }
+
+    /// Changes how it links; one that is no longer seen outside also leaves its comdat.
+    pub(crate) fn set_raw_linkage(&self, linkage: LLVMLinkage) {
+        // SAFETY: see the head of this block; only functions and variables have a comdat of their own to
+        // leave.
         unsafe {
-            LLVMSetLinkage(self.raw, raw);
-            let alias = !llvm_sys::core::LLVMIsAGlobalAlias(self.raw).is_null();
-            if !alias && matches!(linkage, Linkage::Internal | Linkage::AvailableExternally) {
+            LLVMSetLinkage(self.raw, linkage);
+            let is_object = !LLVMIsAGlobalObject(self.raw).is_null();
+            let leaves = matches!(
+                linkage,
+                LLVMLinkage::LLVMInternalLinkage
+                    | LLVMLinkage::LLVMPrivateLinkage
+                    | LLVMLinkage::LLVMAvailableExternallyLinkage
+            );
+            if is_object && leaves {
                 LLVMSetComdat(self.raw, ptr::null_mut());
             }
         }
@@ -314,8 +406,21 @@ impl Global<'_> {
                 other => CallingConvention::Other(other),
             },
             is_declaration: self.is_declaration(),
-            attributes: self.string_attributes(),
+            attributes: self.string_attributes(FUNCTION_ATTRIBUTES),
+            parameter_attributes: self.parameter_attributes(),
+            ..FunctionSummary::default()
         }
+    }
+
+    fn parameter_attributes(&self) -> Vec<BTreeMap<String, String>> {
+        // SAFETY: asked of functions only.
+        let count = unsafe { LLVMCountParams(self.raw) };
+        // The attributes of the result come first.
+        let attributes: Vec<_> = (1..=count).map(|place| self.string_attributes(place)).collect();
+        if attributes.iter().all(BTreeMap::is_empty) {
+            return Vec::new();
+        }
+        attributes
     }
 
     fn variable_summary(&self) -> VariableSummary {
@@ -325,15 +430,16 @@ impl Global<'_> {
             is_declaration: self.is_declaration(),
             // SAFETY: see the head of this block; a global value's type is a pointer.
             address_space: unsafe { LLVMGetPointerAddressSpace(LLVMTypeOf(self.raw)) },
+            ..VariableSummary::default()
         }
     }
 
-    fn string_attributes(&self) -> BTreeMap<String, String> {
+    fn string_attributes(&self, place: c_uint) -> BTreeMap<String, String> {
         // SAFETY: asked of functions only; the vector has room for as many as LLVM counted.
         unsafe {
-            let count = LLVMGetAttributeCountAtIndex(self.raw, FUNCTION_ATTRIBUTES);
+            let count = LLVMGetAttributeCountAtIndex(self.raw, place);
             let mut attributes = vec![ptr::null_mut(); count as usize];
-            LLVMGetAttributesAtIndex(self.raw, FUNCTION_ATTRIBUTES, attributes.as_mut_ptr());
+            LLVMGetAttributesAtIndex(self.raw, place, attributes.as_mut_ptr());
             attributes
                 .into_iter()
                 .filter(|&attribute| LLVMIsStringAttribute(attribute) != 0)
@@ -366,10 +472,21 @@ fn file_buffer(path: &Path) -> Result<LLVMMemoryBufferRef, String> {
     }
 }
 
+/// The name of a value.
+///
+/// # Safety
+///
+/// The value is alive.
+pub(crate) unsafe fn value_name(value: LLVMValueRef) -> String {
+    let mut length = 0;
+    // SAFETY: by this function's contract; the value owns the string.
+    unsafe { sized_text(LLVMGetValueName2(value, &raw mut length), length) }
+}
+
 /// # Safety
 ///
 /// `string` is null or a C string.
-unsafe fn text(string: *const c_char) -> String {
+pub(crate) unsafe fn text(string: *const c_char) -> String {
     if string.is_null() {
         return String::new();
     }
@@ -380,7 +497,7 @@ unsafe fn text(string: *const c_char) -> String {
 /// # Safety
 ///
 /// `string` is null or points to `length` bytes.
-unsafe fn sized_text(string: *const c_char, length: usize) -> String {
+pub(crate) unsafe fn sized_text(string: *const c_char, length: usize) -> String {
     if string.is_null() {
         return String::new();
     }

@@ -16,7 +16,9 @@ use crate::codegen::{TargetMachine, set_spirv_extensions};
 use crate::context::Context;
 use crate::conversions;
 use crate::module::Module;
+use crate::prepare::prepare;
 use crate::split::take_part;
+use crate::write_parts::write_parts;
 
 /// Answers the requests of `input`, one a line, until it ends.
 ///
@@ -74,6 +76,16 @@ impl Server {
                 merged.write(output)?;
                 Ok(Reply::Done)
             }
+            Request::Prepare { input, output } => Ok(Reply::Summary {
+                module: prepare(&context, input, output)?,
+            }),
+            Request::Split {
+                input,
+                parts,
+                options,
+            } => Ok(Reply::Parts {
+                parts: write_parts(input, parts, options)?,
+            }),
             Request::Emit {
                 input,
                 parts,

@@ -7,14 +7,19 @@
 //! Compared with cloning the module for every part and deleting the rest, 64 parts of a module of
 //! 3,809 functions take a tenth of the time.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use offkit_worker::Linkage;
+use llvm_sys::LLVMLinkage;
+use llvm_sys::core::{LLVMAddAttributeAtIndex, LLVMCreateStringAttribute};
+use offkit_worker::{Linkage, SplitPart};
 
 use crate::Error;
 use crate::context::Context;
-use crate::module::Module;
+use crate::module::{FUNCTION_ATTRIBUTES, Module};
+
+/// The attribute of the functions that a part is made for.
+const ENTRY_POINT: &str = "sycl-entry-point";
 
 /// Takes `roots`, and what they need except `left_out`, out of the module in `path`.
 ///
@@ -63,4 +68,81 @@ pub fn take_part<'context>(
         }
     }
     Ok(part)
+}
+
+/// Takes the definitions that are listed out of a lazily read module, in the order of the module.
+///
+/// Unlike [`take_part`], which lets the linker find what is needed, this takes exactly what the list has,
+/// and what has no name where it is used. In the result the visible symbols link as they did, others are
+/// internal, and what is left out is a copy for the optimiser
+/// (`available_externally`) until [`crate::passes::clean_up`] makes it a declaration.
+///
+/// # Errors
+///
+/// What [`Module::link`] reports.
+pub fn take_contents<'context>(
+    source: Module<'context>,
+    part: &SplitPart,
+) -> Result<Module<'context>, Error> {
+    let set = |names: &'_ [String]| names.iter().cloned().collect::<HashSet<String>>();
+    let (contents, left_out) = (set(&part.contents), set(&part.left_out));
+    let mut linkages = HashMap::new();
+    for global in source.globals().filter(|global| !global.is_declaration()) {
+        let (name, linkage) = (global.name(), global.raw_linkage());
+        if contents.contains(&name) {
+            // The linker takes over what is external, in the order of the module, used or not.
+            if linkage != LLVMLinkage::LLVMAppendingLinkage {
+                global.set_raw_linkage(LLVMLinkage::LLVMExternalLinkage);
+            }
+            linkages.insert(name, linkage);
+        } else if left_out.contains(&name) {
+            global.set_linkage(Linkage::AvailableExternally);
+        } else if !matches!(global.linkage(), Linkage::Internal | Linkage::Appending) {
+            global.set_linkage(Linkage::LinkOnce);
+        }
+    }
+    let mut taken = Module::like(&source, "part");
+    let source_file = source.source_file();
+    taken.link(source)?;
+    taken.set_names("part", &source_file);
+
+    let (visible, entry_points) = (set(&part.visible), set(&part.entry_points));
+    let externalized = set(&part.externalized);
+    for global in taken.globals().filter(|global| !global.is_declaration()) {
+        let name = global.name();
+        match linkages.get(&name) {
+            Some(_) if externalized.contains(&name) => global.set_linkage(Linkage::External),
+            Some(linkage) if !is_local(*linkage) && !visible.contains(&name) => {
+                global.set_linkage(Linkage::Internal);
+            }
+            Some(linkage) => global.set_raw_linkage(*linkage),
+            None if global.linkage() == Linkage::LinkOnce => global.set_linkage(Linkage::Internal),
+            None => {}
+        }
+        if global.is_function() && entry_points.contains(&name) {
+            // SAFETY: a function that is alive with its module, and strings whose lengths are given.
+            unsafe {
+                let (kind, context) = (ENTRY_POINT, taken.context_raw());
+                let attribute = LLVMCreateStringAttribute(
+                    context,
+                    kind.as_ptr().cast(),
+                    kind.len() as u32,
+                    c"".as_ptr(),
+                    0,
+                );
+                LLVMAddAttributeAtIndex(global.as_raw(), FUNCTION_ATTRIBUTES, attribute);
+            }
+        }
+    }
+    Ok(taken)
+}
+
+/// Whether a symbol is not seen by other modules anyway, or is one of LLVM's own lists.
+fn is_local(linkage: LLVMLinkage) -> bool {
+    matches!(
+        linkage,
+        LLVMLinkage::LLVMInternalLinkage
+            | LLVMLinkage::LLVMPrivateLinkage
+            | LLVMLinkage::LLVMAppendingLinkage
+    )
 }

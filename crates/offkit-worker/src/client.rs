@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread::JoinHandle;
 
-use crate::protocol::{EmitOptions, PROTOCOL_VERSION, Part, Reply, Request};
+use crate::protocol::{
+    EmitOptions, PROTOCOL_VERSION, Part, Reply, Request, SplitOptions, SplitPart, WrittenPart,
+};
 use crate::summary::ModuleSummary;
 
 /// The worker's file name.
@@ -240,6 +242,47 @@ impl Worker {
         }
     }
 
+    /// Reads a module as a whole, bitcode or text, writes it to `output` fit for [`Worker::split`], and
+    /// describes it with bodies.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkerError::Failed`] if it is neither bitcode nor text that LLVM 22 reads.
+    pub fn prepare(&mut self, input: &Path, output: &Path) -> Result<ModuleSummary, WorkerError> {
+        let activity = format!("reading `{}`", input.display());
+        let request = Request::Prepare {
+            input: input.to_owned(),
+            output: output.to_owned(),
+        };
+        match self.call(&request, &activity)? {
+            Reply::Summary { module } => Ok(module),
+            other => Err(self.unexpected(&other)),
+        }
+    }
+
+    /// Takes parts out of a module that [`Worker::prepare`] wrote, and writes each to a file.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkerError::Failed`] and [`WorkerError::Died`] with LLVM's words.
+    pub fn split(
+        &mut self,
+        input: &Path,
+        parts: &[SplitPart],
+        options: &SplitOptions,
+    ) -> Result<Vec<WrittenPart>, WorkerError> {
+        let request = Request::Split {
+            input: input.to_owned(),
+            parts: parts.to_vec(),
+            options: options.clone(),
+        };
+        let activity = format!("splitting `{}`", options.name);
+        match self.call(&request, &activity)? {
+            Reply::Parts { parts } => Ok(parts),
+            other => Err(self.unexpected(&other)),
+        }
+    }
+
     fn call(&mut self, request: &Request, activity: &str) -> Result<Reply, WorkerError> {
         let line = serde_json::to_string(request).map_err(|error| WorkerError::Failed {
             message: format!("cannot encode the request: {error}"),
@@ -356,7 +399,7 @@ mod tests {
         (folder, path)
     }
 
-    const HELLO: &str = r#"read line; echo '{"reply":"hello","protocol":1,"llvm":"22.1.8"}'"#;
+    const HELLO: &str = r#"read line; echo '{"reply":"hello","protocol":2,"llvm":"22.1.8"}'"#;
 
     #[test]
     #[cfg(unix)]

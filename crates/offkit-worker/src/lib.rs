@@ -65,5 +65,8 @@ mod protocol;
 mod summary;
 
 pub use client::{WORKER_PROGRAM, WORKER_VARIABLE, Worker, WorkerError};
-pub use protocol::{EmitOptions, PROTOCOL_VERSION, Part, Reply, Request};
-pub use summary::{CallingConvention, FunctionSummary, Linkage, ModuleSummary, VariableSummary};
+pub use protocol::{
+    EmitOptions, PROTOCOL_VERSION, Part, Reply, Request, SpecializationConstant, SpecializationConstantMode,
+    SplitOptions, SplitPart, WrittenPart,
+};
+pub use summary::{CallingConvention, FunctionSummary, Linkage, Metadata, ModuleSummary, VariableSummary};

@@ -1,13 +1,14 @@
 //! The requests and replies, one JSON object a line.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::summary::ModuleSummary;
+use crate::summary::{Metadata, ModuleSummary};
 
 /// The version of this protocol. The two programs are built together, so they must agree exactly.
-pub const PROTOCOL_VERSION: u32 = 1;
+pub const PROTOCOL_VERSION: u32 = 2;
 
 /// What can be asked of the worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +41,105 @@ pub enum Request {
         /// How to generate code.
         options: EmitOptions,
     },
+    /// Read a module as a whole, bitcode or text, make it fit for splitting, write it as bitcode, and
+    /// describe it with bodies. Answered by [`Reply::Summary`].
+    ///
+    /// What is made fit: `llvm.used`, which would bring every kernel into every part, goes, and so do
+    /// device globals from `llvm.compiler.used` and the named metadata that lists kernels. The summary
+    /// still tells of them, and [`Request::Split`] writes for each part what is left of the lists.
+    Prepare {
+        /// The module.
+        input: PathBuf,
+        /// The bitcode file to write.
+        output: PathBuf,
+    },
+    /// Take parts out of a prepared module and write each. Answered by [`Reply::Parts`].
+    Split {
+        /// The bitcode file, as [`Request::Prepare`] wrote it.
+        input: PathBuf,
+        /// What to take out.
+        parts: Vec<SplitPart>,
+        /// How to write the parts.
+        options: SplitOptions,
+    },
+}
+
+/// One part of a module that is split: which definitions it has, and which of them are seen outside.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SplitPart {
+    /// The named definitions of the part. What has no name comes along where it is used.
+    pub contents: Vec<String>,
+    /// Those among them that keep their linkage; the others become internal.
+    pub visible: Vec<String>,
+    /// The functions among them that get the attribute `sycl-entry-point`.
+    pub entry_points: Vec<String>,
+    /// Virtual functions that become external, so that they are kept without being used.
+    pub externalized: Vec<String>,
+    /// Definitions that the part uses and does not have: they become declarations.
+    pub left_out: Vec<String>,
+    /// What to record as `sycl-esimd-split-status`: 0 for an image without ESIMD functions, 1 for one with
+    /// nothing else.
+    pub esimd_split_status: Option<u8>,
+    /// Named metadata to give the part, in addition to what all parts get from the module.
+    pub named_metadata: BTreeMap<String, Vec<Metadata>>,
+    /// The file to write.
+    pub output: PathBuf,
+    /// The file to write the part to a second time, with each specialization constant replaced by its
+    /// default value. Not written for a part without specialization constants.
+    pub default_constants_output: Option<PathBuf>,
+}
+
+/// How parts of a module are written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SplitOptions {
+    /// What the parts call themselves and their source, the name of the input.
+    pub name: String,
+    /// How calls for values of specialization constants are lowered; not at all without.
+    pub specialization_constants: Option<SpecializationConstantMode>,
+    /// Whether to write LLVM's text form instead of bitcode.
+    pub text: bool,
+    /// The greatest number of parts worked on at a time; 0 stands for one on each core.
+    pub jobs: usize,
+}
+
+/// What becomes of specialization constants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SpecializationConstantMode {
+    /// SPIR-V's own specialization constants.
+    Native,
+    /// Loads from a buffer that the runtime passes to the kernel.
+    Emulation,
+}
+
+/// A part as it was written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WrittenPart {
+    /// The functions it defines, in module order.
+    pub definitions: Vec<String>,
+    /// The functions it declares, in module order, intrinsics left out.
+    pub declarations: Vec<String>,
+    /// The variables it defines, in module order.
+    pub variables: Vec<String>,
+    /// The variables it declares, in module order.
+    pub variable_declarations: Vec<String>,
+    /// The specialization constants in it, in the order in which they were met; none where they were
+    /// not lowered.
+    pub specialization_constants: Vec<SpecializationConstant>,
+    /// The default values of these one after the other, with the padding that the emulation needs.
+    pub specialization_defaults: Vec<u8>,
+    /// Whether the second file was written.
+    pub has_default_constants: bool,
+}
+
+/// Where the parts of a specialization constant's value go.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpecializationConstant {
+    /// The symbolic name that the front end gave it.
+    pub name: String,
+    /// For each scalar in it, in order: the number of the constant, the offset in bytes, the size in
+    /// bytes. The number `u32::MAX` stands for padding.
+    pub leaves: Vec<[u32; 3]>,
 }
 
 /// One piece to be taken out of a module: some symbols and all that they need.
@@ -81,6 +181,11 @@ pub enum Reply {
     Summary {
         /// What is in the module.
         module: ModuleSummary,
+    },
+    /// Answers [`Request::Split`].
+    Parts {
+        /// The parts in the order asked for.
+        parts: Vec<WrittenPart>,
     },
     /// The request was carried out and there is nothing to tell.
     Done,

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 
 /// An LLVM module as the planning steps see it.
 ///
-/// Made by the worker from a lazily read module: names, linkage and attributes, no function bodies.
+/// Made by the worker from a lazily read module: names, linkage and attributes, no function bodies. What
+/// needs the bodies (metadata, uses) is there only where the module was read as a whole, by
+/// [`Request::Prepare`](crate::Request::Prepare).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModuleSummary {
     /// The target triple as written in the module, `spirv64-unknown-unknown`.
@@ -17,8 +19,15 @@ pub struct ModuleSummary {
     pub source_file: String,
     /// Functions in module order, intrinsics left out.
     pub functions: Vec<FunctionSummary>,
-    /// Global variables in module order.
+    /// Global variables in module order, then aliases and indirect functions.
     pub variables: Vec<VariableSummary>,
+    /// Whether the module was read as a whole: what needs bodies is there.
+    #[serde(default)]
+    pub has_bodies: bool,
+    /// Named metadata by name, each a list of nodes; only in a summary with bodies, and without those
+    /// of debug information and module flags.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub named_metadata: BTreeMap<String, Vec<Metadata>>,
 }
 
 impl ModuleSummary {
@@ -30,6 +39,19 @@ impl ModuleSummary {
     /// The function of that name.
     pub fn function(&self, name: &str) -> Option<&FunctionSummary> {
         self.functions.iter().find(|function| function.name == name)
+    }
+
+    /// The name of the symbol with that number, as lists of uses have it: functions first, in module
+    /// order, then variables.
+    pub fn symbol(&self, number: u32) -> Option<&str> {
+        let number = number as usize;
+        match self.functions.get(number) {
+            Some(function) => Some(&function.name),
+            None => {
+                let variable = self.variables.get(number.checked_sub(self.functions.len())?)?;
+                Some(&variable.name)
+            }
+        }
     }
 }
 
@@ -46,12 +68,41 @@ pub struct FunctionSummary {
     pub is_declaration: bool,
     /// String attributes (`"sycl-module-id"="app.cpp"`), enumeration attributes left out.
     pub attributes: BTreeMap<String, String>,
+    /// The string attributes of parameters, by position; empty if no parameter has any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parameter_attributes: Vec<BTreeMap<String, String>>,
+    /// Metadata attached to the function by kind, the operands of each node; only in a summary with
+    /// bodies, and without debug information.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metadata: BTreeMap<String, Vec<Metadata>>,
+    /// The symbols that the body refers to, by number (see [`ModuleSummary::symbol`]), in ascending
+    /// order; only in a summary with bodies.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub uses: Vec<u32>,
+    /// The optional features of devices that the body's own instructions need, by SYCL's numbers of aspects:
+    /// 5 arithmetic with 16-bit floating-point numbers, 6 64-bit ones, 27 atomic operations on 64-bit integers.
+    /// Only in a summary with bodies.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aspects: Vec<u32>,
+    /// The function's type in LLVM's text form, where an indirect call may lead to it: it has the
+    /// attribute `referenced-indirectly`. Only in a summary with bodies.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub function_type: String,
+    /// The types of the functions that the body calls through pointers, in LLVM's text form; only in a
+    /// summary with bodies.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub indirect_calls: Vec<String>,
 }
 
 impl FunctionSummary {
     /// Whether a host can launch it.
     pub fn is_kernel(&self) -> bool {
         !self.is_declaration && self.calling_convention == CallingConvention::Kernel
+    }
+
+    /// Whether it has that string attribute.
+    pub fn has_attribute(&self, name: &str) -> bool {
+        self.attributes.contains_key(name)
     }
 }
 
@@ -67,6 +118,58 @@ pub struct VariableSummary {
     /// The address space number of the target: for SPIR-V 0 private, 1 global, 2 constant, 3 local,
     /// 4 generic, 7 input.
     pub address_space: u32,
+    /// The string attributes (`"sycl-unique-id"="…"`); only in a summary with bodies.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub attributes: BTreeMap<String, String>,
+    /// The name of the variable's type, if it is a structure with a name; only in a summary with bodies.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub type_name: String,
+    /// The symbols that the initializer refers to, by number (see [`ModuleSummary::symbol`]), in
+    /// ascending order; for an alias, what it stands for. Only in a summary with bodies.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub uses: Vec<u32>,
+}
+
+/// One operand of a metadata node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Metadata {
+    /// An integer of up to 64 bits, sign-extended.
+    Integer(i64),
+    /// A string.
+    Text(String),
+    /// A function or variable, by name.
+    Symbol(String),
+    /// Another node.
+    Node(Vec<Metadata>),
+    /// Nothing, as where a symbol was dropped, or anything that is none of these.
+    Other,
+}
+
+impl Metadata {
+    /// The integer, if it is one.
+    pub fn integer(&self) -> Option<i64> {
+        match self {
+            Self::Integer(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The string, if it is one.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The operands, if it is a node.
+    pub fn node(&self) -> Option<&[Metadata]> {
+        match self {
+            Self::Node(operands) => Some(operands),
+            _ => None,
+        }
+    }
 }
 
 /// How a symbol links, as far as the tool chain tells the kinds apart.

@@ -12,6 +12,7 @@ use crate::commands::convert::LossOptions;
 use crate::commands::filter::Filter;
 use crate::commands::limits::LimitOptions;
 use crate::commands::pack::ImageText;
+use crate::commands::post_link::PostLinkArguments;
 use crate::commands::run::arguments::{ArgumentText, ArrayFile, Sizes};
 use crate::commands::wrap::WrapOptions;
 
@@ -68,7 +69,8 @@ Examples:
 
 const AS_EXAMPLES: &str = "\
 Tools: clang-linker-wrapper, clang-offload-bundler, clang-offload-packager, clang-offload-wrapper,
-llvm-offload-binary, llvm-offload-wrapper, syclbin-dump. A link to offkit with one of these names is that tool too.
+llvm-offload-binary, llvm-offload-wrapper, sycl-post-link, syclbin-dump. A link to offkit with one of these names is
+that tool too.
 
 Examples:
   offkit as clang-offload-bundler --list --type=o --input=app.o
@@ -119,6 +121,8 @@ pub(crate) enum Command {
     Verify(Verify),
     /// Run as one of the tools that offkit stands for, such as `clang-offload-bundler`, with its options
     As(As),
+    /// Split a device module into images, and say of each what a runtime needs to know
+    PostLink(PostLinkArguments),
     /// Link device code: LLVM bitcode in, a container of device images out
     Link(Link),
     /// Wrap device images: a host object that registers them when the program starts

@@ -72,6 +72,7 @@ fn main() -> ExitCode {
             Some(status) => return status,
             None => Err(tools::unknown(&options.name)),
         },
+        Command::PostLink(options) => commands::post_link::run(options, terminal),
         Command::Link(options) => commands::link::run(options, terminal),
         Command::Wrap(options) => commands::wrap::run(options, terminal),
         Command::Run(options) => commands::run::run(options, terminal),

@@ -7,6 +7,8 @@ mod linker_wrapper;
 mod offload_binary;
 mod offload_bundler;
 mod offload_wrapper;
+mod sycl_post_link;
+mod sycl_targets;
 mod syclbin_dump;
 
 use std::ffi::{OsStr, OsString};
@@ -35,6 +37,9 @@ const TOOLS: &[(&str, Tool)] = &[
     }),
     ("llvm-offload-wrapper", |called, arguments| {
         finish(offload_wrapper::run_llvm(called, arguments))
+    }),
+    ("sycl-post-link", |called, arguments| {
+        finish(sycl_post_link::run(called, arguments))
     }),
     ("syclbin-dump", |called, arguments| {
         finish(syclbin_dump::run(called, arguments))

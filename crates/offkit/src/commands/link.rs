@@ -67,15 +67,15 @@ pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
 }
 
 /// The inputs as files that the worker can open.
-struct Inputs {
-    paths: Vec<PathBuf>,
+pub(super) struct Inputs {
+    pub(super) paths: Vec<PathBuf>,
     /// Where standard input is kept; removed when dropped.
     _folder: Option<tempfile::TempDir>,
 }
 
 impl Inputs {
     /// Looks at the inputs, which the worker reads, so that a missing file is told by its name at once.
-    fn check(inputs: &[PathBuf]) -> Result<Self, Failure> {
+    pub(super) fn check(inputs: &[PathBuf]) -> Result<Self, Failure> {
         let mut folder = None;
         let mut paths = Vec::new();
         for input in inputs {
@@ -117,6 +117,16 @@ fn keep_standard_input() -> io::Result<(tempfile::TempDir, PathBuf)> {
     let path = folder.path().join("standard-input");
     io::copy(&mut io::stdin().lock(), &mut File::create(&path)?)?;
     Ok((folder, path))
+}
+
+/// The worker failed.
+pub(super) fn worker_failure(error: WorkerError) -> Failure {
+    failure(LinkError::Worker(error))
+}
+
+/// A temporary file could not be used.
+pub(super) fn temporary_failure(error: io::Error) -> Failure {
+    failure(LinkError::Temporary(error))
 }
 
 fn failure(error: LinkError) -> Failure {

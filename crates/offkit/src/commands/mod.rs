@@ -7,6 +7,7 @@ pub(crate) mod limits;
 pub(crate) mod link;
 pub(crate) mod ls;
 pub(crate) mod pack;
+pub(crate) mod post_link;
 pub(crate) mod replace;
 pub(crate) mod run;
 pub(crate) mod show;

@@ -45,7 +45,7 @@ fn container_name(kind: ContainerKind) -> &'static str {
 }
 
 /// Sets of properties: numbers as numbers, bytes as text where they are text, else in hexadecimal.
-fn properties(sets: &PropertySets) -> Value {
+pub(crate) fn properties(sets: &PropertySets) -> Value {
     let sets = sets.iter().map(|(name, set)| {
         let properties = set.iter().map(|(key, value)| (key.to_owned(), property(value)));
         (name.to_owned(), Value::Object(properties.collect()))

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Measures splitting 400 kernels into 64 images, beside the ways to do it with LLVM's own parts.
+
+Started by `./dev bench post-link`, which builds what is measured. The other ways: LLVM's module cloned for each
+image and the rest dropped (bench/clone_split.c), and `llvm-split --split-by-category`, which knows no exports,
+imports or properties. Prints a table; nothing here is a test."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from measure import FOLDER, in_turn, prepare
+
+KERNELS, HELPERS, IMAGES = 400, 3400, 64
+
+
+def source():
+    """Kernels that each call a few of many helpers, which call one another."""
+    lines = ["float shared(float x) { float y = x; for (int i = 0; i < 9; ++i) y = sin(y) * x + cos(y); return y; }"]
+    for helper in range(HELPERS):
+        callee = f"h{helper // 2}(x + {helper})" if helper > 1 else "shared(x)"
+        steps = "".join(f" y = y * {(helper * 13 + i * 7) % 97}.5f + sin(y + {i}.0f);" for i in range(6))
+        lines.append(f"float h{helper}(float x) {{ float y = x;{steps} return y + {callee}; }}")
+    for kernel in range(KERNELS):
+        calls = " + ".join(f"h{(kernel * 8 + j * 37) % HELPERS}(a[i])" for j in range(8))
+        lines.append(f"kernel void k{kernel}(global float *a) {{ size_t i = get_global_id(0); a[i] = {calls}; }}")
+    return "\n".join(lines) + "\n"
+
+
+def marked(folder):
+    """The module, each kernel marked as coming from one of 64 source files, in both tools' ways."""
+    output = folder / "marked.bc"
+    if output.exists():
+        return output
+    (folder / "kernels.cl").write_text(source())
+    clang = ["clang-22", "--target=spirv64", "-cl-std=CL3.0", "-O1", "-fno-inline", "-fno-unroll-loops"]
+    subprocess.run([*clang, "-S", "-emit-llvm", "kernels.cl", "-o", "kernels.ll"], cwd=folder, check=True)
+    kernel = re.compile(r"^(define .*spir_kernel void @k(\d+)\(.*local_unnamed_addr) ", re.MULTILINE)
+
+    def mark(found):
+        group = int(found[2]) % IMAGES
+        return f'{found[1]} "sycl-module-id"="file{group}" "module-id"="file{group}" '
+
+    text, count = kernel.subn(mark, (folder / "kernels.ll").read_text())
+    assert count == KERNELS, count
+    (folder / "marked.ll").write_text(text)
+    subprocess.run(["llvm-as", "marked.ll", "-o", output], cwd=folder, check=True)
+    return output
+
+
+def clone_split(folder):
+    program = folder / "clone_split"
+    if not program.exists():
+        config = lambda what: subprocess.run(
+            ["llvm-config-22", what], check=True, capture_output=True, text=True
+        ).stdout.split()
+        code = Path(__file__).with_name("clone_split.c")
+        flags = [flag for flag in config("--cflags") if not flag.startswith("-W")]
+        command = ["cc", "-O2", *flags, "-o", program, code, *config("--ldflags"), "-lLLVM-22"]
+        subprocess.run(command, check=True)
+    return program
+
+
+def main():
+    prepare()
+    folder = FOLDER / "post-link"
+    folder.mkdir(parents=True, exist_ok=True)
+    module = marked(folder)
+
+    for name in ("ours", "one", "clone", "split"):
+        shutil.rmtree(folder / name, ignore_errors=True)
+        (folder / name).mkdir()
+    ours = ["offkit", "--quiet", "post-link", module, "--only-kernels", "--json"]
+    commands = {
+        "offkit post-link": [*ours, "-o", "ours"],
+        "offkit post-link, one core": [*ours, "-o", "one", "--jobs", "1"],
+        "llvm-split --split-by-category": ["llvm-split", "--split-by-category=module-id", module, "-o", "split/part"],
+        "a clone for each image": [clone_split(folder), module, "clone/part", str(IMAGES)],
+    }
+    series = in_turn(list(commands.values()), cwd=folder, most=5, least=1)
+    images = {name: len(list((folder / name).glob("*.bc"))) for name in ("ours", "one")}
+    parts = {name: len(list((folder / name).iterdir())) for name in ("clone", "split")}
+    assert {*images.values(), *parts.values()} == {IMAGES}, (images, parts)
+    same = all(
+        (folder / "one" / path.name).read_bytes() == path.read_bytes() for path in (folder / "ours").iterdir()
+    )
+
+    print(f"{KERNELS} kernels and {HELPERS} helpers, {module.stat().st_size / 1e6:.1f} MB, into {IMAGES} images")
+    print(f"{'':32s} {'seconds':>8s} {'median':>8s} {'cpu':>8s} {'MiB':>6s} {'times ours':>11s}")
+    for name, one in zip(commands, series):
+        ratio = one.least / series[0].least
+        print(f"{name:32s} {one.least:8.2f} {one.median:8.2f} {one.cpu:8.2f} {one.peak:6.0f} {ratio:11.1f}")
+    print(f"the images are the same with one core and with all: {'yes' if same else 'NO'}")
+
+
+if __name__ == "__main__":
+    main()

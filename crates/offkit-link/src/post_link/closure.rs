@@ -1,0 +1,305 @@
+//! What the entry points of an image need.
+
+use std::collections::{BTreeSet, HashMap};
+
+use offkit_worker::{FunctionSummary, Linkage, ModuleSummary, VariableSummary};
+
+use super::{ExportArrangement, PlanOptions, PlannedImage, SplitMode, SymbolRules};
+use crate::symbols::{
+    DEVICE_GLOBAL_SIZE, ESIMD_FUNCTION, INDIRECTLY_CALLABLE, REFERENCED_INDIRECTLY, can_be_imported,
+};
+
+/// The symbols of a module by number, and who may be reached through pointers.
+pub(super) struct Closure<'a> {
+    module: &'a ModuleSummary,
+    options: &'a PlanOptions,
+    numbers: HashMap<&'a str, u32>,
+    /// The functions that an indirect call may lead to, by type.
+    callees: HashMap<&'a str, Vec<u32>>,
+    /// What is in every image.
+    always: Vec<u32>,
+    /// What is in every image of ESIMD functions: all of these.
+    esimd: Vec<u32>,
+}
+
+enum Symbol<'a> {
+    Function(&'a FunctionSummary),
+    Variable(&'a VariableSummary),
+}
+
+impl<'a> Closure<'a> {
+    pub(super) fn new(module: &'a ModuleSummary, options: &'a PlanOptions) -> Self {
+        let functions = module.functions.iter().map(|function| function.name.as_str());
+        let variables = module.variables.iter().map(|variable| variable.name.as_str());
+        let mut callees: HashMap<&str, Vec<u32>> = HashMap::new();
+        for (function, number) in module.functions.iter().zip(0..) {
+            if function.has_attribute(REFERENCED_INDIRECTLY) && !function.is_kernel() {
+                callees.entry(&function.function_type).or_default().push(number);
+            }
+        }
+        Self {
+            module,
+            options,
+            numbers: functions.chain(variables).zip(0..).collect(),
+            callees,
+            always: always(module, options),
+            esimd: (module.functions.iter().zip(0..))
+                .filter(|(function, _)| !function.is_declaration && is_esimd(function))
+                .map(|(_, number)| number)
+                .collect(),
+        }
+    }
+
+    fn symbol(&self, number: u32) -> Option<Symbol<'a>> {
+        let number = number as usize;
+        match self.module.functions.get(number) {
+            Some(function) => Some(Symbol::Function(function)),
+            None => {
+                let variable = number.checked_sub(self.module.functions.len())?;
+                self.module.variables.get(variable).map(Symbol::Variable)
+            }
+        }
+    }
+
+    /// Adds to an image all that its entry points need, what of it can be seen, and what it finds in other
+    /// images. `is_elsewhere` tells of a symbol that is exported by another image.
+    pub(super) fn fill(&self, image: &mut PlannedImage, is_elsewhere: &dyn Fn(&str) -> bool) {
+        let roots: BTreeSet<u32> = (image.kernels.iter().chain(&image.exports))
+            .filter_map(|name| self.numbers.get(name.as_str()).copied())
+            .collect();
+        let mut contents = roots.clone();
+        contents.extend(&self.always);
+        if image.is_esimd {
+            contents.extend(&self.esimd);
+        }
+        let mut left_out = BTreeSet::new();
+        let mut open: Vec<u32> = contents.iter().copied().collect();
+        while let Some(symbol) = open.pop() {
+            for needed in self.needed_by(symbol) {
+                if contents.contains(&needed) || left_out.contains(&needed) {
+                    continue;
+                }
+                let stays_away = match self.symbol(needed) {
+                    Some(Symbol::Function(function)) if !function.is_declaration => {
+                        is_elsewhere(&function.name) || self.is_imported(function, image)
+                    }
+                    Some(Symbol::Variable(variable)) if !variable.is_declaration => {
+                        is_elsewhere(&variable.name)
+                    }
+                    _ => continue,
+                };
+                if stays_away {
+                    left_out.insert(needed);
+                } else {
+                    contents.insert(needed);
+                    open.push(needed);
+                }
+            }
+        }
+        let visible = contents
+            .iter()
+            .copied()
+            .filter(|symbol| match self.symbol(*symbol) {
+                Some(Symbol::Function(function)) => self.is_visible(function, roots.contains(symbol), image),
+                Some(Symbol::Variable(variable)) => {
+                    self.options.rules == SymbolRules::Compiler
+                        || roots.contains(symbol)
+                        || variable.attributes.contains_key(DEVICE_GLOBAL_SIZE)
+                }
+                None => false,
+            });
+        image.visible = self.names(visible);
+        image.left_out = self.names(left_out.iter().copied());
+        image.contents = self.names(contents.iter().copied());
+    }
+
+    /// The aspects that the instructions of a function, and of all that it needs, ask for.
+    pub(super) fn aspects(&self, name: &str) -> BTreeSet<u32> {
+        let mut aspects = BTreeSet::new();
+        let start = self.numbers.get(name).copied();
+        let mut seen: BTreeSet<u32> = start.into_iter().collect();
+        let mut open: Vec<u32> = start.into_iter().collect();
+        while let Some(symbol) = open.pop() {
+            if let Some(Symbol::Function(function)) = self.symbol(symbol) {
+                aspects.extend(&function.aspects);
+            }
+            open.extend(
+                self.needed_by(symbol)
+                    .into_iter()
+                    .filter(|needed| seen.insert(*needed)),
+            );
+        }
+        aspects
+    }
+
+    fn needed_by(&self, number: u32) -> Vec<u32> {
+        match self.symbol(number) {
+            Some(Symbol::Function(function)) => {
+                let callees = (function.indirect_calls.iter())
+                    .filter_map(|called| self.callees.get(called.as_str()))
+                    .flatten();
+                function.uses.iter().chain(callees).copied().collect()
+            }
+            Some(Symbol::Variable(variable)) => variable.uses.clone(),
+            None => Vec::new(),
+        }
+    }
+
+    /// Whether the rules of the compilers leave a definition to another image.
+    fn is_imported(&self, function: &FunctionSummary, image: &PlannedImage) -> bool {
+        if function.has_attribute(INDIRECTLY_CALLABLE) {
+            return !image.has_virtual_functions;
+        }
+        if self.options.split_esimd && is_esimd(function) {
+            return !image.is_esimd;
+        }
+        self.options.rules == SymbolRules::Compiler
+            && self.options.exports == ExportArrangement::Grouped
+            && self.options.split != SplitMode::None
+            && can_be_imported(function, self.options.dependencies)
+    }
+
+    fn is_visible(&self, function: &FunctionSummary, is_root: bool, image: &PlannedImage) -> bool {
+        let grouped = self.options.exports == ExportArrangement::Grouped;
+        if self.options.rules == SymbolRules::Compiler && self.options.dependencies && grouped {
+            return function.is_kernel()
+                || can_be_imported(function, true)
+                || function.has_attribute(INDIRECTLY_CALLABLE) && image.has_virtual_functions;
+        }
+        is_root
+            || function.has_attribute(INDIRECTLY_CALLABLE)
+            || function.has_attribute(REFERENCED_INDIRECTLY)
+    }
+
+    fn names(&self, symbols: impl Iterator<Item = u32>) -> Vec<String> {
+        symbols
+            .filter_map(|symbol| self.module.symbol(symbol))
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned)
+            .collect()
+    }
+}
+
+/// What is in every image by the rules of the compilers: variables that other modules could refer to, and, in a
+/// module that is not split, functions that somebody outside could use.
+fn always(module: &ModuleSummary, options: &PlanOptions) -> Vec<u32> {
+    if options.rules != SymbolRules::Compiler {
+        return Vec::new();
+    }
+    let first_variable = module.functions.len() as u32;
+    let variables = (module.variables.iter().zip(first_variable..)).filter(|(variable, _)| {
+        !variable.is_declaration
+            && matches!(
+                variable.linkage,
+                Linkage::External | Linkage::Weak | Linkage::Appending
+            )
+    });
+    let functions = module.functions.iter().zip(0..).filter(|(function, _)| {
+        options.split == SplitMode::None
+            && !function.is_declaration
+            && (function.has_attribute(REFERENCED_INDIRECTLY)
+                || can_be_imported(function, options.dependencies))
+    });
+    let functions = functions.map(|(_, number)| number);
+    functions.chain(variables.map(|(_, number)| number)).collect()
+}
+
+fn is_esimd(function: &FunctionSummary) -> bool {
+    function.metadata.contains_key(ESIMD_FUNCTION)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use offkit_worker::CallingConvention;
+
+    use super::super::plan;
+    use super::*;
+
+    /// Kernels `ka` (of a.cpp, uses `table`) and `kb` (of b.cpp, calls `export`); `table` refers to `helper`.
+    fn module() -> ModuleSummary {
+        let function = |name: &str, source: &str, uses: &[u32]| FunctionSummary {
+            name: name.into(),
+            attributes: (!source.is_empty())
+                .then(|| (crate::symbols::MODULE_ID.to_owned(), source.to_owned()))
+                .into_iter()
+                .collect(),
+            calling_convention: match name {
+                "ka" | "kb" => CallingConvention::Kernel,
+                _ => CallingConvention::Function,
+            },
+            uses: uses.to_vec(),
+            ..FunctionSummary::default()
+        };
+        let variable = |name: &str, linkage, uses: &[u32]| VariableSummary {
+            name: name.into(),
+            linkage,
+            address_space: 1,
+            uses: uses.to_vec(),
+            ..VariableSummary::default()
+        };
+        ModuleSummary {
+            has_bodies: true,
+            functions: vec![
+                function("ka", "a.cpp", &[4]),
+                function("kb", "b.cpp", &[2]),
+                function("export", "a.cpp", &[3]),
+                function("helper", "", &[]),
+            ],
+            variables: vec![
+                variable("table", Linkage::Internal, &[3]),
+                variable("unused", Linkage::External, &[]),
+            ],
+            ..ModuleSummary::default()
+        }
+    }
+
+    fn planned(options: PlanOptions) -> Vec<[String; 3]> {
+        let images = plan(&module(), &BTreeMap::new(), options).images;
+        let join = |names: &[String]| names.join(" ");
+        (images.iter())
+            .map(|image| [join(&image.contents), join(&image.visible), join(&image.left_out)])
+            .collect()
+    }
+
+    fn image(contents: &str, visible: &str, left_out: &str) -> [String; 3] {
+        [contents, visible, left_out].map(str::to_owned)
+    }
+
+    #[test]
+    fn kernels_apart_have_copies_and_only_the_variables_they_need() {
+        assert_eq!(
+            planned(PlanOptions::default()),
+            [
+                image("kb export helper", "kb", ""),
+                image("ka helper table", "ka", ""),
+                image("export helper", "export", ""),
+                image("unused", "unused", ""),
+            ]
+        );
+    }
+
+    #[test]
+    fn grouped_images_import_if_they_may_depend_on_each_other() {
+        let options = PlanOptions::compiler(SplitMode::Source);
+        assert_eq!(
+            planned(options),
+            [
+                image("kb export helper unused", "kb unused", ""),
+                image("ka export helper table unused", "ka export table unused", ""),
+            ]
+        );
+        let options = PlanOptions {
+            dependencies: true,
+            ..options
+        };
+        assert_eq!(
+            planned(options),
+            [
+                image("kb unused", "kb unused", "export"),
+                image("ka export helper table unused", "ka export table unused", ""),
+            ]
+        );
+    }
+}

@@ -1,0 +1,223 @@
+//! Metadata as plain data, read and written.
+
+use std::collections::BTreeMap;
+use std::ffi::{CString, c_uint};
+
+use llvm_sys::LLVMTypeKind;
+use llvm_sys::core::{
+    LLVMAddNamedMetadataOperand, LLVMConstInt, LLVMConstIntGetSExtValue, LLVMDisposeValueMetadataEntries,
+    LLVMGetFirstNamedMetadata, LLVMGetIntTypeWidth, LLVMGetMDKindIDInContext, LLVMGetMDNodeNumOperands,
+    LLVMGetMDNodeOperands, LLVMGetMDString, LLVMGetNamedFunction, LLVMGetNamedGlobal,
+    LLVMGetNamedMetadataName, LLVMGetNamedMetadataNumOperands, LLVMGetNamedMetadataOperands,
+    LLVMGetNextNamedMetadata, LLVMGetTypeKind, LLVMGetValueName2, LLVMGlobalCopyAllMetadata,
+    LLVMInt8TypeInContext, LLVMInt32TypeInContext, LLVMIsAConstantInt, LLVMIsAGlobalValue, LLVMIsAMDNode,
+    LLVMIsAMDString, LLVMMDNodeInContext2, LLVMMDStringInContext2, LLVMMetadataAsValue, LLVMTypeOf,
+    LLVMValueAsMetadata, LLVMValueMetadataEntriesGetKind, LLVMValueMetadataEntriesGetMetadata,
+};
+use llvm_sys::prelude::{LLVMContextRef, LLVMMetadataRef, LLVMModuleRef, LLVMValueRef};
+use offkit_worker::Metadata;
+
+use crate::module::sized_text;
+
+/// How deep nodes are followed; those that matter are lists of pairs, and others may be circular.
+const DEEPEST: usize = 4;
+
+/// The kinds of metadata that are described, by their number in a context.
+pub(crate) struct Kinds(BTreeMap<c_uint, &'static str>);
+
+impl Kinds {
+    /// Everything that device code's requirements and properties are read from.
+    const NAMES: [&'static str; 11] = [
+        "intel_reqd_sub_group_size",
+        "max_linear_work_group_size",
+        "max_work_group_size",
+        "reqd_work_group_size",
+        "sycl_explicit_simd",
+        "sycl_fixed_targets",
+        "sycl_joint_matrix",
+        "sycl_joint_matrix_mad",
+        "sycl_kernel_omit_args",
+        "sycl_used_aspects",
+        "work_group_num_dim",
+    ];
+
+    pub(crate) fn of(context: LLVMContextRef) -> Self {
+        let number = |name: &'static str| {
+            // SAFETY: the context is alive, and the name is as long as is said.
+            let number =
+                unsafe { LLVMGetMDKindIDInContext(context, name.as_ptr().cast(), name.len() as c_uint) };
+            (number, name)
+        };
+        Self(Self::NAMES.into_iter().map(number).collect())
+    }
+}
+
+/// The metadata attached to a function or variable, by kind.
+///
+/// # Safety
+///
+/// `global` is a function or variable that is alive in `context`.
+pub(crate) unsafe fn attached(
+    context: LLVMContextRef,
+    global: LLVMValueRef,
+    kinds: &Kinds,
+) -> BTreeMap<String, Vec<Metadata>> {
+    let mut found = BTreeMap::new();
+    // SAFETY: by this function's contract; the entries are freed below, and read only before.
+    unsafe {
+        let mut count = 0;
+        let entries = LLVMGlobalCopyAllMetadata(global, &raw mut count);
+        for index in 0..count as c_uint {
+            if let Some(name) = kinds.0.get(&LLVMValueMetadataEntriesGetKind(entries, index)) {
+                let node = LLVMValueMetadataEntriesGetMetadata(entries, index);
+                let node = LLVMMetadataAsValue(context, node);
+                if let Metadata::Node(operands) = read(node, 0) {
+                    found.insert((*name).to_owned(), operands);
+                }
+            }
+        }
+        LLVMDisposeValueMetadataEntries(entries);
+    }
+    found
+}
+
+/// The named metadata of a module, each a list of nodes, without debug information and module flags.
+///
+/// # Safety
+///
+/// The module is alive.
+pub(crate) unsafe fn named(module: LLVMModuleRef) -> BTreeMap<String, Vec<Metadata>> {
+    let mut found = BTreeMap::new();
+    // SAFETY: by this function's contract; the vector has room for as many nodes as LLVM counted.
+    unsafe {
+        let mut list = LLVMGetFirstNamedMetadata(module);
+        while !list.is_null() {
+            let mut length = 0;
+            let name = sized_text(LLVMGetNamedMetadataName(list, &raw mut length), length);
+            if !name.starts_with("llvm.") {
+                let name_c = CString::new(name.as_str()).unwrap_or_default();
+                let count = LLVMGetNamedMetadataNumOperands(module, name_c.as_ptr());
+                let mut nodes = vec![std::ptr::null_mut(); count as usize];
+                LLVMGetNamedMetadataOperands(module, name_c.as_ptr(), nodes.as_mut_ptr());
+                found.insert(name, nodes.into_iter().map(|node| read(node, 0)).collect());
+            }
+            list = LLVMGetNextNamedMetadata(list);
+        }
+    }
+    found
+}
+
+/// # Safety
+///
+/// `value` is null or alive.
+unsafe fn read(value: LLVMValueRef, depth: usize) -> Metadata {
+    if value.is_null() || depth > DEEPEST {
+        return Metadata::Other;
+    }
+    // SAFETY: by this function's contract, each question is asked of a value of the kind it is for.
+    unsafe {
+        if !LLVMIsAMDString(value).is_null() {
+            let mut length = 0;
+            let string = LLVMGetMDString(value, &raw mut length);
+            return Metadata::Text(sized_text(string, length as usize));
+        }
+        if !LLVMIsAConstantInt(value).is_null() {
+            return match LLVMGetIntTypeWidth(LLVMTypeOf(value)) {
+                0..=64 => Metadata::Integer(LLVMConstIntGetSExtValue(value)),
+                _ => Metadata::Other,
+            };
+        }
+        if !LLVMIsAGlobalValue(value).is_null() {
+            let mut length = 0;
+            return Metadata::Symbol(sized_text(LLVMGetValueName2(value, &raw mut length), length));
+        }
+        // A constant wrapped as metadata answers as a node with one operand, itself.
+        let is_metadata = LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMTypeKind::LLVMMetadataTypeKind;
+        if is_metadata && !LLVMIsAMDNode(value).is_null() {
+            let mut operands = vec![std::ptr::null_mut(); LLVMGetMDNodeNumOperands(value) as usize];
+            LLVMGetMDNodeOperands(value, operands.as_mut_ptr());
+            let operands = operands.into_iter();
+            return Metadata::Node(operands.map(|operand| read(operand, depth + 1)).collect());
+        }
+    }
+    Metadata::Other
+}
+
+/// Adds nodes to named metadata of a module. Symbols that the module does not have become null.
+///
+/// # Safety
+///
+/// The module is alive, in `context`.
+pub(crate) unsafe fn add_named(
+    context: LLVMContextRef,
+    module: LLVMModuleRef,
+    name: &str,
+    nodes: &[Metadata],
+) {
+    let name = CString::new(name).unwrap_or_default();
+    for node in nodes {
+        // SAFETY: by this function's contract.
+        unsafe {
+            let node = build(context, module, node);
+            if !node.is_null() {
+                LLVMAddNamedMetadataOperand(module, name.as_ptr(), LLVMMetadataAsValue(context, node));
+            }
+        }
+    }
+}
+
+/// Adds a node that holds one 8-bit number to named metadata.
+///
+/// # Safety
+///
+/// The module is alive, in `context`.
+pub(crate) unsafe fn add_named_number(
+    context: LLVMContextRef,
+    module: LLVMModuleRef,
+    name: &str,
+    number: u8,
+) {
+    let name = CString::new(name).unwrap_or_default();
+    // SAFETY: by this function's contract.
+    unsafe {
+        let constant = LLVMConstInt(LLVMInt8TypeInContext(context), u64::from(number), 0);
+        let mut operand = LLVMValueAsMetadata(constant);
+        let node = LLVMMDNodeInContext2(context, &raw mut operand, 1);
+        LLVMAddNamedMetadataOperand(module, name.as_ptr(), LLVMMetadataAsValue(context, node));
+    }
+}
+
+/// # Safety
+///
+/// The module is alive, in `context`.
+unsafe fn build(context: LLVMContextRef, module: LLVMModuleRef, metadata: &Metadata) -> LLVMMetadataRef {
+    // SAFETY: by this function's contract.
+    unsafe {
+        match metadata {
+            Metadata::Integer(value) => {
+                // The number as it was read, cut to the width that all of them have.
+                LLVMValueAsMetadata(LLVMConstInt(LLVMInt32TypeInContext(context), *value as u64, 1))
+            }
+            Metadata::Text(text) => LLVMMDStringInContext2(context, text.as_ptr().cast(), text.len()),
+            Metadata::Symbol(name) => {
+                let name = CString::new(name.as_str()).unwrap_or_default();
+                let mut symbol = LLVMGetNamedFunction(module, name.as_ptr());
+                if symbol.is_null() {
+                    symbol = LLVMGetNamedGlobal(module, name.as_ptr());
+                }
+                if symbol.is_null() {
+                    std::ptr::null_mut()
+                } else {
+                    LLVMValueAsMetadata(symbol)
+                }
+            }
+            Metadata::Node(operands) => {
+                let mut operands: Vec<_> = (operands.iter())
+                    .map(|operand| build(context, module, operand))
+                    .collect();
+                LLVMMDNodeInContext2(context, operands.as_mut_ptr(), operands.len())
+            }
+            Metadata::Other => std::ptr::null_mut(),
+        }
+    }
+}
