@@ -7,6 +7,7 @@ mod linker_wrapper;
 mod offload_binary;
 mod offload_bundler;
 mod offload_wrapper;
+mod sycl_linker;
 mod sycl_post_link;
 mod sycl_targets;
 mod syclbin_dump;
@@ -35,11 +36,14 @@ const TOOLS: &[(&str, Tool)] = &[
     ("llvm-offload-binary", |called, arguments| {
         finish(offload_binary::run(called, arguments))
     }),
-    ("llvm-offload-wrapper", |called, arguments| {
-        finish(offload_wrapper::run_llvm(called, arguments))
+    ("clang-sycl-linker", |called, arguments| {
+        finish(sycl_linker::run(called, arguments))
     }),
     ("sycl-post-link", |called, arguments| {
         finish(sycl_post_link::run(called, arguments))
+    }),
+    ("llvm-offload-wrapper", |called, arguments| {
+        finish(offload_wrapper::run_llvm(called, arguments))
     }),
     ("syclbin-dump", |called, arguments| {
         finish(syclbin_dump::run(called, arguments))
