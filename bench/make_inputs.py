@@ -20,6 +20,8 @@ INPUTS = FOLDER / "inputs"
 TRIPLE = "amdgcn-amd-amdhsa"
 ARCHS = ["gfx900", "gfx906", "gfx908", "gfx90a", "gfx1030", "gfx1100", "gfx1101", "gfx1102"]
 HOST = "host-x86_64-unknown-linux-gnu-"
+# The numbers of offload kinds.
+OPENMP, HIP, SYCL = 1, 4, 8
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
 BUNDLE_MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
@@ -67,7 +69,7 @@ def image(number, size):
     return head + (filling() * (rest // MIB + 1))[:rest]
 
 
-def blob(number, size):
+def blob(number, size, kind):
     """An offload binary of version 1 with one image."""
     arch = ARCHS[number % len(ARCHS)]
     strings = f"\0triple\0{TRIPLE}\0arch\0{arch}\0".encode()
@@ -76,7 +78,7 @@ def blob(number, size):
     start = -(-(table + len(strings)) // 8) * 8
     whole = start + -(-size // 8) * 8
     head = struct.pack("<IIQQQ", 0xAD10FF10, 1, whole, 32, 40)
-    head += struct.pack("<HHIQQQQ", 1, 4, 0, 72, 2, start, size)
+    head += struct.pack("<HHIQQQQ", 1, kind, 0, 72, 2, start, size)
     head += struct.pack("<QQQQ", *(table + place for place in places)) + strings
     return head.ljust(start, b"\0") + image(number, size).ljust(whole - start, b"\0")
 
@@ -94,9 +96,10 @@ def write(path, pieces):
         out.write(b"".join(waiting))
 
 
-def package(count, size):
+def package(count, size, kind=HIP):
     """`count` offload binaries end to end, with images of `size` bytes."""
-    return made(f"{count}x{size}.pkg", lambda path: write(path, (blob(number, size) for number in range(count))))
+    name = f"{count}x{size}.pkg" if kind == HIP else f"{count}x{size}-{kind}.pkg"
+    return made(name, lambda path: write(path, (blob(number, size, kind) for number in range(count))))
 
 
 def offset_of_section(path, wanted):

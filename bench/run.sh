@@ -39,6 +39,22 @@ with open(sys.argv[1], "w") as out:
         out.write(f"kernel void k{k}(global float *a) {{ size_t i = get_global_id(0); a[i] = own{k}(a[i]) + shared(a[i]); }}\n")
 PYTHON
 compile "$work/many.cl" "$work/many.bc"
+# The same spread over eight sources, each of which needs a function of the next.
+python3 - "$work" <<'PYTHON'
+import sys
+for f in range(8):
+    with open(f"{sys.argv[1]}/eighth{f}.cl", "w") as out:
+        out.write(f"float shared{f}(float x) {{ float y = x; for (int i = 0; i < 9; ++i) y = sin(y) * x + cos(y); return y; }}\n")
+        out.write(f"float shared{(f + 1) % 8}(float x);\n")
+        for k in range(8 * f, 8 * f + 8):
+            out.write(f"static float own{k}(float x) {{ float y = shared{f}(x) + {k}; for (int i = 0; i < {k + 3}; ++i) y = sqrt(y * y + x); return y; }}\n")
+            out.write(f"kernel void k{k}(global float *a) {{ size_t i = get_global_id(0); a[i] = own{k}(a[i]) + shared{(f + 1) % 8}(a[i]); }}\n")
+PYTHON
+eighths=
+for f in 0 1 2 3 4 5 6 7; do
+  compile "$work/eighth$f.cl" "$work/eighth$f.bc"
+  eighths="$eighths $work/eighth$f.bc"
+done
 offkit --quiet link "$work/app.bc" "$work/library.bc" --split kernel --format offload -o "$work/images.bin"
 offkit --quiet link "$work/app.bc" -o "$work/app.syclbin"
 offkit --quiet link "$work/library.bc" -o "$work/library.syclbin"
@@ -48,10 +64,24 @@ pair "start: offkit --version | true" 200 "offkit --version" "true"
 pair "start: offkit --version | llvm-offload-binary" 50 "offkit --version" "llvm-offload-binary --version"
 pair "list 4 images | llvm-objdump --offloading" 50 "offkit ls $work/images.bin" "llvm-objdump --offloading $work/images.bin"
 if command -v clang-sycl-linker >/dev/null; then
-  pair "link 2 files to SPIR-V | clang-sycl-linker" 20 \
+  ours="offkit as clang-sycl-linker -triple=spirv64-unknown-unknown"
+  theirs="clang-sycl-linker -triple=spirv64-unknown-unknown"
+  pair "start: as clang-sycl-linker --help | --help" 50 "offkit as clang-sycl-linker --help" "clang-sycl-linker --help"
+  pair "link 2 files as clang-sycl-linker" 40 \
+    "$ours $work/app.bc $work/library.bc -o $work/ours.bin" "$theirs $work/app.bc $work/library.bc -o $work/theirs.bin"
+  pair "link 2 files to SPIR-V | clang-sycl-linker" 40 \
     "offkit --quiet link $work/app.bc $work/library.bc --split none -O0 --format offload -o $work/ours.bin" \
-    "clang-sycl-linker --triple=spirv64-unknown-unknown $work/app.bc $work/library.bc -o $work/theirs.bin"
+    "$theirs $work/app.bc $work/library.bc -o $work/theirs.bin"
+  pair "64 kernels of 8 files as clang-sycl-linker" 20 "$ours $eighths -o $work/ours.bin" "$theirs $eighths -o $work/theirs.bin"
+  pair "64 kernels of 8 files, 1 image, -O0" 20 \
+    "offkit --quiet link $eighths --split none -O0 --format offload -o $work/ours.bin" "$theirs $eighths -o $work/theirs.bin"
 fi
+# An image for each file: the peer's linker makes one of all, so it is run for each file.
+cat > "$work/each.sh" <<SCRIPT
+for file in $eighths; do clang-sycl-linker -triple=spirv64-unknown-unknown \$file -o $work/each.bin || exit; done
+SCRIPT
+pair "64 kernels of 8 files, 8 images, -O0" 10 \
+  "offkit --quiet link $eighths --split source -O0 --format offload --state object -o $work/ours.bin" "bash $work/each.sh"
 # The peers have no step that does both: their splitter, then their code generator for each part.
 cat > "$work/split.sh" <<SCRIPT
 llvm-split --split-by-category=kernel $work/many.bc -o $work/part

@@ -21,6 +21,14 @@ const PACKAGES: [&str; 5] = [
 /// The release that speaks PI 2.3, of which only the plugin is taken.
 const PLUGIN_PACKAGE: &str = "common-cmplr-lib-rt==2021.2.0";
 
+/// The last release whose device images are of version 2; it runs on the newer release's CPU driver. The last one is
+/// a dependency that the metadata of the others leaves open.
+const OLDER_PACKAGES: [&str; 3] = [
+    "intel-sycl-rt==2025.0.0",
+    "intel-cmplr-lib-ur==2025.0.0",
+    "umf==0.9.1",
+];
+
 /// The installed runtime and the two programs built against it.
 #[derive(Debug)]
 pub struct SyclRuntime {
@@ -101,7 +109,44 @@ open(folder + '/libpi_opencl.so', 'wb').write(wheel.read(name))";
                 .arg(format!("-L{folder}/lib"))
                 .args(["-l:libsycl.so.9", &format!("-Wl,-rpath,{folder}/lib")]))?;
         }
-        Ok(())
+        compile_registered(&self.folder, compiler)
+    }
+
+    /// The object of `run_registered.cpp`, to be linked with what registers images.
+    pub fn registered_object(&self) -> PathBuf {
+        self.folder.join("run_registered.o")
+    }
+
+    /// Where the runtime is.
+    pub fn library_folder(&self) -> PathBuf {
+        self.folder.join("lib")
+    }
+
+    /// Links a program or library with the runtime, which finds the runtime again.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be linked.
+    #[track_caller]
+    pub fn link(&self, folder: &Folder, linker: &str, output: &str, arguments: &[&str]) {
+        let library = self.folder.join("lib");
+        let mut command = Command::new(tool(linker).expect("asked for before"));
+        command
+            .args(["-o", output])
+            .args(arguments)
+            .arg(format!("-L{}", library.display()))
+            .args(["-l:libsycl.so.9", "-lstdc++", "-ldl"])
+            .arg(format!("-Wl,-rpath,{}", library.display()));
+        folder.run_command(&mut command).ok();
+    }
+
+    /// Runs a program of the folder on the CPU driver that was installed with the runtime.
+    pub fn run_linked(&self, folder: &Folder, program: &str, arguments: &[&str]) -> Outcome {
+        let mut command = Command::new(folder.path(program));
+        command
+            .args(arguments)
+            .env("OCL_ICD_VENDORS", self.folder.join("drivers"));
+        folder.run_command(&mut command)
     }
 
     /// Runs one of the two programs, `compile` and `link_and_run`, on the CPU driver that was installed with them.
@@ -174,6 +219,86 @@ open(folder + '/libpi_opencl.so', 'wb').write(wheel.read(name))";
         )
         .ok();
     }
+}
+
+/// A runtime of an older release, whose device images are of version 2.
+#[derive(Debug)]
+pub struct OlderSyclRuntime {
+    folder: PathBuf,
+    newer: &'static SyclRuntime,
+}
+
+impl OlderSyclRuntime {
+    /// Installs what is needed, once; `None`, loudly, if it cannot be had here.
+    pub fn get() -> Option<&'static Self> {
+        static INSTALLED: OnceLock<Option<OlderSyclRuntime>> = OnceLock::new();
+        INSTALLED
+            .get_or_init(|| {
+                let newer = SyclRuntime::get()?;
+                let (python, compiler) = (tool("python3")?, tool("g++")?);
+                let runtime = Self {
+                    folder: programs().parent()?.join("sycl-runtime-2025.0.0"),
+                    newer,
+                };
+                match runtime.install(&python, &compiler) {
+                    Ok(()) => Some(runtime),
+                    Err(reason) => {
+                        skip(&format!("the older SYCL runtime cannot be installed: {reason}"));
+                        None
+                    }
+                }
+            })
+            .as_ref()
+    }
+
+    fn install(&self, python: &Path, compiler: &Path) -> Result<(), String> {
+        if !self.folder.join("lib/libsycl.so.8").is_file() {
+            run(Command::new(python).args(["-m", "venv"]).arg(&self.folder))?;
+            let pip = self.folder.join("bin/pip");
+            run(Command::new(pip)
+                .args(["install", "--quiet", "--no-deps"])
+                .args(OLDER_PACKAGES))?;
+        }
+        compile_registered(&self.folder, compiler)
+    }
+
+    /// Links a program that runs `app_kernel` with objects that register images, and runs it on the CPU driver.
+    #[track_caller]
+    pub fn run_registered(&self, folder: &Folder, objects: &[&str]) -> Outcome {
+        let library = self.folder.join("lib");
+        let mut command = Command::new(tool("g++").expect("asked for before"));
+        command
+            .args(["-o", "older"])
+            .arg(self.folder.join("run_registered.o"))
+            .args(objects)
+            .arg(format!("-L{}", library.display()))
+            .args(["-l:libsycl.so.8", "-ldl", "-Wl,--allow-shlib-undefined"]);
+        folder.run_command(&mut command).ok();
+        // Some libraries that both releases need are the newer one's.
+        let libraries = std::env::join_paths([library, self.newer.library_folder()]).expect("usual names");
+        let mut command = Command::new(folder.path("older"));
+        command
+            .env("LD_LIBRARY_PATH", libraries)
+            .env("OCL_ICD_VENDORS", self.newer.folder.join("drivers"));
+        folder.run_command(&mut command)
+    }
+}
+
+/// Compiles `run_registered.cpp` against the headers in a folder, unless that is done.
+fn compile_registered(folder: &Path, compiler: &Path) -> Result<(), String> {
+    let source = root().join("tests/sycl-runtime/run_registered.cpp");
+    let output = folder.join("run_registered.o");
+    let modified = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
+    if modified(&output) > modified(&source) {
+        return Ok(());
+    }
+    let include = folder.join("include");
+    run(Command::new(compiler)
+        .args(["-std=c++17", "-w", "-c", "-o"])
+        .arg(&output)
+        .arg(&source)
+        .arg(format!("-I{}", include.display()))
+        .arg(format!("-I{}", include.join("sycl").display())))
 }
 
 pub(crate) fn run(command: &mut Command) -> Result<(), String> {

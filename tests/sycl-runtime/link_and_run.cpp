@@ -1,11 +1,13 @@
 // The SYCL runtime reads SYCLBIN files in object state, links them, and runs `app_kernel` on eight
-// numbers starting at 1; it prints them.
+// numbers starting at 1; it prints them. Or it runs the kernel of one file in executable state.
 //
 //   link_and_run FILE...
+//   link_and_run --executable FILE
 #include <sycl/sycl.hpp>
 
 #include <cstdio>
 #include <filesystem>
+#include <string>
 #include <vector>
 
 namespace syclex = sycl::ext::oneapi::experimental;
@@ -13,11 +15,17 @@ namespace syclex = sycl::ext::oneapi::experimental;
 int main(int argc, char **argv) {
   try {
     sycl::queue queue{sycl::cpu_selector_v};
-    std::vector<sycl::kernel_bundle<sycl::bundle_state::object>> objects;
-    for (int i = 1; i < argc; ++i)
-      objects.push_back(syclex::get_kernel_bundle<sycl::bundle_state::object>(
-          queue.get_context(), {queue.get_device()}, std::filesystem::path(argv[i])));
-    auto kernel = sycl::link(objects).ext_oneapi_get_kernel("app_kernel");
+    auto program = [&] {
+      if (argc == 3 && argv[1] == std::string("--executable"))
+        return syclex::get_kernel_bundle<sycl::bundle_state::executable>(
+            queue.get_context(), {queue.get_device()}, std::filesystem::path(argv[2]));
+      std::vector<sycl::kernel_bundle<sycl::bundle_state::object>> objects;
+      for (int i = 1; i < argc; ++i)
+        objects.push_back(syclex::get_kernel_bundle<sycl::bundle_state::object>(
+            queue.get_context(), {queue.get_device()}, std::filesystem::path(argv[i])));
+      return sycl::link(objects);
+    }();
+    auto kernel = program.ext_oneapi_get_kernel("app_kernel");
     int *numbers = sycl::malloc_shared<int>(8, queue);
     for (int i = 0; i < 8; ++i)
       numbers[i] = i + 1;

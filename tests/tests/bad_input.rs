@@ -246,7 +246,7 @@ fn damaged_files_are_errors_with_file_and_offset() {
     }
     for format in ["syclbin,v2", "offload,v1", "offload,v2"] {
         folder
-            .offkit(&format!("link app.bc -o app.other --format {format}"))
+            .offkit(&format!("link app.bc -o app.other --format {format} --state object"))
             .ok();
         let bytes = folder.read("app.other");
         for position in (0..bytes.len()).step_by(97) {
@@ -279,7 +279,7 @@ fn linking_reports_what_llvm_says() {
     folder.write("text.bc", "no bitcode");
     says(
         &folder.offkit("link text.bc -o out.syclbin").fails(2),
-        &["text.bc", "bitcode"],
+        &["text.bc", "known format"],
     );
     says(
         &folder.offkit("link none.bc -o out.syclbin").fails(2),
@@ -303,8 +303,14 @@ fn linking_reports_what_llvm_says() {
         .run(clang, ["-emit-llvm", "-c", "host.c", "-o", "host.bc"])
         .ok();
     says(
-        &folder.offkit("link host.bc -o out.syclbin").fails(2),
-        &["host.bc", "x86_64", "--target=spirv64"],
+        &folder
+            .offkit("link host.bc -o out.syclbin --target spirv64")
+            .fails(2),
+        &["host.bc", "x86_64", "spirv64"],
+    );
+    says(
+        &folder.offkit("link host.bc app.bc -o out.syclbin").fails(2),
+        &["host.bc", "x86_64", "app.bc", "spirv64", "--target"],
     );
     assert!(!folder.path("out.syclbin").exists());
 }
@@ -325,7 +331,7 @@ fn a_failed_write_leaves_what_was_there() {
 #[test]
 fn a_machine_without_llvm_is_told_what_to_install() {
     let folder = Folder::new();
-    folder.write("a.bc", "BC");
+    folder.write("a.bc", b"BC\xc0\xde");
     let run = |worker: &str| {
         let mut command = Command::new(offkit());
         command

@@ -65,7 +65,7 @@ fn a_dash_is_standard_input_or_output() {
     folder.write("text", "no bitcode");
     says(
         &shell(&folder, "offkit link - -o x.syclbin < text").fails(2),
-        &["standard-input", "bitcode"],
+        &["standard input", "known format"],
     );
 }
 
@@ -398,7 +398,8 @@ fn links_that_cannot_be_are_told_apart() {
     std::fs::write(folder.path("k.bc").with_file_name(odd), &bitcode).unwrap();
     let mut command = Command::new(offkit());
     command.arg("link").arg(odd).args(["-o", "odd.syclbin"]);
-    says(&folder.run_command(&mut command).fails(2), &["odd", "UTF-8"]);
+    folder.run_command(&mut command).ok();
+    assert_eq!(folder.offkit("ls odd.syclbin").code, 0);
 
     let with = |environment: &str| {
         shell(

@@ -112,7 +112,7 @@ fn the_same_input_makes_the_same_bytes() {
             let link = |output| {
                 folder
                     .offkit(&format!(
-                        "link app.bc -o {output} --format {format} --split {split}"
+                        "link app.bc -o {output} --format {format} --split {split} --state object"
                     ))
                     .ok()
             };

@@ -1,8 +1,8 @@
 //! The container that linked images are put into.
 
 use offkit_object::{
-    BundleState, DeviceImage, Error, ImageKind, NewImage, OffloadEntry, OffloadKind, PropertySets, SyclBin,
-    Target,
+    AbstractModule, BundleState, DeviceImage, Error, ImageFormat, ImageKind, NewImage, OffloadEntry,
+    OffloadKind, PropertySets, SyclBin,
 };
 
 use crate::device_link::Linked;
@@ -17,18 +17,27 @@ impl Linked {
     /// A symbol that the format cannot express.
     pub fn write(&self, format: OutputFormat, state: BundleState) -> Result<Vec<u8>, Error> {
         if let OutputFormat::SyclBin(version) = format {
-            return SyclBin::from_images(state, self.device_images()).write(version);
+            return self.syclbin(state).write(version);
         }
         let images = self.images.iter().map(|image| {
-            let kernels = image.reflection.kernels.iter();
-            let kernels: Vec<_> = kernels.map(|kernel| kernel.name.as_str()).collect();
-            let mut entry = OffloadEntry::new(ImageKind::Spirv, OffloadKind::Sycl, &image.bytes);
+            let kind = image.producer.offload_kind().unwrap_or(OffloadKind::None);
+            // SPIR-V by itself is SYCL's: OpenCL C has no offload kind.
+            let kind = match (image.format, kind) {
+                (ImageFormat::Spirv, OffloadKind::None) => OffloadKind::Sycl,
+                (_, kind) => kind,
+            };
+            let mut entry = OffloadEntry::new(ImageKind::of_format(image.format), kind, &image.bytes);
             // As `clang-sycl-linker` writes them; property sets have no place.
-            entry.strings.set("triple", self.triple.as_str());
-            entry.strings.set("arch", "generic");
-            entry.strings.set("symbols", kernels.join("\n"));
+            let arch = image.target.arch_with_features();
+            let arch = match arch.as_str() {
+                "" => "generic".to_owned(),
+                _ => arch,
+            };
+            entry.strings.set("triple", image.target.triple.as_str());
+            entry.strings.set("arch", arch);
+            entry.strings.set("symbols", image.kernels.join("\n"));
             NewImage {
-                name: self.triple.clone(),
+                name: image.label.clone(),
                 entry,
                 properties: PropertySets::new(),
             }
@@ -36,12 +45,32 @@ impl Linked {
         offkit_object::pack(images.collect(), format, state).map(|packed| packed.content.into_bytes())
     }
 
+    /// The images as a SYCL program; those that are forms of the same code are in one module.
+    pub fn syclbin(&self, state: BundleState) -> SyclBin<'_> {
+        let mut program = SyclBin::from_images(state, self.device_images());
+        let mut modules: Vec<AbstractModule<'_>> = Vec::new();
+        let mut last = None;
+        for (module, image) in program.modules.drain(..).zip(&self.images) {
+            match modules.last_mut() {
+                Some(same) if last == Some(image.group) => {
+                    same.ir_modules.extend(module.ir_modules);
+                    same.native_images.extend(module.native_images);
+                }
+                _ => modules.push(module),
+            }
+            last = Some(image.group);
+        }
+        program.modules = modules;
+        program
+    }
+
     /// The images in the model that all containers share.
     pub fn device_images(&self) -> impl Iterator<Item = DeviceImage<'_>> {
         self.images.iter().map(|image| {
             let mut device_image =
                 DeviceImage::new(image.bytes.as_slice()).with_properties(image.properties.clone());
-            device_image.target = Target::new(self.triple.as_str(), "");
+            device_image.target = image.target.clone();
+            device_image.producer = image.producer;
             device_image
         })
     }

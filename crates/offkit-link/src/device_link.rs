@@ -1,45 +1,94 @@
-//! Device link: bitcode in, linked device images out.
+//! Device link: files with device code in, linked device images out.
+//!
+//! For each target: what takes part is selected, bitcode is linked, split and made into code, and what was code
+//! already is linked with that.
+
+mod constants;
+mod error;
+mod generate;
+mod input;
+mod join;
+mod lld;
+mod properties;
+mod select;
+mod target;
+mod undefined;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
-use std::{fs, io};
+use std::{env, fs};
 
-use offkit_object::property_set::PropertySets;
-use offkit_object::{backquoted, describe_symbol};
-use offkit_spirv::{Module, Reflection, reflect};
-use offkit_worker::{EmitOptions, ModuleSummary, Part, Worker, WorkerError};
+use offkit_object::property_set::{PropertySets, names};
+use offkit_object::{BundleState, ImageFormat, Producer, Target, backquoted};
+use offkit_spirv::{Module as SpirvModule, Reflection, reflect};
+use offkit_worker::{Worker, WorkerError};
 
-use crate::post_link::{self, SplitMode};
-use crate::properties::{exported_symbols, image_properties, imported_symbols};
+use crate::post_link::SplitMode;
+use crate::properties::image_properties;
+
+pub use error::{Crash, LinkError, UndefinedSymbol};
+pub use input::Input;
+use input::{Module, Native, modules, sources};
+use join::{Part, join};
+use select::{select, targets};
+use target::{Family, fits};
 
 /// What to link, and how.
 #[derive(Clone, Debug)]
-pub struct DeviceLink {
-    /// Bitcode files, in link order.
-    pub inputs: Vec<PathBuf>,
+pub struct DeviceLink<'data> {
+    /// Files with device code, in link order: bitcode, SPIR-V, objects and archives with offload binaries or
+    /// bundles, offload binaries, SYCLBIN files.
+    pub inputs: Vec<Input<'data>>,
+    /// What to link for; where empty, all that the inputs have code for.
+    pub targets: Vec<Target>,
+    /// Files of bitcode of which only what is needed is linked.
+    pub device_libraries: Vec<Input<'data>>,
+    /// Whether a member of an archive is also linked for the kernels that it has, and not only for a symbol that
+    /// is needed: a host program may launch them.
+    pub archive_kernels: bool,
     /// How the linked module is split into images.
     pub split: SplitMode,
+    /// How far the result is to be on its way. An executable has no exports but those that its own images need.
+    pub state: BundleState,
     /// The version of SPIR-V to generate.
     pub spirv_version: (u8, u8),
     /// The SPIR-V extensions that may be used.
     pub spirv_extensions: Vec<String>,
-    /// The level of optimisation, 0 to 3. Code stays portable at every level: loops are neither
+    /// The level of optimisation, 0 to 3. SPIR-V stays portable at every level: loops are neither
     /// unrolled nor vectorised before the device is known.
     pub optimization: u8,
-    /// Whether symbols may be left for other files to supply when the kernel is loaded.
+    /// More options of LLVM's back ends, as `llc` takes them.
+    pub backend_options: Vec<String>,
+    /// Whether symbols may be left for other files to supply when the kernel is loaded. Code for a host's
+    /// processor may need what the process has that loads it in any case; an AMDGPU code object may never.
     pub allow_imports: bool,
+    /// Whether code for a host's processor becomes an object to be linked again, and not a shared object.
+    pub relocatable: bool,
+    /// The folder to keep intermediate files in, if that is wanted.
+    pub keep: Option<PathBuf>,
+    /// The folder for the bitcode of an image that LLVM crashes at.
+    pub reproducers: PathBuf,
 }
 
-impl Default for DeviceLink {
+impl Default for DeviceLink<'_> {
     fn default() -> Self {
         Self {
             inputs: Vec::new(),
+            targets: Vec::new(),
+            device_libraries: Vec::new(),
+            archive_kernels: false,
             split: SplitMode::default(),
+            state: BundleState::Object,
             spirv_version: (1, 2),
             spirv_extensions: PORTABLE_EXTENSIONS.map(str::to_owned).to_vec(),
             optimization: 2,
+            backend_options: Vec::new(),
             allow_imports: true,
+            relocatable: false,
+            keep: None,
+            reproducers: env::temp_dir(),
         }
     }
 }
@@ -59,25 +108,63 @@ pub const PORTABLE_EXTENSIONS: [&str; 9] = [
 ];
 
 /// The device images that came out, and how long each step took.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Linked {
     /// The images, numbered as they stand here.
     pub images: Vec<LinkedImage>,
-    /// The target triple of all of them.
-    pub triple: String,
-    /// The steps, in order.
+    /// What was lost on the way, for people.
+    pub notes: Vec<String>,
+    /// The steps, in order; those that are done for each target once, with the time of all.
     pub steps: Vec<Step>,
 }
 
 /// One device image.
 #[derive(Clone, Debug)]
 pub struct LinkedImage {
-    /// The SPIR-V module.
+    /// What messages call it.
+    pub label: String,
+    /// The code.
     pub bytes: Vec<u8>,
-    /// What is known about it.
-    pub reflection: Reflection,
+    /// What the code is.
+    pub format: ImageFormat,
+    /// What it is for.
+    pub target: Target,
+    /// The language it was made for, as far as containers told.
+    pub producer: Producer,
+    /// What can be launched.
+    pub kernels: Vec<String>,
+    /// Symbols that other images may use.
+    pub exports: Vec<String>,
+    /// Symbols that another image must supply, also those that are not recorded because their names belong to
+    /// the compiler.
+    pub imports: Vec<String>,
+    /// What is known about a SPIR-V module.
+    pub reflection: Option<Reflection>,
     /// What a runtime needs to know about it.
     pub properties: PropertySets,
+    /// Images of one number are forms of the same code.
+    pub group: usize,
+}
+
+impl LinkedImage {
+    fn set_reflection(&mut self, reflection: Reflection) {
+        self.kernels = reflection
+            .kernels
+            .iter()
+            .map(|kernel| kernel.name.clone())
+            .collect();
+        self.exports = reflection
+            .exports
+            .iter()
+            .map(|symbol| symbol.name.clone())
+            .collect();
+        self.imports = reflection
+            .imports
+            .iter()
+            .map(|symbol| symbol.name.clone())
+            .collect();
+        self.reflection = Some(reflection);
+    }
 }
 
 /// One step of a link.
@@ -89,62 +176,53 @@ pub struct Step {
     pub time: Duration,
 }
 
-/// Why device code cannot be linked.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum LinkError {
-    /// There is nothing to link.
-    #[error("no input files")]
-    NoInput,
-    /// The inputs hold neither kernels nor functions for others.
-    #[error("nothing to put into an image: no kernel and no exported function in {} (names that start with `__` belong to the compiler and are not exported)", backquoted(.inputs.iter().map(|input| input.display())))]
-    NothingToLink {
-        /// The inputs.
-        inputs: Vec<PathBuf>,
-    },
-    /// An input is for another device than the others, or than the code generator.
-    #[error("{}: the module is for `{found}`, expected {expected}", .input.display())]
-    Target {
-        /// The input.
-        input: PathBuf,
-        /// Its triple.
-        found: String,
-        /// What it should be.
-        expected: String,
-    },
-    /// A symbol that nothing supplies, in a link that must be complete.
-    #[error("{}", undefined(.symbols))]
-    Undefined {
-        /// The symbols, each with the kernels of the images that need it.
-        symbols: BTreeMap<String, Vec<String>>,
-    },
-    /// The worker failed.
-    #[error(transparent)]
-    Worker(#[from] WorkerError),
-    /// A temporary file.
-    #[error("cannot use a temporary file")]
-    Temporary(#[from] io::Error),
-    /// LLVM wrote something that is no SPIR-V module.
-    #[error("LLVM generated a module that cannot be read: {0}")]
-    Generated(offkit_spirv::ReadError),
+/// What a link would do, as [`DeviceLink::plan`] tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TargetPlan {
+    /// The target.
+    pub target: Target,
+    /// The images that are linked, by what messages call them.
+    pub inputs: Vec<String>,
+    /// The command lines of other programs, with names of files that stand for what is made on the way.
+    pub commands: Vec<String>,
 }
 
-fn undefined(symbols: &BTreeMap<String, Vec<String>>) -> String {
-    let lines = symbols.iter().map(|(symbol, kernels)| {
-        let kernels = if kernels.is_empty() {
-            "an exported function".to_owned()
-        } else {
-            backquoted(kernels)
-        };
-        format!(
-            "undefined symbol {}, needed by {kernels}",
-            describe_symbol(symbol)
-        )
-    });
-    lines.collect::<Vec<_>>().join("; ")
+/// A worker that is started when it is known to be needed.
+#[derive(Default)]
+struct Llvm<'a> {
+    given: Option<&'a mut Worker>,
+    starting: Option<JoinHandle<Result<Worker, WorkerError>>>,
+    started: Option<Worker>,
 }
 
-impl DeviceLink {
+impl Llvm<'_> {
+    /// Starts a worker while something else is done.
+    fn start(&mut self) {
+        if self.given.is_none() && self.started.is_none() && self.starting.is_none() {
+            self.starting = Some(thread::spawn(Worker::start));
+        }
+    }
+
+    fn worker(&mut self) -> Result<&mut Worker, WorkerError> {
+        if let Some(worker) = &mut self.given {
+            return Ok(worker);
+        }
+        match &mut self.started {
+            Some(worker) => Ok(worker),
+            started => {
+                let starting = self.starting.take();
+                let worker = match starting.map(JoinHandle::join) {
+                    Some(Ok(worker)) => worker?,
+                    // The thread's panic would be one here too.
+                    Some(Err(_)) | None => Worker::start()?,
+                };
+                Ok(started.insert(worker))
+            }
+        }
+    }
+}
+
+impl DeviceLink<'_> {
     /// Links the inputs.
     ///
     /// `progress` is told the name of each step as it begins.
@@ -157,95 +235,357 @@ impl DeviceLink {
         worker: &mut Worker,
         progress: &mut dyn FnMut(&'static str),
     ) -> Result<Linked, LinkError> {
+        let llvm = Llvm {
+            given: Some(worker),
+            ..Llvm::default()
+        };
+        self.run_with(llvm, progress)
+    }
+
+    /// Links the inputs as [`run`](Self::run) does, and starts a worker if there is bitcode among them.
+    ///
+    /// # Errors
+    ///
+    /// See [`LinkError`].
+    pub fn run_alone(&self, progress: &mut dyn FnMut(&'static str)) -> Result<Linked, LinkError> {
+        self.run_with(Llvm::default(), progress)
+    }
+
+    fn run_with(
+        &self,
+        mut llvm: Llvm<'_>,
+        progress: &mut dyn FnMut(&'static str),
+    ) -> Result<Linked, LinkError> {
         let mut steps = Steps {
             done: Vec::new(),
             progress,
         };
+        let (sources, libraries) = steps.time("read", || self.read())?;
+        if sources.iter().any(input::Source::is_bitcode) {
+            llvm.start();
+        }
+        let modules = steps.time("read", || modules(&sources))?;
+        let targets = self.targets(&modules)?;
+        let library_modules = input::modules(&libraries)?;
+        self.check_libraries(&library_modules, &targets)?;
+
         let folder = tempfile::Builder::new().prefix("offkit-link-").tempdir()?;
-
-        let summaries = steps.time("read", || {
-            self.inputs
-                .iter()
-                .map(|input| Ok(worker.summarize(input)?))
-                .collect::<Result<Vec<_>, LinkError>>()
-        })?;
-        let triple = self.check_targets(&summaries)?;
-        let sources = sources(&summaries);
-
-        let (merged, module) = match (self.inputs.as_slice(), summaries) {
-            ([], _) => return Err(LinkError::NoInput),
-            ([only], mut summaries) => (only.clone(), summaries.remove(0)),
-            (inputs, _) => {
-                let merged = folder.path().join("merged.bc");
-                let module = steps.time("merge", || {
-                    worker.merge(inputs, &merged)?;
-                    worker.summarize(&merged)
-                })?;
-                (merged, module)
+        let mut linked = Linked::default();
+        let mut groups = Groups::default();
+        for (number, target) in targets.iter().enumerate() {
+            let folder = folder.path().join(number.to_string());
+            fs::create_dir(&folder)?;
+            let keep = match &self.keep {
+                None => None,
+                Some(keep) => {
+                    let keep = match targets.len() {
+                        1 => keep.clone(),
+                        _ => keep.join(target.to_string()),
+                    };
+                    fs::create_dir_all(&keep)?;
+                    Some(keep)
+                }
+            };
+            let mut link = TargetLink {
+                options: self,
+                target: target.clone(),
+                modules: &modules,
+                libraries: &library_modules,
+                folder,
+                keep,
+                steps: &mut steps,
+            };
+            let parts = link.run(&mut llvm, &mut linked.notes)?;
+            for part in parts {
+                groups.add(part, &mut linked.images);
             }
-        };
+        }
+        if linked.images.is_empty() {
+            return Err(LinkError::NothingToLink { inputs: self.names() });
+        }
+        linked.steps = steps.done;
+        Ok(linked)
+    }
 
-        let plan = steps.time("post-link", || post_link::plan(&module, &sources, self.split));
-        if plan.images.is_empty() {
-            return Err(LinkError::NothingToLink {
-                inputs: self.inputs.clone(),
+    /// What [`run`](Self::run) would do, found out without LLVM.
+    ///
+    /// # Errors
+    ///
+    /// Those of reading inputs and of targets that do not fit, as [`run`](Self::run) has them.
+    pub fn plan(&self) -> Result<Vec<TargetPlan>, LinkError> {
+        let (sources, _) = self.read()?;
+        let modules = modules(&sources)?;
+        let plan = self.targets(&modules)?.into_iter().map(|target| {
+            let chosen = select(&modules, &target, self.archive_kernels);
+            let inputs = chosen.iter().map(|&number| modules[number].label.clone());
+            let commands = match generate::linker_kind(self, &target) {
+                None => Vec::new(),
+                Some(kind) => {
+                    let arguments = lld::arguments(&["0.o".into()], "0.out".as_ref(), kind);
+                    let program = lld::find().unwrap_or_else(|| "ld.lld".into());
+                    vec![lld::shown(&program, &arguments)]
+                }
+            };
+            TargetPlan {
+                inputs: inputs.collect(),
+                commands,
+                target,
+            }
+        });
+        Ok(plan.collect())
+    }
+
+    fn read(&self) -> Result<(Vec<input::Source<'_>>, Vec<input::Source<'_>>), LinkError> {
+        if self.inputs.is_empty() {
+            return Err(LinkError::NoInput);
+        }
+        Ok((sources(&self.inputs)?, sources(&self.device_libraries)?))
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.inputs.iter().map(|input| input.name().to_owned()).collect()
+    }
+
+    /// The targets, those that were asked for or those of the inputs.
+    fn targets(&self, modules: &[Module<'_>]) -> Result<Vec<Target>, LinkError> {
+        if modules.is_empty() {
+            return Err(LinkError::NoDeviceCode { inputs: self.names() });
+        }
+        if self.targets.is_empty() {
+            return targets(modules);
+        }
+        // A module by itself that was named is for one of the targets, or was named by mistake; objects and the
+        // like may have code for others.
+        let fitting = |module: &Module<'_>| self.targets.iter().any(|target| fits(target, &module.target));
+        if let Some(module) = modules.iter().find(|module| module.is_file && !fitting(module)) {
+            return Err(LinkError::Target {
+                input: module.label.clone(),
+                found: module.target.to_string(),
+                expected: backquoted(&self.targets),
             });
         }
-        let parts: Vec<Part> = (plan.images.iter().enumerate())
-            .map(|(number, image)| Part {
-                roots: image.roots(),
-                left_out: image.left_out.clone(),
-                output: folder.path().join(format!("{number}.spv")),
-            })
-            .collect();
-        let options = EmitOptions {
-            triple: triple.clone(),
-            optimization: self.optimization,
-            spirv_extensions: self.spirv_extensions.clone(),
-        };
-        steps.time("generate code", || worker.emit(&merged, &parts, &options))?;
-
-        let images = steps.time("describe", || {
-            parts
-                .iter()
-                .map(|part| describe(&part.output))
-                .collect::<Result<Vec<_>, LinkError>>()
-        })?;
-        if !self.allow_imports {
-            check_complete(&images)?;
+        for target in &self.targets {
+            if !modules.iter().any(|module| fits(target, &module.target)) {
+                return Err(LinkError::NoCode {
+                    target: target.to_string(),
+                });
+            }
         }
-        for (number, image) in images.iter().enumerate() {
+        Ok(self.targets.clone())
+    }
+
+    /// Checks that each device library is bitcode for one of the targets.
+    fn check_libraries(&self, libraries: &[Module<'_>], targets: &[Target]) -> Result<(), LinkError> {
+        for (number, library) in self.device_libraries.iter().enumerate() {
+            let mut own = libraries
+                .iter()
+                .filter(|module| module.input == number)
+                .peekable();
+            let Some(first) = own.peek() else {
+                return Err(LinkError::NoDeviceCode {
+                    inputs: vec![library.name().to_owned()],
+                });
+            };
+            let (label, found, what) = (first.label.clone(), first.target.to_string(), first.format.name());
+            let mut fitting = own
+                .filter(|module| targets.iter().any(|target| fits(target, &module.target)))
+                .peekable();
+            if fitting.peek().is_none() {
+                return Err(LinkError::Target {
+                    input: label,
+                    found,
+                    expected: backquoted(targets),
+                });
+            }
+            if !fitting.any(|module| module.format == ImageFormat::Bitcode) {
+                return Err(LinkError::Format { label, what });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The link for one target.
+struct TargetLink<'a, 'steps> {
+    options: &'a DeviceLink<'a>,
+    target: Target,
+    modules: &'a [Module<'a>],
+    libraries: &'a [Module<'a>],
+    /// For temporary files.
+    folder: PathBuf,
+    keep: Option<PathBuf>,
+    steps: &'a mut Steps<'steps>,
+}
+
+impl TargetLink<'_, '_> {
+    fn run(&mut self, llvm: &mut Llvm<'_>, notes: &mut Vec<String>) -> Result<Vec<Part>, LinkError> {
+        let chosen: Vec<&Module<'_>> = select(self.modules, &self.target, self.options.archive_kernels)
+            .into_iter()
+            .map(|number| &self.modules[number])
+            .collect();
+        let is_bitcode = |module: &&&Module<'_>| module.format == ImageFormat::Bitcode;
+        let bitcode: Vec<_> = chosen.iter().filter(is_bitcode).copied().collect();
+        let is_object = |module: &&Module<'_>| generate::is_object(module, &self.target);
+        let objects: Vec<_> = chosen.iter().copied().filter(is_object).collect();
+
+        let mut parts = Vec::new();
+        if !bitcode.is_empty() || !objects.is_empty() {
+            let images = self.generate(&bitcode, &objects, llvm)?;
+            parts.extend(images.into_iter().map(|image| Part {
+                image,
+                is_generated: true,
+                is_told: false,
+                native: Vec::new(),
+            }));
+        }
+        for module in chosen {
+            if module.format != ImageFormat::Bitcode && !generate::is_object(module, &self.target) {
+                parts.push(finished(module)?);
+            }
+        }
+        let state = self.options.state;
+        let parts = self.steps.time("link images", || join(parts, state, notes))?;
+
+        let images = || parts.iter().map(|part| &part.image);
+        if !self.options.allow_imports && Family::of(&self.target.triple) != Family::Host {
+            let missing = undefined::undefined(images());
+            if !missing.is_empty() {
+                let worker = match bitcode.is_empty() {
+                    true => None,
+                    false => Some(llvm.worker()?),
+                };
+                let images: Vec<_> = images().collect();
+                let looked_at = [self.modules, self.libraries].concat();
+                return Err(undefined::explain(
+                    missing,
+                    &images,
+                    &looked_at,
+                    &self.target,
+                    worker,
+                ));
+            }
+        }
+        for (number, image) in images().enumerate() {
             tracing::debug!(
                 number,
-                kernels = ?image.reflection.kernels.iter().map(|kernel| &kernel.name).collect::<Vec<_>>(),
-                exports = ?exported_symbols(&image.reflection).collect::<Vec<_>>(),
-                imports = ?imported_symbols(&image.reflection).collect::<Vec<_>>(),
+                target = %image.target,
+                kernels = ?image.kernels,
+                exports = ?image.exports,
+                imports = ?image.imports,
                 bytes = image.bytes.len(),
                 "linked a device image"
             );
         }
-        Ok(Linked {
-            images,
-            triple: "spirv64-unknown-unknown".to_owned(),
-            steps: steps.done,
-        })
+        Ok(parts)
     }
+}
 
-    /// Checks that the inputs are for one SPIR-V target and returns the triple to generate code for.
-    fn check_targets(&self, summaries: &[ModuleSummary]) -> Result<String, LinkError> {
-        for (input, summary) in self.inputs.iter().zip(summaries) {
-            let architecture = summary.triple.split('-').next().unwrap_or_default();
-            // `spir64` is what the DPC++ front end writes; the code is the same.
-            if !(architecture.starts_with("spirv64") || architecture == "spir64") {
-                return Err(LinkError::Target {
-                    input: input.clone(),
-                    found: summary.triple.clone(),
-                    expected: "`spirv64`: compile with `--target=spirv64`".into(),
-                });
-            }
+impl TargetLink<'_, '_> {
+    /// The error that tells of undefined symbols; see [`undefined::explain`].
+    fn undefined(
+        &self,
+        missing: BTreeMap<String, Vec<String>>,
+        images: &[&LinkedImage],
+        worker: Option<&mut Worker>,
+    ) -> LinkError {
+        let looked_at = [self.modules, self.libraries].concat();
+        undefined::explain(missing, images, &looked_at, &self.target, worker)
+    }
+}
+
+/// An image that is code already.
+fn finished(module: &Module<'_>) -> Result<Part, LinkError> {
+    if matches!(
+        module.format,
+        ImageFormat::Archive | ImageFormat::Compressed | ImageFormat::Unknown
+    ) {
+        return Err(LinkError::Format {
+            label: module.label.clone(),
+            what: module.format.name(),
+        });
+    }
+    let mut image = LinkedImage {
+        label: module.label.clone(),
+        bytes: module.bytes.to_vec(),
+        format: module.format,
+        target: module.target.clone(),
+        producer: module.producer,
+        kernels: module.kernels.clone(),
+        exports: module.exports.clone(),
+        imports: module.imports.clone(),
+        reflection: None,
+        properties: PropertySets::new(),
+        group: 0,
+    };
+    if module.format == ImageFormat::Spirv {
+        let spirv = SpirvModule::from_bytes(&module.bytes).map_err(|error| LinkError::Module {
+            label: module.label.clone(),
+            error,
+        })?;
+        image.set_reflection(reflect(&spirv));
+    }
+    image.properties = match (&module.properties, &image.reflection) {
+        (Some(told), _) => told.clone(),
+        (None, Some(reflection)) => image_properties(reflection),
+        (None, None) => native_properties(&image.kernels, &image.exports, &image.imports),
+    };
+    Ok(Part {
+        image,
+        is_generated: false,
+        is_told: module.properties.is_some(),
+        native: module.native.clone(),
+    })
+}
+
+/// The property sets of an image that is no SPIR-V.
+fn native_properties(kernels: &[String], exports: &[String], imports: &[String]) -> PropertySets {
+    let mut sets = PropertySets::new();
+    let none: &[u32] = &[];
+    sets.insert(names::DEVICE_REQUIREMENTS, "aspects", none);
+    for (set, symbols) in [
+        (names::KERNEL_NAMES, kernels),
+        (names::EXPORTED_SYMBOLS, exports),
+        (names::IMPORTED_SYMBOLS, imports),
+    ] {
+        let mut symbols = symbols
+            .iter()
+            .filter(|name| set == names::KERNEL_NAMES || !crate::symbols::is_reserved(name))
+            .peekable();
+        if symbols.peek().is_some() {
+            sets.insert_symbols(set, symbols.cloned());
         }
-        let (major, minor) = self.spirv_version;
-        Ok(format!("spirv64v{major}.{minor}-unknown-unknown"))
+    }
+    sets
+}
+
+/// Numbers for what images are forms of.
+#[derive(Default)]
+struct Groups {
+    next: usize,
+}
+
+impl Groups {
+    fn add(&mut self, part: Part, images: &mut Vec<LinkedImage>) {
+        let group = self.next;
+        self.next += 1;
+        let mut image = part.image;
+        image.group = group;
+        let native = part.native.into_iter().map(
+            |Native {
+                 target,
+                 format,
+                 bytes,
+             }| LinkedImage {
+                bytes,
+                format,
+                target,
+                reflection: None,
+                ..image.clone()
+            },
+        );
+        let native: Vec<_> = native.collect();
+        images.push(image);
+        images.extend(native);
     }
 }
 
@@ -260,73 +600,11 @@ impl Steps<'_> {
         (self.progress)(name);
         let start = Instant::now();
         let result = work();
-        self.done.push(Step {
-            name,
-            time: start.elapsed(),
-        });
+        let time = start.elapsed();
+        match self.done.iter_mut().find(|step| step.name == name) {
+            Some(step) => step.time += time,
+            None => self.done.push(Step { name, time }),
+        }
         result
-    }
-}
-
-/// Which source file defines each symbol, by name.
-fn sources(summaries: &[ModuleSummary]) -> BTreeMap<String, String> {
-    let mut sources = BTreeMap::new();
-    for summary in summaries {
-        let functions = summary
-            .functions
-            .iter()
-            .filter(|function| !function.is_declaration);
-        let variables = summary
-            .variables
-            .iter()
-            .filter(|variable| !variable.is_declaration);
-        for function in functions {
-            let module_id = function.attributes.get(crate::symbols::MODULE_ID);
-            sources.insert(
-                function.name.clone(),
-                module_id.unwrap_or(&summary.source_file).clone(),
-            );
-        }
-        sources.extend(variables.map(|variable| (variable.name.clone(), summary.source_file.clone())));
-    }
-    sources
-}
-
-fn describe(path: &Path) -> Result<LinkedImage, LinkError> {
-    let bytes = fs::read(path)?;
-    let module = Module::from_bytes(&bytes).map_err(LinkError::Generated)?;
-    let reflection = reflect(&module);
-    let properties = image_properties(&reflection);
-    Ok(LinkedImage {
-        bytes,
-        reflection,
-        properties,
-    })
-}
-
-/// Checks that every import has an exporter among the images, also those that are not recorded because
-/// their names belong to the compiler.
-fn check_complete(images: &[LinkedImage]) -> Result<(), LinkError> {
-    let supplied = |name: &str| {
-        images
-            .iter()
-            .any(|image| exported_symbols(&image.reflection).any(|export| export == name))
-    };
-    let mut symbols: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for image in images {
-        for import in image
-            .reflection
-            .imports
-            .iter()
-            .filter(|import| !supplied(&import.name))
-        {
-            let kernels = image.reflection.kernels.iter().map(|kernel| kernel.name.clone());
-            symbols.entry(import.name.clone()).or_default().extend(kernels);
-        }
-    }
-    if symbols.is_empty() {
-        Ok(())
-    } else {
-        Err(LinkError::Undefined { symbols })
     }
 }

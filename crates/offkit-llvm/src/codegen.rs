@@ -34,24 +34,72 @@ const CLEAN_UP: &str = "elim-avail-extern,globaldce,strip-dead-prototypes";
 #[derive(Debug)]
 pub struct TargetMachine {
     raw: LLVMTargetMachineRef,
+    /// Whether the device that will run the code is not known yet.
+    is_portable: bool,
+    /// Whether code is text: NVIDIA's own assembler is not LLVM's.
+    is_text: bool,
 }
 
-impl TargetMachine {
-    /// A code generator for that triple.
-    ///
-    /// # Errors
-    ///
-    /// This LLVM has no such target.
-    pub fn new(triple: &str, optimization: u8) -> Result<Self, Error> {
-        static TARGETS: Once = Once::new();
+/// Makes a target known to LLVM: all of them take several milliseconds, one does not.
+pub fn register(triple: &str) {
+    static SPIRV: Once = Once::new();
+    static ALL: Once = Once::new();
+    if is_spirv(triple) {
         // SAFETY: registering targets has no conditions beyond happening once at a time.
-        TARGETS.call_once(|| unsafe {
+        SPIRV.call_once(|| unsafe {
+            LLVMInitializeSPIRVTargetInfo();
+            LLVMInitializeSPIRVTarget();
+            LLVMInitializeSPIRVTargetMC();
+            LLVMInitializeSPIRVAsmPrinter();
+        });
+    } else {
+        // SAFETY: as above.
+        ALL.call_once(|| unsafe {
             LLVM_InitializeAllTargetInfos();
             LLVM_InitializeAllTargets();
             LLVM_InitializeAllTargetMCs();
             LLVM_InitializeAllAsmPrinters();
         });
+    }
+}
+
+// Of the functions that llvm-sys declares, these are left out.
+unsafe extern "C" {
+    fn LLVMInitializeSPIRVTargetInfo();
+    fn LLVMInitializeSPIRVTarget();
+    fn LLVMInitializeSPIRVTargetMC();
+    fn LLVMInitializeSPIRVAsmPrinter();
+}
+
+/// Whether a target's code is SPIR-V.
+pub fn is_spirv(triple: &str) -> bool {
+    triple.starts_with("spirv")
+}
+
+/// Whether a target is a device with back end rules of its own, as opposed to a host's processor.
+pub fn is_device(triple: &str) -> bool {
+    is_spirv(triple) || triple.starts_with("nvptx") || triple.starts_with("amdgcn")
+}
+
+impl TargetMachine {
+    /// A code generator for that triple, processor and features, both as LLVM names them and both perhaps
+    /// empty.
+    ///
+    /// # Errors
+    ///
+    /// This LLVM has no such target.
+    pub fn new(triple: &str, cpu: &str, features: &str, optimization: u8) -> Result<Self, Error> {
+        register(triple);
         let name = CString::new(triple).unwrap_or_default();
+        let (cpu, features) = (
+            CString::new(cpu).unwrap_or_default(),
+            CString::new(features).unwrap_or_default(),
+        );
+        // Code of a host becomes part of a shared library; device targets know themselves what they need.
+        let relocation = match is_device(triple) {
+            true => LLVMRelocMode::LLVMRelocDefault,
+            false => LLVMRelocMode::LLVMRelocPIC,
+        };
         let level = match optimization {
             0 => LLVMCodeGenOptLevel::LLVMCodeGenLevelNone,
             1 => LLVMCodeGenOptLevel::LLVMCodeGenLevelLess,
@@ -69,23 +117,27 @@ impl TargetMachine {
             LLVMCreateTargetMachine(
                 target,
                 name.as_ptr(),
-                c"".as_ptr(),
-                c"".as_ptr(),
+                cpu.as_ptr(),
+                features.as_ptr(),
                 level,
-                LLVMRelocMode::LLVMRelocDefault,
+                relocation,
                 LLVMCodeModel::LLVMCodeModelDefault,
             )
         };
         if raw.is_null() {
             return Err(Error::new(format!("cannot generate code for `{triple}`")));
         }
-        Ok(Self { raw })
+        Ok(Self {
+            raw,
+            is_portable: is_spirv(triple),
+            is_text: triple.starts_with("nvptx"),
+        })
     }
 
     /// Optimises the module and drops what its external symbols do not need.
     ///
-    /// Loops are neither unrolled nor vectorised: which device will run the code is not known here,
-    /// and each device's own compiler does better on plain loops.
+    /// For SPIR-V, loops are neither unrolled nor vectorised: which device will run the code is not known
+    /// here, and each device's own compiler does better on plain loops.
     ///
     /// # Errors
     ///
@@ -103,10 +155,12 @@ impl TargetMachine {
         // is taken over by the function that reads it.
         unsafe {
             let options = LLVMCreatePassBuilderOptions();
-            LLVMPassBuilderOptionsSetLoopUnrolling(options, 0);
-            LLVMPassBuilderOptionsSetLoopVectorization(options, 0);
-            LLVMPassBuilderOptionsSetLoopInterleaving(options, 0);
-            LLVMPassBuilderOptionsSetSLPVectorization(options, 0);
+            if self.is_portable {
+                LLVMPassBuilderOptionsSetLoopUnrolling(options, 0);
+                LLVMPassBuilderOptionsSetLoopVectorization(options, 0);
+                LLVMPassBuilderOptionsSetLoopInterleaving(options, 0);
+                LLVMPassBuilderOptionsSetSLPVectorization(options, 0);
+            }
             let error = LLVMRunPasses(module.as_raw(), pipeline.as_ptr(), self.raw, options);
             LLVMDisposePassBuilderOptions(options);
             if error.is_null() {
@@ -128,7 +182,10 @@ impl TargetMachine {
         let name = CString::new(output.as_os_str().as_encoded_bytes())
             .map_err(|_| Error::new("the path holds a zero byte"))?;
         let mut message = ptr::null_mut();
-        let kind = LLVMCodeGenFileType::LLVMObjectFile;
+        let kind = match self.is_text {
+            true => LLVMCodeGenFileType::LLVMAssemblyFile,
+            false => LLVMCodeGenFileType::LLVMObjectFile,
+        };
         // SAFETY: machine and module are alive, and the path is valid through the call.
         unsafe {
             if LLVMTargetMachineEmitToFile(self.raw, module.as_raw(), name.as_ptr(), kind, &raw mut message)
@@ -148,14 +205,15 @@ impl Drop for TargetMachine {
     }
 }
 
-/// Sets which SPIR-V extensions the code generator may use.
+/// Sets which SPIR-V extensions the code generator may use, and other options of LLVM's.
 ///
-/// This is a setting of the whole process: LLVM has no other way.
+/// These are settings of the whole process: LLVM has no other way. An option that LLVM does not know ends the
+/// process.
 ///
 /// # Errors
 ///
-/// A name that LLVM does not know.
-pub fn set_spirv_extensions(extensions: &[String]) -> Result<(), Error> {
+/// An extension that LLVM does not know.
+pub fn set_options(extensions: &[String], others: &[String]) -> Result<(), Error> {
     if let Some(unknown) = extensions
         .iter()
         .find(|name| !KNOWN_EXTENSIONS.contains(&name.as_str()))
@@ -163,9 +221,15 @@ pub fn set_spirv_extensions(extensions: &[String]) -> Result<(), Error> {
         return Err(Error::new(format!("LLVM knows no SPIR-V extension `{unknown}`")));
     }
     let list: Vec<_> = extensions.iter().map(|name| format!("+{name}")).collect();
-    let option = CString::new(format!("--spirv-ext={}", list.join(","))).unwrap_or_default();
-    let arguments: [*const c_char; 2] = [c"offkit-llvm-worker".as_ptr(), option.as_ptr()];
-    // SAFETY: two valid strings and their count; LLVM copies what it keeps.
-    unsafe { LLVMParseCommandLineOptions(2, arguments.as_ptr(), c"".as_ptr()) };
+    let extensions = format!("--spirv-ext={}", list.join(","));
+    let options = ["offkit-llvm-worker", &extensions].into_iter();
+    let options: Vec<_> = options
+        .chain(others.iter().map(String::as_str))
+        .map(|option| CString::new(option).unwrap_or_default())
+        .collect();
+    let arguments: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
+    let count = arguments.len().try_into().unwrap_or_default();
+    // SAFETY: valid strings and their count; LLVM copies what it keeps.
+    unsafe { LLVMParseCommandLineOptions(count, arguments.as_ptr(), c"".as_ptr()) };
     Ok(())
 }

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`context`] | an LLVM context and the errors it reports |
 //! | [`module`] | modules: lazy reading, symbols, linking, writing |
+//! | [`mark`] | marks on kernels and exported functions, from annotations |
 //! | [`describe`] | what a module holds, read as a whole: uses, metadata, attributes of variables |
 //! | [`prepare`] | making a module fit for splitting |
 //! | [`split`] | taking some symbols and all that they need out of a module, or what a list has |
@@ -17,12 +18,16 @@
 //! | [`write_parts`] | parts of a module, taken out and written, several at a time |
 //! | [`conversions`] | OpenCL C's integer conversions, which the back end gets wrong |
 //! | [`codegen`] | passes and code generation |
+//! | [`link`](mod@link) | linking modules, and of libraries what is needed |
+//! | [`generate`](mod@generate) | code for parts of a module |
+//! | [`processes`] | work in copies of this process |
+//! | [`needs`](mod@needs) | who needs a symbol |
 //! | [`extensions`] | the SPIR-V extensions that the code generator knows |
 //! | [`serve`](mod@serve) | requests in, replies out |
 //!
 //! Each wrapper owns what it points to and frees it when dropped; lifetimes tie modules to their
-//! context. `unsafe` is confined to the modules where LLVM's C functions are called; [`serve`](mod@serve) has none
-//! but for LLVM's version.
+//! context. `unsafe` is confined to the modules where LLVM's C functions are called, to `processes`, and to one
+//! lifetime in `link`; [`serve`](mod@serve) has none but for LLVM's version.
 //!
 //! # Lazy reading
 //!
@@ -49,14 +54,20 @@ pub mod context;
 pub mod conversions;
 pub mod describe;
 pub mod extensions;
+pub mod generate;
+pub mod link;
 mod metadata;
 pub mod module;
+pub mod needs;
 pub mod passes;
 pub mod prepare;
+pub mod processes;
 pub mod serve;
 pub mod specialization;
 pub mod split;
 pub mod write_parts;
+
+pub mod mark;
 
 /// What LLVM says when it cannot do something.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,12 +1,11 @@
 //! Modules: lazy reading, symbols, linking, writing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::{CStr, CString, c_char, c_uint};
 use std::marker::PhantomData;
 use std::path::Path;
 use std::ptr;
 
-use llvm_sys::LLVMLinkage;
 use llvm_sys::analysis::{LLVMVerifierFailureAction, LLVMVerifyModule};
 use llvm_sys::bit_reader::LLVMGetBitcodeModuleInContext2;
 use llvm_sys::bit_writer::LLVMWriteBitcodeToFile;
@@ -14,18 +13,20 @@ use llvm_sys::comdat::LLVMSetComdat;
 use llvm_sys::core::{
     LLVMCloneModule, LLVMCountParams, LLVMCreateMemoryBufferWithContentsOfFile,
     LLVMCreateMemoryBufferWithMemoryRangeCopy, LLVMDisposeMemoryBuffer, LLVMDisposeModule,
-    LLVMGetAttributeCountAtIndex, LLVMGetAttributesAtIndex, LLVMGetDataLayoutStr, LLVMGetFirstFunction,
-    LLVMGetFirstGlobal, LLVMGetFirstGlobalAlias, LLVMGetFirstGlobalIFunc, LLVMGetFunctionCallConv,
-    LLVMGetIntrinsicID, LLVMGetLinkage, LLVMGetNextFunction, LLVMGetNextGlobal, LLVMGetNextGlobalAlias,
-    LLVMGetNextGlobalIFunc, LLVMGetPointerAddressSpace, LLVMGetSourceFileName, LLVMGetStringAttributeKind,
-    LLVMGetStringAttributeValue, LLVMGetTarget, LLVMGetValueName2, LLVMIsAFunction, LLVMIsAGlobalObject,
-    LLVMIsDeclaration, LLVMIsStringAttribute, LLVMModuleCreateWithNameInContext, LLVMPrintModuleToFile,
-    LLVMSetDataLayout, LLVMSetLinkage, LLVMSetModuleIdentifier, LLVMSetSourceFileName, LLVMSetTarget,
-    LLVMTypeOf,
+    LLVMGetAttributeCountAtIndex, LLVMGetAttributesAtIndex, LLVMGetBasicBlockParent, LLVMGetDataLayoutStr,
+    LLVMGetFirstFunction, LLVMGetFirstGlobal, LLVMGetFirstGlobalAlias, LLVMGetFirstGlobalIFunc,
+    LLVMGetFirstUse, LLVMGetFunctionCallConv, LLVMGetInstructionParent, LLVMGetIntrinsicID, LLVMGetLinkage,
+    LLVMGetNextFunction, LLVMGetNextGlobal, LLVMGetNextGlobalAlias, LLVMGetNextGlobalIFunc, LLVMGetNextUse,
+    LLVMGetPointerAddressSpace, LLVMGetSourceFileName, LLVMGetStringAttributeKind,
+    LLVMGetStringAttributeValue, LLVMGetTarget, LLVMGetUser, LLVMGetValueName2, LLVMIsAFunction,
+    LLVMIsAGlobalObject, LLVMIsAGlobalValue, LLVMIsAInstruction, LLVMIsDeclaration, LLVMIsStringAttribute,
+    LLVMModuleCreateWithNameInContext, LLVMPrintModuleToFile, LLVMSetDataLayout, LLVMSetLinkage,
+    LLVMSetModuleIdentifier, LLVMSetSourceFileName, LLVMSetTarget, LLVMSetVisibility, LLVMTypeOf,
 };
 use llvm_sys::ir_reader::LLVMParseIRInContext2;
 use llvm_sys::linker::LLVMLinkModules2;
 use llvm_sys::prelude::{LLVMContextRef, LLVMMemoryBufferRef, LLVMModuleRef, LLVMValueRef};
+use llvm_sys::{LLVMLinkage, LLVMVisibility};
 use offkit_worker::{CallingConvention, FunctionSummary, Linkage, ModuleSummary, VariableSummary};
 
 use crate::Error;
@@ -55,13 +56,24 @@ impl<'context> Module<'context> {
     ///
     /// The file cannot be read, is not bitcode, or comes from an LLVM that 22 does not read.
     pub fn open(context: &'context Context, path: &Path) -> Result<Self, Error> {
-        let named = |error: &str| Error::new(format!("{}: {error}", path.display()));
+        Self::open_named(context, path, &path.display().to_string())
+    }
+
+    /// The same with the name that messages are to have.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open).
+    pub fn open_named(context: &'context Context, path: &Path, name: &str) -> Result<Self, Error> {
+        let named = |error: &str| Error::new(format!("{name}: {error}"));
         let buffer = file_buffer(path).map_err(|error| named(&error))?;
         let mut raw = ptr::null_mut();
         // SAFETY: the buffer is valid, and the module takes it over, also when it fails.
         if unsafe { LLVMGetBitcodeModuleInContext2(context.as_raw(), buffer, &raw mut raw) } != 0 {
             return Err(named(&context.take_error("not LLVM bitcode").to_string()));
         }
+        // SAFETY: the module is alive, and copies the name.
+        unsafe { LLVMSetModuleIdentifier(raw, name.as_ptr().cast(), name.len()) };
         Ok(Self { raw, context })
     }
 
@@ -128,6 +140,11 @@ impl<'context> Module<'context> {
 
     pub(crate) fn as_raw(&self) -> LLVMModuleRef {
         self.raw
+    }
+
+    /// The context it lives in.
+    pub fn context(&self) -> &'context Context {
+        self.context
     }
 
     pub(crate) fn context_raw(&self) -> LLVMContextRef {
@@ -226,6 +243,12 @@ impl<'context> Module<'context> {
         Ok(())
     }
 
+    /// The module in text form.
+    pub fn to_text(&self) -> String {
+        // SAFETY: the module is alive; the text is ours to free.
+        unsafe { take_message(llvm_sys::core::LLVMPrintModuleToString(self.raw)) }
+    }
+
     /// Writes the module in its text form.
     ///
     /// # Errors
@@ -305,7 +328,7 @@ impl Drop for Module<'_> {
 }
 
 /// A function, variable or alias of a module.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Global<'module> {
     raw: LLVMValueRef,
     module: PhantomData<&'module ()>,
@@ -394,17 +417,75 @@ impl Global<'_> {
         }
     }
 
-    fn function_summary(&self) -> FunctionSummary {
+    /// Changes who may see it in a linked program: everyone, but no definition elsewhere takes its place where
+    /// it is `protected`.
+    pub(crate) fn set_visible(&self, protected: bool) {
+        let visibility = match protected {
+            true => LLVMVisibility::LLVMProtectedVisibility,
+            false => LLVMVisibility::LLVMDefaultVisibility,
+        };
+        // SAFETY: see the head of this block.
+        unsafe { LLVMSetVisibility(self.raw, visibility) }
+    }
+
+    /// Whether LLVM itself gives it its meaning (`llvm.sqrt.f32`, `llvm.used`).
+    pub fn is_llvms(&self) -> bool {
+        if self.is_function() {
+            self.is_intrinsic()
+        } else {
+            self.name().starts_with("llvm.")
+        }
+    }
+
+    /// The functions, variables and aliases that refer to it, also through constants.
+    pub fn users(&self) -> Vec<Self> {
+        let mut users = Vec::new();
+        let mut met = HashSet::new();
+        let mut constants = vec![self.raw];
+        while let Some(value) = constants.pop() {
+            // SAFETY: values of a module that is alive, each asked only what its kind has an answer to.
+            unsafe {
+                let mut next = LLVMGetFirstUse(value);
+                while !next.is_null() {
+                    let user = LLVMGetUser(next);
+                    next = LLVMGetNextUse(next);
+                    let raw = if !LLVMIsAInstruction(user).is_null() {
+                        LLVMGetBasicBlockParent(LLVMGetInstructionParent(user))
+                    } else if !LLVMIsAGlobalValue(user).is_null() {
+                        user
+                    } else {
+                        if met.insert(user) {
+                            constants.push(user);
+                        }
+                        continue;
+                    };
+                    if met.insert(raw) {
+                        users.push(Self {
+                            raw,
+                            module: PhantomData,
+                        });
+                    }
+                }
+            }
+        }
+        users
+    }
+
+    /// Who may call it; asked of functions only.
+    pub fn calling_convention(&self) -> CallingConvention {
         // SAFETY: asked of functions only.
-        let convention = unsafe { LLVMGetFunctionCallConv(self.raw) };
+        match unsafe { LLVMGetFunctionCallConv(self.raw) } {
+            PTX_KERNEL | SPIR_KERNEL | AMDGPU_KERNEL => CallingConvention::Kernel,
+            C | SPIR_FUNCTION => CallingConvention::Function,
+            other => CallingConvention::Other(other),
+        }
+    }
+
+    fn function_summary(&self) -> FunctionSummary {
         FunctionSummary {
             name: self.name(),
             linkage: self.linkage(),
-            calling_convention: match convention {
-                PTX_KERNEL | SPIR_KERNEL | AMDGPU_KERNEL => CallingConvention::Kernel,
-                C | SPIR_FUNCTION => CallingConvention::Function,
-                other => CallingConvention::Other(other),
-            },
+            calling_convention: self.calling_convention(),
             is_declaration: self.is_declaration(),
             attributes: self.string_attributes(FUNCTION_ATTRIBUTES),
             parameter_attributes: self.parameter_attributes(),
@@ -434,7 +515,7 @@ impl Global<'_> {
         }
     }
 
-    fn string_attributes(&self, place: c_uint) -> BTreeMap<String, String> {
+    pub(crate) fn string_attributes(&self, place: c_uint) -> BTreeMap<String, String> {
         // SAFETY: asked of functions only; the vector has room for as many as LLVM counted.
         unsafe {
             let count = LLVMGetAttributeCountAtIndex(self.raw, place);

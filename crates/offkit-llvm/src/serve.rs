@@ -1,23 +1,18 @@
 //! Requests in, replies out.
 
-use std::collections::BTreeMap;
-use std::env;
 use std::io::{self, BufRead, Write};
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::thread;
 
 use llvm_sys::core::LLVMGetVersion;
-use offkit_worker::{EmitOptions, PROTOCOL_VERSION, Part, Reply, Request, Worker};
+use offkit_worker::{ModuleFile, PROTOCOL_VERSION, Reply, Request};
 
 use crate::Error;
-use crate::codegen::{TargetMachine, set_spirv_extensions};
 use crate::context::Context;
-use crate::conversions;
+use crate::generate::generate;
+use crate::link::{Kept, link};
 use crate::module::Module;
+use crate::needs::needs;
 use crate::prepare::prepare;
-use crate::split::take_part;
 use crate::write_parts::write_parts;
 
 /// Answers the requests of `input`, one a line, until it ends.
@@ -45,8 +40,8 @@ pub fn serve(input: impl BufRead, mut output: impl Write) -> io::Result<()> {
 
 #[derive(Default)]
 struct Server {
-    /// Whether this process has generated code: its code generator is no longer as it was.
-    has_generated: bool,
+    /// What was linked last.
+    kept: Option<Kept>,
 }
 
 impl Server {
@@ -62,18 +57,10 @@ impl Server {
                 module: Module::open(&context, input)?.summary(),
             }),
             Request::Merge { inputs, output } => {
-                let [first, ..] = inputs.as_slice() else {
-                    return Err(Error::new("nothing to link"));
-                };
-                // Into an empty module, so that every input is read lazily, the first one too.
-                let mut merged = Module::like(&Module::open(&context, first)?, "merged");
-                for input in inputs {
-                    let module = Module::open(&context, input)?;
-                    merged
-                        .link(module)
-                        .map_err(|error| Error::new(format!("{}: {error}", input.display())))?;
-                }
-                merged.write(output)?;
+                let inputs: Vec<_> = inputs.iter().map(|input| named(input)).collect();
+                let mut linked = link(&context, &inputs, &[])?;
+                linked.complete()?;
+                linked.module.write(output)?;
                 Ok(Reply::Done)
             }
             Request::Prepare { input, output } => Ok(Reply::Summary {
@@ -86,81 +73,71 @@ impl Server {
             } => Ok(Reply::Parts {
                 parts: write_parts(input, parts, options)?,
             }),
+            Request::Mark {
+                input,
+                output,
+                module_id,
+                only_annotated,
+            } => {
+                let mut module = Module::read(&context, input)?;
+                crate::mark::mark(&mut module, module_id, *only_annotated);
+                module.write(output)?;
+                Ok(Reply::Done)
+            }
             Request::Emit {
                 input,
                 parts,
                 options,
             } => {
-                match parts.as_slice() {
-                    [part] if !self.has_generated => {
-                        self.has_generated = true;
-                        emit(&context, input, part, options)?;
-                    }
-                    parts => emit_each_in_a_process(input, parts, options)?,
+                let kept = Kept::link(&[named(input)], &[])?;
+                match generate(&mut Some(kept), parts, options, None, None)? {
+                    Reply::Generated { .. } => Ok(Reply::Done),
+                    other => Ok(other),
                 }
+            }
+            Request::Link { inputs, libraries } => {
+                // What was kept before goes first: memory is for one module.
+                self.kept = None;
+                let kept = self.kept.insert(Kept::link(inputs, libraries)?);
+                Ok(Reply::Linked {
+                    inputs: kept.inputs().to_vec(),
+                    module: kept.module().summary(),
+                })
+            }
+            Request::Save { output } => {
+                self.linked()?.write(output)?;
                 Ok(Reply::Done)
             }
+            Request::Print => Ok(Reply::Text {
+                text: self.linked()?.to_text(),
+            }),
+            Request::Generate {
+                parts,
+                options,
+                reproducers,
+                keep,
+            } => generate(&mut self.kept, parts, options, Some(reproducers), keep.as_deref()),
+            Request::Needs { symbols } => Ok(Reply::Needs {
+                needs: needs(self.linked()?, symbols),
+            }),
         }
+    }
+
+    /// All of what was linked last.
+    fn linked(&mut self) -> Result<&Module<'_>, Error> {
+        let kept = self
+            .kept
+            .as_mut()
+            .ok_or_else(|| Error::new("nothing was linked"))?;
+        kept.whole_module()
     }
 }
 
-/// Takes a part out of a module and generates its code, in this process.
-fn emit(context: &Context, input: &Path, part: &Part, options: &EmitOptions) -> Result<(), Error> {
-    set_spirv_extensions(&options.spirv_extensions)?;
-    let mut module = take_part(context, input, &part.roots, &part.left_out)?;
-    module
-        .verify()
-        .map_err(|error| Error::new(format!("{}: {error}", input.display())))?;
-    conversions::define(context, &mut module)?;
-    module.set_triple(&options.triple);
-    let machine = TargetMachine::new(&options.triple, options.optimization)?;
-    machine.optimize(&mut module, options.optimization)?;
-    machine.emit(&module, &part.output)
-}
-
-/// Generates the code of each part in a process of its own, as many at a time as there are cores.
-///
-/// LLVM 22's SPIR-V back end keeps state for as long as its process lives: the second module that a
-/// process generates code for may come out different from the same module generated first, and may
-/// even be malformed (ids defined twice).
-fn emit_each_in_a_process(input: &Path, parts: &[Part], options: &EmitOptions) -> Result<(), Error> {
-    let program =
-        env::current_exe().map_err(|error| Error::new(format!("the worker cannot find itself: {error}")))?;
-    let next = AtomicUsize::new(0);
-    let failures = Mutex::new(BTreeMap::new());
-    let work = || {
-        while let Some((number, part)) = {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            parts.get(number).map(|part| (number, part))
-        } {
-            let emitted = Worker::start_program(&program)
-                .and_then(|mut worker| worker.emit(input, std::slice::from_ref(part), options));
-            if let Err(error) = emitted {
-                failures
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .insert(number, error.to_string());
-            }
-        }
-    };
-    thread::scope(|scope| {
-        let count = thread::available_parallelism()
-            .map_or(1, usize::from)
-            .min(parts.len());
-        for _ in 1..count {
-            scope.spawn(work);
-        }
-        work();
-    });
-    // The first part's failure, whichever process was first to fail.
-    match failures
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner)
-        .into_values()
-        .next()
-    {
-        None => Ok(()),
-        Some(message) => Err(Error::new(message)),
+/// A file that messages call by its path.
+fn named(path: &Path) -> ModuleFile {
+    ModuleFile {
+        path: path.to_owned(),
+        name: path.display().to_string(),
     }
 }
 

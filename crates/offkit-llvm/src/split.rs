@@ -45,6 +45,19 @@ pub fn take_part<'context>(
     left_out: &[String],
 ) -> Result<Module<'context>, Error> {
     let source = Module::open(context, path)?;
+    take_part_of(source, roots, left_out).map_err(|error| Error::new(format!("{}: {error}", path.display())))
+}
+
+/// The same out of a module that was read already, or partly.
+///
+/// # Errors
+///
+/// A root that the module does not define; what [`Module::link`] reports.
+pub fn take_part_of<'context>(
+    source: Module<'context>,
+    roots: &[String],
+    left_out: &[String],
+) -> Result<Module<'context>, Error> {
     let roots: HashSet<&str> = roots.iter().map(String::as_str).collect();
     let left_out: HashSet<&str> = left_out.iter().map(String::as_str).collect();
 
@@ -62,10 +75,7 @@ pub fn take_part<'context>(
         }
     }
     if let Some(name) = missing.into_iter().min() {
-        return Err(Error::new(format!(
-            "{}: no definition of `{name}`",
-            path.display()
-        )));
+        return Err(Error::new(format!("no definition of `{name}`")));
     }
 
     let mut part = Module::like(&source, "part");

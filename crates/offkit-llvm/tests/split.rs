@@ -58,7 +58,7 @@ fn part(roots: &[&str], left_out: &[&str]) -> Result<ModuleSummary, offkit_llvm:
     let mut part = take_part(&context, &path, &owned(roots), &owned(left_out))?;
     part.verify().unwrap();
     // Level 0 cleans up and inlines nothing that is not marked so.
-    let machine = TargetMachine::new("spirv64-unknown-unknown", 0).unwrap();
+    let machine = TargetMachine::new("spirv64-unknown-unknown", "", "", 0).unwrap();
     machine.optimize(&mut part, 0).unwrap();
     Ok(part.summary())
 }

@@ -31,7 +31,7 @@ pub enum ImageFormat {
 }
 
 const MACHINE_CUDA: u16 = 190;
-const MACHINE_INTEL_GPU: u16 = 205;
+pub(crate) const MACHINE_INTEL_GPU: u16 = 205;
 const MACHINE_AMDGPU: u16 = 224;
 
 /// Every magic number that decides alone.

@@ -15,7 +15,9 @@ mod coff;
 mod coff_edit;
 mod elf;
 mod elf_edit;
+mod intel_openmp;
 mod macho;
+mod output;
 mod section;
 mod splice;
 mod write;
@@ -26,11 +28,14 @@ use crate::limits::{Limits, Reading};
 use crate::part::{Content, Facts, Name, Part, Visit};
 use crate::part_names::PartNames;
 use crate::source::Source;
+use crate::sycl_wrapped::Registered;
 use crate::{bundle, sycl_wrapped};
 
+pub(crate) use elf::TYPE_OFFLOADING;
+pub use intel_openmp::intel_openmp_elf;
 use section::Found;
 pub use section::SectionContent;
-pub use write::{NewSection, ObjectFormat, add_sections, remove_sections, replace_section, write_object};
+pub use write::{NewSection, ObjectFormat, add_sections, add_sections_chunks, remove_sections, replace_section, write_object};
 
 /// The identifiers of parts from here on are those of [`sycl_wrapped`].
 const WRAPPED: usize = 1 << (usize::BITS.saturating_sub(1));
@@ -53,6 +58,9 @@ pub struct DeviceSection<'data> {
     pub bytes: &'data [u8],
     /// Where the content begins in the file.
     pub offset: u64,
+    /// Whether the section is in memory when the program runs, as images are that something registers. Code that
+    /// is still to be linked is in sections that are not.
+    pub is_loaded: bool,
 }
 
 /// The sections with device code, in the order of the section headers.
@@ -75,6 +83,7 @@ pub fn device_sections<'data>(
                 content: section.content,
                 bytes: section.source.bytes(),
                 offset: section.source.at(0),
+                is_loaded: section.is_loaded,
             });
             Ok(())
         },
@@ -109,6 +118,7 @@ pub(crate) fn parts<'data>(
 ) -> Result<(), Error> {
     let mut names = PartNames::default();
     let mut entries = Vec::new();
+    let mut registered = None;
     let result = sections(source, reading, &mut |reading, found| {
         // The headers of one object may all have the same long name.
         let counted = reading
@@ -120,13 +130,16 @@ pub(crate) fn parts<'data>(
         match &found.content {
             SectionContent::BundleEntry(id) => entries.push((id.clone(), found)),
             SectionContent::Container(kind) => {
+                let is_redundant = found.content.is_offloading()
+                    && found.is_loaded
+                    && registered
+                        .get_or_insert_with(|| Registered::of(source, reading))
+                        .has_all_of(found.source);
                 let mut path = found.path;
                 path.push(or_number(found.name, found.id));
                 let name = names.name(path);
-                visit(
-                    reading,
-                    Part::new(found.id, name, found.source, Content::Container(*kind)),
-                );
+                let part = Part::new(found.id, name, found.source, Content::Container(*kind));
+                visit(reading, Part { is_redundant, ..part });
             }
         }
         Ok(())

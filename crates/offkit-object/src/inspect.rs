@@ -14,6 +14,7 @@ mod spirv;
 mod yaml;
 mod zebin;
 
+pub use bitcode::embedded_in_bitcode;
 use std::borrow::Cow;
 use std::fmt;
 

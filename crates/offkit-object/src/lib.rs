@@ -67,7 +67,8 @@
 //! | [property sets](property_set) | text form | text form |
 //! | [offload bundles](bundle) | binary, text, sections of objects, compressed versions 1 to 3 | the same |
 //! | [fatbin] | uncompressed, LZ4 and Zstandard | – |
-//! | [wrapped SYCL images](sycl_wrapped) | descriptors in ELF, structures of versions 1 to 3 | – |
+//! | [wrapped SYCL images](sycl_wrapped) | descriptors in ELF, structures of versions 1 to 3 | versions 2 and 3 |
+//! | [objects that register images](registration) | as far as they have containers that are known | ELF and COFF, for SYCL, OpenMP, CUDA, HIP |
 //! | [objects, programs, libraries](host) | ELF, COFF and PE, Mach-O | relocatable ELF and COFF |
 //! | [archives](archive) | GNU, BSD, thin | GNU and BSD, with a symbol table |
 //! | [zip] | stored, deflate, Zstandard | – |
@@ -110,6 +111,7 @@ mod output_format;
 mod part;
 mod part_names;
 pub mod property_set;
+pub mod registration;
 mod replace;
 mod source;
 pub mod sycl_wrapped;
@@ -128,7 +130,9 @@ pub use convert::{ConversionInput, Converted, Loss, NewImage, pack};
 pub use error::{Error, ErrorKind};
 pub use format::ImageFormat;
 pub use image::{DeviceImage, Problem, Storage, Target};
-pub use inspect::{Detail, DetailValue, InspectedKernel, Inspection, header_target, inspect};
+pub use inspect::{
+    Detail, DetailValue, InspectedKernel, Inspection, embedded_in_bitcode, header_target, inspect,
+};
 pub use limits::Limits;
 pub use location::Location;
 pub use offload_binary::{

@@ -107,6 +107,11 @@ impl Reading {
         }
     }
 
+    /// A strict reading under the same limits, of which nothing is used yet.
+    pub(crate) fn anew(&self) -> Self {
+        Self::strict(&self.limits)
+    }
+
     pub(crate) fn tolerant(limits: &Limits) -> Self {
         Self {
             strict: false,
@@ -173,6 +178,12 @@ impl Reading {
             Ok(value) => Ok(Some(value)),
             Err(error) => self.fault(error).map(|()| None),
         }
+    }
+
+    /// Whether faults were noted since they were taken.
+    #[inline]
+    pub(crate) fn has_problems(&self) -> bool {
+        !self.problems.is_empty()
     }
 
     /// The faults noted since the last call.

@@ -32,6 +32,8 @@ pub(crate) struct Part<'data> {
     pub(crate) content: Content,
     /// What the container says about the part, should it be an image.
     pub(crate) facts: Facts<'data>,
+    /// Whether the container has all images in it as parts of its own, too, of which it says more.
+    pub(crate) is_redundant: bool,
 }
 
 impl<'data> Part<'data> {
@@ -44,6 +46,7 @@ impl<'data> Part<'data> {
             coding: None,
             content,
             facts: Facts::default(),
+            is_redundant: false,
         }
     }
 }
@@ -69,6 +72,20 @@ pub(crate) enum Name {
     Number(usize),
     Text(String),
     Path(Vec<String>),
+}
+
+impl Name {
+    /// About how many characters it has in a location.
+    pub(crate) fn written_size(&self) -> usize {
+        match self {
+            Self::Same => 0,
+            Self::Number(_) => 8,
+            Self::Text(text) => text.len().saturating_add(1),
+            Self::Path(parts) => parts
+                .iter()
+                .fold(0, |size, part| size.saturating_add(part.len()).saturating_add(1)),
+        }
+    }
 }
 
 impl From<usize> for Name {

@@ -10,14 +10,15 @@
 mod entry_points;
 mod image;
 mod memory;
-mod raw;
+pub(crate) mod raw;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use crate::error::{Error, ErrorKind};
 use crate::limits::{Limits, Reading};
+use crate::offload_binary;
 use crate::part::{Content, Name, Part, Visit};
-use crate::source::Source;
+use crate::source::{Source, offset_within};
 use image::{Code, ImageReader};
 use memory::Memory;
 use raw::ImageVersion;
@@ -73,6 +74,62 @@ pub(crate) fn parts<'data>(
         }
     }
     compare_with_list(&memory, codes, reading)
+}
+
+/// Where the code is that the descriptors of a file lead to.
+pub(crate) struct Registered {
+    places: HashSet<(u64, u64)>,
+    /// What is wrong is found when the parts are read: here it is of no interest.
+    quiet: Reading,
+}
+
+impl Registered {
+    pub(crate) fn of(source: Source<'_>, reading: &Reading) -> Self {
+        let mut quiet = reading.anew();
+        Self {
+            places: places(source, &mut quiet),
+            quiet,
+        }
+    }
+
+    /// Whether every image of the offload binaries in a section of the file is one of these.
+    pub(crate) fn has_all_of(&mut self, section: Source<'_>) -> bool {
+        if self.places.is_empty() {
+            return false;
+        }
+        let Ok(binaries) = offload_binary::read_all(section, &mut self.quiet) else {
+            return false;
+        };
+        let mut images = binaries.iter().flat_map(|found| &found.binary.entries);
+        images.all(|entry| {
+            let offset = offset_within(section.bytes(), entry.image);
+            offset.is_some_and(|offset| {
+                let place = (section.at(offset), entry.image.len() as u64);
+                self.places.contains(&place)
+            })
+        })
+    }
+}
+
+/// Offset and size of the code of every image.
+fn places(source: Source<'_>, reading: &mut Reading) -> HashSet<(u64, u64)> {
+    let Ok(Some(memory)) = Memory::of(source, reading) else {
+        return HashSet::new();
+    };
+    let mut places = HashSet::new();
+    for descriptor in descriptors(&memory) {
+        for image in 0..u64::from(descriptor.image_count) {
+            let reader = ImageReader {
+                memory: &memory,
+                reading,
+            };
+            let Ok(code) = reader.code(descriptor.image_address(image), descriptor.version) else {
+                break;
+            };
+            places.insert((code.bytes.at(0), code.bytes.len()));
+        }
+    }
+    places
 }
 
 /// The file with the code of the image `id` replaced by `new`, which must be as large.

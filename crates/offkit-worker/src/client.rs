@@ -7,7 +7,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread::JoinHandle;
 
 use crate::protocol::{
-    EmitOptions, PROTOCOL_VERSION, Part, Reply, Request, SplitOptions, SplitPart, WrittenPart,
+    EmitOptions, GeneratedPart, ModuleFile, PROTOCOL_VERSION, Part, Reply, Request, SplitOptions, SplitPart,
+    SymbolNeed, WrittenPart,
 };
 use crate::summary::ModuleSummary;
 
@@ -61,6 +62,18 @@ pub enum WorkerError {
         program: PathBuf,
         /// What it answered.
         found: String,
+    },
+    /// The process that generated code for one part ended: a fatal error or a crash inside LLVM.
+    #[error("LLVM stopped while generating code for {} ({status}){}", .roots.join(", "), indented(.stderr))]
+    Crashed {
+        /// The kernels and exported functions of the part.
+        roots: Vec<String>,
+        /// How the process ended.
+        status: String,
+        /// The end of what it printed.
+        stderr: String,
+        /// The part as bitcode, if it could be written.
+        reproducer: Option<PathBuf>,
     },
     /// LLVM refused the request, with its reason.
     #[error("{message}")]
@@ -219,6 +232,31 @@ impl Worker {
         }
     }
 
+    /// Marks the kernels and exported functions of a module, bitcode or text, with the source file they
+    /// come from, and writes it as bitcode; see [`Request::Mark`].
+    ///
+    /// # Errors
+    ///
+    /// [`WorkerError::Failed`] with LLVM's words.
+    pub fn mark(
+        &mut self,
+        input: &Path,
+        output: &Path,
+        module_id: &str,
+        only_annotated: bool,
+    ) -> Result<(), WorkerError> {
+        let request = Request::Mark {
+            input: input.to_owned(),
+            output: output.to_owned(),
+            module_id: module_id.to_owned(),
+            only_annotated,
+        };
+        match self.call(&request, &format!("marking `{}`", input.display()))? {
+            Reply::Done => Ok(()),
+            other => Err(self.unexpected(&other)),
+        }
+    }
+
     /// Takes parts out of a bitcode file and generates code for each.
     ///
     /// # Errors
@@ -238,6 +276,95 @@ impl Worker {
         let activity = format!("generating code for {}", roots.join(", "));
         match self.call(&request, &activity)? {
             Reply::Done => Ok(()),
+            reply => Err(self.crash(reply, parts)),
+        }
+    }
+
+    /// Links modules, and of libraries what is needed, into one that the worker keeps. Returns what is in
+    /// each input and in the linked module.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkerError::Failed`] with LLVM's words and the names of the modules that are in each other's way.
+    pub fn link(
+        &mut self,
+        inputs: &[ModuleFile],
+        libraries: &[ModuleFile],
+    ) -> Result<(Vec<ModuleSummary>, ModuleSummary), WorkerError> {
+        let request = Request::Link {
+            inputs: inputs.to_vec(),
+            libraries: libraries.to_vec(),
+        };
+        let names = inputs.iter().chain(libraries).map(|file| file.name.as_str());
+        let activity = format!("linking {}", names.collect::<Vec<_>>().join(", "));
+        match self.call(&request, &activity)? {
+            Reply::Linked { inputs, module } => Ok((inputs, module)),
+            other => Err(self.unexpected(&other)),
+        }
+    }
+
+    /// Writes the module that [`link`](Self::link) made as bitcode.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkerError::Failed`] if the file cannot be written.
+    pub fn save(&mut self, output: &Path) -> Result<(), WorkerError> {
+        let request = Request::Save {
+            output: output.to_owned(),
+        };
+        match self.call(&request, "writing bitcode")? {
+            Reply::Done => Ok(()),
+            other => Err(self.unexpected(&other)),
+        }
+    }
+
+    /// The module that [`link`](Self::link) made in LLVM's text form.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkerError::Failed`] if a function body cannot be read.
+    pub fn print(&mut self) -> Result<String, WorkerError> {
+        match self.call(&Request::Print, "printing a module")? {
+            Reply::Text { text } => Ok(text),
+            other => Err(self.unexpected(&other)),
+        }
+    }
+
+    /// Takes parts out of the module that [`link`](Self::link) made and generates code for each.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkerError::Failed`] and [`WorkerError::Crashed`] with LLVM's words.
+    pub fn generate(
+        &mut self,
+        parts: &[Part],
+        options: &EmitOptions,
+        reproducers: &Path,
+        keep: Option<&Path>,
+    ) -> Result<Vec<GeneratedPart>, WorkerError> {
+        let request = Request::Generate {
+            parts: parts.to_vec(),
+            options: options.clone(),
+            reproducers: reproducers.to_owned(),
+            keep: keep.map(Path::to_owned),
+        };
+        match self.call(&request, "generating code")? {
+            Reply::Generated { parts } => Ok(parts),
+            reply => Err(self.crash(reply, parts)),
+        }
+    }
+
+    /// Who needs these symbols in the module that [`link`](Self::link) made.
+    ///
+    /// # Errors
+    ///
+    /// The worker is gone.
+    pub fn needs(&mut self, symbols: &[String]) -> Result<Vec<SymbolNeed>, WorkerError> {
+        let request = Request::Needs {
+            symbols: symbols.to_vec(),
+        };
+        match self.call(&request, "looking for the users of symbols")? {
+            Reply::Needs { needs } => Ok(needs),
             other => Err(self.unexpected(&other)),
         }
     }
@@ -303,6 +430,24 @@ impl Worker {
                 program: self.program.clone(),
                 found: answer.trim_end().chars().take(80).collect(),
             }),
+        }
+    }
+
+    /// The error that tells of a part whose process ended.
+    fn crash(&self, reply: Reply, parts: &[Part]) -> WorkerError {
+        match reply {
+            Reply::Crashed {
+                part,
+                status,
+                stderr,
+                reproducer,
+            } => WorkerError::Crashed {
+                roots: parts.get(part).map(|part| part.roots.clone()).unwrap_or_default(),
+                status,
+                stderr,
+                reproducer,
+            },
+            other => self.unexpected(&other),
         }
     }
 

@@ -66,7 +66,7 @@ mod summary;
 
 pub use client::{WORKER_PROGRAM, WORKER_VARIABLE, Worker, WorkerError};
 pub use protocol::{
-    EmitOptions, PROTOCOL_VERSION, Part, Reply, Request, SpecializationConstant, SpecializationConstantMode,
-    SplitOptions, SplitPart, WrittenPart,
+    EmitOptions, GeneratedPart, ModuleFile, PROTOCOL_VERSION, Part, Reply, Request, SpecializationConstant,
+    SpecializationConstantMode, SplitOptions, SplitPart, SymbolNeed, WrittenPart,
 };
 pub use summary::{CallingConvention, FunctionSummary, Linkage, Metadata, ModuleSummary, VariableSummary};

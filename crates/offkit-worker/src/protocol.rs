@@ -31,6 +31,18 @@ pub enum Request {
         /// The bitcode file to write.
         output: PathBuf,
     },
+    /// Mark the kernels and exported functions of a module with the source file they come from, and
+    /// remove the annotations that said which functions are exported. Answered by [`Reply::Done`].
+    Mark {
+        /// The file with the module, bitcode or text.
+        input: PathBuf,
+        /// The bitcode file to write.
+        output: PathBuf,
+        /// The source file's name.
+        module_id: String,
+        /// Whether a module without such annotations is to be left as it is.
+        only_annotated: bool,
+    },
     /// Take parts out of a module and generate code for each. Answered by [`Reply::Done`] when
     /// all are written.
     Emit {
@@ -40,6 +52,38 @@ pub enum Request {
         parts: Vec<Part>,
         /// How to generate code.
         options: EmitOptions,
+    },
+    /// Link modules into one that the worker keeps for the requests that follow. Answered by
+    /// [`Reply::Linked`].
+    Link {
+        /// The modules, in link order.
+        inputs: Vec<ModuleFile>,
+        /// Modules of which only what is needed comes along.
+        libraries: Vec<ModuleFile>,
+    },
+    /// Write the kept module as bitcode. Answered by [`Reply::Done`].
+    Save {
+        /// The file to write.
+        output: PathBuf,
+    },
+    /// The kept module in LLVM's text form. Answered by [`Reply::Text`].
+    Print,
+    /// Take parts out of the kept module and generate code for each, each in a process of its own, as many
+    /// at a time as there are cores. Answered by [`Reply::Generated`], or by [`Reply::Crashed`].
+    Generate {
+        /// What to take out.
+        parts: Vec<Part>,
+        /// How to generate code.
+        options: EmitOptions,
+        /// The folder for the bitcode of a part whose process crashes.
+        reproducers: PathBuf,
+        /// The folder for the bitcode of every part before and after optimisation, if it is wanted.
+        keep: Option<PathBuf>,
+    },
+    /// Who needs these symbols in the kept module? Answered by [`Reply::Needs`].
+    Needs {
+        /// The symbols.
+        symbols: Vec<String>,
     },
     /// Read a module as a whole, bitcode or text, make it fit for splitting, write it as bitcode, and
     /// describe it with bodies. Answered by [`Reply::Summary`].
@@ -62,6 +106,15 @@ pub enum Request {
         /// How to write the parts.
         options: SplitOptions,
     },
+}
+
+/// A bitcode file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModuleFile {
+    /// The file.
+    pub path: PathBuf,
+    /// What messages call it.
+    pub name: String,
 }
 
 /// One part of a module that is split: which definitions it has, and which of them are seen outside.
@@ -155,7 +208,7 @@ pub struct Part {
 }
 
 /// How code is generated from the parts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EmitOptions {
     /// The target triple; for SPIR-V it also chooses the version (`spirv64v1.2-unknown-unknown`).
     pub triple: String,
@@ -164,6 +217,41 @@ pub struct EmitOptions {
     pub optimization: u8,
     /// SPIR-V extensions the generator may use, by name (`SPV_KHR_expect_assume`).
     pub spirv_extensions: Vec<String>,
+    /// The processor, by LLVM's name (`sm_90`, `gfx90a`); empty for the target's usual one.
+    #[serde(default)]
+    pub cpu: String,
+    /// Features of the processor to be on or off, as LLVM's option takes them (`+ptx80,-xnack`).
+    #[serde(default)]
+    pub features: String,
+    /// Whether symbols may be left for other images to supply when the code is loaded.
+    #[serde(default)]
+    pub allow_imports: bool,
+    /// Whether the module is left as it is: whole, not optimised, nothing made internal. Each part is then all
+    /// of it.
+    #[serde(default)]
+    pub as_it_is: bool,
+    /// More options of LLVM's back ends, as `llc` takes them (`--nvptx-short-ptr`).
+    #[serde(default)]
+    pub backend_options: Vec<String>,
+}
+
+/// What code generation left of a part.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GeneratedPart {
+    /// Symbols that are used and defined elsewhere.
+    pub imports: Vec<String>,
+    /// Definitions that are seen outside, kernels among them.
+    pub exports: Vec<String>,
+}
+
+/// How a kernel or exported function comes to need a symbol.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SymbolNeed {
+    /// The symbol.
+    pub symbol: String,
+    /// Ways to it, the shortest for each kernel or exported function that needs it, which comes first; the
+    /// symbol comes last.
+    pub chains: Vec<Vec<String>>,
 }
 
 /// What the worker answers.
@@ -189,6 +277,39 @@ pub enum Reply {
     },
     /// The request was carried out and there is nothing to tell.
     Done,
+    /// Answers [`Request::Link`].
+    Linked {
+        /// What was in each input.
+        inputs: Vec<ModuleSummary>,
+        /// What is in the linked module.
+        module: ModuleSummary,
+    },
+    /// Answers [`Request::Print`].
+    Text {
+        /// The module.
+        text: String,
+    },
+    /// Answers [`Request::Generate`], in the order of the parts.
+    Generated {
+        /// What became of each part.
+        parts: Vec<GeneratedPart>,
+    },
+    /// Answers [`Request::Needs`], in the order asked.
+    Needs {
+        /// Who needs each symbol.
+        needs: Vec<SymbolNeed>,
+    },
+    /// The process that generated the code of a part ended: a fatal error or a crash inside LLVM.
+    Crashed {
+        /// The number of the part.
+        part: usize,
+        /// How the process ended, for people.
+        status: String,
+        /// The end of what it printed.
+        stderr: String,
+        /// The part as bitcode, if it could be written.
+        reproducer: Option<PathBuf>,
+    },
     /// The request could not be carried out; the worker goes on.
     Failed {
         /// Why, for people.

@@ -5,15 +5,16 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use offkit_link::container::OutputFormat;
-use offkit_link::post_link::SplitMode;
 use offkit_object::BundleState;
 
 use crate::commands::convert::LossOptions;
 use crate::commands::filter::Filter;
 use crate::commands::limits::LimitOptions;
+use crate::commands::link::Link;
 use crate::commands::pack::ImageText;
 use crate::commands::post_link::PostLinkArguments;
 use crate::commands::run::arguments::{ArgumentText, ArrayFile, Sizes};
+use crate::commands::wrap::WrapOptions;
 
 /// The toolkit for offloaded device code: list what is inside, link it, load it, launch it.
 #[derive(Debug, Parser)]
@@ -67,12 +68,34 @@ Examples:
   offkit verify --json --no-spirv wheel.whl";
 
 const AS_EXAMPLES: &str = "\
-Tools: clang-offload-bundler, clang-offload-packager, llvm-offload-binary, sycl-post-link, syclbin-dump. A link to offkit with one of
-these names is that tool too.
+Tools: clang-linker-wrapper, clang-offload-bundler, clang-offload-packager, clang-offload-wrapper,
+clang-sycl-linker, llvm-offload-binary, llvm-offload-wrapper, sycl-post-link, syclbin-dump. A link to offkit with one
+of these names is that tool too.
 
 Examples:
   offkit as clang-offload-bundler --list --type=o --input=app.o
   ln -s offkit syclbin-dump && ./syclbin-dump app.syclbin";
+
+const CC_OPTIONS: &str = "\
+Everything that clang 22 takes, and:
+  -fsycl                                     device code of C++ (SYCL) and OpenCL C sources and bitcode
+  -fsyclbin[=input|object|executable]        write a SYCLBIN file, without host code
+  -fsycl-link                                link device code only: into an object, or SYCLBIN files into one
+  -fsycl-targets=TRIPLE,…                    the devices to compile for; the default is SPIR-V
+  --offload-arch=ARCH,…                      the same by processors, such as gfx90a, sm_80
+  -fsycl-device-code-split=auto|per_source|per_kernel|off
+  -f[no-]sycl-allow-device-image-dependencies  leave symbols for other images to supply
+  -Xsycl-target-backend[=TRIPLE] OPTION      an option for the compiler of a device
+  --offload-rdc                              the same as -fgpu-rdc
+  -###                                       print the commands instead of running them
+  -save-temps                                keep the files between the steps
+
+OFFKIT_CLANG names the clang to use instead of `clang-22`.
+
+Examples:
+  offkit c++ -fsyclbin kernels.cpp library.cl -o kernels.syclbin
+  offkit c++ -fsycl -c kernels.cpp -o kernels.o
+  make CXX='offkit c++' CXXFLAGS=-fsycl LDFLAGS=-fsycl";
 
 /// The options that every command takes.
 #[derive(Debug, Args)]
@@ -121,10 +144,21 @@ pub(crate) enum Command {
     As(As),
     /// Split a device module into images, and say of each what a runtime needs to know
     PostLink(PostLinkArguments),
-    /// Link device code: LLVM bitcode in, a container of device images out
-    Link(Link),
+    /// Link device code: bitcode, SPIR-V and files that hold them in, a container of device images out
+    Link(Box<Link>),
+    /// Wrap device images: a host object that registers them when the program starts
+    Wrap(WrapOptions),
     /// Launch one kernel and write what it computed
     Run(Box<Run>),
+    /// Compile and link as clang does, with offloading by offkit: `offkit help cc` shows how
+    #[command(name = "cc", disable_help_flag = true)]
+    Cc(Cc),
+    /// The same for C++
+    #[command(name = "c++", disable_help_flag = true)]
+    Cxx(Cc),
+    /// Mark kernels and exported functions in bitcode with the source file they come from
+    #[command(hide = true)]
+    Mark(Mark),
 }
 
 #[derive(Debug, Args)]
@@ -215,11 +249,35 @@ pub(crate) struct Replace {
 #[derive(Debug, Args)]
 #[command(after_help = AS_EXAMPLES)]
 pub(crate) struct As {
-    /// clang-offload-bundler, clang-offload-packager, llvm-offload-binary or syclbin-dump
+    /// The name of a tool, such as clang-offload-bundler
     pub(crate) name: OsString,
     /// What the tool is given
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) arguments: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = CC_OPTIONS)]
+pub(crate) struct Cc {
+    /// clang's command line
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) arguments: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Mark {
+    /// The module, LLVM bitcode or text
+    #[arg(value_name = "FILE")]
+    pub(crate) input: PathBuf,
+    /// The bitcode file to write; `-` is standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// The source file's name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) module_id: String,
+    /// Leave a module as it is that has no annotation of `offkit/device.h`
+    #[arg(long)]
+    pub(crate) only_annotated: bool,
 }
 
 #[derive(Debug, Args)]
@@ -291,37 +349,6 @@ pub(crate) struct Verify {
     pub(crate) limits: LimitOptions,
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct Link {
-    /// Bitcode files, as `clang --target=spirv64 -emit-llvm -c` writes them; `-` is standard input
-    #[arg(required = true, value_name = "FILE")]
-    pub(crate) inputs: Vec<PathBuf>,
-    /// The file to write; `-` is standard output
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: PathBuf,
-    /// The container: `syclbin,v1`, `syclbin,v2`, `offload,v1` or `offload,v2`
-    #[arg(long, value_name = "FORMAT", default_value = "syclbin,v1")]
-    pub(crate) format: OutputFormat,
-    /// How far the result is on its way; an executable must not need anything from other files
-    #[arg(long, default_value = "object")]
-    pub(crate) state: State,
-    /// How to split the code into images: `auto` or `source`, `kernel`, `none`
-    #[arg(long, value_name = "MODE", default_value = "auto")]
-    pub(crate) split: SplitMode,
-    /// The version of SPIR-V to generate
-    #[arg(long, value_name = "VERSION", default_value = "1.2", value_parser = spirv_version)]
-    pub(crate) spirv_version: (u8, u8),
-    /// The SPIR-V extensions that may be used, instead of the portable ones; may be repeated
-    #[arg(long = "spirv-ext", value_name = "EXTENSION", value_delimiter = ',')]
-    pub(crate) spirv_extensions: Option<Vec<String>>,
-    /// Level of optimisation; loops are neither unrolled nor vectorised at any
-    #[arg(short = 'O', value_name = "LEVEL", default_value = "2", value_parser = clap::value_parser!(u8).range(0..=3))]
-    pub(crate) optimization: u8,
-    /// Show how long each step took
-    #[arg(long)]
-    pub(crate) time: bool,
-}
-
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum State {
     /// To be compiled and linked
@@ -339,16 +366,6 @@ impl State {
             Self::Object => BundleState::Object,
             Self::Executable => BundleState::Executable,
         }
-    }
-}
-
-fn spirv_version(text: &str) -> Result<(u8, u8), String> {
-    let parsed = text
-        .split_once('.')
-        .and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
-    match parsed {
-        Some(version @ (1, 0..=6)) => Ok(version),
-        _ => Err("expected 1.0 to 1.6".into()),
     }
 }
 

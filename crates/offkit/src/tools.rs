@@ -3,8 +3,11 @@
 //! It goes by the name it is called by, a link or a copy, or by the one that follows `offkit as`.
 
 mod arguments;
+mod linker_wrapper;
 mod offload_binary;
 mod offload_bundler;
+mod offload_wrapper;
+mod sycl_linker;
 mod sycl_post_link;
 mod sycl_targets;
 mod syclbin_dump;
@@ -20,17 +23,27 @@ type Tool = fn(&str, Vec<OsString>) -> ExitCode;
 
 /// Every tool by the names it goes by.
 const TOOLS: &[(&str, Tool)] = &[
+    ("clang-linker-wrapper", linker_wrapper::main),
     ("clang-offload-bundler", |_, arguments| {
         offload_bundler::main(arguments)
     }),
     ("clang-offload-packager", |called, arguments| {
         finish(offload_binary::run(called, arguments))
     }),
+    ("clang-offload-wrapper", |called, arguments| {
+        finish(offload_wrapper::run(called, arguments))
+    }),
     ("llvm-offload-binary", |called, arguments| {
         finish(offload_binary::run(called, arguments))
     }),
+    ("clang-sycl-linker", |called, arguments| {
+        finish(sycl_linker::run(called, arguments))
+    }),
     ("sycl-post-link", |called, arguments| {
         finish(sycl_post_link::run(called, arguments))
+    }),
+    ("llvm-offload-wrapper", |called, arguments| {
+        finish(offload_wrapper::run_llvm(called, arguments))
     }),
     ("syclbin-dump", |called, arguments| {
         finish(syclbin_dump::run(called, arguments))
@@ -73,6 +86,13 @@ fn finish(result: Result<(), String>) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// An error and what led to it, in one line.
+fn said(error: &dyn std::error::Error) -> String {
+    let causes = crate::failure::causes(error);
+    let all = [error.to_string()].into_iter().chain(causes);
+    all.collect::<Vec<_>>().join(": ")
 }
 
 #[expect(clippy::print_stderr, reason = "the peers' messages, word for word")]

@@ -242,6 +242,7 @@ pub(super) fn sections<'data>(
                 name,
                 content,
                 source: found,
+                is_loaded: section.flags & pe::IMAGE_SCN_LNK_REMOVE.0 == 0,
             },
         )?;
     }

@@ -12,7 +12,7 @@ use crate::offload_binary;
 use crate::source::Source;
 
 /// The type of sections with offload binaries: `SHT_LLVM_OFFLOADING`.
-pub(super) const TYPE_OFFLOADING: u32 = 0x6fff_4c0b;
+pub(crate) const TYPE_OFFLOADING: u32 = 0x6fff_4c0b;
 
 /// What an ELF file consists of.
 #[derive(Debug)]
@@ -161,8 +161,9 @@ pub(super) fn sections<'data>(
             continue;
         }
         // LLVM 22 puts the raw image of a SYCL program into a section of this name and type that is loaded.
-        let is_loaded = section.flags & elf::SHF_ALLOC.0 != 0 || !elf.is_relocatable;
-        if content.is_offloading() && is_loaded && !begins_with_magic(found.bytes()) {
+        let is_loaded = section.flags & elf::SHF_ALLOC.0 != 0;
+        if content.is_offloading() && (is_loaded || !elf.is_relocatable) && !begins_with_magic(found.bytes())
+        {
             continue;
         }
         visit(
@@ -173,6 +174,7 @@ pub(super) fn sections<'data>(
                 name,
                 content,
                 source: found,
+                is_loaded,
             },
         )?;
     }

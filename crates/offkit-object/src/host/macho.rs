@@ -167,6 +167,7 @@ fn read_section<'data, S: Section<Endian = Endianness>>(
         name,
         content,
         source: found,
+        is_loaded: true,
     }))
 }
 

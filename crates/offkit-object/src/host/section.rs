@@ -26,6 +26,8 @@ pub(super) struct Found<'data> {
     pub(super) name: String,
     pub(super) content: SectionContent,
     pub(super) source: Source<'data>,
+    /// Whether it is in memory when the program runs.
+    pub(super) is_loaded: bool,
 }
 
 /// What sections of bundled objects are called; the entry's ID follows.

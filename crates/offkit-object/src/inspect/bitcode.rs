@@ -2,11 +2,13 @@
 
 mod annotations;
 mod bitstream;
+mod embedded;
 
 use std::collections::HashMap;
 
 use annotations::Annotations;
 use bitstream::{Bitstream, Item};
+pub use embedded::embedded_in_bitcode;
 
 use super::findings::Findings;
 use crate::error::Error;
@@ -225,7 +227,7 @@ impl<'data> File<'data> {
                     findings.inspection.version = Some(module.version.to_string());
                 }
             }
-            MODULE_TRIPLE if first => findings.inspection.target.triple = self.text(findings)?,
+            MODULE_TRIPLE if first => findings.inspection.target.triple = self.text(findings)?.into(),
             MODULE_DATA_LAYOUT if first => {
                 let text = self.text(findings)?;
                 findings.detail("data layout", text);
@@ -301,7 +303,7 @@ impl<'data> File<'data> {
                     let at = memchr::memmem::find(&bytes, KEY);
                     let value = at.and_then(|at| bytes.get(at.saturating_add(KEY.len())..));
                     if let Some(value) = value.and_then(|rest| rest.split(|byte| *byte == 0).next()) {
-                        findings.inspection.target.arch = findings.text(value)?;
+                        findings.inspection.target.arch = findings.text(value)?.into();
                     }
                 }
                 _ => {}

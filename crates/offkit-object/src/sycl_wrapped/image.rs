@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind};
 use crate::format::ImageFormat;
 use crate::image::Target;
 use crate::limits::Reading;
-use crate::offload_binary::Producer;
+use crate::offload_binary::{ImageKind, Producer};
 use crate::part::{Coding, Facts};
 use crate::property_set::{ByteArray, PropertySet, PropertySets, PropertyValue, names};
 use crate::source::Source;
@@ -75,7 +75,7 @@ impl<'data> ImageReader<'_, 'data> {
         Ok(Code {
             address: begin,
             bytes,
-            coding: (header.format == raw::FORMAT_ZSTD).then(|| zstd_coding(bytes.bytes())),
+            coding: (format_of(header) == raw::FORMAT_ZSTD).then(|| zstd_coding(bytes.bytes())),
         })
     }
 
@@ -93,7 +93,7 @@ impl<'data> ImageReader<'_, 'data> {
             producer: Producer::Sycl,
             ..Facts::default()
         };
-        match header.format {
+        match format_of(header) {
             // Native code is whatever the device takes.
             raw::FORMAT_NONE | raw::FORMAT_NATIVE | raw::FORMAT_ZSTD => {}
             raw::FORMAT_SPIRV => facts.claim = Some(ImageFormat::Spirv),
@@ -403,6 +403,20 @@ fn is_new_entry(table: Source<'_>) -> bool {
             && entry.version == 1
             && raw::KIND_SYCL.iter().any(|kind| entry.kind == u16::from(*kind))
     })
+}
+
+/// The format as DPC++ counts; LLVM, which has another number for SYCL too, counts as offload binaries do.
+fn format_of(header: &raw::Image) -> u8 {
+    if header.offload_kind == raw::KIND_DPCPP {
+        return header.format;
+    }
+    match ImageKind::from_raw(header.format.into()) {
+        ImageKind::Spirv => raw::FORMAT_SPIRV,
+        ImageKind::Bitcode => raw::FORMAT_BITCODE,
+        ImageKind::Object => raw::FORMAT_NATIVE,
+        ImageKind::Other(_) => header.format,
+        _ => raw::FORMAT_NONE,
+    }
 }
 
 fn zstd_coding(bytes: &[u8]) -> Coding {

@@ -6,11 +6,11 @@ use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 /// A pointer's size.
-pub(super) const POINTER: u64 = 8;
+pub(crate) const POINTER: u64 = 8;
 
 /// Where a descriptor has its pointers: to the images, and to the first entry of the host and behind the last.
-pub(super) const DESCRIPTOR_IMAGES: u64 = 8;
-pub(super) const DESCRIPTOR_HOST_ENTRIES: u64 = 16;
+pub(crate) const DESCRIPTOR_IMAGES: u64 = 8;
+pub(crate) const DESCRIPTOR_HOST_ENTRIES: u64 = 16;
 
 /// What a descriptor begins with.
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
@@ -42,18 +42,18 @@ pub(super) struct NewEntry {
 }
 
 /// `_offload_entry`: address, name, size, flags.
-pub(super) const OLD_ENTRY_SIZE: u64 = 32;
-pub(super) const OLD_ENTRY_NAME: u64 = 8;
+pub(crate) const OLD_ENTRY_SIZE: u64 = 32;
+pub(crate) const OLD_ENTRY_NAME: u64 = 8;
 /// `__tgt_offload_entry` of LLVM since 20.
-pub(super) const NEW_ENTRY_SIZE: u64 = 56;
-pub(super) const NEW_ENTRY_NAME: u64 = 24;
+pub(crate) const NEW_ENTRY_SIZE: u64 = 56;
+pub(crate) const NEW_ENTRY_NAME: u64 = 24;
 
 /// A property set: name, first property, behind the last property.
-pub(super) const PROPERTY_SET_SIZE: u64 = 24;
-pub(super) const PROPERTY_SIZE: u64 = 32;
-pub(super) const PROPERTY_VALUE: u64 = 8;
+pub(crate) const PROPERTY_SET_SIZE: u64 = 24;
+pub(crate) const PROPERTY_SIZE: u64 = 32;
+pub(crate) const PROPERTY_VALUE: u64 = 8;
 /// Where the part of a property without pointers is.
-pub(super) const PROPERTY_TAIL: u64 = 16;
+pub(crate) const PROPERTY_TAIL: u64 = 16;
 
 /// What a property ends with, behind the pointers to its name and its value.
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
@@ -65,17 +65,19 @@ pub(super) struct PropertyTail {
     pub(super) size: U64,
 }
 
-pub(super) const TYPE_U32: u32 = 1;
-pub(super) const TYPE_BYTES: u32 = 2;
+pub(crate) const TYPE_U32: u32 = 1;
+pub(crate) const TYPE_BYTES: u32 = 2;
 
-/// DPC++'s number for SYCL, in versions 1 and 2, and LLVM's, in version 3.
-pub(super) const KIND_SYCL: [u8; 2] = [4, 8];
+/// The number for SYCL of DPC++, and that of LLVM, in version 3.
+pub(crate) const KIND_DPCPP: u8 = 4;
+pub(crate) const KIND_LLVM: u8 = 8;
+pub(crate) const KIND_SYCL: [u8; 2] = [KIND_DPCPP, KIND_LLVM];
 
-pub(super) const FORMAT_NONE: u8 = 0;
-pub(super) const FORMAT_NATIVE: u8 = 1;
-pub(super) const FORMAT_SPIRV: u8 = 2;
-pub(super) const FORMAT_BITCODE: u8 = 3;
-pub(super) const FORMAT_ZSTD: u8 = 4;
+pub(crate) const FORMAT_NONE: u8 = 0;
+pub(crate) const FORMAT_NATIVE: u8 = 1;
+pub(crate) const FORMAT_SPIRV: u8 = 2;
+pub(crate) const FORMAT_BITCODE: u8 = 3;
+pub(crate) const FORMAT_ZSTD: u8 = 4;
 
 /// Which pointers an image has, by version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,8 +117,8 @@ impl ImageVersion {
         }
     }
 
-    pub(super) const TARGET: u64 = 8;
-    pub(super) const COMPILE_OPTIONS: u64 = 16;
+    pub(crate) const TARGET: u64 = 8;
+    pub(crate) const COMPILE_OPTIONS: u64 = 16;
 
     pub(super) fn link_options(self) -> Option<u64> {
         match self {

@@ -11,7 +11,8 @@ use offkit_worker::{SpecializationConstantMode, Worker};
 use serde_json::json;
 
 use super::ls::json::properties;
-use super::ls::tree::properties_lines;
+use super::ls::describe::properties_lines;
+use super::worker_inputs::WorkerInputs;
 use crate::commands::{link, shown_name};
 use crate::failure::Failure;
 use crate::files;
@@ -96,7 +97,7 @@ pub(crate) fn run(arguments: &PostLinkArguments, terminal: Terminal) -> Result<(
             folder.display()
         )));
     }
-    let inputs = link::Inputs::check(std::slice::from_ref(&arguments.input))?;
+    let inputs = WorkerInputs::check(std::slice::from_ref(&arguments.input))?;
     let folder = tempfile::Builder::new()
         .prefix("offkit-post-link-")
         .tempdir()

@@ -1,0 +1,268 @@
+//! Specialization constants of SYCL modules that become one.
+//!
+//! Each module numbers its constants (`SpecId`) from 0, and says in its property sets which number belongs to
+//! which constant of the source and what the values are at first. Linked as they are, constants that have
+//! nothing to do with each other would have one number, and would be set together. So numbers that are taken are
+//! given anew, and a constant that both modules have, under one name, becomes one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use offkit_object::property_set::names;
+use offkit_object::{PropertySets, PropertyValue};
+use offkit_spirv::Module;
+use offkit_spirv::rspirv::dr::Operand;
+use offkit_spirv::spirv::Decoration;
+
+use super::error::LinkError;
+
+/// The key of the first values.
+const ALL: &str = "all";
+
+/// The number of what only fills up the end of a struct.
+const PADDING: u32 = u32::MAX;
+
+/// The constants of the modules that were linked so far.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Constants {
+    /// The property sets that describe them all.
+    descriptions: Vec<(String, Vec<Scalar>)>,
+    values: Vec<u8>,
+    has_values: bool,
+    /// Numbers that are taken.
+    taken: BTreeSet<u32>,
+}
+
+/// A scalar of a constant: its number, where it is in the constant, and its size, both in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Scalar {
+    id: u32,
+    offset: u32,
+    size: u32,
+}
+
+impl Constants {
+    /// Adds the constants of a module, and gives numbers in it anew where they are taken.
+    ///
+    /// `labels` are what messages call what was linked so far, and the module.
+    pub(super) fn add(
+        &mut self,
+        sets: &PropertySets,
+        module: &mut Module,
+        labels: (&str, &str),
+    ) -> Result<(), LinkError> {
+        let differ = |property: &str| LinkError::Property {
+            first: labels.0.to_owned(),
+            second: labels.1.to_owned(),
+            set: names::SPECIALIZATION_CONSTANTS.to_owned(),
+            property: property.to_owned(),
+        };
+        let own = spec_ids(module);
+        let values = sets
+            .get(names::SPECIALIZATION_CONSTANT_DEFAULTS, ALL)
+            .and_then(PropertyValue::as_bytes);
+        self.has_values |= values.is_some();
+        let mut renumbered = BTreeMap::new();
+        let mut at = 0_usize;
+        let described = sets.set(names::SPECIALIZATION_CONSTANTS);
+        for (name, value) in described.into_iter().flat_map(|set| set.iter()) {
+            let mut scalars = scalars(value).ok_or_else(|| differ(name))?;
+            let size = size(&scalars);
+            let value: Vec<u8> = match values {
+                Some(values) => values
+                    .get(at..at.saturating_add(size))
+                    .ok_or_else(|| differ(name))?
+                    .to_vec(),
+                None => vec![0; size],
+            };
+            at = at.saturating_add(size);
+            if let Some((old, old_value)) = self.find(name) {
+                let places =
+                    |scalars: &[Scalar]| scalars.iter().map(|s| (s.offset, s.size)).collect::<Vec<_>>();
+                if places(old) != places(&scalars) || old_value != value {
+                    return Err(differ(name));
+                }
+                let numbers = scalars.iter().zip(old).map(|(new, old)| (new.id, old.id));
+                renumbered.extend(numbers.filter(|(new, old)| new != old));
+                continue;
+            }
+            for scalar in scalars.iter_mut().filter(|scalar| scalar.id != PADDING) {
+                if self.taken.contains(&scalar.id) {
+                    let free = self.free(&own);
+                    renumbered.insert(scalar.id, free);
+                    scalar.id = free;
+                }
+                self.taken.insert(scalar.id);
+            }
+            self.descriptions.push((name.to_owned(), scalars));
+            self.values.extend(value);
+        }
+        renumber(module, &renumbered);
+        self.taken.extend(spec_ids(module));
+        Ok(())
+    }
+
+    /// A number that neither is taken nor one of `own`.
+    fn free(&self, own: &BTreeSet<u32>) -> u32 {
+        let most = self.taken.iter().chain(own).max().copied();
+        most.map_or(0, |most| most.saturating_add(1))
+    }
+
+    fn find(&self, name: &str) -> Option<(&[Scalar], &[u8])> {
+        let mut at = 0_usize;
+        for (other, scalars) in &self.descriptions {
+            let end = at.saturating_add(size(scalars));
+            if other == name {
+                return Some((scalars, self.values.get(at..end)?));
+            }
+            at = end;
+        }
+        None
+    }
+
+    /// Writes the property sets.
+    pub(super) fn describe(&self, sets: &mut PropertySets) {
+        for (name, scalars) in &self.descriptions {
+            let words: Vec<u32> = scalars
+                .iter()
+                .flat_map(|scalar| [scalar.id, scalar.offset, scalar.size])
+                .collect();
+            sets.insert(names::SPECIALIZATION_CONSTANTS, name.as_str(), words.as_slice());
+        }
+        if self.has_values {
+            let values = self.values.as_slice();
+            sets.insert(names::SPECIALIZATION_CONSTANT_DEFAULTS, ALL, values);
+        }
+    }
+}
+
+/// How many bytes a constant has among the first values.
+fn size(scalars: &[Scalar]) -> usize {
+    let ends = scalars
+        .iter()
+        .map(|scalar| scalar.offset.saturating_add(scalar.size));
+    ends.max().unwrap_or_default() as usize
+}
+
+fn scalars(value: &PropertyValue) -> Option<Vec<Scalar>> {
+    let words = value.as_u32s()?;
+    let (triples, []) = words.as_chunks::<3>() else {
+        return None;
+    };
+    let scalars = triples
+        .iter()
+        .map(|&[id, offset, size]| Scalar { id, offset, size });
+    Some(scalars.collect())
+}
+
+/// The numbers of the constants of a module.
+fn spec_ids(module: &Module) -> BTreeSet<u32> {
+    let annotations = module.dr().annotations.iter();
+    annotations
+        .filter_map(|annotation| match annotation.operands.as_slice() {
+            [
+                _,
+                Operand::Decoration(Decoration::SpecId),
+                Operand::LiteralBit32(id),
+            ] => Some(*id),
+            _ => None,
+        })
+        .collect()
+}
+
+fn renumber(module: &mut Module, numbers: &BTreeMap<u32, u32>) {
+    if numbers.is_empty() {
+        return;
+    }
+    for annotation in &mut module.dr_mut().annotations {
+        if let [
+            _,
+            Operand::Decoration(Decoration::SpecId),
+            Operand::LiteralBit32(id),
+        ] = annotation.operands.as_mut_slice()
+            && let Some(new) = numbers.get(id)
+        {
+            *id = *new;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use offkit_spirv::rspirv::dr::Builder;
+
+    use super::*;
+
+    /// A module with constants of these numbers.
+    fn module(ids: &[u32]) -> Module {
+        let mut builder = Builder::new();
+        let int = builder.type_int(32, 0);
+        for id in ids {
+            let constant = builder.spec_constant_bit32(int, 0);
+            builder.decorate(constant, Decoration::SpecId, [Operand::LiteralBit32(*id)]);
+        }
+        Module::from_dr(builder.module())
+    }
+
+    fn sets(constants: &[(&str, &[u32])], values: &[u8]) -> PropertySets {
+        let mut sets = PropertySets::new();
+        for (name, words) in constants {
+            sets.insert(names::SPECIALIZATION_CONSTANTS, *name, *words);
+        }
+        sets.insert(names::SPECIALIZATION_CONSTANT_DEFAULTS, ALL, values);
+        sets
+    }
+
+    #[test]
+    fn taken_numbers_are_given_anew_and_one_name_is_one_constant() {
+        let mut constants = Constants::default();
+        let (mut first, mut second) = (module(&[0, 1, 2]), module(&[0, 1, 7]));
+        // `pair` has a byte, three bytes that nothing is in, and a word.
+        let pair: &[u32] = &[0, 0, 1, 1, 4, 4];
+        let labels = ("first", "second");
+        constants
+            .add(
+                &sets(
+                    &[("pair", pair), ("x", &[2, 0, 4])],
+                    &[1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0],
+                ),
+                &mut first,
+                labels,
+            )
+            .unwrap();
+        constants
+            .add(
+                &sets(
+                    &[("y", &[0, 0, 1]), ("x", &[1, 0, 4]), ("z", &[7, 0, 1])],
+                    &[9, 3, 0, 0, 0, 8],
+                ),
+                &mut second,
+                labels,
+            )
+            .unwrap();
+        assert_eq!(spec_ids(&first), BTreeSet::from([0, 1, 2]));
+        // 0 was taken, 1 is `x` and was 2 in the first, 7 was free.
+        assert_eq!(spec_ids(&second), BTreeSet::from([2, 7, 8]));
+        let mut described = PropertySets::new();
+        constants.describe(&mut described);
+        let expected = sets(
+            &[
+                ("pair", pair),
+                ("x", &[2, 0, 4]),
+                ("y", &[8, 0, 1]),
+                ("z", &[7, 0, 1]),
+            ],
+            &[1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 9, 8],
+        );
+        assert_eq!(described, expected);
+    }
+
+    #[test]
+    fn one_name_with_two_values_is_an_error() {
+        let mut constants = Constants::default();
+        let x = |value: u8| sets(&[("x", &[0, 0, 1])], &[value]);
+        let labels = ("a", "b");
+        constants.add(&x(1), &mut module(&[0]), labels).unwrap();
+        assert!(constants.add(&x(2), &mut module(&[0]), labels).is_err());
+        assert!(constants.add(&x(1), &mut module(&[0]), labels).is_ok());
+    }
+}

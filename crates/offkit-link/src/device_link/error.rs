@@ -1,0 +1,246 @@
+//! Why device code cannot be linked.
+
+use std::io;
+use std::path::PathBuf;
+
+use offkit_object::{Problem, backquoted, describe_symbol};
+use offkit_worker::WorkerError;
+
+/// Why device code cannot be linked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LinkError {
+    /// There is nothing to link.
+    #[error("no input files")]
+    NoInput,
+    /// There is no device code in any input.
+    #[error("no device code in {}", backquoted(.inputs))]
+    NoDeviceCode {
+        /// The inputs.
+        inputs: Vec<String>,
+    },
+    /// An input cannot be read.
+    #[error("cannot read `{}`: {error}", .path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        error: io::Error,
+    },
+    /// A container in an input is damaged, or is none that is known.
+    #[error("{0}")]
+    Damaged(Box<Problem>),
+    /// Something of a container cannot be read or written.
+    #[error(transparent)]
+    Object(#[from] offkit_object::Error),
+    /// There are neither kernels nor functions for others.
+    #[error("nothing to put into an image: no kernel and no exported function in {} (names that start with `__` belong to the compiler and are not exported)", backquoted(.inputs))]
+    NothingToLink {
+        /// The inputs.
+        inputs: Vec<String>,
+    },
+    /// No input has code for a target.
+    #[error("no input has code for `{target}`")]
+    NoCode {
+        /// The target.
+        target: String,
+    },
+    /// An input has no code for any of the targets.
+    #[error("{input}: the code is for `{found}`, expected {expected}")]
+    Target {
+        /// The input.
+        input: String,
+        /// What it is for.
+        found: String,
+        /// What it should be.
+        expected: String,
+    },
+    /// Two files are for different targets.
+    #[error(
+        "{first} is for `{first_target}`, {second} for `{second_target}`: they cannot be linked together"
+    )]
+    Conflict {
+        /// The first file.
+        first: String,
+        /// Its target.
+        first_target: String,
+        /// The file that differs.
+        second: String,
+        /// Its target.
+        second_target: String,
+    },
+    /// Two modules lay out data differently.
+    #[error("{first} and {second} lay out data differently: `{first_layout}`, `{second_layout}`")]
+    DataLayout {
+        /// The first module.
+        first: String,
+        /// Its data layout.
+        first_layout: String,
+        /// The module that differs.
+        second: String,
+        /// Its data layout.
+        second_layout: String,
+    },
+    /// It is not known which processor code is for.
+    #[error("no input says which processor of `{triple}` the code is for")]
+    NoProcessor {
+        /// The target triple.
+        triple: String,
+        /// A target with one.
+        example: &'static str,
+    },
+    /// There is no code generator for a target.
+    #[error("no code can be generated for `{triple}`")]
+    NoGenerator {
+        /// The target triple.
+        triple: String,
+    },
+    /// An image of a format that is not linked.
+    #[error("{label}: {what} is not linked: expected bitcode, SPIR-V or an object for the target")]
+    Format {
+        /// The image.
+        label: String,
+        /// What it is.
+        what: &'static str,
+    },
+    /// Bitcode that LLVM cannot read.
+    #[error("{message}{}", made_by(.producer, .llvm))]
+    Bitcode {
+        /// LLVM's words, with the name of the file.
+        message: String,
+        /// The compiler that made it, as it calls itself.
+        producer: Option<String>,
+        /// The version of LLVM that reads.
+        llvm: String,
+    },
+    /// Two images define the same symbol.
+    #[error("{} is defined in both {first} and {second}", describe_symbol(.symbol))]
+    Duplicate {
+        /// The symbol.
+        symbol: String,
+        /// The first image.
+        first: String,
+        /// The other.
+        second: String,
+    },
+    /// A symbol that nothing supplies, in a link that must be complete.
+    #[error("{}", .symbols.iter().map(UndefinedSymbol::to_string).collect::<Vec<_>>().join("\n"))]
+    Undefined {
+        /// The symbols.
+        symbols: Vec<UndefinedSymbol>,
+    },
+    /// LLVM stopped in the middle of generating code.
+    #[error("{}", .0.error)]
+    Crashed(Box<Crash>),
+    /// The linker that images of this target need is not there.
+    #[error("linking for `{triple}` needs LLVM's linker, and `ld.lld` was not found")]
+    NoLinker {
+        /// The target triple.
+        triple: String,
+    },
+    /// The linker failed.
+    #[error("`{command}` failed ({status}){}", .stderr.lines().map(|line| format!("\n    {line}")).collect::<String>())]
+    Linker {
+        /// What was run.
+        command: String,
+        /// How it ended.
+        status: String,
+        /// What it printed.
+        stderr: String,
+    },
+    /// SPIR-V modules do not fit each other.
+    #[error(transparent)]
+    Spirv(#[from] offkit_spirv::LinkError),
+    /// A SPIR-V module that cannot be read.
+    #[error("{label}: {error}")]
+    Module {
+        /// The module.
+        label: String,
+        /// What is wrong.
+        error: offkit_spirv::ReadError,
+    },
+    /// Modules that have to become one say different things about themselves.
+    #[error(
+        "{first} and {second} have to be linked into one image, but differ in `{property}` of the property set `{set}`"
+    )]
+    Property {
+        /// The first module.
+        first: String,
+        /// The other.
+        second: String,
+        /// The set.
+        set: String,
+        /// The property.
+        property: String,
+    },
+    /// The worker failed.
+    #[error(transparent)]
+    Worker(#[from] WorkerError),
+    /// A temporary file, or one that was to be kept.
+    #[error("cannot use a temporary file")]
+    Temporary(#[from] io::Error),
+    /// LLVM wrote something that is no SPIR-V module.
+    #[error("LLVM generated a module that cannot be read: {0}")]
+    Generated(offkit_spirv::ReadError),
+}
+
+/// What is known of a crash.
+#[derive(Debug)]
+pub struct Crash {
+    /// How LLVM stopped, with its words.
+    pub error: WorkerError,
+    /// The code that led to it, as bitcode.
+    pub reproducer: Option<PathBuf>,
+    /// A command line that does it again, without the name of the program.
+    pub command: String,
+}
+
+fn made_by(producer: &Option<String>, llvm: &str) -> String {
+    match producer {
+        Some(producer) if !is_version(producer, llvm) => {
+            format!(" (it was made by {producer}; it is read by LLVM {llvm})")
+        }
+        _ => String::new(),
+    }
+}
+
+/// Whether bitcode was made by that LLVM: `LLVM22.1.8`, as modules have it, is 22.1.8.
+fn is_version(producer: &str, llvm: &str) -> bool {
+    producer
+        .strip_prefix("LLVM")
+        .is_some_and(|version| version == llvm)
+}
+
+/// A symbol that nothing supplies.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UndefinedSymbol {
+    /// The symbol.
+    pub name: String,
+    /// The target whose link it is missing in.
+    pub target: String,
+    /// Ways to it, each from a kernel or exported function, the symbol last.
+    pub chains: Vec<Vec<String>>,
+    /// The images that need it.
+    pub images: Vec<String>,
+    /// What might have been meant to supply it, for people.
+    pub providers: Vec<String>,
+}
+
+impl std::fmt::Display for UndefinedSymbol {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "undefined symbol {}, needed by ", describe_symbol(&self.name))?;
+        let roots: Vec<_> = self.chains.iter().filter_map(|chain| chain.first()).collect();
+        if roots.is_empty() {
+            write!(f, "{}", self.images.join(", "))?;
+        } else {
+            write!(f, "{}", backquoted(roots))?;
+        }
+        for chain in self.chains.iter().filter(|chain| chain.len() > 2) {
+            write!(f, "\n    {}", chain.join(" → "))?;
+        }
+        for provider in &self.providers {
+            write!(f, "\n    {provider}")?;
+        }
+        Ok(())
+    }
+}

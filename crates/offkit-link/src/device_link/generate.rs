@@ -1,0 +1,441 @@
+//! Bitcode and objects of one target to images.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use offkit_object::{ImageFormat, Producer, PropertySets, Target};
+use offkit_spirv::{Module as SpirvModule, reflect};
+use offkit_worker::{
+    EmitOptions, GeneratedPart, Linkage, ModuleFile, ModuleSummary, Part, Worker, WorkerError,
+};
+use rayon::prelude::*;
+
+use super::error::{Crash, LinkError};
+use super::input::Module;
+use super::target::{Family, fits, generated_triple, llvm_features, processor};
+use super::{DeviceLink, LinkedImage, Llvm, TargetLink, lld, native_properties};
+use crate::post_link::{self, PlannedImage};
+use crate::properties::image_properties;
+
+/// The names of the functions that OpenMP's regions become, which a host launches.
+const OPENMP_REGION: &str = "__omp_offloading_";
+
+/// What a driver of NVIDIA's supplies to every program.
+const CUDA_SUPPLIED: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
+
+/// ELF's type of an object to be linked.
+const ELF_RELOCATABLE: u8 = 1;
+
+/// Whether a module is an object that the linker for objects takes.
+pub(super) fn is_object(module: &Module<'_>, target: &Target) -> bool {
+    let is_elf = match Family::of(&target.triple) {
+        Family::Host => module.format == ImageFormat::Elf,
+        Family::Amdgcn => module.format == ImageFormat::Amdgpu,
+        _ => false,
+    };
+    // The type is a little-endian number of two bytes in ELF of all of these processors.
+    is_elf && module.bytes.get(16..18) == Some(&[ELF_RELOCATABLE, 0])
+}
+
+/// What objects become, for a target whose images are made of such.
+pub(super) fn linker_kind(options: &DeviceLink<'_>, target: &Target) -> Option<lld::Kind> {
+    match Family::of(&target.triple) {
+        Family::Amdgcn => Some(lld::Kind::Shared { allow_imports: false }),
+        Family::Host if options.relocatable => Some(lld::Kind::Relocatable),
+        // What is open is supplied by the process that loads the image.
+        Family::Host => Some(lld::Kind::Shared { allow_imports: true }),
+        _ => None,
+    }
+}
+
+impl TargetLink<'_, '_> {
+    /// Links bitcode and objects into images.
+    pub(super) fn generate(
+        &mut self,
+        bitcode: &[&Module<'_>],
+        objects: &[&Module<'_>],
+        llvm: &mut Llvm<'_>,
+    ) -> Result<Vec<LinkedImage>, LinkError> {
+        let family = Family::of(&self.target.triple);
+        let object_files = self.object_files(objects)?;
+        let producer = (bitcode.iter().chain(objects))
+            .map(|module| module.producer)
+            .find(|producer| *producer != Producer::None)
+            .unwrap_or_default();
+        let mut planned = vec![PlannedImage::default()];
+        let mut parts = vec![Part::default()];
+        let mut generated = vec![GeneratedPart::default()];
+        if bitcode.is_empty() {
+            parts[0].output = self.folder.join("0.o");
+        } else {
+            let inputs = self.files(bitcode, "input")?;
+            let libraries = self.libraries()?;
+            let worker = self.steps.time("start LLVM", || llvm.worker())?;
+            let (summaries, module) = self
+                .steps
+                .time("link bitcode", || worker.link(&inputs, &libraries))
+                .map_err(|error| unreadable(error, bitcode, worker))?;
+            self.check(bitcode, &summaries)?;
+            if let Some(keep) = &self.keep {
+                worker.save(&keep.join("linked.bc"))?;
+            }
+            planned = self.steps.time("post-link", || {
+                if is_whole(producer) || !object_files.is_empty() {
+                    whole(&module)
+                } else {
+                    post_link::plan(&module, &sources(&summaries), self.options.split).images
+                }
+            });
+            if family == Family::Amdgcn {
+                // A loader of code objects resolves no functions: what an image needs is in it.
+                for image in &mut planned {
+                    image.left_out.clear();
+                }
+            }
+            if planned.is_empty() {
+                return Err(LinkError::NothingToLink {
+                    inputs: bitcode.iter().map(|module| module.label.clone()).collect(),
+                });
+            }
+            let extension = match family {
+                Family::Nvptx64 => "ptx",
+                Family::Amdgcn | Family::Host => "o",
+                _ => "spv",
+            };
+            let numbered = planned.iter().enumerate().map(|(number, image)| Part {
+                roots: image.roots(),
+                left_out: image.left_out.clone(),
+                output: self.folder.join(format!("{number}.{extension}")),
+            });
+            parts = numbered.collect();
+            let options = self.emit_options();
+            let (reproducers, keep) = (&self.options.reproducers, self.keep.as_deref());
+            generated = self
+                .steps
+                .time("generate code", || {
+                    worker.generate(&parts, &options, reproducers, keep)
+                })
+                .map_err(|error| self.crashed(error))?;
+            if family == Family::Amdgcn && objects.is_empty() {
+                let mut missing: BTreeMap<String, Vec<String>> = BTreeMap::new();
+                for (number, part) in generated.iter().enumerate() {
+                    for import in &part.imports {
+                        let label = label(bitcode, objects, number, parts.len());
+                        missing.entry(import.clone()).or_default().push(label);
+                    }
+                }
+                if !missing.is_empty() {
+                    return Err(self.undefined(missing, &[], Some(worker)));
+                }
+            }
+        }
+        if let Some(kind) = linker_kind(self.options, &self.target) {
+            let triple = self.target.triple.clone();
+            let has_code = !bitcode.is_empty();
+            self.steps.time("link objects", || {
+                parts.par_iter_mut().try_for_each(|part| {
+                    let mut objects: Vec<PathBuf> = Vec::new();
+                    objects.extend(has_code.then(|| part.output.clone()));
+                    objects.extend(object_files.iter().cloned());
+                    if kind == lld::Kind::Relocatable && objects.len() == 1 {
+                        part.output = objects.swap_remove(0);
+                        return Ok::<_, LinkError>(());
+                    }
+                    let output = part.output.with_extension("out");
+                    lld::link(&objects, &output, kind, &triple)?;
+                    part.output = output;
+                    Ok(())
+                })
+            })?;
+        }
+        if let Some(keep) = &self.keep {
+            for part in &parts {
+                if let Some(name) = part.output.file_name() {
+                    fs::copy(&part.output, keep.join(name))?;
+                }
+            }
+        }
+        let target = &self.target;
+        self.steps.time("describe", || {
+            let numbered = parts.par_iter().enumerate();
+            numbered
+                .map(|(number, part)| {
+                    let label = label(bitcode, objects, number, parts.len());
+                    let (planned, generated) = (&planned[number], &generated[number]);
+                    describe(label, &part.output, planned, generated, target, producer)
+                })
+                .collect()
+        })
+    }
+
+    fn emit_options(&self) -> EmitOptions {
+        let family = Family::of(&self.target.triple);
+        EmitOptions {
+            triple: generated_triple(&self.target, self.options.spirv_version),
+            optimization: self.options.optimization,
+            spirv_extensions: match family.is_spirv() {
+                true => self.options.spirv_extensions.clone(),
+                false => Vec::new(),
+            },
+            cpu: processor(&self.target).to_owned(),
+            features: llvm_features(&self.target),
+            allow_imports: self.options.allow_imports || family == Family::Host,
+            as_it_is: false,
+            backend_options: self.options.backend_options.clone(),
+        }
+    }
+
+    /// Modules as files that the worker can open.
+    fn files(&self, modules: &[&Module<'_>], prefix: &str) -> Result<Vec<ModuleFile>, LinkError> {
+        let files = modules.iter().enumerate().map(|(number, module)| {
+            // Names travel as UTF-8.
+            let path = match module.path.clone().filter(|path| path.to_str().is_some()) {
+                Some(path) => path,
+                None => {
+                    let path = self.folder.join(format!("{prefix}-{number}.bc"));
+                    fs::write(&path, &module.bytes)?;
+                    path
+                }
+            };
+            Ok(ModuleFile {
+                path,
+                name: module.label.clone(),
+            })
+        });
+        files.collect()
+    }
+
+    fn libraries(&self) -> Result<Vec<ModuleFile>, LinkError> {
+        let fitting = self
+            .libraries
+            .iter()
+            .filter(|module| module.format == ImageFormat::Bitcode && fits(&module.target, &self.target));
+        self.files(&fitting.collect::<Vec<_>>(), "library")
+    }
+
+    fn object_files(&self, objects: &[&Module<'_>]) -> Result<Vec<PathBuf>, LinkError> {
+        let files = objects
+            .iter()
+            .enumerate()
+            .map(|(number, module)| match &module.path {
+                Some(path) => Ok(path.clone()),
+                None => {
+                    let path = self.folder.join(format!("object-{number}.o"));
+                    fs::write(&path, &module.bytes)?;
+                    Ok(path)
+                }
+            });
+        files.collect()
+    }
+
+    /// Checks what the modules say themselves, and takes the processor from them if nothing else told it.
+    fn check(&mut self, modules: &[&Module<'_>], summaries: &[ModuleSummary]) -> Result<(), LinkError> {
+        let family = Family::of(&self.target.triple);
+        let mut layout: Option<(&str, &str)> = None;
+        for (module, summary) in modules.iter().zip(summaries) {
+            if Family::of(&summary.triple) != family {
+                return Err(LinkError::Target {
+                    input: module.label.clone(),
+                    found: summary.triple.clone(),
+                    expected: format!("`{}`", self.target),
+                });
+            }
+            match layout {
+                _ if summary.data_layout.is_empty() => {}
+                None => layout = Some((&module.label, &summary.data_layout)),
+                Some((first, first_layout)) if first_layout != summary.data_layout => {
+                    return Err(LinkError::DataLayout {
+                        first: first.to_owned(),
+                        first_layout: first_layout.to_owned(),
+                        second: module.label.clone(),
+                        second_layout: summary.data_layout.clone(),
+                    });
+                }
+                Some(_) => {}
+            }
+        }
+        // Asked after LLVM has read the bitcode: what is damaged often says nothing of a target.
+        if family == Family::Other {
+            return Err(LinkError::NoGenerator {
+                triple: self.target.triple.to_string(),
+            });
+        }
+        if family.needs_processor() && processor(&self.target).is_empty() {
+            return Err(LinkError::NoProcessor {
+                triple: self.target.triple.to_string(),
+                example: family.example(),
+            });
+        }
+        Ok(())
+    }
+
+    /// What is told of a crash: also how to see it again.
+    fn crashed(&self, error: WorkerError) -> LinkError {
+        let WorkerError::Crashed { reproducer, .. } = &error else {
+            return error.into();
+        };
+        let reproducer = reproducer.clone();
+        let mut words = vec!["link".to_owned()];
+        if let Some(path) = &reproducer {
+            words.push(lld::quoted(path.as_os_str()));
+        }
+        let family = Family::of(&self.target.triple);
+        let mut target = self.target.triple.clone();
+        if !family.is_spirv() && !processor(&self.target).is_empty() {
+            target.push_str(&format!(",arch={}", self.target.arch_with_features()));
+        }
+        let (major, minor) = self.options.spirv_version;
+        words.push(format!("--target {target} -O{}", self.options.optimization));
+        if family.is_spirv() {
+            let extensions = self.options.spirv_extensions.join(",");
+            words.push(format!(
+                "--spirv-version {major}.{minor} --spirv-ext '{extensions}'"
+            ));
+        }
+        let backend = self.options.backend_options.iter();
+        words.extend(backend.map(|option| format!("--backend-option={}", lld::quoted(option.as_ref()))));
+        words.push("--split none --allow-undefined -o crash.out".to_owned());
+        LinkError::Crashed(Box::new(Crash {
+            error,
+            reproducer,
+            command: words.join(" "),
+        }))
+    }
+}
+
+/// Whether the code of a language is not split, and all that is external stays so: runtimes look symbols up that
+/// no kernel refers to.
+fn is_whole(producer: Producer) -> bool {
+    matches!(producer, Producer::OpenMp | Producer::Cuda | Producer::Hip)
+}
+
+/// One image with everything that is external.
+fn whole(module: &ModuleSummary) -> Vec<PlannedImage> {
+    let stays = |linkage| matches!(linkage, Linkage::External | Linkage::Weak);
+    let functions = module
+        .functions
+        .iter()
+        .filter(|function| !function.is_declaration && stays(function.linkage));
+    let (kernels, others): (Vec<_>, Vec<_>) =
+        functions.partition(|function| function.is_kernel() || function.name.starts_with(OPENMP_REGION));
+    let variables = module.variables.iter().filter(|variable| {
+        !variable.is_declaration && stays(variable.linkage) && !variable.name.starts_with("llvm.")
+    });
+    let others = others.into_iter().map(|function| function.name.clone());
+    let image = PlannedImage {
+        kernels: kernels.iter().map(|function| function.name.clone()).collect(),
+        exports: others
+            .chain(variables.map(|variable| variable.name.clone()))
+            .collect(),
+        ..PlannedImage::default()
+    };
+    match image.roots().is_empty() {
+        true => Vec::new(),
+        false => vec![image],
+    }
+}
+
+/// Which source file defines each symbol, by name.
+fn sources(summaries: &[ModuleSummary]) -> BTreeMap<String, String> {
+    let mut sources = BTreeMap::new();
+    for summary in summaries {
+        let functions = summary
+            .functions
+            .iter()
+            .filter(|function| !function.is_declaration);
+        let variables = summary
+            .variables
+            .iter()
+            .filter(|variable| !variable.is_declaration);
+        for function in functions {
+            let module_id = function.attributes.get(crate::symbols::MODULE_ID);
+            sources.insert(
+                function.name.clone(),
+                module_id.unwrap_or(&summary.source_file).clone(),
+            );
+        }
+        sources.extend(variables.map(|variable| (variable.name.clone(), summary.source_file.clone())));
+    }
+    sources
+}
+
+/// Says of bitcode that LLVM refuses which compiler made it.
+fn unreadable(error: WorkerError, modules: &[&Module<'_>], worker: &Worker) -> LinkError {
+    let WorkerError::Failed { message } = &error else {
+        return error.into();
+    };
+    let refused = modules
+        .iter()
+        .find(|module| message.starts_with(&format!("{}: ", module.label)));
+    match refused {
+        Some(module) => LinkError::Bitcode {
+            message: message.clone(),
+            producer: module.tool.clone(),
+            llvm: worker.llvm_version().to_owned(),
+        },
+        None => error.into(),
+    }
+}
+
+/// What messages call an image: by what it was made of, and its number if it is one of several.
+fn label(bitcode: &[&Module<'_>], objects: &[&Module<'_>], number: usize, count: usize) -> String {
+    const MOST: usize = 4;
+    let all: Vec<_> = bitcode
+        .iter()
+        .chain(objects)
+        .map(|module| module.label.as_str())
+        .collect();
+    let mut label = all.iter().take(MOST).copied().collect::<Vec<_>>().join(" + ");
+    if all.len() > MOST {
+        label.push_str(" + …");
+    }
+    if count > 1 {
+        label.push_str(&format!(" (image {number})"));
+    }
+    label
+}
+
+fn describe(
+    label: String,
+    path: &Path,
+    planned: &PlannedImage,
+    generated: &GeneratedPart,
+    target: &Target,
+    producer: Producer,
+) -> Result<LinkedImage, LinkError> {
+    let bytes = fs::read(path)?;
+    let family = Family::of(&target.triple);
+    let mut image = LinkedImage {
+        label,
+        format: ImageFormat::detect(&bytes),
+        bytes,
+        target: target.clone(),
+        producer,
+        kernels: planned.kernels.clone(),
+        exports: planned.exports.clone(),
+        imports: Vec::new(),
+        reflection: None,
+        properties: PropertySets::new(),
+        group: 0,
+    };
+    if family.is_spirv() {
+        let module = SpirvModule::from_bytes(&image.bytes).map_err(LinkError::Generated)?;
+        let reflection = reflect(&module);
+        image.properties = image_properties(&reflection);
+        image.set_reflection(reflection);
+        image.target = Target::new(
+            match family {
+                Family::Spirv32 => "spirv32-unknown-unknown",
+                _ => "spirv64-unknown-unknown",
+            },
+            "",
+        );
+    } else {
+        let is_supplied = |name: &str| family == Family::Nvptx64 && CUDA_SUPPLIED.contains(&name);
+        let imports = generated.imports.iter().filter(|name| !is_supplied(name));
+        image.imports = imports.cloned().collect();
+        image.properties = native_properties(&image.kernels, &image.exports, &image.imports);
+    }
+    Ok(image)
+}

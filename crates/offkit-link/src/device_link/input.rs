@@ -1,0 +1,298 @@
+//! What is linked: files, the device code in them, and the symbols that it defines and needs.
+
+use std::borrow::Cow;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use offkit_object::{
+    ContainerKind, DeviceImage, ImageFormat, Limits, Producer, PropertySets, Target, archive, inspect,
+};
+
+use super::error::LinkError;
+use super::target::{Family, processor};
+
+/// A file to link, or what would be in one.
+#[derive(Clone, Debug)]
+pub struct Input<'data> {
+    name: String,
+    /// A file with exactly this content.
+    path: Option<PathBuf>,
+    bytes: Option<Cow<'data, [u8]>>,
+    whole_archive: bool,
+}
+
+impl<'data> Input<'data> {
+    /// A file, read when it is linked.
+    pub fn file(path: impl Into<PathBuf>) -> Self {
+        let path = path.into();
+        Self {
+            name: path.display().to_string(),
+            path: Some(path),
+            bytes: None,
+            whole_archive: false,
+        }
+    }
+
+    /// A file that was read already.
+    pub fn read_file(path: impl Into<PathBuf>, bytes: impl Into<Cow<'data, [u8]>>) -> Self {
+        Self {
+            bytes: Some(bytes.into()),
+            ..Self::file(path)
+        }
+    }
+
+    /// Bytes that are in no file; `name` is what messages call them.
+    pub fn bytes(name: impl Into<String>, bytes: impl Into<Cow<'data, [u8]>>) -> Self {
+        Self {
+            name: name.into(),
+            path: None,
+            bytes: Some(bytes.into()),
+            whole_archive: false,
+        }
+    }
+
+    /// The same, with all members linked if it is an archive, needed or not.
+    #[must_use]
+    pub fn with_whole_archive(self, whole_archive: bool) -> Self {
+        Self {
+            whole_archive,
+            ..self
+        }
+    }
+
+    /// What messages call it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl From<&str> for Input<'_> {
+    fn from(path: &str) -> Self {
+        Self::file(path)
+    }
+}
+
+impl From<&Path> for Input<'_> {
+    fn from(path: &Path) -> Self {
+        Self::file(path)
+    }
+}
+
+impl From<PathBuf> for Input<'_> {
+    fn from(path: PathBuf) -> Self {
+        Self::file(path)
+    }
+}
+
+/// The bytes of an input, or of a file that a thin archive names.
+#[derive(Debug)]
+pub(super) struct Source<'a> {
+    name: String,
+    path: Option<PathBuf>,
+    bytes: Cow<'a, [u8]>,
+    /// The number of the input.
+    input: usize,
+    /// Whether what is inside is linked only where it is needed.
+    on_demand: bool,
+}
+
+impl Source<'_> {
+    /// Whether the file is bitcode itself.
+    pub(super) fn is_bitcode(&self) -> bool {
+        ImageFormat::detect(&self.bytes) == ImageFormat::Bitcode
+    }
+}
+
+/// One image of an input, as it takes part in the link.
+#[derive(Clone, Debug)]
+pub(super) struct Module<'a> {
+    /// Where it is, as messages say it.
+    pub(super) label: String,
+    /// The number of the input.
+    pub(super) input: usize,
+    /// A file with exactly these bytes.
+    pub(super) path: Option<PathBuf>,
+    pub(super) bytes: Cow<'a, [u8]>,
+    pub(super) format: ImageFormat,
+    pub(super) target: Target,
+    pub(super) producer: Producer,
+    /// Whether it is linked only where it is needed: a member of an archive.
+    pub(super) on_demand: bool,
+    /// Whether it is a file by itself.
+    pub(super) is_file: bool,
+    /// What a SYCLBIN says about it; `None` elsewhere.
+    pub(super) properties: Option<PropertySets>,
+    /// The same as code for one device each, in a SYCLBIN.
+    pub(super) native: Vec<Native>,
+    pub(super) kernels: Vec<String>,
+    pub(super) exports: Vec<String>,
+    pub(super) imports: Vec<String>,
+    /// The tool that wrote it, as it calls itself.
+    pub(super) tool: Option<String>,
+}
+
+/// A module as code for one device.
+#[derive(Clone, Debug)]
+pub(super) struct Native {
+    pub(super) target: Target,
+    pub(super) format: ImageFormat,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// Reads the inputs, and the files that thin archives name.
+pub(super) fn sources<'a>(inputs: &'a [Input<'_>]) -> Result<Vec<Source<'a>>, LinkError> {
+    let mut sources = Vec::new();
+    for (number, input) in inputs.iter().enumerate() {
+        let bytes: Cow<'a, [u8]> = match (&input.bytes, &input.path) {
+            (Some(bytes), _) => Cow::Borrowed(bytes),
+            (None, path) => {
+                let path = path.as_deref().unwrap_or(Path::new(""));
+                Cow::Owned(read(path)?)
+            }
+        };
+        let source = Source {
+            name: input.name.clone(),
+            path: input.path.clone(),
+            on_demand: is_archive(&bytes) && !input.whole_archive,
+            bytes,
+            input: number,
+        };
+        let thin = archive::thin_members(&source.bytes, &Limits::default())
+            .map_err(|error| LinkError::Object(error.with_file(source.name.clone())))?;
+        if thin.is_empty() {
+            sources.push(source);
+            continue;
+        }
+        let folder = source
+            .path
+            .as_deref()
+            .and_then(Path::parent)
+            .unwrap_or(Path::new(""));
+        for member in thin {
+            let path = folder.join(&member);
+            sources.push(Source {
+                name: format!("{}!{member}", source.name),
+                bytes: Cow::Owned(read(&path)?),
+                path: Some(path),
+                ..source
+            });
+        }
+    }
+    Ok(sources)
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, LinkError> {
+    fs::read(path).map_err(|error| LinkError::Unreadable {
+        path: path.to_owned(),
+        error,
+    })
+}
+
+fn is_archive(bytes: &[u8]) -> bool {
+    ImageFormat::detect(bytes) == ImageFormat::Archive
+}
+
+/// The device code in the sources, in order.
+pub(super) fn modules<'a>(sources: &'a [Source<'_>]) -> Result<Vec<Module<'a>>, LinkError> {
+    let mut modules = Vec::new();
+    for source in sources {
+        let contents = offkit_object::read(&source.name, &source.bytes, &Limits::default());
+        if let Some(problem) = contents.problems.into_iter().next() {
+            return Err(LinkError::Damaged(Box::new(problem)));
+        }
+        // The abstract module of a SYCLBIN that the last images were of, and where its IR is.
+        let mut open: Option<(String, usize)> = None;
+        for image in contents.images {
+            // Its images are two parts below it: what they are, and their number.
+            let around = image.location.depth().checked_sub(2);
+            let abstract_module = around
+                .filter(|_| image.container == ContainerKind::SyclBin)
+                .map(|depth| image.location.parts().take(depth).collect::<Vec<_>>().join("!"));
+            let is_native =
+                ![ImageFormat::Spirv, ImageFormat::Bitcode, ImageFormat::Ptx].contains(&image.format);
+            if let (Some(name), Some((opened, at))) = (&abstract_module, &open)
+                && name == opened
+                && is_native
+                && let Some(module) = modules.get_mut(*at)
+            {
+                let module: &mut Module<'_> = module;
+                module.native.push(Native {
+                    target: image.target,
+                    format: image.format,
+                    bytes: image.bytes.into_owned(),
+                });
+                continue;
+            }
+            open = abstract_module.map(|name| (name, modules.len()));
+            modules.push(module(source, image));
+        }
+    }
+    Ok(modules)
+}
+
+fn module<'a>(source: &Source<'_>, image: DeviceImage<'a>) -> Module<'a> {
+    let shown = inspect(&image.bytes, image.format, &Limits::default());
+    let mut target = image.target;
+    if target.triple.is_empty() {
+        target.triple = match image.format {
+            ImageFormat::Spirv => "spirv64-unknown-unknown".into(),
+            _ => shown.target.triple,
+        };
+    }
+    if processor(&target).is_empty() {
+        target.arch.clear();
+        if Family::of(&target.triple).needs_processor() {
+            target.arch = shown.target.arch;
+        }
+    }
+    let is_file = image.location.is_file();
+    Module {
+        label: image.location.to_string(),
+        input: source.input,
+        path: source.path.clone().filter(|_| is_file),
+        format: image.format,
+        target,
+        producer: image.producer,
+        on_demand: source.on_demand,
+        is_file: is_file && !source.on_demand,
+        properties: (image.container == ContainerKind::SyclBin).then_some(image.properties),
+        native: Vec::new(),
+        kernels: shown.kernels.into_iter().map(|kernel| kernel.name).collect(),
+        exports: shown.exports,
+        imports: shown.imports,
+        tool: shown.producer,
+        bytes: image.bytes,
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A module with these symbols.
+    pub(in crate::device_link) fn module(
+        label: &str,
+        on_demand: bool,
+        exports: &[&str],
+        imports: &[&str],
+    ) -> Module<'static> {
+        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        Module {
+            label: label.to_owned(),
+            input: 0,
+            path: None,
+            bytes: Cow::Borrowed(&[]),
+            format: ImageFormat::Bitcode,
+            target: Target::new("spirv64-unknown-unknown", ""),
+            producer: Producer::None,
+            on_demand,
+            is_file: !on_demand,
+            properties: None,
+            native: Vec::new(),
+            kernels: Vec::new(),
+            exports: owned(exports),
+            imports: owned(imports),
+            tool: None,
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! Linking images that are SPIR-V already: those that need each other become one.
+//!
+//! What a link makes of bitcode was split as it was asked to, and stays apart. A SPIR-V module or a module of a
+//! SYCLBIN that comes with it is linked with whatever needs it, and with what it needs.
+
+use std::collections::{HashMap, HashSet};
+
+use offkit_object::property_set::names;
+use offkit_object::{BundleState, ImageFormat};
+use offkit_spirv::rspirv::dr::Operand;
+use offkit_spirv::spirv::Decoration;
+use offkit_spirv::{LinkInput, LinkOptions, Linkage, Module, link, reflect};
+
+use super::LinkedImage;
+use super::constants::Constants;
+use super::error::LinkError;
+use super::input::Native;
+use super::properties::merge;
+
+/// An image on its way to be joined with others.
+#[derive(Debug)]
+pub(super) struct Part {
+    pub(super) image: LinkedImage,
+    /// Whether this link made it of bitcode.
+    pub(super) is_generated: bool,
+    /// Whether its property sets, and not its code alone, say what it exports.
+    pub(super) is_told: bool,
+    /// The same as native code.
+    pub(super) native: Vec<Native>,
+}
+
+/// Joins the parts that need each other, in whatever state the result is to be: today's SYCL runtime does not link
+/// the images of a file in the input state with each other. `notes` is told what is lost.
+pub(super) fn join(
+    mut parts: Vec<Part>,
+    state: BundleState,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Part>, LinkError> {
+    let providers = providers(&mut parts)?;
+    if parts.iter().all(|part| part.is_generated) {
+        return Ok(parts);
+    }
+    let mut groups = Groups::new(parts.len());
+    for (number, part) in parts.iter().enumerate().filter(|(_, part)| is_spirv(part)) {
+        for import in &part.image.imports {
+            if let Some(&provider) = providers.get(import)
+                && !(part.is_generated && parts[provider].is_generated)
+            {
+                groups.unite(number, provider);
+            }
+        }
+    }
+    let firsts: Vec<usize> = (0..parts.len()).map(|number| groups.first(number)).collect();
+    let mut members: Vec<Vec<usize>> = vec![Vec::new(); parts.len()];
+    for (number, &first) in firsts.iter().enumerate() {
+        members[first].push(number);
+    }
+    // Symbols that an image of another group needs have to stay visible.
+    let mut needed: HashSet<(usize, &str)> = HashSet::new();
+    for (number, part) in parts.iter().enumerate() {
+        for import in &part.image.imports {
+            if let Some(&provider) = providers.get(import) {
+                let (own, other) = (firsts[number], firsts[provider]);
+                if own != other {
+                    needed.insert((other, import));
+                }
+            }
+        }
+    }
+    let keep: HashSet<usize> = needed.into_iter().map(|(group, _)| group).collect();
+    let mut parts: Vec<Option<Part>> = parts.into_iter().map(Some).collect();
+    let mut joined = Vec::new();
+    for (first, members) in members.iter().enumerate() {
+        let group: Vec<Part> = members
+            .iter()
+            .filter_map(|&member| parts[member].take())
+            .collect();
+        match <[Part; 1]>::try_from(group) {
+            Ok([alone]) => joined.push(alone),
+            Err(group) if group.is_empty() => {}
+            Err(group) => {
+                let keep_exports = state != BundleState::Executable || keep.contains(&first);
+                joined.push(one_of(group, keep_exports, notes)?);
+            }
+        }
+    }
+    Ok(joined)
+}
+
+fn is_spirv(part: &Part) -> bool {
+    part.image.format == ImageFormat::Spirv
+}
+
+/// Which part defines each symbol.
+///
+/// A toolchain may leave more visible in a module than its property sets say it exports, such as inline functions,
+/// which other modules have too. Where another part defines such a symbol it is hidden.
+fn providers(parts: &mut [Part]) -> Result<HashMap<String, usize>, LinkError> {
+    let mut providers: HashMap<String, usize> = HashMap::new();
+    let mut hidden: Vec<(usize, String)> = Vec::new();
+    let mut kernels: HashMap<&str, usize> = HashMap::new();
+    let duplicate = |symbol: &str, first: usize, second: usize| LinkError::Duplicate {
+        symbol: symbol.to_owned(),
+        first: parts[first].image.label.clone(),
+        second: parts[second].image.label.clone(),
+    };
+    for (number, part) in parts.iter().enumerate().filter(|(_, part)| is_spirv(part)) {
+        for kernel in &part.image.kernels {
+            if let Some(other) = kernels.insert(kernel, number) {
+                return Err(duplicate(kernel, other, number));
+            }
+        }
+        let symbols = part
+            .image
+            .reflection
+            .iter()
+            .flat_map(|reflection| &reflection.exports);
+        for symbol in symbols {
+            let Some(&other) = providers.get(&symbol.name) else {
+                providers.insert(symbol.name.clone(), number);
+                continue;
+            };
+            if symbol.linkage == Linkage::LinkOnceOdr {
+                continue;
+            }
+            let is_meant = |number: usize| {
+                let part = &parts[number];
+                let exported = part.image.properties.get(names::EXPORTED_SYMBOLS, &symbol.name);
+                !part.is_told || exported.is_some()
+            };
+            match (is_meant(other), is_meant(number)) {
+                (true, true) => return Err(duplicate(&symbol.name, other, number)),
+                (true, false) | (false, false) => hidden.push((number, symbol.name.clone())),
+                (false, true) => {
+                    hidden.push((other, symbol.name.clone()));
+                    providers.insert(symbol.name.clone(), number);
+                }
+            }
+        }
+    }
+    for (number, symbol) in hidden {
+        hide(&mut parts[number].image, &symbol)?;
+    }
+    Ok(providers)
+}
+
+/// Takes the linkage of a definition away.
+fn hide(image: &mut LinkedImage, symbol: &str) -> Result<(), LinkError> {
+    let mut module = read(image)?;
+    let id = image.reflection.as_ref().and_then(|reflection| {
+        let found = reflection.exports.iter().find(|export| export.name == symbol);
+        found.map(|export| export.id)
+    });
+    module.dr_mut().annotations.retain(|annotation| {
+        !matches!(
+            annotation.operands.as_slice(),
+            [Operand::IdRef(of), Operand::Decoration(Decoration::LinkageAttributes), ..] if Some(*of) == id
+        )
+    });
+    image.bytes = module.to_bytes();
+    let reflection = reflect(&module);
+    image.exports.retain(|export| export != symbol);
+    image.reflection = Some(reflection);
+    Ok(())
+}
+
+fn read(image: &LinkedImage) -> Result<Module, LinkError> {
+    Module::from_bytes(&image.bytes).map_err(|error| LinkError::Module {
+        label: image.label.clone(),
+        error,
+    })
+}
+
+/// Links the parts into one.
+fn one_of(parts: Vec<Part>, keep_exports: bool, notes: &mut Vec<String>) -> Result<Part, LinkError> {
+    let labels: Vec<String> = parts.iter().map(|part| part.image.label.clone()).collect();
+    let mut modules = Vec::new();
+    let mut constants = Constants::default();
+    let mut parts = parts.into_iter();
+    let mut result: Option<Part> = None;
+    for part in parts.by_ref() {
+        let mut module = read(&part.image)?;
+        let so_far = result.as_ref().map_or("", |result| result.image.label.as_str());
+        constants.add(&part.image.properties, &mut module, (so_far, &part.image.label))?;
+        modules.push(module);
+        for native in &part.native {
+            notes.push(format!(
+                "{}: its native code for `{}` is left out, for the module is linked with others",
+                part.image.label, native.target
+            ));
+        }
+        match &mut result {
+            None => result = Some(part),
+            Some(result) => merge(
+                &mut result.image.properties,
+                &part.image.properties,
+                (&result.image.label, &part.image.label),
+            )?,
+        }
+    }
+    let Some(mut result) = result else {
+        return Err(LinkError::NoInput);
+    };
+    let inputs: Vec<LinkInput<'_>> = (labels.iter().zip(&modules))
+        .map(|(label, module)| LinkInput { label, module })
+        .collect();
+    let options = LinkOptions::default()
+        .with_allow_unresolved(true)
+        .with_keep_exports(keep_exports);
+    let module = link(&inputs, options)?;
+    let image = &mut result.image;
+    image.bytes = module.to_bytes();
+    image.label = labels.join(" + ");
+    image.set_reflection(reflect(&module));
+    constants.describe(&mut image.properties);
+    // Of what the modules recorded, what is still so.
+    for (set, symbols) in [
+        (names::IMPORTED_SYMBOLS, &image.imports),
+        (names::EXPORTED_SYMBOLS, &image.exports),
+    ] {
+        let recorded = image.properties.remove(set);
+        let recorded: Vec<&str> = recorded
+            .iter()
+            .flat_map(|set| set.iter())
+            .map(|(key, _)| key)
+            .collect();
+        let left: Vec<&str> = recorded
+            .into_iter()
+            .filter(|name| symbols.iter().any(|symbol| symbol == name))
+            .collect();
+        if !left.is_empty() {
+            image.properties.insert_symbols(set, left);
+        }
+    }
+    result.is_generated = false;
+    result.native = Vec::new();
+    Ok(result)
+}
+
+/// Sets of numbers that grow together.
+struct Groups(Vec<usize>);
+
+impl Groups {
+    fn new(count: usize) -> Self {
+        Self((0..count).collect())
+    }
+
+    /// The smallest number in the group.
+    fn first(&mut self, mut number: usize) -> usize {
+        while self.0[number] != number {
+            // The way gets shorter each time it is gone.
+            self.0[number] = self.0[self.0[number]];
+            number = self.0[number];
+        }
+        number
+    }
+
+    fn unite(&mut self, one: usize, other: usize) {
+        let (one, other) = (self.first(one), self.first(other));
+        self.0[one.max(other)] = one.min(other);
+    }
+}

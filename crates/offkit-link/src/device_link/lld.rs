@@ -1,0 +1,92 @@
+//! Images that a linker for objects makes: AMDGPU code objects, and code of a host's processor.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::error::LinkError;
+
+/// The names that LLVM's linker for ELF goes by, in the order in which they are looked for.
+const NAMES: [&str; 2] = ["ld.lld-22", "ld.lld"];
+
+/// Where Debian's packages keep it, beside the folders of `PATH`.
+const FOLDERS: [&str; 1] = ["/usr/lib/llvm-22/bin"];
+
+/// What the objects become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// An object to be linked again.
+    Relocatable,
+    /// A shared object that a runtime loads; whether it may need symbols from elsewhere.
+    Shared { allow_imports: bool },
+}
+
+/// Finds the linker.
+pub(super) fn find() -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<_> = env::split_paths(&path)
+        .chain(FOLDERS.map(PathBuf::from))
+        .collect();
+    NAMES
+        .iter()
+        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)))
+        .find(|program| program.is_file())
+}
+
+/// The arguments that link objects.
+pub(super) fn arguments(objects: &[PathBuf], output: &Path, kind: Kind) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = Vec::new();
+    match kind {
+        Kind::Relocatable => arguments.push("-r".into()),
+        Kind::Shared { allow_imports } => {
+            arguments.push("-shared".into());
+            if !allow_imports {
+                arguments.push("--no-undefined".into());
+            }
+        }
+    }
+    arguments.push("-o".into());
+    arguments.push(output.into());
+    arguments.extend(objects.iter().map(|object| object.as_os_str().to_owned()));
+    arguments
+}
+
+/// A command line as it can be typed.
+pub(super) fn shown(program: &Path, arguments: &[OsString]) -> String {
+    let words = std::iter::once(program.as_os_str()).chain(arguments.iter().map(OsString::as_os_str));
+    words.map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+/// A word that a shell takes as it is.
+pub(super) fn quoted(word: &OsStr) -> String {
+    let text = word.to_string_lossy();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        text.into_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
+/// Links objects for that triple.
+pub(super) fn link(objects: &[PathBuf], output: &Path, kind: Kind, triple: &str) -> Result<(), LinkError> {
+    let program = find().ok_or_else(|| LinkError::NoLinker {
+        triple: triple.to_owned(),
+    })?;
+    let arguments = arguments(objects, output, kind);
+    let command = shown(&program, &arguments);
+    tracing::debug!(command, "linking objects");
+    let result = Command::new(&program)
+        .args(&arguments)
+        .stdin(Stdio::null())
+        .output()?;
+    if result.status.success() {
+        return Ok(());
+    }
+    Err(LinkError::Linker {
+        command,
+        status: result.status.to_string(),
+        stderr: String::from_utf8_lossy(&result.stderr).into_owned(),
+    })
+}

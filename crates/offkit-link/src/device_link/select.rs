@@ -1,0 +1,182 @@
+//! Which code takes part in the link for a target: all that was named, and of archives what is needed.
+//!
+//! The rules are those of today's linkers for hosts (lld): a member of an archive is linked when something that
+//! is linked already needs a symbol that it defines, wherever on the command line either stands; of several
+//! archives that define it, the first one named provides it.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use offkit_object::Target;
+
+use super::error::LinkError;
+use super::input::Module;
+use super::target::{complete, fits};
+
+/// The targets of a link in which none were asked for: those that there is code for, in order.
+///
+/// # Errors
+///
+/// Two files by themselves that are for different targets: then it is not to be guessed what is wanted.
+pub(super) fn targets(modules: &[Module<'_>]) -> Result<Vec<Target>, LinkError> {
+    let named = || modules.iter().filter(|module| !module.on_demand);
+    let mut files = named().filter(|module| module.is_file);
+    if let Some(first) = files.next()
+        && let Some(other) = files.find(|other| !fits(&first.target, &other.target))
+    {
+        return Err(LinkError::Conflict {
+            first: first.label.clone(),
+            first_target: first.target.to_string(),
+            second: other.label.clone(),
+            second_target: other.target.to_string(),
+        });
+    }
+    let mut targets: Vec<Target> = Vec::new();
+    // Those that leave the least open first: what leaves more open belongs to each that it fits.
+    let mut order: Vec<_> = named().enumerate().collect();
+    order.sort_by_key(|(number, module)| {
+        let target = &module.target;
+        (
+            target.arch.is_empty(),
+            std::cmp::Reverse(target.features.len()),
+            *number,
+        )
+    });
+    let mut first_seen: Vec<usize> = Vec::new();
+    for (number, module) in order {
+        match targets.iter().position(|target| fits(target, &module.target)) {
+            Some(at) => {
+                complete(&mut targets[at], &module.target);
+                first_seen[at] = first_seen[at].min(number);
+            }
+            None => {
+                targets.push(module.target.clone());
+                first_seen.push(number);
+            }
+        }
+    }
+    let mut ordered: Vec<_> = first_seen.into_iter().zip(targets).collect();
+    ordered.sort_by_key(|(number, _)| *number);
+    Ok(ordered.into_iter().map(|(_, target)| target).collect())
+}
+
+/// The numbers of the modules that are linked for a target, in order.
+///
+/// With `kernels`, a member of an archive also comes along for the kernels that it has: a host program may
+/// launch them.
+pub(super) fn select(modules: &[Module<'_>], target: &Target, kernels: bool) -> Vec<usize> {
+    let fitting = || {
+        modules
+            .iter()
+            .enumerate()
+            .filter(|(_, module)| fits(&module.target, target))
+    };
+    let mut providers: HashMap<&str, usize> = HashMap::new();
+    for (number, module) in fitting().filter(|(_, module)| module.on_demand) {
+        for symbol in &module.exports {
+            providers.entry(symbol).or_insert(number);
+        }
+    }
+    let mut chosen = vec![false; modules.len()];
+    let mut defined: HashSet<&str> = HashSet::new();
+    let mut needed: VecDeque<&str> = VecDeque::new();
+    let mut next: Vec<usize> = fitting()
+        .filter(|(_, module)| !module.on_demand || (kernels && !module.kernels.is_empty()))
+        .map(|(number, _)| number)
+        .collect();
+    loop {
+        // All that is in a member before the next symbol: it may define that too.
+        for number in next.drain(..) {
+            if !std::mem::replace(&mut chosen[number], true) {
+                let module = &modules[number];
+                defined.extend(module.exports.iter().map(String::as_str));
+                needed.extend(module.imports.iter().map(String::as_str));
+            }
+        }
+        let Some(symbol) = needed.pop_front() else { break };
+        if let Some(&provider) = providers.get(symbol)
+            && !defined.contains(symbol)
+        {
+            tracing::debug!(
+                symbol,
+                member = modules[provider].label,
+                "linked a member of an archive"
+            );
+            next.push(provider);
+        }
+    }
+    (0..modules.len()).filter(|number| chosen[*number]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::input::tests::module;
+    use super::*;
+
+    #[test]
+    fn members_are_linked_for_what_is_needed_of_them() {
+        let modules = [
+            module("early.a!x", true, &["deep"], &[]),
+            module("app.bc", false, &["own"], &["first", "own"]),
+            module("a.a!x", true, &["first", "unused"], &["second"]),
+            module("a.a!y", true, &["own"], &[]),
+            module("b.a!x", true, &["first", "second"], &["deep"]),
+            module("b.a!y", true, &["third"], &[]),
+        ];
+        let target = Target::new("spirv64", "");
+        assert_eq!(select(&modules, &target, false), [0, 1, 2, 4]);
+        assert_eq!(select(&modules, &Target::new("spirv32", ""), false), [0; 0]);
+    }
+
+    #[test]
+    fn a_member_that_was_linked_already_goes_before_an_earlier_archive() {
+        let modules = [
+            module("app.bc", false, &[], &["one", "two"]),
+            module("a.a!x", true, &["two"], &[]),
+            module("b.a!x", true, &["one", "two"], &[]),
+        ];
+        // As with host linkers: `b.a!x` comes for `one`, and then `two` is there.
+        assert_eq!(select(&modules, &Target::new("spirv64", ""), false), [0, 2]);
+    }
+
+    #[test]
+    fn kernels_can_bring_members_along() {
+        let mut member = module("a.a!x", true, &[], &[]);
+        member.kernels = vec!["k".into()];
+        let modules = [module("app.bc", false, &[], &[]), member];
+        let target = Target::new("spirv64", "");
+        assert_eq!(select(&modules, &target, false), [0]);
+        assert_eq!(select(&modules, &target, true), [0, 1]);
+    }
+
+    #[test]
+    fn code_for_any_processor_belongs_to_each() {
+        let amd = |arch: &str| {
+            let mut module = module("x.o!0", false, &[], &[]);
+            module.is_file = false;
+            module.target = Target::new("amdgcn-amd-amdhsa", arch);
+            module
+        };
+        let modules = [amd(""), amd("gfx90a"), amd("gfx942"), amd("gfx90a")];
+        let found = targets(&modules).unwrap();
+        let shown: Vec<_> = found.iter().map(|target| target.arch.as_str()).collect();
+        assert_eq!(shown, ["gfx90a", "gfx942"]);
+        assert_eq!(select(&modules, &found[0], false), [0, 1, 3]);
+    }
+
+    #[test]
+    fn files_for_different_targets_are_both_named() {
+        let mut other = module("b.bc", false, &[], &[]);
+        other.target = Target::new("nvptx64-nvidia-cuda", "sm_80");
+        let text = targets(&[module("a.bc", false, &[], &[]), other])
+            .unwrap_err()
+            .to_string();
+        for part in [
+            "a.bc",
+            "spirv64-unknown-unknown",
+            "b.bc",
+            "nvptx64-nvidia-cuda-sm_80",
+        ] {
+            assert!(text.contains(part), "{text}");
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Wrapping: device images in a host object that registers them when the program starts.
+
+use offkit_object::property_set::names;
+use offkit_object::registration::{HostTarget, Registration};
+use offkit_object::{DeviceImage, Error, ImageFormat, Producer};
+use offkit_spirv::{Module, reflect};
+
+use crate::properties::image_properties;
+
+pub use offkit_object::registration::RegistrationKind as WrapKind;
+
+/// What is wrapped, and for which host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrap {
+    /// What registers the images.
+    pub kind: WrapKind,
+    /// The triple of the host, such as `x86_64-unknown-linux-gnu`.
+    pub host_triple: String,
+    /// Whether the object is to be linked into another object first.
+    pub relocatable: bool,
+    /// Whether there are a constructor and a destructor.
+    pub functions: bool,
+    /// The name of the descriptor, if others are to see it.
+    pub descriptor_name: Option<String>,
+}
+
+/// Why images cannot be wrapped.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WrapError {
+    /// There is no code for the host.
+    #[error("cannot write objects for `{triple}`: expected x86_64 or aarch64 with ELF, or x86_64 with COFF")]
+    Host {
+        /// Its triple.
+        triple: String,
+    },
+    /// An image for another language's runtime.
+    #[error("{location}: the image is for {found}, which `{}` does not register", .kind.name())]
+    Producer {
+        /// Where the image was found.
+        location: String,
+        /// The language that it was made for.
+        found: &'static str,
+        /// What was to register it.
+        kind: WrapKind,
+    },
+    /// What the structures cannot hold.
+    #[error(transparent)]
+    Object(#[from] Error),
+}
+
+impl Wrap {
+    /// For the machine that this runs on.
+    #[must_use]
+    pub fn new(kind: WrapKind) -> Self {
+        Self {
+            kind,
+            host_triple: host_triple(),
+            relocatable: false,
+            functions: true,
+            descriptor_name: None,
+        }
+    }
+
+    /// Writes the object with these images.
+    ///
+    /// What no container told about a SPIR-V image is taken from its own bytes: kernels, imports, exports.
+    ///
+    /// # Errors
+    ///
+    /// See [`WrapError`].
+    pub fn run(&self, mut images: Vec<DeviceImage<'_>>) -> Result<Vec<u8>, WrapError> {
+        let host = HostTarget::for_triple(&self.host_triple).ok_or_else(|| WrapError::Host {
+            triple: self.host_triple.clone(),
+        })?;
+        let producer = producer(self.kind);
+        for image in &mut images {
+            if image.producer != Producer::None && image.producer != producer {
+                return Err(WrapError::Producer {
+                    location: image.location.to_string(),
+                    found: image.producer.name(),
+                    kind: self.kind,
+                });
+            }
+            if producer == Producer::Sycl {
+                describe(image);
+            }
+        }
+        let mut registration = Registration::new(self.kind, host);
+        registration.relocatable = self.relocatable;
+        registration.functions = self.functions;
+        registration.descriptor_name.clone_from(&self.descriptor_name);
+        Ok(registration.write(&images)?)
+    }
+}
+
+/// The language whose runtime takes images of this kind.
+fn producer(kind: WrapKind) -> Producer {
+    match kind {
+        WrapKind::OpenMp => Producer::OpenMp,
+        WrapKind::Cuda => Producer::Cuda,
+        WrapKind::Hip => Producer::Hip,
+        _ => Producer::Sycl,
+    }
+}
+
+/// The triple of the machine that this was built for.
+#[must_use]
+pub fn host_triple() -> String {
+    let arch = std::env::consts::ARCH;
+    let system = match std::env::consts::OS {
+        "windows" => "pc-windows-msvc",
+        "macos" => "apple-darwin",
+        _ => "unknown-linux-gnu",
+    };
+    format!("{arch}-{system}")
+}
+
+/// Adds what a SPIR-V module says about itself, where nothing was said about it: kernels, and what the images of one
+/// program need from each other.
+fn describe(image: &mut DeviceImage<'_>) {
+    let is_described = image.entries.is_some() || !image.properties.is_empty();
+    if !is_described
+        && image.format == ImageFormat::Spirv
+        && let Ok(module) = Module::from_bytes(&image.bytes)
+    {
+        let kernels = std::mem::take(&mut image.kernels);
+        *image = image.clone().with_properties(image_properties(&reflect(&module)));
+        if !kernels.is_empty() {
+            image.kernels = kernels;
+        }
+    }
+    // The table of entries says the same.
+    image.properties.remove(names::KERNEL_NAMES);
+}

@@ -1,0 +1,166 @@
+//! Code for parts of a module.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use offkit_worker::{EmitOptions, GeneratedPart, Part, Reply};
+
+use crate::Error;
+use crate::codegen::{TargetMachine, is_device, is_spirv, register, set_options};
+use crate::conversions;
+use crate::link::Kept;
+use crate::module::Module;
+use crate::processes;
+use crate::split::take_part_of;
+
+/// Generates the code of each part of a module, in a process each.
+///
+/// `reproducers`, if they are wanted, is the folder for the bitcode of a part whose process ended, and `keep`
+/// that for the bitcode of every part.
+///
+/// # Errors
+///
+/// What LLVM reports of the first part that fails. That a process ended is not one: [`Reply::Crashed`] tells.
+pub fn generate(
+    kept: &mut Option<Kept>,
+    parts: &[Part],
+    options: &EmitOptions,
+    reproducers: Option<&Path>,
+    keep: Option<&Path>,
+) -> Result<Reply, Error> {
+    let linked = kept.as_mut().ok_or_else(|| Error::new("nothing was linked"))?;
+    if options.as_it_is {
+        // Taking a part reads what the part needs; a code generator takes a body that was not read for none.
+        linked.whole_module()?;
+    }
+    let mut work = |number: usize| {
+        // In the copy of the process that does this work; the module stays in the original.
+        let (kept, part) = (kept.take(), parts.get(number));
+        let (Some(kept), Some(part)) = (kept, part) else {
+            return Err("nothing to generate code for".to_owned());
+        };
+        kept.with(|module| {
+            let kept_at = keep.map(|folder| folder.join(number.to_string()));
+            emit(module, part, options, kept_at.as_deref()).map_err(|error| error.to_string())
+        })
+    };
+    // Once, and not in each process.
+    register(&options.triple);
+    let outcomes = processes::each(parts.len(), &mut work)?;
+    let mut generated = Vec::new();
+    for (number, outcome) in outcomes.into_iter().enumerate() {
+        match outcome {
+            Ok(part) => generated.push(part.map_err(Error::new)?),
+            Err(ended) => {
+                let reproducer = reproducers.and_then(|folder| reproduce(kept, parts.get(number)?, folder));
+                return Ok(Reply::Crashed {
+                    part: number,
+                    status: ended.status,
+                    stderr: ended.stderr,
+                    reproducer,
+                });
+            }
+        }
+    }
+    Ok(Reply::Generated { parts: generated })
+}
+
+/// Takes a part out of a module and generates its code, in this process.
+///
+/// # Errors
+///
+/// What LLVM reports.
+pub fn emit(
+    module: Module<'_>,
+    part: &Part,
+    options: &EmitOptions,
+    keep: Option<&Path>,
+) -> Result<GeneratedPart, Error> {
+    if options.as_it_is {
+        return emit_as_it_is(module, part, options);
+    }
+    set_options(&options.spirv_extensions, &options.backend_options)?;
+    let mut module = take_part_of(module, &part.roots, &part.left_out)?;
+    if let Some(keep) = keep {
+        module.write(&keep.with_extension("bc"))?;
+    }
+    module.verify()?;
+    if is_spirv(&options.triple) {
+        conversions::define(module.context(), &mut module)?;
+    } else if is_device(&options.triple) || options.allow_imports {
+        show(&module, options.allow_imports);
+    }
+    module.set_triple(&options.triple);
+    let machine = TargetMachine::new(
+        &options.triple,
+        &options.cpu,
+        &options.features,
+        options.optimization,
+    )?;
+    machine.optimize(&mut module, options.optimization)?;
+    if let Some(keep) = keep {
+        module.write(&keep.with_extension("opt.bc"))?;
+    }
+    let generated = symbols(&module);
+    machine.emit(&module, &part.output)?;
+    Ok(generated)
+}
+
+/// Generates the code of a whole module, in this process.
+fn emit_as_it_is(mut module: Module<'_>, part: &Part, options: &EmitOptions) -> Result<GeneratedPart, Error> {
+    if !options.backend_options.is_empty() || !options.spirv_extensions.is_empty() {
+        set_options(&options.spirv_extensions, &options.backend_options)?;
+    }
+    module.set_triple(&options.triple);
+    let machine = TargetMachine::new(&options.triple, "", "", options.optimization)?;
+    machine.emit(&module, &part.output)?;
+    Ok(symbols(&module))
+}
+
+/// What a module needs and offers.
+fn symbols(module: &Module<'_>) -> GeneratedPart {
+    let mut generated = GeneratedPart::default();
+    for global in module.globals().filter(|global| !global.is_llvms()) {
+        if global.is_declaration() {
+            generated.imports.push(global.name());
+        } else if global.linkage() != offkit_worker::Linkage::Internal {
+            generated.exports.push(global.name());
+        }
+    }
+    generated
+}
+
+/// Lets a runtime see the definitions that are still external; compilers hide the functions of devices where they
+/// take it that all code comes to one link. What other images are to supply must not be hidden either.
+fn show(module: &Module<'_>, imports: bool) {
+    for global in module.globals().filter(|global| !global.is_llvms()) {
+        match global.is_declaration() {
+            true if imports => global.set_visible(false),
+            false if global.linkage() == offkit_worker::Linkage::External => global.set_visible(true),
+            _ => {}
+        }
+    }
+}
+
+/// Writes a part as bitcode, for people to look into; in a process of its own, for it may crash too.
+fn reproduce(kept: &mut Option<Kept>, part: &Part, folder: &Path) -> Option<PathBuf> {
+    let root: String = part.roots.first()?.chars().take(64).collect();
+    let root = root.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
+    let path = folder.join(format!("offkit-crash-{root}-{}.bc", std::process::id()));
+    let mut work = |_| {
+        kept.take().is_some_and(|kept| {
+            kept.with(|module| {
+                take_part_of(module, &part.roots, &part.left_out)
+                    .and_then(|module| module.write(&path))
+                    .is_ok()
+            })
+        })
+    };
+    let written =
+        processes::each(1, &mut work).is_ok_and(|outcomes| matches!(outcomes.as_slice(), [Ok(true)]));
+    if !written {
+        // Nothing, or something that is not whole.
+        let _ = fs::remove_file(&path);
+    }
+    written.then_some(path)
+}

@@ -1,0 +1,187 @@
+//! Linking modules into one.
+
+use std::collections::HashSet;
+use std::ptr;
+use std::rc::Rc;
+
+use offkit_worker::{Linkage, ModuleFile, ModuleSummary};
+
+use crate::Error;
+use crate::context::Context;
+use crate::module::Module;
+
+/// The linked module, and what was in each input.
+#[derive(Debug)]
+pub struct Linked<'context> {
+    /// Everything of the inputs and what is needed of the libraries.
+    pub module: Module<'context>,
+    /// In the order of the inputs.
+    pub inputs: Vec<ModuleSummary>,
+    /// Whether function bodies are still in the file: so they stay of a single input.
+    pub is_lazy: bool,
+}
+
+impl Linked<'_> {
+    /// Reads what is still in the file.
+    ///
+    /// # Errors
+    ///
+    /// A function body that cannot be read.
+    pub fn complete(&mut self) -> Result<(), Error> {
+        if self.is_lazy {
+            let whole = Module::like(&self.module, "linked");
+            let lazy = std::mem::replace(&mut self.module, whole);
+            self.module.link(lazy)?;
+            self.is_lazy = false;
+        }
+        Ok(())
+    }
+}
+
+/// A linked module with the context that it lives in.
+#[derive(Debug)]
+pub struct Kept {
+    // Dropped before the context, which comes after it.
+    linked: Linked<'static>,
+    _context: Rc<Context>,
+}
+
+impl Kept {
+    /// Links as [`link`] does.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`link`].
+    pub fn link(inputs: &[ModuleFile], libraries: &[ModuleFile]) -> Result<Self, Error> {
+        let context = Rc::new(Context::new());
+        // SAFETY: the context is in the heap, kept there by the reference count that is kept beside the module
+        // and given up after it; the longer lifetime does not leave this type.
+        let borrowed: &'static Context = unsafe { &*ptr::from_ref(&*context) };
+        Ok(Self {
+            linked: link(borrowed, inputs, libraries)?,
+            _context: context,
+        })
+    }
+
+    /// The module; its function bodies may still be in the file.
+    pub fn module(&self) -> &Module<'_> {
+        &self.linked.module
+    }
+
+    /// The module, all of it.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Linked::complete`].
+    pub fn whole_module(&mut self) -> Result<&Module<'_>, Error> {
+        self.linked.complete()?;
+        Ok(&self.linked.module)
+    }
+
+    /// What was in each input.
+    pub fn inputs(&self) -> &[ModuleSummary] {
+        &self.linked.inputs
+    }
+
+    /// Hands the module over.
+    pub fn with<T>(self, act: impl for<'context> FnOnce(Module<'context>) -> T) -> T {
+        act(self.linked.module)
+    }
+}
+
+/// Links all of the inputs, and of the libraries what these need.
+///
+/// # Errors
+///
+/// What [`Module::open`] reports, and for what cannot be linked LLVM's message with the names of the modules
+/// that are in each other's way.
+pub fn link<'context>(
+    context: &'context Context,
+    inputs: &[ModuleFile],
+    libraries: &[ModuleFile],
+) -> Result<Linked<'context>, Error> {
+    let [first, ..] = inputs else {
+        return Err(Error::new("nothing to link"));
+    };
+    // Into an empty module, so that every input is read lazily, the first one too.
+    let first = open(context, first)?;
+    let mut module = Module::like(&first, "linked");
+    if let ([_], []) = (inputs, libraries) {
+        return Ok(Linked {
+            inputs: vec![first.summary()],
+            module: first,
+            is_lazy: true,
+        });
+    }
+    drop(first);
+    let mut summaries = Vec::new();
+    for (number, file) in inputs.iter().enumerate() {
+        let input = open(context, file)?;
+        summaries.push(input.summary());
+        module.link(input).map_err(|error| {
+            let earlier = inputs.get(..number).unwrap_or_default();
+            in_each_others_way(earlier, file).unwrap_or_else(|| named(file, &error))
+        })?;
+    }
+    link_libraries(context, &mut module, libraries)?;
+    Ok(Linked {
+        module,
+        inputs: summaries,
+        is_lazy: false,
+    })
+}
+
+fn open<'context>(context: &'context Context, file: &ModuleFile) -> Result<Module<'context>, Error> {
+    Module::open_named(context, &file.path, &file.name)
+}
+
+fn named(file: &ModuleFile, error: &Error) -> Error {
+    Error::new(format!("{}: {error}", file.name))
+}
+
+/// Which of the earlier modules the new one cannot be linked with: LLVM names one at most, so each is tried alone.
+fn in_each_others_way(earlier: &[ModuleFile], new: &ModuleFile) -> Option<Error> {
+    earlier.iter().find_map(|old| {
+        let context = Context::new();
+        let mut module = open(&context, old).ok()?;
+        let error = module.link(open(&context, new).ok()?).err()?;
+        Some(Error::new(format!("{error} ({} and {})", old.name, new.name)))
+    })
+}
+
+/// Links what is needed of each library, again until nothing more is needed: libraries may need each other.
+fn link_libraries<'context>(
+    context: &'context Context,
+    module: &mut Module<'context>,
+    libraries: &[ModuleFile],
+) -> Result<(), Error> {
+    loop {
+        let mut has_added = false;
+        for file in libraries {
+            let library = open(context, file)?;
+            let needed: HashSet<String> = module
+                .globals()
+                .filter(|global| global.is_declaration())
+                .map(|global| global.name())
+                .collect();
+            let mut is_needed = false;
+            // A definition with this linkage comes along where it is used, and only there.
+            for global in library.globals().filter(|global| !global.is_declaration()) {
+                match global.linkage() {
+                    Linkage::Internal | Linkage::Appending | Linkage::AvailableExternally => continue,
+                    Linkage::LinkOnce => {}
+                    _ => global.set_linkage(Linkage::LinkOnce),
+                }
+                is_needed |= needed.contains(&global.name());
+            }
+            if is_needed {
+                module.link(library).map_err(|error| named(file, &error))?;
+                has_added = true;
+            }
+        }
+        // One library cannot need what it has itself.
+        if !has_added || libraries.len() == 1 {
+            return Ok(());
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Host objects that embed device images and register them: what a linker needs to make a program with device
+//! code, written without a compiler.
+//!
+//! A constructor hands the images to the runtime when the program or library is loaded, and a destructor takes
+//! them back. Each offloading language has its own structures and functions for that:
+//!
+//! | kind | structures | functions | as written by |
+//! |---|---|---|---|
+//! | [SYCL, v2](RegistrationKind::SyclV2) | images of 96 bytes, entries of 32 | `__sycl_register_lib(descriptor)` | DPC++ up to 2025 |
+//! | [SYCL, v3](RegistrationKind::SyclV3) | images of 80 bytes, entries of 32 | the same | DPC++ 2026 |
+//! | [SYCL, LLVM](RegistrationKind::SyclLlvm) | images of 80 bytes, entries of 56 | the same | LLVM 22's `clang-linker-wrapper` |
+//! | [offload binary](RegistrationKind::Offload) | an offload binary | `__sycl_register_lib(start, size)` | LLVM after 22 |
+//! | [OpenMP](RegistrationKind::OpenMp) | `__tgt_bin_desc` | `__tgt_register_lib(descriptor)` | LLVM since 20 |
+//! | [CUDA](RegistrationKind::Cuda), [HIP](RegistrationKind::Hip) | a fatbin or bundle, and a wrapper | `__cudaRegisterFatBinary(wrapper)` and others | the same |
+//!
+//! Whatever the kind, images of SYCL and OpenMP are embedded as offload binaries in a section
+//! `.llvm.offloading`, with the structures pointing into them, so that every tool that lists offload binaries
+//! can list what is in the object, and in the program that is linked with it.
+//!
+//! ```
+//! use offkit_object::registration::{HostTarget, Registration, RegistrationKind};
+//! use offkit_object::{DeviceImage, Limits, Target, read};
+//!
+//! let mut image = DeviceImage::new(b"BC\xc0\xde and so on".as_slice());
+//! image.target = Target::new("spir64-unknown-unknown", "");
+//! image.kernels.push("saxpy".into());
+//!
+//! let host = HostTarget::for_triple("x86_64-unknown-linux-gnu").unwrap();
+//! let object = Registration::new(RegistrationKind::SyclV3, host).write(&[image])?;
+//!
+//! let contents = read("wrapped.o", &object, &Limits::default());
+//! assert_eq!(contents.images[0].kernels, ["saxpy"]);
+//! # Ok::<(), offkit_object::Error>(())
+//! ```
+
+mod code;
+mod entry_array;
+mod fatbin;
+mod globals;
+mod host_object;
+mod offload;
+mod openmp;
+mod sycl;
+
+use crate::error::Error;
+use crate::host::ObjectFormat;
+use crate::image::DeviceImage;
+use host_object::HostObject;
+
+/// What registers the images, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RegistrationKind {
+    /// DPC++'s images of version 2, for its runtimes up to 2025.
+    SyclV2,
+    /// DPC++'s images of version 3, for its runtimes since 2026.
+    SyclV3,
+    /// Images of version 3 as LLVM 22 writes them: with larger entries and another number for SYCL.
+    SyclLlvm,
+    /// One offload binary with all images, as LLVM registers SYCL's after 22.
+    Offload,
+    /// OpenMP's binary descriptor.
+    OpenMp,
+    /// CUDA: one image, which is a fatbin.
+    Cuda,
+    /// HIP: one image, which is a bundle.
+    Hip,
+}
+
+impl RegistrationKind {
+    /// The name on command lines.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SyclV2 => "sycl-v2",
+            Self::SyclV3 => "sycl-v3",
+            Self::SyclLlvm => "sycl-llvm",
+            Self::Offload => "offload",
+            Self::OpenMp => "openmp",
+            Self::Cuda => "cuda",
+            Self::Hip => "hip",
+        }
+    }
+
+    /// Every kind.
+    pub const ALL: [Self; 7] = [
+        Self::SyclV2,
+        Self::SyclV3,
+        Self::SyclLlvm,
+        Self::Offload,
+        Self::OpenMp,
+        Self::Cuda,
+        Self::Hip,
+    ];
+}
+
+impl std::str::FromStr for RegistrationKind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let known = Self::ALL.into_iter().find(|kind| kind.name() == text);
+        known.ok_or_else(|| format!("expected {}", Self::ALL.map(Self::name).join(", ")))
+    }
+}
+
+/// The hosts that objects can be written for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum HostTarget {
+    /// ELF for x86-64.
+    ElfX86_64,
+    /// ELF for little-endian AArch64.
+    ElfAarch64,
+    /// COFF for x86-64, with Microsoft's C runtime.
+    CoffX86_64,
+    /// COFF for x86-64, with MinGW's C runtime.
+    MingwX86_64,
+}
+
+impl HostTarget {
+    /// The host of a triple; `None` where there is no code for it yet.
+    #[must_use]
+    pub fn for_triple(triple: &str) -> Option<Self> {
+        const X86_64: u16 = object::elf::EM_X86_64.0;
+        const AARCH64: u16 = object::elf::EM_AARCH64.0;
+        const COFF_X86_64: u16 = object::pe::IMAGE_FILE_MACHINE_AMD64.0;
+        match ObjectFormat::for_triple(triple)? {
+            ObjectFormat::Elf {
+                is_64: true,
+                is_big_endian: false,
+                machine,
+                ..
+            } => match machine {
+                X86_64 => Some(Self::ElfX86_64),
+                AARCH64 => Some(Self::ElfAarch64),
+                _ => None,
+            },
+            ObjectFormat::Coff { machine: COFF_X86_64 }
+                if triple.contains("gnu") || triple.contains("mingw") =>
+            {
+                Some(Self::MingwX86_64)
+            }
+            ObjectFormat::Coff { machine: COFF_X86_64 } => Some(Self::CoffX86_64),
+            _ => None,
+        }
+    }
+
+    fn is_coff(self) -> bool {
+        matches!(self, Self::CoffX86_64 | Self::MingwX86_64)
+    }
+}
+
+/// An object that embeds images and registers them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Registration {
+    /// What registers the images.
+    pub kind: RegistrationKind,
+    /// What the object is for.
+    pub host: HostTarget,
+    /// Whether the object is to be linked into another object first: then images are in a section
+    /// `.llvm.offloading.relocatable`, in which no later link looks for code to be linked.
+    pub relocatable: bool,
+    /// Whether there are a constructor and a destructor. Without them something else must register the
+    /// descriptor, by its name.
+    pub functions: bool,
+    /// The name of the descriptor, which other objects can see then; one of many gets a number after it.
+    pub descriptor_name: Option<String>,
+}
+
+impl Registration {
+    /// An object that registers images by itself.
+    #[must_use]
+    pub fn new(kind: RegistrationKind, host: HostTarget) -> Self {
+        Self {
+            kind,
+            host,
+            relocatable: false,
+            functions: true,
+            descriptor_name: None,
+        }
+    }
+
+    /// Writes the object; a pure function of what is given. Compressed images are written as they are without
+    /// compression.
+    ///
+    /// # Errors
+    ///
+    /// No images, or more than one for CUDA and HIP; a name, an option or a property that the structures cannot
+    /// hold.
+    pub fn write(&self, images: &[DeviceImage<'_>]) -> Result<Vec<u8>, Error> {
+        if images.is_empty() {
+            return Err(Error::unrepresentable("there is no image to register"));
+        }
+        let mut object = HostObject::new(self.host);
+        match self.kind {
+            RegistrationKind::SyclV2 => sycl::add(&mut object, self, sycl::V2, images)?,
+            RegistrationKind::SyclV3 => sycl::add(&mut object, self, sycl::V3, images)?,
+            RegistrationKind::SyclLlvm => sycl::add(&mut object, self, sycl::LLVM, images)?,
+            RegistrationKind::Offload => offload::add(&mut object, self, images)?,
+            RegistrationKind::OpenMp => openmp::add(&mut object, self, images)?,
+            RegistrationKind::Cuda => fatbin::add(&mut object, self, fatbin::CUDA, images)?,
+            RegistrationKind::Hip => fatbin::add(&mut object, self, fatbin::HIP, images)?,
+        }
+        object.write()
+    }
+
+    fn images_section(&self) -> &'static str {
+        if self.relocatable {
+            ".llvm.offloading.relocatable"
+        } else {
+            ".llvm.offloading"
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! The inputs of a link: files, libraries, and options whose place among them counts.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
+
+const FILES: &str = "inputs";
+const LIBRARIES: &str = "library";
+const WHOLE: &str = "whole-archive";
+const NOT_WHOLE: &str = "no-whole-archive";
+const GROUP_OPTIONS: [&str; 2] = ["start-group", "end-group"];
+
+/// What is named on the command line, in its order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Inputs(Vec<Named>);
+
+/// An input, and whether all members count if it is an archive.
+#[derive(Clone, Debug)]
+pub(crate) struct Named {
+    what: What,
+    pub(crate) whole_archive: bool,
+}
+
+#[derive(Clone, Debug)]
+enum What {
+    File(PathBuf),
+    Library(String),
+}
+
+impl Args for Inputs {
+    fn augment_args(command: Command) -> Command {
+        let flag = |name: &'static str, help: &'static str| {
+            Arg::new(name)
+                .long(name)
+                .num_args(0)
+                .value_parser(value_parser!(bool))
+                .default_missing_value("true")
+                .action(ArgAction::Append)
+                .help(help)
+        };
+        command
+            .arg(
+                Arg::new(FILES)
+                    .value_name("FILE")
+                    .value_parser(value_parser!(PathBuf))
+                    .action(ArgAction::Append)
+                    .required_unless_present(LIBRARIES)
+                    .num_args(1..)
+                    .help("Bitcode, SPIR-V, objects and archives with device code, offload binaries, SYCLBIN; `-` is standard input")
+                    .long_help(
+                        "Files with device code: LLVM bitcode, SPIR-V modules, objects and archives with embedded offload binaries \
+                         or offload bundles, offload binaries, SYCLBIN files; `-` is standard input. Of archives, only members that \
+                         define a symbol that is needed are linked",
+                    ),
+            )
+            .arg(
+                Arg::new(LIBRARIES)
+                    .short('l')
+                    .long(LIBRARIES)
+                    .value_name("NAME")
+                    .action(ArgAction::Append)
+                    .help("An archive, libNAME.a, or :FILE, from the folders of -L and LIBRARY_PATH"),
+            )
+            .arg(flag(WHOLE, "Link all members of the archives that follow"))
+            .arg(flag(
+                NOT_WHOLE,
+                "Link only members that are needed of the archives that follow",
+            ))
+            .arg(flag(GROUP_OPTIONS[0], "Taken and not needed: archives may need each other in any order").hide_short_help(true))
+            .arg(flag(GROUP_OPTIONS[1], "Taken and not needed").hide_short_help(true))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Inputs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut inputs = Self::default();
+        inputs.update_from_arg_matches(matches)?;
+        Ok(inputs)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        enum Place {
+            Input(What),
+            Whole(bool),
+        }
+        let indices = |name: &str| matches.indices_of(name).into_iter().flatten();
+        let files = matches.get_many::<PathBuf>(FILES).into_iter().flatten();
+        let libraries = matches.get_many::<String>(LIBRARIES).into_iter().flatten();
+        let mut places: Vec<(usize, Place)> = Vec::new();
+        places.extend(indices(FILES).zip(files.map(|file| Place::Input(What::File(file.clone())))));
+        places
+            .extend(indices(LIBRARIES).zip(libraries.map(|name| Place::Input(What::Library(name.clone())))));
+        places.extend(indices(WHOLE).map(|index| (index, Place::Whole(true))));
+        places.extend(indices(NOT_WHOLE).map(|index| (index, Place::Whole(false))));
+        places.sort_by_key(|(index, _)| *index);
+        let mut whole_archive = false;
+        for (_, place) in places {
+            match place {
+                Place::Whole(whole) => whole_archive = whole,
+                Place::Input(what) => self.0.push(Named { what, whole_archive }),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Inputs {
+    /// The files, with libraries looked for in the folders, and after them in those of `LIBRARY_PATH`.
+    pub(crate) fn find(&self, folders: &[PathBuf]) -> Result<Vec<(PathBuf, bool)>, String> {
+        let from_variable = env::var_os("LIBRARY_PATH").unwrap_or_default();
+        let folders: Vec<PathBuf> = folders
+            .iter()
+            .cloned()
+            .chain(env::split_paths(&from_variable).filter(|folder| *folder != Path::new("")))
+            .collect();
+        let found = self.0.iter().map(|named| {
+            let path = match &named.what {
+                What::File(path) => path.clone(),
+                What::Library(name) => library(name, &folders)?,
+            };
+            Ok((path, named.whole_archive))
+        });
+        found.collect()
+    }
+}
+
+/// The archive that `-l` means.
+fn library(name: &str, folders: &[PathBuf]) -> Result<PathBuf, String> {
+    let file = match name.strip_prefix(':') {
+        Some(file) => file.to_owned(),
+        None => format!("lib{name}.a"),
+    };
+    let looked_at: Vec<_> = folders.iter().map(|folder| folder.join(&file)).collect();
+    if let Some(path) = looked_at.iter().find(|path| path.is_file()) {
+        return Ok(path.clone());
+    }
+    let places = match looked_at.is_empty() {
+        true => "there is no -L and no LIBRARY_PATH".to_owned(),
+        false => {
+            let places = looked_at.iter().map(|path| path.display());
+            format!("looked for {}", offkit_object::backquoted(places))
+        }
+    };
+    Err(format!("no library `-l{name}`: {places}"))
+}

@@ -1,0 +1,375 @@
+//! `offkit link`: device link.
+
+mod inputs;
+
+use std::io;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::Args;
+use offkit_link::container::OutputFormat;
+use offkit_link::device_link::{DeviceLink, Input, LinkError, Linked, PORTABLE_EXTENSIONS};
+use offkit_link::post_link::SplitMode;
+use offkit_link::wrap::{Wrap, WrapKind, host_triple};
+use offkit_object::{BundleState, Target};
+use offkit_worker::{WORKER_VARIABLE, WorkerError};
+
+use crate::cli::State;
+use crate::failure::{ExitStatus, Failure};
+use crate::files::{self, Content};
+use crate::terminal::{FAINT, NAME, Terminal, duration, size};
+use inputs::Inputs;
+
+const EXAMPLES: &str = "\
+Examples:
+  offkit link app.bc library.bc -o app.syclbin
+  offkit link app.o -L lib -l device --format offload -o app.out
+  offkit link app.bc --target nvptx64-nvidia-cuda,arch=sm_80 --device-lib libdevice.bc --format offload -o app.out
+  offkit link app.syclbin library.syclbin --state executable -o program.syclbin";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Link {
+    #[command(flatten)]
+    pub(crate) inputs: Inputs,
+    /// The file to write; `-` is standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// What to link for, instead of all that the inputs have code for; may be repeated
+    #[arg(
+        long = "target",
+        value_name = "TRIPLE[,KEY=…]",
+        long_help = "What to link for, instead of all that the inputs have code for; may be repeated. Keys:\n  \
+            arch      the processor, such as sm_80 or gfx90a:xnack+\n  \
+            features  what the processor has or lacks, as LLVM takes it, such as +ptx80"
+    )]
+    pub(crate) targets: Vec<TargetText>,
+    /// A folder in which libraries are looked for; may be repeated
+    #[arg(short = 'L', long = "library-path", value_name = "DIR")]
+    pub(crate) library_paths: Vec<PathBuf>,
+    /// A file of bitcode of which only what is needed is linked; may be repeated
+    #[arg(long = "device-lib", value_name = "FILE")]
+    pub(crate) device_libraries: Vec<PathBuf>,
+    /// Also link members of archives that have kernels: a host program may launch them
+    #[arg(long)]
+    pub(crate) archive_kernels: bool,
+    /// The container: `syclbin,v1`, `syclbin,v2`, `offload,v1`, `offload,v2`, or `object,KIND`, a host object that
+    /// registers the images, of a kind that `offkit wrap` has
+    #[arg(long, value_name = "FORMAT", default_value = "syclbin,v1")]
+    pub(crate) format: LinkFormat,
+    /// With `object,KIND`, the host that the object is for
+    #[arg(long, value_name = "TRIPLE", default_value_t = host_triple())]
+    pub(crate) host_triple: String,
+    /// How far the result is on its way; an executable must not need anything from other files. Without it, a
+    /// SYCLBIN is an object and everything else an executable
+    #[arg(long)]
+    pub(crate) state: Option<State>,
+    /// Leave undefined symbols for other files to supply when a kernel is loaded, whatever the state
+    #[arg(long, overrides_with = "no_allow_undefined")]
+    pub(crate) allow_undefined: bool,
+    /// Let no symbol be undefined, whatever the state
+    #[arg(long)]
+    pub(crate) no_allow_undefined: bool,
+    /// How to split the code into images: `auto` or `source`, `kernel`, `none`
+    #[arg(long, value_name = "MODE", default_value = "auto")]
+    pub(crate) split: SplitMode,
+    /// The version of SPIR-V to generate
+    #[arg(long, value_name = "VERSION", default_value = "1.2", value_parser = spirv_version)]
+    pub(crate) spirv_version: (u8, u8),
+    /// The SPIR-V extensions that may be used, instead of the portable ones; may be repeated
+    #[arg(long = "spirv-ext", value_name = "EXTENSION", value_delimiter = ',')]
+    pub(crate) spirv_extensions: Option<Vec<String>>,
+    /// Level of optimisation; for SPIR-V, loops are neither unrolled nor vectorised at any
+    #[arg(short = 'O', value_name = "LEVEL", default_value = "2", value_parser = clap::value_parser!(u8).range(0..=3))]
+    pub(crate) optimization: u8,
+    /// An option of LLVM's back ends, as llc takes it; may be repeated
+    #[arg(long = "backend-option", value_name = "OPTION", allow_hyphen_values = true)]
+    pub(crate) backend_options: Vec<String>,
+    /// Make code for a host's processor an object to be linked again, instead of a shared object
+    #[arg(short, long)]
+    pub(crate) relocatable: bool,
+    /// Keep intermediate files, in the folder OUTPUT.temps unless another is named
+    #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true)]
+    #[expect(clippy::option_option, reason = "not given, given, given with a folder")]
+    pub(crate) save_temps: Option<Option<PathBuf>>,
+    /// Show what would be done, and do none of it; also -###
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// The same
+    #[arg(short = '#', action = clap::ArgAction::Count, hide = true)]
+    pub(crate) hashes: u8,
+    /// Show how long each step took
+    #[arg(long)]
+    pub(crate) time: bool,
+}
+
+/// What the images are put into.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum LinkFormat {
+    Container(OutputFormat),
+    /// A host object that registers them.
+    Object(WrapKind),
+}
+
+impl FromStr for LinkFormat {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once(',') {
+            Some(("object", kind)) => kind.parse().map(Self::Object).map_err(|error| format!("{error}")),
+            _ => text
+                .parse()
+                .map(Self::Container)
+                .map_err(|error: String| format!("{error}, or `object,KIND`")),
+        }
+    }
+}
+
+/// A target as it is typed: `TRIPLE[,arch=ARCH][,features=A,B]`.
+#[derive(Clone, Debug)]
+pub(crate) struct TargetText(Target);
+
+impl FromStr for TargetText {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut parts = text.split(',');
+        let triple = parts.next().filter(|triple| !triple.is_empty());
+        let mut target = Target::new(triple.ok_or("expected a target triple")?, "");
+        let mut in_features = false;
+        for part in parts {
+            match part.split_once('=') {
+                Some(("arch", arch)) => {
+                    let given = Target::new("", arch);
+                    target.arch = given.arch;
+                    target.features.extend(given.features);
+                    in_features = false;
+                }
+                Some(("features", feature)) => {
+                    target.features.push(feature.to_owned());
+                    in_features = true;
+                }
+                None if in_features => target.features.push(part.to_owned()),
+                _ => return Err(format!("`{part}`: expected arch=… or features=…")),
+            }
+        }
+        target.features.retain(|feature| !feature.is_empty());
+        Ok(Self(target))
+    }
+}
+
+fn spirv_version(text: &str) -> Result<(u8, u8), String> {
+    let parsed = text
+        .split_once('.')
+        .and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
+    match parsed {
+        Some(version @ (1, 0..=6)) => Ok(version),
+        _ => Err("expected 1.0 to 1.6".into()),
+    }
+}
+
+pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
+    files::check_output(&arguments.output).map_err(Failure::input)?;
+    let inputs = arguments
+        .inputs
+        .find(&arguments.library_paths)
+        .map_err(Failure::input)?;
+    let named = inputs
+        .iter()
+        .map(|(path, _)| path)
+        .chain(&arguments.device_libraries);
+    if let Some(input) = named
+        .clone()
+        .find(|input| !files::is_standard_stream(input) && files::is_same(input, &arguments.output))
+    {
+        return Err(Failure::input(format!(
+            "the output would replace the input `{}`",
+            input.display()
+        )));
+    }
+    if named.filter(|input| files::is_standard_stream(input)).count() > 1 {
+        return Err(Failure::input("standard input, `-`, can be linked only once"));
+    }
+    let opened = |path: &PathBuf| files::open(path).map_err(Failure::input);
+    let contents: Vec<Content> = inputs
+        .iter()
+        .map(|(path, _)| opened(path))
+        .collect::<Result<_, _>>()?;
+    let libraries: Vec<Content> = arguments
+        .device_libraries
+        .iter()
+        .map(opened)
+        .collect::<Result<_, _>>()?;
+    let state = state(arguments);
+    let link = DeviceLink {
+        inputs: (inputs.iter().zip(&contents))
+            .map(|((path, whole), content)| input(path, content).with_whole_archive(*whole))
+            .collect(),
+        targets: arguments.targets.iter().map(|target| target.0.clone()).collect(),
+        device_libraries: (arguments.device_libraries.iter().zip(&libraries))
+            .map(|(path, content)| input(path, content))
+            .collect(),
+        archive_kernels: arguments.archive_kernels,
+        split: arguments.split,
+        state,
+        spirv_version: arguments.spirv_version,
+        spirv_extensions: arguments
+            .spirv_extensions
+            .clone()
+            .unwrap_or_else(|| PORTABLE_EXTENSIONS.map(str::to_owned).to_vec()),
+        optimization: arguments.optimization,
+        backend_options: arguments.backend_options.clone(),
+        allow_imports: arguments.allow_undefined
+            || (state != BundleState::Executable && !arguments.no_allow_undefined),
+        relocatable: arguments.relocatable,
+        keep: arguments.save_temps.as_ref().map(|folder| match folder {
+            Some(folder) => folder.clone(),
+            None if files::is_standard_stream(&arguments.output) => "link.temps".into(),
+            None => {
+                let mut name = arguments.output.clone().into_os_string();
+                name.push(".temps");
+                name.into()
+            }
+        }),
+        ..DeviceLink::default()
+    };
+    if arguments.dry_run || arguments.hashes > 0 {
+        return show_plan(&link, arguments, terminal);
+    }
+
+    let progress = terminal.progress();
+    let linked = link.run_alone(&mut |step| progress.step(step)).map_err(failure)?;
+    progress.step("write");
+    let bytes = match arguments.format {
+        LinkFormat::Container(format) => linked.write(format, state).map_err(Failure::input)?,
+        LinkFormat::Object(kind) => {
+            let mut wrap = Wrap::new(kind);
+            wrap.host_triple.clone_from(&arguments.host_triple);
+            wrap.run(linked.device_images().collect())
+                .map_err(Failure::input)?
+        }
+    };
+    files::write(&arguments.output, &[&bytes]).map_err(Failure::input)?;
+    drop(progress);
+    report(&linked, arguments, bytes.len(), terminal);
+    Ok(())
+}
+
+/// The state of the result.
+fn state(arguments: &Link) -> BundleState {
+    match (arguments.state, arguments.format) {
+        (Some(state), _) => state.bundle_state(),
+        (None, LinkFormat::Container(OutputFormat::SyclBin(_))) => BundleState::Object,
+        (None, _) => BundleState::Executable,
+    }
+}
+
+/// A file with its content.
+fn input<'a>(path: &PathBuf, content: &'a Content) -> Input<'a> {
+    if files::is_standard_stream(path) {
+        Input::bytes("standard input", &**content)
+    } else {
+        Input::read_file(path, &**content)
+    }
+}
+
+fn show_plan(link: &DeviceLink<'_>, arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
+    for plan in link.plan().map_err(failure)? {
+        terminal.line(format_args!("target {}", plan.target))?;
+        for input in plan.inputs {
+            terminal.line(format_args!("  link {input}"))?;
+        }
+        for library in &link.device_libraries {
+            terminal.line(format_args!("  link what is needed of {}", library.name()))?;
+        }
+        for command in plan.commands {
+            terminal.line(format_args!("  {command}"))?;
+        }
+    }
+    terminal.line(format_args!("write {}", arguments.output.display()))
+}
+
+fn report(linked: &Linked, arguments: &Link, bytes: usize, terminal: Terminal) {
+    for note in &linked.notes {
+        terminal.warning(note);
+    }
+    if arguments.time {
+        for step in &linked.steps {
+            terminal.note(format_args!(
+                "{FAINT}{:>10}{FAINT:#}  {}",
+                duration(step.time),
+                step.name
+            ));
+        }
+    }
+    let images = linked.images.len();
+    terminal.note(format_args!(
+        "{NAME}{}{NAME:#}: {images} image{}, {}",
+        arguments.output.display(),
+        if images == 1 { "" } else { "s" },
+        size(bytes as u64)
+    ));
+}
+
+/// The worker failed.
+pub(super) fn worker_failure(error: WorkerError) -> Failure {
+    failure(LinkError::Worker(error))
+}
+
+/// A temporary file could not be used.
+pub(super) fn temporary_failure(error: io::Error) -> Failure {
+    failure(LinkError::Temporary(error))
+}
+
+pub(super) fn failure(error: LinkError) -> Failure {
+    match error {
+        LinkError::Worker(WorkerError::Protocol { .. }) => Failure::new(ExitStatus::Machine, error)
+            .hint("build both programs from the same sources: `cargo build -p offkit -p offkit-llvm`"),
+        LinkError::Temporary(_) => {
+            Failure::new(ExitStatus::Machine, error).hint("TMPDIR names the folder for temporary files")
+        }
+        LinkError::Worker(worker) if worker.is_missing_tool() => {
+            let named = std::env::var_os(WORKER_VARIABLE);
+            let hint = match (&worker, named) {
+                (WorkerError::LlvmMissing { .. }, _) => {
+                    "install LLVM 22: `apt-get install libllvm22`".to_owned()
+                }
+                (_, Some(_)) => format!(
+                    "{WORKER_VARIABLE} names that program: correct it, or unset it to use the one beside `offkit`"
+                ),
+                _ => format!(
+                    "build it with `cargo build -p offkit-llvm` (needs Debian's `llvm-22-dev`), \
+                     or name it in {WORKER_VARIABLE}"
+                ),
+            };
+            Failure::new(ExitStatus::Machine, worker).hint(hint)
+        }
+        LinkError::NoLinker { .. } => {
+            Failure::new(ExitStatus::Machine, error).hint("install it: `apt-get install lld-22`")
+        }
+        LinkError::NothingToLink { .. } => Failure::input(error)
+            .hint("a kernel is what the host launches; a function is exported unless it is static"),
+        LinkError::Undefined { .. } => Failure::input(error).hint(
+            "add the file that defines it, make an object with `--state object` and link it at run time, or leave \
+             it with `--allow-undefined`",
+        ),
+        LinkError::Conflict { .. } => Failure::input(error)
+            .hint("`--target` says what to link for; give it for each target to link for several"),
+        LinkError::NoProcessor { ref triple, example } => {
+            let hint = format!("name it: `--target {triple},arch=…`, as in `--target {example}`");
+            Failure::input(error).hint(hint)
+        }
+        LinkError::Crashed(ref crash) => {
+            let (reproducer, command) = (crash.reproducer.clone(), crash.command.clone());
+            let kept = reproducer
+                .as_ref()
+                .map(|path| format!("the code that led to it is kept in `{}`", path.display()));
+            let again = reproducer
+                .is_some()
+                .then(|| format!("`offkit {command}` does it again"));
+            let hints = kept.into_iter().chain(again);
+            hints.fold(Failure::input(error), Failure::hint)
+        }
+        other => Failure::input(other),
+    }
+}

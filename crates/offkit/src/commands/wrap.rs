@@ -1,0 +1,177 @@
+//! `offkit wrap`: device images in a host object that registers them.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use offkit_link::wrap::{Wrap, WrapError, WrapKind, host_triple};
+use offkit_object::{DeviceImage, Producer, PropertySets, Target, read};
+
+use crate::failure::Failure;
+use crate::files::{self, Content};
+use crate::terminal::{NAME, Terminal, size};
+
+const EXAMPLES: &str = "\
+Kinds: sycl-v2 and sycl-v3 (DPC++ up to 2025, and 2026), sycl-llvm (as LLVM 22 has version 3), offload (one offload
+binary, as LLVM registers it after 22), openmp, cuda (of a fatbin), hip (of a bundle).
+
+Examples:
+  offkit wrap app.syclbin -o images.o --kind sycl-v3 && c++ main.o images.o -lsycl
+  offkit wrap kernels.spv -o images.o --kind sycl-v3 --triple spir64 --entries saxpy,reduce
+  offkit wrap device.so -o images.o --kind openmp --triple x86_64-pc-linux-gnu";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct WrapOptions {
+    /// Offload binaries, SYCLBIN files, bundles or anything else with images in it; images themselves, too
+    #[arg(required = true, value_name = "FILE")]
+    inputs: Vec<PathBuf>,
+    /// The object to write; `-` is standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// What registers the images
+    #[arg(long, value_name = "KIND")]
+    kind: WrapKind,
+    /// The host that the object is for
+    #[arg(long, value_name = "TRIPLE", default_value_t = host_triple())]
+    host_triple: String,
+    #[command(flatten)]
+    image: ImageOptions,
+    /// Put images where no later link looks for code to be linked: for an object made by `ld -r`
+    #[arg(long)]
+    relocatable: bool,
+    /// Write no constructor and no destructor; something else registers the descriptor
+    #[arg(long, requires = "descriptor")]
+    no_functions: bool,
+    /// Make the descriptor visible to other objects, under this name after that of the kind
+    #[arg(long, value_name = "NAME")]
+    descriptor: Option<String>,
+}
+
+/// What is said about a file that is one image itself.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "For a file that is one image itself")]
+struct ImageOptions {
+    /// Its target, such as spir64 or x86_64-pc-linux-gnu; the file is taken as one image, whatever is in it
+    #[arg(long, value_name = "TRIPLE")]
+    triple: Option<String>,
+    /// Its architecture
+    #[arg(long, value_name = "ARCH", requires = "triple")]
+    arch: Option<String>,
+    /// A file with its property sets as text
+    #[arg(long, value_name = "FILE", requires = "triple")]
+    properties: Option<PathBuf>,
+    /// Its entry points; those of SPIR-V are found if this is left out
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', requires = "triple")]
+    entries: Option<Vec<String>>,
+    /// Options for the device's compiler
+    #[arg(long, value_name = "OPTIONS", requires = "triple", allow_hyphen_values = true)]
+    compile_options: Option<String>,
+    /// Options for the device's linker
+    #[arg(long, value_name = "OPTIONS", requires = "triple", allow_hyphen_values = true)]
+    link_options: Option<String>,
+}
+
+pub(crate) fn run(options: &WrapOptions, terminal: Terminal) -> Result<(), Failure> {
+    files::check_output(&options.output).map_err(Failure::input)?;
+    if let [_, _, ..] = options.inputs.as_slice()
+        && options.image.triple.is_some()
+    {
+        return Err(Failure::input("--triple and what goes with it describe one file")
+            .hint("`offkit pack` makes an offload binary of many, each with its own description"));
+    }
+    let contents = options
+        .inputs
+        .iter()
+        .map(|input| files::open(input))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(Failure::input)?;
+    let mut images = Vec::new();
+    for (input, content) in options.inputs.iter().zip(&contents) {
+        images.extend(options.images(input, content, terminal)?);
+    }
+    let count = images.len();
+    let mut wrap = Wrap::new(options.kind);
+    wrap.host_triple.clone_from(&options.host_triple);
+    wrap.relocatable = options.relocatable;
+    wrap.functions = !options.no_functions;
+    wrap.descriptor_name.clone_from(&options.descriptor);
+    let object = wrap.run(images).map_err(|error| match error {
+        WrapError::Object(error) => Failure::input(error.with_file(options.output.display().to_string())),
+        other => Failure::input(other),
+    })?;
+    files::write(&options.output, &[&object]).map_err(Failure::input)?;
+    terminal.note(format_args!(
+        "{NAME}{}{NAME:#}: {count} image{}, {}",
+        options.output.display(),
+        if count == 1 { "" } else { "s" },
+        size(object.len() as u64)
+    ));
+    Ok(())
+}
+
+impl WrapOptions {
+    /// The images of one input.
+    fn images<'content>(
+        &self,
+        input: &Path,
+        content: &'content Content,
+        terminal: Terminal,
+    ) -> Result<Vec<DeviceImage<'content>>, Failure> {
+        let name = input.display().to_string();
+        // The containers of these are what their runtimes take.
+        let is_container = matches!(self.kind, WrapKind::Cuda | WrapKind::Hip);
+        if is_container || self.image.triple.is_some() {
+            return Ok(vec![self.image.image(content)?]);
+        }
+        let contents = read(&name, content, &super::limits());
+        if contents.images.is_empty() {
+            let failure = match contents.problems.first() {
+                Some(problem) => Failure::input(problem.to_string()),
+                None => Failure::input(format!("{name}: no device code there")),
+            };
+            return Err(failure.hint("--triple says that the file is an image itself, and for what"));
+        }
+        if let Some(problem) = contents.problems.first() {
+            return Err(Failure::input(problem.to_string()));
+        }
+        for image in &contents.images {
+            if image.target.triple.is_empty() && image.location.is_file() {
+                terminal.warning(format_args!(
+                    "{name}: nothing says what the image is for; --triple does"
+                ));
+            }
+        }
+        Ok(contents.images)
+    }
+}
+
+impl ImageOptions {
+    /// The image that the bytes are.
+    fn image<'content>(&self, content: &'content [u8]) -> Result<DeviceImage<'content>, Failure> {
+        let mut image = DeviceImage::new(content);
+        image.producer = Producer::None;
+        image.target = Target::new(
+            self.triple.clone().unwrap_or_default(),
+            self.arch.as_deref().unwrap_or_default(),
+        );
+        if let Some(path) = &self.properties {
+            let text = files::open(path).map_err(Failure::input)?;
+            let properties = PropertySets::parse(&text, &super::limits())
+                .map_err(|error| Failure::input(error.with_file(path.display().to_string())))?;
+            image = image.with_properties(properties);
+        }
+        if let Some(entries) = &self.entries {
+            image.kernels.clone_from(entries);
+            image.entries = Some(entries.clone());
+        }
+        for (key, options) in [
+            ("compile-opts", &self.compile_options),
+            ("link-opts", &self.link_options),
+        ] {
+            if let Some(options) = options {
+                image.strings.set(key, options.clone());
+            }
+        }
+        Ok(image)
+    }
+}

@@ -1,0 +1,158 @@
+//! `clang-linker-wrapper`, as in LLVM 22: links device code, then the host's, in one step that looks like a linker.
+//!
+//! Device code is taken out of the linker's inputs and linked for each target, by `clang`; what comes out is put
+//! into objects that register it, and these go to the host's linker with everything else. Compared with the
+//! original: the objects are written directly, so that there is no module to print; what is linked and registered
+//! already is left alone; the time is linear in the number of images; long command lines go through files.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `options` | the command line |
+//! | `response_file` | arguments in files |
+//! | `inputs` | device code in the inputs, by target |
+//! | `commands` | running programs, intermediate files |
+//! | `device_link` | the link for one target |
+//! | `bundle` | what is linked as what a runtime takes |
+//! | `host_link` | the host's link |
+
+mod bundle;
+mod commands;
+mod device_link;
+mod help;
+mod host_link;
+mod inputs;
+mod options;
+mod response_file;
+
+use std::ffi::{OsStr, OsString};
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use offkit_link::wrap::host_triple;
+
+use super::{say, show};
+use commands::Commands;
+use device_link::LinkedImage;
+use inputs::TargetInput;
+use options::{Ask, Options};
+
+/// Runs as the tool, called by the name `called`.
+pub(super) fn main(called: &str, arguments: Vec<OsString>) -> ExitCode {
+    match run(called, arguments) {
+        Ok(code) => code,
+        Err(error) => {
+            say(&format!("{called}: error: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(called: &str, arguments: Vec<OsString>) -> Result<ExitCode, String> {
+    let options = options::parse(arguments)?;
+    match options.ask {
+        Some(Ask::Help) => {
+            show(help::HELP);
+            return Ok(ExitCode::SUCCESS);
+        }
+        Some(Ask::Version) => {
+            show(&super::version());
+            return Ok(ExitCode::SUCCESS);
+        }
+        None => {}
+    }
+    let commands = Commands::new(&options);
+    if let Some((question, _)) = options.llvm.iter().find(|(option, _)| is_question(option)) {
+        // LLVM's own options are LLVM's to tell.
+        let opt = commands.find("opt", &[])?;
+        Commands::new(&Options::default()).run(&opt, &[question.into()])?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    for ignored in &options.ignored {
+        say(&format!("{called}: warning: {ignored} has no effect"));
+    }
+    if options.print_module {
+        say(&format!(
+            "{called}: warning: there is no module to print: objects are written directly"
+        ));
+    }
+    let host = options.host_triple.clone().unwrap_or_else(host_triple);
+    let executable = executable(&options, &host);
+    let inputs = match options.overrides.as_slice() {
+        [] => inputs::open(&options)?,
+        // Instead of what would be linked.
+        _ => Vec::new(),
+    };
+    let targets = inputs::by_target(&inputs, &options.should_extract)?;
+    let linked = link_all(&targets, &options, &commands, &executable)?;
+    drop(targets);
+    drop(inputs);
+    let bundler = bundle::Bundler {
+        options: &options,
+        commands: &commands,
+        executable: &executable,
+        host: &host,
+    };
+    let objects = bundler.bundle(linked)?;
+    if !options.fatbin_only {
+        host_link::run(&options, &commands, &executable, &host, objects)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn is_question(option: &str) -> bool {
+    let name = option.strip_prefix("--").or(option.strip_prefix('-'));
+    matches!(
+        name,
+        Some("help" | "help-hidden" | "help-list" | "help-list-hidden")
+    )
+}
+
+/// The name of what is linked.
+fn executable(options: &Options, host: &str) -> String {
+    match &options.output {
+        Some(output) => output.to_string_lossy().into_owned(),
+        None if host.contains("windows") => "a.exe".into(),
+        None => "a.out".into(),
+    }
+}
+
+/// Links the code of all targets, several at the same time if that is wanted; in the order of the targets.
+fn link_all(
+    targets: &[TargetInput<'_>],
+    options: &Options,
+    commands: &Commands,
+    executable: &str,
+) -> Result<Vec<LinkedImage>, String> {
+    let jobs = options.jobs.0.min(targets.len());
+    if jobs <= 1 {
+        return targets
+            .iter()
+            .map(|target| device_link::link(target, options, commands, executable))
+            .collect();
+    }
+    let next = AtomicUsize::new(0);
+    let results = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..jobs {
+            scope.spawn(|| {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(target) = targets.get(number) else { break };
+                    let result = device_link::link(target, options, commands, executable);
+                    let mut results = results.lock().unwrap_or_else(|error| error.into_inner());
+                    results.push((number, result));
+                }
+            });
+        }
+    });
+    let mut results = results.into_inner().unwrap_or_else(|error| error.into_inner());
+    results.sort_by_key(|(number, _)| *number);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+/// A file's name without its folder.
+fn file_name(path: &str) -> String {
+    let name = std::path::Path::new(path).file_name().unwrap_or(OsStr::new(path));
+    name.to_string_lossy().into_owned()
+}

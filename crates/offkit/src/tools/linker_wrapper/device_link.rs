@@ -1,0 +1,263 @@
+//! The device link of one target, by `clang`, which knows the linker of every target.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use offkit_object::OffloadKind;
+
+use super::commands::Commands;
+use super::inputs::{GENERIC, TargetInput};
+use super::options::{Meaning, Options};
+
+/// Code that was linked for a target.
+pub(super) struct LinkedImage {
+    /// The languages whose code went in.
+    pub(super) kinds: Vec<OffloadKind>,
+    pub(super) triple: String,
+    pub(super) arch: String,
+    pub(super) file: PathBuf,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// Every language, in the order of its number.
+const KINDS: [OffloadKind; 4] = [
+    OffloadKind::OpenMp,
+    OffloadKind::Cuda,
+    OffloadKind::Hip,
+    OffloadKind::Sycl,
+];
+
+/// Links the code of one target.
+pub(super) fn link(
+    input: &TargetInput<'_>,
+    options: &Options,
+    commands: &Commands,
+    executable: &str,
+) -> Result<LinkedImage, String> {
+    let triple = input.target.triple.as_str();
+    let arch = match input.target.arch.as_str() {
+        GENERIC => "",
+        arch => arch,
+    };
+    check_target(triple)?;
+    let kinds: Vec<_> = KINDS
+        .into_iter()
+        .filter(|kind| input.files.iter().any(|file| file.kind == *kind))
+        .collect();
+    let is_sycl = kinds.contains(&OffloadKind::Sycl);
+    if is_sycl && kinds.len() > 1 {
+        return Err(
+            "Linking images of SYCL offload kind with images of any other kind is not supported".into(),
+        );
+    }
+    let mut files = Vec::new();
+    for file in &input.files {
+        let path = commands.file(&format!("{}-{triple}-{}", file.name, input.target.arch), "o")?;
+        commands.write(&path, &file.image)?;
+        files.push(path);
+    }
+
+    let clang = commands.find("clang", &[])?;
+    let base = format!(".{}.{arch}", triple.split('-').next().unwrap_or_default());
+    let name = Path::new(executable).file_name().unwrap_or_default();
+    let output = commands.file(&format!("{}{base}", name.to_string_lossy()), "img")?;
+    let mut arguments = Arguments::default();
+    arguments.add("--no-default-config");
+    arguments.add("-o");
+    arguments.add(&output);
+    // What the compiler leaves beside its output belongs beside the program.
+    arguments.add("-dumpdir");
+    arguments.add(format!("{executable}{base}.img."));
+    arguments.add(format!("--target={triple}"));
+    if !arch.is_empty() {
+        arguments.add(if is_amd(triple) {
+            format!("-mcpu={arch}")
+        } else {
+            format!("-march={arch}")
+        });
+    }
+    if is_amd(triple) {
+        arguments.add("-flto");
+    }
+    for (option, _) in &options.llvm {
+        arguments.for_linker(&format!("--plugin-opt={option}"));
+    }
+    if !triple.starts_with("nvptx") && !triple.starts_with("spirv") {
+        arguments.add("-Wl,--no-undefined");
+    }
+    for file in files {
+        arguments.add(file);
+    }
+    if !is_gpu(triple) {
+        arguments.add("-Wl,-Bsymbolic");
+        arguments.add("-shared");
+        arguments.add_libraries(options);
+    }
+    for (option, _) in options.llvm.iter().filter(|(_, is_for_clang)| *is_for_clang) {
+        arguments.for_linker(&format!("-mllvm={option}"));
+    }
+    if options.save_temps && does_lto(triple) {
+        arguments.add("-Wl,--save-temps");
+    }
+    if options.embed_bitcode {
+        arguments.add("-Wl,--lto-emit-llvm");
+    }
+    if is_sycl {
+        arguments.add("--sycl-link");
+        arguments.for_linker(&format!("-triple={triple}"));
+        arguments.for_linker(&format!("-arch={arch}"));
+    }
+    let for_target = |given: &[String]| -> Vec<String> {
+        given
+            .iter()
+            .filter_map(|argument| of_target(argument, triple))
+            .collect()
+    };
+    for argument in options
+        .linker_arguments
+        .iter()
+        .chain(&for_target(&options.device_linker))
+    {
+        arguments.for_linker(argument);
+    }
+    for argument in options
+        .compiler_arguments
+        .iter()
+        .chain(&for_target(&options.device_compiler))
+    {
+        arguments.add(argument);
+    }
+    commands.run(&clang, &arguments.0)?;
+    Ok(LinkedImage {
+        kinds,
+        triple: triple.to_owned(),
+        arch: arch.to_owned(),
+        bytes: commands.read(&output)?,
+        file: output,
+    })
+}
+
+#[derive(Default)]
+struct Arguments(Vec<OsString>);
+
+impl Arguments {
+    fn add(&mut self, argument: impl Into<OsString>) {
+        self.0.push(argument.into());
+    }
+
+    fn for_linker(&mut self, argument: &str) {
+        self.add("-Xlinker");
+        self.add(argument);
+    }
+
+    /// The host's libraries: a device that is a CPU may need them, too.
+    fn add_libraries(&mut self, options: &Options) {
+        for argument in &options.linker {
+            match &argument.meaning {
+                Meaning::WholeArchive(true) => self.add("-Wl,--whole-archive"),
+                Meaning::WholeArchive(false) => self.add("-Wl,--no-whole-archive"),
+                Meaning::Input(path) if !is_library(path) => {}
+                Meaning::Input(_) | Meaning::Library(_) | Meaning::LibraryPath(_) | Meaning::RunPath => {
+                    self.0.extend(argument.words.iter().cloned());
+                }
+                Meaning::Output | Meaning::Other => {}
+            }
+        }
+    }
+}
+
+/// Whether a file is an archive or a shared library, by its first bytes.
+fn is_library(path: &Path) -> bool {
+    use std::io::Read;
+    let mut start = [0; 18];
+    let is_read =
+        path.is_file() && std::fs::File::open(path).is_ok_and(|mut file| file.read_exact(&mut start).is_ok());
+    const SHARED: [u8; 2] = [3, 0];
+    is_read
+        && (start.starts_with(b"!<arch>\n")
+            || start.starts_with(b"!<thin>\n")
+            || (start.starts_with(b"\x7fELF") && start.ends_with(&SHARED)))
+}
+
+/// An argument that may be for one target alone, `TRIPLE=ARGUMENT`, if it is for this one.
+fn of_target(argument: &str, triple: &str) -> Option<String> {
+    match argument.split_once('=') {
+        Some((target, "")) if is_triple(target) => Some(target.to_owned()),
+        Some((target, value)) if is_triple(target) => (target == triple).then(|| value.to_owned()),
+        _ => Some(argument.to_owned()),
+    }
+}
+
+/// The architectures that code can be linked for.
+const ARCHITECTURES: &[&str] = &[
+    "nvptx",
+    "nvptx64",
+    "amdgcn",
+    "i386",
+    "i486",
+    "i586",
+    "i686",
+    "x86_64",
+    "amd64",
+    "aarch64",
+    "arm64",
+    "aarch64_be",
+    "powerpc64",
+    "ppc64",
+    "powerpc64le",
+    "ppc64le",
+    "spirv64",
+    "s390x",
+    "systemz",
+    "loongarch64",
+];
+
+fn is_triple(text: &str) -> bool {
+    let arch = text.split('-').next().unwrap_or_default();
+    ARCHITECTURES.contains(&arch)
+        || arch.starts_with("spirv64v")
+        || ["spirv32", "spirv", "r600"].contains(&arch)
+}
+
+fn check_target(triple: &str) -> Result<(), String> {
+    let arch = triple.split('-').next().unwrap_or_default();
+    if ARCHITECTURES.contains(&arch) || arch.starts_with("spirv64v") {
+        Ok(())
+    } else {
+        Err(format!("{arch} linking is not supported"))
+    }
+}
+
+fn is_amd(triple: &str) -> bool {
+    triple.starts_with("amdgcn")
+}
+
+fn is_gpu(triple: &str) -> bool {
+    is_amd(triple) || triple.starts_with("nvptx") || triple.starts_with("spirv")
+}
+
+/// Whether the target's linker compiles bitcode.
+fn does_lto(triple: &str) -> bool {
+    is_amd(triple) || triple.starts_with("nvptx")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_may_be_for_one_target() {
+        let nvidia = "nvptx64-nvidia-cuda";
+        assert_eq!(of_target("foo=bar", nvidia).as_deref(), Some("foo=bar"));
+        assert_eq!(of_target("-lm", nvidia).as_deref(), Some("-lm"));
+        assert_eq!(
+            of_target("nvptx64-nvidia-cuda=-lm", nvidia).as_deref(),
+            Some("-lm")
+        );
+        assert_eq!(
+            of_target("nvptx64-nvidia-cuda=a=b", nvidia).as_deref(),
+            Some("a=b")
+        );
+        assert_eq!(of_target("amdgcn-amd-amdhsa=-lm", nvidia), None);
+    }
+}

@@ -1,0 +1,404 @@
+//! Programs with device code, linked with offkit in the place of `clang-linker-wrapper`, on real runtimes.
+
+use std::path::Path;
+use std::process::Command;
+
+use offkit_tests::sycl_runtime::SyclRuntime;
+use offkit_tests::{Folder, Outcome, need, offkit, skip, tool};
+
+/// The device that LLVM's offloading runtime has on every Linux machine: the CPU.
+const DEVICE: &str = "x86_64-pc-linux-gnu";
+
+const MAIN: &str = r#"
+#include <omp.h>
+#include <stdio.h>
+#pragma omp declare target
+int of_object(int);
+int of_archive(int);
+int of_device_library(int);
+#pragma omp end declare target
+int region_of_archive(int);
+int main() {
+  int numbers[64], host = 1;
+  for (int i = 0; i < 64; ++i)
+    numbers[i] = i;
+#pragma omp target teams distribute parallel for map(tofrom : numbers)
+  for (int i = 0; i < 64; ++i)
+    numbers[i] = of_object(numbers[i]) + of_archive(numbers[i]) + of_device_library(numbers[i]);
+#pragma omp target map(from : host)
+  host = omp_is_initial_device();
+  int sum = 0;
+  for (int i = 0; i < 64; ++i)
+    sum += numbers[i];
+  printf("%d %d %d %s\n", numbers[1], sum, region_of_archive(5), host ? "host" : "device");
+}
+"#;
+/// 5 x + 101 of the number 1, the sum of all, and what the region in the archive says of where it ran.
+const PRINTED: &str = "106 16544 1025 device\n";
+const OBJECT: &str =
+    "#pragma omp declare target\nint of_object(int x) { return 3 * x; }\n#pragma omp end declare target\n";
+const ARCHIVE: &str = r#"
+#include <omp.h>
+#pragma omp declare target
+int of_archive(int x) { return x + 100; }
+#pragma omp end declare target
+int region_of_archive(int x) {
+#pragma omp target map(tofrom : x)
+  x = x * x + (omp_is_initial_device() ? 0 : 1000);
+  return x;
+}
+"#;
+
+/// Where the runtime is installed: beside the compiler.
+fn has_openmp() -> bool {
+    let is_there = |file: &str| {
+        Path::new("/usr/lib/llvm-22/lib").join(file).exists()
+            || Path::new("/usr/lib/x86_64-linux-gnu").join(file).exists()
+    };
+    let has = cfg!(all(target_os = "linux", target_arch = "x86_64"))
+        && is_there("libomptarget.so")
+        && is_there("libomp.so");
+    if !has {
+        skip("LLVM 22's OpenMP runtimes (`liboffload-22-dev`, `libomp-22-dev`) are not installed");
+    }
+    has
+}
+
+/// A folder with offkit under the name of the linker wrapper in `bin`.
+fn folder() -> Folder {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("bin")).expect("a folder");
+    std::os::unix::fs::symlink(offkit(), folder.path("bin/clang-linker-wrapper")).expect("a link");
+    folder
+}
+
+/// Runs clang with offkit as its linker wrapper.
+#[track_caller]
+fn clang(folder: &Folder, line: &str) -> Outcome {
+    let bin = folder.path("bin");
+    let arguments = [format!("-B{}", bin.display())];
+    let words = line.split_whitespace().map(str::to_owned);
+    folder.run(
+        tool("clang-22").expect("asked for before"),
+        arguments.into_iter().chain(words),
+    )
+}
+
+/// Compiles C to `NAME.o`, with code for the device.
+#[track_caller]
+fn compile(folder: &Folder, name: &str, source: &str) {
+    folder.write(&format!("{name}.c"), source);
+    clang(
+        folder,
+        &format!("-fopenmp -fopenmp-targets={DEVICE} -fPIC -O1 -c {name}.c -o {name}.o"),
+    )
+    .ok();
+}
+
+/// Runs a program whose regions must run on a device.
+#[track_caller]
+fn run(folder: &Folder, program: &str) -> String {
+    let mut command = Command::new(folder.path(program));
+    command
+        .env("OMP_TARGET_OFFLOAD", "MANDATORY")
+        .env("LD_LIBRARY_PATH", "/usr/lib/llvm-22/lib");
+    folder.run_command(&mut command).ok()
+}
+
+/// Objects, an archive, and a library of device code alone.
+fn openmp_inputs() -> Folder {
+    let folder = folder();
+    compile(&folder, "main", MAIN);
+    compile(&folder, "object", OBJECT);
+    compile(&folder, "archive", ARCHIVE);
+    folder.write("device.c", "int of_device_library(int x) { return x + 1; }\n");
+    clang(
+        &folder,
+        &format!("--target={DEVICE} -fPIC -c device.c -o device.o"),
+    )
+    .ok();
+    let ar = tool("llvm-ar").expect("asked for before");
+    folder.run(&ar, ["rcs", "libarchive.a", "archive.o"]).ok();
+    folder.run(&ar, ["rcs", "libdevice.a", "device.o"]).ok();
+    folder
+}
+
+#[test]
+fn openmp_regions_run_on_the_device() {
+    need!("clang-22", "llvm-ar", "ld.lld");
+    if !has_openmp() {
+        return;
+    }
+    let folder = openmp_inputs();
+    let link = format!(
+        "-fopenmp -fopenmp-targets={DEVICE} main.o object.o -L. -larchive device.o -Xoffload-linker libdevice.a"
+    );
+    for options in ["-fuse-ld=bfd", "-fuse-ld=lld -Wl,--gc-sections", "-no-pie"] {
+        clang(&folder, &format!("{link} {options} -o program")).ok();
+        assert_eq!(run(&folder, "program"), PRINTED, "{options}");
+    }
+    // One image for the device, and LLVM finds it, too.
+    let listing = folder.offkit("ls --json program").json();
+    assert_eq!(listing.len(), 1, "{listing:#?}");
+    assert_eq!(listing[0]["triple"], DEVICE);
+    let listed = folder
+        .run(
+            tool("llvm-objdump").expect("installed with the rest"),
+            ["--offloading", "program"],
+        )
+        .ok();
+    assert!(listed.contains("producer        openmp"), "{listed}");
+    // Nothing is left behind.
+    let leftovers = folder
+        .list()
+        .into_iter()
+        .filter(|name| name.contains(".img") || name.contains("wrapper"));
+    assert_eq!(leftovers.count(), 0);
+}
+
+#[test]
+fn openmp_code_is_linked_in_steps() {
+    need!("clang-22", "llvm-ar", "llvm-objcopy");
+    if !has_openmp() {
+        return;
+    }
+    let folder = openmp_inputs();
+    let openmp = format!("-fopenmp -fopenmp-targets={DEVICE}");
+    let device = "device.o -Xoffload-linker libdevice.a -Xoffload-linker -L/usr/lib/llvm-22/lib -Xoffload-linker -lomp";
+    // Into one object first, with the device code linked and registered; then as if there were none.
+    clang(
+        &folder,
+        &format!("{openmp} -r -nostdlib main.o object.o archive.o {device} -o together.o"),
+    )
+    .ok();
+    clang(&folder, &format!("{openmp} together.o -o program")).ok();
+    assert_eq!(run(&folder, "program"), PRINTED);
+    let images = folder.offkit("ls --json together.o").json();
+    assert_eq!(images.len(), 1, "{images:#?}");
+
+    // A shared library has its own images.
+    compile(
+        &folder,
+        "main2",
+        "#include <stdio.h>\nint region_of_archive(int);\nint main() { printf(\"%d\\n\", region_of_archive(3)); }\n",
+    );
+    clang(&folder, &format!("{openmp} -shared archive.o -o libshared.so")).ok();
+    clang(
+        &folder,
+        &format!("{openmp} main2.o -L. -lshared -Wl,-rpath,. -o program2"),
+    )
+    .ok();
+    assert_eq!(run(&folder, "program2"), "1009\n");
+}
+
+#[test]
+fn host_code_that_is_still_bitcode_has_its_device_code() {
+    need!("clang-22", "ld.lld");
+    if !has_openmp() {
+        return;
+    }
+    let folder = folder();
+    let main = "#include <stdio.h>\nint region_of_archive(int);\nint main() { printf(\"%d\\n\", region_of_archive(3)); }\n";
+    folder.write("main.c", main);
+    folder.write("region.c", ARCHIVE);
+    let openmp = format!("-fopenmp -fopenmp-targets={DEVICE}");
+    clang(&folder, &format!("{openmp} -flto -O1 -c main.c region.c")).ok();
+    clang(
+        &folder,
+        &format!("{openmp} -flto -fuse-ld=lld main.o region.o -o program"),
+    )
+    .ok();
+    assert_eq!(run(&folder, "program"), "1009\n");
+}
+
+/// An object whose section `.llvm.offloading` has these images, as `offkit pack` takes them.
+#[track_caller]
+fn object_with(folder: &Folder, name: &str, images: &[&str]) {
+    let images: Vec<_> = images.iter().map(|image| format!("--image={image}")).collect();
+    folder
+        .offkit(&format!("pack -q -o {name}.bin {}", images.join(" ")))
+        .ok();
+    folder.write("empty.c", "");
+    clang(
+        folder,
+        &format!("-c empty.c -o {name}.o -Xclang -fembed-offload-object={name}.bin"),
+    )
+    .ok();
+}
+
+#[test]
+fn sycl_code_runs_on_the_real_runtime() {
+    need!("clang-22", "clang-sycl-linker", "llvm-objcopy");
+    let Some(runtime) = SyclRuntime::get() else { return };
+    let folder = folder();
+    folder.bitcode(
+        "app",
+        "int library_function(int x);
+         kernel void app_kernel(global int *numbers) {
+           size_t i = get_global_id(0);
+           numbers[i] = library_function(numbers[i]) + 1;
+         }",
+    );
+    folder.bitcode("library", "int library_function(int x) { return x * 7; }");
+    for name in ["app", "library"] {
+        let image = format!("file={name}.bc,triple=spirv64-unknown-unknown,arch=generic,kind=sycl");
+        object_with(&folder, name, &[&image]);
+    }
+    let main = runtime.registered_object();
+    let main = main.to_str().expect("a readable path");
+    // A compiler takes the linker's arguments, too.
+    let cc = tool("g++").expect("what made the object");
+    let linker = format!("--linker-path={}", cc.display());
+    let library = runtime.library_folder();
+    let library = library.to_str().expect("a readable path");
+    // With and without a step before, in which everything becomes one object.
+    let first = folder.run(
+        offkit(),
+        [
+            "as",
+            "clang-linker-wrapper",
+            "--host-triple=x86_64-pc-linux-gnu",
+            "--linker-path=/usr/bin/ld",
+            "--sycl-images=sycl-v3",
+            "-r",
+            "-o",
+            "together.o",
+            main,
+            "app.o",
+            "library.o",
+        ],
+    );
+    first.ok();
+    runtime.link(&folder, "g++", "together", &["together.o"]);
+    let printed = runtime.run_linked(&folder, "together", &[]).ok();
+    assert_eq!(printed, "8 15 22 29 36 43 50 57 registered\n");
+    let linked = folder.run(
+        offkit(),
+        [
+            "as",
+            "clang-linker-wrapper",
+            "--host-triple=x86_64-pc-linux-gnu",
+            &linker,
+            "--sycl-images=sycl-v3",
+            "-o",
+            "program",
+            main,
+            "app.o",
+            "library.o",
+            &format!("-L{library}"),
+            "-l:libsycl.so.9",
+            "-Wl,-rpath",
+            &format!("-Wl,{library}"),
+        ],
+    );
+    linked.ok();
+    let printed = runtime.run_linked(&folder, "program", &[]).ok();
+    assert_eq!(printed, "8 15 22 29 36 43 50 57 registered\n");
+}
+
+#[test]
+fn what_fails_is_said_and_leaves_no_program() {
+    need!("clang-22", "llvm-ar");
+    let folder = folder();
+    let wrapper = |line: &str| folder.offkit(&format!("as clang-linker-wrapper {line}"));
+    assert!(
+        wrapper("")
+            .fails(1)
+            .contains("linker path missing, must pass 'linker-path'")
+    );
+    let said = wrapper("--linker-path=/usr/bin/ld -lnowhere").fails(1);
+    assert!(said.contains("error: unable to find library -lnowhere"), "{said}");
+
+    // Code for a device that cannot be linked: a function is missing.
+    folder.write(
+        "device.c",
+        "int missing(int); int f(int x) { return missing(x); }",
+    );
+    clang(
+        &folder,
+        &format!("--target={DEVICE} -fPIC -c device.c -o device.o"),
+    )
+    .ok();
+    object_with(
+        &folder,
+        "bad",
+        &[&format!("file=device.o,triple={DEVICE},kind=openmp")],
+    );
+    let said = wrapper("--linker-path=/usr/bin/ld bad.o -o program").fails(1);
+    assert!(
+        said.contains("missing") && said.contains("'clang' failed"),
+        "{said}"
+    );
+    assert!(!folder.path("program").exists());
+
+    object_with(
+        &folder,
+        "mixed",
+        &[
+            "file=device.o,triple=spirv64-unknown-unknown,kind=sycl",
+            "file=device.o,triple=spirv64-unknown-unknown,kind=openmp",
+        ],
+    );
+    let said = wrapper("--linker-path=/usr/bin/ld mixed.o -o program").fails(1);
+    assert!(said.contains("images of any other kind"), "{said}");
+    object_with(
+        &folder,
+        "strange",
+        &["file=device.o,triple=vax-dec-ultrix,kind=openmp"],
+    );
+    let said = wrapper("--linker-path=/usr/bin/ld strange.o -o program").fails(1);
+    assert!(said.contains("vax linking is not supported"), "{said}");
+
+    // A damaged offload binary names its file and place.
+    let mut bytes = folder.read("bad.o");
+    let at = bytes
+        .windows(4)
+        .position(|window| window == [0x10, 0xff, 0x10, 0xad])
+        .expect("an offload binary");
+    bytes[at + 56] = 0xff;
+    bytes[at + 57] = 0xff;
+    folder.write("damaged.o", &bytes);
+    let said = wrapper("--linker-path=/usr/bin/ld damaged.o -o program").fails(1);
+    assert!(said.contains("damaged.o") && said.contains("offset"), "{said}");
+}
+
+#[test]
+fn wrapped_objects_are_not_linked_again() {
+    need!("clang-22");
+    let folder = folder();
+    folder.write("code", "native code");
+    folder
+        .offkit(&format!(
+            "wrap -q code -o wrapped.o --kind openmp --triple {DEVICE}"
+        ))
+        .ok();
+    let dry =
+        folder.offkit("as clang-linker-wrapper --dry-run --linker-path=/usr/bin/ld wrapped.o -o program");
+    assert_eq!(dry.code, 0, "{dry:?}");
+    assert_eq!(dry.stderr, " \"/usr/bin/ld\" wrapped.o -o program\n");
+}
+
+#[test]
+fn long_command_lines_go_through_files() {
+    let folder = Folder::new();
+    folder.script(
+        "ld",
+        r#"case "$1" in @*) wc -l < "${1#@}"; tail -1 "${1#@}";; *) echo "$#";; esac"#,
+    );
+    let linker = format!("--linker-path={}", folder.path("ld").display());
+    let run = |count: usize| {
+        let mut arguments = vec!["as".to_owned(), "clang-linker-wrapper".to_owned(), linker.clone()];
+        arguments.extend((0..count).map(|number| format!("-L/a/folder/with quotes\"/{number:040}")));
+        folder.run(offkit(), arguments).ok()
+    };
+    assert_eq!(run(10), "10\n");
+    let shown = run(4000);
+    let mut lines = shown.lines();
+    assert_eq!(lines.next().map(str::trim), Some("3999"));
+    assert!(
+        lines
+            .next()
+            .is_some_and(|last| last.ends_with("003999\"") && last.contains("\\\"")),
+        "{shown}"
+    );
+}
