@@ -6,9 +6,9 @@ use llvm_sys::core::{
     LLVMGetCalledFunctionType, LLVMGetCalledValue, LLVMGetElementType, LLVMGetFirstBasicBlock,
     LLVMGetFirstInstruction, LLVMGetInstructionOpcode, LLVMGetIntTypeWidth, LLVMGetNextBasicBlock,
     LLVMGetNextInstruction, LLVMGetNumOperands, LLVMGetOperand, LLVMGetStructName, LLVMGetTypeKind,
-    LLVMGlobalGetValueType, LLVMIsACallInst, LLVMIsAConstant, LLVMIsAGlobalValue, LLVMIsAGlobalVariable,
-    LLVMIsAInlineAsm, LLVMIsAInvokeInst, LLVMIsAUser, LLVMPrintModuleToString, LLVMPrintTypeToString,
-    LLVMTypeOf,
+    LLVMGlobalGetValueType, LLVMIsACallInst, LLVMIsAConstant, LLVMIsAFunction, LLVMIsAGlobalValue,
+    LLVMIsAGlobalVariable, LLVMIsAInlineAsm, LLVMIsAInvokeInst, LLVMIsAUser, LLVMPrintModuleToString,
+    LLVMPrintTypeToString, LLVMTypeOf,
 };
 use llvm_sys::prelude::{LLVMTypeRef, LLVMValueRef};
 use llvm_sys::{LLVMOpcode, LLVMTypeKind};
@@ -212,6 +212,30 @@ unsafe fn scalar_kind(described: LLVMTypeRef) -> LLVMTypeKind {
             kind => kind,
         }
     }
+}
+
+/// Whether the initializer of a variable refers to functions, itself and not through other variables.
+pub(crate) fn refers_to_functions(global: Global<'_>) -> bool {
+    // SAFETY: the variable is alive with its module, and operands live as long as their user.
+    unsafe {
+        let mut seen = HashSet::new();
+        let mut users = vec![global.as_raw()];
+        while let Some(user) = users.pop() {
+            for index in 0..LLVMGetNumOperands(user).max(0).cast_unsigned() {
+                let operand = LLVMGetOperand(user, index);
+                if operand.is_null() || LLVMIsAUser(operand).is_null() {
+                    continue;
+                }
+                if !LLVMIsAFunction(operand).is_null() {
+                    return true;
+                }
+                if LLVMIsAGlobalValue(operand).is_null() && seen.insert(operand) {
+                    users.push(operand);
+                }
+            }
+        }
+    }
+    false
 }
 
 /// The type of the function that an instruction calls through a pointer.

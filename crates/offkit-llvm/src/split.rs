@@ -8,18 +8,26 @@
 //! 3,809 functions take a tenth of the time.
 
 use std::collections::{HashMap, HashSet};
+use std::ffi::CStr;
 use std::path::Path;
 
 use llvm_sys::LLVMLinkage;
-use llvm_sys::core::{LLVMAddAttributeAtIndex, LLVMCreateStringAttribute};
+use llvm_sys::core::{
+    LLVMAddAttributeAtIndex, LLVMAddGlobal, LLVMArrayType2, LLVMConstArray2, LLVMCreateStringAttribute,
+    LLVMDeleteGlobal, LLVMGetNamedGlobal, LLVMSetInitializer, LLVMTypeOf,
+};
 use offkit_worker::{Linkage, SplitPart};
 
 use crate::Error;
 use crate::context::Context;
+use crate::describe::refers_to_functions;
 use crate::module::{FUNCTION_ATTRIBUTES, Module};
 
 /// The attribute of the functions that a part is made for.
 const ENTRY_POINT: &str = "sycl-entry-point";
+
+/// The name of a variable that is there only while a part is taken out.
+const ORDER: &CStr = c"offkit.order";
 
 /// Takes `roots`, and what they need except `left_out`, out of the module in `path`.
 ///
@@ -100,8 +108,10 @@ pub fn take_contents<'context>(
     for global in source.globals().filter(|global| !global.is_declaration()) {
         let (name, linkage) = (global.name(), global.raw_linkage());
         if contents.contains(&name) {
-            // The linker takes over what is external, in the order of the module, used or not.
-            if linkage != LLVMLinkage::LLVMAppendingLinkage {
+            // The linker takes over what is external, used or not, variables first. A table that somebody in
+            // the part uses comes along anyway, behind the list of functions.
+            let waits = !global.is_function() && is_discardable(linkage) && refers_to_functions(global);
+            if linkage != LLVMLinkage::LLVMAppendingLinkage && !waits {
                 global.set_raw_linkage(LLVMLinkage::LLVMExternalLinkage);
             }
             linkages.insert(name, linkage);
@@ -111,9 +121,12 @@ pub fn take_contents<'context>(
             global.set_linkage(Linkage::LinkOnce);
         }
     }
+    let ordered = |name: &str| contents.contains(name) || left_out.contains(name);
+    add_order(&source, ordered);
     let mut taken = Module::like(&source, "part");
     let source_file = source.source_file();
     taken.link(source)?;
+    remove_order(&taken);
     taken.set_names("part", &source_file);
 
     let (visible, entry_points) = (set(&part.visible), set(&part.entry_points));
@@ -147,6 +160,36 @@ pub fn take_contents<'context>(
     Ok(taken)
 }
 
+/// Adds a variable that lists the functions that are ordered, as they stand in the module.
+///
+/// The linker takes variables over first, and makes functions known in the order in which it meets them: with
+/// such a list, in that of the module, and not in the order of their uses.
+fn add_order(module: &Module<'_>, ordered: impl Fn(&str) -> bool) {
+    let functions = (module.globals())
+        .filter(|global| global.is_function() && !global.is_declaration() && ordered(&global.name()));
+    let mut functions: Vec<_> = functions.map(|function| function.as_raw()).collect();
+    let Some(&first) = functions.first() else { return };
+    // SAFETY: the functions are alive with their module; the list holds pointers of one type.
+    unsafe {
+        let pointer = LLVMTypeOf(first);
+        functions.retain(|function| LLVMTypeOf(*function) == pointer);
+        let count = functions.len() as u64;
+        let list = LLVMAddGlobal(module.as_raw(), LLVMArrayType2(pointer, count), ORDER.as_ptr());
+        LLVMSetInitializer(list, LLVMConstArray2(pointer, functions.as_mut_ptr(), count));
+    }
+}
+
+/// Removes the variable that [`add_order`] added.
+fn remove_order(module: &Module<'_>) {
+    // SAFETY: the module is alive, and nothing refers to the variable.
+    unsafe {
+        let list = LLVMGetNamedGlobal(module.as_raw(), ORDER.as_ptr());
+        if !list.is_null() {
+            LLVMDeleteGlobal(list);
+        }
+    }
+}
+
 /// Whether a symbol is not seen by other modules anyway, or is one of LLVM's own lists.
 fn is_local(linkage: LLVMLinkage) -> bool {
     matches!(
@@ -154,5 +197,16 @@ fn is_local(linkage: LLVMLinkage) -> bool {
         LLVMLinkage::LLVMInternalLinkage
             | LLVMLinkage::LLVMPrivateLinkage
             | LLVMLinkage::LLVMAppendingLinkage
+    )
+}
+
+/// Whether a definition is there for those in its module that use it.
+fn is_discardable(linkage: LLVMLinkage) -> bool {
+    matches!(
+        linkage,
+        LLVMLinkage::LLVMInternalLinkage
+            | LLVMLinkage::LLVMPrivateLinkage
+            | LLVMLinkage::LLVMLinkOnceAnyLinkage
+            | LLVMLinkage::LLVMLinkOnceODRLinkage
     )
 }
