@@ -246,7 +246,9 @@ fn damaged_files_are_errors_with_file_and_offset() {
     }
     for format in ["syclbin,v2", "offload,v1", "offload,v2"] {
         folder
-            .offkit(&format!("link app.bc -o app.other --format {format} --state object"))
+            .offkit(&format!(
+                "link app.bc -o app.other --format {format} --state object"
+            ))
             .ok();
         let bytes = folder.read("app.other");
         for position in (0..bytes.len()).step_by(97) {

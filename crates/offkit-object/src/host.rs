@@ -35,7 +35,10 @@ pub(crate) use elf::TYPE_OFFLOADING;
 pub use intel_openmp::intel_openmp_elf;
 use section::Found;
 pub use section::SectionContent;
-pub use write::{NewSection, ObjectFormat, add_sections, add_sections_chunks, remove_sections, replace_section, write_object};
+pub use write::{
+    NewSection, ObjectFormat, add_sections, add_sections_chunks, remove_sections, replace_section,
+    write_object,
+};
 
 /// The identifiers of parts from here on are those of [`sycl_wrapped`].
 const WRAPPED: usize = 1 << (usize::BITS.saturating_sub(1));

@@ -142,7 +142,13 @@ struct Walker<'w> {
 }
 
 impl Walker<'_> {
-    fn open(&mut self, reading: &mut Reading, part: Opened<'_, '_>, location: Location, around: Surroundings) {
+    fn open(
+        &mut self,
+        reading: &mut Reading,
+        part: Opened<'_, '_>,
+        location: Location,
+        around: Surroundings,
+    ) {
         match self.kind_of(&part, &location) {
             Some(kind) => self.enter(reading, &part, kind, &location, around),
             None => self.add_image(reading, part, location, around),

@@ -162,10 +162,7 @@ fn nesting_ends_at_the_limit() {
         contents.problems[0].error.message(),
         "containers are nested too deep"
     );
-    assert_eq!(
-        contents.problems[0].location.depth(),
-        limits().max_nesting + 1
-    );
+    assert_eq!(contents.problems[0].location.depth(), limits().max_nesting + 1);
     let deep = offkit_object::read(
         "file",
         &bytes,

@@ -10,8 +10,8 @@ use offkit_link::post_link::{
 use offkit_worker::{SpecializationConstantMode, Worker};
 use serde_json::json;
 
-use super::ls::json::properties;
 use super::ls::describe::properties_lines;
+use super::ls::json::properties;
 use super::worker_inputs::WorkerInputs;
 use crate::commands::{link, shown_name};
 use crate::failure::Failure;

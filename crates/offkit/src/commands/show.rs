@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::Source;
-use super::ls::json::hex;
 use super::ls::describe::properties_lines;
+use super::ls::json::hex;
 use crate::cli::Show;
 use crate::failure::Failure;
 use crate::terminal::{Output, Styles, Terminal, escape, size};

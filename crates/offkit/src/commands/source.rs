@@ -94,21 +94,27 @@ fn walk(file: &Opened<'_>, limits: &Limits, visit: &mut dyn FnMut(Item<'_>)) {
     const RELEASED_TOGETHER: usize = 1 << 25;
     let mut released = 0;
     let goal = file.goal.as_ref();
-    offkit_object::walk(file.location.file(), file.content, goal, limits, &mut |mut item| {
-        let offset = match &item {
-            Item::Image(image) => image.offset,
-            _ => None,
-        };
-        if file.concerns(&mut item) {
-            visit(item);
-        }
-        if let Some(offset) = offset.and_then(|offset| usize::try_from(offset).ok())
-            && offset.saturating_sub(released) > RELEASED_TOGETHER
-        {
-            file.content.release(released..offset);
-            released = offset;
-        }
-    });
+    offkit_object::walk(
+        file.location.file(),
+        file.content,
+        goal,
+        limits,
+        &mut |mut item| {
+            let offset = match &item {
+                Item::Image(image) => image.offset,
+                _ => None,
+            };
+            if file.concerns(&mut item) {
+                visit(item);
+            }
+            if let Some(offset) = offset.and_then(|offset| usize::try_from(offset).ok())
+                && offset.saturating_sub(released) > RELEASED_TOGETHER
+            {
+                file.content.release(released..offset);
+                released = offset;
+            }
+        },
+    );
 }
 
 impl Opened<'_> {
@@ -149,7 +155,9 @@ impl Opened<'_> {
 
     /// A place in this file as one in the archive that names the file.
     fn place(&self, inside: &Location) -> Location {
-        inside.parts().fold(self.location.clone(), |place, part| place.join(part))
+        inside
+            .parts()
+            .fold(self.location.clone(), |place, part| place.join(part))
     }
 }
 
