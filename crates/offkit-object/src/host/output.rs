@@ -45,6 +45,7 @@ impl<'data> Output<'data> {
     }
 
     /// Adds a new content.
+    #[expect(clippy::ptr_arg, reason = "only what is borrowed can stay where it is")]
     pub(super) fn push(&mut self, content: &Cow<'data, [u8]>) {
         match *content {
             Cow::Borrowed(bytes) if bytes.len() >= WORTH_BORROWING => {

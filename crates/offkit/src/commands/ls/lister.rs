@@ -46,7 +46,7 @@ pub(super) struct More {
 pub(super) enum Details {
     Described(Described),
     /// What the image has inside, to be found out when it is written.
-    Inside(DeviceImage<'static>),
+    Inside(Box<DeviceImage<'static>>),
 }
 
 /// Takes what is found and lists it.
@@ -118,7 +118,7 @@ impl Lister {
         let details = if !is_looked_into {
             Details::Described(self.describer.told(image))
         } else if !self.each_kernel && image.bytes.len() <= LOOKED_INTO_LATER {
-            Details::Inside(std::mem::replace(image, DeviceImage::new(&[])).into_owned())
+            Details::Inside(Box::new(std::mem::replace(image, DeviceImage::new(&[])).into_owned()))
         } else {
             Details::Described(self.describer.look_into(image))
         };
