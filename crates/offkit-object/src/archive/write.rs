@@ -72,11 +72,11 @@ pub fn write(members: &[Member<'_>], kind: ArchiveKind) -> Result<Vec<u8>, Error
     write_chunks(members, kind).map(Chunks::into_bytes)
 }
 
-/// As [`write`], without copying large members.
+/// As [`write()`], without copying large members.
 ///
 /// # Errors
 ///
-/// As [`write`].
+/// As [`write()`].
 pub fn write_chunks<'data>(members: &[Member<'data>], kind: ArchiveKind) -> Result<Chunks<'data>, Error> {
     members.iter().try_for_each(|member| check_name(member.name))?;
     let mut symbols = symbols::defined_in(members)?;
