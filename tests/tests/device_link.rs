@@ -762,3 +762,40 @@ fn the_stand_in_for_clang_sycl_linker_calls_intels_compilers() {
     let image = folder.offkit("extract --stored x!0 -o -").ok();
     assert_eq!(image, "native\n");
 }
+
+/// From bitcode to a program in one step, run by the real SYCL runtime.
+#[test]
+fn a_host_object_registers_what_was_linked() {
+    need!("clang-22", "llc");
+    let Some(runtime) = SyclRuntime::get() else { return };
+    let folder = Folder::new();
+    folder.bitcode(
+        "app",
+        "int library_function(int x);
+         kernel void app_kernel(global int *numbers) {
+           size_t i = get_global_id(0);
+           numbers[i] = library_function(numbers[i]) + 1;
+         }",
+    );
+    folder.bitcode("library", "int library_function(int x) { return x * 7; }");
+    folder
+        .offkit("link app.bc library.bc --format object,sycl-v3 -o images.o --split none")
+        .ok();
+    let main = runtime.registered_object();
+    let main = main.to_str().expect("a readable path");
+    runtime.link(&folder, "cc", "program", &[main, "images.o"]);
+    let printed = runtime.run_linked(&folder, "program", &[]).ok();
+    assert_eq!(printed, "8 15 22 29 36 43 50 57 registered\n");
+    says(
+        &folder
+            .offkit("link app.bc --format object,sycl-v3 -o x.o")
+            .fails(2),
+        &["undefined symbol `library_function`"],
+    );
+    says(
+        &folder
+            .offkit("link app.bc library.bc --format object,sycl-v3 --host-triple nothing -o x.o")
+            .fails(2),
+        &["nothing"],
+    );
+}
