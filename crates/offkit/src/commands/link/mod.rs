@@ -116,7 +116,7 @@ impl FromStr for LinkFormat {
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text.split_once(',') {
-            Some(("object", kind)) => kind.parse().map(Self::Object).map_err(|error| format!("{error}")),
+            Some(("object", kind)) => kind.parse().map(Self::Object).map_err(|error| error.to_string()),
             _ => text
                 .parse()
                 .map(Self::Container)
