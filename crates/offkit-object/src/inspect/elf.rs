@@ -423,7 +423,8 @@ pub(super) fn inspect(source: Source<'_>, findings: &mut Findings) -> Result<(),
     findings.detail("type", type_name(elf.header.kind));
     let is_relocatable = elf.header.kind == TYPE_RELOCATABLE;
     for symbol in elf.symbols(true, findings) {
-        if !symbol.is_shared() && !(is_relocatable && symbol.is_global()) {
+        let is_visible = symbol.is_shared() || (is_relocatable && symbol.is_global());
+        if !is_visible {
             continue;
         }
         if !symbol.is_defined() {
