@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Fetches LLVM 22.1.8's source through apt and unpacks only the lit tests that exercise the
-# offloading tools: fetch.sh DEST [--tarball FILE]
+# offloading tools and clang's driver where it offloads: fetch.sh DEST [--tarball FILE]
 #
 # DEST            folder to fill (clang/test/..., llvm/test/..., lit.cfg.py)
 # --tarball FILE  use an already downloaded llvm-toolchain-22_22.1.8.orig.tar.xz
@@ -80,9 +80,43 @@ clang/test/Driver/linker-wrapper.c
 clang/test/Driver/nvlink-wrapper.c
 clang/test/Driver/offload-packager.c
 clang/test/Driver/hip-partial-link.hip
-clang/test/Driver/Inputs/SYCL
-clang/test/Driver/Inputs/hip.h
-clang/test/Driver/Inputs/rocm
+clang/test/Driver/Inputs
+clang/test/Driver/amdgpu-openmp-toolchain.c
+clang/test/Driver/cuda-bindings.cu
+clang/test/Driver/cuda-openmp-driver.cu
+clang/test/Driver/cuda-phases.cu
+clang/test/Driver/cuda-via-liboffload.cu
+clang/test/Driver/gpu-libc.c
+clang/test/Driver/hip-binding.hip
+clang/test/Driver/hip-device-compile.hip
+clang/test/Driver/hip-link-bc-to-bc.hip
+clang/test/Driver/hip-link-bundle-archive.hip
+clang/test/Driver/hip-offload-compress-zlib.hip
+clang/test/Driver/hip-offload-compress-zstd.hip
+clang/test/Driver/hip-options.hip
+clang/test/Driver/hip-phases.hip
+clang/test/Driver/hip-rdc-device-only.hip
+clang/test/Driver/hip-toolchain-no-rdc.hip
+clang/test/Driver/hip-toolchain-rdc-separate.hip
+clang/test/Driver/hip-toolchain-rdc-static-lib.hip
+clang/test/Driver/hip-toolchain-rdc.hip
+clang/test/Driver/hip-unbundle-preproc.hipi
+clang/test/Driver/hipspv-link-static-library.hip
+clang/test/Driver/hipspv-toolchain-rdc.hip
+clang/test/Driver/hipspv-toolchain.hip
+clang/test/Driver/lto.cu
+clang/test/Driver/no-gpu-bundle-respected.hip
+clang/test/Driver/offload-Xarch.c
+clang/test/Driver/offload-target.c
+clang/test/Driver/openmp-offload-gpu.c
+clang/test/Driver/openmp-offload-headers.c
+clang/test/Driver/openmp-offload-infer.c
+clang/test/Driver/openmp-offload-jit.c
+clang/test/Driver/openmp-offload.c
+clang/test/Driver/spirv-openmp-toolchain.c
+clang/test/Driver/sycl-link-spirv-target.cpp
+clang/test/Driver/sycl-offload-jit.cpp
+clang/test/Driver/sycl.c
 clang/test/Tooling/clang-linker-wrapper-spirv-elf.cpp
 clang/test/Frontend/embed-object.c
 clang/test/Frontend/embed-object.ll

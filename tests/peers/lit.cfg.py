@@ -3,6 +3,7 @@
 #   llvm   bin folder of the real LLVM 22 (default /usr/lib/llvm-22/bin)
 #   tools  folder of replacement tools; a tool found there is used instead of LLVM's
 #   only   comma-separated tool names that may be replaced (default: all of them)
+#   driver a compiler driver in the place of clang's, which gets `cc` or `c++` as its first argument
 #   features / without   comma-separated lit features to add / drop, e.g.
 #          without=zstd runs the zlib test, features=asserts the -debug-only ones
 import os, re, subprocess, lit.formats
@@ -56,9 +57,13 @@ sub.append(("%errc_ENOENT", "'No such file or directory'"))
 sub.append(("%llvm-version-major", "22"))
 sub.append(("%clang_cc1", f"{clang} -cc1 -internal-isystem {res}/include -nostdsysteminc"))
 # -B makes the driver, too, run a replaced tool instead of the one beside it.
-drv = f"{clang} -B{bind}" if replaced else clang
+option = f" -B{bind}" if replaced else ""
+driver = P.get("driver", "")
+env["OFFKIT_CLANG"] = clang
+env["XDG_CACHE_HOME"] = os.path.join(config.test_exec_root, "cache")
+drv = (f"{driver} cc" if driver else clang) + option
 sub.append(("%clang_cl", f"{clang} --driver-mode=cl"))
-sub.append(("%clangxx", f"{drv} --driver-mode=g++"))
+sub.append(("%clangxx", f"{driver} c++{option}" if driver else f"{drv} --driver-mode=g++"))
 # `clang -cc1` must come first on a line, so it keeps the plain name.
 sub.append(("%clang -cc1", f"{clang} -cc1"))
 sub.append(("%clang", drv))

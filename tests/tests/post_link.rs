@@ -926,6 +926,38 @@ fn images_do_not_depend_on_how_many_are_made_at_a_time() {
 }
 
 #[test]
+fn what_instructions_need_counts_where_the_front_end_says_nothing() {
+    need!("clang-22");
+    let folder = Folder::new();
+    folder.bitcode(
+        "needs",
+        "static double squared(double x) { return x * x; }
+         kernel void plain(global float *a) { a[0] = a[1]; }
+         kernel void twice(global double *a) { a[0] = squared(a[1]); }
+         float shared(float x) { return x; }",
+    );
+    let listing = folder.offkit("post-link --json --split source needs.bc").json();
+    let of = |key: &str| listing.iter().map(|image| image[key].clone()).collect::<Vec<_>>();
+    assert_eq!(of("kernels"), [json!(["twice"]), json!(["plain"]), json!([])]);
+    let aspects = listing
+        .iter()
+        .map(|image| image["properties"]["SYCL/device requirements"]["aspects"].clone());
+    assert_eq!(
+        aspects.collect::<Vec<_>>(),
+        [json!("06000000"), json!(""), json!("")]
+    );
+    // SYCL's compilers go by what their front end says, and so does their tool.
+    let images = split(&folder, "needs.bc", "");
+    assert!(
+        images[0]
+            .properties
+            .to_text()
+            .unwrap()
+            .contains("aspects=2|AAAAAAAAAAA\n")
+    );
+}
+
+#[test]
 fn sycl_sources_of_clang_22_are_split() {
     need!("clang++-22", "llvm-link");
     let folder = Folder::new();

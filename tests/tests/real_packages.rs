@@ -38,8 +38,8 @@ fn counts(images: &[DeviceImage<'_>]) -> [usize; 3] {
     let mut outer: Vec<_> = images
         .iter()
         .map(|image| {
-            let parts = image.location.parts();
-            &parts[..parts.len() - 1]
+            let depth = image.location.depth();
+            image.location.parts().take(depth - 1).collect::<Vec<_>>()
         })
         .collect();
     outer.dedup();

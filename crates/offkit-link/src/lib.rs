@@ -11,7 +11,8 @@
 //! * [`properties`] describes each image in property sets, from the module it is made of or from what is left in
 //!   the finished SPIR-V;
 //! * [`container`] puts the images into a SYCLBIN file or an offload binary;
-//! * [`wrap`] puts them into a host object that registers them when the program starts.
+//! * [`wrap`] puts them into a host object that registers them when the program starts;
+//! * [`driver`] plans and runs all of it, and clang, for clang's command line.
 //!
 //! Nothing here knows a file format or calls LLVM. Formats are the business of `offkit-object` and
 //! `offkit-spirv`; LLVM runs in a worker process, reached through `offkit-worker`. Whatever decides
@@ -61,6 +62,7 @@
 
 pub mod container;
 pub mod device_link;
+pub mod driver;
 pub mod post_link;
 pub mod properties;
 pub mod symbols;

@@ -201,14 +201,14 @@ pub fn plan(
     options: impl Into<PlanOptions>,
 ) -> Plan {
     let options = options.into();
-    let mut groups = groups(module, sources, &options);
+    let closure = Closure::new(module, &options);
+    let mut groups = groups(module, sources, &options, &closure);
     if groups.is_empty() && options.rules == SymbolRules::Compiler {
         groups.insert(GroupName::default(), PlannedImage::default());
     }
     let owners: HashMap<&str, &GroupName> = (groups.iter())
         .flat_map(|(name, image)| image.exports.iter().map(move |export| (export.as_str(), name)))
         .collect();
-    let closure = Closure::new(module, &options);
     let mut images = Vec::with_capacity(groups.len());
     let mut last: Option<&GroupName> = None;
     let mut number = 0;
@@ -252,12 +252,19 @@ impl GroupName {
     }
 }
 
+/// Whether the front end said which aspects functions use, as SYCL's does.
+pub(crate) fn says_aspects(module: &ModuleSummary) -> bool {
+    (module.functions.iter()).any(|function| function.metadata.contains_key("sycl_used_aspects"))
+}
+
 fn groups(
     module: &ModuleSummary,
     sources: &BTreeMap<String, String>,
     options: &PlanOptions,
+    closure: &Closure<'_>,
 ) -> BTreeMap<GroupName, PlannedImage> {
     let compiler = options.rules == SymbolRules::Compiler;
+    let reads_instructions = options.rules == SymbolRules::Toolkit && !says_aspects(module);
     let exported: BTreeSet<&str> = if compiler {
         BTreeSet::new()
     } else {
@@ -284,7 +291,12 @@ fn groups(
             SplitMode::None => String::new(),
             SplitMode::Kernel if !exports => function.name.clone(),
             SplitMode::Source | SplitMode::Kernel => {
-                category::of_function(function, sources.get(&function.name))
+                let found = if reads_instructions {
+                    closure.aspects(&function.name)
+                } else {
+                    BTreeSet::new()
+                };
+                category::of_function(function, sources.get(&function.name), &found)
             }
         };
         let name = GroupName {

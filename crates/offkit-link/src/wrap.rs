@@ -116,14 +116,19 @@ pub fn host_triple() -> String {
     format!("{arch}-{system}")
 }
 
-/// Adds what a SPIR-V module says about itself, where nothing was said about it.
+/// Adds what a SPIR-V module says about itself, where nothing was said about it: kernels, and what the images of one
+/// program need from each other.
 fn describe(image: &mut DeviceImage<'_>) {
-    let is_described = image.entries.is_some() || !image.kernels.is_empty() || !image.properties.is_empty();
+    let is_described = image.entries.is_some() || !image.properties.is_empty();
     if !is_described
         && image.format == ImageFormat::Spirv
         && let Ok(module) = Module::from_bytes(&image.bytes)
     {
+        let kernels = std::mem::take(&mut image.kernels);
         *image = image.clone().with_properties(image_properties(&reflect(&module)));
+        if !kernels.is_empty() {
+            image.kernels = kernels;
+        }
     }
     // The table of entries says the same.
     image.properties.remove(names::KERNEL_NAMES);

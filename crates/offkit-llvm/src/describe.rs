@@ -2,20 +2,26 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use llvm_sys::LLVMTypeKind;
 use llvm_sys::core::{
-    LLVMGetCalledFunctionType, LLVMGetCalledValue, LLVMGetFirstBasicBlock, LLVMGetFirstInstruction,
-    LLVMGetNextBasicBlock, LLVMGetNextInstruction, LLVMGetNumOperands, LLVMGetOperand, LLVMGetStructName,
-    LLVMGetTypeKind, LLVMGlobalGetValueType, LLVMIsACallInst, LLVMIsAConstant, LLVMIsAGlobalValue,
-    LLVMIsAGlobalVariable, LLVMIsAInlineAsm, LLVMIsAInvokeInst, LLVMIsAUser, LLVMPrintModuleToString,
-    LLVMPrintTypeToString,
+    LLVMGetCalledFunctionType, LLVMGetCalledValue, LLVMGetElementType, LLVMGetFirstBasicBlock,
+    LLVMGetFirstInstruction, LLVMGetInstructionOpcode, LLVMGetIntTypeWidth, LLVMGetNextBasicBlock,
+    LLVMGetNextInstruction, LLVMGetNumOperands, LLVMGetOperand, LLVMGetStructName, LLVMGetTypeKind,
+    LLVMGlobalGetValueType, LLVMIsACallInst, LLVMIsAConstant, LLVMIsAGlobalValue, LLVMIsAGlobalVariable,
+    LLVMIsAInlineAsm, LLVMIsAInvokeInst, LLVMIsAUser, LLVMPrintModuleToString, LLVMPrintTypeToString,
+    LLVMTypeOf,
 };
 use llvm_sys::prelude::{LLVMTypeRef, LLVMValueRef};
+use llvm_sys::{LLVMOpcode, LLVMTypeKind};
 use offkit_worker::{FunctionSummary, ModuleSummary, VariableSummary};
 
 use crate::context::take_message;
 use crate::metadata::{self, Kinds};
 use crate::module::{Global, Module, text};
+
+// SYCL's numbers of the device aspects that show in instructions.
+const FP16: u32 = 5;
+const FP64: u32 = 6;
+const ATOMIC64: u32 = 27;
 
 /// The attribute of functions that an indirect call may lead to.
 const REFERENCED_INDIRECTLY: &str = "referenced-indirectly";
@@ -135,6 +141,7 @@ fn unescape(text: &str) -> String {
 fn body(global: Global<'_>, numbers: &HashMap<LLVMValueRef, u32>, function: &mut FunctionSummary) {
     let mut uses = Uses::new(numbers);
     let mut indirect_calls = BTreeSet::new();
+    let mut aspects = BTreeSet::new();
     // SAFETY: the function is alive with its module; blocks, instructions and operands are reached from
     // it, and each question is asked of a value of the kind it is for.
     unsafe {
@@ -144,6 +151,7 @@ fn body(global: Global<'_>, numbers: &HashMap<LLVMValueRef, u32>, function: &mut
             let mut instruction = LLVMGetFirstInstruction(block);
             while !instruction.is_null() {
                 uses.add_operands(instruction);
+                add_aspects(instruction, &mut aspects);
                 if let Some(called) = indirect_call(instruction) {
                     indirect_calls.insert(called);
                 }
@@ -154,6 +162,56 @@ fn body(global: Global<'_>, numbers: &HashMap<LLVMValueRef, u32>, function: &mut
     }
     function.uses = uses.found.into_iter().collect();
     function.indirect_calls = indirect_calls.into_iter().collect();
+    function.aspects = aspects.into_iter().collect();
+}
+
+/// Adds the optional features of devices that an instruction needs.
+///
+/// # Safety
+///
+/// The instruction is alive.
+unsafe fn add_aspects(instruction: LLVMValueRef, aspects: &mut BTreeSet<u32>) {
+    // SAFETY: by this function's contract, and operands live as long as their user.
+    unsafe {
+        let opcode = LLVMGetInstructionOpcode(instruction);
+        // Numbers may be moved and converted everywhere; where they are of 16 bits, that is not arithmetic.
+        let is_moved = matches!(
+            opcode,
+            LLVMOpcode::LLVMLoad | LLVMOpcode::LLVMStore | LLVMOpcode::LLVMFPExt | LLVMOpcode::LLVMFPTrunc
+        );
+        let count = LLVMGetNumOperands(instruction).max(0).cast_unsigned();
+        let operands = (0..count).map(|index| LLVMGetOperand(instruction, index));
+        for value in operands.filter(|operand| !operand.is_null()).chain([instruction]) {
+            match scalar_kind(LLVMTypeOf(value)) {
+                LLVMTypeKind::LLVMHalfTypeKind if !is_moved => aspects.insert(FP16),
+                LLVMTypeKind::LLVMDoubleTypeKind => aspects.insert(FP64),
+                _ => false,
+            };
+        }
+        let changed = match opcode {
+            LLVMOpcode::LLVMAtomicRMW => 1,
+            LLVMOpcode::LLVMAtomicCmpXchg => 2,
+            _ => return,
+        };
+        let changed = LLVMTypeOf(LLVMGetOperand(instruction, changed));
+        if LLVMGetTypeKind(changed) == LLVMTypeKind::LLVMIntegerTypeKind && LLVMGetIntTypeWidth(changed) == 64
+        {
+            aspects.insert(ATOMIC64);
+        }
+    }
+}
+
+/// # Safety
+///
+/// The type is alive.
+unsafe fn scalar_kind(described: LLVMTypeRef) -> LLVMTypeKind {
+    // SAFETY: by this function's contract; a vector has an element type.
+    unsafe {
+        match LLVMGetTypeKind(described) {
+            LLVMTypeKind::LLVMVectorTypeKind => LLVMGetTypeKind(LLVMGetElementType(described)),
+            kind => kind,
+        }
+    }
 }
 
 /// The type of the function that an instruction calls through a pointer.

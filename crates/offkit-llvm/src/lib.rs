@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`context`] | an LLVM context and the errors it reports |
 //! | [`module`] | modules: lazy reading, symbols, linking, writing |
+//! | [`mark`] | marks on kernels and exported functions, from annotations |
 //! | [`describe`] | what a module holds, read as a whole: uses, metadata, attributes of variables |
 //! | [`prepare`] | making a module fit for splitting |
 //! | [`split`] | taking some symbols and all that they need out of a module, or what a list has |
@@ -65,6 +66,8 @@ pub mod serve;
 pub mod specialization;
 pub mod split;
 pub mod write_parts;
+
+pub mod mark;
 
 /// What LLVM says when it cannot do something.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -515,7 +515,7 @@ impl Global<'_> {
         }
     }
 
-    fn string_attributes(&self, place: c_uint) -> BTreeMap<String, String> {
+    pub(crate) fn string_attributes(&self, place: c_uint) -> BTreeMap<String, String> {
         // SAFETY: asked of functions only; the vector has room for as many as LLVM counted.
         unsafe {
             let count = LLVMGetAttributeCountAtIndex(self.raw, place);

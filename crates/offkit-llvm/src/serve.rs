@@ -73,6 +73,17 @@ impl Server {
             } => Ok(Reply::Parts {
                 parts: write_parts(input, parts, options)?,
             }),
+            Request::Mark {
+                input,
+                output,
+                module_id,
+                only_annotated,
+            } => {
+                let mut module = Module::read(&context, input)?;
+                crate::mark::mark(&mut module, module_id, *only_annotated);
+                module.write(output)?;
+                Ok(Reply::Done)
+            }
             Request::Emit {
                 input,
                 parts,

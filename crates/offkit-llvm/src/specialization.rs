@@ -11,7 +11,10 @@
 //! * emulated, loads from the buffer;
 //! * or the default values themselves.
 
-use std::collections::{HashMap, HashSet};
+mod arguments;
+mod types;
+
+use std::collections::HashMap;
 use std::ffi::{CString, c_uint};
 
 use llvm_sys::LLVMTypeKind;
@@ -19,17 +22,16 @@ use llvm_sys::core::{
     LLVMAddFunction, LLVMAddNamedMetadataOperand, LLVMArrayType2, LLVMBuildCall2, LLVMBuildGEP2,
     LLVMBuildLoad2, LLVMBuildStore, LLVMBuildTrunc, LLVMConstBitCast, LLVMConstInt, LLVMConstIntGetZExtValue,
     LLVMConstNull, LLVMCountStructElementTypes, LLVMCreateBuilderInContext, LLVMDisposeBuilder,
-    LLVMFunctionType, LLVMGetAggregateElement, LLVMGetArrayLength2, LLVMGetAsString, LLVMGetCalledValue,
-    LLVMGetElementType, LLVMGetEnumAttributeAtIndex, LLVMGetEnumAttributeKindForName, LLVMGetFirstBasicBlock,
-    LLVMGetFirstInstruction, LLVMGetFirstUse, LLVMGetInitializer, LLVMGetIntTypeWidth, LLVMGetNamedFunction,
-    LLVMGetNextBasicBlock, LLVMGetNextInstruction, LLVMGetNextUse, LLVMGetNumArgOperands, LLVMGetOperand,
-    LLVMGetOrInsertNamedMetadata, LLVMGetStructName, LLVMGetTypeAttributeValue, LLVMGetTypeKind,
-    LLVMGetUndef, LLVMGetUser, LLVMGetVectorSize, LLVMInstructionEraseFromParent, LLVMInt8TypeInContext,
-    LLVMInt32TypeInContext, LLVMIntTypeInContext, LLVMIsACallInst, LLVMIsAConstantFP, LLVMIsAConstantInt,
-    LLVMIsAGlobalVariable, LLVMIsALoadInst, LLVMIsAStoreInst, LLVMIsConstantString, LLVMIsNull, LLVMIsUndef,
-    LLVMMDNodeInContext2, LLVMMDStringInContext2, LLVMMetadataAsValue, LLVMPositionBuilderBefore,
-    LLVMReplaceAllUsesWith, LLVMSetFunctionCallConv, LLVMSetInstructionCallConv, LLVMStructGetTypeAtIndex,
-    LLVMTypeOf, LLVMValueAsMetadata,
+    LLVMFunctionType, LLVMGetAggregateElement, LLVMGetArrayLength2, LLVMGetCalledValue, LLVMGetElementType,
+    LLVMGetEnumAttributeAtIndex, LLVMGetEnumAttributeKindForName, LLVMGetFirstBasicBlock,
+    LLVMGetFirstInstruction, LLVMGetIntTypeWidth, LLVMGetNamedFunction, LLVMGetNextBasicBlock,
+    LLVMGetNextInstruction, LLVMGetNumArgOperands, LLVMGetOperand, LLVMGetOrInsertNamedMetadata,
+    LLVMGetTypeAttributeValue, LLVMGetTypeKind, LLVMGetUndef, LLVMGetVectorSize,
+    LLVMInstructionEraseFromParent, LLVMInt8TypeInContext, LLVMInt32TypeInContext, LLVMIntTypeInContext,
+    LLVMIsACallInst, LLVMIsAConstantFP, LLVMIsAConstantInt, LLVMIsNull, LLVMIsUndef, LLVMMDNodeInContext2,
+    LLVMMDStringInContext2, LLVMMetadataAsValue, LLVMPositionBuilderBefore, LLVMReplaceAllUsesWith,
+    LLVMSetFunctionCallConv, LLVMSetInstructionCallConv, LLVMStructGetTypeAtIndex, LLVMTypeOf,
+    LLVMValueAsMetadata,
 };
 use llvm_sys::prelude::{LLVMBuilderRef, LLVMContextRef, LLVMModuleRef, LLVMTypeRef, LLVMValueRef};
 use llvm_sys::target::{
@@ -39,8 +41,9 @@ use llvm_sys::target::{
 use offkit_worker::SpecializationConstant;
 
 use crate::Error;
-use crate::module::{Module, SPIR_FUNCTION, sized_text, text, value_name};
-use crate::prepare::without_casts;
+use crate::module::{Module, SPIR_FUNCTION, value_name};
+use arguments::{default_value, literal};
+use types::{is_composite, is_integer, mangled};
 
 /// What the mangled names of the functions begin with.
 const PREFIXES: [&str; 2] = [
@@ -580,110 +583,4 @@ fn take_number(numbers: &mut Vec<Number>, next: &mut usize, is_undefined: bool) 
     }
     *next += 1;
     numbers[*next - 1].number
-}
-
-unsafe fn is_integer(tested: LLVMTypeRef, width: c_uint) -> bool {
-    // SAFETY: the type is alive; only integers are asked for their width.
-    unsafe {
-        LLVMGetTypeKind(tested) == LLVMTypeKind::LLVMIntegerTypeKind && LLVMGetIntTypeWidth(tested) == width
-    }
-}
-
-unsafe fn is_composite(tested: LLVMTypeRef) -> bool {
-    // SAFETY: the type is alive.
-    let kind = unsafe { LLVMGetTypeKind(tested) };
-    matches!(
-        kind,
-        LLVMTypeKind::LLVMStructTypeKind | LLVMTypeKind::LLVMArrayTypeKind | LLVMTypeKind::LLVMVectorTypeKind
-    )
-}
-
-/// A type as the names of the functions have it, which is not quite C++'s way.
-unsafe fn mangled(named: LLVMTypeRef) -> Result<String, Error> {
-    // SAFETY: the type is alive, and each question is asked of a type of the kind it is for.
-    unsafe {
-        let of_element = |prefix: String| Ok(format!("{prefix}{}", mangled(LLVMGetElementType(named))?));
-        Ok(match LLVMGetTypeKind(named) {
-            LLVMTypeKind::LLVMHalfTypeKind => "Dh".into(),
-            LLVMTypeKind::LLVMFloatTypeKind => "f".into(),
-            LLVMTypeKind::LLVMDoubleTypeKind => "d".into(),
-            LLVMTypeKind::LLVMIntegerTypeKind => match LLVMGetIntTypeWidth(named) {
-                1 => "b".into(),
-                8 => "a".into(),
-                16 => "s".into(),
-                32 => "i".into(),
-                64 => "x".into(),
-                width => {
-                    return Err(Error::new(format!(
-                        "a specialization constant cannot be an integer of {width} bits"
-                    )));
-                }
-            },
-            LLVMTypeKind::LLVMStructTypeKind => text(LLVMGetStructName(named)),
-            LLVMTypeKind::LLVMArrayTypeKind => {
-                return of_element(format!("A{}_", LLVMGetArrayLength2(named)));
-            }
-            LLVMTypeKind::LLVMVectorTypeKind => {
-                return of_element(format!("Dv{}_", LLVMGetVectorSize(named)));
-            }
-            _ => return Err(Error::new("a specialization constant cannot be of this type")),
-        })
-    }
-}
-
-/// The literal string that a pointer leads to, directly or, in code that is not optimised, through a
-/// variable of the function that it was stored to; the store is then to be erased.
-unsafe fn literal(pointer: LLVMValueRef, erased: &mut Vec<LLVMValueRef>) -> Option<String> {
-    // SAFETY: the value is alive, and each question is asked of a value of the kind it is for.
-    unsafe {
-        let mut value = without_casts(pointer);
-        if !LLVMIsALoadInst(value).is_null() {
-            let place = LLVMGetOperand(value, 0);
-            let mut seen = HashSet::new();
-            let mut of_place = LLVMGetFirstUse(place);
-            let mut store = None;
-            while !of_place.is_null() {
-                let user = LLVMGetUser(of_place);
-                if seen.insert(user) && !LLVMIsAStoreInst(user).is_null() && LLVMGetOperand(user, 1) == place
-                {
-                    store = Some(user);
-                    break;
-                }
-                of_place = LLVMGetNextUse(of_place);
-            }
-            let store = store?;
-            value = without_casts(LLVMGetOperand(store, 0));
-            erased.push(store);
-        }
-        let string = initializer(value)?;
-        if LLVMIsConstantString(string) == 0 {
-            return None;
-        }
-        let mut length = 0;
-        let characters = LLVMGetAsString(string, &raw mut length);
-        let name = sized_text(characters, length);
-        Some(name.strip_suffix('\0').unwrap_or(&name).to_owned())
-    }
-}
-
-/// The default value in the variable that a pointer leads to: its first element.
-unsafe fn default_value(pointer: LLVMValueRef) -> Option<LLVMValueRef> {
-    // SAFETY: the value is alive; only composites are asked for elements.
-    unsafe {
-        let initializer = initializer(without_casts(pointer))?;
-        let element =
-            is_composite(LLVMTypeOf(initializer)).then(|| LLVMGetAggregateElement(initializer, 0))?;
-        (!element.is_null()).then_some(element)
-    }
-}
-
-unsafe fn initializer(variable: LLVMValueRef) -> Option<LLVMValueRef> {
-    // SAFETY: the value is alive; only variables are asked.
-    unsafe {
-        if LLVMIsAGlobalVariable(variable).is_null() {
-            return None;
-        }
-        let initializer = LLVMGetInitializer(variable);
-        (!initializer.is_null()).then_some(initializer)
-    }
 }

@@ -17,7 +17,7 @@ use crate::part_names::PartNames;
 use crate::source::Source;
 
 use read::{Entries, Entry, MAGIC, Role, THIN_MAGIC};
-pub use write::{ArchiveKind, Member, write};
+pub use write::{ArchiveKind, Member, write, write_chunks};
 
 /// A member of an archive, as it is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -54,7 +54,7 @@ pub fn read<'data>(file_name: &str, bytes: &'data [u8], limits: &Limits) -> Cont
     };
     walk(file_name, bytes, None, limits, &mut |item| match item {
         Item::Container(container) => {
-            if container.location.parts().is_empty() && contents.container == ContainerKind::Unknown {
+            if container.location.is_file() && contents.container == ContainerKind::Unknown {
                 contents.container = container.kind;
                 contents.version = container.version;
                 if let Some(program) = container.program {
@@ -65,7 +65,7 @@ pub fn read<'data>(file_name: &str, bytes: &'data [u8], limits: &Limits) -> Cont
             }
         }
         Item::Image(image) => {
-            if image.location.parts().is_empty() && contents.container == ContainerKind::Unknown {
+            if image.location.is_file() && contents.container == ContainerKind::Unknown {
                 contents.container = ContainerKind::Image;
             }
             contents.images.push(image.rebase(bytes));

@@ -17,6 +17,7 @@ mod elf;
 mod elf_edit;
 mod intel_openmp;
 mod macho;
+mod output;
 mod section;
 mod splice;
 mod write;
@@ -31,10 +32,10 @@ use crate::sycl_wrapped::Registered;
 use crate::{bundle, sycl_wrapped};
 
 pub(crate) use elf::TYPE_OFFLOADING;
-use section::Found;
 pub use intel_openmp::intel_openmp_elf;
+use section::Found;
 pub use section::SectionContent;
-pub use write::{NewSection, ObjectFormat, add_sections, remove_sections, replace_section, write_object};
+pub use write::{NewSection, ObjectFormat, add_sections, add_sections_chunks, remove_sections, replace_section, write_object};
 
 /// The identifiers of parts from here on are those of [`sycl_wrapped`].
 const WRAPPED: usize = 1 << (usize::BITS.saturating_sub(1));

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use compact_str::CompactString;
+
 use crate::compression::Compression;
 use crate::container::ContainerKind;
 use crate::error::Error;
@@ -75,10 +77,7 @@ impl<'data> DeviceImage<'data> {
     /// The bytes as they are in the file; of an image inside of something compressed, those that come out.
     #[must_use]
     pub fn stored_bytes(&self) -> &[u8] {
-        match &self.storage {
-            Storage::Compressed { bytes, .. } => bytes,
-            Storage::Plain | Storage::Within { .. } => &self.bytes,
-        }
+        self.storage.stored_bytes(&self.bytes)
     }
 
     /// How many bytes of the file the image takes; `None` inside of something compressed.
@@ -88,6 +87,12 @@ impl<'data> DeviceImage<'data> {
             Storage::Within { .. } => None,
             Storage::Plain | Storage::Compressed { .. } => Some(self.stored_bytes().len() as u64),
         }
+    }
+
+    /// The same image, which borrows nothing.
+    #[must_use]
+    pub fn into_owned(self) -> DeviceImage<'static> {
+        self.rebase(&[])
     }
 
     /// The same image, borrowing from `file` what lies in it and owning the rest.
@@ -163,6 +168,14 @@ pub enum Storage<'data> {
 }
 
 impl Storage<'_> {
+    /// The bytes in the file of an image that has these.
+    pub(crate) fn stored_bytes<'a>(&'a self, bytes: &'a [u8]) -> &'a [u8] {
+        match self {
+            Self::Compressed { bytes, .. } => bytes,
+            Self::Plain | Self::Within { .. } => bytes,
+        }
+    }
+
     /// The compression, if there is any.
     #[must_use]
     pub fn compression(&self) -> Option<Compression> {
@@ -177,10 +190,10 @@ impl Storage<'_> {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Target {
     /// The target triple as the container has it, such as `spir64-unknown-unknown`; empty when it has none.
-    pub triple: String,
+    pub triple: CompactString,
     /// The architecture, such as `sm_80` or `gfx90a`; empty for code that is compiled further on the device's
     /// machine.
-    pub arch: String,
+    pub arch: CompactString,
     /// Features that are demanded to be on or off, such as `xnack+`.
     pub features: Vec<String>,
 }
@@ -188,22 +201,23 @@ pub struct Target {
 impl Target {
     /// A target from a triple and an architecture that may have features after it, as in
     /// `gfx90a:sramecc+:xnack-`.
-    pub fn new(triple: impl Into<String>, arch_with_features: &str) -> Self {
-        let (arch, features) = match arch_with_features.split_once(':') {
-            Some((arch, features)) => (arch, features.split(':').map(str::to_owned).collect()),
-            None => (arch_with_features, Vec::new()),
-        };
+    pub fn new(triple: impl Into<CompactString>, arch_with_features: &str) -> Self {
+        let colon = memchr::memchr(b':', arch_with_features.as_bytes());
+        let (arch, features) = arch_with_features.split_at(colon.unwrap_or(arch_with_features.len()));
         Self {
             triple: triple.into(),
-            arch: arch.to_owned(),
-            features,
+            arch: arch.into(),
+            features: match features.strip_prefix(':') {
+                Some(features) => features.split(':').map(str::to_owned).collect(),
+                None => Vec::new(),
+            },
         }
     }
 
     /// The architecture with its features, as containers have it in one string.
     #[must_use]
     pub fn arch_with_features(&self) -> String {
-        let mut text = self.arch.clone();
+        let mut text = self.arch.to_string();
         for feature in &self.features {
             text.push(':');
             text.push_str(feature);

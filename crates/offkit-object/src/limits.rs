@@ -180,6 +180,12 @@ impl Reading {
         }
     }
 
+    /// Whether faults were noted since they were taken.
+    #[inline]
+    pub(crate) fn has_problems(&self) -> bool {
+        !self.problems.is_empty()
+    }
+
     /// The faults noted since the last call.
     pub(crate) fn take_problems(&mut self) -> Vec<Error> {
         std::mem::take(&mut self.problems)

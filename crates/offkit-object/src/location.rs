@@ -1,8 +1,11 @@
 //! Paths to images inside of files, as users type them.
 
-use std::fmt;
+use std::borrow::Cow;
+use std::fmt::{self, Write};
 use std::str::FromStr;
 use std::sync::Arc;
+
+use compact_str::CompactString;
 
 use crate::part::Name;
 
@@ -27,14 +30,15 @@ use crate::part::Name;
 ///
 /// let location: Location = "app.syclbin!0/ir/0".parse()?;
 /// assert_eq!(location.file(), "app.syclbin");
-/// assert_eq!(location.parts(), ["0", "ir", "0"]);
+/// assert!(location.parts().eq(["0", "ir", "0"]));
 /// assert_eq!(location.to_string(), "app.syclbin!0/ir/0");
 /// # Ok::<(), offkit_object::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Location {
     file: Arc<str>,
-    parts: Vec<String>,
+    /// The parts as they are written; short ones need no memory of their own, as there may be very many.
+    path: CompactString,
 }
 
 impl Location {
@@ -42,7 +46,7 @@ impl Location {
     pub fn of_file(file: impl Into<Arc<str>>) -> Self {
         Self {
             file: file.into(),
-            parts: Vec::new(),
+            path: CompactString::default(),
         }
     }
 
@@ -50,7 +54,7 @@ impl Location {
     #[must_use]
     pub fn join(&self, part: impl fmt::Display) -> Self {
         let mut joined = self.clone();
-        joined.parts.push(part.to_string());
+        joined.push(part);
         joined
     }
 
@@ -58,16 +62,37 @@ impl Location {
     pub(crate) fn join_name(&self, name: &Name) -> Self {
         let mut joined = Self {
             file: Arc::clone(&self.file),
-            parts: Vec::with_capacity(self.parts.len().saturating_add(1)),
+            path: CompactString::with_capacity(self.path.len().saturating_add(name.written_size())),
         };
-        joined.parts.extend_from_slice(&self.parts);
+        joined.path.push_str(&self.path);
         match name {
             Name::Same => {}
-            Name::Number(number) => joined.parts.push(number.to_string()),
-            Name::Text(text) => joined.parts.push(text.clone()),
-            Name::Path(path) => joined.parts.extend_from_slice(path),
+            Name::Number(number) => {
+                joined.separate();
+                // Of digits nothing is to be escaped.
+                joined.path.push_str(itoa::Buffer::new().format(*number));
+            }
+            Name::Text(text) => joined.push_text(text),
+            Name::Path(path) => path.iter().for_each(|part| joined.push_text(part)),
         }
         joined
+    }
+
+    fn separate(&mut self) {
+        if !self.path.is_empty() {
+            self.path.push('/');
+        }
+    }
+
+    fn push_text(&mut self, part: &str) {
+        self.separate();
+        push_escaped(&mut self.path, part);
+    }
+
+    fn push(&mut self, part: impl fmt::Display) {
+        self.separate();
+        // A compact string takes everything.
+        let _ = write!(Escaped(&mut self.path), "{part}");
     }
 
     /// The file's name as it was given.
@@ -76,19 +101,38 @@ impl Location {
         &self.file
     }
 
-    /// The parts after the file, outermost container first; empty for the whole file.
+    /// The parts after the file, outermost container first; none for the whole file.
+    pub fn parts(&self) -> impl Iterator<Item = Cow<'_, str>> + Clone {
+        let written = (!self.path.is_empty()).then(|| self.path.split('/'));
+        written
+            .into_iter()
+            .flatten()
+            .map(|part| match part.contains('%') {
+                true => Cow::Owned(unescape(part).unwrap_or_default()),
+                false => Cow::Borrowed(part),
+            })
+    }
+
+    /// The number of parts after the file.
     #[must_use]
-    pub fn parts(&self) -> &[String] {
-        &self.parts
+    pub fn depth(&self) -> usize {
+        match self.path.is_empty() {
+            true => 0,
+            false => memchr::memchr_iter(b'/', self.path.as_bytes())
+                .count()
+                .saturating_add(1),
+        }
+    }
+
+    /// Whether this is the whole file.
+    #[must_use]
+    pub fn is_file(&self) -> bool {
+        self.path.is_empty()
     }
 
     /// About how much memory the parts take.
     pub(crate) fn cost(&self) -> u64 {
-        let parts = self.parts.iter();
-        parts.fold(0, |cost, part| {
-            let part = part.len().saturating_add(size_of::<String>());
-            cost.saturating_add(part as u64)
-        })
+        self.path.len().saturating_add(size_of::<Self>()) as u64
     }
 
     /// Whether `self` is `other` or lies inside of it.
@@ -96,30 +140,46 @@ impl Location {
     /// `app.syclbin!0/ir/0` lies in `app.syclbin!0` and in `app.syclbin`.
     #[must_use]
     pub fn is_within(&self, other: &Self) -> bool {
-        self.file == other.file && self.parts.starts_with(&other.parts)
+        let is_below = || match self.path.strip_prefix(other.path.as_str()) {
+            Some(rest) => rest.is_empty() || other.path.is_empty() || rest.starts_with('/'),
+            None => false,
+        };
+        (Arc::ptr_eq(&self.file, &other.file) || self.file == other.file) && is_below()
     }
+}
+
+/// Writes a part in the form in which parts are kept.
+struct Escaped<'a>(&'a mut CompactString);
+
+impl fmt::Write for Escaped<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        push_escaped(self.0, text);
+        Ok(())
+    }
+}
+
+fn push_escaped(path: &mut CompactString, text: &str) {
+    let mut rest = text;
+    while let Some(position) = memchr::memchr3(b'%', b'!', b'/', rest.as_bytes()) {
+        let (plain, special) = rest.split_at(position);
+        path.push_str(plain);
+        path.push_str(match special.as_bytes().first() {
+            Some(b'%') => "%25",
+            Some(b'!') => "%21",
+            _ => "%2F",
+        });
+        rest = special.get(1..).unwrap_or_default();
+    }
+    path.push_str(rest);
 }
 
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.file)?;
-        if !self.parts.is_empty() || self.file.contains('!') {
+        if !self.path.is_empty() || self.file.contains('!') {
             f.write_str("!")?;
         }
-        for (index, part) in self.parts.iter().enumerate() {
-            if index > 0 {
-                f.write_str("/")?;
-            }
-            for character in part.chars() {
-                match character {
-                    '%' => f.write_str("%25")?,
-                    '!' => f.write_str("%21")?,
-                    '/' => f.write_str("%2F")?,
-                    other => write!(f, "{other}")?,
-                }
-            }
-        }
-        Ok(())
+        f.write_str(&self.path)
     }
 }
 
@@ -128,21 +188,15 @@ impl FromStr for Location {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (file, path) = text.rsplit_once('!').unwrap_or((text, ""));
-        let parts = if path.is_empty() {
-            Vec::new()
-        } else {
-            path.split('/')
-                .map(unescape)
-                .collect::<Option<_>>()
-                .ok_or_else(|| {
-                    crate::Error::malformed(format!("invalid location: {text}"))
-                        .expecting("FILE!PART/PART with %25, %21 and %2F for %, ! and / in a part")
-                })?
-        };
-        Ok(Self {
-            file: file.into(),
-            parts,
-        })
+        let mut location = Self::of_file(file);
+        for part in path.split('/').filter(|_| !path.is_empty()) {
+            // Written anew, for there is more than one way to write some.
+            location.push(unescape(part).ok_or_else(|| {
+                crate::Error::malformed(format!("invalid location: {text}"))
+                    .expecting("FILE!PART/PART with %25, %21 and %2F for %, ! and / in a part")
+            })?);
+        }
+        Ok(location)
     }
 }
 

@@ -172,18 +172,6 @@ impl<'data> Strings<'data> {
         }
     }
 
-    /// The strings of all other keys.
-    pub(crate) fn without(&self, keys: &[&str]) -> Self {
-        Self {
-            entries: self
-                .entries
-                .iter()
-                .filter(|(key, _)| !keys.contains(&&**key))
-                .cloned()
-                .collect(),
-        }
-    }
-
     /// Names and values in order, as they are in the file.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &[u8])> {
         self.entries.iter().map(|(key, value)| (&**key, &**value))

@@ -74,6 +74,20 @@ pub(crate) enum Name {
     Path(Vec<String>),
 }
 
+impl Name {
+    /// About how many characters it has in a location.
+    pub(crate) fn written_size(&self) -> usize {
+        match self {
+            Self::Same => 0,
+            Self::Number(_) => 8,
+            Self::Text(text) => text.len().saturating_add(1),
+            Self::Path(parts) => parts
+                .iter()
+                .fold(0, |size, part| size.saturating_add(part.len()).saturating_add(1)),
+        }
+    }
+}
+
 impl From<usize> for Name {
     fn from(number: usize) -> Self {
         Self::Number(number)

@@ -1,7 +1,9 @@
 //! Names of parts that a container does not number.
 
 use std::collections::{HashMap, HashSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasherDefault, Hasher};
+
+use twox_hash::XxHash3_64;
 
 use crate::part::Name;
 
@@ -16,9 +18,29 @@ const MOST_PARTS: usize = 64;
 #[derive(Debug, Default)]
 pub(crate) struct PartNames {
     /// The names that were given, and the number that the next part of this name may get.
-    given: HashMap<u64, usize>,
+    given: HashMap<u64, usize, BuildHasherDefault<Hashed>>,
     /// All that names begin with.
-    folders: HashSet<u64>,
+    folders: HashSet<u64, BuildHasherDefault<Hashed>>,
+}
+
+/// The hash of what is a hash already.
+#[derive(Debug, Default)]
+struct Hashed(u64);
+
+impl Hasher for Hashed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
 }
 
 impl PartNames {
@@ -28,7 +50,7 @@ impl PartNames {
             // In a location slashes within a part are not those between parts.
             path = vec![path.join("/")];
         }
-        let own = hash(&path);
+        let mut own = hash(&path);
         if let Some(number) = self
             .given
             .get(&own)
@@ -47,8 +69,9 @@ impl PartNames {
                 path.pop();
             }
             self.given.insert(own, number);
+            own = hash(&path);
         }
-        self.given.insert(hash(&path), 1);
+        self.given.insert(own, 1);
         self.folders.extend(folders_of(&path));
         match <[String; 1]>::try_from(path) {
             Ok([name]) => Name::Text(name),
@@ -86,9 +109,9 @@ fn folders_of(path: &[String]) -> impl Iterator<Item = u64> {
 }
 
 fn folders_and_all(path: &[String]) -> impl Iterator<Item = u64> {
-    path.iter().scan(DefaultHasher::new(), |hasher, part| {
-        part.hash(hasher);
-        Some(hasher.finish())
+    path.iter().scan(0, |folder, part| {
+        *folder = XxHash3_64::oneshot_with_seed(*folder, part.as_bytes());
+        Some(*folder)
     })
 }
 

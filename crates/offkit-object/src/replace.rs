@@ -1,5 +1,6 @@
 //! Putting another image in the place of one, through all the containers it is in.
 
+use std::borrow::Cow;
 use std::fmt::{self, Write};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -45,7 +46,7 @@ pub fn replace(bytes: &[u8], location: &Location, new: &[u8], limits: &Limits) -
     let changed = replace_in(
         Source::new(bytes),
         Content::File,
-        location.parts(),
+        &location.parts().map(Cow::into_owned).collect::<Vec<_>>(),
         new,
         &mut reading,
         0,

@@ -16,20 +16,24 @@ impl<'data> Source<'data> {
         Self { bytes, base: 0 }
     }
 
+    #[inline]
     pub(crate) fn bytes(self) -> &'data [u8] {
         self.bytes
     }
 
+    #[inline]
     pub(crate) fn len(self) -> u64 {
         self.bytes.len() as u64
     }
 
     /// The offset in the file of the byte `offset` of this part.
+    #[inline]
     pub(crate) fn at(self, offset: u64) -> u64 {
         self.base.saturating_add(offset)
     }
 
     /// `size` bytes from `offset`, if all of them exist.
+    #[inline]
     pub(crate) fn get(self, offset: u64, size: u64) -> Option<Self> {
         let start = usize::try_from(offset).ok()?;
         let end = usize::try_from(offset.checked_add(size)?).ok()?;
@@ -41,6 +45,7 @@ impl<'data> Source<'data> {
     }
 
     /// Everything from `offset` on; empty when `offset` is past the end.
+    #[inline]
     pub(crate) fn from(self, offset: u64) -> Self {
         let start = usize::try_from(offset)
             .unwrap_or(usize::MAX)
@@ -52,6 +57,7 @@ impl<'data> Source<'data> {
     }
 
     /// `size` bytes from `offset`, or an error with the peer's text `message` and the name of the `field`.
+    #[inline]
     pub(crate) fn need(
         self,
         offset: u64,
@@ -59,16 +65,20 @@ impl<'data> Source<'data> {
         message: &'static str,
         field: &'static str,
     ) -> Result<Self, Error> {
-        self.get(offset, size).ok_or_else(|| {
-            Error::new(ErrorKind::OutOfBounds, message)
-                .at(self.at(offset))
-                .field(field)
-                .expecting(format!("to end at or before {:#x}", self.at(self.len())))
-                .finding(match offset.checked_add(size) {
-                    Some(end) => format!("an end at {:#x}", self.at(end)),
-                    None => format!("{size:#x} bytes"),
-                })
-        })
+        self.get(offset, size)
+            .ok_or_else(|| self.lacks(offset, size, message, field))
+    }
+
+    #[cold]
+    fn lacks(self, offset: u64, size: u64, message: &'static str, field: &'static str) -> Error {
+        Error::new(ErrorKind::OutOfBounds, message)
+            .at(self.at(offset))
+            .field(field)
+            .expecting(format!("to end at or before {:#x}", self.at(self.len())))
+            .finding(match offset.checked_add(size) {
+                Some(end) => format!("an end at {:#x}", self.at(end)),
+                None => format!("{size:#x} bytes"),
+            })
     }
 
     /// The place in the file of bytes that were cut out of this part.

@@ -39,16 +39,6 @@ impl Symbols {
         }
     }
 
-    /// Those that the container tells, which costs nothing.
-    #[must_use]
-    pub fn told(image: &DeviceImage<'_>) -> Self {
-        Self {
-            kernels: image.kernels.clone(),
-            imports: image.imports.clone(),
-            exports: image.exports.clone(),
-        }
-    }
-
     /// Whether there is a kernel of that name, as it is in the file or demangled.
     #[must_use]
     pub fn has_kernel(&self, name: &str) -> bool {

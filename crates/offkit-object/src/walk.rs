@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use crate::container::ContainerKind;
 use crate::error::{Error, ErrorKind};
 use crate::format::ImageFormat;
-use crate::image::{DeviceImage, Problem, Storage};
+use crate::image::{DeviceImage, Problem, Storage, Target};
 use crate::inspect::header_target;
 use crate::limits::{Limits, Reading};
 use crate::location::Location;
@@ -94,7 +94,7 @@ pub fn walk(
         source,
         storage: Storage::Plain,
         content: Content::File,
-        facts: Facts::default(),
+        facts: &mut Facts::default(),
     };
     walker.open(
         &mut reading,
@@ -105,11 +105,12 @@ pub fn walk(
 }
 
 /// A part whose bytes are at hand.
-struct Opened<'a> {
+struct Opened<'facts, 'a> {
     source: Source<'a>,
     storage: Storage<'a>,
     content: Content,
-    facts: Facts<'a>,
+    /// Where the reader left them, as they are large; an image takes them from there.
+    facts: &'facts mut Facts<'a>,
 }
 
 /// What a part is in.
@@ -141,16 +142,16 @@ struct Walker<'w> {
 }
 
 impl Walker<'_> {
-    fn open(&mut self, reading: &mut Reading, part: Opened<'_>, location: Location, around: Surroundings) {
+    fn open(&mut self, reading: &mut Reading, part: Opened<'_, '_>, location: Location, around: Surroundings) {
         match self.kind_of(&part, &location) {
             Some(kind) => self.enter(reading, &part, kind, &location, around),
             None => self.add_image(reading, part, location, around),
         }
     }
 
-    fn kind_of(&self, part: &Opened<'_>, location: &Location) -> Option<ContainerKind> {
+    fn kind_of(&self, part: &Opened<'_, '_>, location: &Location) -> Option<ContainerKind> {
         let bytes = part.source.bytes();
-        let is_beyond = |goal: &&Location| goal.parts().len() > location.parts().len();
+        let is_beyond = |goal: &&Location| goal.depth() > location.depth();
         match part.content {
             // Members of an archive that is an image by itself are of interest to those who ask for one.
             Content::Image if self.goal.as_ref().is_some_and(is_beyond) => {
@@ -164,7 +165,7 @@ impl Walker<'_> {
     fn enter(
         &mut self,
         reading: &mut Reading,
-        part: &Opened<'_>,
+        part: &Opened<'_, '_>,
         kind: ContainerKind,
         location: &Location,
         around: Surroundings,
@@ -205,7 +206,7 @@ impl Walker<'_> {
             within: part.storage.compression().or(around.within),
         };
         let mut batch = Batch::default();
-        let result = kind.parts(source, reading, &mut |reading, part| {
+        let result = kind.parts(source, reading, &mut |reading, mut part| {
             self.report(reading, location);
             let place = location.join_name(&part.name);
             if !self.is_wanted(&place) {
@@ -225,7 +226,7 @@ impl Walker<'_> {
                     source: part.stored,
                     storage: Storage::Plain,
                     content: part.content,
-                    facts: part.facts,
+                    facts: &mut part.facts,
                 };
                 self.open(reading, part, place, inside);
             }
@@ -245,6 +246,9 @@ impl Walker<'_> {
 
     /// Decompresses the parts of a batch, on all cores, and opens them one after the other.
     fn open_batch(&mut self, reading: &mut Reading, batch: &mut Batch<'_>, inside: Surroundings) {
+        if batch.members.is_empty() {
+            return;
+        }
         let mut allowed = Vec::new();
         for member in batch.take() {
             match member.allow(reading) {
@@ -256,7 +260,7 @@ impl Walker<'_> {
             0 | 1 => allowed.into_iter().map(Compressed::inflate).collect(),
             _ => allowed.into_par_iter().map(Compressed::inflate).collect(),
         };
-        for (member, bytes) in unpacked {
+        for (mut member, bytes) in unpacked {
             let bytes = match bytes {
                 Ok(bytes) => bytes,
                 Err(error) => {
@@ -276,7 +280,7 @@ impl Walker<'_> {
                     bytes: member.part.stored.bytes().into(),
                 },
                 content: member.part.content,
-                facts: member.part.facts,
+                facts: &mut member.part.facts,
             };
             self.open(reading, opened, member.location, inside);
         }
@@ -285,7 +289,7 @@ impl Walker<'_> {
     fn add_image(
         &mut self,
         reading: &mut Reading,
-        part: Opened<'_>,
+        part: Opened<'_, '_>,
         location: Location,
         around: Surroundings,
     ) {
@@ -310,50 +314,54 @@ impl Walker<'_> {
         if let Err(error) = reading.count_metadata(location.cost()) {
             return self.problem(reading, &location, error.at(part.source.at(0)));
         }
+        let storage = match (part.storage, around.within) {
+            (Storage::Plain, Some(method)) => Storage::Within { method },
+            (storage, _) => storage,
+        };
+        let offset = offset_within(self.file, storage.stored_bytes(bytes));
+        if let Some(claim) = facts.claim
+            && shown != ImageFormat::Unknown
+            && !shown.satisfies(claim)
+        {
+            let error = Error::malformed("image is not what its header says")
+                .at(offset.unwrap_or_default())
+                .expecting(claim.name())
+                .finding(shown.name());
+            self.problem(reading, &location, error);
+        }
         let kind = facts.container.unwrap_or(around.kind);
-        let mut image = DeviceImage {
-            storage: match (part.storage, around.within) {
-                (Storage::Plain, Some(method)) => Storage::Within { method },
-                (storage, _) => storage,
-            },
+        let format = shown.or(facts.claim);
+        complete_target(&mut facts.target, bytes, format);
+        // Built where it is used: copying it would be a large part of all the work.
+        (self.visit)(Item::Image(DeviceImage {
+            storage,
             container: if kind.is_host() {
                 ContainerKind::Image
             } else {
                 kind
             },
             container_version: facts.version.or(around.version),
-            format: shown.or(facts.claim),
-            target: facts.target,
+            format,
+            target: std::mem::take(&mut facts.target),
             producer: facts.producer,
-            properties: facts.properties,
-            kernels: facts.kernels,
-            entries: facts.entries,
-            imports: facts.imports,
-            exports: facts.exports,
-            strings: facts.strings,
+            properties: std::mem::take(&mut facts.properties),
+            kernels: std::mem::take(&mut facts.kernels),
+            entries: facts.entries.take(),
+            imports: std::mem::take(&mut facts.imports),
+            exports: std::mem::take(&mut facts.exports),
+            strings: std::mem::take(&mut facts.strings),
             location,
             bytes: bytes.into(),
-            offset: None,
-        };
-        image.offset = offset_within(self.file, image.stored_bytes());
-        complete_target(&mut image);
-        if let Some(claim) = facts.claim
-            && shown != ImageFormat::Unknown
-            && !shown.satisfies(claim)
-        {
-            let error = Error::malformed("image is not what its header says")
-                .at(image.offset.unwrap_or_default())
-                .expecting(claim.name())
-                .finding(shown.name());
-            self.problem(reading, &image.location, error);
-        }
-        (self.visit)(Item::Image(image));
+            offset,
+        }));
     }
 
     /// Hands over the faults that were noted while reading as problems of `location`.
     fn report(&mut self, reading: &mut Reading, location: &Location) {
-        for error in reading.take_problems() {
-            self.problem(reading, location, error);
+        if reading.has_problems() {
+            for error in reading.take_problems() {
+                self.problem(reading, location, error);
+            }
         }
     }
 
@@ -369,17 +377,17 @@ impl Walker<'_> {
 }
 
 /// Fills in what the container does not say about the target, as far as the image's header says it.
-fn complete_target(image: &mut DeviceImage<'_>) {
-    if !image.target.triple.is_empty() && !image.target.arch.is_empty() {
+fn complete_target(target: &mut Target, bytes: &[u8], format: ImageFormat) {
+    if !target.triple.is_empty() && !target.arch.is_empty() {
         return;
     }
-    let shown = header_target(&image.bytes, image.format);
-    if image.target.triple.is_empty() {
-        image.target.triple = shown.triple;
+    let shown = header_target(bytes, format);
+    if target.triple.is_empty() {
+        target.triple = shown.triple;
     }
-    if image.target.arch.is_empty() {
-        image.target.arch = shown.arch;
-        image.target.features = shown.features;
+    if target.arch.is_empty() {
+        target.arch = shown.arch;
+        target.features = shown.features;
     }
 }
 

@@ -206,7 +206,7 @@ fn a_replaced_member_leaves_all_others_and_the_linker_finds_its_symbols() {
                 assert_eq!(read(&changed).problems, [], "{format}");
                 assert_eq!(table(&folder, &changed), table(&folder, &old), "{format}");
                 // The same with the tool: extract, replace, put back.
-                let name = image.location.parts()[0].clone();
+                let name = image.location.parts().next().unwrap().into_owned();
                 let member = members(&changed, &limits()).unwrap();
                 let member = member
                     .iter()

@@ -666,7 +666,7 @@ fn a_section_without_a_name_has_a_place() {
     let format = ObjectFormat::for_triple("x86_64-linux-gnu").unwrap();
     let device = offload_v1();
     let mut nameless = NewSection::offloading(&device);
-    nameless.name = "";
+    nameless.name = "".into();
     let object = write_object(format, &[nameless]).unwrap();
     let contents = read(&object);
     assert_eq!(locations(&contents), ["file!#2/0"]);

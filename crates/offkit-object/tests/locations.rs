@@ -111,7 +111,7 @@ fn bytes_of(node: &Node) -> Vec<u8> {
                 .collect();
             let sections: Vec<_> = contents
                 .iter()
-                .map(|(name, bytes)| NewSection::excluded(name, bytes))
+                .map(|(name, bytes)| NewSection::excluded(*name, bytes))
                 .collect();
             let format = ObjectFormat::for_triple("x86_64-unknown-linux-gnu").unwrap();
             write_object(format, &sections).unwrap()

@@ -163,7 +163,7 @@ fn nesting_ends_at_the_limit() {
         "containers are nested too deep"
     );
     assert_eq!(
-        contents.problems[0].location.parts().len(),
+        contents.problems[0].location.depth(),
         limits().max_nesting + 1
     );
     let deep = offkit_object::read(

@@ -259,11 +259,11 @@ fn host_bitcode_has_its_device_code() {
     for length in 0..bitcode.len() {
         let _ = embedded_in_bitcode(&bitcode[..length], &Limits::default());
     }
-    let mut damaged = bitcode.clone();
-    for at in 0..bitcode.len() {
+    let mut damaged = bitcode;
+    for at in 0..damaged.len() {
         damaged[at] ^= 0x5a;
         let _ = embedded_in_bitcode(&damaged, &Limits::default());
-        damaged[at] = bitcode[at];
+        damaged[at] ^= 0x5a;
     }
 }
 

@@ -232,6 +232,31 @@ impl Worker {
         }
     }
 
+    /// Marks the kernels and exported functions of a module, bitcode or text, with the source file they
+    /// come from, and writes it as bitcode; see [`Request::Mark`].
+    ///
+    /// # Errors
+    ///
+    /// [`WorkerError::Failed`] with LLVM's words.
+    pub fn mark(
+        &mut self,
+        input: &Path,
+        output: &Path,
+        module_id: &str,
+        only_annotated: bool,
+    ) -> Result<(), WorkerError> {
+        let request = Request::Mark {
+            input: input.to_owned(),
+            output: output.to_owned(),
+            module_id: module_id.to_owned(),
+            only_annotated,
+        };
+        match self.call(&request, &format!("marking `{}`", input.display()))? {
+            Reply::Done => Ok(()),
+            other => Err(self.unexpected(&other)),
+        }
+    }
+
     /// Takes parts out of a bitcode file and generates code for each.
     ///
     /// # Errors

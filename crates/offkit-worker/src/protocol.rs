@@ -31,6 +31,18 @@ pub enum Request {
         /// The bitcode file to write.
         output: PathBuf,
     },
+    /// Mark the kernels and exported functions of a module with the source file they come from, and
+    /// remove the annotations that said which functions are exported. Answered by [`Reply::Done`].
+    Mark {
+        /// The file with the module, bitcode or text.
+        input: PathBuf,
+        /// The bitcode file to write.
+        output: PathBuf,
+        /// The source file's name.
+        module_id: String,
+        /// Whether a module without such annotations is to be left as it is.
+        only_annotated: bool,
+    },
     /// Take parts out of a module and generate code for each. Answered by [`Reply::Done`] when
     /// all are written.
     Emit {

@@ -79,6 +79,11 @@ pub struct FunctionSummary {
     /// order; only in a summary with bodies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub uses: Vec<u32>,
+    /// The optional features of devices that the body's own instructions need, by SYCL's numbers of aspects:
+    /// 5 arithmetic with 16-bit floating-point numbers, 6 64-bit ones, 27 atomic operations on 64-bit integers.
+    /// Only in a summary with bodies.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aspects: Vec<u32>,
     /// The function's type in LLVM's text form, where an indirect call may lead to it: it has the
     /// attribute `referenced-indirectly`. Only in a summary with bodies.
     #[serde(default, skip_serializing_if = "String::is_empty")]

@@ -76,6 +76,27 @@ Examples:
   offkit as clang-offload-bundler --list --type=o --input=app.o
   ln -s offkit syclbin-dump && ./syclbin-dump app.syclbin";
 
+const CC_OPTIONS: &str = "\
+Everything that clang 22 takes, and:
+  -fsycl                                     device code of C++ (SYCL) and OpenCL C sources and bitcode
+  -fsyclbin[=input|object|executable]        write a SYCLBIN file, without host code
+  -fsycl-link                                link device code only: into an object, or SYCLBIN files into one
+  -fsycl-targets=TRIPLE,…                    the devices to compile for; the default is SPIR-V
+  --offload-arch=ARCH,…                      the same by processors, such as gfx90a, sm_80
+  -fsycl-device-code-split=auto|per_source|per_kernel|off
+  -f[no-]sycl-allow-device-image-dependencies  leave symbols for other images to supply
+  -Xsycl-target-backend[=TRIPLE] OPTION      an option for the compiler of a device
+  --offload-rdc                              the same as -fgpu-rdc
+  -###                                       print the commands instead of running them
+  -save-temps                                keep the files between the steps
+
+OFFKIT_CLANG names the clang to use instead of `clang-22`.
+
+Examples:
+  offkit c++ -fsyclbin kernels.cpp library.cl -o kernels.syclbin
+  offkit c++ -fsycl -c kernels.cpp -o kernels.o
+  make CXX='offkit c++' CXXFLAGS=-fsycl LDFLAGS=-fsycl";
+
 /// The options that every command takes.
 #[derive(Debug, Args)]
 pub(crate) struct Common {
@@ -129,6 +150,15 @@ pub(crate) enum Command {
     Wrap(WrapOptions),
     /// Launch one kernel and write what it computed
     Run(Box<Run>),
+    /// Compile and link as clang does, with offloading by offkit: `offkit help cc` shows how
+    #[command(name = "cc", disable_help_flag = true)]
+    Cc(Cc),
+    /// The same for C++
+    #[command(name = "c++", disable_help_flag = true)]
+    Cxx(Cc),
+    /// Mark kernels and exported functions in bitcode with the source file they come from
+    #[command(hide = true)]
+    Mark(Mark),
 }
 
 #[derive(Debug, Args)]
@@ -224,6 +254,30 @@ pub(crate) struct As {
     /// What the tool is given
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) arguments: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = CC_OPTIONS)]
+pub(crate) struct Cc {
+    /// clang's command line
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) arguments: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Mark {
+    /// The module, LLVM bitcode or text
+    #[arg(value_name = "FILE")]
+    pub(crate) input: PathBuf,
+    /// The bitcode file to write; `-` is standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// The source file's name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) module_id: String,
+    /// Leave a module as it is that has no annotation of `offkit/device.h`
+    #[arg(long)]
+    pub(crate) only_annotated: bool,
 }
 
 #[derive(Debug, Args)]

@@ -50,6 +50,18 @@ fn main() -> ExitCode {
     {
         return status;
     }
+    // What follows these names and verbs is clang's.
+    let mut arguments = std::env::args_os();
+    if let Some(called) = arguments.next()
+        && let Some(language) = commands::cc::Language::of_program(&called)
+    {
+        return commands::cc::run(language, arguments.collect(), Terminal { quiet: false });
+    }
+    if let Some(verb) = arguments.next()
+        && let Some(language) = commands::cc::Language::of_verb(&verb)
+    {
+        return commands::cc::run(language, arguments.collect(), Terminal { quiet: false });
+    }
     let cli = Cli::parse();
     match cli.common.color {
         Color::Auto => {}
@@ -76,6 +88,13 @@ fn main() -> ExitCode {
         Command::Link(options) => commands::link::run(options, terminal),
         Command::Wrap(options) => commands::wrap::run(options, terminal),
         Command::Run(options) => commands::run::run(options, terminal),
+        Command::Cc(options) => {
+            return commands::cc::run(commands::cc::Language::C, options.arguments.clone(), terminal);
+        }
+        Command::Cxx(options) => {
+            return commands::cc::run(commands::cc::Language::Cxx, options.arguments.clone(), terminal);
+        }
+        Command::Mark(options) => commands::mark::run(options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
@@ -38,11 +39,7 @@ impl Terminal {
             stream: io::BufWriter::with_capacity(1 << 16, io::stdout()),
             styles: match choice {
                 anstream::ColorChoice::Never => Styles::default(),
-                _ => Styles {
-                    heading: HEADING,
-                    faint: FAINT,
-                    name: NAME,
-                },
+                _ => Styles::coloured(),
             },
         }
     }
@@ -101,9 +98,32 @@ pub(crate) struct Output {
 /// The styles of a listing; all of them plain where colours are not wanted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Styles {
-    pub(crate) heading: Style,
-    pub(crate) faint: Style,
-    pub(crate) name: Style,
+    pub(crate) heading: Paint,
+    pub(crate) faint: Paint,
+    pub(crate) name: Paint,
+}
+
+/// A style as text: long listings have many. Shown, it begins; shown as `{:#}`, it ends.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Paint {
+    pub(crate) start: &'static str,
+    pub(crate) end: &'static str,
+}
+
+impl Display for Paint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if f.alternate() { self.end } else { self.start })
+    }
+}
+
+impl Styles {
+    fn coloured() -> Self {
+        static TEXTS: LazyLock<[[String; 2]; 3]> = LazyLock::new(|| {
+            [HEADING, FAINT, NAME].map(|style| [style.render().to_string(), style.render_reset().to_string()])
+        });
+        let [heading, faint, name] = TEXTS.each_ref().map(|[start, end]| Paint { start, end });
+        Self { heading, faint, name }
+    }
 }
 
 impl Output {
@@ -158,7 +178,9 @@ pub(crate) fn columns() -> usize {
 
 /// A name from a file as it may be shown: what would steer the terminal is written as `\u{1b}`.
 pub(crate) fn escape(text: &str) -> Cow<'_, str> {
-    if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+    // Without an early end, so that many bytes are looked at together.
+    let is_plain = |all, byte| all & (b' '..=b'~').contains(&byte);
+    if text.bytes().fold(true, is_plain) {
         return text.into();
     }
     // Besides control characters, those that turn the direction of writing can hide what is there.
@@ -200,19 +222,29 @@ impl Drop for Progress {
 
 /// A size in binary units, `3.2 KiB`.
 pub(crate) fn size(bytes: u64) -> String {
+    let mut text = String::new();
+    push_size(&mut text, bytes);
+    text
+}
+
+/// Adds a [`size`]; in integers and without formatting, for listings have many.
+pub(crate) fn push_size(text: &mut String, bytes: u64) {
     const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
     if bytes < 1024 {
-        return format!("{bytes} B");
+        *text += itoa::Buffer::new().format(bytes);
+        *text += " B";
+        return;
     }
     let unit = (bytes.ilog2() / 10).min(UNITS.len() as u32);
-    // In integers, for listings have many sizes: the nearest tenth.
+    // The nearest tenth.
     let shift = 10 * unit;
     let rest = bytes & ((1 << shift) - 1);
     let tenths = (bytes >> shift) * 10 + ((rest * 10 + (1 << (shift - 1))) >> shift);
-    let mut text = (tenths / 10).to_string();
-    text.extend(['.', char::from(b'0' + (tenths % 10) as u8), ' ']);
-    text += UNITS[unit as usize - 1];
-    text
+    *text += itoa::Buffer::new().format(tenths / 10);
+    text.push('.');
+    text.push(char::from(b'0' + (tenths % 10) as u8));
+    text.push(' ');
+    *text += UNITS[unit as usize - 1];
 }
 
 /// A time as people read it, `1.24 s` or `870 µs`.

@@ -258,12 +258,12 @@ impl TargetLink<'_, '_> {
         // Asked after LLVM has read the bitcode: what is damaged often says nothing of a target.
         if family == Family::Other {
             return Err(LinkError::NoGenerator {
-                triple: self.target.triple.clone(),
+                triple: self.target.triple.to_string(),
             });
         }
         if family.needs_processor() && processor(&self.target).is_empty() {
             return Err(LinkError::NoProcessor {
-                triple: self.target.triple.clone(),
+                triple: self.target.triple.to_string(),
                 example: family.example(),
             });
         }

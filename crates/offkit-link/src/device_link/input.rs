@@ -203,10 +203,11 @@ pub(super) fn modules<'a>(sources: &'a [Source<'_>]) -> Result<Vec<Module<'a>>, 
         // The abstract module of a SYCLBIN that the last images were of, and where its IR is.
         let mut open: Option<(String, usize)> = None;
         for image in contents.images {
-            let abstract_module = match (image.container, image.location.parts()) {
-                (ContainerKind::SyclBin, [around @ .., _kind, _number]) => Some(around.join("!")),
-                _ => None,
-            };
+            // Its images are two parts below it: what they are, and their number.
+            let around = image.location.depth().checked_sub(2);
+            let abstract_module = around
+                .filter(|_| image.container == ContainerKind::SyclBin)
+                .map(|depth| image.location.parts().take(depth).collect::<Vec<_>>().join("!"));
             let is_native =
                 ![ImageFormat::Spirv, ImageFormat::Bitcode, ImageFormat::Ptx].contains(&image.format);
             if let (Some(name), Some((opened, at))) = (&abstract_module, &open)
@@ -234,7 +235,7 @@ fn module<'a>(source: &Source<'_>, image: DeviceImage<'a>) -> Module<'a> {
     let mut target = image.target;
     if target.triple.is_empty() {
         target.triple = match image.format {
-            ImageFormat::Spirv => "spirv64-unknown-unknown".to_owned(),
+            ImageFormat::Spirv => "spirv64-unknown-unknown".into(),
             _ => shown.target.triple,
         };
     }
@@ -244,7 +245,7 @@ fn module<'a>(source: &Source<'_>, image: DeviceImage<'a>) -> Module<'a> {
             target.arch = shown.target.arch;
         }
     }
-    let is_file = image.location.parts().is_empty();
+    let is_file = image.location.is_file();
     Module {
         label: image.location.to_string(),
         input: source.input,

@@ -131,7 +131,7 @@ pub(super) fn generated_triple(target: &Target, spirv_version: (u8, u8)) -> Stri
     match Family::of(&target.triple) {
         Family::Spirv64 => format!("spirv64v{major}.{minor}-unknown-unknown"),
         Family::Spirv32 => format!("spirv32v{major}.{minor}-unknown-unknown"),
-        _ => target.triple.clone(),
+        _ => target.triple.to_string(),
     }
 }
 

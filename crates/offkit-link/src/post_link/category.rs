@@ -3,6 +3,8 @@
 //! They are those of `sycl-post-link` of intel/llvm, part for part: images are numbered by them, so that a
 //! name that differed would give an image another number.
 
+use std::collections::BTreeSet;
+
 use offkit_worker::{FunctionSummary, Metadata};
 
 use crate::symbols::{INDIRECTLY_CALLABLE, MODULE_ID};
@@ -24,8 +26,12 @@ const OPTIMIZATION: &str = "sycl-optlevel";
 const TEXTS: [&str; 2] = ["sycl_joint_matrix", "sycl_joint_matrix_mad"];
 
 /// The name of a function's group: its source file, from its own mark or else `source`, and all that a device
-/// must support to run it.
-pub(super) fn of_function(function: &FunctionSummary, source: Option<&String>) -> String {
+/// must support to run it. `found` are aspects that the front end does not say, but the instructions do.
+pub(super) fn of_function(
+    function: &FunctionSummary,
+    source: Option<&String>,
+    found: &BTreeSet<u32>,
+) -> String {
     let attribute = |name: &str| function.attributes.get(name);
     let operands = |name: &str| function.metadata.get(name).map_or(&[][..], Vec::as_slice);
     let mut name = attribute(MODULE_ID).or(source).cloned().unwrap_or_default();
@@ -38,6 +44,7 @@ pub(super) fn of_function(function: &FunctionSummary, source: Option<&String>) -
         .iter()
         .filter_map(aspect)
         .map(unsigned)
+        .chain(found.iter().copied().map(u64::from))
         .collect();
     aspects.sort_unstable();
     list(&mut name, aspects.iter());
@@ -57,7 +64,7 @@ pub(super) fn of_function(function: &FunctionSummary, source: Option<&String>) -
 
 /// The name of the group of an exported variable: that of a function of the same file without requirements.
 pub(super) fn of_variable(source: Option<&String>) -> String {
-    of_function(&FunctionSummary::default(), source)
+    of_function(&FunctionSummary::default(), source, &BTreeSet::new())
 }
 
 /// The number of a device aspect, which may come with its name.
@@ -117,7 +124,7 @@ mod tests {
             ..FunctionSummary::default()
         };
         assert_eq!(
-            of_function(&function, None),
+            of_function(&function, None, &BTreeSet::new()),
             "a.cpp-set--256--6-28--64-2--2--16-2--m--"
         );
         assert_eq!(of_variable(Some(&"b.cl".into())), "b.cl-----------");

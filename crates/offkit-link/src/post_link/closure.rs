@@ -113,6 +113,25 @@ impl<'a> Closure<'a> {
         image.contents = self.names(contents.iter().copied());
     }
 
+    /// The aspects that the instructions of a function, and of all that it needs, ask for.
+    pub(super) fn aspects(&self, name: &str) -> BTreeSet<u32> {
+        let mut aspects = BTreeSet::new();
+        let start = self.numbers.get(name).copied();
+        let mut seen: BTreeSet<u32> = start.into_iter().collect();
+        let mut open: Vec<u32> = start.into_iter().collect();
+        while let Some(symbol) = open.pop() {
+            if let Some(Symbol::Function(function)) = self.symbol(symbol) {
+                aspects.extend(&function.aspects);
+            }
+            open.extend(
+                self.needed_by(symbol)
+                    .into_iter()
+                    .filter(|needed| seen.insert(*needed)),
+            );
+        }
+        aspects
+    }
+
     fn needed_by(&self, number: u32) -> Vec<u32> {
         match self.symbol(number) {
             Some(Symbol::Function(function)) => {
@@ -187,4 +206,100 @@ fn always(module: &ModuleSummary, options: &PlanOptions) -> Vec<u32> {
 
 fn is_esimd(function: &FunctionSummary) -> bool {
     function.metadata.contains_key(ESIMD_FUNCTION)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use offkit_worker::CallingConvention;
+
+    use super::super::plan;
+    use super::*;
+
+    /// Kernels `ka` (of a.cpp, uses `table`) and `kb` (of b.cpp, calls `export`); `table` refers to `helper`.
+    fn module() -> ModuleSummary {
+        let function = |name: &str, source: &str, uses: &[u32]| FunctionSummary {
+            name: name.into(),
+            attributes: (!source.is_empty())
+                .then(|| (crate::symbols::MODULE_ID.to_owned(), source.to_owned()))
+                .into_iter()
+                .collect(),
+            calling_convention: match name {
+                "ka" | "kb" => CallingConvention::Kernel,
+                _ => CallingConvention::Function,
+            },
+            uses: uses.to_vec(),
+            ..FunctionSummary::default()
+        };
+        let variable = |name: &str, linkage, uses: &[u32]| VariableSummary {
+            name: name.into(),
+            linkage,
+            address_space: 1,
+            uses: uses.to_vec(),
+            ..VariableSummary::default()
+        };
+        ModuleSummary {
+            has_bodies: true,
+            functions: vec![
+                function("ka", "a.cpp", &[4]),
+                function("kb", "b.cpp", &[2]),
+                function("export", "a.cpp", &[3]),
+                function("helper", "", &[]),
+            ],
+            variables: vec![
+                variable("table", Linkage::Internal, &[3]),
+                variable("unused", Linkage::External, &[]),
+            ],
+            ..ModuleSummary::default()
+        }
+    }
+
+    fn planned(options: PlanOptions) -> Vec<[String; 3]> {
+        let images = plan(&module(), &BTreeMap::new(), options).images;
+        let join = |names: &[String]| names.join(" ");
+        (images.iter())
+            .map(|image| [join(&image.contents), join(&image.visible), join(&image.left_out)])
+            .collect()
+    }
+
+    fn image(contents: &str, visible: &str, left_out: &str) -> [String; 3] {
+        [contents, visible, left_out].map(str::to_owned)
+    }
+
+    #[test]
+    fn kernels_apart_have_copies_and_only_the_variables_they_need() {
+        assert_eq!(
+            planned(PlanOptions::default()),
+            [
+                image("kb export helper", "kb", ""),
+                image("ka helper table", "ka", ""),
+                image("export helper", "export", ""),
+                image("unused", "unused", ""),
+            ]
+        );
+    }
+
+    #[test]
+    fn grouped_images_import_if_they_may_depend_on_each_other() {
+        let options = PlanOptions::compiler(SplitMode::Source);
+        assert_eq!(
+            planned(options),
+            [
+                image("kb export helper unused", "kb unused", ""),
+                image("ka export helper table unused", "ka export table unused", ""),
+            ]
+        );
+        let options = PlanOptions {
+            dependencies: true,
+            ..options
+        };
+        assert_eq!(
+            planned(options),
+            [
+                image("kb unused", "kb unused", "export"),
+                image("ka export helper table unused", "ka export table unused", ""),
+            ]
+        );
+    }
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use offkit_object::property_set::{ByteArray, PropertySets, PropertyValue, names};
 use offkit_worker::{FunctionSummary, Linkage, Metadata, ModuleSummary, VariableSummary, WrittenPart};
 
-use crate::post_link::{PlannedImage, SymbolRules, aspect};
+use crate::post_link::{PlannedImage, SymbolRules, aspect, says_aspects};
 use crate::symbols::{
     DEVICE_GLOBAL_SIZE, INDIRECTLY_CALLABLE, can_be_imported, has_device_image_scope, is_builtin,
     is_device_builtin, is_reserved,
@@ -160,9 +160,14 @@ impl<'a> ModuleImage<'a> {
 
     /// The symbols that other images may use: functions, then variables, each in module order.
     pub fn exported_symbols(&self) -> Vec<&'a str> {
+        // The compilers export `spir_func` functions only, so nothing for targets that do not have these.
+        let has_exports = self.rules == SymbolRules::Toolkit || self.module.module.triple.starts_with("spir");
         // Virtual functions are found by the name of their set.
         let functions = self.entry_points().into_iter().filter(|function| {
-            !function.is_kernel() && is_callable(function) && !function.has_attribute(INDIRECTLY_CALLABLE)
+            has_exports
+                && !function.is_kernel()
+                && is_callable(function)
+                && !function.has_attribute(INDIRECTLY_CALLABLE)
         });
         let functions = functions.map(|function| function.name.as_str());
         let planned: HashSet<&String> = self.planned.exports.iter().collect();
@@ -314,6 +319,14 @@ pub fn module_properties(image: &ModuleImage<'_>, choice: &PropertyChoice) -> Pr
 
 fn device_requirements(image: &ModuleImage<'_>, sets: &mut PropertySets) {
     let mut aspects = BTreeSet::new();
+    if image.rules == SymbolRules::Toolkit && !says_aspects(image.module.module) {
+        aspects.extend(
+            image
+                .functions()
+                .into_iter()
+                .flat_map(|function| &function.aspects),
+        );
+    }
     let mut fixed_targets = BTreeSet::new();
     let mut work_group_size: Option<Vec<u64>> = None;
     let mut dimensions = None;

@@ -1,7 +1,7 @@
 //! Another content for one member.
 
 use super::read::{Entries, HEADER_SIZE, Role, SIZE_FIELD, THIN_MAGIC};
-use super::symbols::{self, Collector, Symbol};
+use super::symbols::{self, Symbol};
 use super::write::pad;
 use crate::error::Error;
 use crate::source::Source;
@@ -40,9 +40,8 @@ pub(super) fn replace(source: Source<'_>, id: usize, new: &[u8]) -> Result<Vec<u
                 .expecting("headers at even offsets"),
         );
     }
-    let mut collector = Collector::default();
-    let names = collector.defined_in(new)?;
-    let has_same_symbols = collector.defined_in(replaced.content)? == names;
+    let names = symbols::defined_by(new)?;
+    let has_same_symbols = symbols::defined_by(replaced.content)? == names;
     let new_names = if has_same_symbols { None } else { Some(names) };
 
     let tables = tables_of(&members, replaced.start, new_names)?;
@@ -138,7 +137,7 @@ fn tables_of(
             )),
             (Some(names), role) => {
                 let table = symbols::read(role, member.content).ok_or_else(damaged)?;
-                let mut content = symbols::write(role, &exchange(table.symbols, replaced, names))?;
+                let mut content = symbols::write(role, exchange(table.symbols, replaced, names).iter())?;
                 let unit = if matches!(role, Role::BsdSymbols(_)) { 8 } else { 2 };
                 content.resize(content.len().next_multiple_of(unit), 0);
                 Ok(Some(content))

@@ -1,8 +1,10 @@
 //! Tables of symbols: which member defines what.
 
 use object::{Object, ObjectSymbol, SymbolKind};
+use rayon::prelude::*;
 
 use super::read::Role;
+use super::write::Member;
 use crate::error::{Error, ErrorKind};
 
 /// Names of all symbols together may have this many bytes: an object can have any number of symbols of one
@@ -16,38 +18,56 @@ pub(super) struct Symbol {
     pub(super) member: u64,
 }
 
-/// Collects the symbols that objects define for others.
-#[derive(Debug, Default)]
-pub(super) struct Collector {
-    name_bytes: usize,
+/// The symbols that members define, with the number of the member.
+pub(super) fn defined_in(members: &[Member<'_>]) -> Result<Vec<(usize, Symbol)>, Error> {
+    /// Fewer members are looked into by one core.
+    const WORTHWHILE: usize = 128;
+    let names: Vec<_> = if members.len() < WORTHWHILE {
+        members.iter().map(|member| defined_by(member.bytes)).collect()
+    } else {
+        let names = members.par_iter().with_min_len(WORTHWHILE / 2);
+        names.map(|member| defined_by(member.bytes)).collect()
+    };
+    let mut symbols = Vec::new();
+    let mut name_bytes = 0_usize;
+    for (number, names) in names.into_iter().enumerate() {
+        for name in names? {
+            name_bytes = name_bytes.saturating_add(name.len());
+            if name_bytes > MOST_NAME_BYTES {
+                return Err(too_many());
+            }
+            symbols.push((number, Symbol { name, member: 0 }));
+        }
+    }
+    Ok(symbols)
 }
 
-impl Collector {
-    /// The names of the symbols that a member defines, in its order; none for what is no object.
-    pub(super) fn defined_in(&mut self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
-        let mut names = Vec::new();
-        let Ok(object) = object::File::parse(bytes) else {
-            return Ok(names);
-        };
-        for symbol in object.symbols() {
-            let is_special = matches!(symbol.kind(), SymbolKind::File | SymbolKind::Section);
-            if is_special || !symbol.is_global() || symbol.is_undefined() {
-                continue;
-            }
-            let Ok(name) = symbol.name_bytes() else {
-                continue;
-            };
-            self.name_bytes = self.name_bytes.saturating_add(name.len());
-            if self.name_bytes > MOST_NAME_BYTES {
-                return Err(Error::new(
-                    ErrorKind::LimitExceeded,
-                    "too many symbols for a table",
-                ));
-            }
-            names.push(name.to_vec());
+/// The names of the symbols that a member defines for others, in its order; none for what is no object.
+pub(super) fn defined_by(bytes: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+    let mut names = Vec::new();
+    let Ok(object) = object::File::parse(bytes) else {
+        return Ok(names);
+    };
+    let mut name_bytes = 0_usize;
+    for symbol in object.symbols() {
+        let is_special = matches!(symbol.kind(), SymbolKind::File | SymbolKind::Section);
+        if is_special || !symbol.is_global() || symbol.is_undefined() {
+            continue;
         }
-        Ok(names)
+        let Ok(name) = symbol.name_bytes() else {
+            continue;
+        };
+        name_bytes = name_bytes.saturating_add(name.len());
+        if name_bytes > MOST_NAME_BYTES {
+            return Err(too_many());
+        }
+        names.push(name.to_vec());
     }
+    Ok(names)
+}
+
+fn too_many() -> Error {
+    Error::new(ErrorKind::LimitExceeded, "too many symbols for a table")
 }
 
 /// A table that was read.
@@ -136,7 +156,10 @@ pub(super) fn patch_coff(content: &mut [u8], moved: impl Fn(u64) -> u64) -> Resu
 }
 
 /// A table of GNU or BSD, without padding.
-pub(super) fn write(role: Role, symbols: &[Symbol]) -> Result<Vec<u8>, Error> {
+pub(super) fn write<'a>(
+    role: Role,
+    symbols: impl ExactSizeIterator<Item = &'a Symbol>,
+) -> Result<Vec<u8>, Error> {
     let mut table = Vec::new();
     let mut names = Vec::new();
     match role {

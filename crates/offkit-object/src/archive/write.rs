@@ -1,9 +1,12 @@
 //! Writing archives.
 
 use std::collections::HashMap;
+use std::fmt;
+use std::io::Write;
 
 use super::read::{HEADER_LENGTH, MAGIC, Role};
-use super::symbols::{self, Collector, Symbol};
+use super::symbols::{self, Symbol};
+use crate::chunks::Chunks;
 use crate::error::Error;
 use crate::layout::pad_to_8;
 
@@ -66,171 +69,176 @@ pub enum ArchiveKind {
 ///
 /// Names and numbers that headers have no room for.
 pub fn write(members: &[Member<'_>], kind: ArchiveKind) -> Result<Vec<u8>, Error> {
-    let mut collector = Collector::default();
-    let mut symbols = Vec::new();
-    for (number, member) in members.iter().enumerate() {
-        check_name(member.name)?;
-        for name in collector.defined_in(member.bytes)? {
-            symbols.push(Symbol {
-                name,
-                member: number as u64,
-            });
-        }
-    }
-    let narrow = write_with(members, kind, &symbols, 4);
+    write_chunks(members, kind).map(Chunks::into_bytes)
+}
+
+/// As [`write`], without copying large members.
+///
+/// # Errors
+///
+/// As [`write`].
+pub fn write_chunks<'data>(members: &[Member<'data>], kind: ArchiveKind) -> Result<Chunks<'data>, Error> {
+    members.iter().try_for_each(|member| check_name(member.name))?;
+    let mut symbols = symbols::defined_in(members)?;
+    let narrow = write_with(members, kind, &mut symbols, 4);
     match narrow {
         // Offsets beyond 4 GiB need the wide table.
-        Err(_) if !symbols.is_empty() => write_with(members, kind, &symbols, 8),
+        Err(_) if !symbols.is_empty() => write_with(members, kind, &mut symbols, 8),
         result => result,
     }
 }
 
-/// Writes the archive with a table of symbols whose numbers have `word` bytes; these symbols name members by
-/// their number.
-fn write_with(
-    members: &[Member<'_>],
+/// Writes the archive with a table of symbols whose numbers have `word` bytes.
+fn write_with<'data>(
+    members: &[Member<'data>],
     kind: ArchiveKind,
-    symbols: &[Symbol],
+    symbols: &mut [(usize, Symbol)],
     word: usize,
-) -> Result<Vec<u8>, Error> {
-    let mut body = Vec::new();
+) -> Result<Chunks<'data>, Error> {
     let mut names = Names::default();
     if kind == ArchiveKind::Gnu {
         members.iter().for_each(|member| names.add(member.name));
     }
-    names.write(&mut body)?;
-    // Of the table only the content depends on where members are; its size does not.
     let role = match kind {
         ArchiveKind::Gnu => Role::GnuSymbols(word),
         ArchiveKind::Bsd => Role::BsdSymbols(word),
     };
-    let mut out = MAGIC.to_vec();
-    if !symbols.is_empty() {
-        write_table(&mut out, role, symbols)?;
-    }
-    let first = out.len();
-    let mut offsets = Vec::with_capacity(members.len());
-    out.append(&mut body);
-    for member in members {
-        offsets.push(out.len() as u64);
-        write_member(&mut out, member, kind, &names)?;
-    }
-    if !symbols.is_empty() {
-        let placed: Vec<Symbol> = symbols
-            .iter()
-            .map(|symbol| Symbol {
-                name: symbol.name.clone(),
-                member: usize::try_from(symbol.member)
-                    .ok()
-                    .and_then(|number| offsets.get(number).copied())
-                    .unwrap_or_default(),
-            })
-            .collect();
+    let head = |symbols: &[(usize, Symbol)]| {
         let mut head = MAGIC.to_vec();
-        write_table(&mut head, role, &placed)?;
-        out.splice(..first, head);
+        if !symbols.is_empty() {
+            write_table(&mut head, role, symbols)?;
+        }
+        names.write(&mut head).map(|()| head)
+    };
+    // Of the table only the content depends on where members are; its size does not.
+    let first = head(symbols)?.len();
+    let mut body = Chunks::new();
+    let mut offsets = Vec::with_capacity(members.len());
+    for member in members {
+        let offset = body.len().saturating_add(first as u64);
+        offsets.push(offset);
+        write_member(&mut body, offset, member, kind, &names)?;
     }
+    for (number, symbol) in symbols.iter_mut() {
+        symbol.member = offsets.get(*number).copied().unwrap_or_default();
+    }
+    let mut out = Chunks::new();
+    out.copy(&head(symbols)?);
+    out.append(body);
     Ok(out)
 }
 
-fn write_table(out: &mut Vec<u8>, role: Role, symbols: &[Symbol]) -> Result<(), Error> {
-    let mut table = symbols::write(role, symbols)?;
-    match role {
-        Role::BsdSymbols(word) => {
-            pad_to_8(&mut table);
-            let name = if word == 8 { "__.SYMDEF_64" } else { "__.SYMDEF" };
-            let member = Member {
-                mode: 0,
-                ..Member::new(name, &table)
-            };
-            write_bsd_member(out, &member)
-        }
-        _ => {
-            table.resize(table.len().next_multiple_of(2), 0);
-            let name = if role == Role::GnuSymbols(8) {
-                "/SYM64/"
-            } else {
-                "/"
-            };
-            let member = Member {
-                mode: 0,
-                ..Member::new(name, &table)
-            };
-            push_header(out, name, &member, table.len())?;
-            out.extend(table);
-            Ok(())
-        }
+fn write_table(out: &mut Vec<u8>, role: Role, symbols: &[(usize, Symbol)]) -> Result<(), Error> {
+    let mut table = symbols::write(role, symbols.iter().map(|(_, symbol)| symbol))?;
+    let name = match role {
+        Role::BsdSymbols(8) => "__.SYMDEF_64",
+        Role::BsdSymbols(_) => "__.SYMDEF",
+        Role::GnuSymbols(8) => "/SYM64/",
+        _ => "/",
+    };
+    if let Role::BsdSymbols(_) = role {
+        pad_to_8(&mut table);
+    } else {
+        table.resize(table.len().next_multiple_of(2), 0);
     }
+    let member = Member {
+        mode: 0,
+        ..Member::new(name, &table)
+    };
+    if let Role::BsdSymbols(_) = role {
+        let offset = out.len() as u64;
+        let padding = push_bsd_header(out, offset, &member)?;
+        out.resize(out.len().saturating_add(padding), 0);
+    } else {
+        push_header(out, format_args!("{name}"), &member, table.len())?;
+    }
+    out.extend(table);
+    if let Role::BsdSymbols(_) = role {
+        pad(out);
+    }
+    Ok(())
 }
 
-fn write_member(
-    out: &mut Vec<u8>,
-    member: &Member<'_>,
+/// Writes a member whose header is at `offset` in the archive.
+fn write_member<'data>(
+    out: &mut Chunks<'data>,
+    offset: u64,
+    member: &Member<'data>,
     kind: ArchiveKind,
     names: &Names,
 ) -> Result<(), Error> {
-    match kind {
-        ArchiveKind::Bsd => write_bsd_member(out, member),
-        ArchiveKind::Gnu => {
-            let field = match names.places.get(member.name) {
-                Some(place) => format!("/{place}"),
-                None => format!("{}/", member.name),
-            };
-            push_header(out, &field, member, member.bytes.len())?;
-            out.extend_from_slice(member.bytes);
-            pad(out);
-            Ok(())
+    let mut header = Vec::with_capacity(HEADER_LENGTH);
+    match (kind, names.places.get(member.name)) {
+        (ArchiveKind::Bsd, _) => {
+            let padding = push_bsd_header(&mut header, offset, member)?;
+            header.resize(header.len().saturating_add(padding), 0);
+        }
+        (ArchiveKind::Gnu, Some(place)) => {
+            push_header(&mut header, format_args!("/{place}"), member, member.bytes.len())?;
+        }
+        (ArchiveKind::Gnu, None) => {
+            push_header(
+                &mut header,
+                format_args!("{}/", member.name),
+                member,
+                member.bytes.len(),
+            )?;
         }
     }
+    out.copy(&header);
+    out.push(member.bytes);
+    if !out.len().is_multiple_of(2) {
+        out.copy(b"\n");
+    }
+    Ok(())
 }
 
-/// The name is before the content, padded so that the content is at a multiple of 8.
-fn write_bsd_member(out: &mut Vec<u8>, member: &Member<'_>) -> Result<(), Error> {
-    let content = out
-        .len()
+/// A header and the name behind it, for a member whose header is at `offset`; how many zeros must follow so that
+/// the content is at a multiple of 8.
+fn push_bsd_header(out: &mut Vec<u8>, offset: u64, member: &Member<'_>) -> Result<usize, Error> {
+    let start = usize::try_from(offset % 8).unwrap_or_default();
+    let content = start
         .saturating_add(HEADER_LENGTH)
         .saturating_add(member.name.len());
     let padding = content.next_multiple_of(8).saturating_sub(content);
     let name_size = member.name.len().saturating_add(padding);
     let size = name_size.saturating_add(member.bytes.len());
-    push_header(out, &format!("#1/{name_size}"), member, size)?;
+    push_header(out, format_args!("#1/{name_size}"), member, size)?;
     out.extend_from_slice(member.name.as_bytes());
-    out.resize(out.len().saturating_add(padding), 0);
-    out.extend_from_slice(member.bytes);
-    pad(out);
+    Ok(padding)
+}
+
+fn push_header(
+    out: &mut Vec<u8>,
+    name: fmt::Arguments<'_>,
+    member: &Member<'_>,
+    size: usize,
+) -> Result<(), Error> {
+    // Systems have owners that headers have no room for; their numbers are cut.
+    let owner = |number: u32| number.checked_rem(1_000_000).unwrap_or_default();
+    push_field(out, 16, name)?;
+    push_field(out, 12, format_args!("{}", member.mtime))?;
+    push_field(out, 6, format_args!("{}", owner(member.uid)))?;
+    push_field(out, 6, format_args!("{}", owner(member.gid)))?;
+    push_field(out, 8, format_args!("{:o}", member.mode))?;
+    push_field(out, 10, format_args!("{size}"))?;
+    out.extend_from_slice(b"`\n");
     Ok(())
 }
 
-fn push_header(out: &mut Vec<u8>, name: &str, member: &Member<'_>, size: usize) -> Result<(), Error> {
-    let fields = [
-        (16, name.to_owned()),
-        (12, member.mtime.to_string()),
-        // Systems have owners that headers have no room for; their numbers are cut.
-        (
-            6,
-            member.uid.checked_rem(1_000_000).unwrap_or_default().to_string(),
-        ),
-        (
-            6,
-            member.gid.checked_rem(1_000_000).unwrap_or_default().to_string(),
-        ),
-        (8, format!("{:o}", member.mode)),
-        (10, size.to_string()),
-    ];
-    for (width, text) in fields {
-        if text.len() > width {
-            return Err(
-                Error::unrepresentable("value is too long for an archive member header")
-                    .expecting(format!("at most {width} characters"))
-                    .finding(text),
-            );
-        }
-        // Widths are bytes, whatever characters a name has.
-        let end = out.len().saturating_add(width);
-        out.extend_from_slice(text.as_bytes());
-        out.resize(end, b' ');
+/// Text in so many bytes, whatever characters it has.
+fn push_field(out: &mut Vec<u8>, width: usize, text: fmt::Arguments<'_>) -> Result<(), Error> {
+    let end = out.len().saturating_add(width);
+    // A vector takes everything.
+    let _ = out.write_fmt(text);
+    if out.len() > end {
+        return Err(
+            Error::unrepresentable("value is too long for an archive member header")
+                .expecting(format!("at most {width} characters"))
+                .finding(text),
+        );
     }
-    out.extend_from_slice(b"`\n");
+    out.resize(end, b' ');
     Ok(())
 }
 

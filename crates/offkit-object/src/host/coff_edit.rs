@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::coff::{Coff, Section};
+use super::output::Output;
 use super::splice::{Edit, Spliced, splice};
 use super::write::Changes;
 use crate::error::Error;
@@ -21,7 +22,7 @@ const DEBUG_SECTION: i32 = -2;
 const CLASS_STATIC: u8 = 3;
 
 /// The object with these changes.
-pub(super) fn edit(bytes: &[u8], changes: &Changes<'_>) -> Result<Vec<u8>, Error> {
+pub(super) fn edit<'data>(bytes: &'data [u8], changes: &Changes<'_, 'data>) -> Result<Output<'data>, Error> {
     let source = Source::new(bytes);
     let coff = Coff::read(source)?;
     if coff.is_linked {
@@ -38,10 +39,10 @@ pub(super) fn set_size(bytes: &mut Vec<u8>, index: usize, size: usize) -> Result
     let coff = Coff::read(Source::new(bytes))?;
     let header = to_usize(coff.headers_offset)?.saturating_add(index.saturating_mul(HEADER_SIZE));
     let mut out = Out {
-        bytes: std::mem::take(bytes),
+        bytes: std::mem::take(bytes).into(),
     };
     let result = out.put_u32(header.saturating_add(8), size as u64);
-    *bytes = out.bytes;
+    *bytes = out.bytes.into_bytes();
     result
 }
 
@@ -106,11 +107,11 @@ fn reference(offset: usize) -> String {
     format!("//{}", digits.iter().collect::<String>())
 }
 
-struct Plan<'a> {
-    bytes: &'a [u8],
-    coff: &'a Coff,
-    changes: &'a Changes<'a>,
-    edits: Vec<Edit<'a>>,
+struct Plan<'p, 'data> {
+    bytes: &'data [u8],
+    coff: &'p Coff,
+    changes: &'p Changes<'p, 'data>,
+    edits: Vec<Edit<'data>>,
     /// The edit of each section of the new file, and the size of its content; `None` for one that moves only.
     origins: Vec<Option<(usize, usize)>>,
     /// The names of the sections that are added.
@@ -121,11 +122,11 @@ struct Plan<'a> {
     new_strings: Option<usize>,
 }
 
-impl<'a> Plan<'a> {
+impl<'p, 'data> Plan<'p, 'data> {
     fn new(
-        bytes: &'a [u8],
-        coff: &'a Coff,
-        changes: &'a Changes<'a>,
+        bytes: &'data [u8],
+        coff: &'p Coff,
+        changes: &'p Changes<'p, 'data>,
         mut strings: Strings,
     ) -> Result<Self, Error> {
         let removed = changes.removed.len();
@@ -167,7 +168,7 @@ impl<'a> Plan<'a> {
             ));
         }
         for section in changes.added {
-            plan.names.push(strings.add(section.name)?);
+            plan.names.push(strings.add(&section.name)?);
             plan.origins.push(Some((plan.edits.len(), section.bytes.len())));
             plan.edits.push(Edit {
                 start: end,
@@ -185,7 +186,7 @@ impl<'a> Plan<'a> {
     fn change_contents(&mut self) {
         let replaced = self.changes.replaced.iter().copied();
         let removed = self.changes.removed.iter().map(|index| (*index, [].as_slice()));
-        let mut contents: Vec<(usize, &'a [u8])> = replaced.chain(removed).collect();
+        let mut contents: Vec<(usize, &'data [u8])> = replaced.chain(removed).collect();
         let offset = |index: usize| self.coff.sections.get(index).map_or(0, |section| section.offset);
         contents.retain(|(index, _)| self.coff.sections.get(*index).is_some_and(Section::is_in_file));
         contents.sort_by_key(|(index, _)| offset(*index));
@@ -230,7 +231,7 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
-    fn write(self) -> Result<Vec<u8>, Error> {
+    fn write(self) -> Result<Output<'data>, Error> {
         let spliced = splice(self.bytes, &self.edits, &self.used(), 1)?;
         let mut out = Out {
             bytes: spliced.bytes.clone(),
@@ -261,7 +262,7 @@ impl<'a> Plan<'a> {
         Ok(out.bytes)
     }
 
-    fn write_headers(&self, spliced: &Spliced, out: &mut Out) -> Result<(), Error> {
+    fn write_headers(&self, spliced: &Spliced<'_>, out: &mut Out<'_>) -> Result<(), Error> {
         let table = to_usize(self.coff.headers_offset)?;
         let mut at = table;
         for (index, origin) in self.origins.iter().enumerate() {
@@ -323,7 +324,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Lets symbols refer to sections by their new numbers and sizes.
-    fn change_symbols(&self, symbols: usize, out: &mut Out) -> Result<(), Error> {
+    fn change_symbols(&self, symbols: usize, out: &mut Out<'_>) -> Result<(), Error> {
         let size = to_usize(self.coff.symbol_size())?;
         let mut skip = 0_u8;
         for index in 0..self.coff.symbol_count {
@@ -382,7 +383,7 @@ impl<'a> Plan<'a> {
 
     /// Brings the record after the symbol of a section up to date: size, checksum, and the number of the section
     /// that this one comes and goes with.
-    fn change_section_definition(&self, section: usize, at: usize, out: &mut Out) -> Result<(), Error> {
+    fn change_section_definition(&self, section: usize, at: usize, out: &mut Out<'_>) -> Result<(), Error> {
         if let Some((_, new)) = self.changes.replaced.iter().find(|(index, _)| *index == section) {
             out.put_u32(at, new.len() as u64)?;
             out.put_u32(at.saturating_add(8), checksum(new).into())?;
@@ -391,7 +392,7 @@ impl<'a> Plan<'a> {
         let [low, high] = out.u16(associated).to_le_bytes();
         let old = i32::from(u16::from_le_bytes([low, high]));
         const ASSOCIATIVE: u8 = 5;
-        let selection = out.bytes.get(at.saturating_add(14)).copied();
+        let selection = out.byte(at.saturating_add(14));
         if selection == Some(ASSOCIATIVE)
             && let Ok(other) = usize::try_from(old.saturating_sub(1))
         {
@@ -412,11 +413,11 @@ fn checksum(bytes: &[u8]) -> u32 {
 }
 
 /// The new file.
-struct Out {
-    bytes: Vec<u8>,
+struct Out<'data> {
+    bytes: Output<'data>,
 }
 
-impl Out {
+impl Out<'_> {
     fn put(&mut self, at: usize, bytes: &[u8]) -> Result<(), Error> {
         let end = at.saturating_add(bytes.len());
         let place = self.bytes.get_mut(at..end).ok_or_else(cut_off)?;
@@ -424,8 +425,13 @@ impl Out {
         Ok(())
     }
 
+    fn byte(&self, at: usize) -> Option<u8> {
+        self.bytes.get(at..at.saturating_add(1))?.first().copied()
+    }
+
     fn u16(&self, at: usize) -> u16 {
-        let bytes = self.bytes.get(at..).and_then(<[u8]>::first_chunk::<2>);
+        let bytes = self.bytes.get(at..at.saturating_add(2));
+        let bytes = bytes.and_then(<[u8]>::first_chunk::<2>);
         bytes.map_or(0, |bytes| u16::from_le_bytes(*bytes))
     }
 

@@ -162,7 +162,8 @@ pub(super) fn sections<'data>(
         }
         // LLVM 22 puts the raw image of a SYCL program into a section of this name and type that is loaded.
         let is_loaded = section.flags & elf::SHF_ALLOC.0 != 0;
-        if content.is_offloading() && (is_loaded || !elf.is_relocatable) && !begins_with_magic(found.bytes()) {
+        if content.is_offloading() && (is_loaded || !elf.is_relocatable) && !begins_with_magic(found.bytes())
+        {
             continue;
         }
         visit(

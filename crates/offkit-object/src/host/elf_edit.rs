@@ -9,6 +9,7 @@ use std::ops::Range;
 use object::elf;
 
 use super::elf::{Elf, Section};
+use super::output::Output;
 use super::splice::{Edit, Spliced, splice};
 use super::write::{Changes, NewSection};
 use crate::error::Error;
@@ -21,7 +22,7 @@ const LARGEST_ALIGN: u64 = 1 << 12;
 const RESERVED: u32 = 0xff00;
 
 /// The object with these changes.
-pub(super) fn edit(bytes: &[u8], changes: &Changes<'_>) -> Result<Vec<u8>, Error> {
+pub(super) fn edit<'data>(bytes: &'data [u8], changes: &Changes<'_, 'data>) -> Result<Output<'data>, Error> {
     let source = Source::new(bytes);
     let elf = Elf::read(source)?;
     if !elf.is_relocatable {
@@ -42,12 +43,12 @@ pub(super) fn set_size(bytes: &mut Vec<u8>, index: usize, size: usize) -> Result
     let (header_size, field, word) = if elf.is_64 { (64, 32, 8) } else { (40, 20, 4) };
     let header = to_usize(elf.headers_offset)?.saturating_add(index.saturating_mul(header_size));
     let mut out = Out {
-        bytes: std::mem::take(bytes),
+        bytes: std::mem::take(bytes).into(),
         is_64: elf.is_64,
         is_big_endian: elf.is_big_endian,
     };
     let result = out.put(header.saturating_add(field), word, size as u64);
-    *bytes = out.bytes;
+    *bytes = out.bytes.into_bytes();
     result
 }
 
@@ -68,7 +69,7 @@ pub(super) fn empty_object(
     bytes.extend_from_slice(NAMES);
     bytes.resize(size, 0);
     let mut out = Out {
-        bytes,
+        bytes: bytes.into(),
         is_64,
         is_big_endian,
     };
@@ -98,7 +99,7 @@ pub(super) fn empty_object(
         ..Section::default()
     };
     out.write_table(headers_offset as u64, vec![Section::default(), names], 1)?;
-    Ok(out.bytes)
+    Ok(out.bytes.into_bytes())
 }
 
 /// Where a new section header gets its content from.
@@ -110,20 +111,20 @@ enum Origin {
     Edit(usize, usize),
 }
 
-struct Plan<'a> {
-    bytes: &'a [u8],
-    elf: &'a Elf,
+struct Plan<'p, 'data> {
+    bytes: &'data [u8],
+    elf: &'p Elf,
     /// The headers of the new file but for their offsets, with the places of their contents.
     headers: Vec<(Section, Origin)>,
     /// The new number of each old section, `None` for one that goes.
     numbers: Vec<Option<u32>>,
-    edits: Vec<Edit<'a>>,
+    edits: Vec<Edit<'data>>,
     /// The edit that is the new table of headers.
     table: Option<usize>,
 }
 
-impl<'a> Plan<'a> {
-    fn new(bytes: &'a [u8], elf: &'a Elf, changes: &Changes<'a>) -> Result<Self, Error> {
+impl<'p, 'data> Plan<'p, 'data> {
+    fn new(bytes: &'data [u8], elf: &'p Elf, changes: &Changes<'_, 'data>) -> Result<Self, Error> {
         let removed = with_relocations(elf, &changes.removed);
         let mut numbers = Vec::with_capacity(elf.sections.len());
         let mut next = 0_u32;
@@ -141,7 +142,7 @@ impl<'a> Plan<'a> {
             table: None,
         };
         // By old number: the content that an edit puts in its place.
-        let mut contents: Vec<(usize, Cow<'a, [u8]>)> = changes
+        let mut contents: Vec<(usize, Cow<'data, [u8]>)> = changes
             .replaced
             .iter()
             .map(|(index, new)| (*index, Cow::Borrowed(*new)))
@@ -200,7 +201,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Puts the contents of new sections and a new table of headers where the old table is.
-    fn place_table(&mut self, added: &'a [NewSection<'a>], names: &[u32]) -> Result<(), Error> {
+    fn place_table(&mut self, added: &[NewSection<'data>], names: &[u32]) -> Result<(), Error> {
         let start = to_usize(self.elf.headers_offset)?;
         let old_size = self.elf.sections.len().saturating_mul(self.header_size());
         // Edits are in the order of the file; those before the table stay before it.
@@ -261,7 +262,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    fn write(self) -> Result<Vec<u8>, Error> {
+    fn write(self) -> Result<Output<'data>, Error> {
         let used = self.used();
         let align = self.alignment();
         let spliced = splice(self.bytes, &self.edits, &used, align)?;
@@ -286,7 +287,7 @@ impl<'a> Plan<'a> {
         Ok(out.bytes)
     }
 
-    fn new_headers(&self, spliced: &Spliced) -> Vec<Section> {
+    fn new_headers(&self, spliced: &Spliced<'_>) -> Vec<Section> {
         let headers = self.headers.iter().map(|(header, origin)| {
             let mut header = *header;
             match origin {
@@ -336,7 +337,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Lets symbols and groups refer to sections by their new numbers.
-    fn renumber_contents(&self, headers: &[Section], out: &mut Out) -> Result<(), Error> {
+    fn renumber_contents(&self, headers: &[Section], out: &mut Out<'_>) -> Result<(), Error> {
         let mut gone = Vec::new();
         for header in headers.iter().filter(|header| header.is_in_file()) {
             let range = range_of(header, out)?;
@@ -372,7 +373,7 @@ impl<'a> Plan<'a> {
 
     /// Gives a symbol the new number of its section. Local symbols of a section that goes are blanked: removing
     /// them would change the numbers of all symbols after them. Returns whether the symbol stays.
-    fn renumber_symbol(&self, symbol: usize, out: &mut Out) -> Result<bool, Error> {
+    fn renumber_symbol(&self, symbol: usize, out: &mut Out<'_>) -> Result<bool, Error> {
         let (info_at, number_at) = if self.elf.is_64 { (4, 6) } else { (12, 14) };
         let number_at = symbol.saturating_add(number_at);
         let old = out.get(number_at, 2);
@@ -397,7 +398,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Makes sure that no relocation needs a symbol that is gone.
-    fn check_relocations(&self, headers: &[Section], gone: &[u64], out: &Out) -> Result<(), Error> {
+    fn check_relocations(&self, headers: &[Section], gone: &[u64], out: &Out<'_>) -> Result<(), Error> {
         const MACHINE_MIPS: u64 = 8;
         // Of 64-bit MIPS, the symbol is a field of its own whatever the byte order.
         let is_own_field = !self.elf.is_64 || self.elf.is_big_endian || out.get(0x12, 2) == MACHINE_MIPS;
@@ -486,7 +487,7 @@ fn with_relocations(elf: &Elf, removed: &[usize]) -> Vec<usize> {
 }
 
 /// The bytes of a section in the new file.
-fn range_of(header: &Section, out: &Out) -> Result<Range<usize>, Error> {
+fn range_of(header: &Section, out: &Out<'_>) -> Result<Range<usize>, Error> {
     let (start, size) = (to_usize(header.offset)?, to_usize(header.size)?);
     Ok(start..start.saturating_add(size).min(out.bytes.len()))
 }
@@ -499,13 +500,13 @@ fn has_section_in_info(header: &Section) -> bool {
 }
 
 /// The new file, and how numbers are stored in it.
-struct Out {
-    bytes: Vec<u8>,
+struct Out<'data> {
+    bytes: Output<'data>,
     is_64: bool,
     is_big_endian: bool,
 }
 
-impl Out {
+impl Out<'_> {
     /// The number of `size` bytes at `offset`; 0 past the end.
     fn get(&self, offset: usize, size: usize) -> u64 {
         let end = offset.saturating_add(size);

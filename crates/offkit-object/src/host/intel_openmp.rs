@@ -25,8 +25,8 @@ pub fn intel_openmp_elf(module: &[u8]) -> Result<Vec<u8>, Error> {
     // Number of the image, format (1 is SPIR-V), options for compiler and linker.
     note(&mut notes, NOTE_IMAGE, b"0\x001\0\0")?;
     note(&mut notes, NOTE_IMAGE_COUNT, b"1")?;
-    let section = |name, bytes, elf_type: elf::SectionType, alignment| NewSection {
-        name,
+    let section = |name: &'static str, bytes, elf_type: elf::SectionType, alignment| NewSection {
+        name: name.into(),
         bytes,
         exclude: false,
         alignment,

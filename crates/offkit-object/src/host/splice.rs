@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::output::Output;
 use crate::error::Error;
 use crate::layout::is_zero;
 
@@ -19,15 +20,15 @@ pub(super) struct Edit<'a> {
 
 /// An edited file, and where everything went.
 #[derive(Debug)]
-pub(super) struct Spliced {
-    pub(super) bytes: Vec<u8>,
+pub(super) struct Spliced<'a> {
+    pub(super) bytes: Output<'a>,
     /// Where the new bytes of each edit are, in the order of the edits.
     pub(super) placed: Vec<u64>,
     /// From which old offset on things are elsewhere, and the new offset of it.
     moves: Vec<(u64, u64)>,
 }
 
-impl Spliced {
+impl Spliced<'_> {
     /// Where the unchanged byte at `offset` of the old file is now.
     pub(super) fn moved(&self, offset: u64) -> u64 {
         let index = self.moves.partition_point(|(old, _)| *old <= offset);
@@ -43,21 +44,17 @@ impl Spliced {
 /// `used` are the ranges of everything in the file, by their starts. Between an edited range and the next of them
 /// zeros are padding, and given up or added so that everything behind keeps its offset modulo `align`. Where one
 /// range reaches into another, an edit of either would be one of both, and is refused.
-pub(super) fn splice(
+pub(super) fn splice<'a>(
     bytes: &[u8],
-    edits: &[Edit<'_>],
+    edits: &[Edit<'a>],
     used: &[Range<usize>],
     align: usize,
-) -> Result<Spliced, Error> {
+) -> Result<Spliced<'a>, Error> {
     let occupied = Occupied::new(used);
     if edits.iter().any(|edit| occupied.forbids(edit)) {
         return Err(overlapping());
     }
-    let grown: usize = edits
-        .iter()
-        .map(|edit| edit.new.len())
-        .fold(bytes.len(), usize::saturating_add);
-    let mut out = Vec::with_capacity(grown);
+    let mut out = Output::with_capacity(bytes.len());
     let mut placed = Vec::with_capacity(edits.len());
     let mut moves = Vec::with_capacity(edits.len());
     let mut kept = 0_usize;
@@ -65,9 +62,9 @@ pub(super) fn splice(
     while let Some(edit) = next_edit.next() {
         let unchanged = bytes.get(kept..edit.start).ok_or_else(overlapping)?;
         append(&mut out, unchanged, kept, align);
-        out.resize(out.len().next_multiple_of(edit.align.max(1)), 0);
+        out.fill_up(out.len().next_multiple_of(edit.align.max(1)));
         placed.push(out.len() as u64);
-        out.extend_from_slice(&edit.new);
+        out.push(&edit.new);
         kept = after(bytes, edit, used).ok_or_else(overlapping)?;
         if next_edit.peek().is_none_or(|next| next.start > kept) {
             let rest = bytes.get(kept..).unwrap_or_default();
@@ -148,10 +145,10 @@ fn after(bytes: &[u8], edit: &Edit<'_>, used: &[Range<usize>]) -> Option<usize> 
     Some(if is_padding { next } else { edit.end })
 }
 
-fn append(out: &mut Vec<u8>, unchanged: &[u8], from: usize, align: usize) {
+fn append(out: &mut Output<'_>, unchanged: &[u8], from: usize, align: usize) {
     if !unchanged.is_empty() {
-        out.resize(congruent(out.len(), from, align), 0);
-        out.extend_from_slice(unchanged);
+        out.fill_up(congruent(out.len(), from, align));
+        out.copy(unchanged);
     }
 }
 
@@ -188,18 +185,20 @@ mod tests {
             .collect();
         let used = [0..4, 5..8, 12..16];
         let grown = splice(&old, &[edit(5, 8, b"12345678")], &used, 4).unwrap();
-        assert_eq!(grown.bytes, b"head\x0012345678\0\0\0tail");
         assert_eq!((grown.moved(4), grown.moved(12), grown.placed[0]), (4, 16, 5));
-        let back = splice(&grown.bytes, &[edit(5, 13, b"AAA")], &[0..4, 5..13, 16..20], 4).unwrap();
-        assert_eq!(back.bytes, b"head\0AAAtail", "no more padding than is needed");
-        let again = splice(&back.bytes, &[edit(5, 8, b"12345678")], &[0..4, 5..8, 8..12], 4).unwrap();
-        assert_eq!(again.bytes, b"head\x0012345678\0\0\0tail");
+        let grown = grown.bytes.into_bytes();
+        assert_eq!(grown, b"head\x0012345678\0\0\0tail");
+        let back = splice(&grown, &[edit(5, 13, b"AAA")], &[0..4, 5..13, 16..20], 4).unwrap();
+        let back = back.bytes.into_bytes();
+        assert_eq!(back, b"head\0AAAtail", "no more padding than is needed");
+        let again = splice(&back, &[edit(5, 8, b"12345678")], &[0..4, 5..8, 8..12], 4).unwrap();
+        assert_eq!(again.bytes.into_bytes(), b"head\x0012345678\0\0\0tail");
     }
 
     #[test]
     fn padding_that_is_not_zero_is_kept() {
         let spliced = splice(b"ab..cd", &[edit(0, 2, b"")], &[0..2, 4..6], 1).unwrap();
-        assert_eq!(spliced.bytes, b"..cd");
+        assert_eq!(spliced.bytes.into_bytes(), b"..cd");
     }
 
     #[test]
@@ -215,7 +214,7 @@ mod tests {
         let mut second = edit(3, 3, b"22");
         second.align = 4;
         let spliced = splice(b"abcdef", &[edit(3, 3, b"1"), second], &[], 1).unwrap();
-        assert_eq!(spliced.bytes, b"abc122def");
         assert_eq!((spliced.placed, spliced.moves), (vec![3, 4], vec![(3, 6)]));
+        assert_eq!(spliced.bytes.into_bytes(), b"abc122def");
     }
 }

@@ -1,12 +1,16 @@
 //! Adding sections to objects, taking them away, and objects that hold nothing else.
 
+use std::borrow::Cow;
+
 use object::elf;
 use object::pe;
 
 use super::coff::{self, Coff};
 use super::elf::{Elf, Section, TYPE_OFFLOADING};
+use super::output::Output;
 use super::section::name_at;
 use super::{coff_edit, elf_edit};
+use crate::chunks::Chunks;
 use crate::error::{Error, ErrorKind};
 use crate::source::Source;
 
@@ -14,7 +18,7 @@ use crate::source::Source;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewSection<'a> {
     /// The name; for device code a linker looks for, `.llvm.offloading`.
-    pub name: &'a str,
+    pub name: Cow<'a, str>,
     /// The content.
     pub bytes: &'a [u8],
     /// Whether linkers leave the section out of programs: `SHF_EXCLUDE`, `IMAGE_SCN_LNK_REMOVE`.
@@ -30,7 +34,7 @@ impl<'a> NewSection<'a> {
     #[must_use]
     pub fn offloading(bytes: &'a [u8]) -> Self {
         Self {
-            name: ".llvm.offloading",
+            name: ".llvm.offloading".into(),
             bytes,
             exclude: true,
             alignment: 8,
@@ -40,9 +44,9 @@ impl<'a> NewSection<'a> {
 
     /// Any bytes under any name, left out of programs and aligned to nothing.
     #[must_use]
-    pub fn excluded(name: &'a str, bytes: &'a [u8]) -> Self {
+    pub fn excluded(name: impl Into<Cow<'a, str>>, bytes: &'a [u8]) -> Self {
         Self {
-            name,
+            name: name.into(),
             bytes,
             exclude: true,
             alignment: 1,
@@ -89,12 +93,12 @@ impl<'a> NewSection<'a> {
 
 /// What is to become of an object.
 #[derive(Debug, Default)]
-pub(super) struct Changes<'a> {
+pub(super) struct Changes<'added, 'data> {
     /// New contents, by the index of the section.
-    pub(super) replaced: Vec<(usize, &'a [u8])>,
+    pub(super) replaced: Vec<(usize, &'data [u8])>,
     /// Indices of sections that go, in order.
     pub(super) removed: Vec<usize>,
-    pub(super) added: &'a [NewSection<'a>],
+    pub(super) added: &'added [NewSection<'data>],
 }
 
 /// The object with these sections after its own: a relocatable ELF object of any class and byte order, or a
@@ -115,7 +119,19 @@ pub(super) struct Changes<'a> {
 ///
 /// Other files, damaged ones, and what the format cannot express.
 pub fn add_sections(object: &[u8], sections: &[NewSection<'_>]) -> Result<Vec<u8>, Error> {
-    Kind::of(object)?.add(object, sections)
+    add_sections_chunks(object, sections).map(Chunks::into_bytes)
+}
+
+/// As [`add_sections`], without copying large contents.
+///
+/// # Errors
+///
+/// As [`add_sections`].
+pub fn add_sections_chunks<'data>(
+    object: &'data [u8],
+    sections: &[NewSection<'data>],
+) -> Result<Chunks<'data>, Error> {
+    Kind::of(object)?.add(object, sections).map(Output::into_chunks)
 }
 
 /// The object without the sections of these names, and without their relocations.
@@ -137,7 +153,7 @@ pub fn remove_sections(object: &[u8], mut is_unwanted: impl FnMut(&str) -> bool)
         removed,
         ..Changes::default()
     };
-    kind.edit(object, &changes)
+    kind.edit(object, &changes).map(Output::into_bytes)
 }
 
 /// The object or program with another content of the first section of this name.
@@ -171,7 +187,7 @@ pub(super) fn replace_section_at(source: Source<'_>, index: usize, new: &[u8]) -
             replaced: vec![(index, new)],
             ..Changes::default()
         };
-        return kind.edit(bytes, &changes);
+        return kind.edit(bytes, &changes).map(Output::into_bytes);
     }
     if new.len() > size {
         return Err(Error::unrepresentable(
@@ -279,7 +295,7 @@ pub fn write_object(format: ObjectFormat, sections: &[NewSection<'_>]) -> Result
         ),
         ObjectFormat::Coff { machine } => (Kind::Coff, coff_edit::empty_object(machine)),
     };
-    kind.add(&empty, sections)
+    kind.add(&empty, sections).map(Output::into_bytes)
 }
 
 /// The formats whose sections can be changed.
@@ -290,16 +306,16 @@ enum Kind {
 }
 
 impl Kind {
-    fn edit(self, object: &[u8], changes: &Changes<'_>) -> Result<Vec<u8>, Error> {
+    fn edit<'data>(self, object: &'data [u8], changes: &Changes<'_, 'data>) -> Result<Output<'data>, Error> {
         match self {
             Self::Elf => elf_edit::edit(object, changes),
             Self::Coff => coff_edit::edit(object, changes),
         }
     }
 
-    fn add(self, object: &[u8], sections: &[NewSection<'_>]) -> Result<Vec<u8>, Error> {
+    fn add<'data>(self, object: &'data [u8], sections: &[NewSection<'data>]) -> Result<Output<'data>, Error> {
         if sections.is_empty() {
-            return Ok(object.to_vec());
+            return Ok(object.to_vec().into());
         }
         sections.iter().try_for_each(NewSection::check)?;
         let changes = Changes {

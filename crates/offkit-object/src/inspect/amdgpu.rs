@@ -1,5 +1,6 @@
 //! AMDGPU code objects, versions 2 to 6.
 
+use compact_str::format_compact;
 use rmpv::ValueRef;
 
 use super::elf::{Elf, Fields, Header, TYPE_RELOCATABLE};
@@ -38,10 +39,10 @@ pub(super) fn target(header: &Header) -> Target {
     let arch = known.map_or("", |(_, name)| *name);
     Target {
         triple: match system {
-            "" => "amdgcn".to_owned(),
-            system => format!("amdgcn-amd-{system}"),
+            "" => "amdgcn".into(),
+            system => format_compact!("amdgcn-amd-{system}"),
         },
-        arch: arch.to_owned(),
+        arch: arch.into(),
         features: features(version(header), header.flags),
     }
 }
@@ -100,7 +101,7 @@ fn read_notes(elf: &Elf<'_>, findings: &mut Findings) -> Result<(), Error> {
     }
     let target = &mut findings.inspection.target;
     if target.arch.is_empty() {
-        target.arch = isa.unwrap_or_default();
+        target.arch = isa.unwrap_or_default().into();
     }
     Ok(())
 }

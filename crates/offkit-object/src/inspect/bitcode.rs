@@ -227,7 +227,7 @@ impl<'data> File<'data> {
                     findings.inspection.version = Some(module.version.to_string());
                 }
             }
-            MODULE_TRIPLE if first => findings.inspection.target.triple = self.text(findings)?,
+            MODULE_TRIPLE if first => findings.inspection.target.triple = self.text(findings)?.into(),
             MODULE_DATA_LAYOUT if first => {
                 let text = self.text(findings)?;
                 findings.detail("data layout", text);
@@ -303,7 +303,7 @@ impl<'data> File<'data> {
                     let at = memchr::memmem::find(&bytes, KEY);
                     let value = at.and_then(|at| bytes.get(at.saturating_add(KEY.len())..));
                     if let Some(value) = value.and_then(|rest| rest.split(|byte| *byte == 0).next()) {
-                        findings.inspection.target.arch = findings.text(value)?;
+                        findings.inspection.target.arch = findings.text(value)?.into();
                     }
                 }
                 _ => {}

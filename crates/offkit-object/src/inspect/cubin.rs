@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use compact_str::format_compact;
+
 use super::InspectedKernel;
 use super::elf::{Elf, Fields, Header, Symbol, TYPE_RELOCATABLE, read_name};
 use super::findings::Findings;
@@ -45,8 +47,8 @@ pub(super) fn target(header: &Header) -> Target {
         } else {
             "nvptx-nvidia-cuda"
         }
-        .to_owned(),
-        arch: format!("sm_{number}{}", if only_this { "a" } else { "" }),
+        .into(),
+        arch: format_compact!("sm_{number}{}", if only_this { "a" } else { "" }),
         features: Vec::new(),
     }
 }

@@ -53,7 +53,11 @@ impl Findings {
     pub(super) fn text(&mut self, bytes: &[u8]) -> Result<String, Error> {
         self.reading.count_strings(1)?;
         self.reading.count_metadata(bytes.len() as u64)?;
-        Ok(String::from_utf8_lossy(bytes).into_owned())
+        // Looking for what is not text takes far longer than seeing that all is.
+        Ok(match std::str::from_utf8(bytes) {
+            Ok(text) => text.to_owned(),
+            Err(_) => String::from_utf8_lossy(bytes).into_owned(),
+        })
     }
 
     pub(super) fn detail(&mut self, name: impl Into<Cow<'static, str>>, value: impl Into<DetailValue>) {

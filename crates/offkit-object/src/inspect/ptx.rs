@@ -90,8 +90,8 @@ impl<'data> Header<'data> {
             _ => "nvptx64-nvidia-cuda",
         };
         Target {
-            triple: triple.to_owned(),
-            arch: self.arch.to_owned(),
+            triple: triple.into(),
+            arch: self.arch.into(),
             features: Vec::new(),
         }
     }

@@ -26,7 +26,7 @@ pub(super) fn inspect(source: Source<'_>, findings: &mut Findings) -> Result<(),
             (NOTE_PRODUCT_FAMILY, Some(number)) => findings.detail("product family", number),
             (NOTE_CORE_FAMILY, Some(number)) => findings.detail("core family", number),
             (NOTE_PRODUCT_CONFIGURATION, Some(number)) => {
-                findings.inspection.target.arch = ip_version(number);
+                findings.inspection.target.arch = ip_version(number).into();
             }
             (NOTE_VERSION, _) => {
                 let text = note.data.bytes();

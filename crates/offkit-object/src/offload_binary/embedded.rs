@@ -93,11 +93,10 @@ fn sequence(
     let mut binaries = Sequence::new(source);
     while let Some(binary) = binaries.next(reading)? {
         match binary {
-            Binary::Plain(found) => {
-                for entry in &found.binary.entries {
-                    visit(name, entry);
-                }
-            }
+            Binary::Plain(outline) => outline.each_entry(reading, |reading, entry| {
+                visit(name, &entry.decode(reading)?);
+                Ok(())
+            })?,
             Binary::Compressed(compressed) => {
                 let whole = inflated(compressed.whole, reading.inflation_left());
                 let Some(whole) = reading.accept(whole)? else {

@@ -1,8 +1,9 @@
 //! The entries of offload binaries as parts.
 
 use super::ahead::{Position, with_reader_ahead};
+use super::read::StoredEntry;
 use super::sequence::{Binary, Sequence};
-use super::{ImageKind, OffloadEntry, Strings};
+use super::{ImageKind, Strings};
 use crate::container::ContainerKind;
 use crate::error::Error;
 use crate::format::ImageFormat;
@@ -51,31 +52,28 @@ fn all_parts<'data>(
                 visit(reading, part);
                 number = number.saturating_add(1);
             }
-            Binary::Plain(found) if found.is_syclbin() && (is_alone || found.version >= 2) => {
+            Binary::Plain(outline) if outline.is_syclbin() && (is_alone || outline.version >= 2) => {
                 let content = Content::Container(ContainerKind::SyclBin);
                 visit(
                     reading,
-                    Part::new(number, name(number, is_alone), found.source, content),
+                    Part::new(number, name(number, is_alone), outline.source, content),
                 );
                 number = number.saturating_add(1);
             }
-            Binary::Plain(found) => {
-                for entry in &found.binary.entries {
-                    if !entry.is_metadata_only() {
-                        let facts = facts(entry, found.version, reading)?;
-                        let content = if entry.image_kind == ImageKind::Syclbin {
-                            Content::Container(ContainerKind::SyclBin)
-                        } else {
-                            Content::Entry
-                        };
-                        let image = found.source.locate(entry.image);
-                        let mut part = Part::new(number, Name::Number(number), image, content);
-                        part.facts = facts;
-                        visit(reading, part);
-                    }
-                    number = number.saturating_add(1);
+            Binary::Plain(outline) => outline.each_entry(reading, |reading, entry| {
+                if !entry.is_metadata_only() {
+                    let content = if entry.image_kind() == ImageKind::Syclbin {
+                        Content::Container(ContainerKind::SyclBin)
+                    } else {
+                        Content::Entry
+                    };
+                    let mut part = Part::new(number, Name::Number(number), entry.image, content);
+                    tell(&entry, outline.version, &mut part.facts, reading)?;
+                    visit(reading, part);
                 }
-            }
+                number = number.saturating_add(1);
+                Ok(())
+            })?,
         }
         current = next;
     }
@@ -90,21 +88,28 @@ fn name(number: usize, is_alone: bool) -> Name {
     }
 }
 
-fn facts<'data>(
-    entry: &OffloadEntry<'data>,
+/// Fills in what a binary says about one of its entries.
+fn tell<'data>(
+    entry: &StoredEntry<'data>,
     version: u32,
+    facts: &mut Facts<'data>,
     reading: &mut Reading,
-) -> Result<Facts<'data>, Error> {
-    let text = |key| entry.strings.get(key).unwrap_or_default();
-    Ok(Facts {
-        version: Some(version),
-        claim: ImageFormat::claimed_by(entry.image_kind),
-        target: Target::new(text("triple"), text("arch")),
-        producer: entry.offload_kind.producer(entry.image_kind),
-        kernels: kernels(&entry.strings, reading)?,
-        strings: entry.strings.without(&["triple", "arch"]),
-        ..Facts::default()
-    })
+) -> Result<(), Error> {
+    let (mut triple, mut arch): (&[u8], &[u8]) = (&[], &[]);
+    // Of a repeated key the last value counts.
+    entry.each_string(reading, |key, value| match key {
+        "triple" => triple = value,
+        "arch" => arch = value,
+        _ => facts.strings.push(key, value),
+    })?;
+    let text = |bytes| std::str::from_utf8(bytes).unwrap_or_default();
+    let image_kind = entry.image_kind();
+    facts.version = Some(version);
+    facts.claim = ImageFormat::claimed_by(image_kind);
+    facts.target = Target::new(text(triple), text(arch));
+    facts.producer = entry.offload_kind().producer(image_kind);
+    facts.kernels = kernels(&facts.strings, reading)?;
+    Ok(())
 }
 
 /// The names of kernels that `clang-sycl-linker` of LLVM 22 stores in a string `symbols`, one a line.

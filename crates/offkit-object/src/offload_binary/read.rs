@@ -1,7 +1,5 @@
 //! Reading offload binaries.
 
-use std::borrow::Cow;
-
 use super::inflate::Compressed;
 use super::raw::{Entry, Header, StringV1, StringV2};
 use super::{ImageKind, MAGIC, OffloadBinary, OffloadEntry, OffloadKind, Strings};
@@ -17,27 +15,158 @@ pub(crate) struct Found<'data> {
     pub(crate) version: u32,
     /// All bytes of the binary.
     pub(crate) source: Source<'data>,
-    /// Whether the file ends before the binary does.
-    pub(crate) is_cut: bool,
 }
 
-impl Found<'_> {
+/// A binary of which no more than its header was read.
+///
+/// A file may have very many, and most who go through them want little of each.
+#[derive(Clone, Copy)]
+pub(crate) struct Outline<'data> {
+    pub(crate) version: u32,
+    /// All bytes of the binary.
+    pub(crate) source: Source<'data>,
+    /// Whether the file ends before the binary does.
+    pub(crate) is_cut: bool,
+    entries: &'data [Entry],
+}
+
+/// An entry as it is stored, whose image is known to be there.
+pub(super) struct StoredEntry<'data> {
+    raw: &'data Entry,
+    index: usize,
+    version: u32,
+    source: Source<'data>,
+    pub(super) image: Source<'data>,
+}
+
+impl<'data> Outline<'data> {
+    /// Reads the header of the binary at the start of `source`. A tolerant reading takes what is there of a binary
+    /// that was cut off, and no entries where these cannot be read.
+    pub(super) fn read(source: Source<'data>, reading: &mut Reading) -> Result<Self, Error> {
+        let header = read_header(source)?;
+        let size = header.size.get();
+        if size < size_of::<Header>() as u64 {
+            return Err(Error::malformed("Invalid Offload Binary size")
+                .at(source.at(8))
+                .field("size")
+                .expecting(format!("at least {:#x} bytes", size_of::<Header>()))
+                .finding(format_args!("{size:#x}")));
+        }
+        // A binary that was cut off still has its beginning.
+        let whole = source.need(0, size, "Invalid Offload Binary size", "size");
+        let whole = reading.accept(whole)?;
+        let is_cut = whole.is_none();
+        let source = whole.unwrap_or(source);
+        let entries = match Compressed::at_start_of(source, header) {
+            Ok(None) => read_entries(source, header),
+            Ok(Some(compressed)) => Err(compressed.refused()),
+            Err(error) => Err(error),
+        };
+        Ok(Self {
+            version: header.version.get(),
+            source,
+            is_cut,
+            entries: reading.accept(entries)?.unwrap_or_default(),
+        })
+    }
+
+    pub(super) fn has_entries(&self) -> bool {
+        !self.entries.is_empty()
+    }
+
+    /// Hands over the entries that can be read.
+    pub(super) fn each_entry(
+        &self,
+        reading: &mut Reading,
+        mut visit: impl FnMut(&mut Reading, StoredEntry<'data>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        for (index, raw) in self.entries.iter().enumerate() {
+            let counted = reading.count_image();
+            if reading.accept(counted)?.is_none() {
+                break;
+            }
+            let image = read_image(self.source, index, raw, reading);
+            if let Some(image) = reading.accept(image)? {
+                let entry = StoredEntry {
+                    raw,
+                    index,
+                    version: self.version,
+                    source: self.source,
+                    image,
+                };
+                visit(reading, entry)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The binary with all that is in it. A tolerant reading leaves out what is wrong within.
+    pub(crate) fn decode(&self, reading: &mut Reading) -> Result<Found<'data>, Error> {
+        let mut binary = OffloadBinary::default();
+        binary.entries.reserve_exact(self.entries.len().min(1));
+        self.each_entry(reading, |reading, entry| {
+            binary.entries.push(entry.decode(reading)?);
+            Ok(())
+        })?;
+        Ok(Found {
+            binary,
+            version: self.version,
+            source: self.source,
+        })
+    }
+
     /// Where the last of the parts that were found ends, from the start of the binary.
     pub(super) fn extent(&self) -> u64 {
-        let end = |entry: &OffloadEntry<'_>| {
-            let start = self.source.locate(entry.image).at(0);
-            start
-                .saturating_sub(self.source.at(0))
-                .saturating_add(entry.image.len() as u64)
-        };
-        let images = self.binary.entries.iter().map(end).max().unwrap_or_default();
-        images.max(size_of::<Header>() as u64)
+        let ends = self.entries.iter().filter_map(|entry| {
+            let end = entry.image_offset.get().checked_add(entry.image_size.get())?;
+            (end <= self.source.len()).then_some(end)
+        });
+        ends.max().unwrap_or_default().max(size_of::<Header>() as u64)
     }
 
     /// Whether the binary as a whole is a SYCLBIN.
     pub(crate) fn is_syclbin(&self) -> bool {
-        let first = self.binary.entries.first();
-        first.is_some_and(|entry| entry.image_kind == ImageKind::Syclbin || syclbin::has_magic(entry.image))
+        self.entries.first().is_some_and(|entry| {
+            let image = self.source.from(entry.image_offset.get());
+            entry.image_kind.get() == ImageKind::Syclbin.raw() || syclbin::has_magic(image.bytes())
+        })
+    }
+}
+
+impl<'data> StoredEntry<'data> {
+    pub(super) fn image_kind(&self) -> ImageKind {
+        ImageKind::from_raw(self.raw.image_kind.get())
+    }
+
+    pub(super) fn offload_kind(&self) -> OffloadKind {
+        OffloadKind::from_raw(self.raw.offload_kind.get())
+    }
+
+    pub(super) fn is_metadata_only(&self) -> bool {
+        self.raw.flags.get() & OffloadEntry::METADATA_ONLY != 0
+    }
+
+    /// Hands over the keys and values of the entry, up to the first that is wrong.
+    pub(super) fn each_string(
+        &self,
+        reading: &mut Reading,
+        mut visit: impl FnMut(&'data str, &'data [u8]),
+    ) -> Result<(), Error> {
+        let result = read_strings(self.source, self.version, self.raw, reading, &mut visit);
+        let result = result.map_err(|error| error.within(format!("entry {}", self.index)));
+        reading.accept(result).map(|_| ())
+    }
+
+    pub(super) fn decode(&self, reading: &mut Reading) -> Result<OffloadEntry<'data>, Error> {
+        let mut strings = Strings::default();
+        self.each_string(reading, |key, value| strings.push(key, value))?;
+        Ok(OffloadEntry {
+            image_kind: self.image_kind(),
+            offload_kind: self.offload_kind(),
+            flags: self.raw.flags.get(),
+            strings,
+            image: self.image.bytes(),
+        })
     }
 }
 
@@ -62,43 +191,7 @@ pub(crate) fn is_syclbin(bytes: &[u8]) -> bool {
 
 /// Reads the binary at the start of `source`. A tolerant reading leaves out what is wrong within it.
 pub(crate) fn read_one<'data>(source: Source<'data>, reading: &mut Reading) -> Result<Found<'data>, Error> {
-    let header = read_header(source)?;
-    let version = header.version.get();
-    let size = header.size.get();
-    if size < size_of::<Header>() as u64 {
-        return Err(Error::malformed("Invalid Offload Binary size")
-            .at(source.at(8))
-            .field("size")
-            .expecting(format!("at least {:#x} bytes", size_of::<Header>()))
-            .finding(format_args!("{size:#x}")));
-    }
-    // A binary that was cut off still has its beginning.
-    let whole = source.need(0, size, "Invalid Offload Binary size", "size");
-    let whole = reading.accept(whole)?;
-    let is_cut = whole.is_none();
-    let source = whole.unwrap_or(source);
-    let mut binary = OffloadBinary::default();
-    let entries = match Compressed::at_start_of(source, header) {
-        Ok(None) => read_entries(source, header),
-        Ok(Some(compressed)) => Err(compressed.refused()),
-        Err(error) => Err(error),
-    };
-    let entries = reading.accept(entries)?.unwrap_or_default();
-    binary.entries.reserve_exact(entries.len().min(1));
-    for (index, entry) in entries.iter().enumerate() {
-        let counted = reading.count_image();
-        if reading.accept(counted)?.is_none() {
-            break;
-        }
-        let result = read_entry(source, version, index, entry, reading);
-        binary.entries.extend(reading.accept(result)?);
-    }
-    Ok(Found {
-        binary,
-        version,
-        source,
-        is_cut,
-    })
+    Outline::read(source, reading)?.decode(reading)
 }
 
 impl Compressed<'_> {
@@ -161,50 +254,35 @@ fn read_entries<'data>(source: Source<'data>, header: &Header) -> Result<&'data 
     Ok(source.records(offset, count).unwrap_or_default())
 }
 
-fn read_entry<'data>(
+fn read_image<'data>(
     source: Source<'data>,
-    version: u32,
     index: usize,
     entry: &Entry,
     reading: &mut Reading,
-) -> Result<OffloadEntry<'data>, Error> {
+) -> Result<Source<'data>, Error> {
     let image_offset = entry.image_offset.get();
-    let image = source
-        .need(
-            image_offset,
-            entry.image_size.get(),
-            "Invalid image offset and size",
-            "image",
-        )
-        .map_err(|error| error.within(format!("entry {index}")));
-    let image = match image {
-        Ok(image) => image,
+    let image = source.need(
+        image_offset,
+        entry.image_size.get(),
+        "Invalid image offset and size",
+        "image",
+    );
+    match image.map_err(|error| error.within(format!("entry {index}"))) {
         // Half an image is of no use; a container that was cut off may still have whole images.
         Err(error) if syclbin::has_magic(source.from(image_offset).bytes()) => {
             reading.fault(error)?;
-            source.from(image_offset)
+            Ok(source.from(image_offset))
         }
-        Err(error) => return Err(error),
-    };
-    let mut strings = Strings::default();
-    let result = read_strings(source, version, entry, &mut strings, reading);
-    reading.accept(result.map_err(|error| error.within(format!("entry {index}"))))?;
-    Ok(OffloadEntry {
-        image_kind: ImageKind::from_raw(entry.image_kind.get()),
-        offload_kind: OffloadKind::from_raw(entry.offload_kind.get()),
-        flags: entry.flags.get(),
-        strings,
-        image: image.bytes(),
-    })
+        image => image,
+    }
 }
 
-/// Adds the strings of an entry, up to the first that is wrong.
 fn read_strings<'data>(
     source: Source<'data>,
     version: u32,
     entry: &Entry,
-    strings: &mut Strings<'data>,
     reading: &mut Reading,
+    visit: &mut dyn FnMut(&'data str, &'data [u8]),
 ) -> Result<(), Error> {
     let offset = entry.strings_offset.get();
     let count = entry.string_count.get();
@@ -216,15 +294,11 @@ fn read_strings<'data>(
     let size = count.saturating_mul(size_of_one as u64);
     source.need(offset, size, "Invalid string entries", "string entries")?;
     reading.count_strings(usize::try_from(count).unwrap_or(usize::MAX))?;
-    // There usually are two; more make the list grow.
-    strings
-        .entries
-        .reserve_exact(usize::try_from(count).unwrap_or(usize::MAX).min(4));
     if version == 1 {
         for string in source.records::<StringV1>(offset, count).unwrap_or_default() {
             let key = read_key(source, string, reading)?;
             let value = until_zero(source, string.value_offset.get(), "value", reading)?;
-            strings.entries.push((key, Cow::Borrowed(value)));
+            visit(key, value);
         }
     } else {
         for string in source.records::<StringV2>(offset, count).unwrap_or_default() {
@@ -237,7 +311,7 @@ fn read_strings<'data>(
                 "value",
             )?;
             reading.count_metadata(value_size)?;
-            strings.entries.push((key, Cow::Borrowed(value.bytes())));
+            visit(key, value.bytes());
         }
     }
     Ok(())
@@ -247,10 +321,16 @@ fn read_key<'data>(
     source: Source<'data>,
     string: &StringV1,
     reading: &mut Reading,
-) -> Result<Cow<'data, str>, Error> {
+) -> Result<&'data str, Error> {
     let offset = string.key_offset.get();
     let key = until_zero(source, offset, "key", reading)?;
-    std::str::from_utf8(key).map(Cow::Borrowed).map_err(|error| {
+    // Nearly all keys are one of two: seeing that is faster than checking that they are text.
+    match key {
+        b"triple" => return Ok("triple"),
+        b"arch" => return Ok("arch"),
+        _ => {}
+    }
+    std::str::from_utf8(key).map_err(|error| {
         Error::malformed("Invalid string")
             .at(source.at(offset).saturating_add(error.valid_up_to() as u64))
             .field("key")
@@ -267,7 +347,7 @@ fn until_zero<'data>(
 ) -> Result<&'data [u8], Error> {
     source.need(offset, 0, "Invalid string offset", field)?;
     let rest = source.from(offset).bytes();
-    let length = memchr::memchr(0, rest);
+    let length = find_zero(rest);
     // What was searched counts, so that many references to one long string are not free.
     reading.count_metadata(length.unwrap_or(rest.len()) as u64)?;
     length.and_then(|length| rest.get(..length)).ok_or_else(|| {
@@ -278,10 +358,46 @@ fn until_zero<'data>(
     })
 }
 
+/// Where the first zero byte is. Nearly all strings are shorter than what it takes to get faster ways going.
+fn find_zero(bytes: &[u8]) -> Option<usize> {
+    const SHORT: usize = 32;
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    const HIGH_BITS: u64 = u64::from_le_bytes([0x80; 8]);
+    let (words, _) = bytes.get(..SHORT).unwrap_or_default().as_chunks::<8>();
+    for (index, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        // The lowest bit that is set is that of the first zero byte.
+        let zeros = word.wrapping_sub(ONES) & !word & HIGH_BITS;
+        if zeros != 0 {
+            let within = usize::try_from(zeros.trailing_zeros() / 8).unwrap_or_default();
+            return Some(index.saturating_mul(8).saturating_add(within));
+        }
+    }
+    memchr::memchr(0, bytes)
+}
+
 fn hex(bytes: &[u8]) -> String {
     bytes
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect::<Vec<_>>()
         .join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zeros_are_found_wherever_they_are() {
+        for size in 0..70 {
+            let mut bytes = vec![0x80; size];
+            assert_eq!(find_zero(&bytes), None);
+            for position in (0..size).rev() {
+                bytes[position] = 0;
+                assert_eq!(find_zero(&bytes), Some(position), "{size}");
+            }
+        }
+        assert_eq!(find_zero(b"\x01\x01\x00\xff\x00\x00\x00\x00"), Some(2));
+    }
 }

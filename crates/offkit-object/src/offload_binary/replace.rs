@@ -27,12 +27,12 @@ pub(crate) fn replace(source: Source<'_>, id: usize, new: &[u8], limits: &Limits
         is_first = false;
         let (whole, found) = match &binary {
             Binary::Compressed(compressed) => (compressed.whole, None),
-            Binary::Plain(found) if found.is_syclbin() && (is_alone || found.version >= 2) => {
-                (found.source, None)
+            Binary::Plain(outline) if outline.is_syclbin() && (is_alone || outline.version >= 2) => {
+                (outline.source, None)
             }
-            Binary::Plain(found) => (found.source, Some(found)),
+            Binary::Plain(outline) => (outline.source, Some(outline.decode(&mut reading)?)),
         };
-        let count = found.map_or(1, |found| found.binary.entries.len());
+        let count = found.as_ref().map_or(1, |found| found.binary.entries.len());
         if let Some(index) = id.checked_sub(number).filter(|index| *index < count) {
             let replaced = match (&binary, found) {
                 (Binary::Compressed(compressed), _) => {

@@ -2,7 +2,7 @@
 
 use super::inflate::Compressed;
 use super::raw::{Entry, Header, HeaderV3};
-use super::read::{Found, read_header, read_one};
+use super::read::{Found, Outline, read_header};
 use super::{MAGIC, MAGIC_FINDER};
 use crate::error::{Error, ErrorKind};
 use crate::limits::Reading;
@@ -10,7 +10,7 @@ use crate::source::Source;
 
 /// A binary of a sequence.
 pub(crate) enum Binary<'data> {
-    Plain(Found<'data>),
+    Plain(Outline<'data>),
     Compressed(Compressed<'data>),
 }
 
@@ -71,8 +71,8 @@ impl<'data> Sequence<'data> {
                 Some(binary) => {
                     self.advance(&binary);
                     let counted = match &binary {
-                        Binary::Plain(found) if !found.binary.entries.is_empty() => Ok(()),
-                        // Entries were counted one by one; a binary without any must not be free either.
+                        Binary::Plain(outline) if outline.has_entries() => Ok(()),
+                        // Entries are counted one by one; a binary without any must not be free either.
                         _ => reading.count_image(),
                     };
                     reading.accept(counted)?;
@@ -115,11 +115,11 @@ impl<'data> Sequence<'data> {
     fn advance(&mut self, binary: &Binary<'data>) {
         let size = match binary {
             Binary::Compressed(compressed) => compressed.whole.len(),
-            Binary::Plain(found) if found.is_cut => {
+            Binary::Plain(outline) if outline.is_cut => {
                 self.is_lost = true;
-                found.extent()
+                outline.extent()
             }
-            Binary::Plain(found) => found.source.len(),
+            Binary::Plain(outline) => outline.source.len(),
         };
         self.position = self.position.saturating_add(size);
     }
@@ -129,7 +129,7 @@ fn read_any<'data>(here: Source<'data>, reading: &mut Reading) -> Result<Binary<
     let header = read_header(here)?;
     match Compressed::at_start_of(here, header)? {
         Some(compressed) => Ok(Binary::Compressed(compressed)),
-        None => read_one(here, reading).map(Binary::Plain),
+        None => Outline::read(here, reading).map(Binary::Plain),
     }
 }
 
@@ -142,7 +142,7 @@ pub(crate) fn read_all<'data>(
     let mut sequence = Sequence::new(source);
     while let Some(binary) = sequence.next(reading)? {
         match binary {
-            Binary::Plain(found) => all.push(found),
+            Binary::Plain(outline) => all.push(outline.decode(reading)?),
             Binary::Compressed(compressed) => reading.fault(compressed.refused())?,
         }
     }

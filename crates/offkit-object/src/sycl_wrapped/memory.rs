@@ -47,6 +47,12 @@ impl<'data> Memory<'data> {
         let Some(header) = source.record::<elf::Header>(0) else {
             return Ok(None);
         };
+        let is_relocatable = header.file_type == elf::TYPE_RELOCATABLE;
+        let is_relocation = |section: &elf::Section| section.section_type == elf::SECTION_RELA;
+        if is_relocatable && !sections(source, header).iter().any(is_relocation) {
+            // Most objects in archives; without relocations nothing is pointed to.
+            return Ok(None);
+        }
         let mut memory = Self {
             regions: Vec::new(),
             relocated: Vec::new(),
@@ -55,7 +61,7 @@ impl<'data> Memory<'data> {
             file_size: source.len(),
             image_lists: Vec::new(),
         };
-        if header.file_type == elf::TYPE_RELOCATABLE {
+        if is_relocatable {
             memory.lay_out_sections(source, header, reading)?;
         } else {
             memory.load_segments(source, header, reading)?;

@@ -14,8 +14,9 @@ pub(super) fn check(source: Source<'_>, reading: &mut Reading) -> Result<(), Err
     while let Some(binary) = sequence.next(&mut quiet)? {
         match binary {
             Binary::Compressed(compressed) => check_place(source, compressed.whole, reading)?,
-            Binary::Plain(found) => {
-                check_place(source, found.source, reading)?;
+            Binary::Plain(outline) => {
+                check_place(source, outline.source, reading)?;
+                let found = outline.decode(&mut quiet)?;
                 // What could not be read as a whole is reported by reading.
                 if quiet.take_problems().is_empty() {
                     check_binary(&found, reading)?;

@@ -1,11 +1,13 @@
 //! One module for each verb.
 
+pub(crate) mod cc;
 pub(crate) mod convert;
 pub(crate) mod extract;
 pub(crate) mod filter;
 pub(crate) mod limits;
 pub(crate) mod link;
 pub(crate) mod ls;
+pub(crate) mod mark;
 pub(crate) mod pack;
 pub(crate) mod post_link;
 pub(crate) mod replace;

@@ -11,7 +11,7 @@ use offkit_worker::{SpecializationConstantMode, Worker};
 use serde_json::json;
 
 use super::ls::json::properties;
-use super::ls::tree::properties_lines;
+use super::ls::describe::properties_lines;
 use super::worker_inputs::WorkerInputs;
 use crate::commands::{link, shown_name};
 use crate::failure::Failure;

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::Source;
 use super::ls::json::hex;
-use super::ls::tree::properties_lines;
+use super::ls::describe::properties_lines;
 use crate::cli::Show;
 use crate::failure::Failure;
 use crate::terminal::{Output, Styles, Terminal, escape, size};
@@ -128,7 +128,7 @@ impl<'a> View<'a> {
             "inspection": {
                 "version": inspection.version,
                 "producer": inspection.producer,
-                "triple": inspection.target.triple,
+                "triple": inspection.target.triple.as_str(),
                 "arch": inspection.target.arch_with_features(),
                 "kernels": kernels.collect::<Vec<_>>(),
                 "imports": inspection.imports,

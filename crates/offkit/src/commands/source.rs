@@ -59,7 +59,8 @@ impl Source {
             &mut |file| match file {
                 Ok(file) => {
                     let found = offkit_object::verify(self.place.file(), file.content, &limits);
-                    problems.extend(found.into_iter().filter_map(|problem| file.problem(problem)));
+                    let concerns = |mut problem| file.place_problem(&mut problem).then_some(problem);
+                    problems.extend(found.into_iter().filter_map(concerns));
                 }
                 Err(problem) => problems.push(problem),
             },
@@ -74,8 +75,8 @@ impl Source {
             .into_iter()
             .find(|(_, member)| location.is_within(member))?;
         let whole = Location::of_file(path.to_string_lossy());
-        let rest = location.parts().get(member.parts().len()..)?;
-        let place = rest.iter().fold(whole, |place, part| place.join(part));
+        let rest = location.parts().skip(member.depth());
+        let place = rest.fold(whole, |place, part| place.join(part));
         Some((path, place.to_string()))
     }
 
@@ -93,12 +94,12 @@ fn walk(file: &Opened<'_>, limits: &Limits, visit: &mut dyn FnMut(Item<'_>)) {
     const RELEASED_TOGETHER: usize = 1 << 25;
     let mut released = 0;
     let goal = file.goal.as_ref();
-    offkit_object::walk(file.location.file(), file.content, goal, limits, &mut |item| {
+    offkit_object::walk(file.location.file(), file.content, goal, limits, &mut |mut item| {
         let offset = match &item {
             Item::Image(image) => image.offset,
             _ => None,
         };
-        if let Some(item) = file.item(item) {
+        if file.concerns(&mut item) {
             visit(item);
         }
         if let Some(offset) = offset.and_then(|offset| usize::try_from(offset).ok())
@@ -111,44 +112,44 @@ fn walk(file: &Opened<'_>, limits: &Limits, visit: &mut dyn FnMut(Item<'_>)) {
 }
 
 impl Opened<'_> {
-    /// What a walk through this file meets, at its place in the archive that names the file; `None` for a
+    /// Moves what a walk through this file meets to its place in the archive that names the file; `false` for a
     /// problem that is none there.
-    fn item<'walk>(&self, item: Item<'walk>) -> Option<Item<'walk>> {
-        Some(match item {
-            Item::Problem(problem) => Item::Problem(self.problem(problem)?),
-            item if self.location.parts().is_empty() => item,
-            Item::Container(mut container) => {
-                container.location = self.place(&container.location);
-                Item::Container(container)
-            }
-            Item::Image(mut image) => {
+    fn concerns(&self, item: &mut Item<'_>) -> bool {
+        if self.location.is_file() && !self.is_thin {
+            return true;
+        }
+        match item {
+            Item::Problem(problem) => return self.place_problem(problem),
+            Item::Container(container) => container.location = self.place(&container.location),
+            Item::Image(image) => {
                 image.location = self.place(&image.location);
-                // It would be one of another file.
-                image.offset = None;
-                Item::Image(image)
+                if !self.location.is_file() {
+                    // It would be one of another file.
+                    image.offset = None;
+                }
             }
-            other => other,
-        })
+            _ => {}
+        }
+        true
     }
 
-    fn problem(&self, mut problem: Problem) -> Option<Problem> {
-        let is_about_the_file = problem.location.parts().is_empty();
-        let is_member = !self.location.parts().is_empty();
+    fn place_problem(&self, problem: &mut Problem) -> bool {
+        let is_about_the_file = problem.location.is_file();
+        let is_member = !self.location.is_file();
         match problem.error.kind() {
             // That the members are files of their own is known, for they follow.
-            ErrorKind::Unsupported if is_about_the_file && self.is_thin => return None,
+            ErrorKind::Unsupported if is_about_the_file && self.is_thin => return false,
             // In archives, most files are something else.
-            ErrorKind::NotRecognized if is_about_the_file && is_member => return None,
+            ErrorKind::NotRecognized if is_about_the_file && is_member => return false,
             _ => {}
         }
         problem.location = self.place(&problem.location);
-        Some(problem)
+        true
     }
 
     /// A place in this file as one in the archive that names the file.
     fn place(&self, inside: &Location) -> Location {
-        let parts = inside.parts().iter();
-        parts.fold(self.location.clone(), |place, part| place.join(part))
+        inside.parts().fold(self.location.clone(), |place, part| place.join(part))
     }
 }
 

@@ -74,9 +74,10 @@ impl Opener<'_> {
 
 /// A place in the archive as one in the file that is at `member`; `None` for all of that file.
 fn inside(member: &Location, place: &Location) -> Option<Location> {
-    let rest = place.parts().get(member.parts().len()..)?;
     let whole = Location::of_file(place.file());
-    (!rest.is_empty()).then(|| rest.iter().fold(whole, |goal, part| goal.join(part)))
+    let rest = place.parts().skip(member.depth());
+    let goal = rest.fold(whole, |goal, part| goal.join(part));
+    (!goal.is_file()).then_some(goal)
 }
 
 /// The files that a thin archive names, and their places in it, with a part for each folder; none for any other

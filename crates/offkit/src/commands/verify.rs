@@ -87,7 +87,7 @@ fn verify(
         })
         .collect();
     let is_filtered = !options.filter.accepts_all();
-    let is_whole = source.place.parts().is_empty();
+    let is_whole = source.place.is_file();
     if options.no_spirv && !is_filtered && is_whole {
         return Ok(findings);
     }

@@ -135,7 +135,7 @@ impl WrapOptions {
             return Err(Failure::input(problem.to_string()));
         }
         for image in &contents.images {
-            if image.target.triple.is_empty() && image.location.parts().is_empty() {
+            if image.target.triple.is_empty() && image.location.is_file() {
                 terminal.warning(format_args!(
                     "{name}: nothing says what the image is for; --triple does"
                 ));

@@ -269,8 +269,9 @@ fn write_matches(
             .iter()
             .map(|found| Member::new(&found.from, &found.image))
             .collect();
-        let archive = archive::write(&members, ArchiveKind::Gnu).map_err(|error| error.to_string())?;
-        return write(Path::new(file), &[&archive]);
+        let archive = archive::write_chunks(&members, ArchiveKind::Gnu);
+        let archive = archive.map_err(|error| error.to_string())?;
+        return write(Path::new(file), &archive.slices());
     }
     if let Some(file) = file {
         if found.len() > 1 {

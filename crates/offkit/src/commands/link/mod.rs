@@ -321,7 +321,7 @@ pub(super) fn temporary_failure(error: io::Error) -> Failure {
     failure(LinkError::Temporary(error))
 }
 
-fn failure(error: LinkError) -> Failure {
+pub(super) fn failure(error: LinkError) -> Failure {
     match error {
         LinkError::Worker(WorkerError::Protocol { .. }) => Failure::new(ExitStatus::Machine, error)
             .hint("build both programs from the same sources: `cargo build -p offkit -p offkit-llvm`"),

@@ -1,18 +1,20 @@
 //! `offkit ls`: what device code is inside files.
 
+pub(crate) mod describe;
 pub(crate) mod json;
+mod lister;
 mod rows;
-pub(crate) mod tree;
+mod tree;
 
 use std::path::Path;
 
-use offkit_object::{Item, Problem};
+use offkit_object::{DeviceImage, Item, Problem};
 
 use super::Source;
 use crate::cli::Ls;
 use crate::failure::Failure;
 use crate::terminal::{Output, Terminal};
-use tree::Tree;
+use lister::Lister;
 
 pub(crate) fn run(options: &Ls, terminal: Terminal) -> Result<(), Failure> {
     let mut failed = 0;
@@ -45,7 +47,7 @@ fn list(options: &Ls, terminal: Terminal, path: &Path) -> Result<bool, Failure> 
         form: if options.json {
             Form::Json(output)
         } else {
-            Form::Tree(Tree::new(
+            Form::Tree(Lister::new(
                 options,
                 output,
                 source.place.file(),
@@ -59,7 +61,7 @@ fn list(options: &Ls, terminal: Terminal, path: &Path) -> Result<bool, Failure> 
     source.walk(&options.limits, &mut |item| listing.add(item));
     listing.result?;
     // An image may be there without being wanted.
-    if listing.images == 0 && !source.place.parts().is_empty() {
+    if listing.images == 0 && !source.place.is_file() {
         return Err(super::nothing_in(&source.place, &listing.problems));
     }
     match listing.form {
@@ -69,7 +71,7 @@ fn list(options: &Ls, terminal: Terminal, path: &Path) -> Result<bool, Failure> 
             }
             output.finish()?;
         }
-        Form::Tree(tree) => tree.finish()?,
+        Form::Tree(lister) => lister.finish()?,
     }
     for problem in &listing.problems {
         terminal.warning(problem);
@@ -80,39 +82,44 @@ fn list(options: &Ls, terminal: Terminal, path: &Path) -> Result<bool, Failure> 
 /// The listing of one file on its way out.
 struct Listing<'a> {
     options: &'a Ls,
-    form: Form<'a>,
+    form: Form,
     result: Result<(), Failure>,
     /// How many were met, wanted or not.
     images: usize,
     problems: Vec<Problem>,
 }
 
-enum Form<'a> {
+enum Form {
     Json(Output),
-    Tree(Tree<'a>),
+    Tree(Lister),
 }
 
 impl Listing<'_> {
-    fn add(&mut self, item: Item<'_>) {
+    fn add(&mut self, mut item: Item<'_>) {
         if self.result.is_ok() {
-            self.result = self.show(item);
+            self.result = match &mut item {
+                // In its place, for it is large, and there may be very many.
+                Item::Image(image) => self.image(image),
+                _ => self.other(item),
+            };
         }
     }
 
-    fn show(&mut self, item: Item<'_>) -> Result<(), Failure> {
+    fn image(&mut self, image: &mut DeviceImage<'_>) -> Result<(), Failure> {
+        self.images += 1;
+        if !self.options.filter.accepts(image) {
+            return Ok(());
+        }
+        match &mut self.form {
+            Form::Json(output) => output.line(json::image(image, self.options.hash)),
+            Form::Tree(lister) => lister.image(image),
+        }
+    }
+
+    fn other(&mut self, item: Item<'_>) -> Result<(), Failure> {
         match (item, &mut self.form) {
             (Item::Problem(problem), _) => self.problems.push(problem),
-            (Item::Container(container), Form::Tree(tree)) => tree.container(&container)?,
-            (Item::Image(image), form) => {
-                self.images += 1;
-                if !self.options.filter.accepts(&image) {
-                    return Ok(());
-                }
-                match form {
-                    Form::Json(output) => output.line(json::image(&image, self.options.hash))?,
-                    Form::Tree(tree) => tree.image(image)?,
-                }
-            }
+            (Item::Container(container), Form::Tree(lister)) => lister.container(container)?,
             _ => {}
         }
         Ok(())

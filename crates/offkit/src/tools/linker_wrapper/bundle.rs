@@ -89,7 +89,7 @@ impl Bundler<'_> {
             let target = header_target(&bytes, ImageFormat::detect(&bytes));
             let image = Image {
                 arch: target.arch_with_features(),
-                triple: target.triple,
+                triple: target.triple.to_string(),
                 file: file.clone(),
                 bytes,
             };

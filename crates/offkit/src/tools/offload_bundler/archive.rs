@@ -67,11 +67,16 @@ pub(super) fn list(options: &Options, file: &str, bytes: &[u8]) -> Result<Vec<St
 
 /// Writes an archive for each target with the code for it out of every member.
 pub(super) fn unbundle(options: &Options, targets: &[TargetId], file: &str, bytes: &[u8]) -> Result<()> {
-    let mut outputs: Vec<Vec<Member<'static>>> = targets.iter().map(|_| Vec::new()).collect();
-    for member in members(file, bytes)? {
+    let mut outputs: Vec<Vec<Member<'_>>> = targets.iter().map(|_| Vec::new()).collect();
+    let inputs = members(file, bytes)?;
+    let contents = inputs.iter().map(|member| {
         let place = format!("{file}({})", member.name);
         let content = compression::unpack(options, &place, &member.bytes)?;
-        let entries = bundled::read(FileType::Object, &place, &content)?;
+        Ok((member, place, content))
+    });
+    let contents = contents.collect::<Result<Vec<_>>>()?;
+    for (member, place, content) in &contents {
+        let entries = bundled::read(FileType::Object, place, content)?;
         if options.check_archive
             && let Some((one, other)) = find_conflict(entries.iter().map(|entry| &*entry.id))
         {
@@ -79,23 +84,23 @@ pub(super) fn unbundle(options: &Options, targets: &[TargetId], file: &str, byte
                 "conflicting TargetIDs '{one}' and '{other}' in {place}"
             )));
         }
-        for entry in &entries {
+        for entry in entries {
             let known = EntryTarget::new(&entry.id);
             for (target, output) in targets.iter().zip(&mut outputs) {
                 if !target.accepts(&known, options.hip_openmp_compatible) {
                     continue;
                 }
                 let bytes = match &entry.content {
-                    Content::Bytes(bytes) => bytes.clone().into_owned(),
+                    Content::Bytes(bytes) => bytes.clone(),
                     Content::HostObject if options.print_commands => {
                         say(format_args!("{}", bundled::remove_command(&member.name, "-")));
                         continue;
                     }
-                    Content::HostObject => bundled::host_object(&place, &content)?,
+                    Content::HostObject => Cow::Owned(bundled::host_object(place, content)?),
                 };
                 output.push(Member {
                     name: output_name(&member.name, &entry.id),
-                    bytes: Cow::Owned(bytes),
+                    bytes,
                 });
             }
         }
@@ -111,11 +116,9 @@ pub(super) fn unbundle(options: &Options, targets: &[TargetId], file: &str, byte
             .iter()
             .map(|member| archive::Member::new(&member.name, &member.bytes))
             .collect();
-        let archive = archive::write(&members, ArchiveKind::Gnu);
-        write(
-            path,
-            &[&archive.map_err(|error| Message::of_content(path, error))?],
-        )?;
+        let archive = archive::write_chunks(&members, ArchiveKind::Gnu);
+        let archive = archive.map_err(|error| Message::of_content(path, error))?;
+        write(path, &archive.slices())?;
     }
     Ok(())
 }

@@ -158,31 +158,23 @@ pub(super) fn write<'data>(
     let written = match (file_type, host) {
         (FileType::Text(comment), _) => bundle().write_text(comment).map(whole),
         (FileType::Object | FileType::Archive, Some(host)) if is_object_bundle(entries, host) => {
-            add_to_object(entries, host).map(whole)
+            add_to_object(entries, host)
         }
         _ => bundle().into_chunks(alignment),
     };
     written.map_err(|error| Message::new(error.to_string()))
 }
 
-fn add_to_object(
-    entries: &[(&TargetId, &[u8])],
+fn add_to_object<'data>(
+    entries: &[(&TargetId, &'data [u8])],
     host: usize,
-) -> std::result::Result<Vec<u8>, offkit_object::Error> {
-    let names: Vec<String> = entries
-        .iter()
-        .map(|(target, _)| format!("{SECTION_PREFIX}{target}"))
-        .collect();
-    let sections = names
-        .iter()
-        .zip(entries)
-        .enumerate()
-        .map(|(index, (name, (_, bytes)))| {
-            let bytes = if index == host { HOST_SECTION } else { *bytes };
-            NewSection::excluded(name, bytes)
-        });
+) -> std::result::Result<Chunks<'data>, offkit_object::Error> {
+    let sections = entries.iter().enumerate().map(|(index, (target, bytes))| {
+        let bytes = if index == host { HOST_SECTION } else { *bytes };
+        NewSection::excluded(format!("{SECTION_PREFIX}{target}"), bytes)
+    });
     let object = entries.get(host).map_or([].as_slice(), |(_, bytes)| bytes);
-    host::add_sections(object, &sections.collect::<Vec<_>>())
+    host::add_sections_chunks(object, &sections.collect::<Vec<_>>())
 }
 
 /// The host's object out of a bundled one.

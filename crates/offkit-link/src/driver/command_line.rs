@@ -1,0 +1,114 @@
+//! Command lines as text: response files in, lines that can be typed out.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+/// How deep response files may name others.
+const DEPTH: usize = 16;
+
+/// Puts the content of response files in the place of the words `@FILE` that name them.
+///
+/// As clang does it, a word that names no file stays. `read` reads a file.
+pub fn expand(words: Vec<OsString>, read: &dyn Fn(&Path) -> Option<String>) -> Vec<OsString> {
+    let mut expanded = Vec::with_capacity(words.len());
+    add(words, read, DEPTH, &mut expanded);
+    expanded
+}
+
+fn add(
+    words: Vec<OsString>,
+    read: &dyn Fn(&Path) -> Option<String>,
+    depth: usize,
+    expanded: &mut Vec<OsString>,
+) {
+    for word in words {
+        let content = match word.to_str().and_then(|text| text.strip_prefix('@')) {
+            Some(name) if depth > 0 => read(Path::new(name)),
+            _ => None,
+        };
+        match content {
+            Some(content) => add(split(&content), read, depth - 1, expanded),
+            None => expanded.push(word),
+        }
+    }
+}
+
+/// Cuts text into words as a response file's reader does: quotes of both kinds group, a backslash takes
+/// the next character as it is, except in single quotes.
+fn split(text: &str) -> Vec<OsString> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        match (letter, quote) {
+            ('\\', None | Some('"')) => word.get_or_insert_default().extend(letters.next()),
+            (letter, Some(open)) if letter == open => quote = None,
+            ('"' | '\'', None) => {
+                quote = Some(letter);
+                word.get_or_insert_default();
+            }
+            (letter, None) if letter.is_whitespace() => words.extend(word.take().map(OsString::from)),
+            (letter, _) => word.get_or_insert_default().push(letter),
+        }
+    }
+    words.extend(word.map(OsString::from));
+    words
+}
+
+/// A response file's text for these words.
+pub fn response_file(words: &[OsString]) -> String {
+    words.iter().map(|word| quoted(word) + "\n").collect()
+}
+
+/// A command as clang's `-###` prints it: every word in quotes, for a shell to read.
+pub fn line(words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> String {
+    words
+        .into_iter()
+        .map(|word| format!(" {}", quoted(word.as_ref())))
+        .collect()
+}
+
+fn quoted(word: &OsStr) -> String {
+    let mut quoted = String::from("\"");
+    for letter in word.to_string_lossy().chars() {
+        if matches!(letter, '"' | '\\' | '$' | '`') {
+            quoted.push('\\');
+        }
+        quoted.push(letter);
+    }
+    quoted.push('"');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(words: &[&str]) -> Vec<OsString> {
+        words.iter().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn response_files_are_read_as_clang_reads_them() {
+        let files = |path: &Path| match path.to_str() {
+            Some("all") => Some("-c 'a b.cpp'\n\t-DX=\\\"y\\\" \"-I\\\"q\" @more\n''".to_owned()),
+            Some("more") => Some("-O2".to_owned()),
+            Some("endless") => Some("x @endless".to_owned()),
+            _ => None,
+        };
+        assert_eq!(
+            expand(words(&["@all", "@missing", "-v"]), &files),
+            words(&["-c", "a b.cpp", "-DX=\"y\"", "-I\"q", "-O2", "", "@missing", "-v"])
+        );
+        assert_eq!(expand(words(&["@endless"]), &files).len(), DEPTH + 1);
+    }
+
+    #[test]
+    fn what_is_written_reads_the_same() {
+        let original = words(&["a b", "", "quote\"d", "back\\slash", "$HOME `x`", "it's"]);
+        assert_eq!(split(&response_file(&original)), original);
+        assert_eq!(line(&original[..2]), r#" "a b" """#);
+        assert_eq!(line(["$x"]), r#" "\$x""#);
+    }
+}

@@ -1,0 +1,217 @@
+//! Carrying out a plan: independent commands at the same time, their messages one after the other.
+
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, Read, Write};
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::thread;
+
+use super::command_line;
+use super::plan::{Plan, Step};
+
+/// How a plan is carried out.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// How many commands may run at a time; at least one does.
+    pub jobs: usize,
+    /// Whether to print each command to standard error before it runs.
+    pub verbose: bool,
+    /// A folder for the arguments of commands that are too long for the system.
+    pub folder: PathBuf,
+}
+
+/// A plan was not carried out to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// A command could not be started.
+    #[error("cannot start `{program}`")]
+    Start {
+        /// The program.
+        program: String,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A command failed, and has said why.
+    #[error("`{program}` failed ({status})")]
+    Failed {
+        /// The program.
+        program: String,
+        /// How it ended.
+        status: ExitStatus,
+    },
+}
+
+/// The length of a command from which its arguments go through a file. Systems differ; this is less than
+/// any of them allows.
+const LONGEST_COMMAND: usize = 100_000;
+
+struct Progress {
+    /// What became of each step; `None` while it has not ended.
+    ended: Vec<Option<Result<(), RunError>>>,
+    started: Vec<bool>,
+    failed: bool,
+}
+
+impl Plan {
+    /// Runs the commands, each after those it needs. Once one has failed no other is started.
+    ///
+    /// # Errors
+    ///
+    /// The failure of the first command, in the plan's order, that failed.
+    pub fn run(&self, options: &RunOptions) -> Result<(), RunError> {
+        let progress = Mutex::new(Progress {
+            ended: self.steps.iter().map(|_| None).collect(),
+            started: vec![false; self.steps.len()],
+            failed: false,
+        });
+        let changed = Condvar::new();
+        let work = || {
+            let mut state = progress.lock().unwrap_or_else(PoisonError::into_inner);
+            loop {
+                let all_started = state.started.iter().all(|&started| started);
+                if state.failed || all_started {
+                    return;
+                }
+                let ready = self.steps.iter().enumerate().position(|(number, step)| {
+                    let is_done = |&needed: &usize| matches!(state.ended.get(needed), Some(Some(Ok(()))));
+                    !state.started[number] && step.needs.iter().all(is_done)
+                });
+                let Some(number) = ready else {
+                    state = changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                    continue;
+                };
+                state.started[number] = true;
+                drop(state);
+                let result = self.steps[number].run(number, options);
+                state = progress.lock().unwrap_or_else(PoisonError::into_inner);
+                state.failed |= result.is_err();
+                state.ended[number] = Some(result);
+                changed.notify_all();
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 1..options.jobs.clamp(1, self.steps.len().max(1)) {
+                scope.spawn(work);
+            }
+            work();
+        });
+        let progress = progress.into_inner().unwrap_or_else(PoisonError::into_inner);
+        progress.ended.into_iter().flatten().collect()
+    }
+}
+
+impl Step {
+    fn run(&self, number: usize, options: &RunOptions) -> Result<(), RunError> {
+        let [program, arguments @ ..] = self.words.as_slice() else {
+            return Ok(());
+        };
+        let failed_to_start = |source| RunError::Start {
+            program: program.to_string_lossy().into_owned(),
+            source,
+        };
+        let mut message = Vec::new();
+        if options.verbose {
+            message.extend_from_slice(self.line().as_bytes());
+            message.push(b'\n');
+        }
+        let mut command = Command::new(program);
+        let length: usize = arguments.iter().map(|argument| argument.len() + 1).sum();
+        if self.takes_response_file && length > LONGEST_COMMAND {
+            let path = options.folder.join(format!("arguments-{number}"));
+            // What chooses how the rest is read comes first and stays outside.
+            let (first, rest) = arguments.split_at(self.arguments_before_response_file.min(arguments.len()));
+            std::fs::write(&path, command_line::response_file(rest)).map_err(failed_to_start)?;
+            let mut word = OsString::from("@");
+            word.push(&path);
+            command.args(first).arg(word);
+        } else {
+            command.args(arguments);
+        }
+        // clang looks for a terminal itself, but what it writes goes through a pipe.
+        if self.takes_response_file
+            && io::stderr().is_terminal()
+            && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+            && !arguments
+                .iter()
+                .any(|word| word.to_string_lossy().contains("color"))
+        {
+            command.arg("-fcolor-diagnostics");
+        }
+        let mut child = command.stderr(Stdio::piped()).spawn().map_err(failed_to_start)?;
+        if let Some(mut stderr) = child.stderr.take() {
+            // What cannot be read was not said.
+            let _ = stderr.read_to_end(&mut message);
+        }
+        let status = child.wait().map_err(failed_to_start)?;
+        if !message.is_empty() {
+            // Nobody may be listening.
+            let _ = io::stderr().lock().write_all(&message);
+        }
+        if status.success() {
+            Ok(())
+        } else {
+            Err(RunError::Failed {
+                program: program.to_string_lossy().into_owned(),
+                status,
+            })
+        }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn step(script: &str, needs: &[usize]) -> Step {
+        Step {
+            needs: needs.to_vec(),
+            ..Step::new(["sh", "-c", script])
+        }
+    }
+
+    fn run(steps: Vec<Step>, jobs: usize) -> Result<(), RunError> {
+        let options = RunOptions {
+            jobs,
+            verbose: false,
+            folder: std::env::temp_dir(),
+        };
+        Plan { steps }.run(&options)
+    }
+
+    #[test]
+    fn steps_wait_for_those_they_need() {
+        for jobs in [1, 4] {
+            let folder = tempfile::tempdir().expect("a folder");
+            let file = |name: &str| folder.path().join(name).display().to_string();
+            let steps = vec![
+                step(&format!("sleep 0.05; echo 1 > {}", file("a")), &[]),
+                step(&format!("echo 2 > {}", file("b")), &[]),
+                step(
+                    &format!("cat {} {} > {}", file("a"), file("b"), file("c")),
+                    &[0, 1],
+                ),
+            ];
+            run(steps, jobs).expect("all succeed");
+            assert_eq!(
+                std::fs::read_to_string(file("c")).expect("the last ran"),
+                "1\n2\n"
+            );
+        }
+    }
+
+    #[test]
+    fn the_first_failure_is_told_and_stops_the_rest() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let never = folder.path().join("never").display().to_string();
+        let steps = vec![step("exit 3", &[]), step(&format!("echo > {never}"), &[0])];
+        let error = run(steps, 2).expect_err("the first step fails");
+        assert!(
+            matches!(error, RunError::Failed { status, .. } if status.code() == Some(3)),
+            "{error}"
+        );
+        assert!(!folder.path().join("never").exists());
+        let error = run(vec![Step::new(["/nonexistent/program"])], 1).expect_err("there is no such program");
+        assert!(error.to_string().contains("/nonexistent/program"), "{error}");
+    }
+}

@@ -1,0 +1,301 @@
+//! Marks on what a source file offers to others.
+//!
+//! DPC++'s front end puts the string attribute [`MODULE_ID`] on kernels and on functions that are
+//! exported; everything later in the tool chain reads it. clang 22's front ends do not: they leave
+//! kernels without it, and exported functions look like any other function with external linkage.
+//! What survives is `annotate`, so `offkit/device.h` writes [`ANNOTATION`] with it, and this module
+//! turns that into the attribute.
+//!
+//! The annotation is then removed: the SPIR-V back end would make it a decoration of the definition,
+//! which a declaration in another module lacks, and linkers refuse such a pair.
+
+use std::ffi::c_uint;
+
+use llvm_sys::LLVMLinkage;
+use llvm_sys::core::{
+    LLVMAddAttributeAtIndex, LLVMAddGlobalInAddressSpace, LLVMConstArray2, LLVMCreateStringAttribute,
+    LLVMDeleteGlobal, LLVMGetAsString, LLVMGetElementType, LLVMGetFirstUse, LLVMGetInitializer,
+    LLVMGetNamedGlobal, LLVMGetNextUse, LLVMGetNumOperands, LLVMGetOperand, LLVMGetPointerAddressSpace,
+    LLVMGetPoison, LLVMGetSection, LLVMGetUser, LLVMGlobalGetValueType, LLVMIsAConstant, LLVMIsAConstantExpr,
+    LLVMIsAFunction, LLVMIsAGlobalValue, LLVMIsAGlobalVariable, LLVMIsConstantString, LLVMReplaceAllUsesWith,
+    LLVMSetInitializer, LLVMSetLinkage, LLVMSetSection, LLVMSetValueName2, LLVMTypeOf,
+};
+use llvm_sys::prelude::LLVMValueRef;
+use offkit_worker::{CallingConvention, Linkage};
+
+use crate::module::{FUNCTION_ATTRIBUTES, Global, Module};
+
+/// The string attribute of kernels and exported functions: the source file they come from.
+pub const MODULE_ID: &str = "sycl-module-id";
+
+/// The annotation that asks for a function to be exported, or says that it is defined elsewhere.
+pub const ANNOTATION: &str = "offkit_export";
+
+/// Where clang keeps annotations.
+const ANNOTATIONS: &std::ffi::CStr = c"llvm.global.annotations";
+
+/// Marks the kernels of a module and the functions annotated with [`ANNOTATION`], and removes those
+/// annotations. A mark that is there already stays as it is.
+///
+/// With `only_annotated`, a module without such an annotation is left as it is: what it exports was
+/// decided by whoever made it.
+pub fn mark(module: &mut Module<'_>, module_id: &str, only_annotated: bool) {
+    let annotated = take_annotations(module);
+    if annotated.is_empty() && only_annotated {
+        return;
+    }
+    for global in module.globals().filter(Global::is_function) {
+        let is_exported = annotated.contains(&global.as_raw());
+        let is_kernel = !global.is_declaration() && global.calling_convention() == CallingConvention::Kernel;
+        // What is `static` stays private, whatever it is annotated with.
+        if !(is_kernel || is_exported) || global.linkage() == Linkage::Internal {
+            continue;
+        }
+        // An exported inline function must be there although this module may not call it.
+        if is_exported && global.linkage() == Linkage::LinkOnce {
+            global.set_linkage(Linkage::Weak);
+        }
+        if !global.string_attributes(FUNCTION_ATTRIBUTES).contains_key(MODULE_ID) {
+            add_attribute(module, &global, MODULE_ID, module_id);
+        }
+    }
+}
+
+fn add_attribute(module: &Module<'_>, function: &Global<'_>, name: &str, value: &str) {
+    // SAFETY: the context outlives the module; both strings are copied; the value is a function of the
+    // module, which is alive.
+    unsafe {
+        let attribute = LLVMCreateStringAttribute(
+            module.context().as_raw(),
+            name.as_ptr().cast(),
+            c_uint::try_from(name.len()).unwrap_or(0),
+            value.as_ptr().cast(),
+            c_uint::try_from(value.len()).unwrap_or(0),
+        );
+        LLVMAddAttributeAtIndex(function.as_raw(), FUNCTION_ATTRIBUTES, attribute);
+    }
+}
+
+/// Takes our annotations out of the module and returns the functions that had one. Other people's
+/// annotations stay.
+fn take_annotations(module: &mut Module<'_>) -> Vec<LLVMValueRef> {
+    let mut functions = Vec::new();
+    // SAFETY: the module is alive and no lazily read one is given (`Module::read`), so initialisers are
+    // there. Each value is asked only what its kind, which is checked first, allows; nothing is kept of
+    // the array after it is deleted.
+    unsafe {
+        let array = LLVMGetNamedGlobal(module.as_raw(), ANNOTATIONS.as_ptr());
+        if array.is_null() || LLVMGetInitializer(array).is_null() {
+            return functions;
+        }
+        let initializer = LLVMGetInitializer(array);
+        let count = c_uint::try_from(LLVMGetNumOperands(initializer)).unwrap_or(0);
+        let mut kept = Vec::new();
+        let mut texts = Vec::new();
+        for entry in (0..count).map(|index| LLVMGetOperand(initializer, index)) {
+            if LLVMGetNumOperands(entry) < 3 {
+                kept.push(entry);
+                continue;
+            }
+            let text = without_casts(LLVMGetOperand(entry, 1));
+            if constant_text(text).as_deref() != Some(ANNOTATION) {
+                kept.push(entry);
+                continue;
+            }
+            texts.push(text);
+            texts.push(without_casts(LLVMGetOperand(entry, 2)));
+            let target = without_casts(LLVMGetOperand(entry, 0));
+            if !LLVMIsAFunction(target).is_null() {
+                functions.push(target);
+            }
+        }
+        if texts.is_empty() {
+            return functions;
+        }
+        if !kept.is_empty() {
+            replace_array(module, array, &mut kept);
+        }
+        LLVMDeleteGlobal(array);
+        // The texts of annotations, unless another one still needs them.
+        texts.sort_unstable();
+        texts.dedup();
+        for text in texts {
+            let is_ours = !LLVMIsAGlobalVariable(text).is_null()
+                && !LLVMGetSection(text).is_null()
+                && std::ffi::CStr::from_ptr(LLVMGetSection(text)) == c"llvm.metadata";
+            if is_ours && !is_needed(text) {
+                // The constants that used it are still there, although nothing uses them.
+                LLVMReplaceAllUsesWith(text, LLVMGetPoison(LLVMTypeOf(text)));
+                LLVMDeleteGlobal(text);
+            }
+        }
+    }
+    functions
+}
+
+/// Puts an array with fewer entries in the place of the annotations.
+///
+/// # Safety
+///
+/// `array` is the module's array of annotations and `entries`, not empty, are entries of it.
+unsafe fn replace_array(module: &Module<'_>, array: LLVMValueRef, entries: &mut [LLVMValueRef]) {
+    // SAFETY: by this function's contract; the strings are copied.
+    unsafe {
+        let element = LLVMGetElementType(LLVMGlobalGetValueType(array));
+        let content = LLVMConstArray2(element, entries.as_mut_ptr(), entries.len() as u64);
+        let space = LLVMGetPointerAddressSpace(LLVMTypeOf(array));
+        let smaller = LLVMAddGlobalInAddressSpace(module.as_raw(), LLVMTypeOf(content), c"".as_ptr(), space);
+        LLVMSetInitializer(smaller, content);
+        LLVMSetLinkage(smaller, LLVMLinkage::LLVMAppendingLinkage);
+        LLVMSetSection(smaller, LLVMGetSection(array));
+        LLVMSetValueName2(array, c"".as_ptr(), 0);
+        LLVMSetValueName2(smaller, ANNOTATIONS.as_ptr(), ANNOTATIONS.count_bytes());
+    }
+}
+
+/// Whether an instruction or a global uses a constant, itself or through other constants.
+///
+/// # Safety
+///
+/// `value` is a constant that is alive.
+unsafe fn is_needed(value: LLVMValueRef) -> bool {
+    // SAFETY: by this function's contract; a use and its user live as long as what is used.
+    unsafe {
+        let first = LLVMGetFirstUse(value);
+        std::iter::successors((!first.is_null()).then_some(first), |&usage| {
+            let next = LLVMGetNextUse(usage);
+            (!next.is_null()).then_some(next)
+        })
+        .any(|usage| {
+            let user = LLVMGetUser(usage);
+            let is_mere_constant = !LLVMIsAConstant(user).is_null() && LLVMIsAGlobalValue(user).is_null();
+            !is_mere_constant || is_needed(user)
+        })
+    }
+}
+
+/// A constant without the address space casts around it.
+///
+/// # Safety
+///
+/// `value` is a constant that is alive.
+unsafe fn without_casts(mut value: LLVMValueRef) -> LLVMValueRef {
+    // SAFETY: by this function's contract, and an operand of a constant is one.
+    unsafe {
+        while !LLVMIsAConstantExpr(value).is_null() && LLVMGetNumOperands(value) == 1 {
+            value = LLVMGetOperand(value, 0);
+        }
+    }
+    value
+}
+
+/// The text of a global constant with a zero at its end.
+///
+/// # Safety
+///
+/// `value` is a constant that is alive.
+unsafe fn constant_text(value: LLVMValueRef) -> Option<String> {
+    // SAFETY: by this function's contract; each function is called on the kind it is for; the string is
+    // the constant's own and is copied.
+    unsafe {
+        if LLVMIsAGlobalVariable(value).is_null() {
+            return None;
+        }
+        let initializer = LLVMGetInitializer(value);
+        if initializer.is_null() || LLVMIsConstantString(initializer) == 0 {
+            return None;
+        }
+        let mut length = 0;
+        let start = LLVMGetAsString(initializer, &raw mut length);
+        let bytes = std::slice::from_raw_parts(start.cast::<u8>(), length);
+        let text = bytes.strip_suffix(b"\0").unwrap_or(bytes);
+        Some(String::from_utf8_lossy(text).into_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::Context;
+
+    const TEXT: &str = r#"
+target triple = "spirv64-unknown-unknown"
+@.ours = private addrspace(1) constant [14 x i8] c"offkit_export\00", section "llvm.metadata"
+@.theirs = private addrspace(1) constant [5 x i8] c"mine\00", section "llvm.metadata"
+@.file = private addrspace(1) constant [6 x i8] c"a.cpp\00", section "llvm.metadata"
+@llvm.global.annotations = appending addrspace(1) global [5 x { ptr addrspace(1), ptr addrspace(1), ptr addrspace(1), i32, ptr addrspace(1) }] [
+  { ptr addrspace(1), ptr addrspace(1), ptr addrspace(1), i32, ptr addrspace(1) } { ptr addrspace(1) addrspacecast (ptr @exported to ptr addrspace(1)), ptr addrspace(1) @.ours, ptr addrspace(1) @.file, i32 1, ptr addrspace(1) null },
+  { ptr addrspace(1), ptr addrspace(1), ptr addrspace(1), i32, ptr addrspace(1) } { ptr addrspace(1) addrspacecast (ptr @plain to ptr addrspace(1)), ptr addrspace(1) @.theirs, ptr addrspace(1) @.file, i32 2, ptr addrspace(1) null },
+  { ptr addrspace(1), ptr addrspace(1), ptr addrspace(1), i32, ptr addrspace(1) } { ptr addrspace(1) addrspacecast (ptr @imported to ptr addrspace(1)), ptr addrspace(1) @.ours, ptr addrspace(1) @.file, i32 3, ptr addrspace(1) null },
+  { ptr addrspace(1), ptr addrspace(1), ptr addrspace(1), i32, ptr addrspace(1) } { ptr addrspace(1) addrspacecast (ptr @inlined to ptr addrspace(1)), ptr addrspace(1) @.ours, ptr addrspace(1) @.file, i32 4, ptr addrspace(1) null },
+  { ptr addrspace(1), ptr addrspace(1), ptr addrspace(1), i32, ptr addrspace(1) } { ptr addrspace(1) addrspacecast (ptr @private to ptr addrspace(1)), ptr addrspace(1) @.ours, ptr addrspace(1) @.file, i32 5, ptr addrspace(1) null }], section "llvm.metadata"
+define spir_kernel void @kernel() { ret void }
+define spir_func void @exported() { ret void }
+define spir_func void @plain() { ret void }
+define linkonce_odr spir_func void @inlined() { ret void }
+define internal spir_func void @private() { ret void }
+declare spir_func void @imported()
+declare spir_func void @other()
+"#;
+
+    fn marks(module: &Module<'_>) -> Vec<(String, String)> {
+        let functions = module.summary().functions.into_iter();
+        functions
+            .filter_map(|function| Some((function.name, function.attributes.get(MODULE_ID)?.clone())))
+            .collect()
+    }
+
+    fn module<'context>(context: &'context Context, text: &str) -> Module<'context> {
+        Module::parse_text(context, text).expect("the text is a module")
+    }
+
+    #[test]
+    fn kernels_and_annotated_functions_are_marked() {
+        let context = Context::new();
+        let mut module = module(&context, TEXT);
+        mark(&mut module, "src/a.cpp", false);
+        module.verify().expect("the module stays valid");
+        let marked: Vec<_> = marks(&module).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(marked, ["kernel", "exported", "inlined", "imported"]);
+        assert!(marks(&module).iter().all(|(_, id)| id == "src/a.cpp"));
+        let summary = module.summary();
+        let inlined = summary
+            .functions
+            .iter()
+            .find(|function| function.name == "inlined");
+        assert_eq!(inlined.map(|function| function.linkage), Some(Linkage::Weak));
+    }
+
+    #[test]
+    fn only_our_annotations_are_removed() {
+        let context = Context::new();
+        let mut module = module(&context, TEXT);
+        mark(&mut module, "a.cpp", false);
+        let text = module.to_text();
+        assert!(!text.contains("offkit_export"), "{text}");
+        assert!(
+            text.contains("@llvm.global.annotations = appending addrspace(1) global [1 x"),
+            "{text}"
+        );
+        assert!(
+            text.contains("c\"mine\\00\"") && text.contains("c\"a.cpp\\00\""),
+            "{text}"
+        );
+        // A second time there is nothing left to do.
+        mark(&mut module, "b.cpp", false);
+        assert_eq!(module.to_text(), text);
+    }
+
+    #[test]
+    fn a_module_without_annotations_may_be_left_alone() {
+        let context = Context::new();
+        let text = "define spir_kernel void @kernel() { ret void }";
+        let mut module = module(&context, text);
+        mark(&mut module, "a.cpp", true);
+        assert_eq!(marks(&module), []);
+        mark(&mut module, "a.cpp", false);
+        assert_eq!(marks(&module), [("kernel".to_owned(), "a.cpp".to_owned())]);
+        mark(&mut module, "b.cpp", false);
+        assert_eq!(marks(&module), [("kernel".to_owned(), "a.cpp".to_owned())]);
+    }
+}

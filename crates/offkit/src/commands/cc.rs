@@ -1,0 +1,229 @@
+//! `offkit cc` and `offkit c++`: the compiler driver.
+
+mod clang;
+mod support;
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::thread;
+
+use offkit_link::device_link::LinkError;
+use offkit_link::driver::{CommandLine, Content, Environment, Files, RunError, RunOptions, Work};
+use offkit_object::{ContainerKind, ImageFormat, Item, Limits, Location, inspect, walk};
+
+use super::link::failure;
+use crate::failure::{ExitStatus, Failure};
+use crate::files;
+use crate::terminal::Terminal;
+
+/// The language that the driver is for, which decides about libraries as clang's two names do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Language {
+    C,
+    Cxx,
+}
+
+impl Language {
+    /// The language of a verb.
+    pub(crate) fn of_verb(verb: &OsStr) -> Option<Self> {
+        match verb.to_str()? {
+            "cc" => Some(Self::C),
+            "c++" => Some(Self::Cxx),
+            _ => None,
+        }
+    }
+
+    /// The language of a name that the program may be called by, such as that of a link to it. Build systems
+    /// that take no compiler of two words take one of these.
+    pub(crate) fn of_program(called: &OsStr) -> Option<Self> {
+        match Path::new(called).file_stem()?.to_str()? {
+            "offkit-cc" => Some(Self::C),
+            "offkit-c++" => Some(Self::Cxx),
+            _ => None,
+        }
+    }
+
+    fn clang_option(self) -> Option<&'static str> {
+        match self {
+            Self::C => None,
+            Self::Cxx => Some("--driver-mode=g++"),
+        }
+    }
+}
+
+/// Runs the driver; does not come back when clang takes over.
+pub(crate) fn run(language: Language, words: Vec<OsString>, terminal: Terminal) -> ExitCode {
+    match drive(language, words, terminal) {
+        Ok(code) => code,
+        Err(failure) => {
+            terminal.failure(&failure);
+            ExitCode::from(failure.status as u8)
+        }
+    }
+}
+
+fn drive(language: Language, words: Vec<OsString>, terminal: Terminal) -> Result<ExitCode, Failure> {
+    let read = |path: &Path| fs::read_to_string(path).ok();
+    let command_line = CommandLine::read(words.clone(), &read).map_err(Failure::input)?;
+    if !command_line.is_for_offloading() {
+        let clang = clang::find()?;
+        let words = language
+            .clang_option()
+            .map(OsString::from)
+            .into_iter()
+            .chain(words);
+        return clang::become_clang(&clang, words);
+    }
+    for warning in command_line.warnings() {
+        terminal.warning(warning);
+    }
+    let clang = clang::find()?;
+    let mut called = vec![clang.clone().into_os_string()];
+    called.extend(language.clang_option().map(OsString::from));
+
+    let support = support::Support::find(&clang)?;
+    // Removed, with what is in it, at the end of this function.
+    let folder = tempfile::Builder::new().prefix("offkit-cc-").tempdir();
+    let folder = folder.map_err(|error| failure(LinkError::Temporary(error)))?;
+    let (temporary, suffix) = match command_line.kept_temporaries() {
+        Some(kept) => (kept, String::new()),
+        // Names that stay free for whoever types the lines.
+        None if command_line.is_dry_run() => (std::env::temp_dir(), unique(folder.path())),
+        None => (folder.path().to_owned(), String::new()),
+    };
+    let environment = Environment {
+        clang: called,
+        offkit: support.program.clone(),
+        include: support.include.clone(),
+        tools: support.tools.clone(),
+        temporary,
+        suffix,
+        files: &OnDisk,
+    };
+    let plan = match command_line.plan(&environment).map_err(Failure::input)? {
+        Work::Clang(words) => {
+            // It may need what is in the folder of tools, which stays; the rest is not needed.
+            drop(folder);
+            let words = language
+                .clang_option()
+                .map(OsString::from)
+                .into_iter()
+                .chain(words);
+            return clang::become_clang(&clang, words);
+        }
+        Work::Plan(plan) => plan,
+    };
+    if command_line.is_dry_run() {
+        for step in &plan.steps {
+            terminal.note(format_args!("{}", step.line()));
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let options = RunOptions {
+        jobs: command_line
+            .jobs()
+            .unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from)),
+        verbose: command_line.is_verbose(),
+        folder: folder.path().to_owned(),
+    };
+    match plan.run(&options) {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        // It has said why.
+        Err(RunError::Failed { status, .. }) if status.code().is_some() => Ok(status
+            .code()
+            .and_then(|code| u8::try_from(code).ok())
+            .map_or(ExitCode::FAILURE, ExitCode::from)),
+        Err(error @ RunError::Start { .. }) => Err(Failure::new(ExitStatus::Machine, error)),
+        Err(error) => Err(Failure::input(error)),
+    }
+}
+
+/// What the name of a temporary folder ends with, which no other has.
+fn unique(folder: &Path) -> String {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    format!("-{}", name.rsplit('-').next().unwrap_or_default())
+}
+
+/// The files of this machine.
+struct OnDisk;
+
+impl Files for OnDisk {
+    fn look(&self, path: &Path) -> Content {
+        // Nothing of a file that is no regular one, and nothing of a file that is not there yet.
+        let Ok(content) = files::open_regular(path) else {
+            return Content::Unknown;
+        };
+        match ImageFormat::detect(&content) {
+            format @ ImageFormat::Bitcode => Content::Module(
+                inspect(&content, format, &Limits::default())
+                    .target
+                    .triple
+                    .to_string(),
+            ),
+            ImageFormat::Spirv => Content::DeviceImages,
+            _ if path.extension().is_some_and(|extension| extension == "ll") => {
+                Content::Module(text_triple(&content))
+            }
+            _ if is_container(path, &content) => Content::DeviceImages,
+            _ => Content::Unknown,
+        }
+    }
+
+    fn find_library(&self, name: &OsStr, folders: &[PathBuf], is_static: bool) -> Option<PathBuf> {
+        let name = name.to_str()?;
+        let variable = std::env::var_os("LIBRARY_PATH").unwrap_or_default();
+        let mut folders = folders.iter().cloned().chain(std::env::split_paths(&variable));
+        if let Some(file) = name.strip_prefix(':') {
+            let found = folders
+                .map(|folder| folder.join(file))
+                .find(|path| path.is_file())?;
+            return (found.extension() == Some(OsStr::new("a"))).then_some(found);
+        }
+        let found = folders.find_map(|folder| {
+            let shared = folder.join(format!("lib{name}.so"));
+            let archive = folder.join(format!("lib{name}.a"));
+            let candidates = [Some(shared).filter(|_| !is_static), Some(archive)];
+            candidates.into_iter().flatten().find(|path| path.is_file())
+        })?;
+        (found.extension() == Some(OsStr::new("a"))).then_some(found)
+    }
+}
+
+/// Whether it is a container of device images, and not one of files that may have some.
+fn is_container(path: &Path, content: &[u8]) -> bool {
+    let name = path.display().to_string();
+    // Nothing is there, so nothing of what is inside is looked at.
+    let nowhere = Location::of_file(name.as_str()).join("-");
+    let mut kind = None;
+    walk(&name, content, Some(&nowhere), &Limits::default(), &mut |item| {
+        if let Item::Container(container) = item {
+            kind.get_or_insert(container.kind);
+        }
+    });
+    kind.is_some_and(|kind| !kind.is_host() && !matches!(kind, ContainerKind::Image | ContainerKind::Unknown))
+}
+
+/// The triple in the text form of a module.
+fn text_triple(content: &[u8]) -> String {
+    let text = String::from_utf8_lossy(content);
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("target triple = \""));
+    line.and_then(|rest| rest.split('"').next())
+        .unwrap_or_default()
+        .to_owned()
+}
+
+/// The user's folder for files that can be made again.
+pub(super) fn cache_folder() -> Option<PathBuf> {
+    let named = |name: &str| {
+        std::env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    named("XDG_CACHE_HOME")
+        .or_else(|| Some(named("HOME")?.join(".cache")))
+        .filter(|folder| folder.is_absolute())
+}
