@@ -55,7 +55,10 @@ pub fn mark(module: &mut Module<'_>, module_id: &str, only_annotated: bool) {
         if is_exported && global.linkage() == Linkage::LinkOnce {
             global.set_linkage(Linkage::Weak);
         }
-        if !global.string_attributes(FUNCTION_ATTRIBUTES).contains_key(MODULE_ID) {
+        if !global
+            .string_attributes(FUNCTION_ATTRIBUTES)
+            .contains_key(MODULE_ID)
+        {
             add_attribute(module, &global, MODULE_ID, module_id);
         }
     }
