@@ -514,28 +514,27 @@ fn modules_that_do_not_fit_are_both_named() {
 }
 
 #[test]
-fn bitcode_that_cannot_be_read_is_told_with_who_made_it() {
+fn damaged_bitcode_is_told_by_its_name() {
     need!("clang-22", "llc");
     let folder = Folder::new();
     folder.bitcode("app", APP);
     let bytes = folder.read("app.bc");
-    // As another LLVM would have signed it; what comes behind is beyond this one.
-    let at = bytes
-        .windows(4)
-        .position(|window| window == b"LLVM")
-        .map_or(0, |at| at);
-    let mut other = bytes.clone();
-    let middle = other.len() / 2;
-    for byte in &mut other[middle..middle + 64] {
+    let mut damaged = bytes.clone();
+    let middle = damaged.len() / 2;
+    for byte in &mut damaged[middle..middle + 64] {
         *byte ^= 0xff;
     }
-    folder.write("damaged.bc", &other);
-    let text = folder.offkit("link damaged.bc -o x.syclbin").fails(2);
-    says(&text, &["damaged.bc"]);
+    folder.write("damaged.bc", &damaged);
     folder.write("cut.bc", &bytes[..bytes.len() / 2]);
-    let text = folder.offkit("link cut.bc -o x.syclbin").fails(2);
-    says(&text, &["cut.bc"]);
-    assert!(at < bytes.len() && !folder.path("x.syclbin").exists());
+    for name in ["damaged.bc", "cut.bc"] {
+        let text = folder.offkit(&format!("link {name} -o x.syclbin")).fails(2);
+        says(&text, &[name]);
+        let text = folder
+            .offkit(&format!("link app.bc --device-lib {name} -o x.syclbin"))
+            .fails(2);
+        says(&text, &[name]);
+    }
+    assert!(!folder.path("x.syclbin").exists());
 }
 
 #[test]
@@ -761,4 +760,98 @@ fn the_stand_in_for_clang_sycl_linker_calls_intels_compilers() {
     );
     let image = folder.offkit("extract --stored x!0 -o -").ok();
     assert_eq!(image, "native\n");
+}
+
+/// From bitcode to a program in one step, run by the real SYCL runtime.
+#[test]
+fn a_host_object_registers_what_was_linked() {
+    need!("clang-22", "llc");
+    let Some(runtime) = SyclRuntime::get() else { return };
+    let folder = Folder::new();
+    folder.bitcode(
+        "app",
+        "int library_function(int x);
+         kernel void app_kernel(global int *numbers) {
+           size_t i = get_global_id(0);
+           numbers[i] = library_function(numbers[i]) + 1;
+         }",
+    );
+    folder.bitcode("library", "int library_function(int x) { return x * 7; }");
+    folder
+        .offkit("link app.bc library.bc --format object,sycl-v3 -o images.o --split none")
+        .ok();
+    let main = runtime.registered_object();
+    let main = main.to_str().expect("a readable path");
+    runtime.link(&folder, "cc", "program", &[main, "images.o"]);
+    let printed = runtime.run_linked(&folder, "program", &[]).ok();
+    assert_eq!(printed, "8 15 22 29 36 43 50 57 registered\n");
+    says(
+        &folder
+            .offkit("link app.bc --format object,sycl-v3 -o x.o")
+            .fails(2),
+        &["undefined symbol `library_function`"],
+    );
+    says(
+        &folder
+            .offkit("link app.bc library.bc --format object,sycl-v3 --host-triple nothing -o x.o")
+            .fails(2),
+        &["nothing"],
+    );
+}
+
+/// OpenMP regions, and the functions they need from an archive, on the host device of LLVM's own runtime.
+#[test]
+fn openmp_regions_run_on_the_real_runtime() {
+    need!("clang-22", "llc", "ld.lld", "llvm-ar");
+    let runtime = "/usr/lib/llvm-22/lib";
+    if !std::path::Path::new(runtime).join("libomptarget.so").exists() {
+        offkit_tests::skip("LLVM's runtime for OpenMP offloading is not installed");
+        return;
+    }
+    let folder = Folder::new();
+    let declared =
+        |text: &str| format!("#pragma omp declare target\n{text}\n#pragma omp end declare target\n");
+    folder.write("lib.c", declared("int triple(int x) { return 3 * x; }"));
+    folder.write(
+        "main.c",
+        declared("int triple(int x);")
+            + "#include <omp.h>
+#include <stdio.h>
+int main(void) {
+  int a[8], away = 0;
+  for (int i = 0; i < 8; ++i) a[i] = i;
+#pragma omp target map(tofrom : a, away)
+  { away = !omp_is_initial_device(); for (int i = 0; i < 8; ++i) a[i] = triple(a[i]) + 1; }
+  printf(\"%d %d %d\\n\", a[0], a[7], away);
+}
+",
+    );
+    let clang = tool("clang-22").unwrap();
+    // Bitcode, and code for the processor.
+    for lto in ["-foffload-lto", "-fno-offload-lto"] {
+        for name in ["main", "lib"] {
+            let line =
+                format!("-fopenmp -fopenmp-targets=x86_64-pc-linux-gnu {lto} -O1 -c {name}.c -o {name}.o");
+            folder.run(&clang, line.split_whitespace()).ok();
+        }
+        folder
+            .run(tool("llvm-ar").unwrap(), ["rcs", "libdevice.a", "lib.o"])
+            .ok();
+        for inputs in ["main.o lib.o", "main.o -L. -ldevice"] {
+            folder
+                .offkit(&format!("link {inputs} --format object,openmp -o device.o"))
+                .ok();
+            let line = format!(
+                "main.o lib.o device.o -o program -L{runtime} -lomp -lomptarget -Wl,-rpath,{runtime}"
+            );
+            folder.run(&clang, line.split_whitespace()).ok();
+            let mut command = Command::new(folder.path("program"));
+            command.env("OMP_TARGET_OFFLOAD", "MANDATORY");
+            assert_eq!(
+                folder.run_command(&mut command).ok(),
+                "1 22 1\n",
+                "{lto} {inputs}"
+            );
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use offkit_worker::{EmitOptions, GeneratedPart, Part, Reply};
+use offkit_worker::{CallingConvention, EmitOptions, GeneratedPart, Part, Reply};
 
 use crate::Error;
 use crate::codegen::{TargetMachine, is_device, is_spirv, register, set_options};
@@ -89,6 +89,13 @@ pub fn emit(
         conversions::define(module.context(), &mut module)?;
     } else if is_device(&options.triple) || options.allow_imports {
         show(&module, options.allow_imports);
+    }
+    if !is_device(&options.triple) {
+        // Back ends of hosts other than x86 do not have that of kernels.
+        let functions = module.globals().filter(|global| global.is_function());
+        functions
+            .filter(|function| function.calling_convention() == CallingConvention::Kernel)
+            .for_each(|kernel| kernel.set_c_convention());
     }
     module.set_triple(&options.triple);
     let machine = TargetMachine::new(

@@ -417,6 +417,12 @@ impl Global<'_> {
         }
     }
 
+    /// Gives a kernel the calling convention of C; asked of functions only. Other kernels call its copy.
+    pub(crate) fn set_c_convention(&self) {
+        // SAFETY: asked of functions only.
+        unsafe { llvm_sys::core::LLVMSetFunctionCallConv(self.raw, C) }
+    }
+
     /// Changes who may see it in a linked program: everyone, but no definition elsewhere takes its place where
     /// it is `protected`.
     pub(crate) fn set_visible(&self, protected: bool) {

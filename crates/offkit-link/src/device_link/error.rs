@@ -244,3 +244,26 @@ impl std::fmt::Display for UndefinedSymbol {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bitcode_of_another_llvm_is_told() {
+        let text = |producer: Option<&str>| {
+            let error = LinkError::Bitcode {
+                message: "a.bc: Unknown attribute kind (999)".into(),
+                producer: producer.map(str::to_owned),
+                llvm: "22.1.8".into(),
+            };
+            error.to_string()
+        };
+        assert!(
+            text(Some("LLVM24.0.0git"))
+                .ends_with("(it was made by LLVM24.0.0git; it is read by LLVM 22.1.8)")
+        );
+        assert_eq!(text(Some("LLVM22.1.8")), "a.bc: Unknown attribute kind (999)");
+        assert_eq!(text(None), "a.bc: Unknown attribute kind (999)");
+    }
+}

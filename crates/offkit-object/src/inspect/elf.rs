@@ -148,8 +148,12 @@ impl Symbol {
 
     /// Whether other files may refer to it, or it refers to another file.
     pub(super) fn is_shared(&self) -> bool {
+        self.is_global() && !matches!(self.other & 3, VISIBILITY_INTERNAL | VISIBILITY_HIDDEN)
+    }
+
+    /// Whether files that are linked with this one may refer to it, hidden from all others or not.
+    fn is_global(&self) -> bool {
         matches!(self.bind, BIND_GLOBAL | BIND_WEAK)
-            && !matches!(self.other & 3, VISIBILITY_INTERNAL | VISIBILITY_HIDDEN)
     }
 }
 
@@ -417,15 +421,17 @@ pub(super) fn inspect(source: Source<'_>, findings: &mut Findings) -> Result<(),
     findings.inspection.producer = elf.comment(findings)?;
     findings.detail("machine", machine_name(elf.header.machine));
     findings.detail("type", type_name(elf.header.kind));
+    let is_relocatable = elf.header.kind == TYPE_RELOCATABLE;
     for symbol in elf.symbols(true, findings) {
-        if !symbol.is_shared() {
+        let is_visible = symbol.is_shared() || (is_relocatable && symbol.is_global());
+        if !is_visible {
             continue;
         }
         if !symbol.is_defined() {
             findings.import(symbol.name);
         } else if symbol.is_function() && symbol.name.starts_with(OPENMP_KERNEL) {
             findings.kernel(symbol.name);
-        } else if symbol.is_function() {
+        } else if symbol.is_function() || (is_relocatable && symbol.is_object()) {
             findings.export(symbol.name);
         }
     }

@@ -118,7 +118,9 @@ impl Lister {
         let details = if !is_looked_into {
             Details::Described(self.describer.told(image))
         } else if !self.each_kernel && image.bytes.len() <= LOOKED_INTO_LATER {
-            Details::Inside(Box::new(std::mem::replace(image, DeviceImage::new(&[])).into_owned()))
+            Details::Inside(Box::new(
+                std::mem::replace(image, DeviceImage::new(&[])).into_owned(),
+            ))
         } else {
             Details::Described(self.describer.look_into(image))
         };
