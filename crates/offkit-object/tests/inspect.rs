@@ -571,14 +571,19 @@ fn code_for_hosts_shows_target_regions_as_kernels() {
     let source = "void missing(void); static void own(void) { missing(); }\n\
         void __omp_offloading_10_2f_main_l3(void) { own(); }\nvoid helper(void) {}\nint variable = 1;\n";
     folder.write("region.c", source);
-    for options in ["-c", "-shared -fuse-ld=lld -nostdlib"] {
+    // What is still to be linked offers its variables too.
+    let forms = [
+        ("-c", ["helper", "variable"].as_slice()),
+        ("-shared -fuse-ld=lld -nostdlib", &["helper"]),
+    ];
+    for (options, exports) in forms {
         folder.run(&format!(
             "clang {options} --target=x86_64-linux-gnu -fPIC region.c -o out"
         ));
         let inspection = look(&folder.read("out"));
         assert_eq!(inspection.problems, []);
         assert_eq!(names(&inspection), ["__omp_offloading_10_2f_main_l3"]);
-        assert_eq!(inspection.exports, ["helper"]);
+        assert_eq!(inspection.exports, exports);
         assert_eq!(inspection.imports, ["missing"]);
         assert_eq!(inspection.details[0].value.to_string(), "x86_64");
     }
