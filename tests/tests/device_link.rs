@@ -21,8 +21,8 @@ const OTHER: &str = "int deep(int x) { return -2; }";
 #[track_caller]
 fn compile(folder: &Folder, name: &str, source: &str, target: &str, options: &str) {
     let clang = tool("clang-22").expect("asked for before");
-    folder.write("source.cl", source);
-    let line = format!("--target={target} -cl-std=CL3.0 -O1 {options} -emit-llvm -c source.cl -o {name}.bc");
+    folder.write(&format!("{name}.cl"), source);
+    let line = format!("--target={target} -cl-std=CL3.0 -O1 {options} -emit-llvm -c {name}.cl -o {name}.bc");
     folder.run(clang, line.split_whitespace()).ok();
 }
 
@@ -338,6 +338,65 @@ fn amd_gets_code_objects() {
 }
 
 #[test]
+fn images_need_each_other_only_where_a_runtime_can_link_them() {
+    need!("clang-22", "llc", "ld.lld", "llvm-readelf");
+    let folder = Folder::new();
+    let link = |options: &str| {
+        let line = format!("link app.bc helper.bc deep.bc {options}");
+        folder.offkit(&line).ok();
+    };
+    // As it is split if nothing is said: an image for each file.
+    chain(&folder, NVIDIA);
+    link("--format offload -o nvidia.out");
+    folder.offkit("extract nvidia.out -o ptx").ok();
+    let images: Vec<_> = std::fs::read_dir(folder.path("ptx"))
+        .unwrap()
+        .map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap())
+        .collect();
+    assert_eq!(images.len(), 3);
+    for ptx in &images {
+        assert!(!ptx.contains(".extern"), "{ptx}");
+    }
+    for (target, output) in [(AMD, "amd"), (HOST, "host")] {
+        chain(&folder, target);
+        link(&format!("--format offload -o {output}.out"));
+        folder.offkit(&format!("extract {output}.out -o {output}")).ok();
+        let images: Vec<_> = std::fs::read_dir(folder.path(output)).unwrap().collect();
+        assert_eq!(images.len(), 3);
+        for image in images {
+            let path = image.unwrap().path();
+            let arguments = ["--dyn-syms", path.to_str().unwrap()];
+            let symbols = folder.run(tool("llvm-readelf").unwrap(), arguments).ok();
+            let open = (symbols.lines()).filter(|line| line.contains("UND") && !line.trim().ends_with("UND"));
+            assert_eq!(open.collect::<Vec<_>>(), [""; 0], "{symbols}");
+        }
+    }
+    // SPIR-V is linked by runtimes, but not in an executable unless that is asked for.
+    for (name, source) in [("app", APP), ("helper", HELPER), ("deep", DEEP)] {
+        folder.bitcode(name, source);
+    }
+    let imports = |options: &str| {
+        link(&format!("{options} -o out.syclbin"));
+        runs(&folder, "out.syclbin");
+        let images = folder.offkit("ls --json out.syclbin").json();
+        let mut imports: Vec<String> = (images.iter())
+            .flat_map(|image| image["imports"].as_array().unwrap())
+            .map(|name| name.as_str().unwrap().to_owned())
+            .collect();
+        imports.sort();
+        imports
+    };
+    let none = Vec::<String>::new();
+    assert_eq!(imports(""), ["deep", "helper"]);
+    assert_eq!(imports("--no-allow-device-image-dependencies"), none);
+    assert_eq!(imports("--state executable"), none);
+    assert_eq!(
+        imports("--state executable --allow-device-image-dependencies"),
+        ["deep", "helper"]
+    );
+}
+
+#[test]
 fn a_host_gets_a_library_that_it_can_load() {
     need!("clang-22", "llc", "ld.lld", "gcc");
     let folder = Folder::new();
@@ -475,9 +534,9 @@ fn of_device_libraries_only_what_is_needed_is_linked() {
     );
     says(
         &folder
-            .offkit("link app.bc --device-lib source.cl -o x.syclbin")
+            .offkit("link app.bc --device-lib app.cl -o x.syclbin")
             .fails(2),
-        &["source.cl"],
+        &["app.cl"],
     );
 }
 

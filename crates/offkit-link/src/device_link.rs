@@ -50,6 +50,9 @@ pub struct DeviceLink<'data> {
     pub archive_kernels: bool,
     /// How the linked module is split into images.
     pub split: SplitMode,
+    /// Whether a SPIR-V image may need functions and variables of another one at run time, instead of having
+    /// copies. What loads code of other kinds finds no symbols in other images: there each has copies in any case.
+    pub dependencies: bool,
     /// How far the result is to be on its way. An executable has no exports but those that its own images need.
     pub state: BundleState,
     /// The version of SPIR-V to generate.
@@ -80,6 +83,7 @@ impl Default for DeviceLink<'_> {
             device_libraries: Vec::new(),
             archive_kernels: false,
             split: SplitMode::default(),
+            dependencies: true,
             state: BundleState::Object,
             spirv_version: (1, 2),
             spirv_extensions: PORTABLE_EXTENSIONS.map(str::to_owned).to_vec(),

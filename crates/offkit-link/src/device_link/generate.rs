@@ -15,7 +15,7 @@ use super::error::{Crash, LinkError};
 use super::input::Module;
 use super::target::{Family, fits, generated_triple, llvm_features, processor};
 use super::{DeviceLink, LinkedImage, Llvm, TargetLink, lld, native_properties};
-use crate::post_link::{self, PlannedImage};
+use crate::post_link::{self, PlanOptions, PlannedImage};
 use crate::properties::image_properties;
 
 /// The names of the functions that OpenMP's regions become, which a host launches.
@@ -80,19 +80,14 @@ impl TargetLink<'_, '_> {
             if let Some(keep) = &self.keep {
                 worker.save(&keep.join("linked.bc"))?;
             }
+            let plan_options = self.plan_options();
             planned = self.steps.time("post-link", || {
                 if is_whole(producer) || !object_files.is_empty() {
                     whole(&module)
                 } else {
-                    post_link::plan(&module, &sources(&summaries), self.options.split).images
+                    post_link::plan(&module, &sources(&summaries), plan_options).images
                 }
             });
-            if family == Family::Amdgcn {
-                // A loader of code objects resolves no functions: what an image needs is in it.
-                for image in &mut planned {
-                    image.left_out.clear();
-                }
-            }
             if planned.is_empty() {
                 return Err(LinkError::NothingToLink {
                     inputs: bitcode.iter().map(|module| module.label.clone()).collect(),
@@ -167,6 +162,14 @@ impl TargetLink<'_, '_> {
                 })
                 .collect()
         })
+    }
+
+    fn plan_options(&self) -> PlanOptions {
+        PlanOptions {
+            // Loaders of other code resolve no symbols between images: what an image needs is in it.
+            dependencies: self.options.dependencies && Family::of(&self.target.triple).is_spirv(),
+            ..PlanOptions::from(self.options.split)
+        }
     }
 
     fn emit_options(&self) -> EmitOptions {
