@@ -534,9 +534,9 @@ fn of_device_libraries_only_what_is_needed_is_linked() {
     );
     says(
         &folder
-            .offkit("link app.bc --device-lib app.cl -o x.syclbin")
+            .offkit("link app.bc --device-lib deep-nvidia.cl -o x.syclbin")
             .fails(2),
-        &["app.cl"],
+        &["deep-nvidia.cl"],
     );
 }
 
