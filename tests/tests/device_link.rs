@@ -3,6 +3,7 @@
 
 use std::process::Command;
 
+use offkit_object::syclbin::AbstractModule;
 use offkit_object::{BundleState, Limits, SyclBin};
 use offkit_tests::sycl_runtime::SyclRuntime;
 use offkit_tests::{Folder, need, npy_i32, offkit, read_i32, tool};
@@ -394,6 +395,109 @@ fn images_need_each_other_only_where_a_runtime_can_link_them() {
         imports("--state executable --allow-device-image-dependencies"),
         ["deep", "helper"]
     );
+}
+
+/// What SYCL's front end leaves: kernels that need different things of a device, all of them marked as used, and
+/// specialization constants.
+const SYCL: &str = r#"
+target triple = "spirv64-unknown-unknown"
+%id = type { i32 }
+@n.int = private unnamed_addr addrspace(1) constant [4 x i8] c"int\00"
+@n.other = private unnamed_addr addrspace(1) constant [6 x i8] c"other\00"
+@d.int = internal addrspace(1) constant %id { i32 7 }
+@d.other = internal addrspace(1) constant %id { i32 9 }
+@llvm.used = appending global [3 x ptr] [ptr @plain, ptr @sized, ptr @wide], section "llvm.metadata"
+declare spir_func i32 @_Z37__sycl_getScalar2020SpecConstantValueIiET_PKcPKvS4_(ptr addrspace(1), ptr addrspace(1), ptr)
+
+define spir_kernel void @plain(ptr addrspace(1) %out) #0 {
+  %a = call spir_func i32 @_Z37__sycl_getScalar2020SpecConstantValueIiET_PKcPKvS4_(ptr addrspace(1) @n.int, ptr addrspace(1) @d.int, ptr null)
+  %b = call spir_func i32 @_Z37__sycl_getScalar2020SpecConstantValueIiET_PKcPKvS4_(ptr addrspace(1) @n.other, ptr addrspace(1) @d.other, ptr null)
+  %c = mul i32 %a, %b
+  store i32 %c, ptr addrspace(1) %out
+  ret void
+}
+define spir_kernel void @sized(ptr addrspace(1) %out) #0 !reqd_work_group_size !0 !sycl_kernel_omit_args !1 {
+  store i32 1, ptr addrspace(1) %out
+  ret void
+}
+define spir_kernel void @wide(ptr addrspace(1) %out) #0 !sycl_used_aspects !2 {
+  store i32 2, ptr addrspace(1) %out
+  ret void
+}
+attributes #0 = { "sycl-module-id"="a.cpp" }
+!0 = !{i32 16, i32 2, i32 1}
+!1 = !{i1 true}
+!2 = !{!3}
+!3 = !{!"fp64", i32 6}
+"#;
+
+/// Numbers as property sets have them.
+fn words(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+#[test]
+fn what_a_device_must_support_tells_images_apart() {
+    need!("llvm-as", "llc", "spirv-dis", "spirv-val");
+    let folder = Folder::new();
+    folder.write("app.ll", SYCL);
+    folder.run(tool("llvm-as").unwrap(), ["app.ll"]).ok();
+    let nvidia = SYCL
+        .replace("spirv64-unknown-unknown", "nvptx64-nvidia-cuda")
+        .replace("spir_kernel", "ptx_kernel")
+        .replace("spir_func ", "");
+    folder.write("nvidia.ll", nvidia);
+    folder.run(tool("llvm-as").unwrap(), ["nvidia.ll"]).ok();
+    folder.offkit("link app.bc -o spirv.syclbin").ok();
+    folder
+        .offkit("link nvidia.bc --target nvptx64-nvidia-cuda,arch=sm_80 -o nvidia.syclbin")
+        .ok();
+    for file in ["spirv.syclbin", "nvidia.syclbin"] {
+        let bytes = folder.read(file);
+        let program = SyclBin::parse(&bytes, &Limits::default()).unwrap();
+        let [wide, sized, plain] = program.modules.as_slice() else {
+            panic!("{program:#?}")
+        };
+        for (module, kernel) in [(wide, "wide"), (sized, "sized"), (plain, "plain")] {
+            let kernels: Vec<_> = module.properties.symbols("SYCL/kernel names").collect();
+            assert_eq!(kernels, [kernel], "{file}");
+        }
+        let bytes = |module: &AbstractModule<'_>, set: &str, key: &str| {
+            let value = module.properties.get(&format!("SYCL/{set}"), key);
+            value.and_then(|value| value.as_bytes()).map(<[u8]>::to_vec)
+        };
+        let (needs, constants) = ("device requirements", "specialization constants");
+        assert_eq!(bytes(wide, needs, "aspects"), Some(words(&[6])), "{file}");
+        assert_eq!(
+            bytes(sized, needs, "reqd_work_group_size_uint64_t"),
+            Some(words(&[16, 0, 2, 0, 1, 0]))
+        );
+        assert_eq!(bytes(sized, "kernel param opt", "sized"), Some(vec![1]));
+        assert_eq!(
+            bytes(sized, "program metadata", "sized@reqd_work_group_size"),
+            Some(words(&[16, 2, 1]))
+        );
+        assert!(sized.properties.set("SYCL/specialization constants").is_none());
+        assert_eq!(bytes(plain, needs, "aspects"), Some(Vec::new()));
+        assert_eq!(bytes(plain, constants, "other"), Some(words(&[0, 0, 4])));
+        assert_eq!(bytes(plain, constants, "int"), Some(words(&[1, 0, 4])));
+        assert_eq!(
+            bytes(plain, "specialization constants default values", "all"),
+            Some(words(&[9, 7]))
+        );
+    }
+    folder.offkit("extract spirv.syclbin!2/ir/0 -o plain.spv").ok();
+    let image = folder.path("plain.spv").join("spirv.syclbin.2.ir.0.spv");
+    let image = image.to_str().unwrap();
+    folder.run(tool("spirv-val").unwrap(), [image]).ok();
+    let shown = folder.run(tool("spirv-dis").unwrap(), ["--raw-id", image]).ok();
+    says(&shown, &["SpecId 0", "SpecId 1", "OpSpecConstant"]);
+    assert!(!shown.contains("SpecConstantValue"), "{shown}");
+    // In one image all is said of it together.
+    folder.offkit("link app.bc -o one.syclbin --split none").ok();
+    let bytes = folder.read("one.syclbin");
+    let program = SyclBin::parse(&bytes, &Limits::default()).unwrap();
+    assert_eq!(program.modules.len(), 1);
 }
 
 #[test]
