@@ -3,7 +3,7 @@
 //! What a link makes of bitcode was split as it was asked to, and stays apart. A SPIR-V module or a module of a
 //! SYCLBIN that comes with it is linked with whatever needs it, and with what it needs.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use offkit_object::property_set::names;
 use offkit_object::{BundleState, ImageFormat};
@@ -97,7 +97,9 @@ fn is_spirv(part: &Part) -> bool {
 /// which other modules have too. Where another part defines such a symbol it is hidden.
 fn providers(parts: &mut [Part]) -> Result<HashMap<String, usize>, LinkError> {
     let mut providers: HashMap<String, usize> = HashMap::new();
-    let mut hidden: Vec<(usize, String)> = Vec::new();
+    // Of those that may occur several times.
+    let mut replaceable: HashSet<&str> = HashSet::new();
+    let mut hidden: BTreeMap<usize, HashSet<String>> = BTreeMap::new();
     let mut kernels: HashMap<&str, usize> = HashMap::new();
     let duplicate = |symbol: &str, first: usize, second: usize| LinkError::Duplicate {
         symbol: symbol.to_owned(),
@@ -116,11 +118,19 @@ fn providers(parts: &mut [Part]) -> Result<HashMap<String, usize>, LinkError> {
             .iter()
             .flat_map(|reflection| &reflection.exports);
         for symbol in symbols {
+            let may_recur = symbol.linkage == Linkage::LinkOnceOdr;
             let Some(&other) = providers.get(&symbol.name) else {
                 providers.insert(symbol.name.clone(), number);
+                if may_recur {
+                    replaceable.insert(&symbol.name);
+                }
                 continue;
             };
-            if symbol.linkage == Linkage::LinkOnceOdr {
+            if may_recur {
+                continue;
+            }
+            if replaceable.remove(symbol.name.as_str()) {
+                providers.insert(symbol.name.clone(), number);
                 continue;
             }
             let is_meant = |number: usize| {
@@ -130,37 +140,52 @@ fn providers(parts: &mut [Part]) -> Result<HashMap<String, usize>, LinkError> {
             };
             match (is_meant(other), is_meant(number)) {
                 (true, true) => return Err(duplicate(&symbol.name, other, number)),
-                (true, false) | (false, false) => hidden.push((number, symbol.name.clone())),
+                (true, false) | (false, false) => {
+                    hidden.entry(number).or_default().insert(symbol.name.clone());
+                }
                 (false, true) => {
-                    hidden.push((other, symbol.name.clone()));
+                    hidden.entry(other).or_default().insert(symbol.name.clone());
                     providers.insert(symbol.name.clone(), number);
                 }
             }
         }
     }
-    for (number, symbol) in hidden {
-        hide(&mut parts[number].image, &symbol)?;
+    for (number, symbols) in hidden {
+        hide(&mut parts[number].image, &symbols)?;
     }
     Ok(providers)
 }
 
-/// Takes the linkage of a definition away.
-fn hide(image: &mut LinkedImage, symbol: &str) -> Result<(), LinkError> {
+/// Takes the linkage of definitions away, and what the property sets say of it.
+fn hide(image: &mut LinkedImage, symbols: &HashSet<String>) -> Result<(), LinkError> {
+    if symbols.is_empty() {
+        return Ok(());
+    }
     let mut module = read(image)?;
-    let id = image.reflection.as_ref().and_then(|reflection| {
-        let found = reflection.exports.iter().find(|export| export.name == symbol);
-        found.map(|export| export.id)
-    });
+    let exports = image.reflection.iter().flat_map(|reflection| &reflection.exports);
+    let ids: HashSet<u32> = exports
+        .filter(|export| symbols.contains(&export.name))
+        .map(|export| export.id)
+        .collect();
     module.dr_mut().annotations.retain(|annotation| {
         !matches!(
             annotation.operands.as_slice(),
-            [Operand::IdRef(of), Operand::Decoration(Decoration::LinkageAttributes), ..] if Some(*of) == id
+            [Operand::IdRef(of), Operand::Decoration(Decoration::LinkageAttributes), ..] if ids.contains(of)
         )
     });
     image.bytes = module.to_bytes();
     let reflection = reflect(&module);
-    image.exports.retain(|export| export != symbol);
+    image.exports.retain(|export| !symbols.contains(export));
     image.reflection = Some(reflection);
+    if image.properties.set(names::EXPORTED_SYMBOLS).is_some() {
+        let recorded = image.properties.set_mut(names::EXPORTED_SYMBOLS);
+        for symbol in symbols {
+            recorded.remove(symbol);
+        }
+        if recorded.is_empty() {
+            image.properties.remove(names::EXPORTED_SYMBOLS);
+        }
+    }
     Ok(())
 }
 
