@@ -200,7 +200,7 @@ pub(super) fn modules<'a>(sources: &'a [Source<'_>]) -> Result<Vec<Module<'a>>, 
         if let Some(problem) = contents.problems.into_iter().next() {
             return Err(LinkError::Damaged(Box::new(problem)));
         }
-        // The abstract module of a SYCLBIN that the last images were of, and where its IR is.
+        // The abstract module of a SYCLBIN that the last images were of, if it has IR, and where that is.
         let mut open: Option<(String, usize)> = None;
         for image in contents.images {
             // Its images are two parts below it: what they are, and their number.
@@ -223,7 +223,9 @@ pub(super) fn modules<'a>(sources: &'a [Source<'_>]) -> Result<Vec<Module<'a>>, 
                 });
                 continue;
             }
-            open = abstract_module.map(|name| (name, modules.len()));
+            open = abstract_module
+                .filter(|_| !is_native)
+                .map(|name| (name, modules.len()));
             modules.push(module(source, image));
         }
     }
