@@ -284,7 +284,7 @@ impl DeviceLink<'_> {
                 Some(keep) => {
                     let keep = match targets.len() {
                         1 => keep.clone(),
-                        _ => keep.join(target.to_string()),
+                        _ => keep.join(folder_name(number, target)),
                     };
                     fs::create_dir_all(&keep)?;
                     Some(keep)
@@ -406,6 +406,19 @@ impl DeviceLink<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// A folder's name for what belongs to a target. Containers name targets: what they say must not lead elsewhere,
+/// and two that differ have two folders.
+fn folder_name(number: usize, target: &Target) -> String {
+    let name = target.to_string();
+    let is_safe = |c: char| c.is_ascii_alphanumeric() || "-_+:".contains(c);
+    let safe = name.replace(|c| !is_safe(c), "_");
+    if safe == name {
+        safe
+    } else {
+        format!("{number}-{safe}")
     }
 }
 
@@ -610,5 +623,19 @@ impl Steps<'_> {
             None => self.done.push(Step { name, time }),
         }
         result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_of_targets_stay_where_they_are() {
+        let named = |triple: &str| folder_name(3, &Target::new(triple, ""));
+        assert_eq!(named("nvptx64-nvidia-cuda"), "nvptx64-nvidia-cuda");
+        assert_eq!(named("../../etc"), "3-______etc");
+        assert_eq!(named("/x"), "3-_x");
+        assert_eq!(named(".."), "3-__");
     }
 }
