@@ -53,7 +53,8 @@ pub struct DeviceLink<'data> {
     /// Whether a SPIR-V image may need functions and variables of another one at run time, instead of having
     /// copies. What loads code of other kinds finds no symbols in other images: there each has copies in any case.
     pub dependencies: bool,
-    /// How far the result is to be on its way. An executable has no exports but those that its own images need.
+    /// How far the result is to be on its way. An executable that needs nothing
+    /// from other files supplies nothing to them: SPIR-V has no exports but those that its own images need.
     pub state: BundleState,
     /// The version of SPIR-V to generate.
     pub spirv_version: (u8, u8),
@@ -460,8 +461,8 @@ impl TargetLink<'_, '_> {
                 parts.push(finished(module)?);
             }
         }
-        let state = self.options.state;
-        let parts = self.steps.time("link images", || join(parts, state, notes))?;
+        let is_closed = self.options.state == BundleState::Executable && !self.options.allow_imports;
+        let parts = self.steps.time("link images", || join(parts, is_closed, notes))?;
 
         let images = || parts.iter().map(|part| &part.image);
         if !self.options.allow_imports && Family::of(&self.target.triple) != Family::Host {

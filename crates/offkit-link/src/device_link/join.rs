@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use offkit_object::ImageFormat;
 use offkit_object::property_set::names;
-use offkit_object::{BundleState, ImageFormat};
 use offkit_spirv::rspirv::dr::Operand;
 use offkit_spirv::spirv::Decoration;
 use offkit_spirv::{LinkInput, LinkOptions, Linkage, Module, link, reflect};
@@ -30,14 +30,16 @@ pub(super) struct Part {
 }
 
 /// Joins the parts that need each other, in whatever state the result is to be: today's SYCL runtime does not link
-/// the images of a file in the input state with each other. `notes` is told what is lost.
+/// the images of a file in the input state with each other. `is_closed` tells that nothing will be linked with the
+/// result: then of what is exported only that stays so which other images of the result need. `notes` is told what
+/// is lost.
 pub(super) fn join(
     mut parts: Vec<Part>,
-    state: BundleState,
+    is_closed: bool,
     notes: &mut Vec<String>,
 ) -> Result<Vec<Part>, LinkError> {
     let providers = providers(&mut parts)?;
-    if parts.iter().all(|part| part.is_generated) {
+    if !is_closed && parts.iter().all(|part| part.is_generated) {
         return Ok(parts);
     }
     let mut groups = Groups::new(parts.len());
@@ -56,18 +58,17 @@ pub(super) fn join(
         members[first].push(number);
     }
     // Symbols that an image of another group needs have to stay visible.
-    let mut needed: HashSet<(usize, &str)> = HashSet::new();
+    let mut needed: HashMap<usize, HashSet<String>> = HashMap::new();
     for (number, part) in parts.iter().enumerate() {
         for import in &part.image.imports {
             if let Some(&provider) = providers.get(import) {
                 let (own, other) = (firsts[number], firsts[provider]);
                 if own != other {
-                    needed.insert((other, import));
+                    needed.entry(other).or_default().insert(import.clone());
                 }
             }
         }
     }
-    let keep: HashSet<usize> = needed.into_iter().map(|(group, _)| group).collect();
     let mut parts: Vec<Option<Part>> = parts.into_iter().map(Some).collect();
     let mut joined = Vec::new();
     for (first, members) in members.iter().enumerate() {
@@ -75,16 +76,33 @@ pub(super) fn join(
             .iter()
             .filter_map(|&member| parts[member].take())
             .collect();
-        match <[Part; 1]>::try_from(group) {
-            Ok([alone]) => joined.push(alone),
-            Err(group) if group.is_empty() => {}
-            Err(group) => {
-                let keep_exports = state != BundleState::Executable || keep.contains(&first);
-                joined.push(one_of(group, keep_exports, notes)?);
-            }
+        let needed = needed.remove(&first).unwrap_or_default();
+        let mut part = match <[Part; 1]>::try_from(group) {
+            Ok([alone]) => alone,
+            Err(group) if group.is_empty() => continue,
+            Err(group) => one_of(group, !is_closed || !needed.is_empty(), notes)?,
+        };
+        if is_closed && is_spirv(&part) {
+            hide_all_but(&mut part.image, &needed)?;
         }
+        joined.push(part);
     }
     Ok(joined)
+}
+
+/// Takes the linkage of all definitions away but of those that are needed, and of device globals, which the host
+/// finds by name.
+fn hide_all_but(image: &mut LinkedImage, needed: &HashSet<String>) -> Result<(), LinkError> {
+    let metadata = image.properties.set(names::PROGRAM_METADATA);
+    let device_globals: HashSet<&str> = (metadata.into_iter().flat_map(|set| set.iter()))
+        .filter(|(key, _)| key.ends_with("@global_id_mapping"))
+        .filter_map(|(_, value)| value.as_str())
+        .collect();
+    let hidden: HashSet<String> = (image.exports.iter())
+        .filter(|export| !needed.contains(*export) && !device_globals.contains(export.as_str()))
+        .cloned()
+        .collect();
+    hide(image, &hidden)
 }
 
 fn is_spirv(part: &Part) -> bool {
@@ -283,5 +301,99 @@ impl Groups {
     fn unite(&mut self, one: usize, other: usize) {
         let (one, other) = (self.first(one), self.first(other));
         self.0[one.max(other)] = one.min(other);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use offkit_object::{Producer, PropertySets, Target};
+    use offkit_spirv::rspirv::dr::Builder;
+    use offkit_spirv::spirv::{FunctionControl, LinkageType};
+
+    use super::*;
+    use crate::properties::image_properties;
+
+    /// A module with functions of these names, defined unless their linkage is that of an import.
+    fn part(label: &str, functions: &[(&str, LinkageType)]) -> Part {
+        let mut builder = Builder::new();
+        let void = builder.type_void();
+        let of_type = builder.type_function(void, []);
+        for (name, linkage) in functions {
+            let id = (builder.begin_function(void, None, FunctionControl::NONE, of_type)).unwrap();
+            if *linkage != LinkageType::Import {
+                builder.begin_block(None).unwrap();
+                builder.ret().unwrap();
+            }
+            builder.end_function().unwrap();
+            let operands = [
+                Operand::LiteralString((*name).to_owned()),
+                Operand::LinkageType(*linkage),
+            ];
+            builder.decorate(id, Decoration::LinkageAttributes, operands);
+        }
+        let module = Module::from_dr(builder.module());
+        let mut image = LinkedImage {
+            label: label.to_owned(),
+            bytes: module.to_bytes(),
+            format: ImageFormat::Spirv,
+            target: Target::new("spirv64-unknown-unknown", ""),
+            producer: Producer::None,
+            kernels: Vec::new(),
+            exports: Vec::new(),
+            imports: Vec::new(),
+            reflection: None,
+            properties: PropertySets::new(),
+            group: 0,
+        };
+        image.set_reflection(reflect(&module));
+        image.properties = image_properties(&reflect(&module));
+        Part {
+            image,
+            is_generated: true,
+            is_told: false,
+            native: Vec::new(),
+        }
+    }
+
+    fn exports(parts: &[Part]) -> Vec<Vec<&str>> {
+        let recorded = |part: &Part| {
+            let symbols = part.image.properties.symbols(names::EXPORTED_SYMBOLS);
+            symbols.map(str::to_owned).collect::<Vec<_>>()
+        };
+        for part in parts {
+            assert_eq!(recorded(part), part.image.exports, "{}", part.image.label);
+        }
+        (parts.iter())
+            .map(|part| part.image.exports.iter().map(String::as_str).collect())
+            .collect()
+    }
+
+    #[test]
+    fn what_is_closed_exports_only_what_its_own_images_need() {
+        let parts = || {
+            vec![
+                part("a", &[("one", LinkageType::Export), ("two", LinkageType::Export)]),
+                part(
+                    "b",
+                    &[("one", LinkageType::Import), ("three", LinkageType::Export)],
+                ),
+            ]
+        };
+        let closed = join(parts(), true, &mut Vec::new()).unwrap();
+        assert_eq!(exports(&closed), [vec!["one"], vec![]]);
+        let open = join(parts(), false, &mut Vec::new()).unwrap();
+        assert_eq!(exports(&open), [vec!["one", "two"], vec!["three"]]);
+    }
+
+    #[test]
+    fn an_export_replaces_what_may_occur_several_times() {
+        let (inline, export) = (LinkageType::LinkOnceODR, LinkageType::Export);
+        for (first, second) in [(inline, export), (export, inline), (inline, inline)] {
+            let mut parts = vec![part("a", &[("f", first)]), part("b", &[("f", second)])];
+            let provider = usize::from(second == export);
+            assert_eq!(providers(&mut parts).unwrap()["f"], provider);
+        }
+        let mut parts = vec![part("a", &[("f", export)]), part("b", &[("f", export)])];
+        assert!(matches!(providers(&mut parts), Err(LinkError::Duplicate { .. })));
     }
 }
