@@ -3,6 +3,7 @@
 
 use std::process::Command;
 
+use offkit_object::syclbin::AbstractModule;
 use offkit_object::{BundleState, Limits, SyclBin};
 use offkit_tests::sycl_runtime::SyclRuntime;
 use offkit_tests::{Folder, need, npy_i32, offkit, read_i32, tool};
@@ -21,8 +22,8 @@ const OTHER: &str = "int deep(int x) { return -2; }";
 #[track_caller]
 fn compile(folder: &Folder, name: &str, source: &str, target: &str, options: &str) {
     let clang = tool("clang-22").expect("asked for before");
-    folder.write("source.cl", source);
-    let line = format!("--target={target} -cl-std=CL3.0 -O1 {options} -emit-llvm -c source.cl -o {name}.bc");
+    folder.write(&format!("{name}.cl"), source);
+    let line = format!("--target={target} -cl-std=CL3.0 -O1 {options} -emit-llvm -c {name}.cl -o {name}.bc");
     folder.run(clang, line.split_whitespace()).ok();
 }
 
@@ -338,6 +339,168 @@ fn amd_gets_code_objects() {
 }
 
 #[test]
+fn images_need_each_other_only_where_a_runtime_can_link_them() {
+    need!("clang-22", "llc", "ld.lld", "llvm-readelf");
+    let folder = Folder::new();
+    let link = |options: &str| {
+        let line = format!("link app.bc helper.bc deep.bc {options}");
+        folder.offkit(&line).ok();
+    };
+    // As it is split if nothing is said: an image for each file.
+    chain(&folder, NVIDIA);
+    link("--format offload -o nvidia.out");
+    folder.offkit("extract nvidia.out -o ptx").ok();
+    let images: Vec<_> = std::fs::read_dir(folder.path("ptx"))
+        .unwrap()
+        .map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap())
+        .collect();
+    assert_eq!(images.len(), 3);
+    for ptx in &images {
+        assert!(!ptx.contains(".extern"), "{ptx}");
+    }
+    for (target, output) in [(AMD, "amd"), (HOST, "host")] {
+        chain(&folder, target);
+        link(&format!("--format offload -o {output}.out"));
+        folder.offkit(&format!("extract {output}.out -o {output}")).ok();
+        let images: Vec<_> = std::fs::read_dir(folder.path(output)).unwrap().collect();
+        assert_eq!(images.len(), 3);
+        for image in images {
+            let path = image.unwrap().path();
+            let arguments = ["--dyn-syms", path.to_str().unwrap()];
+            let symbols = folder.run(tool("llvm-readelf").unwrap(), arguments).ok();
+            let open = (symbols.lines()).filter(|line| line.contains("UND") && !line.trim().ends_with("UND"));
+            assert_eq!(open.collect::<Vec<_>>(), [""; 0], "{symbols}");
+        }
+    }
+    // SPIR-V is linked by runtimes, but not in an executable unless that is asked for.
+    for (name, source) in [("app", APP), ("helper", HELPER), ("deep", DEEP)] {
+        folder.bitcode(name, source);
+    }
+    let imports = |options: &str| {
+        link(&format!("{options} -o out.syclbin"));
+        runs(&folder, "out.syclbin");
+        let images = folder.offkit("ls --json out.syclbin").json();
+        let mut imports: Vec<String> = (images.iter())
+            .flat_map(|image| image["imports"].as_array().unwrap())
+            .map(|name| name.as_str().unwrap().to_owned())
+            .collect();
+        imports.sort();
+        imports
+    };
+    let none = Vec::<String>::new();
+    assert_eq!(imports(""), ["deep", "helper"]);
+    assert_eq!(imports("--no-allow-device-image-dependencies"), none);
+    assert_eq!(imports("--state executable"), none);
+    assert_eq!(
+        imports("--state executable --allow-device-image-dependencies"),
+        ["deep", "helper"]
+    );
+}
+
+/// What SYCL's front end leaves: kernels that need different things of a device, all of them marked as used, and
+/// specialization constants.
+const SYCL: &str = r#"
+target triple = "spirv64-unknown-unknown"
+%id = type { i32 }
+@n.int = private unnamed_addr addrspace(1) constant [4 x i8] c"int\00"
+@n.other = private unnamed_addr addrspace(1) constant [6 x i8] c"other\00"
+@d.int = internal addrspace(1) constant %id { i32 7 }
+@d.other = internal addrspace(1) constant %id { i32 9 }
+@llvm.used = appending global [3 x ptr] [ptr @plain, ptr @sized, ptr @wide], section "llvm.metadata"
+declare spir_func i32 @_Z37__sycl_getScalar2020SpecConstantValueIiET_PKcPKvS4_(ptr addrspace(1), ptr addrspace(1), ptr)
+
+define spir_kernel void @plain(ptr addrspace(1) %out) #0 {
+  %a = call spir_func i32 @_Z37__sycl_getScalar2020SpecConstantValueIiET_PKcPKvS4_(ptr addrspace(1) @n.int, ptr addrspace(1) @d.int, ptr null)
+  %b = call spir_func i32 @_Z37__sycl_getScalar2020SpecConstantValueIiET_PKcPKvS4_(ptr addrspace(1) @n.other, ptr addrspace(1) @d.other, ptr null)
+  %c = mul i32 %a, %b
+  store i32 %c, ptr addrspace(1) %out
+  ret void
+}
+define spir_kernel void @sized(ptr addrspace(1) %out) #0 !reqd_work_group_size !0 !sycl_kernel_omit_args !1 {
+  store i32 1, ptr addrspace(1) %out
+  ret void
+}
+define spir_kernel void @wide(ptr addrspace(1) %out) #0 !sycl_used_aspects !2 {
+  store i32 2, ptr addrspace(1) %out
+  ret void
+}
+attributes #0 = { "sycl-module-id"="a.cpp" }
+!0 = !{i32 16, i32 2, i32 1}
+!1 = !{i1 true}
+!2 = !{!3}
+!3 = !{!"fp64", i32 6}
+"#;
+
+/// Numbers as property sets have them.
+fn words(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+#[test]
+fn what_a_device_must_support_tells_images_apart() {
+    need!("llvm-as", "llc", "spirv-dis", "spirv-val");
+    let folder = Folder::new();
+    folder.write("app.ll", SYCL);
+    folder.run(tool("llvm-as").unwrap(), ["app.ll"]).ok();
+    let nvidia = SYCL
+        .replace("spirv64-unknown-unknown", "nvptx64-nvidia-cuda")
+        .replace("spir_kernel", "ptx_kernel")
+        .replace("spir_func ", "");
+    folder.write("nvidia.ll", nvidia);
+    folder.run(tool("llvm-as").unwrap(), ["nvidia.ll"]).ok();
+    folder.offkit("link app.bc -o spirv.syclbin").ok();
+    folder
+        .offkit("link nvidia.bc --target nvptx64-nvidia-cuda,arch=sm_80 -o nvidia.syclbin")
+        .ok();
+    for file in ["spirv.syclbin", "nvidia.syclbin"] {
+        let bytes = folder.read(file);
+        let program = SyclBin::parse(&bytes, &Limits::default()).unwrap();
+        let [wide, sized, plain] = program.modules.as_slice() else {
+            panic!("{program:#?}")
+        };
+        for (module, kernel) in [(wide, "wide"), (sized, "sized"), (plain, "plain")] {
+            let kernels: Vec<_> = module.properties.symbols("SYCL/kernel names").collect();
+            assert_eq!(kernels, [kernel], "{file}");
+        }
+        let bytes = |module: &AbstractModule<'_>, set: &str, key: &str| {
+            let value = module.properties.get(&format!("SYCL/{set}"), key);
+            value.and_then(|value| value.as_bytes()).map(<[u8]>::to_vec)
+        };
+        let (needs, constants) = ("device requirements", "specialization constants");
+        assert_eq!(bytes(wide, needs, "aspects"), Some(words(&[6])), "{file}");
+        assert_eq!(
+            bytes(sized, needs, "reqd_work_group_size_uint64_t"),
+            Some(words(&[16, 0, 2, 0, 1, 0]))
+        );
+        assert_eq!(bytes(sized, "kernel param opt", "sized"), Some(vec![1]));
+        assert_eq!(
+            bytes(sized, "program metadata", "sized@reqd_work_group_size"),
+            Some(words(&[16, 2, 1]))
+        );
+        assert!(sized.properties.set("SYCL/specialization constants").is_none());
+        assert_eq!(bytes(plain, needs, "aspects"), Some(Vec::new()));
+        assert_eq!(bytes(plain, constants, "other"), Some(words(&[0, 0, 4])));
+        assert_eq!(bytes(plain, constants, "int"), Some(words(&[1, 0, 4])));
+        assert_eq!(
+            bytes(plain, "specialization constants default values", "all"),
+            Some(words(&[9, 7]))
+        );
+    }
+    folder.offkit("extract spirv.syclbin!2/ir/0 -o plain.spv").ok();
+    let image = folder.path("plain.spv").join("spirv.syclbin.2.ir.0.spv");
+    let image = image.to_str().unwrap();
+    folder.run(tool("spirv-val").unwrap(), [image]).ok();
+    let shown = folder.run(tool("spirv-dis").unwrap(), ["--raw-id", image]).ok();
+    says(&shown, &["SpecId 0", "SpecId 1", "OpSpecConstant"]);
+    assert!(!shown.contains("SpecConstantValue"), "{shown}");
+    // In one image all is said of it together.
+    folder.offkit("link app.bc -o one.syclbin --split none").ok();
+    let bytes = folder.read("one.syclbin");
+    let program = SyclBin::parse(&bytes, &Limits::default()).unwrap();
+    assert_eq!(program.modules.len(), 1);
+}
+
+#[test]
 fn a_host_gets_a_library_that_it_can_load() {
     need!("clang-22", "llc", "ld.lld", "gcc");
     let folder = Folder::new();
@@ -475,9 +638,9 @@ fn of_device_libraries_only_what_is_needed_is_linked() {
     );
     says(
         &folder
-            .offkit("link app.bc --device-lib source.cl -o x.syclbin")
+            .offkit("link app.bc --device-lib deep-nvidia.cl -o x.syclbin")
             .fails(2),
-        &["source.cl"],
+        &["deep-nvidia.cl"],
     );
 }
 

@@ -50,7 +50,11 @@ pub struct DeviceLink<'data> {
     pub archive_kernels: bool,
     /// How the linked module is split into images.
     pub split: SplitMode,
-    /// How far the result is to be on its way. An executable has no exports but those that its own images need.
+    /// Whether a SPIR-V image may need functions and variables of another one at run time, instead of having
+    /// copies. What loads code of other kinds finds no symbols in other images: there each has copies in any case.
+    pub dependencies: bool,
+    /// How far the result is to be on its way. An executable that needs nothing
+    /// from other files supplies nothing to them: SPIR-V has no exports but those that its own images need.
     pub state: BundleState,
     /// The version of SPIR-V to generate.
     pub spirv_version: (u8, u8),
@@ -80,6 +84,7 @@ impl Default for DeviceLink<'_> {
             device_libraries: Vec::new(),
             archive_kernels: false,
             split: SplitMode::default(),
+            dependencies: true,
             state: BundleState::Object,
             spirv_version: (1, 2),
             spirv_extensions: PORTABLE_EXTENSIONS.map(str::to_owned).to_vec(),
@@ -280,7 +285,7 @@ impl DeviceLink<'_> {
                 Some(keep) => {
                     let keep = match targets.len() {
                         1 => keep.clone(),
-                        _ => keep.join(target.to_string()),
+                        _ => keep.join(folder_name(number, target)),
                     };
                     fs::create_dir_all(&keep)?;
                     Some(keep)
@@ -405,6 +410,19 @@ impl DeviceLink<'_> {
     }
 }
 
+/// A folder's name for what belongs to a target. Containers name targets: what they say must not lead elsewhere,
+/// and two that differ have two folders.
+fn folder_name(number: usize, target: &Target) -> String {
+    let name = target.to_string();
+    let is_safe = |c: char| c.is_ascii_alphanumeric() || "-_+:".contains(c);
+    let safe = name.replace(|c| !is_safe(c), "_");
+    if safe == name {
+        safe
+    } else {
+        format!("{number}-{safe}")
+    }
+}
+
 /// The link for one target.
 struct TargetLink<'a, 'steps> {
     options: &'a DeviceLink<'a>,
@@ -443,8 +461,8 @@ impl TargetLink<'_, '_> {
                 parts.push(finished(module)?);
             }
         }
-        let state = self.options.state;
-        let parts = self.steps.time("link images", || join(parts, state, notes))?;
+        let is_closed = self.options.state == BundleState::Executable && !self.options.allow_imports;
+        let parts = self.steps.time("link images", || join(parts, is_closed, notes))?;
 
         let images = || parts.iter().map(|part| &part.image);
         if !self.options.allow_imports && Family::of(&self.target.triple) != Family::Host {
@@ -606,5 +624,19 @@ impl Steps<'_> {
             None => self.done.push(Step { name, time }),
         }
         result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_of_targets_stay_where_they_are() {
+        let named = |triple: &str| folder_name(3, &Target::new(triple, ""));
+        assert_eq!(named("nvptx64-nvidia-cuda"), "nvptx64-nvidia-cuda");
+        assert_eq!(named("../../etc"), "3-______etc");
+        assert_eq!(named("/x"), "3-_x");
+        assert_eq!(named(".."), "3-__");
     }
 }

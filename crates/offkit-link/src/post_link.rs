@@ -220,7 +220,8 @@ pub fn plan(
         last = Some(name);
         image.number = number;
         image.is_esimd = name.is_esimd.0;
-        let imports = options.rules == SymbolRules::Toolkit
+        let imports = options.dependencies
+            && options.rules == SymbolRules::Toolkit
             && options.split != SplitMode::None
             && (name.exports || options.exports == ExportArrangement::Grouped);
         let elsewhere =
@@ -394,6 +395,20 @@ mod tests {
     #[test]
     fn without_splitting_all_is_in_one_image() {
         assert_eq!(planned(SplitMode::None), [image("k1 k2 k3", "scale twice", "")]);
+    }
+
+    #[test]
+    fn images_that_may_not_depend_on_each_other_have_copies() {
+        let (module, sources) = module();
+        for split in [SplitMode::Source, SplitMode::Kernel] {
+            let options = PlanOptions {
+                dependencies: false,
+                ..PlanOptions::from(split)
+            };
+            for image in plan(&module, &sources, options).images {
+                assert_eq!(image.left_out, [""; 0], "{image:?}");
+            }
+        }
     }
 
     #[test]

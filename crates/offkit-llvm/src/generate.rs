@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use offkit_worker::{CallingConvention, EmitOptions, GeneratedPart, Part, Reply};
+use offkit_worker::{CallingConvention, EmitOptions, GeneratedPart, Linkage, Part, Reply};
 
 use crate::Error;
 use crate::codegen::{TargetMachine, is_device, is_spirv, register, set_options};
+use crate::context::Context;
 use crate::conversions;
 use crate::link::Kept;
 use crate::module::Module;
@@ -39,10 +40,13 @@ pub fn generate(
         let (Some(kept), Some(part)) = (kept, part) else {
             return Err("nothing to generate code for".to_owned());
         };
-        kept.with(|module| {
-            let kept_at = keep.map(|folder| folder.join(number.to_string()));
-            emit(module, part, options, kept_at.as_deref()).map_err(|error| error.to_string())
-        })
+        let kept_at = keep.map(|folder| folder.join(number.to_string()));
+        let kept_at = kept_at.as_deref();
+        let generated = match options.as_it_is {
+            true => kept.with(|module| emit_as_it_is(module, part, options)),
+            false => with_part(kept, part, |module| emit(module, part, options, kept_at)),
+        };
+        generated.map_err(|error| error.to_string())
     };
     // Once, and not in each process.
     register(&options.triple);
@@ -65,22 +69,35 @@ pub fn generate(
     Ok(Reply::Generated { parts: generated })
 }
 
-/// Takes a part out of a module and generates its code, in this process.
-///
-/// # Errors
-///
-/// What LLVM reports.
-pub fn emit(
-    module: Module<'_>,
+/// Does something with a part: one that is taken out of the module, or its own file.
+fn with_part<T>(
+    kept: Kept,
+    part: &Part,
+    act: impl for<'context> FnOnce(Module<'context>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let Some(input) = &part.input else {
+        return kept.with(|module| take_part_of(module, &part.roots, &part.left_out).and_then(act));
+    };
+    // Of its own, for types keep their names then.
+    let context = Context::new();
+    let module = Module::read(&context, input)?;
+    for global in module.globals().filter(|global| !global.is_declaration()) {
+        // What can be seen is wanted, whether or not it is used here.
+        if matches!(global.linkage(), Linkage::Weak | Linkage::LinkOnce) {
+            global.set_linkage(Linkage::External);
+        }
+    }
+    act(module)
+}
+
+/// Generates the code of a part, in this process.
+fn emit(
+    mut module: Module<'_>,
     part: &Part,
     options: &EmitOptions,
     keep: Option<&Path>,
 ) -> Result<GeneratedPart, Error> {
-    if options.as_it_is {
-        return emit_as_it_is(module, part, options);
-    }
     set_options(&options.spirv_extensions, &options.backend_options)?;
-    let mut module = take_part_of(module, &part.roots, &part.left_out)?;
     if let Some(keep) = keep {
         module.write(&keep.with_extension("bc"))?;
     }
@@ -130,7 +147,7 @@ fn symbols(module: &Module<'_>) -> GeneratedPart {
     for global in module.globals().filter(|global| !global.is_llvms()) {
         if global.is_declaration() {
             generated.imports.push(global.name());
-        } else if global.linkage() != offkit_worker::Linkage::Internal {
+        } else if global.linkage() != Linkage::Internal {
             generated.exports.push(global.name());
         }
     }
@@ -143,7 +160,7 @@ fn show(module: &Module<'_>, imports: bool) {
     for global in module.globals().filter(|global| !global.is_llvms()) {
         match global.is_declaration() {
             true if imports => global.set_visible(false),
-            false if global.linkage() == offkit_worker::Linkage::External => global.set_visible(true),
+            false if global.linkage() == Linkage::External => global.set_visible(true),
             _ => {}
         }
     }
@@ -155,13 +172,8 @@ fn reproduce(kept: &mut Option<Kept>, part: &Part, folder: &Path) -> Option<Path
     let root = root.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
     let path = folder.join(format!("offkit-crash-{root}-{}.bc", std::process::id()));
     let mut work = |_| {
-        kept.take().is_some_and(|kept| {
-            kept.with(|module| {
-                take_part_of(module, &part.roots, &part.left_out)
-                    .and_then(|module| module.write(&path))
-                    .is_ok()
-            })
-        })
+        kept.take()
+            .is_some_and(|kept| with_part(kept, part, |module| module.write(&path)).is_ok())
     };
     let written =
         processes::each(1, &mut work).is_ok_and(|outcomes| matches!(outcomes.as_slice(), [Ok(true)]));

@@ -32,8 +32,8 @@ fn emit(worker: &mut Worker, input: &Path, root: &str) -> Result<Vec<u8>, Worker
     let output = input.with_extension("spv");
     let part = Part {
         roots: vec![root.to_owned()],
-        left_out: Vec::new(),
         output: output.clone(),
+        ..Part::default()
     };
     worker.emit(input, &[part], &options())?;
     Ok(std::fs::read(output).expect("the file was written"))
@@ -213,8 +213,8 @@ fn a_crash_keeps_the_worker_and_the_code_that_led_to_it() {
     );
     let part = |root: &str| Part {
         roots: vec![root.to_owned()],
-        left_out: Vec::new(),
         output: folder.path().join(format!("{root}.spv")),
+        ..Part::default()
     };
     let mut worker = worker();
     worker.link(&[input], &[]).unwrap();

@@ -198,6 +198,9 @@ pub struct SpecializationConstant {
 /// One piece to be taken out of a module: some symbols and all that they need.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
+    /// The file of bitcode that is the part, such as one that [`Request::Split`] wrote; without one it is taken
+    /// out of the kept module.
+    pub input: Option<PathBuf>,
     /// The definitions that stay visible outside: kernels and exported functions.
     pub roots: Vec<String>,
     /// Definitions that must not come along although they are used: they stay declarations, to be

@@ -61,11 +61,17 @@ impl Constants {
             .get(names::SPECIALIZATION_CONSTANT_DEFAULTS, ALL)
             .and_then(PropertyValue::as_bytes);
         self.has_values |= values.is_some();
+        // A constant that nothing describes is set by its number: with others like it, it stays one under that
+        // number, but it must not become one with a constant that has a name.
+        let mut undescribed = own.clone();
         let mut renumbered = BTreeMap::new();
         let mut at = 0_usize;
         let described = sets.set(names::SPECIALIZATION_CONSTANTS);
         for (name, value) in described.into_iter().flat_map(|set| set.iter()) {
             let mut scalars = scalars(value).ok_or_else(|| differ(name))?;
+            for scalar in &scalars {
+                undescribed.remove(&scalar.id);
+            }
             let size = size(&scalars);
             let value: Vec<u8> = match values {
                 Some(values) => values
@@ -95,6 +101,13 @@ impl Constants {
             }
             self.descriptions.push((name.to_owned(), scalars));
             self.values.extend(value);
+        }
+        let scalars = self.descriptions.iter().flat_map(|(_, scalars)| scalars);
+        let named: BTreeSet<u32> = scalars.map(|scalar| scalar.id).collect();
+        for id in undescribed.into_iter().filter(|id| named.contains(id)) {
+            let free = self.free(&own);
+            self.taken.insert(free);
+            renumbered.insert(id, free);
         }
         renumber(module, &renumbered);
         self.taken.extend(spec_ids(module));
@@ -254,6 +267,21 @@ mod tests {
             &[1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 9, 8],
         );
         assert_eq!(described, expected);
+    }
+
+    #[test]
+    fn what_is_not_described_never_becomes_what_has_a_name() {
+        let mut constants = Constants::default();
+        let labels = ("first", "second");
+        let (mut first, mut second, mut third) = (module(&[0, 1]), module(&[0, 1]), module(&[1]));
+        constants
+            .add(&sets(&[("x", &[0, 0, 4])], &[1, 0, 0, 0]), &mut first, labels)
+            .unwrap();
+        constants.add(&PropertySets::new(), &mut second, labels).unwrap();
+        constants.add(&PropertySets::new(), &mut third, labels).unwrap();
+        // 0 is `x`; 1 has no name in any of them.
+        assert_eq!(spec_ids(&second), BTreeSet::from([1, 2]));
+        assert_eq!(spec_ids(&third), BTreeSet::from([1]));
     }
 
     #[test]

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use offkit_object::{Problem, backquoted, describe_symbol};
 use offkit_worker::WorkerError;
 
+use crate::post_link::PostLinkError;
+
 /// Why device code cannot be linked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -176,12 +178,24 @@ pub enum LinkError {
     /// The worker failed.
     #[error(transparent)]
     Worker(#[from] WorkerError),
+    /// The linked bitcode cannot be split into images.
+    #[error(transparent)]
+    PostLink(PostLinkError),
     /// A temporary file, or one that was to be kept.
     #[error("cannot use a temporary file")]
     Temporary(#[from] io::Error),
     /// LLVM wrote something that is no SPIR-V module.
     #[error("LLVM generated a module that cannot be read: {0}")]
     Generated(offkit_spirv::ReadError),
+}
+
+impl From<PostLinkError> for LinkError {
+    fn from(error: PostLinkError) -> Self {
+        match error {
+            PostLinkError::Worker(error) => Self::Worker(error),
+            error => Self::PostLink(error),
+        }
+    }
 }
 
 /// What is known of a crash.

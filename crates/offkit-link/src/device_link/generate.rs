@@ -1,13 +1,16 @@
 //! Bitcode and objects of one target to images.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use offkit_object::property_set::{PropertySet, names};
 use offkit_object::{ImageFormat, Producer, PropertySets, Target};
 use offkit_spirv::{Module as SpirvModule, reflect};
 use offkit_worker::{
-    EmitOptions, GeneratedPart, Linkage, ModuleFile, ModuleSummary, Part, Worker, WorkerError,
+    EmitOptions, GeneratedPart, Linkage, ModuleFile, ModuleSummary, Part, SpecializationConstantMode, Worker,
+    WorkerError,
 };
 use rayon::prelude::*;
 
@@ -15,7 +18,7 @@ use super::error::{Crash, LinkError};
 use super::input::Module;
 use super::target::{Family, fits, generated_triple, llvm_features, processor};
 use super::{DeviceLink, LinkedImage, Llvm, TargetLink, lld, native_properties};
-use crate::post_link::{self, PlannedImage};
+use crate::post_link::{PlanOptions, PostLink, PostLinked};
 use crate::properties::image_properties;
 
 /// The names of the functions that OpenMP's regions become, which a host launches.
@@ -63,7 +66,7 @@ impl TargetLink<'_, '_> {
             .map(|module| module.producer)
             .find(|producer| *producer != Producer::None)
             .unwrap_or_default();
-        let mut planned = vec![PlannedImage::default()];
+        let mut planned = vec![Planned::default()];
         let mut parts = vec![Part::default()];
         let mut generated = vec![GeneratedPart::default()];
         if bitcode.is_empty() {
@@ -77,22 +80,16 @@ impl TargetLink<'_, '_> {
                 .time("link bitcode", || worker.link(&inputs, &libraries))
                 .map_err(|error| unreadable(error, bitcode, worker))?;
             self.check(bitcode, &summaries)?;
-            if let Some(keep) = &self.keep {
-                worker.save(&keep.join("linked.bc"))?;
-            }
-            planned = self.steps.time("post-link", || {
-                if is_whole(producer) || !object_files.is_empty() {
-                    whole(&module)
-                } else {
-                    post_link::plan(&module, &sources(&summaries), self.options.split).images
+            let linked = self.keep.as_deref().unwrap_or(&self.folder).join("linked.bc");
+            planned = if is_whole(producer) || !object_files.is_empty() {
+                if self.keep.is_some() {
+                    worker.save(&linked)?;
                 }
-            });
-            if family == Family::Amdgcn {
-                // A loader of code objects resolves no functions: what an image needs is in it.
-                for image in &mut planned {
-                    image.left_out.clear();
-                }
-            }
+                whole(&module)
+            } else {
+                worker.save(&linked)?;
+                self.post_link(worker, linked, sources(&summaries))?
+            };
             if planned.is_empty() {
                 return Err(LinkError::NothingToLink {
                     inputs: bitcode.iter().map(|module| module.label.clone()).collect(),
@@ -104,8 +101,9 @@ impl TargetLink<'_, '_> {
                 _ => "spv",
             };
             let numbered = planned.iter().enumerate().map(|(number, image)| Part {
-                roots: image.roots(),
-                left_out: image.left_out.clone(),
+                input: image.bitcode.clone(),
+                roots: image.kernels.iter().chain(&image.exports).cloned().collect(),
+                left_out: Vec::new(),
                 output: self.folder.join(format!("{number}.{extension}")),
             });
             parts = numbered.collect();
@@ -167,6 +165,49 @@ impl TargetLink<'_, '_> {
                 })
                 .collect()
         })
+    }
+
+    /// Splits the linked module, a file of bitcode, into images.
+    fn post_link(
+        &mut self,
+        worker: &mut Worker,
+        linked: PathBuf,
+        sources: BTreeMap<String, String>,
+    ) -> Result<Vec<Planned>, LinkError> {
+        let is_spirv = Family::of(&self.target.triple).is_spirv();
+        let post_link = PostLink {
+            name: "linked.bc".to_owned(),
+            input: linked,
+            sources,
+            plan: PlanOptions {
+                // Loaders of other code resolve no symbols between images: what an image needs is in it.
+                dependencies: self.options.dependencies && is_spirv,
+                ..PlanOptions::from(self.options.split)
+            },
+            // Only SPIR-V is compiled once the values are known.
+            specialization_constants: Some(match is_spirv {
+                true => SpecializationConstantMode::Native,
+                false => SpecializationConstantMode::Emulation,
+            }),
+            ..PostLink::default()
+        };
+        let folder = self.folder.join("images");
+        fs::create_dir(&folder)?;
+        let run = || post_link.run(worker, &folder, &mut |_| {});
+        let PostLinked {
+            images,
+            virtual_functions,
+            ..
+        } = self.steps.time("post-link", run)?;
+        let virtual_functions = Arc::new(virtual_functions);
+        let images = images.into_iter().map(|image| Planned {
+            bitcode: Some(image.path),
+            kernels: image.kernels,
+            exports: image.exports,
+            properties: image.properties,
+            virtual_functions: Arc::clone(&virtual_functions),
+        });
+        Ok(images.collect())
     }
 
     fn emit_options(&self) -> EmitOptions {
@@ -304,6 +345,64 @@ impl TargetLink<'_, '_> {
     }
 }
 
+/// What an image is made of.
+#[derive(Clone, Debug, Default)]
+struct Planned {
+    /// Its bitcode; without, it is taken out of the linked module.
+    bitcode: Option<PathBuf>,
+    kernels: Vec<String>,
+    exports: Vec<String>,
+    /// What the bitcode says about it.
+    properties: PropertySets,
+    /// The virtual functions of all images.
+    virtual_functions: Arc<HashSet<String>>,
+}
+
+impl Planned {
+    /// The property sets of the image: what its bitcode says, and what its code says; what is left of symbols only
+    /// the code does. Virtual functions are none of these, they are found by the names of their sets.
+    fn properties_with(&self, code: &PropertySets) -> PropertySets {
+        const SYMBOLS: [&str; 3] = [
+            names::EXPORTED_SYMBOLS,
+            names::KERNEL_NAMES,
+            names::IMPORTED_SYMBOLS,
+        ];
+        let mut sets = self.properties.clone();
+        for name in SYMBOLS
+            .into_iter()
+            .filter(|name| self.properties.set(name).is_some())
+        {
+            // Emptied, so that it stays in its place.
+            *sets.set_mut(name) = PropertySet::new();
+        }
+        for (name, set) in code.iter() {
+            for (key, value) in set.iter() {
+                if SYMBOLS.contains(&name) && self.virtual_functions.contains(key) {
+                    continue;
+                }
+                let value = match sets.get(name, key) {
+                    None => value.clone(),
+                    Some(told) if (name, key) == (names::DEVICE_REQUIREMENTS, "aspects") => {
+                        let aspects: BTreeSet<u32> = (told.as_u32s().into_iter())
+                            .chain(value.as_u32s())
+                            .flatten()
+                            .collect();
+                        Vec::from_iter(aspects).as_slice().into()
+                    }
+                    Some(_) => continue,
+                };
+                sets.insert(name, key, value);
+            }
+        }
+        for name in SYMBOLS {
+            if sets.set(name).is_some_and(PropertySet::is_empty) {
+                sets.remove(name);
+            }
+        }
+        sets
+    }
+}
+
 /// Whether the code of a language is not split, and all that is external stays so: runtimes look symbols up that
 /// no kernel refers to.
 fn is_whole(producer: Producer) -> bool {
@@ -311,7 +410,7 @@ fn is_whole(producer: Producer) -> bool {
 }
 
 /// One image with everything that is external.
-fn whole(module: &ModuleSummary) -> Vec<PlannedImage> {
+fn whole(module: &ModuleSummary) -> Vec<Planned> {
     let stays = |linkage| matches!(linkage, Linkage::External | Linkage::Weak);
     let functions = module
         .functions
@@ -323,14 +422,14 @@ fn whole(module: &ModuleSummary) -> Vec<PlannedImage> {
         !variable.is_declaration && stays(variable.linkage) && !variable.name.starts_with("llvm.")
     });
     let others = others.into_iter().map(|function| function.name.clone());
-    let image = PlannedImage {
+    let image = Planned {
         kernels: kernels.iter().map(|function| function.name.clone()).collect(),
         exports: others
             .chain(variables.map(|variable| variable.name.clone()))
             .collect(),
-        ..PlannedImage::default()
+        ..Planned::default()
     };
-    match image.roots().is_empty() {
+    match image.kernels.is_empty() && image.exports.is_empty() {
         true => Vec::new(),
         false => vec![image],
     }
@@ -399,7 +498,7 @@ fn label(bitcode: &[&Module<'_>], objects: &[&Module<'_>], number: usize, count:
 fn describe(
     label: String,
     path: &Path,
-    planned: &PlannedImage,
+    planned: &Planned,
     generated: &GeneratedPart,
     target: &Target,
     producer: Producer,
@@ -422,7 +521,7 @@ fn describe(
     if family.is_spirv() {
         let module = SpirvModule::from_bytes(&image.bytes).map_err(LinkError::Generated)?;
         let reflection = reflect(&module);
-        image.properties = image_properties(&reflection);
+        image.properties = planned.properties_with(&image_properties(&reflection));
         image.set_reflection(reflection);
         image.target = Target::new(
             match family {
@@ -435,7 +534,8 @@ fn describe(
         let is_supplied = |name: &str| family == Family::Nvptx64 && CUDA_SUPPLIED.contains(&name);
         let imports = generated.imports.iter().filter(|name| !is_supplied(name));
         image.imports = imports.cloned().collect();
-        image.properties = native_properties(&image.kernels, &image.exports, &image.imports);
+        image.properties =
+            planned.properties_with(&native_properties(&image.kernels, &image.exports, &image.imports));
     }
     Ok(image)
 }

@@ -200,7 +200,7 @@ pub(super) fn modules<'a>(sources: &'a [Source<'_>]) -> Result<Vec<Module<'a>>, 
         if let Some(problem) = contents.problems.into_iter().next() {
             return Err(LinkError::Damaged(Box::new(problem)));
         }
-        // The abstract module of a SYCLBIN that the last images were of, and where its IR is.
+        // The abstract module of a SYCLBIN that the last images were of, if it has IR, and where that is.
         let mut open: Option<(String, usize)> = None;
         for image in contents.images {
             // Its images are two parts below it: what they are, and their number.
@@ -223,7 +223,9 @@ pub(super) fn modules<'a>(sources: &'a [Source<'_>]) -> Result<Vec<Module<'a>>, 
                 });
                 continue;
             }
-            open = abstract_module.map(|name| (name, modules.len()));
+            open = abstract_module
+                .filter(|_| !is_native)
+                .map(|name| (name, modules.len()));
             modules.push(module(source, image));
         }
     }
@@ -268,6 +270,33 @@ fn module<'a>(source: &Source<'_>, image: DeviceImage<'a>) -> Module<'a> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+
+    #[test]
+    fn native_images_are_forms_of_ir_only_where_there_is_ir() {
+        use offkit_object::{
+            AbstractModule, BundleState, IrModule, IrType, NativeImage, SyclBin, SyclBinVersion,
+        };
+
+        let spirv = [
+            0x03, 0x02, 0x23, 0x07, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0,
+        ];
+        let native = |arch: &str| NativeImage::new(arch, "spir64_gen-unknown-unknown", b"code".as_slice());
+        let mut alone = AbstractModule::default();
+        alone.native_images = vec![native("intel_gpu_pvc"), native("intel_gpu_dg2")];
+        let mut with_ir = alone.clone();
+        let ir = IrModule::new(IrType::Spirv, "spirv64-unknown-unknown", spirv.as_slice());
+        with_ir.ir_modules.push(ir);
+        let mut program = SyclBin::new(BundleState::Object);
+        program.modules = vec![alone, with_ir];
+        let bytes = program.write(SyclBinVersion::V1).unwrap();
+        let inputs = [Input::bytes("a.syclbin", bytes)];
+        let sources = sources(&inputs).unwrap();
+        let modules = modules(&sources).unwrap();
+        let found: Vec<_> = (modules.iter())
+            .map(|module| (module.target.arch.as_str(), module.native.len()))
+            .collect();
+        assert_eq!(found, [("intel_gpu_pvc", 0), ("intel_gpu_dg2", 0), ("", 2)]);
+    }
 
     /// A module with these symbols.
     pub(in crate::device_link) fn module(

@@ -3,10 +3,10 @@
 //! What a link makes of bitcode was split as it was asked to, and stays apart. A SPIR-V module or a module of a
 //! SYCLBIN that comes with it is linked with whatever needs it, and with what it needs.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
+use offkit_object::ImageFormat;
 use offkit_object::property_set::names;
-use offkit_object::{BundleState, ImageFormat};
 use offkit_spirv::rspirv::dr::Operand;
 use offkit_spirv::spirv::Decoration;
 use offkit_spirv::{LinkInput, LinkOptions, Linkage, Module, link, reflect};
@@ -30,14 +30,16 @@ pub(super) struct Part {
 }
 
 /// Joins the parts that need each other, in whatever state the result is to be: today's SYCL runtime does not link
-/// the images of a file in the input state with each other. `notes` is told what is lost.
+/// the images of a file in the input state with each other. `is_closed` tells that nothing will be linked with the
+/// result: then of what is exported only that stays so which other images of the result need. `notes` is told what
+/// is lost.
 pub(super) fn join(
     mut parts: Vec<Part>,
-    state: BundleState,
+    is_closed: bool,
     notes: &mut Vec<String>,
 ) -> Result<Vec<Part>, LinkError> {
     let providers = providers(&mut parts)?;
-    if parts.iter().all(|part| part.is_generated) {
+    if !is_closed && parts.iter().all(|part| part.is_generated) {
         return Ok(parts);
     }
     let mut groups = Groups::new(parts.len());
@@ -56,18 +58,17 @@ pub(super) fn join(
         members[first].push(number);
     }
     // Symbols that an image of another group needs have to stay visible.
-    let mut needed: HashSet<(usize, &str)> = HashSet::new();
+    let mut needed: HashMap<usize, HashSet<String>> = HashMap::new();
     for (number, part) in parts.iter().enumerate() {
         for import in &part.image.imports {
             if let Some(&provider) = providers.get(import) {
                 let (own, other) = (firsts[number], firsts[provider]);
                 if own != other {
-                    needed.insert((other, import));
+                    needed.entry(other).or_default().insert(import.clone());
                 }
             }
         }
     }
-    let keep: HashSet<usize> = needed.into_iter().map(|(group, _)| group).collect();
     let mut parts: Vec<Option<Part>> = parts.into_iter().map(Some).collect();
     let mut joined = Vec::new();
     for (first, members) in members.iter().enumerate() {
@@ -75,16 +76,33 @@ pub(super) fn join(
             .iter()
             .filter_map(|&member| parts[member].take())
             .collect();
-        match <[Part; 1]>::try_from(group) {
-            Ok([alone]) => joined.push(alone),
-            Err(group) if group.is_empty() => {}
-            Err(group) => {
-                let keep_exports = state != BundleState::Executable || keep.contains(&first);
-                joined.push(one_of(group, keep_exports, notes)?);
-            }
+        let needed = needed.remove(&first).unwrap_or_default();
+        let mut part = match <[Part; 1]>::try_from(group) {
+            Ok([alone]) => alone,
+            Err(group) if group.is_empty() => continue,
+            Err(group) => one_of(group, !is_closed || !needed.is_empty(), notes)?,
+        };
+        if is_closed && is_spirv(&part) {
+            hide_all_but(&mut part.image, &needed)?;
         }
+        joined.push(part);
     }
     Ok(joined)
+}
+
+/// Takes the linkage of all definitions away but of those that are needed, and of device globals, which the host
+/// finds by name.
+fn hide_all_but(image: &mut LinkedImage, needed: &HashSet<String>) -> Result<(), LinkError> {
+    let metadata = image.properties.set(names::PROGRAM_METADATA);
+    let device_globals: HashSet<&str> = (metadata.into_iter().flat_map(|set| set.iter()))
+        .filter(|(key, _)| key.ends_with("@global_id_mapping"))
+        .filter_map(|(_, value)| value.as_str())
+        .collect();
+    let hidden: HashSet<String> = (image.exports.iter())
+        .filter(|export| !needed.contains(*export) && !device_globals.contains(export.as_str()))
+        .cloned()
+        .collect();
+    hide(image, &hidden)
 }
 
 fn is_spirv(part: &Part) -> bool {
@@ -97,7 +115,9 @@ fn is_spirv(part: &Part) -> bool {
 /// which other modules have too. Where another part defines such a symbol it is hidden.
 fn providers(parts: &mut [Part]) -> Result<HashMap<String, usize>, LinkError> {
     let mut providers: HashMap<String, usize> = HashMap::new();
-    let mut hidden: Vec<(usize, String)> = Vec::new();
+    // Of those that may occur several times.
+    let mut replaceable: HashSet<&str> = HashSet::new();
+    let mut hidden: BTreeMap<usize, HashSet<String>> = BTreeMap::new();
     let mut kernels: HashMap<&str, usize> = HashMap::new();
     let duplicate = |symbol: &str, first: usize, second: usize| LinkError::Duplicate {
         symbol: symbol.to_owned(),
@@ -116,11 +136,19 @@ fn providers(parts: &mut [Part]) -> Result<HashMap<String, usize>, LinkError> {
             .iter()
             .flat_map(|reflection| &reflection.exports);
         for symbol in symbols {
+            let may_recur = symbol.linkage == Linkage::LinkOnceOdr;
             let Some(&other) = providers.get(&symbol.name) else {
                 providers.insert(symbol.name.clone(), number);
+                if may_recur {
+                    replaceable.insert(&symbol.name);
+                }
                 continue;
             };
-            if symbol.linkage == Linkage::LinkOnceOdr {
+            if may_recur {
+                continue;
+            }
+            if replaceable.remove(symbol.name.as_str()) {
+                providers.insert(symbol.name.clone(), number);
                 continue;
             }
             let is_meant = |number: usize| {
@@ -130,37 +158,52 @@ fn providers(parts: &mut [Part]) -> Result<HashMap<String, usize>, LinkError> {
             };
             match (is_meant(other), is_meant(number)) {
                 (true, true) => return Err(duplicate(&symbol.name, other, number)),
-                (true, false) | (false, false) => hidden.push((number, symbol.name.clone())),
+                (true, false) | (false, false) => {
+                    hidden.entry(number).or_default().insert(symbol.name.clone());
+                }
                 (false, true) => {
-                    hidden.push((other, symbol.name.clone()));
+                    hidden.entry(other).or_default().insert(symbol.name.clone());
                     providers.insert(symbol.name.clone(), number);
                 }
             }
         }
     }
-    for (number, symbol) in hidden {
-        hide(&mut parts[number].image, &symbol)?;
+    for (number, symbols) in hidden {
+        hide(&mut parts[number].image, &symbols)?;
     }
     Ok(providers)
 }
 
-/// Takes the linkage of a definition away.
-fn hide(image: &mut LinkedImage, symbol: &str) -> Result<(), LinkError> {
+/// Takes the linkage of definitions away, and what the property sets say of it.
+fn hide(image: &mut LinkedImage, symbols: &HashSet<String>) -> Result<(), LinkError> {
+    if symbols.is_empty() {
+        return Ok(());
+    }
     let mut module = read(image)?;
-    let id = image.reflection.as_ref().and_then(|reflection| {
-        let found = reflection.exports.iter().find(|export| export.name == symbol);
-        found.map(|export| export.id)
-    });
+    let exports = image.reflection.iter().flat_map(|reflection| &reflection.exports);
+    let ids: HashSet<u32> = exports
+        .filter(|export| symbols.contains(&export.name))
+        .map(|export| export.id)
+        .collect();
     module.dr_mut().annotations.retain(|annotation| {
         !matches!(
             annotation.operands.as_slice(),
-            [Operand::IdRef(of), Operand::Decoration(Decoration::LinkageAttributes), ..] if Some(*of) == id
+            [Operand::IdRef(of), Operand::Decoration(Decoration::LinkageAttributes), ..] if ids.contains(of)
         )
     });
     image.bytes = module.to_bytes();
     let reflection = reflect(&module);
-    image.exports.retain(|export| export != symbol);
+    image.exports.retain(|export| !symbols.contains(export));
     image.reflection = Some(reflection);
+    if image.properties.set(names::EXPORTED_SYMBOLS).is_some() {
+        let recorded = image.properties.set_mut(names::EXPORTED_SYMBOLS);
+        for symbol in symbols {
+            recorded.remove(symbol);
+        }
+        if recorded.is_empty() {
+            image.properties.remove(names::EXPORTED_SYMBOLS);
+        }
+    }
     Ok(())
 }
 
@@ -258,5 +301,99 @@ impl Groups {
     fn unite(&mut self, one: usize, other: usize) {
         let (one, other) = (self.first(one), self.first(other));
         self.0[one.max(other)] = one.min(other);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use offkit_object::{Producer, PropertySets, Target};
+    use offkit_spirv::rspirv::dr::Builder;
+    use offkit_spirv::spirv::{FunctionControl, LinkageType};
+
+    use super::*;
+    use crate::properties::image_properties;
+
+    /// A module with functions of these names, defined unless their linkage is that of an import.
+    fn part(label: &str, functions: &[(&str, LinkageType)]) -> Part {
+        let mut builder = Builder::new();
+        let void = builder.type_void();
+        let of_type = builder.type_function(void, []);
+        for (name, linkage) in functions {
+            let id = (builder.begin_function(void, None, FunctionControl::NONE, of_type)).unwrap();
+            if *linkage != LinkageType::Import {
+                builder.begin_block(None).unwrap();
+                builder.ret().unwrap();
+            }
+            builder.end_function().unwrap();
+            let operands = [
+                Operand::LiteralString((*name).to_owned()),
+                Operand::LinkageType(*linkage),
+            ];
+            builder.decorate(id, Decoration::LinkageAttributes, operands);
+        }
+        let module = Module::from_dr(builder.module());
+        let mut image = LinkedImage {
+            label: label.to_owned(),
+            bytes: module.to_bytes(),
+            format: ImageFormat::Spirv,
+            target: Target::new("spirv64-unknown-unknown", ""),
+            producer: Producer::None,
+            kernels: Vec::new(),
+            exports: Vec::new(),
+            imports: Vec::new(),
+            reflection: None,
+            properties: PropertySets::new(),
+            group: 0,
+        };
+        image.set_reflection(reflect(&module));
+        image.properties = image_properties(&reflect(&module));
+        Part {
+            image,
+            is_generated: true,
+            is_told: false,
+            native: Vec::new(),
+        }
+    }
+
+    fn exports(parts: &[Part]) -> Vec<Vec<&str>> {
+        let recorded = |part: &Part| {
+            let symbols = part.image.properties.symbols(names::EXPORTED_SYMBOLS);
+            symbols.map(str::to_owned).collect::<Vec<_>>()
+        };
+        for part in parts {
+            assert_eq!(recorded(part), part.image.exports, "{}", part.image.label);
+        }
+        (parts.iter())
+            .map(|part| part.image.exports.iter().map(String::as_str).collect())
+            .collect()
+    }
+
+    #[test]
+    fn what_is_closed_exports_only_what_its_own_images_need() {
+        let parts = || {
+            vec![
+                part("a", &[("one", LinkageType::Export), ("two", LinkageType::Export)]),
+                part(
+                    "b",
+                    &[("one", LinkageType::Import), ("three", LinkageType::Export)],
+                ),
+            ]
+        };
+        let closed = join(parts(), true, &mut Vec::new()).unwrap();
+        assert_eq!(exports(&closed), [vec!["one"], vec![]]);
+        let open = join(parts(), false, &mut Vec::new()).unwrap();
+        assert_eq!(exports(&open), [vec!["one", "two"], vec!["three"]]);
+    }
+
+    #[test]
+    fn an_export_replaces_what_may_occur_several_times() {
+        let (inline, export) = (LinkageType::LinkOnceODR, LinkageType::Export);
+        for (first, second) in [(inline, export), (export, inline), (inline, inline)] {
+            let mut parts = vec![part("a", &[("f", first)]), part("b", &[("f", second)])];
+            let provider = usize::from(second == export);
+            assert_eq!(providers(&mut parts).unwrap()["f"], provider);
+        }
+        let mut parts = vec![part("a", &[("f", export)]), part("b", &[("f", export)])];
+        assert!(matches!(providers(&mut parts), Err(LinkError::Duplicate { .. })));
     }
 }

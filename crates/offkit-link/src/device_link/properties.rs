@@ -8,6 +8,9 @@ use offkit_object::{PropertySets, PropertyValue};
 
 use super::error::LinkError;
 
+/// The sets of virtual functions that an image calls.
+const USED_SETS: &str = "uses-virtual-functions-set";
+
 /// Adds what `new` says, the sets of one module, to `sets`, those of what it is linked with.
 ///
 /// Specialization constants are left out: see [`super::constants`]. `labels` are what messages call the two.
@@ -59,8 +62,9 @@ fn both(set: &str, key: &str, old: &PropertyValue, new: &PropertyValue) -> Optio
         (names::DEVICELIB_REQUIREMENT_MASK, _) => Some((old.as_u32()? | new.as_u32()?).into()),
         // What was compiled to be debugged stays so.
         (names::MISC_PROPERTIES, "optLevel") => Some(old.as_u32()?.min(new.as_u32()?).into()),
-        // Names of sets of virtual functions, in a list.
-        (names::VIRTUAL_FUNCTIONS, _) => {
+        // Names of sets of virtual functions, in a list. The one set that an image has is looked up by its whole
+        // name, so two cannot become one.
+        (names::VIRTUAL_FUNCTIONS, USED_SETS) => {
             let mut list: Vec<&str> = old.as_str()?.split(',').collect();
             for name in new.as_str()?.split(',') {
                 if !list.contains(&name) {
@@ -111,7 +115,7 @@ mod tests {
         assert_eq!(merged(&mask(1), &mask(6)).unwrap(), mask(7));
         let level = |level: u32| one(names::MISC_PROPERTIES, "optLevel", level);
         assert_eq!(merged(&level(2), &level(0)).unwrap(), level(0));
-        let virtuals = |list: &str| one(names::VIRTUAL_FUNCTIONS, "uses-virtual-functions-set", list);
+        let virtuals = |list: &str| one(names::VIRTUAL_FUNCTIONS, USED_SETS, list);
         assert_eq!(
             merged(&virtuals("a,b"), &virtuals("b,c")).unwrap(),
             virtuals("a,b,c")
@@ -122,6 +126,9 @@ mod tests {
     fn what_cannot_hold_for_both_is_an_error_with_both_names() {
         let size = |size: u32| one(names::DEVICE_REQUIREMENTS, "reqd_sub_group_size", size);
         assert_eq!(merged(&size(16), &size(16)).unwrap(), size(16));
+        let own = |set: &str| one(names::VIRTUAL_FUNCTIONS, "virtual-functions-set", set);
+        assert_eq!(merged(&own("a"), &own("a")).unwrap(), own("a"));
+        assert!(merged(&own("a"), &own("b")).is_err());
         let text = merged(&size(16), &size(32)).unwrap_err().to_string();
         for part in ["a.syclbin!0", "b.syclbin!0", "reqd_sub_group_size"] {
             assert!(text.contains(part), "{text}");

@@ -27,6 +27,8 @@ pub struct PostLink {
     pub input: PathBuf,
     /// What the module is called in what is written.
     pub name: String,
+    /// Which source file each symbol comes from, by name, where the module itself does not say.
+    pub sources: BTreeMap<String, String>,
     /// How it is split.
     pub plan: PlanOptions,
     /// Which property sets are made.
@@ -52,6 +54,7 @@ impl Default for PostLink {
         Self {
             input: PathBuf::new(),
             name: String::new(),
+            sources: BTreeMap::new(),
             plan: PlanOptions::default(),
             properties: PropertyChoice::ALL,
             specialization_constants: Some(SpecializationConstantMode::Native),
@@ -70,6 +73,8 @@ impl Default for PostLink {
 pub struct PostLinked {
     /// The images, in the order of their numbers.
     pub images: Vec<PostLinkedImage>,
+    /// The virtual functions of the module, which are found by the names of their sets.
+    pub virtual_functions: HashSet<String>,
     /// The target triple of the module.
     pub triple: String,
     /// Whether anything but unneeded code differs from the module that came in.
@@ -155,7 +160,7 @@ impl PostLink {
             .map_err(|error| self.explain(error))?;
         self.check_esimd(&module)?;
         progress("plan");
-        let plan = plan(&module, &BTreeMap::new(), self.plan);
+        let plan = plan(&module, &self.sources, self.plan);
         if self.check_device_globals {
             check_device_globals(&module, &plan.images)?;
         }
@@ -223,8 +228,10 @@ impl PostLink {
                 .variables
                 .iter()
                 .any(|variable| variable.name == "llvm.used");
+        let virtual_functions = virtual_functions.into_iter().map(str::to_owned).collect();
         Ok(PostLinked {
             images,
+            virtual_functions,
             is_modified,
             needs_bfloat16: (module.functions.iter()).any(is_bfloat16_import),
             triple: module.triple,

@@ -3,6 +3,7 @@
 
 mod options;
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -82,6 +83,7 @@ pub(super) fn run(called: &str, args: Vec<OsString>) -> Result<(), String> {
     let post_link = PostLink {
         input,
         name,
+        sources: BTreeMap::new(),
         plan: PlanOptions {
             only_kernels: options.only_kernels,
             dependencies: options.dependencies,

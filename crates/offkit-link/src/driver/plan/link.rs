@@ -140,7 +140,8 @@ impl Planner<'_> {
             // Which kernels the host's code launches is not known here, and it may launch none.
             words.extend(["--archive-kernels", "--allow-empty"].map(OsString::from));
             if offload.allow_dependencies {
-                words.push("--allow-undefined".into());
+                let open = ["--allow-undefined", "--allow-device-image-dependencies"];
+                words.extend(open.map(OsString::from));
             }
         }
         words.extend(

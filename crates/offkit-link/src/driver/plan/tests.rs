@@ -173,7 +173,7 @@ fn a_program_is_linked_with_its_images() {
         made[4],
         format!(
             "offkit link -q --state=executable --archive-kernels --allow-empty --allow-undefined \
-             -o tmp/app-device.syclbin {MARKED} b.o k.syclbin lib/libarchive.a [2]"
+             --allow-device-image-dependencies -o tmp/app-device.syclbin {MARKED} b.o k.syclbin lib/libarchive.a [2]"
         )
     );
     assert_eq!(

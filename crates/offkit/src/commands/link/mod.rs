@@ -76,6 +76,13 @@ pub(crate) struct Link {
     /// How to split the code into images: `auto` or `source`, `kernel`, `none`
     #[arg(long, value_name = "MODE", default_value = "auto")]
     pub(crate) split: SplitMode,
+    /// Let SPIR-V images need functions and variables of each other at run time; so it is unless the result is an
+    /// executable
+    #[arg(long, overrides_with = "no_allow_device_image_dependencies")]
+    pub(crate) allow_device_image_dependencies: bool,
+    /// Give each image copies of what it needs; so it is in an executable
+    #[arg(long)]
+    pub(crate) no_allow_device_image_dependencies: bool,
     /// The version of SPIR-V to generate
     #[arg(long, value_name = "VERSION", default_value = "1.2", value_parser = spirv_version)]
     pub(crate) spirv_version: (u8, u8),
@@ -214,6 +221,8 @@ pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
             .collect(),
         archive_kernels: arguments.archive_kernels,
         split: arguments.split,
+        dependencies: arguments.allow_device_image_dependencies
+            || (state != BundleState::Executable && !arguments.no_allow_device_image_dependencies),
         state,
         spirv_version: arguments.spirv_version,
         spirv_extensions: arguments
