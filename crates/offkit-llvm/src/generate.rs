@@ -1,6 +1,5 @@
 //! Code for parts of a module.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use offkit_worker::{CallingConvention, EmitOptions, GeneratedPart, Linkage, Part, Reply};
@@ -170,16 +169,21 @@ fn show(module: &Module<'_>, imports: bool) {
 fn reproduce(kept: &mut Option<Kept>, part: &Part, folder: &Path) -> Option<PathBuf> {
     let root: String = part.roots.first()?.chars().take(64).collect();
     let root = root.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
-    let path = folder.join(format!("offkit-crash-{root}-{}.bc", std::process::id()));
+    // Made here and now: in a folder that all can write to, a name that can be guessed may be another's link.
+    let file = tempfile::Builder::new()
+        .prefix(&format!("offkit-crash-{root}-"))
+        .suffix(".bc")
+        .tempfile_in(folder)
+        .ok()?;
     let mut work = |_| {
         kept.take()
-            .is_some_and(|kept| with_part(kept, part, |module| module.write(&path)).is_ok())
+            .is_some_and(|kept| with_part(kept, part, |module| module.write(file.path())).is_ok())
     };
     let written =
         processes::each(1, &mut work).is_ok_and(|outcomes| matches!(outcomes.as_slice(), [Ok(true)]));
+    // Otherwise there is nothing in it, or something that is not whole, and it goes.
     if !written {
-        // Nothing, or something that is not whole.
-        let _ = fs::remove_file(&path);
+        return None;
     }
-    written.then_some(path)
+    file.keep().ok().map(|(_, path)| path)
 }

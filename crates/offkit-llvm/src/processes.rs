@@ -6,7 +6,7 @@
 //! had in a fraction of the time that starting LLVM takes (9 ms), with the modules that were read already.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, PipeReader, Read, Seek, SeekFrom, Write};
 use std::num::NonZero;
 use std::os::fd::AsRawFd;
 use std::thread;
@@ -18,6 +18,9 @@ use crate::Error;
 
 /// How much of what a process printed to standard error is kept, from the end.
 const KEPT_STDERR_BYTES: u64 = 16 * 1024;
+
+/// The exit status of a process whose work is done, but whose result cannot be written; LLVM ends with 1 or 70.
+const NOT_WRITTEN: libc::c_int = 200;
 
 /// How a process ended that did not finish its work.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +51,8 @@ pub fn each<T: Serialize + DeserializeOwned>(
     let mut outcomes: Vec<Option<Outcome<T>>> = (0..count).map(|_| None).collect();
     let mut next = 0;
     let mut failed = None;
-    while next < count || !running.is_empty() {
+    // Also after a failure: no process is left behind.
+    while (next < count && failed.is_none()) || !running.is_empty() {
         if next < count && running.len() < most && failed.is_none() {
             match start(next, work) {
                 Ok(process) => running.push(process),
@@ -57,14 +61,19 @@ pub fn each<T: Serialize + DeserializeOwned>(
             next += 1;
             continue;
         }
-        if running.is_empty() {
-            break;
-        }
-        let (id, status) = wait().map_err(system)?;
-        if let Some(at) = running.iter().position(|process| process.id == id) {
-            let process = running.swap_remove(at);
-            let number = process.number;
-            outcomes[number] = Some(process.outcome(status).map_err(system)?);
+        let (process, status) = match wait(&mut running) {
+            Ok(ended) => ended,
+            Err(error) => {
+                failed.get_or_insert(error);
+                continue;
+            }
+        };
+        let number = process.number;
+        match process.outcome(status) {
+            Ok(outcome) => outcomes[number] = Some(outcome),
+            Err(error) => {
+                failed.get_or_insert(error);
+            }
         }
     }
     match failed {
@@ -83,12 +92,16 @@ struct Running {
     number: usize,
     result: File,
     stderr: File,
+    /// The end of a pipe whose other end closes with the process.
+    alive: PipeReader,
 }
 
 /// Starts a process for one number; returns in this process only.
 fn start<T: Serialize>(number: usize, work: &mut dyn FnMut(usize) -> T) -> io::Result<Running> {
     let mut result = tempfile::tempfile()?;
-    let stderr = tempfile::tempfile()?;
+    let mut stderr = tempfile::tempfile()?;
+    // This process closes its copy of the other end when it returns, so that no later copy has it either.
+    let (alive, _until_the_end) = io::pipe()?;
     // SAFETY: this process has one thread (see `each`), so the copy is whole: no lock is held by a thread that
     // it lacks.
     match unsafe { libc::fork() } {
@@ -96,35 +109,62 @@ fn start<T: Serialize>(number: usize, work: &mut dyn FnMut(usize) -> T) -> io::R
         0 => {
             // SAFETY: two open files; only standard error changes.
             unsafe { libc::dup2(stderr.as_raw_fd(), libc::STDERR_FILENO) };
-            let answer = serde_json::to_vec(&work(number));
-            let written = answer.is_ok_and(|answer| result.write_all(&answer).is_ok());
+            let written = serde_json::to_vec(&work(number))
+                .map_err(io::Error::from)
+                .and_then(|answer| result.write_all(&answer));
+            if let Err(error) = &written {
+                let _ = write!(stderr, "{error}");
+            }
             // SAFETY: ends the copy at once, without the duties of the process that it is a copy of: what that
             // has still to write it writes itself.
-            unsafe { libc::_exit(if written { 0 } else { 1 }) }
+            unsafe { libc::_exit(if written.is_ok() { 0 } else { NOT_WRITTEN }) }
         }
         id => Ok(Running {
             id,
             number,
             result,
             stderr,
+            alive,
         }),
     }
 }
 
-/// Waits for any process to end.
-fn wait() -> io::Result<(libc::pid_t, libc::c_int)> {
+/// Waits for one of these processes to end, and takes it out. One that cannot be waited for is taken out, too.
+///
+/// By its number: other children of this process are not waited for here.
+fn wait(running: &mut Vec<Running>) -> io::Result<(Running, libc::c_int)> {
+    let process = running.swap_remove(ended(running));
     let mut status = 0;
     loop {
         // SAFETY: a valid place to write to.
-        let id = unsafe { libc::waitpid(-1, &raw mut status, 0) };
-        if id != -1 {
-            return Ok((id, status));
+        if unsafe { libc::waitpid(process.id, &raw mut status, 0) } != -1 {
+            return Ok((process, status));
         }
         let error = io::Error::last_os_error();
         if error.kind() != io::ErrorKind::Interrupted {
             return Err(error);
         }
     }
+}
+
+/// The place of a process that has ended; of any, which is then waited for, where the system does not tell.
+fn ended(running: &[Running]) -> usize {
+    let mut polled: Vec<_> = running
+        .iter()
+        .map(|process| libc::pollfd {
+            fd: process.alive.as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        })
+        .collect();
+    loop {
+        // SAFETY: as many as the length says.
+        let found = unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, -1) };
+        if found != -1 || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+            break;
+        }
+    }
+    polled.iter().position(|polled| polled.revents != 0).unwrap_or(0)
 }
 
 impl Running {
@@ -140,14 +180,56 @@ impl Running {
         self.stderr.seek(SeekFrom::Start(start))?;
         let mut stderr = Vec::new();
         self.stderr.read_to_end(&mut stderr)?;
+        let stderr = String::from_utf8_lossy(&stderr).into_owned();
+        if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == NOT_WRITTEN {
+            return Err(io::Error::other(format!(
+                "cannot write its result: {}",
+                stderr.trim_end()
+            )));
+        }
         let status = if libc::WIFSIGNALED(status) {
             format!("signal: {}", libc::WTERMSIG(status))
         } else {
             format!("exit status: {}", libc::WEXITSTATUS(status))
         };
-        Ok(Err(Ended {
-            status,
-            stderr: String::from_utf8_lossy(&stderr).into_owned(),
-        }))
+        Ok(Err(Ended { status, stderr }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn results_come_in_order_and_no_process_is_left() {
+        // A child that is nobody's here must still be there to be waited for.
+        let mut stranger = std::process::Command::new("true").spawn().unwrap();
+        let outcomes = each(5, &mut |number| {
+            if number == 3 {
+                // SAFETY: ends the copy only.
+                unsafe { libc::_exit(7) }
+            }
+            number * 2
+        })
+        .unwrap();
+        let ended = Err(Ended {
+            status: "exit status: 7".to_owned(),
+            stderr: String::new(),
+        });
+        assert_eq!(outcomes, [Ok(0), Ok(2), Ok(4), ended, Ok(8)]);
+        assert!(stranger.wait().unwrap().success());
+    }
+
+    #[test]
+    fn a_result_that_cannot_be_written_is_no_crash() {
+        // No key of JSON is a pair.
+        let error = each(2, &mut |_| BTreeMap::from([((1, 2), 3)])).unwrap_err();
+        let text = error.to_string();
+        assert!(
+            text.contains("cannot write its result: key must be a string"),
+            "{text}"
+        );
     }
 }

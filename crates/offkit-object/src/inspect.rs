@@ -40,6 +40,8 @@ pub struct Inspection {
     /// Symbols that another image must define. Left out is what the device or its driver supplies by rule: names
     /// that start with `__spirv_` or `llvm.`, and what is open in an image that is linked already.
     pub imports: Vec<String>,
+    /// Symbols that another image may define, and that are null otherwise.
+    pub weak_imports: Vec<String>,
     /// Symbols that other images may use; no kernels, and not the copies that clang makes of these
     /// (`__clang_ocl_kern_imp_…`).
     pub exports: Vec<String>,

@@ -23,7 +23,8 @@ use crate::part::Name;
 /// | archive, zip | name of the member, with a part for each folder |
 ///
 /// The **last** `!` separates, so that file names may contain it: a location without parts in a file whose
-/// name has a `!` ends in `!`. In parts `%`, `!` and `/` are written as `%25`, `%21` and `%2F`.
+/// name has a `!` ends in `!`. In parts `%`, `!` and `/` are written as `%25`, `%21` and `%2F`; an empty part is
+/// written as `%`.
 ///
 /// ```
 /// use offkit_object::Location;
@@ -58,6 +59,24 @@ impl Location {
         joined
     }
 
+    /// The location of a file that is a member of this archive, with a part for each folder of its name.
+    #[must_use]
+    pub fn join_member(&self, name: &str) -> Self {
+        let parts = name.split('/').filter(|part| !part.is_empty());
+        parts.fold(self.clone(), |place, part| place.join(part))
+    }
+
+    /// The location with the parts of `inner` after its own: where `inner` is, should its file be here.
+    #[must_use]
+    pub fn join_inside(&self, inner: &Self) -> Self {
+        let mut joined = self.clone();
+        if !inner.path.is_empty() {
+            joined.separate();
+            joined.path.push_str(&inner.path);
+        }
+        joined
+    }
+
     /// The location with the parts of `name` after its own.
     pub(crate) fn join_name(&self, name: &Name) -> Self {
         let mut joined = Self {
@@ -86,13 +105,20 @@ impl Location {
 
     fn push_text(&mut self, part: &str) {
         self.separate();
-        push_escaped(&mut self.path, part);
+        match part {
+            "" => self.path.push_str(EMPTY),
+            _ => push_escaped(&mut self.path, part),
+        }
     }
 
     fn push(&mut self, part: impl fmt::Display) {
         self.separate();
+        let start = self.path.len();
         // A compact string takes everything.
         let _ = write!(Escaped(&mut self.path), "{part}");
+        if self.path.len() == start {
+            self.path.push_str(EMPTY);
+        }
     }
 
     /// The file's name as it was given.
@@ -148,6 +174,9 @@ impl Location {
     }
 }
 
+/// How an empty part is written, so that it is not taken for no part.
+const EMPTY: &str = "%";
+
 /// Writes a part in the form in which parts are kept.
 struct Escaped<'a>(&'a mut CompactString);
 
@@ -192,16 +221,20 @@ impl FromStr for Location {
         for part in path.split('/').filter(|_| !path.is_empty()) {
             // Written anew, for there is more than one way to write some.
             location.push(unescape(part).ok_or_else(|| {
-                crate::Error::malformed(format!("invalid location: {text}"))
-                    .expecting("FILE!PART/PART with %25, %21 and %2F for %, ! and / in a part")
+                crate::Error::malformed(format!("invalid location: {text}")).expecting(
+                    "FILE!PART/PART with %25, %21 and %2F for %, ! and / in a part, and % for an empty one",
+                )
             })?);
         }
         Ok(location)
     }
 }
 
-/// A part as it was before it was written, `None` for an unknown escape or an empty part.
+/// A part as it was before it was written, `None` for an unknown escape or where nothing is written.
 fn unescape(written: &str) -> Option<String> {
+    if written == EMPTY {
+        return Some(String::new());
+    }
     let mut pieces = written.split('%');
     let mut part = pieces.next()?.to_owned();
     for piece in pieces {
@@ -229,6 +262,11 @@ mod tests {
             file.join(".hip_fatbin").join(3).join("gfx90a"),
             Location::of_file("wow!.o"),
             Location::of_file("wow!.o").join("a/b").join("50%!"),
+            file.join(""),
+            file.join(0).join(""),
+            file.join("").join("").join(0),
+            file.join_name(&Name::Text(String::new())),
+            Location::of_file("").join(""),
         ] {
             assert_eq!(
                 location.to_string().parse::<Location>().unwrap(),
@@ -240,8 +278,35 @@ mod tests {
     }
 
     #[test]
-    fn unknown_escapes_and_empty_parts_are_refused() {
-        for text in ["a!0//1", "a!%", "a!%2", "a!%41", "a!/0", "a!0/"] {
+    fn an_empty_part_is_a_part() {
+        let file = Location::of_file("a");
+        let empty = file.join("");
+        assert_ne!(empty, file);
+        assert_eq!((empty.depth(), empty.is_file()), (1, false));
+        assert!(empty.parts().eq([""]));
+        assert_eq!(empty.to_string(), "a!%");
+        assert_eq!(file.join(0).join("").to_string(), "a!0/%");
+        assert_ne!(file.join(0).join(""), file.join(0));
+        // A part that is what stands for an empty one.
+        assert_eq!(file.join("%").to_string(), "a!%25");
+        assert!(!file.join("x").is_within(&empty));
+    }
+
+    #[test]
+    fn what_is_in_a_member_is_in_the_archive() {
+        let member = Location::of_file("thin!.a").join_member("sub//new!.o");
+        assert_eq!(member.to_string(), "thin!.a!sub/new%21.o");
+        let inner = Location::of_file("sub/new!.o").join(".llvm.offloading").join(0);
+        assert_eq!(
+            member.join_inside(&inner).to_string(),
+            "thin!.a!sub/new%21.o/.llvm.offloading/0"
+        );
+        assert_eq!(member.join_inside(&Location::of_file("sub/new!.o")), member);
+    }
+
+    #[test]
+    fn unknown_escapes_and_parts_that_are_not_written_are_refused() {
+        for text in ["a!0//1", "a!%%", "a!%x", "a!%2", "a!%41", "a!/0", "a!0/"] {
             let error = text.parse::<Location>().unwrap_err();
             assert!(error.to_string().contains(text), "{error}");
         }

@@ -211,6 +211,32 @@ fn bitcode_is_read_as_llvm_reads_it() {
 }
 
 #[test]
+fn aliases_are_exports_and_weak_symbols_are_not_needed() {
+    need!("llvm-as");
+    need!("llc");
+    let folder = Folder::new();
+    folder.write(
+        "module.ll",
+        "target triple = \"amdgcn-amd-amdhsa\"
+        @other = alias void (), ptr @own
+        @private = internal alias void (), ptr @own
+        declare extern_weak void @perhaps()
+        declare void @needed()
+        define void @own() { call void @perhaps() call void @needed() ret void }",
+    );
+    folder.run("llvm-as module.ll -o module.bc");
+    folder.run("llc -filetype=obj -mcpu=gfx90a module.bc -o module.o");
+    for file in ["module.bc", "module.o"] {
+        let inspection = look(&folder.read(file));
+        let exports = sorted(inspection.exports.iter().map(String::as_str));
+        assert_eq!(exports, sorted(["other", "own"]), "{file}");
+        assert_eq!(inspection.imports, ["needed"], "{file}");
+        assert_eq!(inspection.weak_imports, ["perhaps"], "{file}");
+        assert_eq!(inspection.problems, [], "{file}");
+    }
+}
+
+#[test]
 fn bitcode_may_be_wrapped_or_hold_several_modules() {
     need!("clang");
     let folder = Folder::new();

@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use offkit_object::{
-    ContainerKind, DeviceImage, ImageFormat, Limits, Producer, PropertySets, Target, archive, inspect,
+    ContainerKind, DeviceImage, ImageFormat, Limits, Location, Producer, PropertySets, Target, archive,
+    inspect,
 };
 
 use super::error::LinkError;
@@ -87,7 +88,8 @@ impl From<PathBuf> for Input<'_> {
 /// The bytes of an input, or of a file that a thin archive names.
 #[derive(Debug)]
 pub(super) struct Source<'a> {
-    name: String,
+    /// The input, or the place in it of the file that it names.
+    location: Location,
     path: Option<PathBuf>,
     bytes: Cow<'a, [u8]>,
     /// The number of the input.
@@ -151,14 +153,14 @@ pub(super) fn sources<'a>(inputs: &'a [Input<'_>]) -> Result<Vec<Source<'a>>, Li
             }
         };
         let source = Source {
-            name: input.name.clone(),
+            location: Location::of_file(input.name.as_str()),
             path: input.path.clone(),
             on_demand: is_archive(&bytes) && !input.whole_archive,
             bytes,
             input: number,
         };
         let thin = archive::thin_members(&source.bytes, &Limits::default())
-            .map_err(|error| LinkError::Object(error.with_file(source.name.clone())))?;
+            .map_err(|error| LinkError::Object(error.with_file(source.location.to_string())))?;
         if thin.is_empty() {
             sources.push(source);
             continue;
@@ -171,7 +173,7 @@ pub(super) fn sources<'a>(inputs: &'a [Input<'_>]) -> Result<Vec<Source<'a>>, Li
         for member in thin {
             let path = folder.join(&member);
             sources.push(Source {
-                name: format!("{}!{member}", source.name),
+                location: source.location.join_member(&member),
                 bytes: Cow::Owned(read(&path)?),
                 path: Some(path),
                 ..source
@@ -196,8 +198,9 @@ fn is_archive(bytes: &[u8]) -> bool {
 pub(super) fn modules<'a>(sources: &'a [Source<'_>]) -> Result<Vec<Module<'a>>, LinkError> {
     let mut modules = Vec::new();
     for source in sources {
-        let contents = offkit_object::read(&source.name, &source.bytes, &Limits::default());
-        if let Some(problem) = contents.problems.into_iter().next() {
+        let contents = offkit_object::read(source.location.file(), &source.bytes, &Limits::default());
+        if let Some(mut problem) = contents.problems.into_iter().next() {
+            problem.location = source.location.join_inside(&problem.location);
             return Err(LinkError::Damaged(Box::new(problem)));
         }
         // The abstract module of a SYCLBIN that the last images were of, if it has IR, and where that is.
@@ -249,7 +252,7 @@ fn module<'a>(source: &Source<'_>, image: DeviceImage<'a>) -> Module<'a> {
     }
     let is_file = image.location.is_file();
     Module {
-        label: image.location.to_string(),
+        label: source.location.join_inside(&image.location).to_string(),
         input: source.input,
         path: source.path.clone().filter(|_| is_file),
         format: image.format,

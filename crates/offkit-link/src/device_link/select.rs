@@ -12,6 +12,9 @@ use super::error::LinkError;
 use super::input::Module;
 use super::target::{complete, fits};
 
+/// What stands before the name of a kernel in that of the copy of it that clang makes for calls from other kernels.
+const KERNEL_COPY: &str = "__clang_ocl_kern_imp_";
+
 /// The targets of a link in which none were asked for: those that there is code for, in order.
 ///
 /// # Errors
@@ -71,13 +74,18 @@ pub(super) fn select(modules: &[Module<'_>], target: &Target, kernels: bool) -> 
             .filter(|(_, module)| fits(&module.target, target))
     };
     let mut providers: HashMap<&str, usize> = HashMap::new();
+    let mut kernel_providers: HashMap<&str, usize> = HashMap::new();
     for (number, module) in fitting().filter(|(_, module)| module.on_demand) {
         for symbol in &module.exports {
             providers.entry(symbol).or_insert(number);
         }
+        for kernel in &module.kernels {
+            kernel_providers.entry(kernel).or_insert(number);
+        }
     }
     let mut chosen = vec![false; modules.len()];
     let mut defined: HashSet<&str> = HashSet::new();
+    let mut kernels_defined: HashSet<&str> = HashSet::new();
     let mut needed: VecDeque<&str> = VecDeque::new();
     let mut next: Vec<usize> = fitting()
         .filter(|(_, module)| !module.on_demand || (kernels && !module.kernels.is_empty()))
@@ -89,12 +97,18 @@ pub(super) fn select(modules: &[Module<'_>], target: &Target, kernels: bool) -> 
             if !std::mem::replace(&mut chosen[number], true) {
                 let module = &modules[number];
                 defined.extend(module.exports.iter().map(String::as_str));
+                kernels_defined.extend(module.kernels.iter().map(String::as_str));
                 needed.extend(module.imports.iter().map(String::as_str));
             }
         }
         let Some(symbol) = needed.pop_front() else { break };
-        if let Some(&provider) = providers.get(symbol)
-            && !defined.contains(symbol)
+        // Where a kernel is called, its copy is needed, which is wherever the kernel is.
+        let (providers, defined, name) = match symbol.strip_prefix(KERNEL_COPY) {
+            Some(kernel) => (&kernel_providers, &kernels_defined, kernel),
+            None => (&providers, &defined, symbol),
+        };
+        if let Some(&provider) = providers.get(name)
+            && !defined.contains(name)
         {
             tracing::debug!(
                 symbol,
@@ -146,6 +160,18 @@ mod tests {
         let target = Target::new("spirv64", "");
         assert_eq!(select(&modules, &target, false), [0]);
         assert_eq!(select(&modules, &target, true), [0, 1]);
+    }
+
+    #[test]
+    fn a_call_of_a_kernel_needs_the_member_with_the_kernel() {
+        let mut member = module("a.a!x", true, &[], &[]);
+        member.kernels = vec!["k".into()];
+        let call = || module("app.bc", false, &[], &["__clang_ocl_kern_imp_k"]);
+        let target = Target::new("spirv64", "");
+        assert_eq!(select(&[call(), member.clone()], &target, false), [0, 1]);
+        let mut own = module("k.bc", false, &[], &[]);
+        own.kernels = vec!["k".into()];
+        assert_eq!(select(&[call(), own, member], &target, false), [0, 1]);
     }
 
     #[test]

@@ -85,18 +85,35 @@ fn is_variant(name: &str) -> bool {
     })
 }
 
-/// `convert_float4_rte`, `as_uint2`.
+/// The ways to round in the names of functions.
+const ROUNDINGS: [&str; 4] = ["_rte", "_rtz", "_rtp", "_rtn"];
+
+fn without_rounding(name: &str) -> &str {
+    ROUNDINGS
+        .iter()
+        .find_map(|rounding| name.strip_suffix(rounding))
+        .unwrap_or(name)
+}
+
+/// Whether what follows the name of a type is nothing, or how many elements a vector of it has.
+fn is_width(text: &str) -> bool {
+    matches!(text, "" | "2" | "3" | "4" | "8" | "16")
+}
+
+/// `float`, `uint4`.
+fn is_type(name: &str) -> bool {
+    let scalars = "char uchar short ushort int uint long ulong half float double";
+    let width = |scalar| name.strip_prefix(scalar).is_some_and(is_width);
+    scalars.split(' ').any(width)
+}
+
+/// `convert_float4_rte`, `convert_uchar_sat_rtz`, `as_uint2`.
 fn is_conversion(name: &str) -> bool {
-    let Some(result) = name.strip_prefix("convert_").or(name.strip_prefix("as_")) else {
-        return false;
-    };
-    let scalar = result.split('_').next().unwrap_or_default();
-    let scalar = scalar.trim_end_matches(|c: char| c.is_ascii_digit());
-    let scalar = scalar.strip_prefix('u').unwrap_or(scalar);
-    matches!(
-        scalar,
-        "char" | "short" | "int" | "long" | "half" | "float" | "double"
-    )
+    if let Some(result) = name.strip_prefix("convert_") {
+        let result = without_rounding(result);
+        return is_type(result.strip_suffix("_sat").unwrap_or(result));
+    }
+    name.strip_prefix("as_").is_some_and(is_type)
 }
 
 /// `vload4`, `vstore_half8_rtz`, `vloada_half3`.
@@ -104,28 +121,35 @@ fn is_vector_access(name: &str) -> bool {
     let Some(rest) = name.strip_prefix("vload").or(name.strip_prefix("vstore")) else {
         return false;
     };
-    let rest = ["_rte", "_rtz", "_rtp", "_rtn"]
-        .iter()
-        .find_map(|rounding| rest.strip_suffix(rounding))
-        .unwrap_or(rest);
+    let rest = without_rounding(rest);
     let rest = rest
         .strip_prefix("a_half")
         .or(rest.strip_prefix("_half"))
         .unwrap_or(rest);
-    matches!(rest, "" | "2" | "3" | "4" | "8" | "16")
+    is_width(rest)
 }
 
 /// `work_group_reduce_add`, `sub_group_clustered_reduce_max`.
 fn is_reduction(name: &str) -> bool {
-    let Some(rest) = name
-        .strip_prefix("work_group_")
-        .or(name.strip_prefix("sub_group_"))
-    else {
+    let scans = ["scan_exclusive_", "scan_inclusive_", "reduce_"];
+    let after = |name: &str, kinds: &[&str], operations: &str| {
+        kinds
+            .iter()
+            .filter_map(|kind| name.strip_prefix(kind))
+            .any(|operation| operations.split(' ').any(|known| known == operation))
+    };
+    let common = "add min max";
+    let further = "add mul min max and or xor logical_and logical_or logical_xor";
+    if let Some(rest) = name.strip_prefix("work_group_") {
+        return after(rest, &scans, further);
+    }
+    let Some(rest) = name.strip_prefix("sub_group_") else {
         return false;
     };
-    ["scan_exclusive_", "scan_inclusive_", "reduce_"]
-        .iter()
-        .any(|kind| rest.contains(kind))
+    if let Some(rest) = rest.strip_prefix("non_uniform_") {
+        return after(rest, &scans, further);
+    }
+    after(rest, &scans, common) || after(rest, &["clustered_reduce_"], further)
 }
 
 #[cfg(test)]
@@ -144,7 +168,14 @@ mod tests {
             "_Z14vstorea_half16Dv16_fmPU3AS1Dh",
             "_Z10atomic_addPU3AS1Vii",
             "_Z25atomic_fetch_add_explicitPU3AS4VU7_Atomicii12memory_order12memory_scope",
+            "_Z21convert_uchar_sat_rtzf",
+            "_Z16convert_half_rtef",
+            "_Z8as_uint2Dv2_f",
             "_Z21work_group_reduce_addf",
+            "_Z28sub_group_scan_inclusive_maxf",
+            "_Z40sub_group_non_uniform_scan_exclusive_xori",
+            "_Z30sub_group_clustered_reduce_maxij",
+            "_Z40sub_group_non_uniform_reduce_logical_andi",
             "_Z7barrierj",
         ] {
             assert!(is_builtin(builtin), "{builtin}");
@@ -155,6 +186,16 @@ mod tests {
             "_ZN3lib3sinEf",
             "_Z10get_valuesi",
             "_Z11convert_rgbi",
+            "_Z18convert_int_to_rgbi",
+            "_Z13convert_int_ui",
+            "_Z12convert_int5i",
+            "_Z11as_int_listi",
+            "_Z10as_int_satf",
+            "_Z13convert_uhalff",
+            "_Z21work_group_reduce_allf",
+            "_Z24work_group_my_reduce_addf",
+            "_Z25work_group_reduce_add_allf",
+            "_Z20sub_group_reduce_muli",
             "_Z9half_stepf",
             "_Z9",
         ] {

@@ -271,7 +271,9 @@ fn read_symbols(elf: &Elf<'_>, findings: &mut Findings) {
         if !symbol.is_shared() {
             continue;
         }
-        if !symbol.is_defined() {
+        if !symbol.is_defined() && symbol.is_weak() {
+            findings.weak_import(symbol.name);
+        } else if !symbol.is_defined() {
             findings.import(symbol.name);
         } else if symbol.is_function() || symbol.is_object() {
             let is_kernel = kernels.contains(&symbol.name) || symbol.name.ends_with(DESCRIPTOR);

@@ -45,6 +45,9 @@ const STRING_TABLE_BLOB: u64 = 1;
 /// From this version of modules on, names are in a table of strings behind the module.
 const VERSION_WITH_STRING_TABLE: u64 = 2;
 
+/// The linkage of a declaration that needs no definition.
+const EXTERN_WEAK: u64 = 7;
+
 const CALL_PTX_KERNEL: u64 = 71;
 const CALL_SPIR_KERNEL: u64 = 76;
 const CALL_AMDGPU_KERNEL: u64 = 91;
@@ -114,7 +117,7 @@ impl Global {
     }
 }
 
-/// The global values of a module, by number; `None` for aliases.
+/// The global values of a module, by number, aliases as what they stand for; `None` for those that are cut off.
 #[derive(Default)]
 struct Module {
     version: u64,
@@ -237,12 +240,7 @@ impl<'data> File<'data> {
                 findings.detail("source file", text);
             }
             MODULE_FUNCTION | MODULE_VARIABLE => {
-                let (name, rest) = match operands {
-                    [at, size, rest @ ..] if module.version >= VERSION_WITH_STRING_TABLE => {
-                        ((*at, *size), rest)
-                    }
-                    rest => ((0, 0), rest),
-                };
+                let (name, rest) = named(operands, module.version);
                 let is_function = record == MODULE_FUNCTION;
                 let global = match (is_function, rest) {
                     // Type, calling convention, whether it is a declaration, linkage.
@@ -265,7 +263,23 @@ impl<'data> File<'data> {
                 };
                 module.globals.push(global);
             }
-            MODULE_OLD_ALIAS | MODULE_ALIAS | MODULE_INDIRECT_FUNCTION => module.globals.push(None),
+            MODULE_OLD_ALIAS | MODULE_ALIAS | MODULE_INDIRECT_FUNCTION => {
+                let (name, rest) = named(operands, module.version);
+                let linkage = match (record, rest) {
+                    // Type, what it stands for, linkage.
+                    (MODULE_OLD_ALIAS, [_, _, linkage, ..]) => Some(*linkage),
+                    // Type, address space, what it stands for or what finds that, linkage.
+                    (MODULE_ALIAS | MODULE_INDIRECT_FUNCTION, [_, _, _, linkage, ..]) => Some(*linkage),
+                    _ => None,
+                };
+                module.globals.push(linkage.map(|linkage| Global {
+                    name,
+                    is_function: false,
+                    is_declaration: false,
+                    calling_convention: 0,
+                    linkage,
+                }));
+            }
             _ => {}
         }
         Ok(())
@@ -338,6 +352,14 @@ impl<'data> File<'data> {
     }
 }
 
+/// Where the name of a global value is in the table of strings, and what its record says besides.
+fn named(operands: &[u64], version: u64) -> ((u64, u64), &[u64]) {
+    match operands {
+        [at, size, rest @ ..] if version >= VERSION_WITH_STRING_TABLE => ((*at, *size), rest),
+        rest => ((0, 0), rest),
+    }
+}
+
 /// Adds the symbols of a module, in its order. What `name` has no answer for is left out.
 fn add_symbols(
     module: &Module,
@@ -352,7 +374,9 @@ fn add_symbols(
         let Some(name) = name(number, global, findings)? else {
             continue;
         };
-        if global.is_declaration {
+        if global.is_declaration && global.linkage == EXTERN_WEAK {
+            findings.weak_import(name);
+        } else if global.is_declaration {
             findings.import(name);
         } else if global.is_kernel() || (global.is_function && annotated.contains(&number)) {
             findings.kernel(name);

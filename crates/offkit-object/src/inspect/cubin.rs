@@ -159,7 +159,9 @@ impl Cubin {
         } else if !symbol.is_shared() || symbol.name.starts_with(".nv.") {
         } else if !symbol.is_defined() {
             // What is still open after linking is the driver's.
-            if relocatable {
+            if relocatable && symbol.is_weak() {
+                findings.weak_import(symbol.name);
+            } else if relocatable {
                 findings.import(symbol.name);
             } else {
                 self.supplied.push(symbol.name);

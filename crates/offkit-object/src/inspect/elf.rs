@@ -151,6 +151,11 @@ impl Symbol {
         self.is_global() && !matches!(self.other & 3, VISIBILITY_INTERNAL | VISIBILITY_HIDDEN)
     }
 
+    /// Whether it needs no definition.
+    pub(super) fn is_weak(&self) -> bool {
+        self.bind == BIND_WEAK
+    }
+
     /// Whether files that are linked with this one may refer to it, hidden from all others or not.
     fn is_global(&self) -> bool {
         matches!(self.bind, BIND_GLOBAL | BIND_WEAK)
@@ -427,7 +432,9 @@ pub(super) fn inspect(source: Source<'_>, findings: &mut Findings) -> Result<(),
         if !is_visible {
             continue;
         }
-        if !symbol.is_defined() {
+        if !symbol.is_defined() && symbol.is_weak() {
+            findings.weak_import(symbol.name);
+        } else if !symbol.is_defined() {
             findings.import(symbol.name);
         } else if symbol.is_function() && symbol.name.starts_with(OPENMP_KERNEL) {
             findings.kernel(symbol.name);

@@ -86,6 +86,13 @@ impl Findings {
             self.inspection.imports.push(name);
         }
     }
+
+    /// Adds a symbol that may be defined elsewhere.
+    pub(super) fn weak_import(&mut self, name: String) {
+        if !is_built_in(&name) {
+            self.inspection.weak_imports.push(name);
+        }
+    }
 }
 
 /// Whether a name belongs to the representation itself and is no symbol of a program.

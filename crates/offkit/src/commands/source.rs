@@ -155,9 +155,7 @@ impl Opened<'_> {
 
     /// A place in this file as one in the archive that names the file.
     fn place(&self, inside: &Location) -> Location {
-        inside
-            .parts()
-            .fold(self.location.clone(), |place, part| place.join(part))
+        self.location.join_inside(inside)
     }
 }
 

@@ -91,10 +91,8 @@ pub(super) fn members(
     let folder = archive.parent().unwrap_or_else(|| Path::new(""));
     // What is wrong with an archive is said by those who read it.
     let names = thin_members(content, limits).unwrap_or_default();
-    let members = names.iter().map(|name| {
-        let parts = name.split('/').filter(|part| !part.is_empty());
-        let place = parts.fold(location.clone(), |place, part| place.join(part));
-        (folder.join(name), place)
-    });
+    let members = names
+        .iter()
+        .map(|name| (folder.join(name), location.join_member(name)));
     members.collect()
 }
