@@ -76,6 +76,8 @@ struct ImageOptions {
 
 pub(crate) fn run(options: &WrapOptions, terminal: Terminal) -> Result<(), Failure> {
     files::check_output(&options.output).map_err(Failure::input)?;
+    let read = options.inputs.iter().chain(&options.image.properties);
+    files::check_inputs_stay(&options.output, read).map_err(Failure::input)?;
     if let [_, _, ..] = options.inputs.as_slice()
         && options.image.triple.is_some()
     {

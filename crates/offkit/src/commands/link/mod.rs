@@ -181,15 +181,7 @@ pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
         .iter()
         .map(|(path, _)| path)
         .chain(&arguments.device_libraries);
-    if let Some(input) = named
-        .clone()
-        .find(|input| !files::is_standard_stream(input) && files::is_same(input, &arguments.output))
-    {
-        return Err(Failure::input(format!(
-            "the output would replace the input `{}`",
-            input.display()
-        )));
-    }
+    files::check_inputs_stay(&arguments.output, named.clone()).map_err(Failure::input)?;
     if named.filter(|input| files::is_standard_stream(input)).count() > 1 {
         return Err(Failure::input("standard input, `-`, can be linked only once"));
     }
