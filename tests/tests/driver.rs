@@ -436,6 +436,29 @@ fn tools_come_from_a_folder_that_nobody_else_writes_to() {
 }
 
 #[test]
+fn libraries_come_from_named_folders_only() {
+    need!("clang-22");
+    let folder = sources();
+    folder.write("libstray.a", "!<arch>\n");
+    let plan = |variable: Option<&str>| {
+        let mut command = Command::new(offkit());
+        command
+            .args(["c++", "-fsycl", "kernel.cpp", "-lstray", "-###"])
+            .env("XDG_CACHE_HOME", folder.path("cache"))
+            .env_remove("LIBRARY_PATH");
+        command.envs(variable.map(|value| ("LIBRARY_PATH", value)));
+        let outcome = folder.run_command(&mut command);
+        assert_eq!(outcome.code, 0, "{outcome:#?}");
+        outcome.stderr
+    };
+    assert!(plan(Some(".")).contains("libstray.a"));
+    for variable in [None, Some(""), Some("/nonexistent:")] {
+        let plan = plan(variable);
+        assert!(!plan.contains("libstray.a"), "{variable:?}: {plan}");
+    }
+}
+
+#[test]
 fn a_compiler_of_one_word_is_a_link() {
     need!("clang-22");
     let folder = Folder::new();
