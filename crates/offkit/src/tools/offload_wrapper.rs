@@ -33,7 +33,7 @@ OPTIONS:
   --format=<value>         - Format of the binaries: none, native, spirv, llvmbc
   --host=<triple>          - Target triple of the object; if omitted, that of this machine
   --image-version=<2|3>    - Version of SYCL's image structure; 3, which runtimes take since 2026, if omitted
-  --kind=<value>           - Offload kind: sycl, openmp, hip
+  --kind=<value>           - What registers the images: sycl, openmp, cuda, hip
   --link-opts=<string>     - Link options passed to the offload runtime
   -o <filename>            - Output filename
   --properties=<filename>  - File listing the properties of a binary, SYCL only
