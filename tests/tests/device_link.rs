@@ -4,6 +4,7 @@
 use std::process::Command;
 
 use offkit_object::{BundleState, Limits, SyclBin};
+use offkit_tests::documentation::{blocks, examples};
 use offkit_tests::sycl_runtime::SyclRuntime;
 use offkit_tests::{Folder, need, npy_i32, offkit, read_i32, tool};
 
@@ -663,21 +664,13 @@ fn syclbin_files_are_linked_as_the_sycl_runtime_would_link_them() {
 fn the_examples_of_the_documentation_work() {
     need!("clang-22", "llc", "llvm-ar-22", "sh");
     let folder = Folder::new();
-    let text = std::fs::read_to_string(offkit_tests::root().join("docs/linking.md")).unwrap();
-    let blocks = text.split("```console\n").skip(1);
     let mut commands = 0;
-    for block in blocks.map(|rest| rest.split("```").next().unwrap()) {
-        for example in block.split("$ ").skip(1) {
-            let (line, expected) = example.split_once('\n').unwrap();
-            let mut command = Command::new("sh");
-            let path = std::env::var("PATH").unwrap();
-            let path = format!("{}:{path}", offkit_tests::programs().display());
-            command.args(["-c", line]).env("PATH", path);
-            let outcome = folder.run_command(&mut command);
-            let fails = expected.starts_with("error: ");
-            assert_eq!(outcome.code != 0, fails, "{line}: {outcome:#?}");
-            let shown = format!("{}{}", outcome.stdout, outcome.stderr);
-            says(&shown, &expected.lines().collect::<Vec<_>>());
+    for (_, content) in blocks("docs/linking.md")
+        .iter()
+        .filter(|(language, _)| language == "console")
+    {
+        for example in examples(content) {
+            example.check(&folder);
             commands += 1;
         }
     }

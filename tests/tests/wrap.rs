@@ -1,6 +1,7 @@
 //! Host objects that register images: what linkers, LLVM's tools and the real SYCL runtime make of them.
 
 use offkit_object::{Limits, bundle, fatbin, read};
+use offkit_tests::documentation::{blocks, examples};
 use offkit_tests::sycl_runtime::{OlderSyclRuntime, SyclRuntime};
 use offkit_tests::{Folder, need, tool};
 
@@ -535,4 +536,45 @@ fn what_cannot_be_wrapped_is_said() {
         assert!(said.contains(error), "{line}: {said}");
         assert!(!folder.path("out.o").exists(), "{line}");
     }
+}
+
+/// Types what `docs/wrapping.md` shows of offkit itself. What else it shows needs the SYCL or the OpenMP runtime, which
+/// other tests link.
+#[test]
+fn the_commands_of_the_documentation_work() {
+    need!("clang-22", "llvm-config-22");
+    let folder = Folder::new();
+    let kernel = "kernel void saxpy(float a, global float *x, global float *y) {
+      size_t i = get_global_id(0);
+      y[i] = a * x[i] + y[i];
+    }";
+    folder.bitcode("saxpy", kernel);
+    folder.offkit("link saxpy.bc --split none -o saxpy.syclbin").ok();
+    folder.offkit("extract saxpy.syclbin -o extracted").ok();
+    let mut extracted = std::fs::read_dir(folder.path("extracted")).expect("it is there");
+    let image = extracted.next().expect("an image").expect("an entry").path();
+    for name in ["kernels.spv", "app.spv", "library.spv", "device.so"] {
+        std::fs::copy(&image, folder.path(name)).expect("a copy");
+    }
+    for name in ["app", "library", "kernels"] {
+        folder.write(&format!("{name}.prop"), "[SYCL/misc properties]\noptLevel=1|2\n");
+    }
+    folder.write("app.sym", "saxpy\n");
+    let mut commands = 0;
+    for (_, content) in blocks("docs/wrapping.md")
+        .iter()
+        .filter(|(language, _)| language == "console")
+    {
+        for example in examples(content) {
+            let line = example.line.trim_end();
+            let words = ["offkit link", "offkit wrap", "offkit as clang-offload-wrapper"];
+            if let Some(table) = line.strip_prefix("cat ") {
+                folder.write(table, &example.output);
+            } else if words.iter().any(|word| line.starts_with(word)) {
+                example.check(&folder);
+                commands += 1;
+            }
+        }
+    }
+    assert_eq!(commands, 5);
 }
