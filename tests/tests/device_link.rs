@@ -120,8 +120,6 @@ fn of_archives_only_what_is_needed_is_linked() {
             .offkit(&format!("link {inputs} -o {file} --state executable"))
             .ok();
         runs(&folder, &file);
-        let listing = folder.offkit(&format!("ls -k {file}")).ok();
-        assert!(!listing.contains("-1"), "{listing}");
     }
     // The first archive that defines a symbol provides it.
     folder
@@ -598,14 +596,11 @@ fn without_a_linker_for_objects_the_package_is_named() {
     need!("clang-22", "llc");
     let folder = Folder::new();
     chain(&folder, AMD);
-    if std::path::Path::new("/usr/lib/llvm-22/bin/ld.lld").exists() {
-        // It is found there whatever the path says.
-        return;
-    }
     let mut command = Command::new(offkit());
     command
         .args("link app.bc helper.bc deep.bc --split none --format offload -o a.out".split_whitespace())
-        .env("PATH", "/nowhere");
+        .env("PATH", "/nowhere")
+        .env("OFFKIT_LLVM_BIN", "/nowhere");
     says(&folder.run_command(&mut command).fails(3), &["ld.lld", "lld-22"]);
 }
 
