@@ -384,6 +384,28 @@ fn bitcode_is_told_to_be_linked_first() {
 }
 
 #[test]
+fn no_command_replaces_its_input() {
+    need!("clang-22");
+    let folder = Folder::new();
+    folder.bitcode("k", "kernel void k() {}");
+    folder.write("names.prop", "[SYCL/misc]\n");
+    let before = [folder.read("k.bc"), folder.read("names.prop")];
+    for (line, input) in [
+        ("wrap ./k.bc --kind sycl-v3 --triple spir64 -o k.bc", "./k.bc"),
+        (
+            "wrap k.bc --kind sycl-v3 --triple spir64 --properties names.prop -o names.prop",
+            "names.prop",
+        ),
+        ("mark k.bc -o k.bc --module-id a", "k.bc"),
+        ("pack --image file=k.bc,triple=spir64 -o k.bc", "k.bc"),
+    ] {
+        let error = folder.offkit(line).fails(2);
+        says(&error, &[&format!("replace the input `{input}`")]);
+    }
+    assert_eq!(before, [folder.read("k.bc"), folder.read("names.prop")]);
+}
+
+#[test]
 fn links_that_cannot_be_are_told_apart() {
     need!("clang-22", "llc");
     let folder = prepared();

@@ -402,6 +402,63 @@ fn a_missing_compiler_is_the_machines_fault() {
 }
 
 #[test]
+fn tools_come_from_a_folder_that_nobody_else_writes_to() {
+    use std::os::unix::fs::PermissionsExt;
+    need!("clang-22");
+    let folder = sources();
+    let temporary = folder.path("tmp");
+    std::fs::create_dir(&temporary).expect("a folder");
+    let without_home = || {
+        let mut command = Command::new(offkit());
+        command
+            .args(["c++", "-fsycl", "-###", "-c", "kernel.cpp"])
+            .env_remove("HOME")
+            .env_remove("XDG_CACHE_HOME")
+            .env("TMPDIR", &temporary);
+        folder.run_command(&mut command)
+    };
+    without_home().ok();
+    let mut made = std::fs::read_dir(&temporary).expect("it is there");
+    let made = made
+        .next()
+        .expect("the folder of tools")
+        .expect("an entry")
+        .path();
+    let mode = |path: &Path| path.metadata().expect("it is there").permissions().mode() & 0o777;
+    assert_eq!(mode(&made), 0o700);
+    without_home().ok();
+
+    std::fs::set_permissions(&made, PermissionsExt::from_mode(0o777)).expect("it is ours");
+    let message = without_home().fails(3);
+    for part in ["others can write to it", "XDG_CACHE_HOME"] {
+        assert!(message.contains(part), "{message}");
+    }
+}
+
+#[test]
+fn libraries_come_from_named_folders_only() {
+    need!("clang-22");
+    let folder = sources();
+    folder.write("libstray.a", "!<arch>\n");
+    let plan = |variable: Option<&str>| {
+        let mut command = Command::new(offkit());
+        command
+            .args(["c++", "-fsycl", "kernel.cpp", "-lstray", "-###"])
+            .env("XDG_CACHE_HOME", folder.path("cache"))
+            .env_remove("LIBRARY_PATH");
+        command.envs(variable.map(|value| ("LIBRARY_PATH", value)));
+        let outcome = folder.run_command(&mut command);
+        assert_eq!(outcome.code, 0, "{outcome:#?}");
+        outcome.stderr
+    };
+    assert!(plan(Some(".")).contains("libstray.a"));
+    for variable in [None, Some(""), Some("/nonexistent:")] {
+        let plan = plan(variable);
+        assert!(!plan.contains("libstray.a"), "{variable:?}: {plan}");
+    }
+}
+
+#[test]
 fn a_compiler_of_one_word_is_a_link() {
     need!("clang-22");
     let folder = Folder::new();

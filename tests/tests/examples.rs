@@ -4,6 +4,7 @@ use std::env;
 use std::path::Path;
 use std::process::Command;
 
+use offkit_tests::documentation::{blocks, examples};
 use offkit_tests::{Folder, need, programs, root};
 
 /// A command that finds `offkit` as a user does, with the words of a line.
@@ -140,37 +141,19 @@ fn a_script_builds_the_example() {
     check(&folder, "built");
 }
 
-/// What is between the lines that open a block of code in Markdown and the line that ends it, with its
-/// language.
-fn blocks(markdown: &str) -> Vec<(&str, String)> {
-    let mut blocks = Vec::new();
-    let mut lines = markdown.lines();
-    while let Some(line) = lines.next() {
-        if let Some(language) = line.strip_prefix("```") {
-            let content: Vec<_> = lines.by_ref().take_while(|line| *line != "```").collect();
-            blocks.push((language, content.join("\n") + "\n"));
-        }
-    }
-    blocks
-}
-
 #[test]
 fn the_commands_of_the_guide_do_what_it_says() {
     need!("clang-22", "llvm-config-22", "ar", "jq");
-    let guide = std::fs::read_to_string(root().join("docs/driver.md")).expect("the guide is there");
     let folder = Folder::new();
     let mut commands = 0;
-    for (language, content) in blocks(&guide) {
+    for (language, content) in blocks("docs/driver.md") {
         if language != "console" {
             let name = content.lines().next().and_then(|line| line.strip_prefix("// "));
             folder.write(name.expect("a source says its name"), &content);
             continue;
         }
-        for command_and_output in content.split("$ ").skip(1) {
-            let (line, output) = command_and_output.split_once('\n').unwrap_or_default();
-            let mut shell = command(&folder, "sh -c");
-            shell.arg(line);
-            assert_eq!(folder.run_command(&mut shell).ok(), output, "{line}");
+        for example in examples(&content) {
+            example.check(&folder);
             commands += 1;
         }
     }

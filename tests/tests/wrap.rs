@@ -1,6 +1,7 @@
 //! Host objects that register images: what linkers, LLVM's tools and the real SYCL runtime make of them.
 
-use offkit_object::{Limits, read};
+use offkit_object::{Limits, bundle, fatbin, read};
+use offkit_tests::documentation::{blocks, examples};
 use offkit_tests::sycl_runtime::{OlderSyclRuntime, SyclRuntime};
 use offkit_tests::{Folder, need, tool};
 
@@ -334,18 +335,20 @@ fn kernels_and_variables_of_cuda_and_hip_are_registered() {
     }
     let folder = Folder::new();
     folder.write("stub.c", FATBIN_STUB);
-    folder.write("container", b"the container\0");
     let clang = tool("clang-22").expect("asked for");
-    for (language, kind, magic, end, textures) in [
-        ("cuda", 2, "466243b1", "end 1\n", ""),
+    for (language, kind, container, magic, end, textures) in [
+        ("cuda", 2, &fatbin::MAGIC[..], "466243b1", "end 1\n", ""),
         (
             "hip",
             4,
+            &bundle::MAGIC,
             "48495046",
             "",
             "surface 1 a s s 3 1\ntexture 1 a t t 2 1 0\n",
         ),
     ] {
+        folder.write("container", [container, b" and more\0"].concat());
+        let container = String::from_utf8_lossy(container);
         let defines = [format!("-DLANGUAGE={language}"), format!("-DKIND={kind}")];
         let compile = [
             "-w".to_owned(),
@@ -366,7 +369,7 @@ fn kernels_and_variables_of_cuda_and_hip_are_registered() {
             assert_eq!(
                 printed,
                 format!(
-                    "{magic} 1 the container\nfunction 1 kernel kernel -1 1\nvariable 1 a v v 1 64 1 0\n\
+                    "{magic} 1 {container} and more\nfunction 1 kernel kernel -1 1\nvariable 1 a v v 1 64 1 0\n\
                      variable 1 a plain plain 0 4 0 0\nmanaged 1 x a m 32 8\n{textures}{end}main\nbye 1\n"
                 ),
                 "{language}"
@@ -495,6 +498,23 @@ fn other_hosts_linkers_take_the_objects() {
 }
 
 #[test]
+fn the_help_puts_options_under_their_heading() {
+    let help = Folder::new().offkit("wrap --help").ok();
+    let (all, of_one) = help
+        .split_once("For a file that is one image itself:")
+        .expect("the heading");
+    for option in ["--allow-empty", "--relocatable", "--no-functions", "--descriptor"] {
+        assert!(
+            all.contains(option) && !of_one.contains(option),
+            "{option}: {help}"
+        );
+    }
+    for option in ["--triple", "--properties", "--entries"] {
+        assert!(of_one.contains(option), "{option}: {help}");
+    }
+}
+
+#[test]
 fn what_cannot_be_wrapped_is_said() {
     let folder = Folder::new();
     folder.write("code", "native code");
@@ -502,6 +522,8 @@ fn what_cannot_be_wrapped_is_said() {
     for (line, error) in [
         ("code --kind sycl-v3", "--triple"),
         ("code --kind nothing --triple a", "sycl-v2"),
+        ("code --kind cuda", "fatbin"),
+        ("code --kind hip", "bundle"),
         (
             "code --kind sycl-v3 --triple a --host-triple riscv64-linux-gnu",
             "riscv64-linux-gnu",
@@ -514,4 +536,45 @@ fn what_cannot_be_wrapped_is_said() {
         assert!(said.contains(error), "{line}: {said}");
         assert!(!folder.path("out.o").exists(), "{line}");
     }
+}
+
+/// Types what `docs/wrapping.md` shows of offkit itself. What else it shows needs the SYCL or the OpenMP runtime, which
+/// other tests link.
+#[test]
+fn the_commands_of_the_documentation_work() {
+    need!("clang-22", "llvm-config-22");
+    let folder = Folder::new();
+    let kernel = "kernel void saxpy(float a, global float *x, global float *y) {
+      size_t i = get_global_id(0);
+      y[i] = a * x[i] + y[i];
+    }";
+    folder.bitcode("saxpy", kernel);
+    folder.offkit("link saxpy.bc --split none -o saxpy.syclbin").ok();
+    folder.offkit("extract saxpy.syclbin -o extracted").ok();
+    let mut extracted = std::fs::read_dir(folder.path("extracted")).expect("it is there");
+    let image = extracted.next().expect("an image").expect("an entry").path();
+    for name in ["kernels.spv", "app.spv", "library.spv", "device.so"] {
+        std::fs::copy(&image, folder.path(name)).expect("a copy");
+    }
+    for name in ["app", "library", "kernels"] {
+        folder.write(&format!("{name}.prop"), "[SYCL/misc properties]\noptLevel=1|2\n");
+    }
+    folder.write("app.sym", "saxpy\n");
+    let mut commands = 0;
+    for (_, content) in blocks("docs/wrapping.md")
+        .iter()
+        .filter(|(language, _)| language == "console")
+    {
+        for example in examples(content) {
+            let line = example.line.trim_end();
+            let words = ["offkit link", "offkit wrap", "offkit as clang-offload-wrapper"];
+            if let Some(table) = line.strip_prefix("cat ") {
+                folder.write(table, &example.output);
+            } else if words.iter().any(|word| line.starts_with(word)) {
+                example.check(&folder);
+                commands += 1;
+            }
+        }
+    }
+    assert_eq!(commands, 5);
 }

@@ -217,6 +217,21 @@ pub(crate) fn check_output(path: &Path) -> Result<(), FileError> {
     })
 }
 
+/// Checks that writing the output does not replace an input.
+pub(crate) fn check_inputs_stay<'a>(
+    output: &Path,
+    inputs: impl IntoIterator<Item = &'a PathBuf>,
+) -> Result<(), ReplacedInput> {
+    let mut inputs = inputs.into_iter();
+    let replaced = inputs.find(|input| !is_standard_stream(input) && is_same(input, output));
+    replaced.map_or(Ok(()), |input| Err(ReplacedInput(input.clone())))
+}
+
+/// An input that would be replaced.
+#[derive(Debug, thiserror::Error)]
+#[error("the output would replace the input `{}`", .0.display())]
+pub(crate) struct ReplacedInput(PathBuf);
+
 /// Whether two names are for the same file, so that writing one would replace the other.
 pub(crate) fn is_same(a: &Path, b: &Path) -> bool {
     let whole = |path: &Path| {

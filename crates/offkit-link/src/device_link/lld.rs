@@ -10,8 +10,11 @@ use super::error::LinkError;
 /// The names that LLVM's linker for ELF goes by, in the order in which they are looked for.
 const NAMES: [&str; 2] = ["ld.lld-22", "ld.lld"];
 
-/// Where Debian's packages keep it, beside the folders of `PATH`.
-const FOLDERS: [&str; 1] = ["/usr/lib/llvm-22/bin"];
+/// The environment variable that names the folder of LLVM's programs, beside those of `PATH`.
+const FOLDER_VARIABLE: &str = "OFFKIT_LLVM_BIN";
+
+/// Where Debian's packages keep them.
+const FOLDER: &str = "/usr/lib/llvm-22/bin";
 
 /// What the objects become.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +29,7 @@ pub(super) enum Kind {
 pub(super) fn find() -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let folders: Vec<_> = env::split_paths(&path)
-        .chain(FOLDERS.map(PathBuf::from))
+        .chain([env::var_os(FOLDER_VARIABLE).map_or_else(|| FOLDER.into(), PathBuf::from)])
         .collect();
     NAMES
         .iter()

@@ -12,6 +12,7 @@ use std::thread;
 use offkit_link::driver::{CommandLine, Content, Environment, Files, RunError, RunOptions, Work};
 use offkit_object::{ContainerKind, ImageFormat, Item, Limits, Location, inspect, walk};
 
+use super::libraries;
 use super::link::temporary_failure;
 use crate::failure::{ExitStatus, Failure};
 use crate::files;
@@ -172,20 +173,9 @@ impl Files for OnDisk {
 
     fn find_library(&self, name: &OsStr, folders: &[PathBuf], is_static: bool) -> Option<PathBuf> {
         let name = name.to_str()?;
-        let variable = std::env::var_os("LIBRARY_PATH").unwrap_or_default();
-        let mut folders = folders.iter().cloned().chain(std::env::split_paths(&variable));
-        if let Some(file) = name.strip_prefix(':') {
-            let found = folders
-                .map(|folder| folder.join(file))
-                .find(|path| path.is_file())?;
-            return (found.extension() == Some(OsStr::new("a"))).then_some(found);
-        }
-        let found = folders.find_map(|folder| {
-            let shared = folder.join(format!("lib{name}.so"));
-            let archive = folder.join(format!("lib{name}.a"));
-            let candidates = [Some(shared).filter(|_| !is_static), Some(archive)];
-            candidates.into_iter().flatten().find(|path| path.is_file())
-        })?;
+        let folders = libraries::search_folders(folders);
+        let mut candidates = libraries::candidates(name, &folders, is_static).into_iter();
+        let found = candidates.find(|path| path.is_file())?;
         (found.extension() == Some(OsStr::new("a"))).then_some(found)
     }
 }

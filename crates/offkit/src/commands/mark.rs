@@ -10,6 +10,7 @@ use crate::files;
 
 pub(crate) fn run(arguments: &Mark) -> Result<(), Failure> {
     files::check_output(&arguments.output).map_err(Failure::input)?;
+    files::check_inputs_stay(&arguments.output, [&arguments.input]).map_err(Failure::input)?;
     let inputs = WorkerInputs::check(std::slice::from_ref(&arguments.input))?;
     let folder = tempfile::Builder::new().prefix("offkit-mark-").tempdir();
     let folder = folder.map_err(temporary_failure)?;

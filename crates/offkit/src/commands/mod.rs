@@ -4,6 +4,7 @@ pub(crate) mod cc;
 pub(crate) mod convert;
 pub(crate) mod extract;
 pub(crate) mod filter;
+mod libraries;
 pub(crate) mod limits;
 pub(crate) mod link;
 pub(crate) mod ls;

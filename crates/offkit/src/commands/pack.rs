@@ -48,6 +48,9 @@ impl FromStr for ImageText {
 
 pub(crate) fn run(options: &Pack, terminal: Terminal) -> Result<(), Failure> {
     files::check_output(&options.output).map_err(Failure::input)?;
+    let images = options.images.iter().map(|ImageText(image)| image);
+    let read = images.flat_map(|image| [&image.file].into_iter().chain(&image.properties));
+    files::check_inputs_stay(&options.output, read).map_err(Failure::input)?;
     let limits = super::limits();
     let mut contents = Vec::new();
     for ImageText(image) in &options.images {

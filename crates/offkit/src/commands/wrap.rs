@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use offkit_link::wrap::{Wrap, WrapError, WrapKind, host_triple};
-use offkit_object::{DeviceImage, Producer, PropertySets, Target, read};
+use offkit_object::{DeviceImage, Producer, PropertySets, Target, bundle, fatbin, read};
 
 use crate::failure::Failure;
 use crate::files::{self, Content};
@@ -40,8 +40,6 @@ pub(crate) struct WrapOptions {
     /// Options that the device's linker is given when the program runs
     #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true)]
     link_options: Option<String>,
-    #[command(flatten)]
-    image: ImageOptions,
     /// Where there are no images, write an object that registers nothing
     #[arg(long)]
     allow_empty: bool,
@@ -54,6 +52,9 @@ pub(crate) struct WrapOptions {
     /// Make the descriptor visible to other objects, under this name after that of the kind
     #[arg(long, value_name = "NAME")]
     descriptor: Option<String>,
+    // The last, for its heading is that of all options that follow.
+    #[command(flatten)]
+    image: ImageOptions,
 }
 
 /// What is said about a file that is one image itself.
@@ -76,6 +77,8 @@ struct ImageOptions {
 
 pub(crate) fn run(options: &WrapOptions, terminal: Terminal) -> Result<(), Failure> {
     files::check_output(&options.output).map_err(Failure::input)?;
+    let read = options.inputs.iter().chain(&options.image.properties);
+    files::check_inputs_stay(&options.output, read).map_err(Failure::input)?;
     if let [_, _, ..] = options.inputs.as_slice()
         && options.image.triple.is_some()
     {
@@ -124,6 +127,9 @@ impl WrapOptions {
         let name = input.display().to_string();
         // The containers of these are what their runtimes take.
         let is_container = matches!(self.kind, WrapKind::Cuda | WrapKind::Hip);
+        if is_container {
+            self.check_container(&name, content)?;
+        }
         if is_container || self.image.triple.is_some() {
             let mut image = self.image.image(content)?;
             self.set_options(&mut image);
@@ -149,6 +155,24 @@ impl WrapOptions {
             }
         }
         Ok(contents.images)
+    }
+
+    /// Checks that the runtimes of CUDA and HIP are given what they take, which they tell by its first bytes.
+    fn check_container(&self, name: &str, content: &[u8]) -> Result<(), Failure> {
+        let (magics, expected): (&[&[u8]], _) = match self.kind {
+            WrapKind::Cuda => (&[&fatbin::MAGIC], "a fatbin, as fatbinary writes it"),
+            _ => (
+                &[&bundle::MAGIC, &bundle::COMPRESSED_MAGIC],
+                "a bundle, as clang-offload-bundler writes it",
+            ),
+        };
+        if magics.iter().any(|magic| content.starts_with(magic)) {
+            return Ok(());
+        }
+        let kind = self.kind.name();
+        Err(Failure::input(format!(
+            "{name}: offset 0: what {kind} registers starts with the magic number of {expected}"
+        )))
     }
 
     /// Gives an image its options for the compiler and the linker of its device.

@@ -17,42 +17,40 @@ use crate::files;
 use file_table::FileTable;
 
 const HELP: &str = "\
-OVERVIEW: A tool to create a wrapper object for offload target binaries.
-Takes offload target binaries and writes an object file with the binaries and with code that registers
-them in the offload runtime. Options that describe a binary have effect on all subsequent inputs, until
-redefined.
+OVERVIEW: Writes an object that holds device images and registers them when the program starts.
+What an option says about an image holds for the inputs that come after it.
 
 USAGE: clang-offload-wrapper [options] <input files>
 
 OPTIONS:
   --batch                  - The only input is a file table with the columns Code, Symbols, Properties
-  --compile-opts=<string>  - Compile options passed to the offload runtime
-  --desc-name=<name>       - Name of the descriptor, '.<kind>_offloading.<name>', globally visible
-  --emit-reg-funcs         - Emit [un-]registration functions (the default; =0 leaves them out)
-  --entries=<filename>     - File listing all offload function entries, SYCL only
-  --format=<value>         - Format of the binaries: none, native, spirv, llvmbc
-  --host=<triple>          - Target triple of the object; if omitted, that of this machine
+  --compile-opts=<string>  - What the device's compiler is given when the program runs
+  --desc-name=<name>       - Let others see the descriptor, as '.<kind>_offloading.<name>'
+  --emit-reg-funcs         - Write the constructor and the destructor (the default; =0: neither)
+  --entries=<filename>     - A file with the names of the kernels, for SYCL
+  --format=<value>         - What the images are: none (not said), native, spirv, llvmbc
+  --host=<triple>          - What the object is for, instead of this machine
   --image-version=<2|3>    - Version of SYCL's image structure; 3, which runtimes take since 2026, if omitted
-  --kind=<value>           - Offload kind: sycl, openmp, hip
-  --link-opts=<string>     - Link options passed to the offload runtime
-  -o <filename>            - Output filename
-  --properties=<filename>  - File listing the properties of a binary, SYCL only
-  --target=<string>        - Offload target triple
-  -v                       - Verbose output
-  --version                - Display the version of this program
+  --kind=<value>           - What registers the images: sycl, openmp, cuda, hip
+  --link-opts=<string>     - What the device's linker is given when the program runs
+  -o <filename>            - The object to write
+  --properties=<filename>  - A file with property sets, for SYCL
+  --target=<string>        - What the images are for
+  -v                       - Say more
+  --version                - Show the version
 ";
 
 const LLVM_HELP: &str = "\
-OVERVIEW: Generate runtime registration code for a device binary image
+OVERVIEW: Writes an object that holds a device image and registers it when the program starts
 
 USAGE: llvm-offload-wrapper [options] <input file>
 
 OPTIONS:
-  --help           - Display available options
-  --kind=<value>   - Offload kind: openmp, cuda, hip
-  -o <file>        - Write output to <file>.
-  --triple=<value> - Target triple of the object; if omitted, that of this machine
-  --version        - Display the version of this program
+  --help           - Show this text
+  --kind=<value>   - What registers the image: openmp, cuda, hip
+  -o <file>        - The object to write
+  --triple=<value> - What the object is for, instead of this machine
+  --version        - Show the version
 ";
 
 /// What is said about inputs, until it is said otherwise.

@@ -32,7 +32,8 @@ pub(super) struct Support {
 
 impl Support {
     /// Finds everything, and writes what is not installed to the user's cache folder: the same place every
-    /// time, so that the same command line leads to the same commands.
+    /// time, so that the same command line leads to the same commands. Without such a folder it is one among
+    /// the temporary ones that nobody else can write to.
     pub(super) fn find(clang: &Path) -> Result<Self, Failure> {
         let program = env::current_exe().map_err(|error| {
             Failure::new(
@@ -44,10 +45,10 @@ impl Support {
         let mut hasher = DefaultHasher::new();
         (HEADER, &program, &clang).hash(&mut hasher);
         let name = format!("cc-{}-{:016x}", env!("CARGO_PKG_VERSION"), hasher.finish());
-        let cache = cache_folder()
-            .map(|cache| cache.join("offkit"))
-            .unwrap_or_else(env::temp_dir)
-            .join(name);
+        let (cache, is_shared) = match cache_folder() {
+            Some(cache) => (cache.join("offkit").join(name), false),
+            None => (env::temp_dir().join(format!("offkit-{name}")), true),
+        };
         let cannot = |error: String| {
             Failure::new(
                 ExitStatus::Machine,
@@ -55,6 +56,9 @@ impl Support {
             )
             .hint("XDG_CACHE_HOME names the folder for files that can be made again")
         };
+        if is_shared {
+            make_private(&cache).map_err(|error| cannot(error.to_string()))?;
+        }
         let installed = program
             .parent()
             .and_then(Path::parent)
@@ -90,6 +94,29 @@ impl Support {
             tools,
         })
     }
+}
+
+/// Makes a folder where everybody may make folders, or takes the one that is there if nobody else can have put
+/// anything into it: programs in it are run.
+#[cfg(unix)]
+fn make_private(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+    match fs::DirBuilder::new().mode(0o700).create(folder) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        result => return result,
+    }
+    let found = fs::symlink_metadata(folder)?;
+    // What is made now belongs to whoever runs this.
+    let own = tempfile::tempfile()?.metadata()?.uid();
+    if found.is_dir() && found.uid() == own && found.mode() & 0o077 == 0 {
+        return Ok(());
+    }
+    Err(io::Error::other("others can write to it"))
+}
+
+#[cfg(not(unix))]
+fn make_private(folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)
 }
 
 #[cfg(unix)]

@@ -1,9 +1,10 @@
 //! The inputs of a link: files, libraries, and options whose place among them counts.
 
-use std::env;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
+
+use crate::commands::libraries;
 
 const FILES: &str = "inputs";
 const LIBRARIES: &str = "library";
@@ -112,12 +113,7 @@ impl FromArgMatches for Inputs {
 impl Inputs {
     /// The files, with libraries looked for in the folders, and after them in those of `LIBRARY_PATH`.
     pub(crate) fn find(&self, folders: &[PathBuf]) -> Result<Vec<(PathBuf, bool)>, String> {
-        let from_variable = env::var_os("LIBRARY_PATH").unwrap_or_default();
-        let folders: Vec<PathBuf> = folders
-            .iter()
-            .cloned()
-            .chain(env::split_paths(&from_variable).filter(|folder| *folder != Path::new("")))
-            .collect();
+        let folders = libraries::search_folders(folders);
         let found = self.0.iter().map(|named| {
             let path = match &named.what {
                 What::File(path) => path.clone(),
@@ -131,11 +127,7 @@ impl Inputs {
 
 /// The archive that `-l` means.
 fn library(name: &str, folders: &[PathBuf]) -> Result<PathBuf, String> {
-    let file = match name.strip_prefix(':') {
-        Some(file) => file.to_owned(),
-        None => format!("lib{name}.a"),
-    };
-    let looked_at: Vec<_> = folders.iter().map(|folder| folder.join(&file)).collect();
+    let looked_at = libraries::candidates(name, folders, true);
     if let Some(path) = looked_at.iter().find(|path| path.is_file()) {
         return Ok(path.clone());
     }

@@ -53,8 +53,8 @@ pub(crate) struct Link {
     /// Also link members of archives that have kernels: a host program may launch them
     #[arg(long)]
     pub(crate) archive_kernels: bool,
-    /// The container: `syclbin,v1`, `syclbin,v2`, `offload,v1`, `offload,v2`, or `object,KIND`, a host object that
-    /// registers the images, of a kind that `offkit wrap` has
+    /// The container: `syclbin,v1|v2`, `offload,v1|v2|v3`, `bundle,binary|text|compressed`, or `object,KIND`, a host
+    /// object that registers the images, of a kind that `offkit wrap` has
     #[arg(long, value_name = "FORMAT", default_value = "syclbin,v1")]
     pub(crate) format: LinkFormat,
     /// With `object,KIND`, the host that the object is for
@@ -188,15 +188,7 @@ pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
         .iter()
         .map(|(path, _)| path)
         .chain(&arguments.device_libraries);
-    if let Some(input) = named
-        .clone()
-        .find(|input| !files::is_standard_stream(input) && files::is_same(input, &arguments.output))
-    {
-        return Err(Failure::input(format!(
-            "the output would replace the input `{}`",
-            input.display()
-        )));
-    }
+    files::check_inputs_stay(&arguments.output, named.clone()).map_err(Failure::input)?;
     if named.filter(|input| files::is_standard_stream(input)).count() > 1 {
         return Err(Failure::input("standard input, `-`, can be linked only once"));
     }

@@ -2,42 +2,40 @@
 
 /// What `--help` prints.
 pub(super) const HELP: &str = "\
-OVERVIEW: A wrapper utility over the host linker. It scans the input files
-for sections that require additional processing prior to linking.
-The will then transparently pass all arguments and input to the
-specified host linker to create the final binary.
+OVERVIEW: Links a program with device code: takes the device code out of the inputs, links it for each
+target, makes an object that registers the result, and runs the host's linker with that object added.
 
-USAGE: clang-linker-wrapper [options] -- <options to passed to the linker>
+USAGE: clang-linker-wrapper [options] -- <arguments of the host's linker>
 
 OPTIONS:
-  --compress             Compress bundled files
+  --compress             Write bundles compressed
   --compression-level=<value>
-                         Specify the compression level (integer)
-  --cuda-path=<dir>      Set the system CUDA path
+                         How hard to compress them, a number
+  --cuda-path=<dir>      Where CUDA is installed
   --device-compiler=<value> or <triple>=<value>
-                         Arguments to pass to the device compiler invocation
+                         What the device's compiler is given too, for one triple or for all
   --device-linker=<value> or <triple>=<value>
-                         Arguments to pass to the device linker invocation
-  --dry-run              Print program arguments without running
-  --embed-bitcode        Embed linked bitcode in the module
-  --emit-fatbin-only     Emit fat binary directly without wrapping or host linking
-  --host-triple=<value>  Triple to use for the host compilation
-  --linker-path=<path>   The linker executable to invoke
-  -L <dir>               Add <dir> to the library search path
-  -l <libname>           Search for library <libname>
-  -mllvm <value>         Arguments passed to LLVM, including Clang invocations
-  -o <path>              Path to file to write output
+                         What the device's linker is given too, for one triple or for all
+  --dry-run              Show the commands and run none
+  --embed-bitcode        Embed the linked bitcode
+  --emit-fatbin-only     Write the container of images; no registration, no host link
+  --host-triple=<value>  What the program runs on
+  --linker-path=<path>   The host's linker
+  -L <dir>               Look for libraries in this folder too
+  -l <libname>           Link this library
+  -mllvm <value>         An option of LLVM, for every step
+  -o <path>              The file to write
   --override-image=<kind=file>
-                         Uses the provided file as if it were the output of the device link step
+                         Take this file for the image of a kind instead of linking one
   --print-wrapped-module Has no effect: objects are written without a module
-  --relocatable          Link device code to create a relocatable offloading application
-  --save-temps           Save intermediate results
+  --relocatable          Link device code now, in an object that is to be linked again
+  --save-temps           Keep intermediate files
   --should-extract=<kind=file>
-                         Set of device architectures we should always extract if found.
+                         Take code for this architecture out of archives whether it is needed or not
   --sycl-images=<kind>   How SYCL's images are registered: sycl-llvm (as LLVM 22, the default), sycl-v3
                          (DPC++ 2026), sycl-v2 (before), offload (LLVM after 22); not in the original
-  --sysroot=<value>      Set the system root
+  --sysroot=<value>      The root of the target's files
   --wrapper-jobs=<number>
-                         Sets the number of parallel jobs for device linking; 'jobserver' is 1
-  --wrapper-verbose      Verbose output from tools
+                         How many device links run at a time; 'jobserver' is 1
+  --wrapper-verbose      Show the commands that are run
 ";

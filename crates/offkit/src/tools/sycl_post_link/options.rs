@@ -211,7 +211,7 @@ fn unknown_word(called: &str, option: &str, word: &str) -> String {
 
 fn help() -> String {
     "\
-OVERVIEW: SYCL post-link device code processing tool.
+OVERVIEW: Splits linked bitcode for SYCL devices into images and writes a table of their files.
 
 USAGE: sycl-post-link [options] <input bitcode file>
 
@@ -219,9 +219,9 @@ OPTIONS:
 
 Generic Options:
 
-  --help                                      - Display available options (--help-hidden for more)
-  --help-list                                 - Display list of available options (--help-list-hidden for more)
-  --version                                   - Display the version of this program
+  --help                                      - Show this text
+  --help-list                                 - The same
+  --version                                   - Show the version
 
 sycl-post-link options:
 
