@@ -281,8 +281,10 @@ pub(super) mod tests {
             0x03, 0x02, 0x23, 0x07, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0,
         ];
         let native = |arch: &str| NativeImage::new(arch, "spir64_gen-unknown-unknown", b"code".as_slice());
-        let mut alone = AbstractModule::default();
-        alone.native_images = vec![native("intel_gpu_pvc"), native("intel_gpu_dg2")];
+        let alone = AbstractModule {
+            native_images: vec![native("intel_gpu_pvc"), native("intel_gpu_dg2")],
+            ..AbstractModule::default()
+        };
         let mut with_ir = alone.clone();
         let ir = IrModule::new(IrType::Spirv, "spirv64-unknown-unknown", spirv.as_slice());
         with_ir.ir_modules.push(ir);
