@@ -12,8 +12,16 @@ use offkit_worker::{CallingConvention, FunctionSummary, Linkage, ModuleSummary, 
 /// the source file they come from.
 pub const MODULE_ID: &str = "sycl-module-id";
 
-/// The address spaces whose variables can be shared between images: global and constant.
-const SHARED_ADDRESS_SPACES: [u32; 2] = [1, 2];
+/// Whether the variables in an address space can be shared between images: global and constant memory.
+fn is_shared_memory(triple: &str, address_space: u32) -> bool {
+    match triple.split('-').next().unwrap_or_default() {
+        // The version may follow the name.
+        name if name.starts_with("spir") => matches!(address_space, 1 | 2),
+        "nvptx" | "nvptx64" | "amdgcn" => matches!(address_space, 1 | 4),
+        // The memory of hosts is one.
+        _ => true,
+    }
+}
 
 /// Whether the name belongs to the compiler or the device rather than to a user's library.
 ///
@@ -93,6 +101,8 @@ pub fn can_be_imported(function: &FunctionSummary, dependencies: bool) -> bool {
     let name = &function.name;
     dependencies
         && !name.starts_with("__")
+        // Also functions of LLVM's that this LLVM does not know, such as those of Intel's fork.
+        && !name.starts_with("llvm.")
         && !is_builtin(name)
         && (function.is_declaration || function.has_attribute(MODULE_ID))
         && !offkit_object::demangle(name).starts_with("__")
@@ -141,10 +151,10 @@ pub fn exported_functions(module: &ModuleSummary) -> impl Iterator<Item = &Funct
 /// The variables of a module that other images may use: definitions with external linkage in global
 /// or constant memory.
 pub fn exported_variables(module: &ModuleSummary) -> impl Iterator<Item = &VariableSummary> {
-    module.variables.iter().filter(|variable| {
+    module.variables.iter().filter(move |variable| {
         !variable.is_declaration
             && matches!(variable.linkage, Linkage::External | Linkage::Weak)
-            && SHARED_ADDRESS_SPACES.contains(&variable.address_space)
+            && is_shared_memory(&module.triple, variable.address_space)
             && !is_reserved(&variable.name)
     })
 }
@@ -243,18 +253,41 @@ mod tests {
             address_space,
             ..VariableSummary::default()
         };
-        let module = ModuleSummary {
-            variables: vec![
-                variable("table", 2),
-                variable("counter", 1),
-                variable("tile", 3),
-                variable("llvm.x", 1),
-            ],
-            ..ModuleSummary::default()
+        let exported = |triple: &str, constant| {
+            let module = ModuleSummary {
+                triple: triple.into(),
+                variables: vec![
+                    variable("table", constant),
+                    variable("counter", 1),
+                    variable("tile", 3),
+                    variable("llvm.x", 1),
+                ],
+                ..ModuleSummary::default()
+            };
+            let exported = exported_variables(&module);
+            exported.map(|variable| variable.name.clone()).collect::<Vec<_>>()
         };
-        let exported: Vec<_> = exported_variables(&module)
-            .map(|variable| variable.name.as_str())
-            .collect();
-        assert_eq!(exported, ["table", "counter"]);
+        for (triple, constant) in [
+            ("spirv64-unknown-unknown", 2),
+            ("spirv64v1.6-unknown-unknown", 2),
+            ("spir64-unknown-unknown", 2),
+            ("nvptx64-nvidia-cuda", 4),
+            ("amdgcn-amd-amdhsa", 4),
+        ] {
+            assert_eq!(exported(triple, constant), ["table", "counter"], "{triple}");
+        }
+        assert_eq!(exported("spirv64-unknown-unknown", 4), ["counter"]);
+        assert_eq!(exported("amdgcn-amd-amdhsa", 2), ["counter"]);
+        assert!(exported("x86_64-unknown-linux-gnu", 0).contains(&"table".to_owned()));
+    }
+
+    #[test]
+    fn functions_of_llvms_are_never_imported() {
+        let declared = |name| FunctionSummary {
+            is_declaration: true,
+            ..function(name)
+        };
+        assert!(can_be_imported(&declared("scale"), true));
+        assert!(!can_be_imported(&declared("llvm.genx.raw.send2"), true));
     }
 }

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::ptr;
 use std::sync::Once;
 
-use llvm_sys::error::{LLVMDisposeErrorMessage, LLVMGetErrorMessage};
 use llvm_sys::support::LLVMParseCommandLineOptions;
 use llvm_sys::target::{
     LLVM_InitializeAllAsmPrinters, LLVM_InitializeAllTargetInfos, LLVM_InitializeAllTargetMCs,
@@ -17,15 +16,15 @@ use llvm_sys::target_machine::{
     LLVMTargetMachineRef,
 };
 use llvm_sys::transforms::pass_builder::{
-    LLVMCreatePassBuilderOptions, LLVMDisposePassBuilderOptions, LLVMPassBuilderOptionsSetLoopInterleaving,
-    LLVMPassBuilderOptionsSetLoopUnrolling, LLVMPassBuilderOptionsSetLoopVectorization,
-    LLVMPassBuilderOptionsSetSLPVectorization, LLVMRunPasses,
+    LLVMPassBuilderOptionsSetLoopInterleaving, LLVMPassBuilderOptionsSetLoopUnrolling,
+    LLVMPassBuilderOptionsSetLoopVectorization, LLVMPassBuilderOptionsSetSLPVectorization,
 };
 
 use crate::Error;
 use crate::context::take_message;
 use crate::extensions::KNOWN_EXTENSIONS;
 use crate::module::Module;
+use crate::passes::run_with;
 
 /// Drops what is not used and what is only a copy.
 const CLEAN_UP: &str = "elim-avail-extern,globaldce,strip-dead-prototypes";
@@ -150,27 +149,19 @@ impl TargetMachine {
                 level.min(3)
             ),
         };
-        let pipeline = CString::new(pipeline).unwrap_or_default();
-        // SAFETY: module and machine are alive, the options are ours and freed below, and an error
-        // is taken over by the function that reads it.
-        unsafe {
-            let options = LLVMCreatePassBuilderOptions();
+        let set = |options| {
             if self.is_portable {
-                LLVMPassBuilderOptionsSetLoopUnrolling(options, 0);
-                LLVMPassBuilderOptionsSetLoopVectorization(options, 0);
-                LLVMPassBuilderOptionsSetLoopInterleaving(options, 0);
-                LLVMPassBuilderOptionsSetSLPVectorization(options, 0);
+                // SAFETY: the options are alive.
+                unsafe {
+                    LLVMPassBuilderOptionsSetLoopUnrolling(options, 0);
+                    LLVMPassBuilderOptionsSetLoopVectorization(options, 0);
+                    LLVMPassBuilderOptionsSetLoopInterleaving(options, 0);
+                    LLVMPassBuilderOptionsSetSLPVectorization(options, 0);
+                }
             }
-            let error = LLVMRunPasses(module.as_raw(), pipeline.as_ptr(), self.raw, options);
-            LLVMDisposePassBuilderOptions(options);
-            if error.is_null() {
-                return Ok(());
-            }
-            let message = LLVMGetErrorMessage(error);
-            let text = std::ffi::CStr::from_ptr(message).to_string_lossy().into_owned();
-            LLVMDisposeErrorMessage(message);
-            Err(Error::new(text))
-        }
+        };
+        // SAFETY: the machine is alive.
+        unsafe { run_with(module, &pipeline, self.raw, set) }
     }
 
     /// Generates code into a file.

@@ -16,14 +16,15 @@ use llvm_sys::core::{
     LLVMAddAttributeAtIndex, LLVMAddGlobalInAddressSpace, LLVMConstArray2, LLVMCreateStringAttribute,
     LLVMDeleteGlobal, LLVMGetAsString, LLVMGetElementType, LLVMGetFirstUse, LLVMGetInitializer,
     LLVMGetNamedGlobal, LLVMGetNextUse, LLVMGetNumOperands, LLVMGetOperand, LLVMGetPointerAddressSpace,
-    LLVMGetPoison, LLVMGetSection, LLVMGetUser, LLVMGlobalGetValueType, LLVMIsAConstant, LLVMIsAConstantExpr,
-    LLVMIsAFunction, LLVMIsAGlobalValue, LLVMIsAGlobalVariable, LLVMIsConstantString, LLVMReplaceAllUsesWith,
+    LLVMGetPoison, LLVMGetSection, LLVMGetUser, LLVMGlobalGetValueType, LLVMIsAConstant, LLVMIsAFunction,
+    LLVMIsAGlobalValue, LLVMIsAGlobalVariable, LLVMIsConstantString, LLVMReplaceAllUsesWith,
     LLVMSetInitializer, LLVMSetLinkage, LLVMSetSection, LLVMSetValueName2, LLVMTypeOf,
 };
 use llvm_sys::prelude::LLVMValueRef;
 use offkit_worker::{CallingConvention, Linkage};
 
 use crate::module::{FUNCTION_ATTRIBUTES, Global, Module};
+use crate::prepare::without_casts;
 
 /// The string attribute of kernels and exported functions: the source file they come from.
 pub const MODULE_ID: &str = "sycl-module-id";
@@ -175,21 +176,6 @@ unsafe fn is_needed(value: LLVMValueRef) -> bool {
             !is_mere_constant || is_needed(user)
         })
     }
-}
-
-/// A constant without the address space casts around it.
-///
-/// # Safety
-///
-/// `value` is a constant that is alive.
-unsafe fn without_casts(mut value: LLVMValueRef) -> LLVMValueRef {
-    // SAFETY: by this function's contract, and an operand of a constant is one.
-    unsafe {
-        while !LLVMIsAConstantExpr(value).is_null() && LLVMGetNumOperands(value) == 1 {
-            value = LLVMGetOperand(value, 0);
-        }
-    }
-    value
 }
 
 /// The text of a global constant with a zero at its end.

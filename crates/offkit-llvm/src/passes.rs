@@ -4,8 +4,9 @@ use std::ffi::{CStr, CString};
 use std::ptr;
 
 use llvm_sys::error::{LLVMDisposeErrorMessage, LLVMGetErrorMessage};
+use llvm_sys::target_machine::LLVMTargetMachineRef;
 use llvm_sys::transforms::pass_builder::{
-    LLVMCreatePassBuilderOptions, LLVMDisposePassBuilderOptions, LLVMRunPasses,
+    LLVMCreatePassBuilderOptions, LLVMDisposePassBuilderOptions, LLVMPassBuilderOptionsRef, LLVMRunPasses,
 };
 
 use crate::Error;
@@ -24,12 +25,32 @@ pub fn clean_up(module: &mut Module<'_>) -> Result<(), Error> {
 }
 
 fn run(module: &mut Module<'_>, pipeline: &str) -> Result<(), Error> {
+    // SAFETY: no machine is used, and no option is set.
+    unsafe { run_with(module, pipeline, ptr::null_mut(), |_| {}) }
+}
+
+/// Runs passes for a machine, or without one if that is null. `set` changes options.
+///
+/// # Errors
+///
+/// What LLVM reports.
+///
+/// # Safety
+///
+/// The machine is alive or null, and `set` leaves the options alive.
+pub(crate) unsafe fn run_with(
+    module: &mut Module<'_>,
+    pipeline: &str,
+    machine: LLVMTargetMachineRef,
+    set: impl FnOnce(LLVMPassBuilderOptionsRef),
+) -> Result<(), Error> {
     let pipeline = CString::new(pipeline).unwrap_or_default();
-    // SAFETY: the module is alive, the options are ours and freed below, and an error is taken over by the
-    // function that reads it.
+    // SAFETY: the module is alive, as is the machine by this function's contract, the options are ours and freed
+    // below, and an error is taken over by the function that reads it.
     unsafe {
         let options = LLVMCreatePassBuilderOptions();
-        let error = LLVMRunPasses(module.as_raw(), pipeline.as_ptr(), ptr::null_mut(), options);
+        set(options);
+        let error = LLVMRunPasses(module.as_raw(), pipeline.as_ptr(), machine, options);
         LLVMDisposePassBuilderOptions(options);
         if error.is_null() {
             return Ok(());

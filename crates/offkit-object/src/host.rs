@@ -137,7 +137,7 @@ pub(crate) fn parts<'data>(
                     && found.is_loaded
                     && registered
                         .get_or_insert_with(|| Registered::of(source, reading))
-                        .has_all_of(found.source);
+                        .has_all_of(found.source, reading);
                 let mut path = found.path;
                 path.push(or_number(found.name, found.id));
                 let name = names.name(path);

@@ -107,9 +107,27 @@ impl Reading {
         }
     }
 
-    /// A strict reading under the same limits, of which nothing is used yet.
-    pub(crate) fn anew(&self) -> Self {
-        Self::strict(&self.limits)
+    /// A strict reading of something that is read once more, with what is left of the limits;
+    /// [`spend`](Self::spend) counts what it used.
+    pub(crate) fn again(&self) -> Self {
+        Self {
+            images: self.images,
+            strings: self.strings,
+            properties: self.properties,
+            metadata_bytes: self.metadata_bytes,
+            inflation_left: self.inflation_left,
+            metadata_allowed: self.metadata_allowed,
+            entering_left: self.entering_left,
+            ..Self::strict(&self.limits)
+        }
+    }
+
+    /// Counts the work of a reading that was made by [`again`](Self::again). What it found is found here too, and is
+    /// not counted twice.
+    pub(crate) fn spend(&mut self, again: &Self) {
+        self.metadata_bytes = self.metadata_bytes.max(again.metadata_bytes);
+        self.inflation_left = self.inflation_left.min(again.inflation_left);
+        self.entering_left = self.entering_left.min(again.entering_left);
     }
 
     pub(crate) fn tolerant(limits: &Limits) -> Self {

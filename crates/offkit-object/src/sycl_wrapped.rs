@@ -79,25 +79,26 @@ pub(crate) fn parts<'data>(
 /// Where the code is that the descriptors of a file lead to.
 pub(crate) struct Registered {
     places: HashSet<(u64, u64)>,
-    /// What is wrong is found when the parts are read: here it is of no interest.
-    quiet: Reading,
 }
 
 impl Registered {
-    pub(crate) fn of(source: Source<'_>, reading: &Reading) -> Self {
-        let mut quiet = reading.anew();
-        Self {
-            places: places(source, &mut quiet),
-            quiet,
-        }
+    pub(crate) fn of(source: Source<'_>, reading: &mut Reading) -> Self {
+        // What is wrong is found when the parts are read: here it is of no interest.
+        let mut quiet = reading.again();
+        let places = places(source, &mut quiet);
+        reading.spend(&quiet);
+        Self { places }
     }
 
     /// Whether every image of the offload binaries in a section of the file is one of these.
-    pub(crate) fn has_all_of(&mut self, section: Source<'_>) -> bool {
+    pub(crate) fn has_all_of(&self, section: Source<'_>, reading: &mut Reading) -> bool {
         if self.places.is_empty() {
             return false;
         }
-        let Ok(binaries) = offload_binary::read_all(section, &mut self.quiet) else {
+        let mut quiet = reading.again();
+        let binaries = offload_binary::read_all(section, &mut quiet);
+        reading.spend(&quiet);
+        let Ok(binaries) = binaries else {
             return false;
         };
         let mut images = binaries.iter().flat_map(|found| &found.binary.entries);

@@ -70,6 +70,8 @@ const WITH_VALUE: &[&str] = &[
     "-A",
     "-B",
     "-G",
+    "-fdebug-compilation-dir",
+    "-mthread-model",
     "-include",
     "-imacros",
     "-isystem",

@@ -33,8 +33,8 @@ fn add(
     }
 }
 
-/// Cuts text into words as a response file's reader does: quotes of both kinds group, a backslash takes
-/// the next character as it is, except in single quotes.
+/// Cuts text into words as a response file's reader does: quotes of both kinds group, and a backslash takes
+/// the next character as it is, in quotes of both kinds too, unlike in a shell.
 fn split(text: &str) -> Vec<OsString> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -42,7 +42,7 @@ fn split(text: &str) -> Vec<OsString> {
     let mut letters = text.chars();
     while let Some(letter) = letters.next() {
         match (letter, quote) {
-            ('\\', None | Some('"')) => word.get_or_insert_default().extend(letters.next()),
+            ('\\', _) => word.get_or_insert_default().extend(letters.next()),
             (letter, Some(open)) if letter == open => quote = None,
             ('"' | '\'', None) => {
                 quote = Some(letter);
@@ -92,14 +92,24 @@ mod tests {
     #[test]
     fn response_files_are_read_as_clang_reads_them() {
         let files = |path: &Path| match path.to_str() {
-            Some("all") => Some("-c 'a b.cpp'\n\t-DX=\\\"y\\\" \"-I\\\"q\" @more\n''".to_owned()),
+            Some("all") => Some("-c 'a b.cpp'\n\t-DX=\\\"y\\\" \"-I\\\"q\" '-DI=\\'x' @more\n''".to_owned()),
             Some("more") => Some("-O2".to_owned()),
             Some("endless") => Some("x @endless".to_owned()),
             _ => None,
         };
         assert_eq!(
             expand(words(&["@all", "@missing", "-v"]), &files),
-            words(&["-c", "a b.cpp", "-DX=\"y\"", "-I\"q", "-O2", "", "@missing", "-v"])
+            words(&[
+                "-c",
+                "a b.cpp",
+                "-DX=\"y\"",
+                "-I\"q",
+                "-DI='x",
+                "-O2",
+                "",
+                "@missing",
+                "-v"
+            ])
         );
         assert_eq!(expand(words(&["@endless"]), &files).len(), DEPTH + 1);
     }

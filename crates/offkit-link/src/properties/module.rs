@@ -224,8 +224,12 @@ impl<'a> ModuleImage<'a> {
     /// Functions that are used and defined nowhere, of which a runtime would miss the definition: not those
     /// that the device or its compiler knows.
     pub fn undefined_functions(&self) -> Vec<&'a str> {
-        let is_missing =
-            |function: &&FunctionSummary| !function.name.starts_with("__") && !is_builtin(&function.name);
+        let is_missing = |function: &&FunctionSummary| {
+            !function.name.starts_with("__")
+                && !function.name.starts_with("llvm.")
+                && !is_builtin(&function.name)
+                && !is_device_builtin(self.module.module, &function.name)
+        };
         let functions = self.declarations().into_iter().filter(is_missing);
         functions.map(|function| function.name.as_str()).collect()
     }
