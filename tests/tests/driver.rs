@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use offkit_tests::sycl_runtime::SyclRuntime;
-use offkit_tests::{Folder, Outcome, need, npy_f32, offkit, read_f32, skip, tool};
+use offkit_tests::{Folder, Outcome, has_openmp, need, npy_f32, offkit, read_f32, tool};
 
 /// A kernel in C++ that calls a function of another file.
 const KERNEL: &str = r#"
@@ -528,18 +528,6 @@ fn openmp_regions_are_linked_by_offkit_and_run_on_the_device() {
         last.contains("/cache/offkit/") && last.contains("/bin/clang-linker-wrapper\""),
         "{last}"
     );
-}
-
-/// Whether LLVM's OpenMP runtime, with its device for the CPU, is there.
-fn has_openmp() -> bool {
-    let has = cfg!(all(target_os = "linux", target_arch = "x86_64"))
-        && ["libomptarget.so", "libomp.so"]
-            .iter()
-            .all(|library| Path::new("/usr/lib/llvm-22/lib").join(library).exists());
-    if !has {
-        skip("LLVM 22's OpenMP runtimes (`liboffload-22-dev`, `libomp-22-dev`) are not installed");
-    }
-    has
 }
 
 #[test]
