@@ -459,6 +459,22 @@ fn libraries_come_from_named_folders_only() {
 }
 
 #[test]
+fn device_code_in_c_is_refused_in_one_error() {
+    need!("clang-22");
+    let folder = Folder::new();
+    folder.write(
+        "a.c",
+        "#include <offkit/device.h>\nOFFKIT_EXPORT int f(int x) { return x; }\n",
+    );
+    let message = driver(&folder, "cc -fsycl -c a.c").fails(1);
+    assert!(
+        message.contains("compile the file as C++ or as OpenCL C"),
+        "{message}"
+    );
+    assert_eq!(message.matches("error:").count(), 1, "{message}");
+}
+
+#[test]
 fn a_compiler_of_one_word_is_a_link() {
     need!("clang-22");
     let folder = Folder::new();
