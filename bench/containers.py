@@ -237,6 +237,7 @@ def main(wanted):
     for text in missed:
         print(f"  {text}")
     print("inputs stay for the next time; `./dev bench clean` removes them")
+    sys.exit(bool(missed))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ size does. Packages are of images of 16 KiB, so that their number grows with the
 import math
 import shutil
 import statistics
+import sys
 from pathlib import Path
 
 import chart
@@ -73,6 +74,7 @@ def main():
             shutil.rmtree(out, ignore_errors=True)
             out.mkdir()
 
+        is_linear = True
         for verb, command in verbs(out).items():
             points = []
             for size in SIZES:
@@ -80,11 +82,13 @@ def main():
                 points.append((size, series.least))
             lines[verb] = points
             steep = steepness(points)
+            is_linear = is_linear and steep <= STEEPEST
             cells = "".join(f"{time * 1e3:10.1f}" for _, time in points)
             print(f"{verb:20}{cells}   {steep:.2f} {'linear' if steep <= STEEPEST else 'MORE THAN LINEAR'}", flush=True)
     path = FOLDER / "linear.svg"
     path.write_text(chart.draw("offkit: time against size", lines))
     print(f"drawn in {path.relative_to(FOLDER.parent.parent)}")
+    sys.exit(not is_linear)
 
 
 if __name__ == "__main__":

@@ -3,16 +3,19 @@
 
 Started by `./dev bench post-link`, which builds what is measured. The other ways: LLVM's module cloned for each
 image and the rest dropped (bench/clone_split.c), and `llvm-split --split-by-category`, which knows no exports,
-imports or properties. Prints a table; nothing here is a test."""
+imports or properties. Prints a table. Exits with 1 if offkit is not GOAL times as fast as the clones, or makes other
+images with many cores than with one."""
 
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 from measure import FOLDER, in_turn, prepare
 
 KERNELS, HELPERS, IMAGES = 400, 3400, 64
+GOAL = 4
 
 
 def source():
@@ -91,7 +94,11 @@ def main():
     for name, one in zip(commands, series):
         ratio = one.least / series[0].least
         print(f"{name:32s} {one.least:8.2f} {one.median:8.2f} {one.cpu:8.2f} {one.peak:6.0f} {ratio:11.1f}")
+    times = series[-1].least / series[0].least
+    is_met = times >= GOAL
+    print(f"goal: {GOAL} times as fast as a clone for each image, {'met' if is_met else 'MISSED'}")
     print(f"the images are the same with one core and with all: {'yes' if same else 'NO'}")
+    sys.exit(not (is_met and same))
 
 
 if __name__ == "__main__":

@@ -22,7 +22,16 @@
 #ifndef OFFKIT_DEVICE_H
 #define OFFKIT_DEVICE_H
 
-#if defined(__OPENCL_C_VERSION__) || defined(__OPENCL_CPP_VERSION__)
+#if !defined(__cplusplus) && !defined(__OPENCL_C_VERSION__) && !defined(_OPENMP) \
+    && (defined(__SYCL_DEVICE_ONLY__) || defined(__SPIRV__))
+// clang's builtins for SPIR-V and its attributes for SYCL are for C++.
+#error "offkit/device.h: C is not compiled for SYCL devices and SPIR-V: compile the file as C++ or as OpenCL C (-x cl)"
+#define OFFKIT_ON_DEVICE 0
+#define OFFKIT_KERNEL
+#define OFFKIT_GLOBAL
+#define OFFKIT_EXTERNAL
+
+#elif defined(__OPENCL_C_VERSION__) || defined(__OPENCL_CPP_VERSION__)
 #define OFFKIT_ON_DEVICE 1
 #define OFFKIT_KERNEL kernel
 #define OFFKIT_GLOBAL global

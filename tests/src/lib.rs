@@ -62,6 +62,25 @@ pub fn skip(reason: &str) {
     eprintln!("SKIPPED: {reason}");
 }
 
+/// Whether the runtimes of LLVM's OpenMP offloading are installed; says so if not, or fails where tools are required.
+///
+/// # Panics
+///
+/// If they are missing and tools are required.
+pub fn has_openmp() -> bool {
+    let is_there = |file: &str| {
+        Path::new("/usr/lib/llvm-22/lib").join(file).exists()
+            || Path::new("/usr/lib/x86_64-linux-gnu").join(file).exists()
+    };
+    let has = cfg!(all(target_os = "linux", target_arch = "x86_64"))
+        && is_there("libomptarget.so")
+        && is_there("libomp.so");
+    if !has {
+        skip("LLVM 22's OpenMP runtimes (`liboffload-22-dev`, `libomp-22-dev`) are not installed");
+    }
+    has
+}
+
 /// The root of the repository.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use offkit_tests::sycl_runtime::SyclRuntime;
-use offkit_tests::{Folder, Outcome, need, npy_f32, offkit, read_f32, skip, tool};
+use offkit_tests::{Folder, Outcome, has_openmp, need, npy_f32, offkit, read_f32, tool};
 
 /// A kernel in C++ that calls a function of another file.
 const KERNEL: &str = r#"
@@ -459,6 +459,22 @@ fn libraries_come_from_named_folders_only() {
 }
 
 #[test]
+fn device_code_in_c_is_refused_in_one_error() {
+    need!("clang-22");
+    let folder = Folder::new();
+    folder.write(
+        "a.c",
+        "#include <offkit/device.h>\nOFFKIT_EXPORT int f(int x) { return x; }\n",
+    );
+    let message = driver(&folder, "cc -fsycl -c a.c").fails(1);
+    assert!(
+        message.contains("compile the file as C++ or as OpenCL C"),
+        "{message}"
+    );
+    assert_eq!(message.matches("error:").count(), 1, "{message}");
+}
+
+#[test]
 fn a_compiler_of_one_word_is_a_link() {
     need!("clang-22");
     let folder = Folder::new();
@@ -528,18 +544,6 @@ fn openmp_regions_are_linked_by_offkit_and_run_on_the_device() {
         last.contains("/cache/offkit/") && last.contains("/bin/clang-linker-wrapper\""),
         "{last}"
     );
-}
-
-/// Whether LLVM's OpenMP runtime, with its device for the CPU, is there.
-fn has_openmp() -> bool {
-    let has = cfg!(all(target_os = "linux", target_arch = "x86_64"))
-        && ["libomptarget.so", "libomp.so"]
-            .iter()
-            .all(|library| Path::new("/usr/lib/llvm-22/lib").join(library).exists());
-    if !has {
-        skip("LLVM 22's OpenMP runtimes (`liboffload-22-dev`, `libomp-22-dev`) are not installed");
-    }
-    has
 }
 
 #[test]

@@ -1,10 +1,9 @@
 //! Programs with device code, linked with offkit in the place of `clang-linker-wrapper`, on real runtimes.
 
-use std::path::Path;
 use std::process::Command;
 
 use offkit_tests::sycl_runtime::SyclRuntime;
-use offkit_tests::{Folder, Outcome, need, offkit, skip, tool};
+use offkit_tests::{Folder, Outcome, has_openmp, need, offkit, tool};
 
 /// The device that LLVM's offloading runtime has on every Linux machine: the CPU.
 const DEVICE: &str = "x86_64-pc-linux-gnu";
@@ -48,21 +47,6 @@ int region_of_archive(int x) {
   return x;
 }
 "#;
-
-/// Where the runtime is installed: beside the compiler.
-fn has_openmp() -> bool {
-    let is_there = |file: &str| {
-        Path::new("/usr/lib/llvm-22/lib").join(file).exists()
-            || Path::new("/usr/lib/x86_64-linux-gnu").join(file).exists()
-    };
-    let has = cfg!(all(target_os = "linux", target_arch = "x86_64"))
-        && is_there("libomptarget.so")
-        && is_there("libomp.so");
-    if !has {
-        skip("LLVM 22's OpenMP runtimes (`liboffload-22-dev`, `libomp-22-dev`) are not installed");
-    }
-    has
-}
 
 /// A folder with offkit under the name of the linker wrapper in `bin`.
 fn folder() -> Folder {

@@ -13,7 +13,7 @@ use offkit_object::{ImageFormat, ImageKind, OffloadBinary, OffloadBinaryVersion,
 use offkit_worker::{EmitOptions, ModuleFile, Part, Worker};
 
 use super::arguments::{Argument, Arguments};
-use super::{say, show};
+use super::{said, say, show};
 use crate::files;
 
 const HELP: &str = "\
@@ -115,7 +115,7 @@ fn link(options: &Options) -> Result<(), String> {
     }
     let libraries = device_libraries(options)?;
     for input in &options.inputs {
-        let content = files::open(input).map_err(|error| with_causes(&error))?;
+        let content = files::open(input).map_err(|error| said(&error))?;
         if ImageFormat::detect(&content) != ImageFormat::Bitcode {
             return Err(format!("{}: Unsupported file type", input.display()));
         }
@@ -145,7 +145,7 @@ fn link(options: &Options) -> Result<(), String> {
                 &linked(options, &libraries)?
                     .0
                     .print()
-                    .map_err(|error| error.to_string())?,
+                    .map_err(|error| said(&error))?,
             );
         }
         if let Some((program, arguments)) = &compiler {
@@ -153,9 +153,9 @@ fn link(options: &Options) -> Result<(), String> {
         }
         return Ok(());
     }
-    files::check_output(output).map_err(|error| with_causes(&error))?;
+    files::check_output(output).map_err(|error| said(&error))?;
     let (mut worker, kernels) = linked(options, &libraries)?;
-    let llvm = |error: offkit_worker::WorkerError| error.to_string();
+    let llvm = |error: offkit_worker::WorkerError| said(&error);
     if options.print {
         show(&worker.print().map_err(llvm)?);
     }
@@ -208,8 +208,8 @@ fn link(options: &Options) -> Result<(), String> {
     entry.strings.set("symbols", symbols.as_str());
     let bytes = OffloadBinary::from(entry)
         .write(OffloadBinaryVersion::V1)
-        .map_err(|error| error.to_string())?;
-    files::write(output, &[&bytes]).map_err(|error| with_causes(&error))
+        .map_err(|error| said(&error))?;
+    files::write(output, &[&bytes]).map_err(|error| said(&error))
 }
 
 /// The names of what is made on the way, as LLVM's tool has them.
@@ -245,14 +245,6 @@ fn listed(paths: &[PathBuf]) -> String {
     paths.join(", ")
 }
 
-fn with_causes(error: &files::FileError) -> String {
-    let causes = crate::failure::causes(error);
-    std::iter::once(error.to_string())
-        .chain(causes)
-        .collect::<Vec<_>>()
-        .join(": ")
-}
-
 fn device_libraries(options: &Options) -> Result<Vec<PathBuf>, String> {
     let Some(list) = &options.device_libraries else {
         return Ok(Vec::new());
@@ -281,10 +273,8 @@ fn linked(options: &Options, libraries: &[PathBuf]) -> Result<(Worker, Vec<Strin
     };
     let inputs: Vec<_> = options.inputs.iter().map(file).collect();
     let libraries: Vec<_> = libraries.iter().map(file).collect();
-    let mut worker = Worker::start().map_err(|error| error.to_string())?;
-    let (_, module) = worker
-        .link(&inputs, &libraries)
-        .map_err(|error| error.to_string())?;
+    let mut worker = Worker::start().map_err(|error| said(&error))?;
+    let (_, module) = worker.link(&inputs, &libraries).map_err(|error| said(&error))?;
     let kernels = module.kernels().map(|kernel| kernel.name.clone()).collect();
     Ok((worker, kernels))
 }

@@ -32,13 +32,7 @@ pub(super) fn run(called: &str, args: Vec<OsString>) -> Result<(), String> {
         }
     };
     options.check()?;
-    let said = |error: &(dyn std::error::Error + 'static)| {
-        let mut text = error.to_string();
-        for cause in causes(error) {
-            text = format!("{text}: {cause}");
-        }
-        format!("{called}: error: {text}")
-    };
+    let said = |error: &(dyn std::error::Error + 'static)| format!("{called}: error: {}", super::said(error));
     let folder = tempfile::Builder::new().prefix("offkit-post-link-").tempdir();
     let folder = folder.map_err(|error| said(&error))?;
     let input = if files::is_standard_stream(&options.input) {
