@@ -67,21 +67,18 @@ pub(crate) fn run(language: Language, words: Vec<OsString>, terminal: Terminal) 
 fn drive(language: Language, words: Vec<OsString>, terminal: Terminal) -> Result<ExitCode, Failure> {
     let read = |path: &Path| fs::read_to_string(path).ok();
     let command_line = CommandLine::read(words.clone(), &read).map_err(Failure::input)?;
+    let option = language.clang_option().map(OsString::from);
+    let in_language = |words: Vec<OsString>| option.clone().into_iter().chain(words);
     if !command_line.is_for_offloading() {
         let clang = clang::find()?;
-        let words = language
-            .clang_option()
-            .map(OsString::from)
-            .into_iter()
-            .chain(words);
-        return clang::become_clang(&clang, words);
+        return clang::become_clang(&clang, in_language(words));
     }
     for warning in command_line.warnings() {
         terminal.warning(warning);
     }
     let clang = clang::find()?;
     let mut called = vec![clang.clone().into_os_string()];
-    called.extend(language.clang_option().map(OsString::from));
+    called.extend(option.clone());
 
     let support = support::Support::find(&clang)?;
     // Removed, with what is in it, at the end of this function.
@@ -106,12 +103,7 @@ fn drive(language: Language, words: Vec<OsString>, terminal: Terminal) -> Result
         Work::Clang(words) => {
             // It may need what is in the folder of tools, which stays; the rest is not needed.
             drop(folder);
-            let words = language
-                .clang_option()
-                .map(OsString::from)
-                .into_iter()
-                .chain(words);
-            return clang::become_clang(&clang, words);
+            return clang::become_clang(&clang, in_language(words));
         }
         Work::Plan(plan) => plan,
     };
