@@ -1,0 +1,5 @@
+//! Device libraries: bitcode that device code is linked with, found by `-lX` as a host's libraries are.
+
+mod naming;
+
+pub use naming::{architecture_names, library_path, short_architecture};
