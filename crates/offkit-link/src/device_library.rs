@@ -6,6 +6,7 @@
 
 mod abi;
 mod layouts;
+pub mod manifest;
 mod naming;
 mod processors;
 mod search;
