@@ -134,7 +134,8 @@ fn library_name(image: &DeviceImage<'_>, library: Option<&str>) -> PathBuf {
     let file = Path::new(image.location.file());
     // The members of an archive are libraries of their own: what is next behind the file, unless it is a section or
     // number.
-    let member = image.location.parts().next().map(Path::new);
+    let member = image.location.parts().next();
+    let member = member.as_deref().map(Path::new);
     let member = member.filter(|member| ["o", "obj", "bc"].iter().any(|end| member.extension() == Some(end.as_ref())));
     let stem = member.unwrap_or(file).file_stem().unwrap_or_default().to_string_lossy();
     let name = library.unwrap_or_else(|| stem.strip_prefix("lib").unwrap_or(&stem));
