@@ -165,7 +165,7 @@ impl Lister {
 
 impl Thread {
     /// What may wait: enough for neither side to stand still, although the first images take longest.
-    const WAITING: usize = 64;
+    const WAITING: usize = 16;
 
     fn start(mut tree: Tree) -> Self {
         let (sender, receiver) = sync_channel::<Vec<Found>>(Self::WAITING);

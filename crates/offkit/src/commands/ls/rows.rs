@@ -259,6 +259,12 @@ struct Widths {
 
 /// Adds the parts of a location but for the first `said`.
 pub(super) fn push_path(text: &mut String, location: &Location, said: usize) {
+    let written = location.written_parts();
+    // As a rule nothing is escaped, and for very many images taking that apart would be most of the work.
+    if said == 0 && !written.as_bytes().contains(&b'%') {
+        *text += &escape(written);
+        return;
+    }
     for (number, part) in location.parts().skip(said).enumerate() {
         if number > 0 {
             text.push('/');
