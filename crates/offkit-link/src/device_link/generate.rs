@@ -117,10 +117,10 @@ impl TargetLink<'_, '_> {
                 .map_err(|error| self.crashed(error))?;
             if family == Family::Amdgcn && objects.is_empty() {
                 let mut missing: BTreeMap<String, Vec<String>> = BTreeMap::new();
+                let labels = Labels::new(bitcode, objects, parts.len());
                 for (number, part) in generated.iter().enumerate() {
                     for import in &part.imports {
-                        let label = label(bitcode, objects, number, parts.len());
-                        missing.entry(import.clone()).or_default().push(label);
+                        missing.entry(import.clone()).or_default().push(labels.of(number));
                     }
                 }
                 if !missing.is_empty() {
@@ -155,13 +155,20 @@ impl TargetLink<'_, '_> {
             }
         }
         let target = &self.target;
+        let labels = Labels::new(bitcode, objects, parts.len());
         self.steps.time("describe", || {
             let numbered = parts.par_iter().enumerate();
             numbered
                 .map(|(number, part)| {
-                    let label = label(bitcode, objects, number, parts.len());
                     let (planned, generated) = (&planned[number], &generated[number]);
-                    describe(label, &part.output, planned, generated, target, producer)
+                    describe(
+                        labels.of(number),
+                        &part.output,
+                        planned,
+                        generated,
+                        target,
+                        producer,
+                    )
                 })
                 .collect()
         })
@@ -477,22 +484,29 @@ fn unreadable(error: WorkerError, modules: &[&Module<'_>], worker: &Worker) -> L
     }
 }
 
-/// What messages call an image: by what it was made of, and its number if it is one of several.
-fn label(bitcode: &[&Module<'_>], objects: &[&Module<'_>], number: usize, count: usize) -> String {
-    const MOST: usize = 4;
-    let all: Vec<_> = bitcode
-        .iter()
-        .chain(objects)
-        .map(|module| module.label.as_str())
-        .collect();
-    let mut label = all.iter().take(MOST).copied().collect::<Vec<_>>().join(" + ");
-    if all.len() > MOST {
-        label.push_str(" + …");
+/// What messages call the images of a link: by what they were made of, and their numbers if there are several.
+struct Labels {
+    inputs: String,
+    count: usize,
+}
+
+impl Labels {
+    fn new(bitcode: &[&Module<'_>], objects: &[&Module<'_>], count: usize) -> Self {
+        const MOST: usize = 4;
+        let all = bitcode.iter().chain(objects).map(|module| module.label.as_str());
+        let mut inputs = all.take(MOST).collect::<Vec<_>>().join(" + ");
+        if bitcode.len() + objects.len() > MOST {
+            inputs.push_str(" + …");
+        }
+        Self { inputs, count }
     }
-    if count > 1 {
-        label.push_str(&format!(" (image {number})"));
+
+    fn of(&self, number: usize) -> String {
+        match self.count {
+            ..=1 => self.inputs.clone(),
+            _ => format!("{} (image {number})", self.inputs),
+        }
     }
-    label
 }
 
 fn describe(
