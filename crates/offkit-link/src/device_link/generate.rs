@@ -131,17 +131,18 @@ impl TargetLink<'_, '_> {
         if let Some(kind) = linker_kind(self.options, &self.target) {
             let triple = self.target.triple.clone();
             let has_code = !bitcode.is_empty();
+            let more = &self.options.linker_arguments;
             self.steps.time("link objects", || {
                 parts.par_iter_mut().try_for_each(|part| {
                     let mut objects: Vec<PathBuf> = Vec::new();
                     objects.extend(has_code.then(|| part.output.clone()));
                     objects.extend(object_files.iter().cloned());
-                    if kind == lld::Kind::Relocatable && objects.len() == 1 {
+                    if kind == lld::Kind::Relocatable && objects.len() == 1 && more.is_empty() {
                         part.output = objects.swap_remove(0);
                         return Ok::<_, LinkError>(());
                     }
                     let output = part.output.with_extension("out");
-                    lld::link(&objects, &output, kind, &triple)?;
+                    lld::link(&objects, &output, kind, more, &triple)?;
                     part.output = output;
                     Ok(())
                 })

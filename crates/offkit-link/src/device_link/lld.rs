@@ -37,8 +37,8 @@ pub(super) fn find() -> Option<PathBuf> {
         .find(|program| program.is_file())
 }
 
-/// The arguments that link objects.
-pub(super) fn arguments(objects: &[PathBuf], output: &Path, kind: Kind) -> Vec<OsString> {
+/// The arguments that link objects; `more` come last.
+pub(super) fn arguments(objects: &[PathBuf], output: &Path, kind: Kind, more: &[OsString]) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = Vec::new();
     match kind {
         Kind::Relocatable => arguments.push("-r".into()),
@@ -52,6 +52,7 @@ pub(super) fn arguments(objects: &[PathBuf], output: &Path, kind: Kind) -> Vec<O
     arguments.push("-o".into());
     arguments.push(output.into());
     arguments.extend(objects.iter().map(|object| object.as_os_str().to_owned()));
+    arguments.extend_from_slice(more);
     arguments
 }
 
@@ -73,11 +74,17 @@ pub(super) fn quoted(word: &OsStr) -> String {
 }
 
 /// Links objects for that triple.
-pub(super) fn link(objects: &[PathBuf], output: &Path, kind: Kind, triple: &str) -> Result<(), LinkError> {
+pub(super) fn link(
+    objects: &[PathBuf],
+    output: &Path,
+    kind: Kind,
+    more: &[OsString],
+    triple: &str,
+) -> Result<(), LinkError> {
     let program = find().ok_or_else(|| LinkError::NoLinker {
         triple: triple.to_owned(),
     })?;
-    let arguments = arguments(objects, output, kind);
+    let arguments = arguments(objects, output, kind, more);
     let command = shown(&program, &arguments);
     tracing::debug!(command, "linking objects");
     let result = Command::new(&program)

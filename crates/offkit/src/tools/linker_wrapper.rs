@@ -1,7 +1,7 @@
 //! `clang-linker-wrapper`, as in LLVM 22: links device code, then the host's, in one step that looks like a linker.
 //!
-//! Device code is taken out of the linker's inputs and linked for each target, by `clang`; what comes out is put
-//! into objects that register it, and these go to the host's linker with everything else. Compared with the
+//! Device code is taken out of the linker's inputs and linked for each target, by `clang` where another's linker is
+//! needed; what comes out is put into objects that register it, and these go to the host's linker with everything else. Compared with the
 //! original: the objects are written directly, so that there is no module to print; what is linked and registered
 //! already is left alone; the time is linear in the number of images; long command lines go through files.
 //!
@@ -11,7 +11,8 @@
 //! | `response_file` | arguments in files |
 //! | `inputs` | device code in the inputs, by target |
 //! | `commands` | running programs, intermediate files |
-//! | `device_link` | the link for one target |
+//! | `device_link` | the link for one target, by clang |
+//! | `own_link` | the same without a compiler |
 //! | `bundle` | what is linked as what a runtime takes |
 //! | `host_link` | the host's link |
 
@@ -22,6 +23,7 @@ mod help;
 mod host_link;
 mod inputs;
 mod options;
+mod own_link;
 mod response_file;
 
 use std::ffi::{OsStr, OsString};

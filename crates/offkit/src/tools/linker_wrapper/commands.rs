@@ -100,6 +100,13 @@ impl Commands {
         std::fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
     }
 
+    /// Says what is done, if that is wanted.
+    pub(super) fn note(&self, what: &str) {
+        if self.is_shown {
+            say(&format!(" {what}"));
+        }
+    }
+
     /// Runs a program to its end, which must be a good one.
     pub(super) fn run(&self, program: &OsStr, arguments: &[OsString]) -> Result<(), String> {
         if self.is_shown {
