@@ -258,6 +258,44 @@ fn openmp_code_for_amd_is_linked_with_a_device_library() {
 }
 
 #[test]
+fn jobs_are_counted_by_make_and_their_times_are_written() {
+    need!("clang-22", "ld.lld", "make");
+    let folder = folder();
+    folder.write("device.c", "int of_device(int x) { return 5 * x; }\n");
+    let amd = "--target=amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -O1 -emit-llvm -c";
+    clang(&folder, &format!("{amd} device.c -o device.bc")).ok();
+    let images = ["gfx90a", "gfx942", "gfx1100"]
+        .map(|arch| format!("file=device.bc,triple=amdgcn-amd-amdhsa,arch={arch},kind=openmp"));
+    object_with(&folder, "device", &images.each_ref().map(String::as_str));
+    folder.script("ld", "exit 0");
+    let wrapper = format!(
+        "bin/clang-linker-wrapper --host-triple=x86_64-pc-linux-gnu --linker-path={} device.o -o program \
+         --wrapper-jobs=jobserver --wrapper-time-trace=trace.json --wrapper-time-trace-granularity=0",
+        folder.path("ld").display()
+    );
+    folder.write("Makefile", format!("all:\n\t+@{wrapper}\n"));
+    let made = folder.run(tool("make").expect("asked for before"), ["-j3"]);
+    assert_eq!(made.code, 0, "{made:?}");
+    // make counts its tokens at the end.
+    assert!(!made.stderr.contains("tokens"), "{made:?}");
+    let trace: serde_json::Value = serde_json::from_slice(&folder.read("trace.json")).expect("JSON");
+    let events = trace["traceEvents"].as_array().expect("a list");
+    let named = |name: &str| events.iter().filter(|event| event["name"] == name).count();
+    assert_eq!(named("Link device input"), 3, "{trace:#}");
+    assert_eq!(named("Execute host linker"), 1, "{trace:#}");
+    let steps = events.iter().filter(|event| event["name"] == "Device link");
+    let steps = steps.filter(|event| event["args"]["detail"] == "generate code");
+    assert_eq!(steps.count(), 3, "{trace:#}");
+    // Without a pipe to take tokens from, one after the other.
+    folder
+        .run(
+            "sh",
+            ["-c", &format!("MAKEFLAGS=--jobserver-auth=fifo:none {wrapper}")],
+        )
+        .ok();
+}
+
+#[test]
 fn openmp_code_is_linked_in_steps() {
     need!("clang-22", "llvm-ar", "llvm-objcopy");
     if !has_openmp() {

@@ -8,10 +8,13 @@ use std::sync::Mutex;
 
 use super::options::Options;
 use super::response_file::quoted;
+use super::trace::Trace;
 use crate::tools::say;
 
 /// Runs programs, or only shows what would be run.
 pub(super) struct Commands {
+    /// How long what is done takes.
+    pub(super) trace: Trace,
     is_dry: bool,
     is_shown: bool,
     saves: bool,
@@ -27,6 +30,7 @@ const LONGEST_LINE: usize = 1 << 17;
 impl Commands {
     pub(super) fn new(options: &Options) -> Self {
         Self {
+            trace: Trace::new(options.trace.clone(), options.granularity),
             is_dry: options.dry_run,
             is_shown: options.dry_run || options.verbose,
             saves: options.save_temps,
@@ -130,7 +134,10 @@ impl Commands {
             command.args(arguments);
         }
         let name = Path::new(program).file_name().unwrap_or(program).to_owned();
-        match command.status() {
+        let status = self
+            .trace
+            .time("Run", &name.to_string_lossy(), || command.status());
+        match status {
             Ok(status) if status.success() => Ok(()),
             Ok(status) => Err(match status.code() {
                 Some(_) => format!("'{}' failed", name.display()),

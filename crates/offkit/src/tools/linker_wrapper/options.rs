@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// What the command line asks for.
 #[derive(Default)]
@@ -39,17 +40,22 @@ pub(super) struct Options {
     pub(super) compiler_arguments: Vec<String>,
     pub(super) sycl_images: Option<String>,
     pub(super) ask: Option<Ask>,
-    /// Options that are taken and have no effect.
-    pub(super) ignored: Vec<String>,
+    /// Where to write how long each step took, and how long a step must take to be in there.
+    pub(super) trace: Option<PathBuf>,
+    pub(super) granularity: Option<Duration>,
 }
 
 /// How many device links run at the same time.
-#[derive(Clone, Copy)]
-pub(super) struct Jobs(pub(super) usize);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Jobs {
+    Count(usize),
+    /// As many as make's job server has tokens for.
+    Server,
+}
 
 impl Default for Jobs {
     fn default() -> Self {
-        Self(1)
+        Self::Count(1)
     }
 }
 
@@ -144,8 +150,12 @@ impl Options {
             ("device-linker", Some(value)) => self.device_linker.push(value),
             ("device-compiler", Some(value)) => self.device_compiler.push(value),
             ("compression-level", Some(value)) => self.compression_level = Some(value),
-            ("wrapper-time-trace" | "wrapper-time-trace-granularity", Some(value)) => {
-                self.ignored.push(format!("--{name}={value}"));
+            ("wrapper-time-trace", Some(value)) => self.trace = Some(value.into()),
+            ("wrapper-time-trace-granularity", Some(value)) => {
+                let micros = value.parse().map(Duration::from_micros);
+                self.granularity = Some(micros.map_err(|_| {
+                    format!("--wrapper-time-trace-granularity=: expected microseconds, got '{value}'")
+                })?);
             }
             ("wrapper-jobs", Some(value)) => {
                 self.jobs = jobs(&value).ok_or_else(|| {
@@ -325,12 +335,12 @@ fn of_windows<'text>(text: &'text str, name: &str) -> Option<&'text str> {
     option.strip_prefix('?').unwrap_or(option).strip_prefix(name)
 }
 
-/// How many jobs a value means. Tokens of a job server are not taken: then it is one.
+/// How many jobs a value means.
 fn jobs(value: &str) -> Option<Jobs> {
     if value.eq_ignore_ascii_case("jobserver") {
-        return Some(Jobs(1));
+        return Some(Jobs::Server);
     }
-    value.parse().ok().filter(|jobs| *jobs > 0).map(Jobs)
+    value.parse().ok().filter(|jobs| *jobs > 0).map(Jobs::Count)
 }
 
 #[cfg(test)]
@@ -382,8 +392,8 @@ mod tests {
     fn numbers_of_jobs_are_checked() {
         assert!(parse(vec!["--wrapper-jobs=0".into()]).is_err());
         assert!(parse(vec!["--wrapper-jobs=many".into()]).is_err());
-        assert_eq!(options("--wrapper-jobs=4").jobs.0, 4);
-        assert_eq!(options("--wrapper-jobs=jobserver").jobs.0, 1);
+        assert_eq!(options("--wrapper-jobs=4").jobs, Jobs::Count(4));
+        assert_eq!(options("--wrapper-jobs=jobserver").jobs, Jobs::Server);
         assert!(parse(vec!["-o".into()]).is_err());
     }
 }

@@ -6,6 +6,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use offkit_link::device_link::{DeviceLink, Input, LinkError};
 use offkit_object::{ImageFormat, ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, Target};
@@ -223,7 +224,16 @@ impl<'a> OwnLink<'a> {
             keep: self.keeps.then(|| folder.to_owned()),
             ..DeviceLink::default()
         };
-        let linked = match link.run_alone(&mut |_| {}) {
+        let mut step: Option<(&str, Instant)> = None;
+        let mut next = |name| {
+            let ended = step.replace((name, Instant::now()));
+            if let Some((name, start)) = ended {
+                commands.trace.note("Device link", name, start, start.elapsed());
+            }
+        };
+        let linked = link.run_alone(&mut next);
+        next("end");
+        let linked = match linked {
             Ok(linked) => linked,
             Err(LinkError::NoLinker { .. }) => return Ok(None),
             Err(error) => return Err(said(&error)),
