@@ -533,7 +533,7 @@ fn long_command_lines_go_through_files() {
     assert_eq!(run(10), "10\n");
     let shown = run(4000);
     let mut lines = shown.lines();
-    assert_eq!(lines.next().map(str::trim), Some("3999"));
+    assert_eq!(lines.next().map(str::trim), Some("4000"));
     assert!(
         lines
             .next()

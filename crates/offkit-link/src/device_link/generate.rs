@@ -18,6 +18,7 @@ use super::error::{Crash, LinkError};
 use super::input::Module;
 use super::target::{Family, fits, generated_triple, llvm_features, processor};
 use super::{DeviceLink, LinkedImage, Llvm, TargetLink, lld, native_properties};
+use crate::driver::command_line::typed;
 use crate::post_link::{PlanOptions, PostLink, PostLinked};
 use crate::properties::image_properties;
 
@@ -320,7 +321,7 @@ impl TargetLink<'_, '_> {
         let reproducer = reproducer.clone();
         let mut words = vec!["link".to_owned()];
         if let Some(path) = &reproducer {
-            words.push(lld::quoted(path.as_os_str()));
+            words.push(typed(path.as_os_str()));
         }
         let family = Family::of(&self.target.triple);
         let mut target = self.target.triple.clone();
@@ -336,7 +337,7 @@ impl TargetLink<'_, '_> {
             ));
         }
         let backend = self.options.backend_options.iter();
-        words.extend(backend.map(|option| format!("--backend-option={}", lld::quoted(option.as_ref()))));
+        words.extend(backend.map(|option| format!("--backend-option={}", typed(option.as_ref()))));
         words.push("--split none --allow-undefined -o crash.out".to_owned());
         LinkError::Crashed(Box::new(Crash {
             error,

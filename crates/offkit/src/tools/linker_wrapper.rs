@@ -8,7 +8,6 @@
 //! | module | holds |
 //! |---|---|
 //! | `options` | the command line |
-//! | `response_file` | arguments in files |
 //! | `inputs` | device code in the inputs, by target |
 //! | `commands` | running programs, intermediate files |
 //! | `device_link` | the link for one target, by clang |
@@ -27,7 +26,6 @@ mod inputs;
 mod job_server;
 mod options;
 mod own_link;
-mod response_file;
 mod trace;
 
 use std::ffi::{OsStr, OsString};

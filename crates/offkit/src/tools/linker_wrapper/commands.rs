@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 
+use offkit_link::driver::command_line::response_file;
+use offkit_link::program;
+
 use super::options::Options;
-use super::response_file::quoted;
 use super::trace::Trace;
 use crate::tools::say;
 
@@ -124,11 +126,7 @@ impl Commands {
         let length: usize = arguments.iter().map(|word| word.len() + 1).sum();
         if length > LONGEST_LINE {
             let file = self.file("arguments", "txt")?;
-            let lines: Vec<_> = arguments
-                .iter()
-                .map(|word| quoted(&word.to_string_lossy()))
-                .collect();
-            self.write(&file, lines.join("\n").as_bytes())?;
+            self.write(&file, response_file(arguments).as_bytes())?;
             command.arg(format!("@{}", file.display()));
         } else {
             command.args(arguments);
@@ -149,15 +147,8 @@ impl Commands {
 
     /// Finds a program: in the folders given, on the path. When nothing runs, its name will do.
     pub(super) fn find(&self, name: &str, folders: &[PathBuf]) -> Result<OsString, String> {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let beside = beside_us();
-        let found = folders
-            .iter()
-            .cloned()
-            .chain(beside)
-            .chain(std::env::split_paths(&path))
-            .map(|folder| folder.join(name))
-            .find(|program| is_program(program));
+        let before: Vec<_> = folders.iter().cloned().chain(beside_us()).collect();
+        let found = program::find(name, &before, &[]);
         match found {
             Some(program) => Ok(program.into()),
             None if self.is_dry => Ok(name.into()),
@@ -174,16 +165,4 @@ fn beside_us() -> impl Iterator<Item = PathBuf> {
         .into_iter()
         .flatten()
         .filter_map(|path| path.parent().map(Path::to_owned))
-}
-
-#[cfg(unix)]
-fn is_program(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    path.metadata()
-        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_program(path: &Path) -> bool {
-    path.is_file()
 }

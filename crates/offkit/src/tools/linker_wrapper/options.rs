@@ -1,8 +1,10 @@
 //! The command line: what is for the wrapper, and what is for the linker that it wraps.
 
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use offkit_link::driver::command_line::expand;
 
 /// What the command line asks for.
 #[derive(Default)]
@@ -95,7 +97,8 @@ pub(super) enum Meaning {
 /// Reads the arguments; those in response files (`@FILE`) too.
 pub(super) fn parse(arguments: Vec<OsString>) -> Result<Options, String> {
     let mut options = Options::default();
-    let mut rest = super::response_file::expand(arguments)?.into_iter();
+    let read = |path: &Path| std::fs::read_to_string(path).ok();
+    let mut rest = expand(arguments, &read).into_iter();
     while let Some(argument) = rest.next() {
         options.take(argument, &mut rest)?;
     }
