@@ -1,11 +1,10 @@
 //! Passes and code generation.
 
-use std::ffi::{CString, c_char};
+use std::ffi::CString;
 use std::path::Path;
 use std::ptr;
 use std::sync::Once;
 
-use llvm_sys::support::LLVMParseCommandLineOptions;
 use llvm_sys::target::{
     LLVM_InitializeAllAsmPrinters, LLVM_InitializeAllTargetInfos, LLVM_InitializeAllTargetMCs,
     LLVM_InitializeAllTargets,
@@ -21,6 +20,7 @@ use llvm_sys::transforms::pass_builder::{
 };
 
 use crate::Error;
+use crate::beyond_c;
 use crate::context::take_message;
 use crate::extensions::KNOWN_EXTENSIONS;
 use crate::module::Module;
@@ -198,12 +198,11 @@ impl Drop for TargetMachine {
 
 /// Sets which SPIR-V extensions the code generator may use, and other options of LLVM's.
 ///
-/// These are settings of the whole process: LLVM has no other way. An option that LLVM does not know ends the
-/// process.
+/// These are settings of the whole process: LLVM has no other way.
 ///
 /// # Errors
 ///
-/// An extension that LLVM does not know.
+/// An extension or an option that LLVM does not know, or a value that is none of the option's.
 pub fn set_options(extensions: &[String], others: &[String]) -> Result<(), Error> {
     if let Some(unknown) = extensions
         .iter()
@@ -213,14 +212,5 @@ pub fn set_options(extensions: &[String], others: &[String]) -> Result<(), Error
     }
     let list: Vec<_> = extensions.iter().map(|name| format!("+{name}")).collect();
     let extensions = format!("--spirv-ext={}", list.join(","));
-    let options = ["offkit-llvm-worker", &extensions].into_iter();
-    let options: Vec<_> = options
-        .chain(others.iter().map(String::as_str))
-        .map(|option| CString::new(option).unwrap_or_default())
-        .collect();
-    let arguments: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
-    let count = arguments.len().try_into().unwrap_or_default();
-    // SAFETY: valid strings and their count; LLVM copies what it keeps.
-    unsafe { LLVMParseCommandLineOptions(count, arguments.as_ptr(), c"".as_ptr()) };
-    Ok(())
+    beyond_c::set_options(&[extensions], others)
 }

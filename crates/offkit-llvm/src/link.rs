@@ -7,8 +7,9 @@ use std::rc::Rc;
 use offkit_worker::{Linkage, ModuleFile, ModuleSummary};
 
 use crate::Error;
+use crate::beyond_c::Linker;
 use crate::context::Context;
-use crate::module::Module;
+use crate::module::{Global, Module};
 
 /// The linked module, and what was in each input.
 #[derive(Debug)]
@@ -105,7 +106,7 @@ pub fn link<'context>(
     };
     // Into an empty module, so that every input is read lazily, the first one too.
     let first = open(context, first)?;
-    let mut module = Module::like(&first, "linked");
+    let empty = Module::like(&first, "linked");
     if let ([_], []) = (inputs, libraries) {
         return Ok(Linked {
             inputs: vec![first.summary()],
@@ -114,18 +115,19 @@ pub fn link<'context>(
         });
     }
     drop(first);
+    let mut linker = Linker::new(empty);
     let mut summaries = Vec::new();
     for (number, file) in inputs.iter().enumerate() {
         let input = open(context, file)?;
         summaries.push(input.summary());
-        module.link(input).map_err(|error| {
+        linker.link(input).map_err(|error| {
             let earlier = inputs.get(..number).unwrap_or_default();
             in_each_others_way(earlier, file).unwrap_or_else(|| named(file, &error))
         })?;
     }
-    link_libraries(context, &mut module, libraries)?;
+    link_libraries(context, &mut linker, libraries)?;
     Ok(Linked {
-        module,
+        module: linker.finish(),
         inputs: summaries,
         is_lazy: false,
     })
@@ -152,36 +154,51 @@ fn in_each_others_way(earlier: &[ModuleFile], new: &ModuleFile) -> Option<Error>
 /// Links what is needed of each library, again until nothing more is needed: libraries may need each other.
 fn link_libraries<'context>(
     context: &'context Context,
-    module: &mut Module<'context>,
+    linker: &mut Linker<'context>,
     libraries: &[ModuleFile],
 ) -> Result<(), Error> {
+    // What each defines is looked up once; only those that are needed are opened again.
+    let mut defined: Vec<HashSet<String>> = Vec::new();
+    for file in libraries {
+        let context = Context::new();
+        let library = open(&context, file)?;
+        let definitions = library.globals().filter(|global| may_be_needed(*global));
+        defined.push(definitions.map(|global| global.name()).collect());
+    }
+    let needed_by = |linker: &Linker<'_>| -> HashSet<String> {
+        let declarations = linker.module().globals().filter(|global| global.is_declaration());
+        declarations.map(|global| global.name()).collect()
+    };
+    let mut needed = needed_by(linker);
     loop {
         let mut has_added = false;
-        for file in libraries {
+        for (file, defined) in libraries.iter().zip(&defined) {
+            if needed.is_disjoint(defined) {
+                continue;
+            }
             let library = open(context, file)?;
-            let needed: HashSet<String> = module
-                .globals()
-                .filter(|global| global.is_declaration())
-                .map(|global| global.name())
-                .collect();
-            let mut is_needed = false;
             // A definition with this linkage comes along where it is used, and only there.
-            for global in library.globals().filter(|global| !global.is_declaration()) {
-                match global.linkage() {
-                    Linkage::Internal | Linkage::Appending | Linkage::AvailableExternally => continue,
-                    Linkage::LinkOnce => {}
-                    _ => global.set_linkage(Linkage::LinkOnce),
+            for global in library.globals().filter(|global| may_be_needed(*global)) {
+                if global.linkage() != Linkage::LinkOnce {
+                    global.set_linkage(Linkage::LinkOnce);
                 }
-                is_needed |= needed.contains(&global.name());
             }
-            if is_needed {
-                module.link(library).map_err(|error| named(file, &error))?;
-                has_added = true;
-            }
+            linker.link(library).map_err(|error| named(file, &error))?;
+            needed = needed_by(linker);
+            has_added = true;
         }
         // One library cannot need what it has itself.
         if !has_added || libraries.len() == 1 {
             return Ok(());
         }
     }
+}
+
+/// Whether another module can need what a library has there.
+fn may_be_needed(global: Global<'_>) -> bool {
+    !global.is_declaration()
+        && !matches!(
+            global.linkage(),
+            Linkage::Internal | Linkage::Appending | Linkage::AvailableExternally
+        )
 }
