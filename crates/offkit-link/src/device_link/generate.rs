@@ -18,6 +18,7 @@ use super::error::{Crash, LinkError};
 use super::input::Module;
 use super::target::{Family, fits, generated_triple, llvm_features, processor};
 use super::{DeviceLink, LinkedImage, Llvm, TargetLink, lld, native_properties};
+use crate::driver::command_line::typed;
 use crate::post_link::{PlanOptions, PostLink, PostLinked};
 use crate::properties::image_properties;
 
@@ -131,17 +132,18 @@ impl TargetLink<'_, '_> {
         if let Some(kind) = linker_kind(self.options, &self.target) {
             let triple = self.target.triple.clone();
             let has_code = !bitcode.is_empty();
+            let more = &self.options.linker_arguments;
             self.steps.time("link objects", || {
                 parts.par_iter_mut().try_for_each(|part| {
                     let mut objects: Vec<PathBuf> = Vec::new();
                     objects.extend(has_code.then(|| part.output.clone()));
                     objects.extend(object_files.iter().cloned());
-                    if kind == lld::Kind::Relocatable && objects.len() == 1 {
+                    if kind == lld::Kind::Relocatable && objects.len() == 1 && more.is_empty() {
                         part.output = objects.swap_remove(0);
                         return Ok::<_, LinkError>(());
                     }
                     let output = part.output.with_extension("out");
-                    lld::link(&objects, &output, kind, &triple)?;
+                    lld::link(&objects, &output, kind, more, &triple)?;
                     part.output = output;
                     Ok(())
                 })
@@ -326,7 +328,7 @@ impl TargetLink<'_, '_> {
         let reproducer = reproducer.clone();
         let mut words = vec!["link".to_owned()];
         if let Some(path) = &reproducer {
-            words.push(lld::quoted(path.as_os_str()));
+            words.push(typed(path.as_os_str()));
         }
         let family = Family::of(&self.target.triple);
         let mut target = self.target.triple.clone();
@@ -342,7 +344,7 @@ impl TargetLink<'_, '_> {
             ));
         }
         let backend = self.options.backend_options.iter();
-        words.extend(backend.map(|option| format!("--backend-option={}", lld::quoted(option.as_ref()))));
+        words.extend(backend.map(|option| format!("--backend-option={}", typed(option.as_ref()))));
         words.push("--split none --allow-undefined -o crash.out".to_owned());
         LinkError::Crashed(Box::new(Crash {
             error,

@@ -35,6 +35,7 @@ impl Planner<'_> {
             None
         } else {
             let path = self.temporary(&name, &kind, "bc");
+            self.made_of(&path, input);
             let mut words = self.device_compiler(input, Some(target));
             let offload = &self.command_line.offload;
             let is_compiled_for_host =
@@ -53,7 +54,11 @@ impl Planner<'_> {
                 path,
             })
         };
-        let output = output.unwrap_or_else(|| self.temporary(&name, &format!("{kind}.marked"), "bc"));
+        let output = output.unwrap_or_else(|| {
+            let path = self.temporary(&name, &format!("{kind}.marked"), "bc");
+            self.made_of(&path, input);
+            path
+        });
         let mut module_id = OsString::from("--module-id=");
         module_id.push(&input.path);
         let mut words: Vec<OsString> = vec![self.environment.offkit.clone().into(), "mark".into(), module_id];
@@ -158,6 +163,7 @@ impl Planner<'_> {
     /// An offload binary of a source's modules, for an object to hold.
     pub(super) fn pack(&mut self, input: &Input, modules: &[(Made, Target)]) -> Made {
         let output = self.temporary(&stem(&input.path), "-sycl", "out");
+        self.made_of(&output, input);
         let mut words: Vec<OsString> = vec![
             self.environment.offkit.clone().into(),
             "pack".into(),
@@ -205,7 +211,11 @@ impl Planner<'_> {
             words.extend(self.include());
         }
         words.extend(language(input));
-        let path = output.unwrap_or_else(|| self.temporary(&stem(&input.path), "-host", "o"));
+        let path = output.unwrap_or_else(|| {
+            let path = self.temporary(&stem(&input.path), "-host", "o");
+            self.made_of(&path, input);
+            path
+        });
         words.extend([
             "-c".into(),
             input.path.clone().into(),
