@@ -1,5 +1,6 @@
 //! Device libraries: bitcode that device code is linked with, found by `-lX` as a host's libraries are.
 
+pub mod build;
 pub mod manifest;
 mod naming;
 

@@ -1,6 +1,6 @@
 //! `offkit cc` and `offkit c++`: the compiler driver.
 
-mod clang;
+pub(crate) mod clang;
 mod support;
 
 use std::ffi::{OsStr, OsString};
