@@ -6,12 +6,12 @@
 mod constants;
 mod error;
 mod generate;
-mod input;
+pub(crate) mod input;
 mod join;
 mod lld;
 mod properties;
 mod select;
-mod target;
+pub(crate) mod target;
 mod undefined;
 
 use std::collections::BTreeMap;

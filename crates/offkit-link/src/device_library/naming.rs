@@ -11,6 +11,7 @@ pub fn short_architecture(triple: &str) -> &str {
         "nvptx64" => "nvptx",
         "spir64" => "spirv64",
         "spir" => "spirv32",
+        // The version of SPIR-V may follow the name.
         name if name.starts_with("spirv64") => "spirv64",
         name if name.starts_with("spirv32") => "spirv32",
         name => name,
@@ -23,7 +24,12 @@ pub fn architecture_names(triple: &str) -> Vec<String> {
     let others: &[&str] = match short {
         "nvptx" => &["nvptx64", "nvptx64-nvidia-cuda"],
         "amdgcn" => &["amdgpu", "amdgcn-amd-amdhsa"],
-        "spirv64" => &["spirv", "spir64", "spirv64-unknown-unknown", "spir64-unknown-unknown"],
+        "spirv64" => &[
+            "spirv",
+            "spir64",
+            "spirv64-unknown-unknown",
+            "spir64-unknown-unknown",
+        ],
         "spirv32" => &["spir", "spirv32-unknown-unknown", "spir-unknown-unknown"],
         _ => &[],
     };
@@ -41,13 +47,7 @@ pub fn architecture_names(triple: &str) -> Vec<String> {
 /// name after dashes, in the order of their names: `gfx90a-sramecc+-xnack-`.
 pub fn library_path(name: &str, target: &Target) -> PathBuf {
     let architecture = short_architecture(&target.triple);
-    let mut features = target.features.clone();
-    features.sort();
-    let mut processor = target.arch.to_string();
-    for feature in &features {
-        processor.push('-');
-        processor.push_str(feature);
-    }
+    let processor = processor_name(target, "-");
     let mut path = PathBuf::from("libdevice");
     if processor.is_empty() {
         path.push(architecture);
@@ -57,4 +57,50 @@ pub fn library_path(name: &str, target: &Target) -> PathBuf {
         path.push(format!("lib{name}-{architecture}-{processor}.bc"));
     }
     path
+}
+
+/// The processor with its features in the order of their names.
+fn processor_name(target: &Target, separator: &str) -> String {
+    let mut features: Vec<&str> = target.features.iter().map(String::as_str).collect();
+    features.sort_unstable();
+    let mut name = target.arch.to_string();
+    for feature in features {
+        name.push_str(separator);
+        name.push_str(feature);
+    }
+    name
+}
+
+/// The names that a processor with features may have in files: with dashes, and as it is written elsewhere.
+pub(super) fn processor_names(target: &Target) -> Vec<String> {
+    let mut names = vec![processor_name(target, "-")];
+    if !target.features.is_empty() {
+        names.push(processor_name(target, ":"));
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_has_one_place() {
+        let path = |triple: &str, arch: &str| {
+            let path = library_path("m", &Target::new(triple, arch));
+            path.to_str().unwrap().to_owned()
+        };
+        assert_eq!(
+            path("nvptx64-nvidia-cuda", "sm_60"),
+            "libdevice/sm_60/libm-nvptx-sm_60.bc"
+        );
+        assert_eq!(
+            path("amdgcn-amd-amdhsa", "gfx90a:xnack-:sramecc+"),
+            "libdevice/gfx90a-sramecc+-xnack-/libm-amdgcn-gfx90a-sramecc+-xnack-.bc"
+        );
+        assert_eq!(
+            path("spirv64v1.4-unknown-unknown", ""),
+            "libdevice/spirv64/libm-spirv64.bc"
+        );
+    }
 }

@@ -87,7 +87,7 @@ impl From<PathBuf> for Input<'_> {
 
 /// The bytes of an input, or of a file that a thin archive names.
 #[derive(Debug)]
-pub(super) struct Source<'a> {
+pub(crate) struct Source<'a> {
     /// The input, or the place in it of the file that it names.
     location: Location,
     path: Option<PathBuf>,
@@ -107,42 +107,42 @@ impl Source<'_> {
 
 /// One image of an input, as it takes part in the link.
 #[derive(Clone, Debug)]
-pub(super) struct Module<'a> {
+pub(crate) struct Module<'a> {
     /// Where it is, as messages say it.
-    pub(super) label: String,
+    pub(crate) label: String,
     /// The number of the input.
-    pub(super) input: usize,
+    pub(crate) input: usize,
     /// A file with exactly these bytes.
-    pub(super) path: Option<PathBuf>,
-    pub(super) bytes: Cow<'a, [u8]>,
-    pub(super) format: ImageFormat,
-    pub(super) target: Target,
-    pub(super) producer: Producer,
+    pub(crate) path: Option<PathBuf>,
+    pub(crate) bytes: Cow<'a, [u8]>,
+    pub(crate) format: ImageFormat,
+    pub(crate) target: Target,
+    pub(crate) producer: Producer,
     /// Whether it is linked only where it is needed: a member of an archive.
-    pub(super) on_demand: bool,
+    pub(crate) on_demand: bool,
     /// Whether it is a file by itself.
-    pub(super) is_file: bool,
+    pub(crate) is_file: bool,
     /// What a SYCLBIN says about it; `None` elsewhere.
-    pub(super) properties: Option<PropertySets>,
+    pub(crate) properties: Option<PropertySets>,
     /// The same as code for one device each, in a SYCLBIN.
-    pub(super) native: Vec<Native>,
-    pub(super) kernels: Vec<String>,
-    pub(super) exports: Vec<String>,
-    pub(super) imports: Vec<String>,
+    pub(crate) native: Vec<Native>,
+    pub(crate) kernels: Vec<String>,
+    pub(crate) exports: Vec<String>,
+    pub(crate) imports: Vec<String>,
     /// The tool that wrote it, as it calls itself.
-    pub(super) tool: Option<String>,
+    pub(crate) tool: Option<String>,
 }
 
 /// A module as code for one device.
 #[derive(Clone, Debug)]
-pub(super) struct Native {
-    pub(super) target: Target,
-    pub(super) format: ImageFormat,
-    pub(super) bytes: Vec<u8>,
+pub(crate) struct Native {
+    pub(crate) target: Target,
+    pub(crate) format: ImageFormat,
+    pub(crate) bytes: Vec<u8>,
 }
 
 /// Reads the inputs, and the files that thin archives name.
-pub(super) fn sources<'a>(inputs: &'a [Input<'_>]) -> Result<Vec<Source<'a>>, LinkError> {
+pub(crate) fn sources<'a>(inputs: &'a [Input<'_>]) -> Result<Vec<Source<'a>>, LinkError> {
     let mut sources = Vec::new();
     for (number, input) in inputs.iter().enumerate() {
         let bytes: Cow<'a, [u8]> = match (&input.bytes, &input.path) {
@@ -195,7 +195,7 @@ fn is_archive(bytes: &[u8]) -> bool {
 }
 
 /// The device code in the sources, in order.
-pub(super) fn modules<'a>(sources: &'a [Source<'_>]) -> Result<Vec<Module<'a>>, LinkError> {
+pub(crate) fn modules<'a>(sources: &'a [Source<'_>]) -> Result<Vec<Module<'a>>, LinkError> {
     let mut modules = Vec::new();
     for source in sources {
         let contents = offkit_object::read(source.location.file(), &source.bytes, &Limits::default());

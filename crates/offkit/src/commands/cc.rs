@@ -1,6 +1,6 @@
 //! `offkit cc` and `offkit c++`: the compiler driver.
 
-pub(crate) mod clang;
+pub(super) mod clang;
 mod support;
 
 use std::ffi::{OsStr, OsString};
