@@ -28,6 +28,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::naming::{architecture_names, short_architecture};
+use super::processors::target_of_name;
 
 /// The manifest's usual file name.
 pub const MANIFEST_FILE: &str = "libdevice.toml";
@@ -52,7 +53,7 @@ pub struct Manifest {
     /// The device libraries that this one needs, as `-l` takes them.
     pub dependencies: Vec<String>,
     /// What holds for every target.
-    pub abi: Abi,
+    pub abi: ManifestAbi,
     /// What is different for an architecture or a processor, by its name.
     pub target: BTreeMap<String, TargetSection>,
     /// The builds besides the usual one: the options they add, by name.
@@ -116,7 +117,7 @@ impl Language {
 /// What two modules must agree on to be linked; `None` where it does not matter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Abi {
+pub struct ManifestAbi {
     /// The version of AMDGPU's code objects, such as 5.
     pub code_object_version: Option<u32>,
     /// The number of work-items that AMDGPU's processor runs in step: 32 or 64.
@@ -125,7 +126,7 @@ pub struct Abi {
     pub spirv_version: Option<String>,
 }
 
-impl Abi {
+impl ManifestAbi {
     /// What this says, and where it says nothing what the other does.
     #[must_use]
     fn or(&self, other: &Self) -> Self {
@@ -146,6 +147,21 @@ impl Abi {
             format!("-m{no}wavefrontsize64")
         });
         version.into_iter().chain(size).collect()
+    }
+
+    /// The same as a module says it, which what it is linked with must not contradict.
+    pub fn of_module(&self) -> super::Abi {
+        let version = self
+            .spirv_version
+            .as_deref()
+            .and_then(|version| version.split_once('.'));
+        super::Abi {
+            code_object_version: self.code_object_version.map(|version| version * 100),
+            wavefront_size: self.wavefront_size,
+            spirv_version: version
+                .and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?))),
+            data_layout: None,
+        }
     }
 
     /// As lines of a manifest.
@@ -174,7 +190,7 @@ pub struct TargetSection {
     /// Options of the compiler, after those for every target.
     pub flags: Vec<String>,
     /// What differs of the ABI.
-    pub abi: Abi,
+    pub abi: ManifestAbi,
     /// Bitcode that becomes a part of the library: of those that are there the first.
     pub providers: Vec<Provider>,
 }
@@ -200,7 +216,7 @@ pub struct TargetSettings<'a> {
     /// Options of the compiler, the most general first.
     pub flags: Vec<String>,
     /// What other modules must agree on.
-    pub abi: Abi,
+    pub abi: ManifestAbi,
     /// Bitcode of which the first that is there is to be used.
     pub providers: &'a [Provider],
 }
@@ -298,7 +314,7 @@ impl Manifest {
                 .cloned()
                 .collect(),
             abi: most_special()
-                .fold(Abi::default(), |abi, section| abi.or(&section.abi))
+                .fold(ManifestAbi::default(), |abi, section| abi.or(&section.abi))
                 .or(&self.abi),
             providers: most_special()
                 .map(|section| &*section.providers)
@@ -320,7 +336,7 @@ impl Manifest {
             list(targets.iter().map(target_name).collect()),
             list(self.dependencies.clone()),
         );
-        let mut section = |heading: &str, abi: &Abi| {
+        let mut section = |heading: &str, abi: &ManifestAbi| {
             let facts = abi.toml();
             if !facts.is_empty() {
                 text += &format!("\n[{heading}]\n{facts}");
@@ -334,31 +350,24 @@ impl Manifest {
     }
 }
 
-/// A target by one of the names in use: a processor's (`gfx90a:xnack+`, `sm_60`), an architecture's (`spirv64`), or
-/// a triple.
+/// A target that can be compiled for, by one of the names in use: a processor's (`gfx90a:xnack+`, `sm_60`), an
+/// architecture's (`spirv64`), or a triple.
 pub fn target_named(name: &str) -> Option<Target> {
-    let processor = name.split(':').next().unwrap_or_default();
-    if processor.starts_with("gfx") {
-        return Some(Target::new("amdgcn-amd-amdhsa", name));
-    }
-    if processor.starts_with("sm_") {
-        return Some(Target::new("nvptx64-nvidia-cuda", name));
-    }
-    let architecture = short_architecture(name);
-    match architecture {
-        "spirv64" | "spirv32" => Some(Target::new(architecture, "")),
-        // Without a processor nothing can be compiled for them.
-        "nvptx" | "amdgcn" => None,
-        _ => name.contains('-').then(|| Target::new(name, "")),
-    }
+    let target = target_of_name(name);
+    let needs_processor = matches!(short_architecture(&target.triple), "nvptx" | "amdgcn");
+    let is_known = target.triple.contains('-') && (!needs_processor || !target.arch.is_empty());
+    is_known.then_some(target)
 }
 
 /// The name that [`target_named`] understands.
 pub fn target_name(target: &Target) -> String {
-    if target.arch.is_empty() {
-        target.triple.to_string()
-    } else {
+    let architecture = short_architecture(&target.triple);
+    if !target.arch.is_empty() {
         target.arch_with_features()
+    } else if architecture.starts_with("spirv") {
+        architecture.to_owned()
+    } else {
+        target.triple.to_string()
     }
 }
 
@@ -426,7 +435,7 @@ impl Place<'_> {
         })
     }
 
-    fn check_abi(&self, abi: &Spanned<Abi>) -> Result<(), ManifestError> {
+    fn check_abi(&self, abi: &Spanned<ManifestAbi>) -> Result<(), ManifestError> {
         let wrong = |message: String| Err(self.error(Some(abi.span()), message));
         let abi = abi.get_ref();
         if let Some(size) = abi.wavefront_size.filter(|size| ![32, 64].contains(size)) {
@@ -497,7 +506,7 @@ struct File {
     targets: Vec<Spanned<String>>,
     #[serde(default)]
     dependencies: Vec<Spanned<String>>,
-    abi: Option<Spanned<Abi>>,
+    abi: Option<Spanned<ManifestAbi>>,
     #[serde(default)]
     target: BTreeMap<Spanned<String>, SectionText>,
     #[serde(default)]
@@ -520,7 +529,7 @@ struct SectionText {
     sources: Option<Vec<Spanned<SourceText>>>,
     #[serde(default)]
     flags: Vec<String>,
-    abi: Option<Spanned<Abi>>,
+    abi: Option<Spanned<ManifestAbi>>,
     #[serde(default)]
     providers: Vec<ProviderText>,
 }
@@ -644,7 +653,7 @@ flags = ["-g"]
         let other = manifest.settings(&target_named("sm_60").unwrap());
         assert_eq!(
             (other.flags.len(), other.abi, other.providers.len()),
-            (1, Abi::default(), 0)
+            (1, ManifestAbi::default(), 0)
         );
     }
 
