@@ -9,6 +9,7 @@ use offkit_worker::{Linkage, ModuleFile, ModuleSummary};
 use crate::Error;
 use crate::context::Context;
 use crate::module::Module;
+use crate::processor::Processor;
 
 /// The linked module, and what was in each input.
 #[derive(Debug)]
@@ -149,22 +150,32 @@ fn in_each_others_way(earlier: &[ModuleFile], new: &ModuleFile) -> Option<Error>
     })
 }
 
-/// Links what is needed of each library, again until nothing more is needed: libraries may need each other.
+/// Links what is needed of each library, again until nothing more is needed: libraries may need each other. The first
+/// library that defines a symbol supplies it.
 fn link_libraries<'context>(
     context: &'context Context,
     module: &mut Module<'context>,
     libraries: &[ModuleFile],
 ) -> Result<(), Error> {
+    if libraries.is_empty() {
+        return Ok(());
+    }
+    let processor = Processor::of(module);
+    // What each defines, once that is known: it is opened again only where it is needed.
+    let mut definitions: Vec<Option<HashSet<String>>> = vec![None; libraries.len()];
     loop {
         let mut has_added = false;
-        for file in libraries {
-            let library = open(context, file)?;
+        for (file, known) in libraries.iter().zip(&mut definitions) {
             let needed: HashSet<String> = module
                 .globals()
                 .filter(|global| global.is_declaration())
                 .map(|global| global.name())
                 .collect();
-            let mut is_needed = false;
+            if known.as_ref().is_some_and(|known| known.is_disjoint(&needed)) {
+                continue;
+            }
+            let library = open(context, file)?;
+            let mut defined = HashSet::new();
             // A definition with this linkage comes along where it is used, and only there.
             for global in library.globals().filter(|global| !global.is_declaration()) {
                 match global.linkage() {
@@ -172,9 +183,13 @@ fn link_libraries<'context>(
                     Linkage::LinkOnce => {}
                     _ => global.set_linkage(Linkage::LinkOnce),
                 }
-                is_needed |= needed.contains(&global.name());
+                defined.insert(global.name());
             }
+            let is_needed = !defined.is_disjoint(&needed);
+            // What stays open although it is defined is not looked for again.
+            *known = Some(&defined - &needed);
             if is_needed {
+                processor.adopt(&library);
                 module.link(library).map_err(|error| named(file, &error))?;
                 has_added = true;
             }

@@ -5,6 +5,8 @@ use std::fmt;
 
 use offkit_object::{DetailValue, Inspection};
 
+use super::manifest;
+
 /// What a module says about its binary interface; what it leaves open agrees with everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Abi {
@@ -39,6 +41,29 @@ impl Abi {
                 Some(DetailValue::Text(text)) if !text.is_empty() => Some(text.clone()),
                 _ => None,
             },
+        }
+    }
+
+    /// What a library's manifest says.
+    pub fn of_manifest(abi: &manifest::Abi) -> Self {
+        let version = abi.spirv_version.as_deref().and_then(|version| version.split_once('.'));
+        Self {
+            code_object_version: abi.code_object_version.map(|version| version.saturating_mul(100)),
+            wavefront_size: abi.wavefront_size,
+            spirv_version: version
+                .and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?))),
+            data_layout: None,
+        }
+    }
+
+    /// What this says, and where it says nothing what the other does.
+    #[must_use]
+    pub fn or(self, other: &Self) -> Self {
+        Self {
+            code_object_version: self.code_object_version.or(other.code_object_version),
+            wavefront_size: self.wavefront_size.or(other.wavefront_size),
+            spirv_version: self.spirv_version.or(other.spirv_version),
+            data_layout: self.data_layout.or_else(|| other.data_layout.clone()),
         }
     }
 

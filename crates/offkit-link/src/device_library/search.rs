@@ -8,7 +8,9 @@ use std::{env, fmt, fs};
 
 use offkit_object::{ImageFormat, Target};
 
+use super::abi::Abi;
 use super::layouts;
+use super::manifest::{Manifest, ManifestError};
 use super::naming::{architecture_names, processor_names};
 use super::processors::fitting_processors;
 use crate::device_link::Input;
@@ -128,8 +130,10 @@ pub struct Found {
     pub rule: Rule,
     /// Who named the folder.
     pub origin: Origin,
-    /// Files that should go with it and are not there.
+    /// Files that should go with it and are not there, and libraries, such as `-lX`.
     pub missing: Vec<PathBuf>,
+    /// What its manifest says about its binary interface.
+    pub abi: Abi,
 }
 
 /// What a search came to.
@@ -143,6 +147,8 @@ pub struct Answer {
     pub found: Option<Found>,
     /// The paths that were looked at, in order.
     pub tried: Vec<Tried>,
+    /// A manifest that cannot be used.
+    pub problem: Option<Arc<ManifestError>>,
 }
 
 /// A file with device code.
@@ -235,22 +241,78 @@ impl Search {
         }
     }
 
-    /// Looks for a library, as `-l` names it, for a target.
+    /// Looks for a library, as `-l` names it, for a target, and for the libraries that it depends on.
     pub fn find(&self, library: &str, target: &Target) -> Answer {
-        let mut tried = Vec::new();
-        let found = self.folders.iter().find_map(|folder| {
-            let mut candidates = Vec::new();
-            self.candidates(library, target, folder, &mut candidates);
-            candidates
-                .into_iter()
-                .find_map(|(rule, candidate)| self.look(rule, candidate, folder.origin, target, &mut tried))
-        });
-        Answer {
+        let mut answer = Answer {
             library: library.to_owned(),
             target: target.clone(),
-            found,
-            tried,
+            found: None,
+            tried: Vec::new(),
+            problem: None,
+        };
+        self.add(library, &mut vec![library.to_owned()], &mut answer);
+        answer
+    }
+
+    /// Adds a library to what was found; `seen` are those that were looked for already.
+    fn add(&self, library: &str, seen: &mut Vec<String>, answer: &mut Answer) -> bool {
+        let target = answer.target.clone();
+        for folder in &self.folders {
+            let mut candidates = Vec::new();
+            self.candidates(library, &target, folder, &mut candidates);
+            let mut found = None;
+            for (rule, candidate) in candidates {
+                found = self.look(rule, candidate, folder.origin, &target, &mut answer.tried);
+                if found.is_some() {
+                    break;
+                }
+            }
+            let Some(mut found) = found else { continue };
+            let has_manifest = !matches!(found.rule, Rule::Rocm | Rule::Cuda | Rule::Libclc | Rule::File);
+            let manifest = match Manifest::beside(&folder.path, library) {
+                _ if !has_manifest => None,
+                Ok(manifest) => manifest,
+                Err(error) => {
+                    answer.problem.get_or_insert(Arc::new(error));
+                    None
+                }
+            };
+            let mut dependencies = Vec::new();
+            if let Some(manifest) = manifest {
+                found.abi = Abi::of_manifest(&manifest.settings(&target).abi);
+                dependencies = manifest.dependencies;
+            }
+            match &mut answer.found {
+                None => answer.found = Some(found),
+                Some(first) => {
+                    first.files.extend(found.files);
+                    first.missing.extend(found.missing);
+                }
+            }
+            for dependency in dependencies {
+                if seen.contains(&dependency) {
+                    continue;
+                }
+                seen.push(dependency.clone());
+                if !self.add(&dependency, seen, answer)
+                    && let Some(found) = &mut answer.found
+                {
+                    found.missing.push(format!("-l{dependency}").into());
+                }
+            }
+            return true;
         }
+        false
+    }
+
+    /// The first archive of that name in the folders that has device code, for whatever target.
+    pub(crate) fn archive(&self, library: &str) -> Option<Arc<LibraryFile>> {
+        let folders = self.folders.iter().filter(|folder| folder.origin != Origin::Vendor);
+        let mut paths = folders.map(|folder| folder.path.join(format!("lib{library}.a")));
+        paths.find_map(|path| {
+            let file = path.is_file().then(|| self.file(&path).ok()).flatten()?;
+            (!file.targets.is_empty()).then_some(file)
+        })
     }
 
     /// The files that a library may be in a folder, best first.
@@ -365,6 +427,7 @@ impl Search {
             rule,
             origin,
             missing: candidate.missing,
+            abi: Abi::default(),
         })
     }
 

@@ -16,8 +16,8 @@ use rayon::prelude::*;
 
 use super::error::{Crash, LinkError};
 use super::input::Module;
-use super::target::{Family, fits, generated_triple, llvm_features, processor};
-use super::{DeviceLink, LinkedImage, Llvm, TargetLink, lld, native_properties};
+use super::target::{Family, generated_triple, llvm_features, processor};
+use super::{DeviceLink, LinkedBitcode, LinkedImage, Llvm, TargetLink, lld, native_properties};
 use crate::post_link::{PlanOptions, PostLink, PostLinked};
 use crate::properties::image_properties;
 
@@ -58,6 +58,7 @@ impl TargetLink<'_, '_> {
         &mut self,
         bitcode: &[&Module<'_>],
         objects: &[&Module<'_>],
+        linked: Option<LinkedBitcode>,
         llvm: &mut Llvm<'_>,
     ) -> Result<Vec<LinkedImage>, LinkError> {
         let family = Family::of(&self.target.triple);
@@ -69,17 +70,8 @@ impl TargetLink<'_, '_> {
         let mut planned = vec![Planned::default()];
         let mut parts = vec![Part::default()];
         let mut generated = vec![GeneratedPart::default()];
-        if bitcode.is_empty() {
-            parts[0].output = self.folder.join("0.o");
-        } else {
-            let inputs = self.files(bitcode, "input")?;
-            let libraries = self.libraries()?;
-            let worker = self.steps.time("start LLVM", || llvm.worker())?;
-            let (summaries, module) = self
-                .steps
-                .time("link bitcode", || worker.link(&inputs, &libraries))
-                .map_err(|error| unreadable(error, bitcode, worker))?;
-            self.check(bitcode, &summaries)?;
+        if let Some((summaries, module)) = linked {
+            let worker = llvm.worker()?;
             let linked = self.keep.as_deref().unwrap_or(&self.folder).join("linked.bc");
             planned = if is_whole(producer) || !object_files.is_empty() {
                 if self.keep.is_some() {
@@ -127,6 +119,8 @@ impl TargetLink<'_, '_> {
                     return Err(self.undefined(missing, &[], Some(worker)));
                 }
             }
+        } else {
+            parts[0].output = self.folder.join("0.o");
         }
         if let Some(kind) = linker_kind(self.options, &self.target) {
             let triple = self.target.triple.clone();
@@ -165,6 +159,24 @@ impl TargetLink<'_, '_> {
                 })
                 .collect()
         })
+    }
+
+    /// Links bitcode, with what is needed of libraries.
+    pub(super) fn link_bitcode(
+        &mut self,
+        bitcode: &[&Module<'_>],
+        libraries: &[&Module<'_>],
+        llvm: &mut Llvm<'_>,
+    ) -> Result<LinkedBitcode, LinkError> {
+        let inputs = self.files(bitcode, "input")?;
+        let libraries = self.files(libraries, "library")?;
+        let worker = self.steps.time("start LLVM", || llvm.worker())?;
+        let linked = self
+            .steps
+            .time("link bitcode", || worker.link(&inputs, &libraries))
+            .map_err(|error| unreadable(error, bitcode, worker))?;
+        self.check(bitcode, &linked.0)?;
+        Ok(linked)
     }
 
     /// Splits the linked module, a file of bitcode, into images.
@@ -245,14 +257,6 @@ impl TargetLink<'_, '_> {
             })
         });
         files.collect()
-    }
-
-    fn libraries(&self) -> Result<Vec<ModuleFile>, LinkError> {
-        let fitting = self
-            .libraries
-            .iter()
-            .filter(|module| module.format == ImageFormat::Bitcode && fits(&module.target, &self.target));
-        self.files(&fitting.collect::<Vec<_>>(), "library")
     }
 
     fn object_files(&self, objects: &[&Module<'_>]) -> Result<Vec<PathBuf>, LinkError> {

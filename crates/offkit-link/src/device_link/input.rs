@@ -10,12 +10,15 @@ use offkit_object::{
 };
 
 use super::error::LinkError;
-use super::target::{Family, processor};
+use super::target::{Family, fits, processor};
+use crate::device_library::Abi;
 
-/// A file to link, or what would be in one.
+/// A file to link, what would be in one, or a library to be found.
 #[derive(Clone, Debug)]
 pub struct Input<'data> {
     name: String,
+    /// The library, as `-l` has it.
+    pub(crate) library: Option<String>,
     /// A file with exactly this content.
     path: Option<PathBuf>,
     bytes: Option<Cow<'data, [u8]>>,
@@ -28,6 +31,7 @@ impl<'data> Input<'data> {
         let path = path.into();
         Self {
             name: path.display().to_string(),
+            library: None,
             path: Some(path),
             bytes: None,
             whole_archive: false,
@@ -42,10 +46,24 @@ impl<'data> Input<'data> {
         }
     }
 
+    /// A library, as `-l` has it, which is looked for by [`DeviceLink::search`](super::DeviceLink::search) for each
+    /// target of the link. One that is not found is no error: it may be for hosts only.
+    pub fn library(name: impl Into<String>) -> Self {
+        let name = name.into();
+        Self {
+            name: format!("-l{name}"),
+            library: Some(name),
+            path: None,
+            bytes: None,
+            whole_archive: false,
+        }
+    }
+
     /// Bytes that are in no file; `name` is what messages call them.
     pub fn bytes(name: impl Into<String>, bytes: impl Into<Cow<'data, [u8]>>) -> Self {
         Self {
             name: name.into(),
+            library: None,
             path: None,
             bytes: Some(bytes.into()),
             whole_archive: false,
@@ -64,6 +82,11 @@ impl<'data> Input<'data> {
     /// What messages call it.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Whether it is linked as a whole.
+    pub(crate) fn is_whole_archive(&self) -> bool {
+        self.whole_archive
     }
 }
 
@@ -131,6 +154,22 @@ pub(crate) struct Module<'a> {
     pub(crate) imports: Vec<String>,
     /// The tool that wrote it, as it calls itself.
     pub(crate) tool: Option<String>,
+    /// Whether it is a device library, bitcode of which functions are linked one by one.
+    pub(crate) is_library: bool,
+    /// The targets that it was found for, if it is of a library that was looked for.
+    pub(crate) found_for: Option<Vec<Target>>,
+    /// What it says about its binary interface.
+    pub(crate) abi: Abi,
+}
+
+impl Module<'_> {
+    /// Whether it can be part of a link for a target.
+    pub(crate) fn is_for(&self, target: &Target) -> bool {
+        match &self.found_for {
+            Some(targets) => targets.contains(target),
+            None => fits(&self.target, target),
+        }
+    }
 }
 
 /// A module as code for one device.
@@ -145,6 +184,9 @@ pub(crate) struct Native {
 pub(crate) fn sources<'a>(inputs: &'a [Input<'_>]) -> Result<Vec<Source<'a>>, LinkError> {
     let mut sources = Vec::new();
     for (number, input) in inputs.iter().enumerate() {
+        if input.library.is_some() {
+            continue;
+        }
         let bytes: Cow<'a, [u8]> = match (&input.bytes, &input.path) {
             (Some(bytes), _) => Cow::Borrowed(bytes),
             (None, path) => {
@@ -237,6 +279,7 @@ pub(crate) fn modules<'a>(sources: &'a [Source<'_>]) -> Result<Vec<Module<'a>>, 
 
 fn module<'a>(source: &Source<'_>, image: DeviceImage<'a>) -> Module<'a> {
     let shown = inspect(&image.bytes, image.format, &Limits::default());
+    let abi = Abi::of(&shown);
     let mut target = image.target;
     if target.triple.is_empty() {
         target.triple = match image.format {
@@ -252,6 +295,9 @@ fn module<'a>(source: &Source<'_>, image: DeviceImage<'a>) -> Module<'a> {
     }
     let is_file = image.location.is_file();
     Module {
+        abi,
+        is_library: false,
+        found_for: None,
         label: source.location.join_inside(&image.location).to_string(),
         input: source.input,
         path: source.path.clone().filter(|_| is_file),
@@ -327,6 +373,9 @@ pub(super) mod tests {
             exports: owned(exports),
             imports: owned(imports),
             tool: None,
+            is_library: false,
+            found_for: None,
+            abi: Abi::default(),
         }
     }
 }

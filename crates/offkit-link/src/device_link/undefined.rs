@@ -52,6 +52,7 @@ pub(super) fn explain(
     images: &[&LinkedImage],
     modules: &[Module<'_>],
     target: &Target,
+    libraries: &[String],
     worker: Option<&mut Worker>,
 ) -> LinkError {
     let names: Vec<String> = missing.keys().cloned().collect();
@@ -92,6 +93,7 @@ pub(super) fn explain(
     });
     LinkError::Undefined {
         symbols: symbols.collect(),
+        libraries: libraries.to_vec(),
     }
 }
 
@@ -111,7 +113,7 @@ fn providers(symbol: &str, modules: &[Module<'_>], target: &Target) -> Vec<Strin
     }
     if told.is_empty() {
         let wanted = base_name(symbol);
-        let fitting: HashSet<usize> = select(modules, target, true).into_iter().collect();
+        let fitting: HashSet<usize> = select(modules, target, true, &[]).into_iter().collect();
         for (number, module) in modules.iter().enumerate() {
             let similar = module.exports.iter().filter(|name| {
                 let name = base_name(name);

@@ -177,7 +177,7 @@ impl Planner<'_> {
                 let output = self.command_line.output().unwrap_or_else(|| {
                     format!("{}-sycl-{}.bc", stem(&input.path), target.file_name()).into()
                 });
-                self.device_code(input, target, Some(output));
+                self.device_code(input, target, Some(output))?;
             }
         }
         Ok(())
@@ -199,7 +199,7 @@ impl Planner<'_> {
                 self.host_object(input, Some(output), None);
                 continue;
             }
-            let modules = self.device_modules(input);
+            let modules = self.device_modules(input)?;
             let packed = self.pack(input, &modules);
             if input.kind == InputKind::Shared && self.command_line.offload.syclbin.is_none() {
                 self.host_object(input, Some(output), Some(&packed));

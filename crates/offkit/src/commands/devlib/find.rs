@@ -90,6 +90,9 @@ pub(super) fn run(options: &Find, terminal: Terminal) -> Result<(), Failure> {
     for library in &options.library {
         for target in &targets {
             let answer = search.find(library, target);
+            if let Some(problem) = answer.problem {
+                return Err(Failure::input(problem));
+            }
             match options.json {
                 true => terminal.line(format_args!("{}", answer_json(&answer, options.trace)))?,
                 false => show(&answer, options.trace, terminal)?,
@@ -118,6 +121,7 @@ fn show(answer: &Answer, trace: bool, terminal: Terminal) -> Result<(), Failure>
         target,
         found,
         tried,
+        ..
     } = answer;
     match found {
         None => terminal.line(format_args!("-l{library} for {target}: not found"))?,
