@@ -6,7 +6,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 offkit devlib build -q "$here/../libdevice.toml" -o "$1" --target spirv64 --variant default
 clang-22 --target=spirv64 -cl-std=CL3.0 -O1 -emit-llvm -c "$here/kernels.cl" -o "$1/kernels.bc"
-offkit link -q "$1/kernels.bc" --device-lib "$1/libdevice/spirv64/libm-spirv64.bc" --state executable -o "$1/kernels.syclbin"
+offkit link -q "$1/kernels.bc" -L "$1" -l m --state executable -o "$1/kernels.syclbin"
 ${CC:-cc} -O1 -fno-builtin "$here/ulp.c" -o "$1/ulp" -lm
 results=$("$1/ulp" operands "$1")
 for type in double float; do

@@ -53,7 +53,7 @@ pub struct Manifest {
     /// The device libraries that this one needs, as `-l` takes them.
     pub dependencies: Vec<String>,
     /// What holds for every target.
-    pub abi: ManifestAbi,
+    pub abi: Abi,
     /// What is different for an architecture or a processor, by its name.
     pub target: BTreeMap<String, TargetSection>,
     /// The builds besides the usual one: the options they add, by name.
@@ -117,7 +117,7 @@ impl Language {
 /// What two modules must agree on to be linked; `None` where it does not matter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct ManifestAbi {
+pub struct Abi {
     /// The version of AMDGPU's code objects, such as 5.
     pub code_object_version: Option<u32>,
     /// The number of work-items that AMDGPU's processor runs in step: 32 or 64.
@@ -126,7 +126,7 @@ pub struct ManifestAbi {
     pub spirv_version: Option<String>,
 }
 
-impl ManifestAbi {
+impl Abi {
     /// What this says, and where it says nothing what the other does.
     #[must_use]
     fn or(&self, other: &Self) -> Self {
@@ -147,21 +147,6 @@ impl ManifestAbi {
             format!("-m{no}wavefrontsize64")
         });
         version.into_iter().chain(size).collect()
-    }
-
-    /// The same as a module says it, which what it is linked with must not contradict.
-    pub fn of_module(&self) -> super::Abi {
-        let version = self
-            .spirv_version
-            .as_deref()
-            .and_then(|version| version.split_once('.'));
-        super::Abi {
-            code_object_version: self.code_object_version.map(|version| version * 100),
-            wavefront_size: self.wavefront_size,
-            spirv_version: version
-                .and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?))),
-            data_layout: None,
-        }
     }
 
     /// As lines of a manifest.
@@ -190,7 +175,7 @@ pub struct TargetSection {
     /// Options of the compiler, after those for every target.
     pub flags: Vec<String>,
     /// What differs of the ABI.
-    pub abi: ManifestAbi,
+    pub abi: Abi,
     /// Bitcode that becomes a part of the library: of those that are there the first.
     pub providers: Vec<Provider>,
 }
@@ -216,7 +201,7 @@ pub struct TargetSettings<'a> {
     /// Options of the compiler, the most general first.
     pub flags: Vec<String>,
     /// What other modules must agree on.
-    pub abi: ManifestAbi,
+    pub abi: Abi,
     /// Bitcode of which the first that is there is to be used.
     pub providers: &'a [Provider],
 }
@@ -314,7 +299,7 @@ impl Manifest {
                 .cloned()
                 .collect(),
             abi: most_special()
-                .fold(ManifestAbi::default(), |abi, section| abi.or(&section.abi))
+                .fold(Abi::default(), |abi, section| abi.or(&section.abi))
                 .or(&self.abi),
             providers: most_special()
                 .map(|section| &*section.providers)
@@ -336,7 +321,7 @@ impl Manifest {
             list(targets.iter().map(target_name).collect()),
             list(self.dependencies.clone()),
         );
-        let mut section = |heading: &str, abi: &ManifestAbi| {
+        let mut section = |heading: &str, abi: &Abi| {
             let facts = abi.toml();
             if !facts.is_empty() {
                 text += &format!("\n[{heading}]\n{facts}");
@@ -435,7 +420,7 @@ impl Place<'_> {
         })
     }
 
-    fn check_abi(&self, abi: &Spanned<ManifestAbi>) -> Result<(), ManifestError> {
+    fn check_abi(&self, abi: &Spanned<Abi>) -> Result<(), ManifestError> {
         let wrong = |message: String| Err(self.error(Some(abi.span()), message));
         let abi = abi.get_ref();
         if let Some(size) = abi.wavefront_size.filter(|size| ![32, 64].contains(size)) {
@@ -506,7 +491,7 @@ struct File {
     targets: Vec<Spanned<String>>,
     #[serde(default)]
     dependencies: Vec<Spanned<String>>,
-    abi: Option<Spanned<ManifestAbi>>,
+    abi: Option<Spanned<Abi>>,
     #[serde(default)]
     target: BTreeMap<Spanned<String>, SectionText>,
     #[serde(default)]
@@ -529,7 +514,7 @@ struct SectionText {
     sources: Option<Vec<Spanned<SourceText>>>,
     #[serde(default)]
     flags: Vec<String>,
-    abi: Option<Spanned<ManifestAbi>>,
+    abi: Option<Spanned<Abi>>,
     #[serde(default)]
     providers: Vec<ProviderText>,
 }
@@ -653,7 +638,7 @@ flags = ["-g"]
         let other = manifest.settings(&target_named("sm_60").unwrap());
         assert_eq!(
             (other.flags.len(), other.abi, other.providers.len()),
-            (1, ManifestAbi::default(), 0)
+            (1, Abi::default(), 0)
         );
     }
 

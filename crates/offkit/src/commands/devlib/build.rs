@@ -41,7 +41,7 @@ pub(crate) struct Build {
     /// Build this variant of the manifest instead of all, or the usual build: default; may be repeated
     #[arg(long = "variant", value_name = "NAME")]
     variants: Vec<String>,
-    /// A folder in which bitcode of vendors is looked for, before LIBRARY_PATH and what the manifest names; may be
+    /// A folder in which bitcode of vendors is looked for, before those of LIBRARY_PATH and what the manifest names; may be
     /// repeated
     #[arg(short = 'L', long = "library-path", value_name = "DIR")]
     library_paths: Vec<PathBuf>,
@@ -71,13 +71,14 @@ pub(super) fn run(arguments: &Build, terminal: Terminal) -> Result<(), Failure> 
         let named = |name: &String| (name != DEFAULT_VARIANT).then(|| name.clone());
         arguments.variants.iter().map(named).collect()
     };
+    let folders = libraries::search(&arguments.library_paths).folders.into_iter();
     let build = build::Build {
         manifest: &manifest,
         clang: clang::find()?,
         output: arguments.output.clone(),
         targets,
         variants,
-        folders: libraries::search_folders(&arguments.library_paths),
+        folders: folders.map(|folder| folder.path).collect(),
         providers: arguments.providers.clone(),
         jobs: arguments.jobs.map_or_else(
             || thread::available_parallelism().map_or(1, usize::from),
