@@ -13,6 +13,8 @@ use super::inputs::{Input, InputKind, inputs};
 use super::offload::Mode;
 use super::{CommandLine, Environment, UsageError, Work};
 
+pub(crate) use compile::ptx_version;
+
 /// Commands, in an order in which they can run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {

@@ -298,14 +298,15 @@ fn embed(packed: &Made) -> [OsString; 2] {
 
 /// clang 22 asks for the oldest version of PTX unless told otherwise, and its back end then refuses newer
 /// processors.
-fn ptx_version(arch: &str) -> Option<String> {
+pub(crate) fn ptx_version(arch: &str) -> Option<String> {
     let number = arch.strip_prefix("sm_")?;
     let number: u32 = number
         .trim_end_matches(|letter: char| !letter.is_ascii_digit())
         .parse()
         .ok()?;
     let version = match number {
-        0..=69 => return None,
+        0..=59 => return None,
+        60..=69 => 60,
         70..=72 => 61,
         73..=75 => 63,
         76..=80 => 70,
