@@ -679,6 +679,21 @@ fn modules_that_do_not_fit_are_both_named() {
 }
 
 #[test]
+fn options_that_llvms_back_ends_do_not_have_are_refused() {
+    need!("clang-22", "llc");
+    let folder = Folder::new();
+    folder.bitcode("app", APP);
+    let link = |option: &str| folder.offkit(&format!("link app.bc --backend-option={option} -o x.syclbin"));
+    says(&link("--frobnicate").fails(2), &["--frobnicate", "back ends"]);
+    says(
+        &link("--inline-threshold=many").fails(2),
+        &["--inline-threshold=many"],
+    );
+    assert!(!folder.path("x.syclbin").exists());
+    link("--inline-threshold=7").ok();
+}
+
+#[test]
 fn damaged_bitcode_is_told_by_its_name() {
     need!("clang-22", "llc");
     let folder = Folder::new();

@@ -5,6 +5,7 @@
 //! is linked. [`DeviceLink`](crate::device_link::DeviceLink) links what is found.
 
 mod abi;
+pub mod build;
 pub mod check;
 mod layouts;
 pub mod manifest;

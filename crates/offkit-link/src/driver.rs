@@ -43,6 +43,7 @@ use arguments::{Argument, Role};
 use offload::{Mode, Offload};
 
 pub use inputs::Content;
+pub(crate) use plan::ptx_version;
 pub use plan::{Plan, Step};
 pub use run::{RunError, RunOptions};
 

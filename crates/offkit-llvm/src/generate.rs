@@ -28,22 +28,22 @@ pub fn generate(
     reproducers: Option<&Path>,
     keep: Option<&Path>,
 ) -> Result<Reply, Error> {
-    let linked = kept.as_mut().ok_or_else(|| Error::new("nothing was linked"))?;
-    if options.as_it_is {
+    if options.as_it_is
+        && let Some(linked) = kept
+    {
         // Taking a part reads what the part needs; a code generator takes a body that was not read for none.
         linked.whole_module()?;
     }
     let mut work = |number: usize| {
-        // In the copy of the process that does this work; the module stays in the original.
-        let (kept, part) = (kept.take(), parts.get(number));
-        let (Some(kept), Some(part)) = (kept, part) else {
-            return Err("nothing to generate code for".to_owned());
-        };
+        let part = (parts.get(number)).ok_or_else(|| "nothing to generate code for".to_owned())?;
         let kept_at = keep.map(|folder| folder.join(number.to_string()));
         let kept_at = kept_at.as_deref();
-        let generated = match options.as_it_is {
-            true => kept.with(|module| emit_as_it_is(module, part, options)),
-            false => with_part(kept, part, |module| emit(module, part, options, kept_at)),
+        // In the copy of the process that does this work; the module stays in the original.
+        let kept = kept.take();
+        let generated = match (options.as_it_is, kept) {
+            (true, None) => Err(Error::new("nothing was linked")),
+            (true, Some(kept)) => kept.with(|module| emit_as_it_is(module, part, options)),
+            (false, kept) => with_part(kept, part, |module| emit(module, part, options, kept_at)),
         };
         generated.map_err(|error| error.to_string())
     };
@@ -70,11 +70,12 @@ pub fn generate(
 
 /// Does something with a part: one that is taken out of the module, or its own file.
 fn with_part<T>(
-    kept: Kept,
+    kept: Option<Kept>,
     part: &Part,
     act: impl for<'context> FnOnce(Module<'context>) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let Some(input) = &part.input else {
+        let kept = kept.ok_or_else(|| Error::new("nothing was linked"))?;
         return kept.with(|module| take_part_of(module, &part.roots, &part.left_out).and_then(act));
     };
     // Of its own, for types keep their names then.
@@ -175,10 +176,7 @@ fn reproduce(kept: &mut Option<Kept>, part: &Part, folder: &Path) -> Option<Path
         .suffix(".bc")
         .tempfile_in(folder)
         .ok()?;
-    let mut work = |_| {
-        kept.take()
-            .is_some_and(|kept| with_part(kept, part, |module| module.write(file.path())).is_ok())
-    };
+    let mut work = |_| with_part(kept.take(), part, |module| module.write(file.path())).is_ok();
     let written =
         processes::each(1, &mut work).is_ok_and(|outcomes| matches!(outcomes.as_slice(), [Ok(true)]));
     // Otherwise there is nothing in it, or something that is not whole, and it goes.

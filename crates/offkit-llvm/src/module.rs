@@ -142,6 +142,11 @@ impl<'context> Module<'context> {
         self.raw
     }
 
+    /// The module, for somebody who takes it over.
+    pub(crate) fn into_raw(self) -> LLVMModuleRef {
+        std::mem::ManuallyDrop::new(self).raw
+    }
+
     /// The context it lives in.
     pub fn context(&self) -> &'context Context {
         self.context
@@ -199,11 +204,9 @@ impl<'context> Module<'context> {
     ///
     /// LLVM's message, for example for a symbol defined in both.
     pub fn link(&mut self, source: Module<'context>) -> Result<(), Error> {
-        let raw = source.raw;
-        // The linker takes the source over, whether it succeeds or not.
-        std::mem::forget(source);
-        // SAFETY: both modules are alive and of one context, which the lifetimes say.
-        if unsafe { LLVMLinkModules2(self.raw, raw) } != 0 {
+        // SAFETY: both modules are alive and of one context, which the lifetimes say. The linker takes the source
+        // over, whether it succeeds or not.
+        if unsafe { LLVMLinkModules2(self.raw, source.into_raw()) } != 0 {
             return Err(self.context.take_error("the modules cannot be linked"));
         }
         Ok(())

@@ -28,6 +28,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::naming::{architecture_names, short_architecture};
+use super::processors::target_of_name;
 
 /// The manifest's usual file name.
 pub const MANIFEST_FILE: &str = "libdevice.toml";
@@ -334,31 +335,24 @@ impl Manifest {
     }
 }
 
-/// A target by one of the names in use: a processor's (`gfx90a:xnack+`, `sm_60`), an architecture's (`spirv64`), or
-/// a triple.
+/// A target that can be compiled for, by one of the names in use: a processor's (`gfx90a:xnack+`, `sm_60`), an
+/// architecture's (`spirv64`), or a triple.
 pub fn target_named(name: &str) -> Option<Target> {
-    let processor = name.split(':').next().unwrap_or_default();
-    if processor.starts_with("gfx") {
-        return Some(Target::new("amdgcn-amd-amdhsa", name));
-    }
-    if processor.starts_with("sm_") {
-        return Some(Target::new("nvptx64-nvidia-cuda", name));
-    }
-    let architecture = short_architecture(name);
-    match architecture {
-        "spirv64" | "spirv32" => Some(Target::new(architecture, "")),
-        // Without a processor nothing can be compiled for them.
-        "nvptx" | "amdgcn" => None,
-        _ => name.contains('-').then(|| Target::new(name, "")),
-    }
+    let target = target_of_name(name);
+    let needs_processor = matches!(short_architecture(&target.triple), "nvptx" | "amdgcn");
+    let is_known = target.triple.contains('-') && (!needs_processor || !target.arch.is_empty());
+    is_known.then_some(target)
 }
 
 /// The name that [`target_named`] understands.
 pub fn target_name(target: &Target) -> String {
-    if target.arch.is_empty() {
-        target.triple.to_string()
-    } else {
+    let architecture = short_architecture(&target.triple);
+    if !target.arch.is_empty() {
         target.arch_with_features()
+    } else if architecture.starts_with("spirv") {
+        architecture.to_owned()
+    } else {
+        target.triple.to_string()
     }
 }
 

@@ -18,6 +18,7 @@ use super::error::{Crash, LinkError};
 use super::input::Module;
 use super::target::{Family, generated_triple, llvm_features, processor};
 use super::{DeviceLink, LinkedBitcode, LinkedImage, Llvm, TargetLink, lld, native_properties};
+use crate::driver::command_line::typed;
 use crate::post_link::{PlanOptions, PostLink, PostLinked};
 use crate::properties::image_properties;
 
@@ -114,10 +115,10 @@ impl TargetLink<'_, '_> {
                 .map_err(|error| self.crashed(error))?;
             if family == Family::Amdgcn && objects.is_empty() {
                 let mut missing: BTreeMap<String, Vec<String>> = BTreeMap::new();
+                let labels = Labels::new(bitcode, objects, parts.len());
                 for (number, part) in generated.iter().enumerate() {
                     for import in &part.imports {
-                        let label = label(bitcode, objects, number, parts.len());
-                        missing.entry(import.clone()).or_default().push(label);
+                        missing.entry(import.clone()).or_default().push(labels.of(number));
                     }
                 }
                 if !missing.is_empty() {
@@ -130,17 +131,18 @@ impl TargetLink<'_, '_> {
         if let Some(kind) = linker_kind(self.options, &self.target) {
             let triple = self.target.triple.clone();
             let has_code = !bitcode.is_empty();
+            let more = &self.options.linker_arguments;
             self.steps.time("link objects", || {
                 parts.par_iter_mut().try_for_each(|part| {
                     let mut objects: Vec<PathBuf> = Vec::new();
                     objects.extend(has_code.then(|| part.output.clone()));
                     objects.extend(object_files.iter().cloned());
-                    if kind == lld::Kind::Relocatable && objects.len() == 1 {
+                    if kind == lld::Kind::Relocatable && objects.len() == 1 && more.is_empty() {
                         part.output = objects.swap_remove(0);
                         return Ok::<_, LinkError>(());
                     }
                     let output = part.output.with_extension("out");
-                    lld::link(&objects, &output, kind, &triple)?;
+                    lld::link(&objects, &output, kind, more, &triple)?;
                     part.output = output;
                     Ok(())
                 })
@@ -154,13 +156,20 @@ impl TargetLink<'_, '_> {
             }
         }
         let target = &self.target;
+        let labels = Labels::new(bitcode, objects, parts.len());
         self.steps.time("describe", || {
             let numbered = parts.par_iter().enumerate();
             numbered
                 .map(|(number, part)| {
-                    let label = label(bitcode, objects, number, parts.len());
                     let (planned, generated) = (&planned[number], &generated[number]);
-                    describe(label, &part.output, planned, generated, target, producer)
+                    describe(
+                        labels.of(number),
+                        &part.output,
+                        planned,
+                        generated,
+                        target,
+                        producer,
+                    )
                 })
                 .collect()
         })
@@ -328,7 +337,7 @@ impl TargetLink<'_, '_> {
         let reproducer = reproducer.clone();
         let mut words = vec!["link".to_owned()];
         if let Some(path) = &reproducer {
-            words.push(lld::quoted(path.as_os_str()));
+            words.push(typed(path.as_os_str()));
         }
         let family = Family::of(&self.target.triple);
         let mut target = self.target.triple.clone();
@@ -344,7 +353,7 @@ impl TargetLink<'_, '_> {
             ));
         }
         let backend = self.options.backend_options.iter();
-        words.extend(backend.map(|option| format!("--backend-option={}", lld::quoted(option.as_ref()))));
+        words.extend(backend.map(|option| format!("--backend-option={}", typed(option.as_ref()))));
         words.push("--split none --allow-undefined -o crash.out".to_owned());
         LinkError::Crashed(Box::new(Crash {
             error,
@@ -486,22 +495,29 @@ fn unreadable(error: WorkerError, modules: &[&Module<'_>], worker: &Worker) -> L
     }
 }
 
-/// What messages call an image: by what it was made of, and its number if it is one of several.
-fn label(bitcode: &[&Module<'_>], objects: &[&Module<'_>], number: usize, count: usize) -> String {
-    const MOST: usize = 4;
-    let all: Vec<_> = bitcode
-        .iter()
-        .chain(objects)
-        .map(|module| module.label.as_str())
-        .collect();
-    let mut label = all.iter().take(MOST).copied().collect::<Vec<_>>().join(" + ");
-    if all.len() > MOST {
-        label.push_str(" + …");
+/// What messages call the images of a link: by what they were made of, and their numbers if there are several.
+struct Labels {
+    inputs: String,
+    count: usize,
+}
+
+impl Labels {
+    fn new(bitcode: &[&Module<'_>], objects: &[&Module<'_>], count: usize) -> Self {
+        const MOST: usize = 4;
+        let all = bitcode.iter().chain(objects).map(|module| module.label.as_str());
+        let mut inputs = all.take(MOST).collect::<Vec<_>>().join(" + ");
+        if bitcode.len() + objects.len() > MOST {
+            inputs.push_str(" + …");
+        }
+        Self { inputs, count }
     }
-    if count > 1 {
-        label.push_str(&format!(" (image {number})"));
+
+    fn of(&self, number: usize) -> String {
+        match self.count {
+            ..=1 => self.inputs.clone(),
+            _ => format!("{} (image {number})", self.inputs),
+        }
     }
-    label
 }
 
 fn describe(

@@ -5,10 +5,12 @@ use clap::Subcommand;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
 
+mod build;
 mod check;
 mod find;
 mod query;
 
+use build::Build;
 use check::Check;
 use find::Find;
 use query::Query;
@@ -21,6 +23,8 @@ pub(crate) enum Devlib {
     Find(Find),
     /// List the device types inside objects, archives and libraries
     Query(Query),
+    /// Build a device library for all of its targets
+    Build(Build),
     /// Say which library supplies each undefined device symbol, and which targets lack one
     Check(Check),
 }
@@ -29,6 +33,7 @@ pub(crate) fn run(devlib: &Devlib, terminal: Terminal) -> Result<(), Failure> {
     match devlib {
         Devlib::Find(options) => find::run(options, terminal),
         Devlib::Query(options) => query::run(options, terminal),
+        Devlib::Build(options) => build::run(options, terminal),
         Devlib::Check(options) => check::run(options, terminal),
     }
 }
