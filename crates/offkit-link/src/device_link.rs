@@ -36,7 +36,7 @@ pub use input::Input;
 pub(crate) use generate::is_supplied;
 use input::{Module, Native, modules, sources};
 use join::{Part, join};
-use libraries::{FoundFile, Libraries, check_abi};
+use libraries::{Libraries, check_abi};
 use select::select;
 pub(crate) use select::targets as targets_of;
 use target::{Family, fits};
@@ -284,7 +284,7 @@ impl DeviceLink<'_> {
             llvm.start();
         }
         let whole = Libraries::whole(self);
-        let whole_inputs = library_inputs(&whole.files);
+        let whole_inputs = whole.inputs();
         let whole_sources = input::sources(&whole_inputs)?;
         let mut modules = steps.time("read", || modules(&sources))?;
         modules.extend(whole.modules(&whole_sources)?);
@@ -295,7 +295,7 @@ impl DeviceLink<'_> {
 
         let mut found = Libraries::named(&whole);
         steps.time("find libraries", || found.find(self, &targets, &modules))?;
-        let found_inputs = library_inputs(&found.files);
+        let found_inputs = found.inputs();
         let found_sources = input::sources(&found_inputs)?;
         modules.extend(found.modules(&found_sources)?);
         // Those of `--device-lib` come after everything else.
@@ -473,14 +473,6 @@ struct TargetLink<'a, 'steps> {
     folder: PathBuf,
     keep: Option<PathBuf>,
     steps: &'a mut Steps<'steps>,
-}
-
-/// The files of libraries as inputs.
-fn library_inputs(files: &[FoundFile]) -> Vec<Input<'_>> {
-    let inputs = files
-        .iter()
-        .map(|found| Input::read_file(&found.file.path, &*found.file.bytes).with_whole_archive(found.whole_archive));
-    inputs.collect()
 }
 
 /// What bitcode became when it was linked: what was in each module, and what is in the whole.

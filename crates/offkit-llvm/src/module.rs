@@ -15,7 +15,7 @@ use llvm_sys::core::{
     LLVMCreateMemoryBufferWithMemoryRangeCopy, LLVMDisposeMemoryBuffer, LLVMDisposeModule,
     LLVMGetAttributeCountAtIndex, LLVMGetAttributesAtIndex, LLVMGetBasicBlockParent, LLVMGetDataLayoutStr,
     LLVMGetFirstFunction, LLVMGetFirstGlobal, LLVMGetFirstGlobalAlias, LLVMGetFirstGlobalIFunc,
-    LLVMGetFirstUse, LLVMGetFunctionCallConv, LLVMGetInstructionParent, LLVMGetIntrinsicID, LLVMGetLinkage,
+    LLVMGetFirstUse, LLVMGetFunctionCallConv, LLVMGetInstructionParent, LLVMGetIntrinsicID, LLVMGetLinkage, LLVMGetNamedFunction, LLVMGetNamedGlobal, LLVMGetNamedGlobalAlias,
     LLVMGetNextFunction, LLVMGetNextGlobal, LLVMGetNextGlobalAlias, LLVMGetNextGlobalIFunc, LLVMGetNextUse,
     LLVMGetPointerAddressSpace, LLVMGetSourceFileName, LLVMGetStringAttributeKind,
     LLVMGetStringAttributeValue, LLVMGetTarget, LLVMGetUser, LLVMGetValueName2, LLVMIsAFunction,
@@ -296,6 +296,24 @@ impl<'context> Module<'context> {
                 raw,
                 module: PhantomData,
             })
+    }
+
+    /// The function, variable or alias of that name.
+    pub fn global(&self, name: &str) -> Option<Global<'_>> {
+        let name = CString::new(name).ok()?;
+        // SAFETY: the module is alive, and the name lives through the calls.
+        let found = unsafe {
+            [
+                LLVMGetNamedFunction(self.raw, name.as_ptr()),
+                LLVMGetNamedGlobal(self.raw, name.as_ptr()),
+                LLVMGetNamedGlobalAlias(self.raw, name.as_ptr(), name.as_bytes().len()),
+            ]
+        };
+        let raw = found.into_iter().find(|raw| !raw.is_null())?;
+        Some(Global {
+            raw,
+            module: PhantomData,
+        })
     }
 
     /// What the planning steps need to know.

@@ -14,7 +14,7 @@ use super::manifest::{Manifest, ManifestError};
 use super::naming::{architecture_names, processor_names};
 use super::processors::fitting_processors;
 use crate::device_link::{Input, LinkError};
-use crate::device_link::input::{modules, sources};
+use crate::device_link::input::{Module, modules, sources};
 use crate::device_link::target::{Family, fits, processor};
 
 /// Who named a folder of the search path.
@@ -161,6 +161,8 @@ pub struct LibraryFile {
     pub is_bitcode: bool,
     /// What there is code for.
     pub targets: Vec<Target>,
+    /// Of bitcode, what was read of it, without the bytes.
+    pub(crate) module: Option<Module<'static>>,
 }
 
 impl fmt::Debug for LibraryFile {
@@ -465,20 +467,26 @@ fn read(path: &Path) -> Result<LibraryFile, String> {
         reason.strip_prefix(&told).unwrap_or(&reason).to_owned()
     };
     let sources = sources(&inputs).map_err(reason)?;
+    let is_bitcode = ImageFormat::detect(&bytes) == ImageFormat::Bitcode;
+    let mut bitcode = None;
     for module in modules(&sources).map_err(reason)? {
         let is_device_code = !matches!(
             module.format,
             ImageFormat::Archive | ImageFormat::Compressed | ImageFormat::Unknown
         );
         if is_device_code && !targets.contains(&module.target) {
-            targets.push(module.target);
+            targets.push(module.target.clone());
+        }
+        if is_bitcode {
+            bitcode = Some(module.without_bytes());
         }
     }
-    let is_bitcode = ImageFormat::detect(&bytes) == ImageFormat::Bitcode;
+    drop(sources);
     Ok(LibraryFile {
         path: path.to_owned(),
         targets,
         is_bitcode,
+        module: bitcode,
         bytes,
     })
 }
