@@ -32,8 +32,8 @@ use crate::post_link::SplitMode;
 use crate::properties::image_properties;
 
 pub use error::{Crash, LinkError, UndefinedSymbol};
-pub use input::Input;
 pub(crate) use generate::is_supplied;
+pub use input::Input;
 use input::{Module, Native, modules, sources};
 use join::{Part, join};
 use libraries::{Libraries, check_abi};
@@ -499,7 +499,11 @@ impl<'a> TargetLink<'a, '_> {
                 return Ok((chosen, None));
             }
             let is_spirv = Family::of(&self.target.triple).is_spirv();
-            check_abi(&bitcode, &libraries, is_spirv.then_some(self.options.spirv_version))?;
+            check_abi(
+                &bitcode,
+                &libraries,
+                is_spirv.then_some(self.options.spirv_version),
+            )?;
             let linked = self.link_bitcode(&bitcode, &libraries, llvm)?;
             if libraries.is_empty() {
                 return Ok((chosen, Some(linked)));
@@ -508,7 +512,11 @@ impl<'a> TargetLink<'a, '_> {
             let open: HashSet<&str> = (functions.iter())
                 .filter(|function| function.is_declaration)
                 .map(|function| function.name.as_str())
-                .chain((variables.iter()).filter(|variable| variable.is_declaration).map(|variable| &*variable.name))
+                .chain(
+                    (variables.iter())
+                        .filter(|variable| variable.is_declaration)
+                        .map(|variable| &*variable.name),
+                )
                 .collect();
             let before = wanted.len();
             for (number, module) in modules.iter().enumerate() {

@@ -177,7 +177,9 @@ fn link_libraries<'context>(
                 continue;
             }
             let library = open(context, file)?;
-            let is_needed = needed.iter().any(|name| library.global(name).is_some_and(may_be_needed));
+            let is_needed = needed
+                .iter()
+                .any(|name| library.global(name).is_some_and(may_be_needed));
             if libraries.len() > 1 {
                 let defined = library.globals().filter(|global| may_be_needed(*global));
                 let mut defined: HashSet<String> = defined.map(|global| global.name()).collect();

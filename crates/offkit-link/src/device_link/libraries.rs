@@ -92,7 +92,8 @@ impl Libraries {
                 for (place, file) in found.files.into_iter().enumerate() {
                     tracing::debug!(library = name, %target, path = %file.path.display(), rule, "found a device library");
                     let path = file.path.display();
-                    self.looked_at.push((target.clone(), format!("`{path}` (-l{name})")));
+                    self.looked_at
+                        .push((target.clone(), format!("`{path}` (-l{name})")));
                     let known = self.files.iter_mut().find(|known| {
                         known.input == number && known.file.path == file.path && known.targets.is_some()
                     });
@@ -127,7 +128,11 @@ impl Libraries {
     pub(super) fn inputs(&self) -> Vec<Input<'_>> {
         let inputs = self.files.iter().map(|found| {
             // What was read of bitcode already is not read again.
-            let bytes = if found.file.module.is_some() { &[] } else { &*found.file.bytes };
+            let bytes = if found.file.module.is_some() {
+                &[]
+            } else {
+                &*found.file.bytes
+            };
             Input::read_file(&found.file.path, bytes).with_whole_archive(found.whole_archive)
         });
         inputs.collect()
@@ -162,7 +167,10 @@ impl Libraries {
                 module.is_library = true;
                 module.on_demand = true;
             }
-            module.found_for.as_ref().is_none_or(|targets| !targets.is_empty())
+            module
+                .found_for
+                .as_ref()
+                .is_none_or(|targets| !targets.is_empty())
         });
         Ok(modules)
     }
