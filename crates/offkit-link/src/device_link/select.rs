@@ -20,7 +20,7 @@ const KERNEL_COPY: &str = "__clang_ocl_kern_imp_";
 /// # Errors
 ///
 /// Two files by themselves that are for different targets: then it is not to be guessed what is wanted.
-pub(super) fn targets(modules: &[Module<'_>]) -> Result<Vec<Target>, LinkError> {
+pub(crate) fn targets(modules: &[Module<'_>]) -> Result<Vec<Target>, LinkError> {
     let named = || modules.iter().filter(|module| !module.on_demand);
     let mut files = named().filter(|module| module.is_file);
     if let Some(first) = files.next()

@@ -16,12 +16,12 @@ const FORMATS: [&str; 9] = [
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Which images")]
 pub(crate) struct Filter {
-    /// Only images for this target triple, or a beginning of it that ends at a dash
-    #[arg(long, value_name = "TRIPLE")]
-    triple: Option<String>,
-    /// Only images for this architecture: `sm_80`, `gfx90a`, `gfx90a:xnack+`
-    #[arg(long, value_name = "ARCH")]
-    arch: Option<String>,
+    /// Only images for one of these target triples, or a beginning of it that ends at a dash
+    #[arg(long, value_name = "TRIPLE[,TRIPLE…]", value_delimiter = ',')]
+    triple: Vec<String>,
+    /// Only images for one of these architectures: `sm_80`, `gfx90a`, `gfx90a:xnack+`
+    #[arg(long, value_name = "ARCH[,ARCH…]", value_delimiter = ',')]
+    arch: Vec<String>,
     /// Only images made for this language
     #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(KINDS))]
     kind: Option<String>,
@@ -37,8 +37,11 @@ impl Filter {
     /// Whether an image is meant.
     pub(crate) fn accepts(&self, image: &DeviceImage<'_>) -> bool {
         let matches = |wanted: &Option<String>, is: &dyn Fn(&str) -> bool| wanted.as_deref().is_none_or(is);
-        matches(&self.triple, &|triple| has_triple(image, triple))
-            && matches(&self.arch, &|arch| {
+        let is_one = |wanted: &[String], is: &dyn Fn(&str) -> bool| {
+            wanted.is_empty() || wanted.iter().any(|wanted| is(wanted))
+        };
+        is_one(&self.triple, &|triple| has_triple(image, triple))
+            && is_one(&self.arch, &|arch| {
                 image.target.arch == arch || image.target.arch_with_features() == arch
             })
             && matches(&self.kind, &|kind| producer_name(image.producer) == Some(kind))
@@ -58,9 +61,7 @@ impl Filter {
             format,
             kernel,
         } = self;
-        [triple, arch, kind, format, kernel]
-            .iter()
-            .all(|wanted| wanted.is_none())
+        triple.is_empty() && arch.is_empty() && [kind, format, kernel].iter().all(|wanted| wanted.is_none())
     }
 }
 
