@@ -99,7 +99,9 @@ pub(super) fn select(
     let mut next: Vec<usize> = fitting()
         .filter(|(_, module)| {
             let has_wanted_kernels = kernels && !module.is_library && !module.kernels.is_empty();
-            !module.on_demand || has_wanted_kernels
+            // A library that was named as a file is read in any case.
+            let is_read = module.is_library && (module.is_damaged || module.found_for.is_none());
+            !module.on_demand || has_wanted_kernels || is_read
         })
         .map(|(number, _)| number)
         .collect();

@@ -7,7 +7,7 @@ use offkit_link::device_library::library_path;
 use offkit_object::{DeviceImage, Item};
 
 use super::Source;
-use super::devlib::target_of;
+use super::filter::target_of;
 use crate::cli::Extract;
 use crate::failure::Failure;
 use crate::files;

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use offkit_object::{DeviceImage, ImageFormat, Limits, Producer, Symbols};
+use offkit_object::{DeviceImage, ImageFormat, Limits, Producer, Symbols, Target, inspect};
 use offkit_runtime::is_kernel_called;
 
 /// The names of languages, as [`producer_name`] gives them.
@@ -40,10 +40,17 @@ impl Filter {
         let is_one = |wanted: &[String], is: &dyn Fn(&str) -> bool| {
             wanted.is_empty() || wanted.iter().any(|wanted| is(wanted))
         };
-        is_one(&self.triple, &|triple| has_triple(image, triple))
-            && is_one(&self.arch, &|arch| {
-                image.target.arch == arch || image.target.arch_with_features() == arch
-            })
+        let has_target = || {
+            if self.triple.is_empty() && self.arch.is_empty() {
+                return true;
+            }
+            let target = target_of(image);
+            is_one(&self.triple, &|triple| has_triple(&target, triple))
+                && is_one(&self.arch, &|arch| {
+                    target.arch == arch || target.arch_with_features() == arch
+                })
+        };
+        has_target()
             && matches(&self.kind, &|kind| producer_name(image.producer) == Some(kind))
             && matches(&self.format, &|format| format_name(image.format) == format)
             && matches(&self.kernel, &|kernel| {
@@ -65,9 +72,24 @@ impl Filter {
     }
 }
 
-fn has_triple(image: &DeviceImage<'_>, wanted: &str) -> bool {
-    image
-        .target
+/// The target, with what the bytes say where the container says nothing.
+pub(crate) fn target_of(image: &DeviceImage<'_>) -> Target {
+    let mut target = image.target.clone();
+    if target.triple.is_empty() && target.arch.is_empty() {
+        let own = inspect(&image.bytes, image.format, &Limits::default()).target;
+        target.triple = own.triple;
+        if target.arch.is_empty() {
+            target.arch = own.arch;
+        }
+        if target.triple.is_empty() && image.format == ImageFormat::Spirv {
+            target.triple = "spirv64-unknown-unknown".into();
+        }
+    }
+    target
+}
+
+fn has_triple(target: &Target, wanted: &str) -> bool {
+    target
         .triple
         .strip_prefix(wanted)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))

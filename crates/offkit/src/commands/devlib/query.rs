@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use offkit_object::{DeviceImage, ImageFormat, Item, Limits, Producer, Symbols, Target, inspect};
+use offkit_object::{DeviceImage, ImageFormat, Item, Limits, Producer, Symbols, Target};
 use serde_json::json;
 
-use crate::commands::filter::{Filter, format_name, producer_name};
+use crate::commands::filter::{Filter, format_name, producer_name, target_of};
 use crate::commands::limits::LimitOptions;
 use crate::commands::{nothing_fits, nothing_in, shown_name, source::Source};
 use crate::failure::Failure;
@@ -65,7 +65,7 @@ fn device_type_of(target: &Target, producer: Producer, format: ImageFormat) -> S
     let architecture = || target.triple.split('-').next().unwrap_or_default().to_owned();
     match target.arch_with_features() {
         _ if producer == Producer::Host => architecture(),
-        arch if arch.is_empty() => format!("{}-{}", architecture(), kind(format)),
+        arch if arch.is_empty() || arch == "generic" => format!("{}-{}", architecture(), kind(format)),
         arch => format!("{arch}-{}", kind(format)),
     }
 }
@@ -83,22 +83,6 @@ fn kind(format: ImageFormat) -> &'static str {
         ImageFormat::Archive => "a",
         _ => "unknown",
     }
-}
-
-/// The target, with what the bytes say where the container says nothing.
-pub(crate) fn target_of(image: &DeviceImage<'_>) -> Target {
-    let mut target = image.target.clone();
-    if target.triple.is_empty() {
-        let own = inspect(&image.bytes, image.format, &Limits::default()).target;
-        target.triple = own.triple;
-        if target.arch.is_empty() {
-            target.arch = own.arch;
-        }
-        if target.triple.is_empty() && image.format == ImageFormat::Spirv {
-            target.triple = "spirv64-unknown-unknown".into();
-        }
-    }
-    target
 }
 
 pub(super) fn run(options: &Query, terminal: Terminal) -> Result<(), Failure> {
@@ -134,7 +118,12 @@ pub(super) fn run(options: &Query, terminal: Terminal) -> Result<(), Failure> {
             }
             (false, true) => long(name, &types, options, terminal)?,
             (false, false) => {
-                let names: Vec<&str> = types.iter().map(|device| device.name.as_str()).collect();
+                let mut names: Vec<&str> = Vec::new();
+                for device in &types {
+                    if !names.contains(&device.name.as_str()) {
+                        names.push(&device.name);
+                    }
+                }
                 let names = names.join(", ");
                 match name {
                     Some(name) => terminal.line(format_args!("{name}: {names}"))?,
