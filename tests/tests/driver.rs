@@ -335,6 +335,57 @@ fn failures_are_told_once() {
 }
 
 #[test]
+fn errors_speak_of_what_was_typed() {
+    need!("clang-22", "llvm-config-22");
+    let folder = sources();
+    const FILL: &str = "kernel void fill(global int *p) { p[get_global_id(0)] = 1; }\n";
+    folder.write("one.cl", FILL);
+    folder.write("two.cl", FILL);
+    folder.write("main.cpp", "int missing();\nint main() { return missing(); }\n");
+    let said = |line: &str| {
+        let outcome = driver(&folder, line);
+        assert_ne!(outcome.code, 0, "{line}");
+        // Neither temporary files nor the options of what the driver calls.
+        for foreign in [
+            ".marked.bc",
+            "-host.o",
+            "--state",
+            "--allow-undefined",
+            "--target",
+        ] {
+            assert!(!outcome.stderr.contains(foreign), "{line}: {}", outcome.stderr);
+        }
+        outcome.stderr
+    };
+    let twice = said("c++ -fsyclbin one.cl two.cl");
+    assert!(twice.contains("(one.cl and two.cl)"), "{twice}");
+    let undefined = said("c++ -fsyclbin kernel.cpp");
+    assert!(undefined.contains("`-fsyclbin=object`"), "{undefined}");
+    let undefined = said("c++ -fsycl kernel.cpp main.cpp");
+    assert!(
+        undefined.contains("`-fsycl-allow-device-image-dependencies`"),
+        "{undefined}"
+    );
+    let linked = said("c++ -fsycl one.cl main.cpp");
+    assert!(
+        linked.contains("main.cpp: in function") && linked.contains("hint: a SYCL runtime"),
+        "{linked}"
+    );
+    let processor = said("c++ -fsyclbin -fsycl-targets=nvptx64-nvidia-cuda one.cl");
+    assert!(processor.contains("--offload-arch=sm_80"), "{processor}");
+    let native = said("c++ -fsyclbin -fsycl-targets=native_cpu one.cl");
+    assert!(native.contains("`native_cpu` is a target of DPC++"), "{native}");
+    let work_items = said("c++ -fsyclbin -fsycl-targets=x86_64-unknown-linux-gnu kernel.cpp");
+    assert!(
+        work_items.contains("'offkit_global_id' is unavailable"),
+        "{work_items}"
+    );
+    // Files that stay are known by their own names.
+    let kept = driver(&folder, "c++ -fsyclbin -save-temps one.cl two.cl").fails(2);
+    assert!(kept.contains("marked.bc"), "{kept}");
+}
+
+#[test]
 fn options_without_effect_are_told() {
     need!("clang-22", "llvm-config-22");
     let folder = sources();

@@ -142,12 +142,12 @@ mod tests {
             unknown.contains("--frobnicate") && !unknown.contains("Try"),
             "{unknown}"
         );
-        let value = refused("--inline-threshold=many");
+        let value = refused("--rng-seed=many");
         assert!(
-            value.contains("inline-threshold") && value.contains("many"),
+            value.contains("rng-seed") && value.contains("many"),
             "{value}"
         );
         assert!(refused("--help").contains("`--help`"));
-        assert!(set_options(&[], &["--inline-threshold=100".to_owned()]).is_ok());
+        assert!(set_options(&[], &["--rng-seed=100".to_owned()]).is_ok());
     }
 }

@@ -16,8 +16,9 @@ use rayon::prelude::*;
 
 use super::error::{Crash, LinkError};
 use super::input::Module;
-use super::target::{Family, fits, generated_triple, llvm_features, processor};
-use super::{DeviceLink, LinkedImage, Llvm, TargetLink, lld, native_properties};
+use super::target::{Family, generated_triple, llvm_features, processor};
+use super::{DeviceLink, LinkedBitcode, LinkedImage, Llvm, TargetLink, lld, native_properties};
+use crate::driver::command_line::typed;
 use crate::post_link::{PlanOptions, PostLink, PostLinked};
 use crate::properties::image_properties;
 
@@ -58,6 +59,7 @@ impl TargetLink<'_, '_> {
         &mut self,
         bitcode: &[&Module<'_>],
         objects: &[&Module<'_>],
+        linked: Option<LinkedBitcode>,
         llvm: &mut Llvm<'_>,
         notes: &mut Vec<String>,
     ) -> Result<Vec<LinkedImage>, LinkError> {
@@ -70,17 +72,8 @@ impl TargetLink<'_, '_> {
         let mut planned = vec![Planned::default()];
         let mut parts = vec![Part::default()];
         let mut generated = vec![GeneratedPart::default()];
-        if bitcode.is_empty() {
-            parts[0].output = self.folder.join("0.o");
-        } else {
-            let inputs = self.files(bitcode, "input")?;
-            let libraries = self.libraries()?;
-            let worker = self.steps.time("start LLVM", || llvm.worker())?;
-            let (summaries, module) = self
-                .steps
-                .time("link bitcode", || worker.link(&inputs, &libraries))
-                .map_err(|error| unreadable(error, bitcode, worker))?;
-            self.check(bitcode, &summaries)?;
+        if let Some((summaries, module)) = linked {
+            let worker = llvm.worker()?;
             let linked = self.keep.as_deref().unwrap_or(&self.folder).join("linked.bc");
             let mut copied = BTreeMap::new();
             planned = if is_whole(producer) || !object_files.is_empty() {
@@ -141,21 +134,24 @@ impl TargetLink<'_, '_> {
                     return Err(self.undefined(missing, &[], Some(worker)));
                 }
             }
+        } else {
+            parts[0].output = self.folder.join("0.o");
         }
         if let Some(kind) = linker_kind(self.options, &self.target) {
             let triple = self.target.triple.clone();
             let has_code = !bitcode.is_empty();
+            let more = &self.options.linker_arguments;
             self.steps.time("link objects", || {
                 parts.par_iter_mut().try_for_each(|part| {
                     let mut objects: Vec<PathBuf> = Vec::new();
                     objects.extend(has_code.then(|| part.output.clone()));
                     objects.extend(object_files.iter().cloned());
-                    if kind == lld::Kind::Relocatable && objects.len() == 1 {
+                    if kind == lld::Kind::Relocatable && objects.len() == 1 && more.is_empty() {
                         part.output = objects.swap_remove(0);
                         return Ok::<_, LinkError>(());
                     }
                     let output = part.output.with_extension("out");
-                    lld::link(&objects, &output, kind, &triple)?;
+                    lld::link(&objects, &output, kind, more, &triple)?;
                     part.output = output;
                     Ok(())
                 })
@@ -186,6 +182,24 @@ impl TargetLink<'_, '_> {
                 })
                 .collect()
         })
+    }
+
+    /// Links bitcode, with what is needed of libraries.
+    pub(super) fn link_bitcode(
+        &mut self,
+        bitcode: &[&Module<'_>],
+        libraries: &[&Module<'_>],
+        llvm: &mut Llvm<'_>,
+    ) -> Result<LinkedBitcode, LinkError> {
+        let inputs = self.files(bitcode, "input")?;
+        let libraries = self.files(libraries, "library")?;
+        let worker = self.steps.time("start LLVM", || llvm.worker())?;
+        let linked = self
+            .steps
+            .time("link bitcode", || worker.link(&inputs, &libraries))
+            .map_err(|error| unreadable(error, bitcode, worker))?;
+        self.check(bitcode, &linked.0)?;
+        Ok(linked)
     }
 
     /// Splits the linked module, a file of bitcode, into images; also tells of which variables these have copies.
@@ -269,14 +283,6 @@ impl TargetLink<'_, '_> {
         files.collect()
     }
 
-    fn libraries(&self) -> Result<Vec<ModuleFile>, LinkError> {
-        let fitting = self
-            .libraries
-            .iter()
-            .filter(|module| module.format == ImageFormat::Bitcode && fits(&module.target, &self.target));
-        self.files(&fitting.collect::<Vec<_>>(), "library")
-    }
-
     fn object_files(&self, objects: &[&Module<'_>]) -> Result<Vec<PathBuf>, LinkError> {
         let files = objects
             .iter()
@@ -341,7 +347,7 @@ impl TargetLink<'_, '_> {
         let reproducer = reproducer.clone();
         let mut words = vec!["link".to_owned()];
         if let Some(path) = &reproducer {
-            words.push(lld::quoted(path.as_os_str()));
+            words.push(typed(path.as_os_str()));
         }
         let family = Family::of(&self.target.triple);
         let mut target = self.target.triple.clone();
@@ -357,7 +363,7 @@ impl TargetLink<'_, '_> {
             ));
         }
         let backend = self.options.backend_options.iter();
-        words.extend(backend.map(|option| format!("--backend-option={}", lld::quoted(option.as_ref()))));
+        words.extend(backend.map(|option| format!("--backend-option={}", typed(option.as_ref()))));
         words.push("--split none --allow-undefined -o crash.out".to_owned());
         LinkError::Crashed(Box::new(Crash {
             error,

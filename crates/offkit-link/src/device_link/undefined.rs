@@ -56,6 +56,7 @@ pub(super) fn explain(
     images: &[&LinkedImage],
     modules: &[Module<'_>],
     target: &Target,
+    libraries: &[String],
     worker: Option<&mut Worker>,
 ) -> LinkError {
     let names: Vec<String> = missing.keys().take(MOST_EXPLAINED).cloned().collect();
@@ -98,6 +99,7 @@ pub(super) fn explain(
         });
     LinkError::Undefined {
         symbols: symbols.collect(),
+        libraries: libraries.to_vec(),
     }
 }
 
@@ -117,7 +119,7 @@ impl<'a> Providers<'a> {
     fn new(modules: &'a [Module<'a>], target: &Target) -> Self {
         let mut providers = Self {
             modules,
-            linked: select(modules, target, true).into_iter().collect(),
+            linked: select(modules, target, true, &[]).into_iter().collect(),
             exports: HashMap::new(),
             kernels: HashMap::new(),
             names: Vec::new(),

@@ -13,11 +13,16 @@ use super::inputs::{Input, InputKind, inputs};
 use super::offload::Mode;
 use super::{CommandLine, Environment, UsageError, Work};
 
+pub(crate) use compile::ptx_version;
+
 /// Commands, in an order in which they can run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     /// The commands.
     pub steps: Vec<Step>,
+    /// Temporary files, and the files of the command line that they are made of: in messages these stand for
+    /// those. Longer names come first.
+    pub(super) origins: Vec<(PathBuf, PathBuf)>,
 }
 
 /// One command.
@@ -80,7 +85,7 @@ pub(super) fn plan(command_line: &CommandLine, environment: &Environment<'_>) ->
         Some(Stop::Object) => planner.compile_only()?,
         None => planner.link()?,
     }
-    Ok(Work::Plan(planner.plan))
+    planner.finish()
 }
 
 /// Where clang would stop: the earliest of what is asked for.
@@ -158,7 +163,20 @@ impl Planner<'_> {
             words.push(input.path.into());
             self.clang(words, []);
         }
+        self.finish()
+    }
+
+    fn finish(mut self) -> Result<Work, UsageError> {
+        let length = |(path, _): &(PathBuf, PathBuf)| std::cmp::Reverse(path.as_os_str().len());
+        self.plan.origins.sort_by_key(length);
         Ok(Work::Plan(self.plan))
+    }
+
+    /// Remembers what a temporary file is made of. Files that are kept are known by their own names.
+    fn made_of(&mut self, made: &Path, input: &Input) {
+        if self.command_line.kept_temporaries().is_none() {
+            self.plan.origins.push((made.to_owned(), input.path.clone()));
+        }
     }
 
     /// `-fsycl-device-only`: marked bitcode for each source and target.
@@ -175,7 +193,7 @@ impl Planner<'_> {
                 let output = self.command_line.output().unwrap_or_else(|| {
                     format!("{}-sycl-{}.bc", stem(&input.path), target.file_name()).into()
                 });
-                self.device_code(input, target, Some(output));
+                self.device_code(input, target, Some(output))?;
             }
         }
         Ok(())
@@ -197,7 +215,7 @@ impl Planner<'_> {
                 self.host_object(input, Some(output), None);
                 continue;
             }
-            let modules = self.device_modules(input);
+            let modules = self.device_modules(input)?;
             let packed = self.pack(input, &modules);
             if input.kind == InputKind::Shared && self.command_line.offload.syclbin.is_none() {
                 self.host_object(input, Some(output), Some(&packed));

@@ -46,6 +46,13 @@ pub enum RunError {
 /// any of them allows.
 const LONGEST_COMMAND: usize = 100_000;
 
+/// What registers device code, in a library of whoever's runtime it is.
+const REGISTER: &str = "__sycl_register_lib";
+
+/// What to do where it is missing.
+const RUNTIME_HINT: &str =
+    "hint: a SYCL runtime registers the program's device code: link one, with `-lsycl` for example\n";
+
 struct Progress {
     /// What became of each step; `None` while it has not ended.
     ended: Vec<Option<Result<(), RunError>>>,
@@ -83,7 +90,7 @@ impl Plan {
                 };
                 state.started[number] = true;
                 drop(state);
-                let result = self.steps[number].run(number, options);
+                let result = self.steps[number].run(number, &self.origins, options);
                 state = progress.lock().unwrap_or_else(PoisonError::into_inner);
                 state.failed |= result.is_err();
                 state.ended[number] = Some(result);
@@ -102,7 +109,12 @@ impl Plan {
 }
 
 impl Step {
-    fn run(&self, number: usize, options: &RunOptions) -> Result<(), RunError> {
+    fn run(
+        &self,
+        number: usize,
+        origins: &[(PathBuf, PathBuf)],
+        options: &RunOptions,
+    ) -> Result<(), RunError> {
         let [program, arguments @ ..] = self.words.as_slice() else {
             return Ok(());
         };
@@ -140,10 +152,19 @@ impl Step {
         }
         let mut child = command.stderr(Stdio::piped()).spawn().map_err(failed_to_start)?;
         if let Some(mut stderr) = child.stderr.take() {
+            let mut said = Vec::new();
             // What cannot be read was not said.
-            let _ = stderr.read_to_end(&mut message);
+            let _ = stderr.read_to_end(&mut said);
+            message.extend(with_origins(said, origins));
         }
         let status = child.wait().map_err(failed_to_start)?;
+        let needs_runtime = |said: &[u8]| {
+            let said = String::from_utf8_lossy(said);
+            said.contains("undefined") && said.contains(REGISTER)
+        };
+        if !status.success() && needs_runtime(&message) {
+            message.extend_from_slice(RUNTIME_HINT.as_bytes());
+        }
         if !message.is_empty() {
             // Nobody may be listening.
             let _ = io::stderr().lock().write_all(&message);
@@ -157,6 +178,25 @@ impl Step {
             })
         }
     }
+}
+
+/// Messages that name what the user has instead of temporary files.
+fn with_origins(said: Vec<u8>, origins: &[(PathBuf, PathBuf)]) -> Vec<u8> {
+    if said.is_empty() {
+        return said;
+    }
+    let mut text = match String::from_utf8(said) {
+        Ok(text) => text,
+        Err(error) => return error.into_bytes(),
+    };
+    for (made, origin) in origins {
+        if let Some(made) = made.to_str()
+            && text.contains(made)
+        {
+            text = text.replace(made, &origin.to_string_lossy());
+        }
+    }
+    text.into_bytes()
 }
 
 #[cfg(all(test, unix))]
@@ -176,7 +216,11 @@ mod tests {
             verbose: false,
             folder: std::env::temp_dir(),
         };
-        Plan { steps }.run(&options)
+        let plan = Plan {
+            steps,
+            ..Plan::default()
+        };
+        plan.run(&options)
     }
 
     #[test]

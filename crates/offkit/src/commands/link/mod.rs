@@ -18,7 +18,8 @@ use crate::cli::State;
 use crate::failure::{ExitStatus, Failure};
 use crate::files::{self, Content};
 use crate::terminal::{FAINT, NAME, Terminal, duration, size};
-use inputs::Inputs;
+use super::libraries;
+use inputs::{Inputs, What};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -47,6 +48,9 @@ pub(crate) struct Link {
     /// A folder in which libraries are looked for; may be repeated
     #[arg(short = 'L', long = "library-path", value_name = "DIR")]
     pub(crate) library_paths: Vec<PathBuf>,
+    /// Leave an archive, libNAME.a, alone where the linker of a host takes libNAME.so beside it
+    #[arg(long)]
+    pub(crate) prefer_shared_libraries: bool,
     /// A file of bitcode of which only what is needed is linked; may be repeated
     #[arg(long = "device-lib", value_name = "FILE")]
     pub(crate) device_libraries: Vec<PathBuf>,
@@ -111,6 +115,18 @@ pub(crate) struct Link {
     /// Show how long each step took
     #[arg(long)]
     pub(crate) time: bool,
+    /// The compiler driver calls: hints name its options
+    #[arg(long, value_name = "OUTPUT", hide = true)]
+    pub(crate) driver: Option<DriverOutput>,
+}
+
+/// What a compiler driver makes of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum DriverOutput {
+    /// A SYCLBIN file.
+    Syclbin,
+    /// A part of a program.
+    Program,
 }
 
 /// What the images are put into.
@@ -180,35 +196,39 @@ fn spirv_version(text: &str) -> Result<(u8, u8), String> {
 
 pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
     files::check_output(&arguments.output).map_err(Failure::input)?;
-    let inputs = arguments
-        .inputs
-        .find(&arguments.library_paths)
-        .map_err(Failure::input)?;
-    let named = inputs
-        .iter()
-        .map(|(path, _)| path)
-        .chain(&arguments.device_libraries);
+    let files = arguments.inputs.iter().filter_map(|named| match &named.what {
+        What::File(path) => Some(path),
+        What::Library(_) => None,
+    });
+    let named = files.clone().chain(&arguments.device_libraries);
     files::check_inputs_stay(&arguments.output, named.clone()).map_err(Failure::input)?;
     if named.filter(|input| files::is_standard_stream(input)).count() > 1 {
         return Err(Failure::input("standard input, `-`, can be linked only once"));
     }
     let opened = |path: &PathBuf| files::open(path).map_err(Failure::input);
-    let contents: Vec<Content> = inputs
-        .iter()
-        .map(|(path, _)| opened(path))
-        .collect::<Result<_, _>>()?;
-    let libraries: Vec<Content> = arguments
+    let contents: Vec<Content> = files.map(opened).collect::<Result<_, _>>()?;
+    let mut contents_in_order = contents.iter();
+    let inputs = arguments.inputs.iter().filter_map(|named| {
+        let input = match &named.what {
+            What::File(path) => input(path, contents_in_order.next()?),
+            What::Library(name) => Input::library(name),
+        };
+        Some(input.with_whole_archive(named.whole_archive))
+    });
+    let inputs: Vec<Input<'_>> = inputs.collect();
+    let mut search = libraries::search(&arguments.library_paths);
+    search.shared_libraries = arguments.prefer_shared_libraries;
+    let device_libraries: Vec<Content> = arguments
         .device_libraries
         .iter()
         .map(opened)
         .collect::<Result<_, _>>()?;
     let state = state(arguments);
     let link = DeviceLink {
-        inputs: (inputs.iter().zip(&contents))
-            .map(|((path, whole), content)| input(path, content).with_whole_archive(*whole))
-            .collect(),
+        inputs,
+        search,
         targets: arguments.targets.iter().map(|target| target.0.clone()).collect(),
-        device_libraries: (arguments.device_libraries.iter().zip(&libraries))
+        device_libraries: (arguments.device_libraries.iter().zip(&device_libraries))
             .map(|(path, content)| input(path, content))
             .collect(),
         archive_kernels: arguments.archive_kernels,
@@ -246,7 +266,7 @@ pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
         Err(LinkError::NoDeviceCode { .. } | LinkError::NothingToLink { .. }) if arguments.allow_empty => {
             Linked::default()
         }
-        result => result.map_err(failure)?,
+        result => result.map_err(|error| failure_for(error, arguments.driver))?,
     };
     progress.step("write");
     let bytes = match arguments.format {
@@ -288,6 +308,9 @@ fn show_plan(link: &DeviceLink<'_>, arguments: &Link, terminal: Terminal) -> Res
         terminal.line(format_args!("target {}", plan.target))?;
         for input in plan.inputs {
             terminal.line(format_args!("  link {input}"))?;
+        }
+        for library in plan.libraries {
+            terminal.line(format_args!("  look in {library}"))?;
         }
         for library in &link.device_libraries {
             terminal.line(format_args!("  link what is needed of {}", library.name()))?;
@@ -332,6 +355,11 @@ pub(super) fn temporary_failure(error: io::Error) -> Failure {
 }
 
 fn failure(error: LinkError) -> Failure {
+    failure_for(error, None)
+}
+
+/// Why a link failed, with what to do next; for a caller that is the compiler driver, in its options.
+fn failure_for(error: LinkError, driver: Option<DriverOutput>) -> Failure {
     match error {
         LinkError::Worker(WorkerError::Protocol { .. }) => Failure::new(ExitStatus::Machine, error)
             .hint("build both programs from the same sources: `cargo build -p offkit -p offkit-llvm`"),
@@ -359,14 +387,34 @@ fn failure(error: LinkError) -> Failure {
         }
         LinkError::NothingToLink { .. } => Failure::input(error)
             .hint("a kernel is what the host launches; a function is exported unless it is static"),
-        LinkError::Undefined { .. } => Failure::input(error).hint(
-            "add the file that defines it, make an object with `--state object` and link it at run time, or leave \
-             it with `--allow-undefined`",
-        ),
-        LinkError::Conflict { .. } => Failure::input(error)
-            .hint("`--target` says what to link for; give it for each target to link for several"),
+        LinkError::Undefined { .. } => Failure::input(error).hint(match driver {
+            None => {
+                "add the file that defines it, make an object with `--state object` and link it at run time, or leave \
+                 it with `--allow-undefined`"
+            }
+            Some(DriverOutput::Syclbin) => {
+                "add the file that defines it, or make an object with `-fsyclbin=object`, which is linked with \
+                 others when a kernel is loaded"
+            }
+            Some(DriverOutput::Program) => {
+                "add the file that defines it, or leave it for another shared library or program to supply when a \
+                 kernel is loaded, with `-fsycl-allow-device-image-dependencies`"
+            }
+        }),
+        LinkError::Abi(_) => Failure::input(error)
+            .hint("compile both alike (`-mcode-object-version=`, `-m[no-]wavefrontsize64`), or link for another `--spirv-version`"),
+        LinkError::Conflict { .. } => Failure::input(error).hint(match driver {
+            None => "`--target` says what to link for; give it for each target to link for several",
+            Some(_) => "`-fsycl-targets=` says what to link for",
+        }),
         LinkError::NoProcessor { ref triple, example } => {
-            let hint = format!("name it: `--target {triple},arch=…`, as in `--target {example}`");
+            let hint = match driver {
+                None => format!("name it: `--target {triple},arch=…`, as in `--target {example}`"),
+                Some(_) => {
+                    let arch = example.rsplit('=').next().unwrap_or_default();
+                    format!("name it: `--offload-arch={arch}`, for example")
+                }
+            };
             Failure::input(error).hint(hint)
         }
         LinkError::Crashed(ref crash) => {
