@@ -302,6 +302,23 @@ fn arguments_come_from_files() {
 }
 
 #[test]
+fn commands_are_timed() {
+    need!("clang-22", "llvm-config-22");
+    let folder = sources();
+    let timed = driver(
+        &folder,
+        "c++ -fsyclbin -time kernel.cpp library.cl -o out.syclbin",
+    );
+    assert_eq!(timed.code, 0, "{timed:?}");
+    let lines: Vec<_> = timed.stderr.lines().collect();
+    assert_eq!(lines.len(), 5, "{timed:?}");
+    assert!(
+        lines[0].contains(" kernel.cpp → kernel-") && lines[4].ends_with("offkit link → out.syclbin"),
+        "{timed:?}"
+    );
+}
+
+#[test]
 fn failures_are_told_once() {
     need!("clang-22", "llvm-config-22");
     let folder = sources();
@@ -380,6 +397,12 @@ fn errors_speak_of_what_was_typed() {
         work_items.contains("'offkit_global_id' is unavailable"),
         "{work_items}"
     );
+    // Host and device say the same of a source, once; and of what is written, its own name is said.
+    let unknown = said("c++ -fsycl -fsycl-nonsense kernel.cpp");
+    assert_eq!(unknown.matches("-fsycl-nonsense").count(), 1, "{unknown}");
+    let itself = said("c++ -fsyclbin one.cl -o one.cl");
+    assert!(itself.contains("`one.cl` is read"), "{itself}");
+    assert_eq!(folder.read("one.cl"), FILL.as_bytes());
     // Files that stay are known by their own names.
     let kept = driver(&folder, "c++ -fsyclbin -save-temps one.cl two.cl").fails(2);
     assert!(kept.contains("marked.bc"), "{kept}");

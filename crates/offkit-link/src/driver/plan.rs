@@ -77,6 +77,14 @@ pub(super) fn plan(command_line: &CommandLine, environment: &Environment<'_>) ->
     if command_line.offload.host_only {
         return Ok(Work::Clang(planner.for_clang()));
     }
+    if let Some(output) = command_line.output()
+        && planner.inputs.iter().any(|input| input.path == output)
+    {
+        return Err(UsageError::new(format!(
+            "`{}` is read and would be written: give `-o` another name",
+            output.display()
+        )));
+    }
     match stop(arguments) {
         Some(Stop::Earlier) => return planner.stop_early(),
         _ if command_line.offload.device_only => planner.device_only()?,
@@ -324,7 +332,7 @@ fn is_save_temps(argument: &Argument) -> bool {
 
 /// Options that say how the driver works, and are not for each command that it runs.
 fn is_about_the_driver(argument: &Argument) -> bool {
-    argument.name() == "-###" || is_save_temps(argument)
+    ["-###", "-time"].contains(&&*argument.name()) || is_save_temps(argument)
 }
 
 #[cfg(test)]
