@@ -299,6 +299,22 @@ fn arguments_come_from_files() {
         .collect();
     folder.write("many", many);
     driver(&folder, "c++ -fsycl -c kernel.cpp @many").ok();
+    // And for the device's link; with so small a stack the system takes 128 KiB.
+    driver(&folder, "c++ -fsycl -c library.cl").ok();
+    let ar = tool("ar").expect("installed with the linker");
+    folder.run(ar, ["rcs", "liblibrary.a", "library.o"]).ok();
+    let again = format!("{}liblibrary.a\n", "./".repeat(100));
+    folder.write("many", again.repeat(1_000));
+    let link = format!(
+        "ulimit -s 512; exec {} c++ -fsyclbin kernel.o @many -o many.syclbin",
+        offkit().display()
+    );
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", &link])
+        .env("XDG_CACHE_HOME", folder.path("cache"));
+    folder.run_command(&mut shell).ok();
+    assert!(folder.path("many.syclbin").exists());
 }
 
 #[test]

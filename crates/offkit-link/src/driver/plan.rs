@@ -30,10 +30,10 @@ pub struct Step {
     pub words: Vec<OsString>,
     /// The steps, by number, that must have succeeded before.
     pub needs: Vec<usize>,
-    /// Whether the program is clang, which takes arguments in a file.
-    pub(super) takes_response_file: bool,
-    /// How many arguments must stay outside of such a file.
-    pub(super) arguments_before_response_file: usize,
+    /// Whether the program is clang.
+    pub(super) is_clang: bool,
+    /// How many arguments must stay outside of a file of arguments, if the program takes one.
+    pub(super) before_response_file: Option<usize>,
 }
 
 impl Step {
@@ -46,8 +46,8 @@ impl Step {
         Self {
             words: words.into_iter().map(Into::into).collect(),
             needs: Vec::new(),
-            takes_response_file: false,
-            arguments_before_response_file: 0,
+            is_clang: false,
+            before_response_file: None,
         }
     }
 }
@@ -245,8 +245,8 @@ impl Planner<'_> {
     fn clang(&mut self, words: Vec<OsString>, needs: impl IntoIterator<Item = usize>) -> usize {
         self.plan.steps.push(Step {
             needs: needs.into_iter().collect(),
-            takes_response_file: true,
-            arguments_before_response_file: self.environment.clang.len().saturating_sub(1),
+            is_clang: true,
+            before_response_file: Some(self.environment.clang.len().saturating_sub(1)),
             ..Step::new(words)
         });
         self.plan.steps.len() - 1
@@ -258,8 +258,11 @@ impl Planner<'_> {
         needs: impl IntoIterator<Item = usize>,
         output: &Path,
     ) -> Made {
+        // The verb that reads any number of files; others read one.
+        let takes_file = words.get(1).is_some_and(|verb| verb == "link");
         self.plan.steps.push(Step {
             needs: needs.into_iter().collect(),
+            before_response_file: takes_file.then_some(1),
             ..Step::new(words)
         });
         Made {

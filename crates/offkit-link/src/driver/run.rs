@@ -172,10 +172,12 @@ impl Step {
         }
         let mut command = Command::new(program);
         let length: usize = arguments.iter().map(|argument| argument.len() + 1).sum();
-        if self.takes_response_file && length > LONGEST_COMMAND {
+        if let Some(before) = self.before_response_file
+            && length > LONGEST_COMMAND
+        {
             let path = options.folder.join(format!("arguments-{number}"));
             // What chooses how the rest is read comes first and stays outside.
-            let (first, rest) = arguments.split_at(self.arguments_before_response_file.min(arguments.len()));
+            let (first, rest) = arguments.split_at(before.min(arguments.len()));
             std::fs::write(&path, command_line::response_file(rest)).map_err(failed_to_start)?;
             let mut word = OsString::from("@");
             word.push(&path);
@@ -184,7 +186,7 @@ impl Step {
             command.args(arguments);
         }
         // clang looks for a terminal itself, but what it writes goes through a pipe.
-        if self.takes_response_file
+        if self.is_clang
             && io::stderr().is_terminal()
             && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
             && !arguments
@@ -238,7 +240,7 @@ impl Step {
     fn name(&self) -> String {
         let word = |number: usize| self.words.get(number).map(OsString::as_os_str);
         let program = word(0).map(Path::new).and_then(Path::file_name);
-        let detail = match (self.takes_response_file, self.value("-c")) {
+        let detail = match (self.is_clang, self.value("-c")) {
             (false, _) => word(1),
             (true, Some(source)) => Some(source),
             (true, None) => Some("link".as_ref()),
