@@ -6,15 +6,16 @@
 mod constants;
 mod error;
 mod generate;
-mod input;
+pub(crate) mod input;
 mod join;
+mod libraries;
 mod lld;
 mod properties;
 mod select;
-mod target;
+pub(crate) mod target;
 mod undefined;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::thread::{self, JoinHandle};
@@ -24,8 +25,9 @@ use std::{env, fs};
 use offkit_object::property_set::{PropertySets, names};
 use offkit_object::{BundleState, ImageFormat, Producer, Target, backquoted};
 use offkit_spirv::{Module as SpirvModule, Reflection, reflect};
-use offkit_worker::{Worker, WorkerError};
+use offkit_worker::{ModuleSummary, Worker, WorkerError};
 
+use crate::device_library::Search;
 use crate::post_link::SplitMode;
 use crate::properties::image_properties;
 
@@ -33,6 +35,7 @@ pub use error::{Crash, LinkError, UndefinedSymbol};
 pub use input::Input;
 use input::{Module, Native, modules, sources};
 use join::{Part, join};
+use libraries::{FoundFile, Libraries, check_abi};
 use select::{select, targets};
 use target::{Family, fits};
 
@@ -40,8 +43,10 @@ use target::{Family, fits};
 #[derive(Clone, Debug)]
 pub struct DeviceLink<'data> {
     /// Files with device code, in link order: bitcode, SPIR-V, objects and archives with offload binaries or
-    /// bundles, offload binaries, SYCLBIN files.
+    /// bundles, offload binaries, SYCLBIN files; and libraries.
     pub inputs: Vec<Input<'data>>,
+    /// Where libraries are looked for.
+    pub search: Search,
     /// What to link for; where empty, all that the inputs have code for.
     pub targets: Vec<Target>,
     /// Files of bitcode of which only what is needed is linked.
@@ -83,6 +88,7 @@ impl Default for DeviceLink<'_> {
     fn default() -> Self {
         Self {
             inputs: Vec::new(),
+            search: Search::default(),
             targets: Vec::new(),
             device_libraries: Vec::new(),
             archive_kernels: false,
@@ -192,6 +198,8 @@ pub struct TargetPlan {
     pub target: Target,
     /// The images that are linked, by what messages call them.
     pub inputs: Vec<String>,
+    /// The libraries that are looked in for what is needed, for people.
+    pub libraries: Vec<String>,
     /// The command lines of other programs, with names of files that stand for what is made on the way.
     pub commands: Vec<String>,
 }
@@ -273,10 +281,30 @@ impl DeviceLink<'_> {
         if sources.iter().any(input::Source::is_bitcode) {
             llvm.start();
         }
-        let modules = steps.time("read", || modules(&sources))?;
+        let whole = Libraries::whole(self);
+        let whole_inputs = library_inputs(&whole.files);
+        let whole_sources = input::sources(&whole_inputs)?;
+        let mut modules = steps.time("read", || modules(&sources))?;
+        modules.extend(whole.modules(&whole_sources)?);
+        modules.sort_by_key(|module| module.input);
         let targets = self.targets(&modules)?;
         let library_modules = input::modules(&libraries)?;
         self.check_libraries(&library_modules, &targets)?;
+
+        let mut found = Libraries::named(&whole);
+        steps.time("find libraries", || found.find(self, &targets, &modules))?;
+        let found_inputs = library_inputs(&found.files);
+        let found_sources = input::sources(&found_inputs)?;
+        modules.extend(found.modules(&found_sources)?);
+        // Those of `--device-lib` come after everything else.
+        modules.extend(library_modules.into_iter().map(|module| Module {
+            input: self.inputs.len().saturating_add(module.input),
+            is_library: module.format == ImageFormat::Bitcode,
+            on_demand: true,
+            is_file: false,
+            ..module
+        }));
+        modules.sort_by_key(|module| module.input);
 
         let folder = tempfile::Builder::new().prefix("offkit-link-").tempdir()?;
         let mut linked = Linked::default();
@@ -299,7 +327,7 @@ impl DeviceLink<'_> {
                 options: self,
                 target: target.clone(),
                 modules: &modules,
-                libraries: &library_modules,
+                looked_at: found.looked_at(target),
                 folder,
                 keep,
                 steps: &mut steps,
@@ -324,8 +352,11 @@ impl DeviceLink<'_> {
     pub fn plan(&self) -> Result<Vec<TargetPlan>, LinkError> {
         let (sources, _) = self.read()?;
         let modules = modules(&sources)?;
-        let plan = self.targets(&modules)?.into_iter().map(|target| {
-            let chosen = select(&modules, &target, self.archive_kernels);
+        let targets = self.targets(&modules)?;
+        let mut libraries = Libraries::default();
+        libraries.find(self, &targets, &modules)?;
+        let plan = targets.into_iter().map(|target| {
+            let chosen = select(&modules, &target, self.archive_kernels, &[]);
             let inputs = chosen.iter().map(|&number| modules[number].label.clone());
             let commands = match generate::linker_kind(self, &target) {
                 None => Vec::new(),
@@ -338,6 +369,7 @@ impl DeviceLink<'_> {
             };
             TargetPlan {
                 inputs: inputs.collect(),
+                libraries: libraries.looked_at(&target),
                 commands,
                 target,
             }
@@ -433,19 +465,75 @@ struct TargetLink<'a, 'steps> {
     options: &'a DeviceLink<'a>,
     target: Target,
     modules: &'a [Module<'a>],
-    libraries: &'a [Module<'a>],
+    /// The libraries that were looked at, for people.
+    looked_at: Vec<String>,
     /// For temporary files.
     folder: PathBuf,
     keep: Option<PathBuf>,
     steps: &'a mut Steps<'steps>,
 }
 
+/// The files of libraries as inputs.
+fn library_inputs(files: &[FoundFile]) -> Vec<Input<'_>> {
+    let inputs = files
+        .iter()
+        .map(|found| Input::read_file(&found.file.path, &*found.file.bytes).with_whole_archive(found.whole_archive));
+    inputs.collect()
+}
+
+/// What bitcode became when it was linked: what was in each module, and what is in the whole.
+type LinkedBitcode = (Vec<ModuleSummary>, ModuleSummary);
+
+impl<'a> TargetLink<'a, '_> {
+    /// Selects what takes part, device libraries aside, and links the bitcode of it, with what is needed of libraries.
+    ///
+    /// What a library's functions need is known when they are linked: members of archives may be needed for that alone,
+    /// and then all is linked again.
+    fn select(
+        &mut self,
+        llvm: &mut Llvm<'_>,
+    ) -> Result<(Vec<&'a Module<'a>>, Option<LinkedBitcode>), LinkError> {
+        let modules = self.modules;
+        let mut wanted: Vec<String> = Vec::new();
+        loop {
+            let numbers = select(modules, &self.target, self.options.archive_kernels, &wanted);
+            let chosen = numbers.iter().map(|&number| &modules[number]);
+            let (libraries, chosen): (Vec<_>, Vec<_>) = chosen.partition(|module| module.is_library);
+            let is_bitcode = |module: &&&Module<'_>| module.format == ImageFormat::Bitcode;
+            let bitcode: Vec<_> = chosen.iter().filter(is_bitcode).copied().collect();
+            if bitcode.is_empty() {
+                return Ok((chosen, None));
+            }
+            let is_spirv = Family::of(&self.target.triple).is_spirv();
+            check_abi(&bitcode, &libraries, is_spirv.then_some(self.options.spirv_version))?;
+            let linked = self.link_bitcode(&bitcode, &libraries, llvm)?;
+            if libraries.is_empty() {
+                return Ok((chosen, Some(linked)));
+            }
+            let (functions, variables) = (&linked.1.functions, &linked.1.variables);
+            let open: HashSet<&str> = (functions.iter())
+                .filter(|function| function.is_declaration)
+                .map(|function| function.name.as_str())
+                .chain((variables.iter()).filter(|variable| variable.is_declaration).map(|variable| &*variable.name))
+                .collect();
+            let before = wanted.len();
+            for (number, module) in modules.iter().enumerate() {
+                let could_supply = module.on_demand && !module.is_library && module.is_for(&self.target);
+                if could_supply && numbers.binary_search(&number).is_err() {
+                    let needed = module.exports.iter().filter(|name| open.contains(name.as_str()));
+                    wanted.extend(needed.cloned());
+                }
+            }
+            if wanted.len() == before {
+                return Ok((chosen, Some(linked)));
+            }
+        }
+    }
+}
+
 impl TargetLink<'_, '_> {
     fn run(&mut self, llvm: &mut Llvm<'_>, notes: &mut Vec<String>) -> Result<Vec<Part>, LinkError> {
-        let chosen: Vec<&Module<'_>> = select(self.modules, &self.target, self.options.archive_kernels)
-            .into_iter()
-            .map(|number| &self.modules[number])
-            .collect();
+        let (chosen, linked) = self.select(llvm)?;
         let is_bitcode = |module: &&&Module<'_>| module.format == ImageFormat::Bitcode;
         let bitcode: Vec<_> = chosen.iter().filter(is_bitcode).copied().collect();
         let is_object = |module: &&Module<'_>| generate::is_object(module, &self.target);
@@ -453,7 +541,7 @@ impl TargetLink<'_, '_> {
 
         let mut parts = Vec::new();
         if !bitcode.is_empty() || !objects.is_empty() {
-            let images = self.generate(&bitcode, &objects, llvm)?;
+            let images = self.generate(&bitcode, &objects, linked, llvm)?;
             parts.extend(images.into_iter().map(|image| Part {
                 image,
                 is_generated: true,
@@ -478,14 +566,7 @@ impl TargetLink<'_, '_> {
                     false => Some(llvm.worker()?),
                 };
                 let images: Vec<_> = images().collect();
-                let looked_at = [self.modules, self.libraries].concat();
-                return Err(undefined::explain(
-                    missing,
-                    &images,
-                    &looked_at,
-                    &self.target,
-                    worker,
-                ));
+                return Err(self.undefined(missing, &images, worker));
             }
         }
         for (number, image) in images().enumerate() {
@@ -511,8 +592,14 @@ impl TargetLink<'_, '_> {
         images: &[&LinkedImage],
         worker: Option<&mut Worker>,
     ) -> LinkError {
-        let looked_at = [self.modules, self.libraries].concat();
-        undefined::explain(missing, images, &looked_at, &self.target, worker)
+        undefined::explain(
+            missing,
+            images,
+            self.modules,
+            &self.target,
+            &self.looked_at,
+            worker,
+        )
     }
 }
 

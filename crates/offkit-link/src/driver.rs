@@ -35,7 +35,7 @@ pub mod offload;
 mod plan;
 mod run;
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -43,6 +43,7 @@ use arguments::{Argument, Role};
 use offload::{Mode, Offload};
 
 pub use inputs::Content;
+pub(crate) use plan::ptx_version;
 pub use plan::{Plan, Step};
 pub use run::{RunError, RunOptions, StepTime};
 
@@ -52,7 +53,8 @@ pub use run::{RunError, RunOptions, StepTime};
 pub struct UsageError(String);
 
 impl UsageError {
-    fn new(message: impl Into<String>) -> Self {
+    /// An error with that text.
+    pub fn new(message: impl Into<String>) -> Self {
         Self(message.into())
     }
 
@@ -129,10 +131,17 @@ pub struct Environment<'a> {
 pub trait Files {
     /// Looks into a file.
     fn look(&self, path: &Path) -> Content;
-
-    /// Finds the archive that the host's linker would take for `-l`, in those folders: `None` if there is
-    /// none, or if it would take a shared library, which is out of the question for a static program.
-    fn find_library(&self, name: &OsStr, folders: &[PathBuf], is_static: bool) -> Option<PathBuf>;
+    /// The bitcode of the device library that `-l` means for a target; none if there is no such library.
+    ///
+    /// # Errors
+    ///
+    /// Its manifest cannot be used.
+    fn find_device_library(
+        &self,
+        name: &str,
+        folders: &[PathBuf],
+        target: &offkit_object::Target,
+    ) -> Result<Vec<PathBuf>, UsageError>;
 }
 
 /// No files: what is named is not there yet.
@@ -144,8 +153,13 @@ impl Files for NoFiles {
         Content::Unknown
     }
 
-    fn find_library(&self, _: &OsStr, _: &[PathBuf], _: bool) -> Option<PathBuf> {
-        None
+    fn find_device_library(
+        &self,
+        _: &str,
+        _: &[PathBuf],
+        _: &offkit_object::Target,
+    ) -> Result<Vec<PathBuf>, UsageError> {
+        Ok(Vec::new())
     }
 }
 

@@ -62,6 +62,7 @@
 #![forbid(unsafe_code)]
 
 pub mod container;
+pub mod device_library;
 pub mod device_link;
 pub mod driver;
 pub mod post_link;

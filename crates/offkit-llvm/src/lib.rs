@@ -63,6 +63,7 @@ pub mod needs;
 pub mod passes;
 pub mod prepare;
 pub mod processes;
+pub mod processor;
 pub mod serve;
 pub mod specialization;
 pub mod split;

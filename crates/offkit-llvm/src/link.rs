@@ -10,6 +10,7 @@ use crate::Error;
 use crate::beyond_c::Linker;
 use crate::context::Context;
 use crate::module::{Global, Module};
+use crate::processor::Processor;
 
 /// The linked module, and what was in each input.
 #[derive(Debug)]
@@ -151,38 +152,46 @@ fn in_each_others_way(earlier: &[ModuleFile], new: &ModuleFile) -> Option<Error>
     })
 }
 
-/// Links what is needed of each library, again until nothing more is needed: libraries may need each other.
+/// Links what is needed of each library, again until nothing more is needed: libraries may need each other. The first
+/// library that defines a symbol supplies it.
 fn link_libraries<'context>(
     context: &'context Context,
     linker: &mut Linker<'context>,
     libraries: &[ModuleFile],
 ) -> Result<(), Error> {
-    // What each defines is looked up once; only those that are needed are opened again.
-    let mut defined: Vec<HashSet<String>> = Vec::new();
-    for file in libraries {
-        let context = Context::new();
-        let library = open(&context, file)?;
-        let definitions = library.globals().filter(|global| may_be_needed(*global));
-        defined.push(definitions.map(|global| global.name()).collect());
+    if libraries.is_empty() {
+        return Ok(());
     }
+    let processor = Processor::of(linker.module());
     let needed_by = |linker: &Linker<'_>| -> HashSet<String> {
         let declarations = linker.module().globals().filter(|global| global.is_declaration());
         declarations.map(|global| global.name()).collect()
     };
+    // What each defines, once that is known: it is opened again only where it is needed.
+    let mut definitions: Vec<Option<HashSet<String>>> = vec![None; libraries.len()];
     let mut needed = needed_by(linker);
     loop {
         let mut has_added = false;
-        for (file, defined) in libraries.iter().zip(&defined) {
-            if needed.is_disjoint(defined) {
+        for (file, known) in libraries.iter().zip(&mut definitions) {
+            if known.as_ref().is_some_and(|known| known.is_disjoint(&needed)) {
                 continue;
             }
             let library = open(context, file)?;
+            let mut defined = HashSet::new();
             // A definition with this linkage comes along where it is used, and only there.
             for global in library.globals().filter(|global| may_be_needed(*global)) {
                 if global.linkage() != Linkage::LinkOnce {
                     global.set_linkage(Linkage::LinkOnce);
                 }
+                defined.insert(global.name());
             }
+            let is_needed = !defined.is_disjoint(&needed);
+            // What stays open although it is defined is not looked for again.
+            *known = Some(&defined - &needed);
+            if !is_needed {
+                continue;
+            }
+            processor.adopt(&library);
             linker.link(library).map_err(|error| named(file, &error))?;
             needed = needed_by(linker);
             has_added = true;

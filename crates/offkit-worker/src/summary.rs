@@ -21,10 +21,7 @@ pub struct ModuleSummary {
     pub functions: Vec<FunctionSummary>,
     /// Global variables in module order, then aliases and indirect functions.
     pub variables: Vec<VariableSummary>,
-    /// Whether the module was read as a whole: what needs bodies is there.
-    #[serde(default)]
-    pub has_bodies: bool,
-    /// Named metadata by name, each a list of nodes; only in a summary with bodies, and without those
+    /// Named metadata by name, each a list of nodes; only in a summary of a whole module, and without those
     /// of debug information and module flags.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub named_metadata: BTreeMap<String, Vec<Metadata>>,

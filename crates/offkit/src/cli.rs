@@ -8,6 +8,7 @@ use offkit_link::container::OutputFormat;
 use offkit_object::BundleState;
 
 use crate::commands::convert::LossOptions;
+use crate::commands::devlib::Devlib;
 use crate::commands::filter::Filter;
 use crate::commands::limits::LimitOptions;
 use crate::commands::link::Link;
@@ -146,6 +147,9 @@ pub(crate) enum Command {
     PostLink(PostLinkArguments),
     /// Link device code: bitcode, SPIR-V and files that hold them in, a container of device images out
     Link(Box<Link>),
+    /// Device libraries: find them, look into them
+    #[command(subcommand)]
+    Devlib(Devlib),
     /// Wrap device images: a host object that registers them when the program starts
     Wrap(WrapOptions),
     /// Launch one kernel and write what it computed

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use offkit_object::{Problem, backquoted, describe_symbol};
 use offkit_worker::WorkerError;
 
+use crate::device_library::AbiClash;
+use crate::device_library::manifest::ManifestError;
 use crate::post_link::PostLinkError;
 
 /// Why device code cannot be linked.
@@ -126,11 +128,19 @@ pub enum LinkError {
         second: String,
     },
     /// A symbol that nothing supplies, in a link that must be complete.
-    #[error("{}", .symbols.iter().map(UndefinedSymbol::to_string).collect::<Vec<_>>().join("\n"))]
+    #[error("{}{}", .symbols.iter().map(UndefinedSymbol::to_string).collect::<Vec<_>>().join("\n"), looked_at(.libraries))]
     Undefined {
         /// The symbols.
         symbols: Vec<UndefinedSymbol>,
+        /// The device libraries that were looked at, for people.
+        libraries: Vec<String>,
     },
+    /// What is linked together was compiled for different binary interfaces.
+    #[error("{0}")]
+    Abi(AbiClash),
+    /// The manifest of a device library cannot be used.
+    #[error(transparent)]
+    Manifest(std::sync::Arc<ManifestError>),
     /// LLVM stopped in the middle of generating code.
     #[error("{}", .0.error)]
     Crashed(Box<Crash>),
@@ -196,6 +206,13 @@ impl From<PostLinkError> for LinkError {
             error => Self::PostLink(error),
         }
     }
+}
+
+fn looked_at(libraries: &[String]) -> String {
+    libraries
+        .iter()
+        .map(|library| format!("\n    looked for it in {library}"))
+        .collect()
 }
 
 /// What is known of a crash.

@@ -16,8 +16,8 @@ use rayon::prelude::*;
 
 use super::error::{Crash, LinkError};
 use super::input::Module;
-use super::target::{Family, fits, generated_triple, llvm_features, processor};
-use super::{DeviceLink, LinkedImage, Llvm, TargetLink, lld, native_properties};
+use super::target::{Family, generated_triple, llvm_features, processor};
+use super::{DeviceLink, LinkedBitcode, LinkedImage, Llvm, TargetLink, lld, native_properties};
 use crate::driver::command_line::typed;
 use crate::post_link::{PlanOptions, PostLink, PostLinked};
 use crate::properties::image_properties;
@@ -59,6 +59,7 @@ impl TargetLink<'_, '_> {
         &mut self,
         bitcode: &[&Module<'_>],
         objects: &[&Module<'_>],
+        linked: Option<LinkedBitcode>,
         llvm: &mut Llvm<'_>,
     ) -> Result<Vec<LinkedImage>, LinkError> {
         let family = Family::of(&self.target.triple);
@@ -70,17 +71,8 @@ impl TargetLink<'_, '_> {
         let mut planned = vec![Planned::default()];
         let mut parts = vec![Part::default()];
         let mut generated = vec![GeneratedPart::default()];
-        if bitcode.is_empty() {
-            parts[0].output = self.folder.join("0.o");
-        } else {
-            let inputs = self.files(bitcode, "input")?;
-            let libraries = self.libraries()?;
-            let worker = self.steps.time("start LLVM", || llvm.worker())?;
-            let (summaries, module) = self
-                .steps
-                .time("link bitcode", || worker.link(&inputs, &libraries))
-                .map_err(|error| unreadable(error, bitcode, worker))?;
-            self.check(bitcode, &summaries)?;
+        if let Some((summaries, module)) = linked {
+            let worker = llvm.worker()?;
             let linked = self.keep.as_deref().unwrap_or(&self.folder).join("linked.bc");
             planned = if is_whole(producer) || !object_files.is_empty() {
                 if self.keep.is_some() {
@@ -118,16 +110,18 @@ impl TargetLink<'_, '_> {
                 .map_err(|error| self.crashed(error))?;
             if family == Family::Amdgcn && objects.is_empty() {
                 let mut missing: BTreeMap<String, Vec<String>> = BTreeMap::new();
+                let labels = Labels::new(bitcode, objects, parts.len());
                 for (number, part) in generated.iter().enumerate() {
                     for import in &part.imports {
-                        let label = label(bitcode, objects, number, parts.len());
-                        missing.entry(import.clone()).or_default().push(label);
+                        missing.entry(import.clone()).or_default().push(labels.of(number));
                     }
                 }
                 if !missing.is_empty() {
                     return Err(self.undefined(missing, &[], Some(worker)));
                 }
             }
+        } else {
+            parts[0].output = self.folder.join("0.o");
         }
         if let Some(kind) = linker_kind(self.options, &self.target) {
             let triple = self.target.triple.clone();
@@ -157,16 +151,41 @@ impl TargetLink<'_, '_> {
             }
         }
         let target = &self.target;
+        let labels = Labels::new(bitcode, objects, parts.len());
         self.steps.time("describe", || {
             let numbered = parts.par_iter().enumerate();
             numbered
                 .map(|(number, part)| {
-                    let label = label(bitcode, objects, number, parts.len());
                     let (planned, generated) = (&planned[number], &generated[number]);
-                    describe(label, &part.output, planned, generated, target, producer)
+                    describe(
+                        labels.of(number),
+                        &part.output,
+                        planned,
+                        generated,
+                        target,
+                        producer,
+                    )
                 })
                 .collect()
         })
+    }
+
+    /// Links bitcode, with what is needed of libraries.
+    pub(super) fn link_bitcode(
+        &mut self,
+        bitcode: &[&Module<'_>],
+        libraries: &[&Module<'_>],
+        llvm: &mut Llvm<'_>,
+    ) -> Result<LinkedBitcode, LinkError> {
+        let inputs = self.files(bitcode, "input")?;
+        let libraries = self.files(libraries, "library")?;
+        let worker = self.steps.time("start LLVM", || llvm.worker())?;
+        let linked = self
+            .steps
+            .time("link bitcode", || worker.link(&inputs, &libraries))
+            .map_err(|error| unreadable(error, bitcode, worker))?;
+        self.check(bitcode, &linked.0)?;
+        Ok(linked)
     }
 
     /// Splits the linked module, a file of bitcode, into images.
@@ -247,14 +266,6 @@ impl TargetLink<'_, '_> {
             })
         });
         files.collect()
-    }
-
-    fn libraries(&self) -> Result<Vec<ModuleFile>, LinkError> {
-        let fitting = self
-            .libraries
-            .iter()
-            .filter(|module| module.format == ImageFormat::Bitcode && fits(&module.target, &self.target));
-        self.files(&fitting.collect::<Vec<_>>(), "library")
     }
 
     fn object_files(&self, objects: &[&Module<'_>]) -> Result<Vec<PathBuf>, LinkError> {
@@ -479,22 +490,29 @@ fn unreadable(error: WorkerError, modules: &[&Module<'_>], worker: &Worker) -> L
     }
 }
 
-/// What messages call an image: by what it was made of, and its number if it is one of several.
-fn label(bitcode: &[&Module<'_>], objects: &[&Module<'_>], number: usize, count: usize) -> String {
-    const MOST: usize = 4;
-    let all: Vec<_> = bitcode
-        .iter()
-        .chain(objects)
-        .map(|module| module.label.as_str())
-        .collect();
-    let mut label = all.iter().take(MOST).copied().collect::<Vec<_>>().join(" + ");
-    if all.len() > MOST {
-        label.push_str(" + …");
+/// What messages call the images of a link: by what they were made of, and their numbers if there are several.
+struct Labels {
+    inputs: String,
+    count: usize,
+}
+
+impl Labels {
+    fn new(bitcode: &[&Module<'_>], objects: &[&Module<'_>], count: usize) -> Self {
+        const MOST: usize = 4;
+        let all = bitcode.iter().chain(objects).map(|module| module.label.as_str());
+        let mut inputs = all.take(MOST).collect::<Vec<_>>().join(" + ");
+        if bitcode.len() + objects.len() > MOST {
+            inputs.push_str(" + …");
+        }
+        Self { inputs, count }
     }
-    if count > 1 {
-        label.push_str(&format!(" (image {number})"));
+
+    fn of(&self, number: usize) -> String {
+        match self.count {
+            ..=1 => self.inputs.clone(),
+            _ => format!("{} (image {number})", self.inputs),
+        }
     }
-    label
 }
 
 fn describe(

@@ -10,12 +10,15 @@ use offkit_object::{
 };
 
 use super::error::LinkError;
-use super::target::{Family, processor};
+use super::target::{Family, fits, processor};
+use crate::device_library::Abi;
 
-/// A file to link, or what would be in one.
+/// A file to link, what would be in one, or a library to be found.
 #[derive(Clone, Debug)]
 pub struct Input<'data> {
     name: String,
+    /// The library, as `-l` has it.
+    pub(crate) library: Option<String>,
     /// A file with exactly this content.
     path: Option<PathBuf>,
     bytes: Option<Cow<'data, [u8]>>,
@@ -28,6 +31,7 @@ impl<'data> Input<'data> {
         let path = path.into();
         Self {
             name: path.display().to_string(),
+            library: None,
             path: Some(path),
             bytes: None,
             whole_archive: false,
@@ -42,10 +46,24 @@ impl<'data> Input<'data> {
         }
     }
 
+    /// A library, as `-l` has it, which is looked for by [`DeviceLink::search`](super::DeviceLink::search) for each
+    /// target of the link. One that is not found is no error: it may be for hosts only.
+    pub fn library(name: impl Into<String>) -> Self {
+        let name = name.into();
+        Self {
+            name: format!("-l{name}"),
+            library: Some(name),
+            path: None,
+            bytes: None,
+            whole_archive: false,
+        }
+    }
+
     /// Bytes that are in no file; `name` is what messages call them.
     pub fn bytes(name: impl Into<String>, bytes: impl Into<Cow<'data, [u8]>>) -> Self {
         Self {
             name: name.into(),
+            library: None,
             path: None,
             bytes: Some(bytes.into()),
             whole_archive: false,
@@ -64,6 +82,11 @@ impl<'data> Input<'data> {
     /// What messages call it.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Whether it is linked as a whole.
+    pub(crate) fn is_whole_archive(&self) -> bool {
+        self.whole_archive
     }
 }
 
@@ -87,7 +110,7 @@ impl From<PathBuf> for Input<'_> {
 
 /// The bytes of an input, or of a file that a thin archive names.
 #[derive(Debug)]
-pub(super) struct Source<'a> {
+pub(crate) struct Source<'a> {
     /// The input, or the place in it of the file that it names.
     location: Location,
     path: Option<PathBuf>,
@@ -107,44 +130,63 @@ impl Source<'_> {
 
 /// One image of an input, as it takes part in the link.
 #[derive(Clone, Debug)]
-pub(super) struct Module<'a> {
+pub(crate) struct Module<'a> {
     /// Where it is, as messages say it.
-    pub(super) label: String,
+    pub(crate) label: String,
     /// The number of the input.
-    pub(super) input: usize,
+    pub(crate) input: usize,
     /// A file with exactly these bytes.
-    pub(super) path: Option<PathBuf>,
-    pub(super) bytes: Cow<'a, [u8]>,
-    pub(super) format: ImageFormat,
-    pub(super) target: Target,
-    pub(super) producer: Producer,
+    pub(crate) path: Option<PathBuf>,
+    pub(crate) bytes: Cow<'a, [u8]>,
+    pub(crate) format: ImageFormat,
+    pub(crate) target: Target,
+    pub(crate) producer: Producer,
     /// Whether it is linked only where it is needed: a member of an archive.
-    pub(super) on_demand: bool,
+    pub(crate) on_demand: bool,
     /// Whether it is a file by itself.
-    pub(super) is_file: bool,
+    pub(crate) is_file: bool,
     /// What a SYCLBIN says about it; `None` elsewhere.
-    pub(super) properties: Option<PropertySets>,
+    pub(crate) properties: Option<PropertySets>,
     /// The same as code for one device each, in a SYCLBIN.
-    pub(super) native: Vec<Native>,
-    pub(super) kernels: Vec<String>,
-    pub(super) exports: Vec<String>,
-    pub(super) imports: Vec<String>,
+    pub(crate) native: Vec<Native>,
+    pub(crate) kernels: Vec<String>,
+    pub(crate) exports: Vec<String>,
+    pub(crate) imports: Vec<String>,
     /// The tool that wrote it, as it calls itself.
-    pub(super) tool: Option<String>,
+    pub(crate) tool: Option<String>,
+    /// Whether it is a device library, bitcode of which functions are linked one by one.
+    pub(crate) is_library: bool,
+    /// The targets that it was found for, if it is of a library that was looked for.
+    pub(crate) found_for: Option<Vec<Target>>,
+    /// What it says about its binary interface.
+    pub(crate) abi: Abi,
+}
+
+impl Module<'_> {
+    /// Whether it can be part of a link for a target.
+    pub(crate) fn is_for(&self, target: &Target) -> bool {
+        match &self.found_for {
+            Some(targets) => targets.contains(target),
+            None => fits(&self.target, target),
+        }
+    }
 }
 
 /// A module as code for one device.
 #[derive(Clone, Debug)]
-pub(super) struct Native {
-    pub(super) target: Target,
-    pub(super) format: ImageFormat,
-    pub(super) bytes: Vec<u8>,
+pub(crate) struct Native {
+    pub(crate) target: Target,
+    pub(crate) format: ImageFormat,
+    pub(crate) bytes: Vec<u8>,
 }
 
 /// Reads the inputs, and the files that thin archives name.
-pub(super) fn sources<'a>(inputs: &'a [Input<'_>]) -> Result<Vec<Source<'a>>, LinkError> {
+pub(crate) fn sources<'a>(inputs: &'a [Input<'_>]) -> Result<Vec<Source<'a>>, LinkError> {
     let mut sources = Vec::new();
     for (number, input) in inputs.iter().enumerate() {
+        if input.library.is_some() {
+            continue;
+        }
         let bytes: Cow<'a, [u8]> = match (&input.bytes, &input.path) {
             (Some(bytes), _) => Cow::Borrowed(bytes),
             (None, path) => {
@@ -195,7 +237,7 @@ fn is_archive(bytes: &[u8]) -> bool {
 }
 
 /// The device code in the sources, in order.
-pub(super) fn modules<'a>(sources: &'a [Source<'_>]) -> Result<Vec<Module<'a>>, LinkError> {
+pub(crate) fn modules<'a>(sources: &'a [Source<'_>]) -> Result<Vec<Module<'a>>, LinkError> {
     let mut modules = Vec::new();
     for source in sources {
         let contents = offkit_object::read(source.location.file(), &source.bytes, &Limits::default());
@@ -237,6 +279,7 @@ pub(super) fn modules<'a>(sources: &'a [Source<'_>]) -> Result<Vec<Module<'a>>, 
 
 fn module<'a>(source: &Source<'_>, image: DeviceImage<'a>) -> Module<'a> {
     let shown = inspect(&image.bytes, image.format, &Limits::default());
+    let abi = Abi::of(&shown);
     let mut target = image.target;
     if target.triple.is_empty() {
         target.triple = match image.format {
@@ -252,6 +295,9 @@ fn module<'a>(source: &Source<'_>, image: DeviceImage<'a>) -> Module<'a> {
     }
     let is_file = image.location.is_file();
     Module {
+        abi,
+        is_library: false,
+        found_for: None,
         label: source.location.join_inside(&image.location).to_string(),
         input: source.input,
         path: source.path.clone().filter(|_| is_file),
@@ -327,6 +373,9 @@ pub(super) mod tests {
             exports: owned(exports),
             imports: owned(imports),
             tool: None,
+            is_library: false,
+            found_for: None,
+            abi: Abi::default(),
         }
     }
 }

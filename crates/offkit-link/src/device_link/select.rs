@@ -65,13 +65,21 @@ pub(super) fn targets(modules: &[Module<'_>]) -> Result<Vec<Target>, LinkError> 
 /// The numbers of the modules that are linked for a target, in order.
 ///
 /// With `kernels`, a member of an archive also comes along for the kernels that it has: a host program may
-/// launch them.
-pub(super) fn select(modules: &[Module<'_>], target: &Target, kernels: bool) -> Vec<usize> {
+/// launch them. `wanted` are symbols that are needed besides those that the modules import.
+///
+/// A device library is chosen for single symbols of it, and what it imports is not needed for that alone: only
+/// other libraries may have to supply it.
+pub(super) fn select(
+    modules: &[Module<'_>],
+    target: &Target,
+    kernels: bool,
+    wanted: &[String],
+) -> Vec<usize> {
     let fitting = || {
         modules
             .iter()
             .enumerate()
-            .filter(|(_, module)| fits(&module.target, target))
+            .filter(|(_, module)| module.is_for(target))
     };
     let mut providers: HashMap<&str, usize> = HashMap::new();
     let mut kernel_providers: HashMap<&str, usize> = HashMap::new();
@@ -86,9 +94,13 @@ pub(super) fn select(modules: &[Module<'_>], target: &Target, kernels: bool) -> 
     let mut chosen = vec![false; modules.len()];
     let mut defined: HashSet<&str> = HashSet::new();
     let mut kernels_defined: HashSet<&str> = HashSet::new();
-    let mut needed: VecDeque<&str> = VecDeque::new();
+    let mut needed: VecDeque<&str> = wanted.iter().map(String::as_str).collect();
+    let mut needed_by_libraries: VecDeque<&str> = VecDeque::new();
     let mut next: Vec<usize> = fitting()
-        .filter(|(_, module)| !module.on_demand || (kernels && !module.kernels.is_empty()))
+        .filter(|(_, module)| {
+            let has_wanted_kernels = kernels && !module.is_library && !module.kernels.is_empty();
+            !module.on_demand || has_wanted_kernels
+        })
         .map(|(number, _)| number)
         .collect();
     loop {
@@ -96,25 +108,40 @@ pub(super) fn select(modules: &[Module<'_>], target: &Target, kernels: bool) -> 
         for number in next.drain(..) {
             if !std::mem::replace(&mut chosen[number], true) {
                 let module = &modules[number];
+                if module.is_library {
+                    needed_by_libraries.extend(module.imports.iter().map(String::as_str));
+                    continue;
+                }
                 defined.extend(module.exports.iter().map(String::as_str));
                 kernels_defined.extend(module.kernels.iter().map(String::as_str));
                 needed.extend(module.imports.iter().map(String::as_str));
             }
         }
-        let Some(symbol) = needed.pop_front() else { break };
+        let (symbol, by_library) = match needed.pop_front() {
+            Some(symbol) => (symbol, false),
+            None => match needed_by_libraries.pop_front() {
+                Some(symbol) => (symbol, true),
+                None => break,
+            },
+        };
         // Where a kernel is called, its copy is needed, which is wherever the kernel is.
         let (providers, defined, name) = match symbol.strip_prefix(KERNEL_COPY) {
-            Some(kernel) => (&kernel_providers, &kernels_defined, kernel),
-            None => (&providers, &defined, symbol),
+            Some(kernel) => (&kernel_providers, &mut kernels_defined, kernel),
+            None => (&providers, &mut defined, symbol),
         };
         if let Some(&provider) = providers.get(name)
             && !defined.contains(name)
+            && (!by_library || modules[provider].is_library)
         {
             tracing::debug!(
                 symbol,
                 member = modules[provider].label,
                 "linked a member of an archive"
             );
+            // Of a library nothing else is defined by that.
+            if modules[provider].is_library {
+                defined.insert(name);
+            }
             next.push(provider);
         }
     }
@@ -137,8 +164,8 @@ mod tests {
             module("b.a!y", true, &["third"], &[]),
         ];
         let target = Target::new("spirv64", "");
-        assert_eq!(select(&modules, &target, false), [0, 1, 2, 4]);
-        assert_eq!(select(&modules, &Target::new("spirv32", ""), false), [0; 0]);
+        assert_eq!(select(&modules, &target, false, &[]), [0, 1, 2, 4]);
+        assert_eq!(select(&modules, &Target::new("spirv32", ""), false, &[]), [0; 0]);
     }
 
     #[test]
@@ -149,7 +176,7 @@ mod tests {
             module("b.a!x", true, &["one", "two"], &[]),
         ];
         // As with host linkers: `b.a!x` comes for `one`, and then `two` is there.
-        assert_eq!(select(&modules, &Target::new("spirv64", ""), false), [0, 2]);
+        assert_eq!(select(&modules, &Target::new("spirv64", ""), false, &[]), [0, 2]);
     }
 
     #[test]
@@ -158,8 +185,8 @@ mod tests {
         member.kernels = vec!["k".into()];
         let modules = [module("app.bc", false, &[], &[]), member];
         let target = Target::new("spirv64", "");
-        assert_eq!(select(&modules, &target, false), [0]);
-        assert_eq!(select(&modules, &target, true), [0, 1]);
+        assert_eq!(select(&modules, &target, false, &[]), [0]);
+        assert_eq!(select(&modules, &target, true, &[]), [0, 1]);
     }
 
     #[test]
@@ -168,10 +195,10 @@ mod tests {
         member.kernels = vec!["k".into()];
         let call = || module("app.bc", false, &[], &["__clang_ocl_kern_imp_k"]);
         let target = Target::new("spirv64", "");
-        assert_eq!(select(&[call(), member.clone()], &target, false), [0, 1]);
+        assert_eq!(select(&[call(), member.clone()], &target, false, &[]), [0, 1]);
         let mut own = module("k.bc", false, &[], &[]);
         own.kernels = vec!["k".into()];
-        assert_eq!(select(&[call(), own, member], &target, false), [0, 1]);
+        assert_eq!(select(&[call(), own, member], &target, false, &[]), [0, 1]);
     }
 
     #[test]
@@ -186,7 +213,7 @@ mod tests {
         let found = targets(&modules).unwrap();
         let shown: Vec<_> = found.iter().map(|target| target.arch.as_str()).collect();
         assert_eq!(shown, ["gfx90a", "gfx942"]);
-        assert_eq!(select(&modules, &found[0], false), [0, 1, 3]);
+        assert_eq!(select(&modules, &found[0], false, &[]), [0, 1, 3]);
     }
 
     #[test]

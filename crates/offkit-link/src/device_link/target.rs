@@ -4,7 +4,7 @@ use offkit_object::Target;
 
 /// What generates and links the code of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Family {
+pub(crate) enum Family {
     /// SPIR-V with pointers of 64 or 32 bits.
     Spirv64,
     Spirv32,
@@ -22,7 +22,7 @@ pub(super) enum Family {
 const HOSTS: [&str; 4] = ["x86_64", "aarch64", "riscv64", "loongarch64"];
 
 impl Family {
-    pub(super) fn of(triple: &str) -> Self {
+    pub(crate) fn of(triple: &str) -> Self {
         match architecture(triple) {
             // `spir64` is what the DPC++ front end writes; the code is the same. The version of SPIR-V may
             // follow the name.
@@ -42,7 +42,7 @@ impl Family {
     }
 
     /// Whether code is for one processor, which must be known.
-    pub(super) fn needs_processor(self) -> bool {
+    pub(crate) fn needs_processor(self) -> bool {
         matches!(self, Self::Nvptx64 | Self::Amdgcn)
     }
 
@@ -61,7 +61,7 @@ fn architecture(triple: &str) -> &str {
 }
 
 /// The architecture, if it is one: `generic` says nothing.
-pub(super) fn processor(target: &Target) -> &str {
+pub(crate) fn processor(target: &Target) -> &str {
     match target.arch.as_str() {
         "generic" => "",
         arch => arch,
@@ -69,7 +69,7 @@ pub(super) fn processor(target: &Target) -> &str {
 }
 
 /// Whether code for one target can be part of a link for the other. What one of them leaves open fits.
-pub(super) fn fits(one: &Target, other: &Target) -> bool {
+pub(crate) fn fits(one: &Target, other: &Target) -> bool {
     let family = Family::of(&one.triple);
     if family != Family::of(&other.triple) {
         return false;

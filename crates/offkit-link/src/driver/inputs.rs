@@ -134,7 +134,7 @@ fn kind(path: &Path, language: Option<&str>, files: &dyn Files) -> InputKind {
 
 #[cfg(test)]
 mod tests {
-    use super::super::NoFiles;
+    use super::super::{NoFiles, UsageError};
     use super::*;
 
     /// Every file has the same content.
@@ -145,8 +145,13 @@ mod tests {
             self.0.clone()
         }
 
-        fn find_library(&self, _: &OsStr, _: &[PathBuf], _: bool) -> Option<PathBuf> {
-            None
+        fn find_device_library(
+            &self,
+            _: &str,
+            _: &[PathBuf],
+            _: &offkit_object::Target,
+        ) -> Result<Vec<PathBuf>, UsageError> {
+            Ok(Vec::new())
         }
     }
 

@@ -13,6 +13,8 @@ use super::inputs::{Input, InputKind, inputs};
 use super::offload::Mode;
 use super::{CommandLine, Environment, UsageError, Work};
 
+pub(crate) use compile::ptx_version;
+
 /// Commands, in an order in which they can run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
@@ -199,7 +201,7 @@ impl Planner<'_> {
                 let output = self.command_line.output().unwrap_or_else(|| {
                     format!("{}-sycl-{}.bc", stem(&input.path), target.file_name()).into()
                 });
-                self.device_code(input, target, Some(output));
+                self.device_code(input, target, Some(output))?;
             }
         }
         Ok(())
@@ -221,7 +223,7 @@ impl Planner<'_> {
                 self.host_object(input, Some(output), None);
                 continue;
             }
-            let modules = self.device_modules(input);
+            let modules = self.device_modules(input)?;
             let packed = self.pack(input, &modules);
             if input.kind == InputKind::Shared && self.command_line.offload.syclbin.is_none() {
                 self.host_object(input, Some(output), Some(&packed));

@@ -1,6 +1,6 @@
 //! `offkit cc` and `offkit c++`: the compiler driver.
 
-mod clang;
+pub(super) mod clang;
 mod support;
 
 use std::ffi::{OsStr, OsString};
@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread;
 
-use offkit_link::driver::{CommandLine, Content, Environment, Files, RunError, RunOptions, Work};
-use offkit_object::{ContainerKind, ImageFormat, Item, Limits, Location, inspect, walk};
+use offkit_link::driver::{CommandLine, Content, Environment, Files, RunError, RunOptions, UsageError, Work};
+use offkit_object::{ContainerKind, ImageFormat, Item, Limits, Location, Target, inspect, walk};
 
 use super::libraries;
 use super::link::temporary_failure;
@@ -174,12 +174,21 @@ impl Files for OnDisk {
         }
     }
 
-    fn find_library(&self, name: &OsStr, folders: &[PathBuf], is_static: bool) -> Option<PathBuf> {
-        let name = name.to_str()?;
-        let folders = libraries::search_folders(folders);
-        let mut candidates = libraries::candidates(name, &folders, is_static).into_iter();
-        let found = candidates.find(|path| path.is_file())?;
-        (found.extension() == Some(OsStr::new("a"))).then_some(found)
+    fn find_device_library(
+        &self,
+        name: &str,
+        folders: &[PathBuf],
+        target: &Target,
+    ) -> Result<Vec<PathBuf>, UsageError> {
+        let answer = libraries::search(folders).find(name, target);
+        if let Some(problem) = answer.problem {
+            return Err(UsageError::new(problem.to_string()));
+        }
+        let files = answer.found.into_iter().flat_map(|found| found.files);
+        Ok(files
+            .filter(|file| file.is_bitcode)
+            .map(|file| file.path.clone())
+            .collect())
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod cc;
 pub(crate) mod convert;
+pub(crate) mod devlib;
 pub(crate) mod extract;
 pub(crate) mod filter;
 mod libraries;

@@ -25,6 +25,11 @@ pub(super) fn atan2pi(y: f64, x: f64) -> f64 {
     over_pi(libm::atan2(y, x))
 }
 
+pub(super) fn acosh(x: f64) -> f64 {
+    // `libm` makes numbers of some arguments for which there is none.
+    if x < 1.0 { f64::NAN } else { libm::acosh(x) }
+}
+
 /// The sine and cosine of `π x`; zeros of the sine keep the sign of `x`.
 pub(super) fn sincospi(x: f64) -> (f64, f64) {
     if !x.is_finite() {

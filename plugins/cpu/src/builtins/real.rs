@@ -116,7 +116,7 @@ fn function<R: Real>(op: Op) -> Option<(usize, PureFn)> {
 fn unary_function<R: Real>(op: Op) -> Option<PureFn> {
     Some(match op {
         Op::acos => |_, a, out, _| unary::<R>(a, out, libm::acos),
-        Op::acosh => |_, a, out, _| unary::<R>(a, out, libm::acosh),
+        Op::acosh => |_, a, out, _| unary::<R>(a, out, math::acosh),
         Op::acospi => |_, a, out, _| unary::<R>(a, out, math::acospi),
         Op::asin => |_, a, out, _| unary::<R>(a, out, libm::asin),
         Op::asinh => |_, a, out, _| unary::<R>(a, out, libm::asinh),

@@ -3,14 +3,15 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::{Made, Planner, stem};
+use super::{Made, Planner, stem, stop};
+use crate::driver::UsageError;
 use crate::driver::arguments::{Argument, Role};
 use crate::driver::inputs::{Input, InputKind};
 use crate::driver::offload::{PORTABLE_TRIPLE, Target};
 
 impl Planner<'_> {
     /// The device code of a source for every target, as bitcode.
-    pub(super) fn device_modules(&mut self, input: &Input) -> Vec<(Made, Target)> {
+    pub(super) fn device_modules(&mut self, input: &Input) -> Result<Vec<(Made, Target)>, UsageError> {
         let targets = &self.command_line.offload.targets;
         let targets = match (input.kind, &input.triple) {
             // It is for one target, which it says itself.
@@ -23,12 +24,17 @@ impl Planner<'_> {
         };
         let modules = targets.into_iter();
         modules
-            .map(|target| (self.device_code(input, &target, None), target))
+            .map(|target| Ok((self.device_code(input, &target, None)?, target)))
             .collect()
     }
 
     /// The device code of a source for a target, marked with where it comes from.
-    pub(super) fn device_code(&mut self, input: &Input, target: &Target, output: Option<PathBuf>) -> Made {
+    pub(super) fn device_code(
+        &mut self,
+        input: &Input,
+        target: &Target,
+        output: Option<PathBuf>,
+    ) -> Result<Made, UsageError> {
         let name = stem(&input.path);
         let kind = format!("-sycl-{}", target.file_name());
         let compiled = if input.kind == InputKind::DeviceBitcode {
@@ -43,6 +49,7 @@ impl Planner<'_> {
             if !is_compiled_for_host {
                 words.extend(self.dependencies(input));
             }
+            words.extend(self.device_libraries(target)?);
             words.extend([
                 "-c".into(),
                 input.path.clone().into(),
@@ -67,7 +74,31 @@ impl Planner<'_> {
         }
         let read = compiled.as_ref().map_or(&input.path, |made| &made.path);
         words.extend([read.into(), "-o".into(), output.clone().into()]);
-        self.offkit(words, compiled.as_ref().map(|made| made.step), &output)
+        Ok(self.offkit(words, compiled.as_ref().map(|made| made.step), &output))
+    }
+
+    /// The options that have the front end link the device libraries of `-l`, where no link follows that does so.
+    fn device_libraries(&self, target: &Target) -> Result<Vec<OsString>, UsageError> {
+        let arguments = &self.command_line.arguments;
+        if stop(arguments).is_none() && !self.command_line.offload.device_only {
+            return Ok(Vec::new());
+        }
+        let folders: Vec<PathBuf> = arguments
+            .iter()
+            .filter(|argument| argument.role == Role::LibraryFolder)
+            .map(|argument| argument.value("-L").into())
+            .collect();
+        let target = offkit_object::Target::new(target.triple.as_str(), target.arch.as_deref().unwrap_or(""));
+        let mut words: Vec<OsString> = Vec::new();
+        for library in arguments.iter().filter(|argument| argument.role == Role::Library) {
+            let name = library.value("-l").to_string_lossy().into_owned();
+            let found = self.environment.files.find_device_library(&name, &folders, &target)?;
+            words.extend(found.into_iter().flat_map(|path| {
+                let words = ["-Xclang".into(), "-mlink-builtin-bitcode".into(), "-Xclang".into(), path.into()];
+                <[OsString; 4]>::into_iter(words)
+            }));
+        }
+        Ok(words)
     }
 
     /// The call of the front end that makes device code, without its input and output.
@@ -198,7 +229,9 @@ impl Planner<'_> {
         words.extend(self.words_of(|role| match role {
             Role::Other => true,
             // clang says that it has no use for what is for the linker.
-            Role::Dependencies | Role::Linker | Role::Library | Role::LibraryFolder => is_output,
+            Role::Dependencies | Role::Linker => is_output,
+            // Those of devices have had their use.
+            Role::Library | Role::LibraryFolder => is_output && input.kind == InputKind::Host,
             _ => false,
         }));
         if !is_output {
@@ -265,14 +298,15 @@ fn embed(packed: &Made) -> [OsString; 2] {
 
 /// clang 22 asks for the oldest version of PTX unless told otherwise, and its back end then refuses newer
 /// processors.
-fn ptx_version(arch: &str) -> Option<String> {
+pub(crate) fn ptx_version(arch: &str) -> Option<String> {
     let number = arch.strip_prefix("sm_")?;
     let number: u32 = number
         .trim_end_matches(|letter: char| !letter.is_ascii_digit())
         .parse()
         .ok()?;
     let version = match number {
-        0..=69 => return None,
+        0..=59 => return None,
+        60..=69 => 60,
         70..=72 => 61,
         73..=75 => 63,
         76..=80 => 70,

@@ -34,12 +34,11 @@ impl Planner<'_> {
                 ));
             }
             // Objects that are joined keep their device code for the link proper.
-            let linked = self.linked(only_device_code);
+            let linked = self.linked(only_device_code)?;
             self.host_link(linked, None);
             return Ok(());
         }
-        let mut linked = self.linked(only_device_code);
-        self.add_libraries(&mut linked.device, only_device_code);
+        let linked = self.linked(only_device_code)?;
         let name = self.program_stem();
         if !only_device_code {
             let images = self.temporary(&name, "-device", "syclbin");
@@ -69,12 +68,14 @@ impl Planner<'_> {
     }
 
     /// Compiles what is to be compiled, and says what is linked.
-    fn linked(&mut self, only_device_code: bool) -> Linked {
+    fn linked(&mut self, only_device_code: bool) -> Result<Linked, UsageError> {
         let mut linked = Linked::default();
         let mut inputs = self.inputs.clone().into_iter();
         for argument in &self.command_line.arguments {
-            if argument.role == Role::Linker {
-                linked.device.extend(whole_archive(argument));
+            match argument.role {
+                Role::Linker => linked.device.extend(whole_archive(argument)),
+                Role::Library | Role::LibraryFolder => linked.device.extend(argument.words.iter().cloned()),
+                _ => {}
             }
             let Role::Input(_) = argument.role else { continue };
             let Some(input) = inputs.next() else { continue };
@@ -92,37 +93,14 @@ impl Planner<'_> {
                 InputKind::Linkable | InputKind::DeviceImages => linked.device.push(input.path.into()),
                 InputKind::Host | InputKind::SharedLibrary => {}
                 InputKind::Shared | InputKind::Device(_) | InputKind::DeviceBitcode => {
-                    for (module, _) in self.device_modules(&input) {
+                    for (module, _) in self.device_modules(&input)? {
                         linked.device_needs.push(module.step);
                         linked.device.push(module.path.into());
                     }
                 }
             }
         }
-        linked
-    }
-
-    /// The libraries of `-l`. For a program, those that its linker would take as archives: others have no
-    /// device code, or keep it for themselves. Else all of them, for device code is all that they are for.
-    fn add_libraries(&self, words: &mut Vec<OsString>, only_device_code: bool) {
-        if only_device_code {
-            words.extend(self.words_of(|role| matches!(role, Role::LibraryFolder | Role::Library)));
-            return;
-        }
-        let arguments = self.command_line.arguments.iter();
-        let folders: Vec<PathBuf> = arguments
-            .clone()
-            .filter(|argument| argument.role == Role::LibraryFolder)
-            .map(|argument| argument.value("-L").into())
-            .collect();
-        let is_static = self.command_line.has("-static");
-        for library in arguments.filter(|argument| argument.role == Role::Library) {
-            let found = self
-                .environment
-                .files
-                .find_library(&library.value("-l"), &folders, is_static);
-            words.extend(found.map(OsString::from));
-        }
+        Ok(linked)
     }
 
     /// The device link, into a SYCLBIN file.
@@ -142,6 +120,10 @@ impl Planner<'_> {
         if is_program {
             // Which kernels the host's code launches is not known here, and it may launch none.
             words.extend(["--archive-kernels", "--allow-empty"].map(OsString::from));
+            // A shared library keeps its device code for itself.
+            if self.has_libraries() && !self.command_line.has("-static") {
+                words.push("--prefer-shared-libraries".into());
+            }
             if offload.allow_dependencies {
                 let open = ["--allow-undefined", "--allow-device-image-dependencies"];
                 words.extend(open.map(OsString::from));
@@ -233,6 +215,11 @@ impl Planner<'_> {
             needs.push(made.step);
         }
         self.clang(words, needs);
+    }
+
+    fn has_libraries(&self) -> bool {
+        let mut arguments = self.command_line.arguments.iter();
+        arguments.any(|argument| argument.role == Role::Library)
     }
 
     /// Whether SYCLBIN files are linked into one.

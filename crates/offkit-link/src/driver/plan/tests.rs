@@ -1,21 +1,25 @@
 //! Plans of whole command lines.
 
-use std::ffi::OsStr;
-
 use super::super::inputs::Content;
 use super::*;
 use crate::driver::Files;
 
-/// `-larchive` is an archive in the first folder; other libraries are none.
-struct OneArchive;
+/// `-ldevice` is bitcode in the first folder, by the name of the target; other libraries are for hosts only.
+struct OneLibrary;
 
-impl Files for OneArchive {
+impl Files for OneLibrary {
     fn look(&self, _: &Path) -> Content {
         Content::Unknown
     }
 
-    fn find_library(&self, name: &OsStr, folders: &[PathBuf], _: bool) -> Option<PathBuf> {
-        (name == "archive").then(|| folders[0].join("libarchive.a"))
+    fn find_device_library(
+        &self,
+        name: &str,
+        folders: &[PathBuf],
+        target: &offkit_object::Target,
+    ) -> Result<Vec<PathBuf>, UsageError> {
+        let found = (name == "device").then(|| folders[0].join(format!("libdevice-{target}.bc")));
+        Ok(found.into_iter().collect())
     }
 }
 
@@ -30,7 +34,7 @@ fn commands(line: &str) -> Result<Vec<String>, UsageError> {
         tools: "tools".into(),
         temporary: "tmp".into(),
         suffix: String::new(),
-        files: &OneArchive,
+        files: &OneLibrary,
     };
     let joined = |words: &[OsString]| {
         let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
@@ -172,8 +176,9 @@ fn a_program_is_linked_with_its_images() {
     assert_eq!(
         made[4],
         format!(
-            "offkit link -q --state=executable --driver=program --archive-kernels --allow-empty --allow-undefined \
-             --allow-device-image-dependencies -o tmp/app-device.syclbin {MARKED} b.o k.syclbin lib/libarchive.a [2]"
+            "offkit link -q --state=executable --driver=program --archive-kernels --allow-empty \
+             --prefer-shared-libraries --allow-undefined --allow-device-image-dependencies \
+             -o tmp/app-device.syclbin {MARKED} b.o k.syclbin -Llib -larchive -lm [2]"
         )
     );
     assert_eq!(
@@ -226,6 +231,31 @@ fn whole_archives_are_whole_for_devices_too() {
             "{made:#?}"
         );
     }
+}
+
+#[test]
+fn libraries_keep_their_place() {
+    let line = "-fsycl a.o -Wl,--whole-archive -lx -Wl,--no-whole-archive -ly b.o -static -o app";
+    let made = commands(line).expect("a good command line");
+    assert!(
+        made[0].ends_with("--allow-empty -o tmp/app-device.syclbin a.o --whole-archive -lx --no-whole-archive -ly b.o []"),
+        "{made:#?}"
+    );
+}
+
+#[test]
+fn objects_are_linked_with_device_libraries_early() {
+    let made = commands("-fsycl --offload-arch=sm_70,gfx90a -c a.cpp -Llib -ldevice -lmpi");
+    let made = made.expect("a good command line");
+    let library = |target: &str| format!(" -Xclang -mlink-builtin-bitcode -Xclang lib/libdevice-{target}.bc -c a.cpp");
+    assert!(made[0].contains(&library("nvptx64-nvidia-cuda-sm_70")), "{made:#?}");
+    assert!(made[2].contains(&library("amdgcn-amd-amdhsa-gfx90a")), "{made:#?}");
+    // They have had their use: clang need not say that it has none for them.
+    assert_eq!(made[5].matches(" -l").count(), 0, "{made:#?}");
+    // A link that follows takes what is needed.
+    let made = commands("-fsyclbin a.cpp -Llib -ldevice").expect("a good command line");
+    assert!(!made[0].contains("-mlink-builtin-bitcode"), "{made:#?}");
+    assert!(made[2].ends_with(&format!("{MARKED} -Llib -ldevice [1]")), "{made:#?}");
 }
 
 #[test]

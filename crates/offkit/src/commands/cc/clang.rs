@@ -17,7 +17,7 @@ const DEBIAN: &str = "/usr/lib/llvm-22/bin/clang";
 
 /// Finds clang 22: the one that [`CLANG_VARIABLE`] names, else `clang-22` on the path, else a `clang` there
 /// that is of version 22, else Debian's.
-pub(super) fn find() -> Result<PathBuf, Failure> {
+pub(in crate::commands) fn find() -> Result<PathBuf, Failure> {
     if let Some(named) = env::var_os(CLANG_VARIABLE).filter(|value| !value.is_empty()) {
         let path = PathBuf::from(&named);
         let found = if path.components().count() == 1 {

@@ -4,8 +4,6 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
 
-use crate::commands::libraries;
-
 const FILES: &str = "inputs";
 const LIBRARIES: &str = "library";
 const WHOLE: &str = "whole-archive";
@@ -19,12 +17,12 @@ pub(crate) struct Inputs(Vec<Named>);
 /// An input, and whether all members count if it is an archive.
 #[derive(Clone, Debug)]
 pub(crate) struct Named {
-    what: What,
-    pub(crate) whole_archive: bool,
+    pub(super) what: What,
+    pub(super) whole_archive: bool,
 }
 
 #[derive(Clone, Debug)]
-enum What {
+pub(super) enum What {
     File(PathBuf),
     Library(String),
 }
@@ -61,7 +59,12 @@ impl Args for Inputs {
                     .long(LIBRARIES)
                     .value_name("NAME")
                     .action(ArgAction::Append)
-                    .help("An archive, libNAME.a, or :FILE, from the folders of -L and LIBRARY_PATH"),
+                    .help("A device library, libNAME, or :FILE, from the folders of -L, of LIBRARY_PATH and of the compiler")
+                    .long_help(
+                        "A device library, as `offkit devlib find` finds it for each target: bitcode, of which the functions \
+                         that are needed are linked, or an archive with device code. There may be none: it is then for hosts \
+                         only",
+                    ),
             )
             .arg(flag(WHOLE, "Link all members of the archives that follow"))
             .arg(flag(
@@ -111,32 +114,8 @@ impl FromArgMatches for Inputs {
 }
 
 impl Inputs {
-    /// The files, with libraries looked for in the folders, and after them in those of `LIBRARY_PATH`.
-    pub(crate) fn find(&self, folders: &[PathBuf]) -> Result<Vec<(PathBuf, bool)>, String> {
-        let folders = libraries::search_folders(folders);
-        let found = self.0.iter().map(|named| {
-            let path = match &named.what {
-                What::File(path) => path.clone(),
-                What::Library(name) => library(name, &folders)?,
-            };
-            Ok((path, named.whole_archive))
-        });
-        found.collect()
+    /// The inputs, in order.
+    pub(super) fn iter(&self) -> std::slice::Iter<'_, Named> {
+        self.0.iter()
     }
-}
-
-/// The archive that `-l` means.
-fn library(name: &str, folders: &[PathBuf]) -> Result<PathBuf, String> {
-    let looked_at = libraries::candidates(name, folders, true);
-    if let Some(path) = looked_at.iter().find(|path| path.is_file()) {
-        return Ok(path.clone());
-    }
-    let places = match looked_at.is_empty() {
-        true => "there is no -L and no LIBRARY_PATH".to_owned(),
-        false => {
-            let places = looked_at.iter().map(|path| path.display());
-            format!("looked for {}", offkit_object::backquoted(places))
-        }
-    };
-    Err(format!("no library `-l{name}`: {places}"))
 }

@@ -18,7 +18,8 @@ use crate::cli::State;
 use crate::failure::{ExitStatus, Failure};
 use crate::files::{self, Content};
 use crate::terminal::{FAINT, NAME, Terminal, duration, size};
-use inputs::Inputs;
+use super::libraries;
+use inputs::{Inputs, What};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -47,6 +48,9 @@ pub(crate) struct Link {
     /// A folder in which libraries are looked for; may be repeated
     #[arg(short = 'L', long = "library-path", value_name = "DIR")]
     pub(crate) library_paths: Vec<PathBuf>,
+    /// Leave an archive, libNAME.a, alone where the linker of a host takes libNAME.so beside it
+    #[arg(long)]
+    pub(crate) prefer_shared_libraries: bool,
     /// A file of bitcode of which only what is needed is linked; may be repeated
     #[arg(long = "device-lib", value_name = "FILE")]
     pub(crate) device_libraries: Vec<PathBuf>,
@@ -192,35 +196,39 @@ fn spirv_version(text: &str) -> Result<(u8, u8), String> {
 
 pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
     files::check_output(&arguments.output).map_err(Failure::input)?;
-    let inputs = arguments
-        .inputs
-        .find(&arguments.library_paths)
-        .map_err(Failure::input)?;
-    let named = inputs
-        .iter()
-        .map(|(path, _)| path)
-        .chain(&arguments.device_libraries);
+    let files = arguments.inputs.iter().filter_map(|named| match &named.what {
+        What::File(path) => Some(path),
+        What::Library(_) => None,
+    });
+    let named = files.clone().chain(&arguments.device_libraries);
     files::check_inputs_stay(&arguments.output, named.clone()).map_err(Failure::input)?;
     if named.filter(|input| files::is_standard_stream(input)).count() > 1 {
         return Err(Failure::input("standard input, `-`, can be linked only once"));
     }
     let opened = |path: &PathBuf| files::open(path).map_err(Failure::input);
-    let contents: Vec<Content> = inputs
-        .iter()
-        .map(|(path, _)| opened(path))
-        .collect::<Result<_, _>>()?;
-    let libraries: Vec<Content> = arguments
+    let contents: Vec<Content> = files.map(opened).collect::<Result<_, _>>()?;
+    let mut contents_in_order = contents.iter();
+    let inputs = arguments.inputs.iter().filter_map(|named| {
+        let input = match &named.what {
+            What::File(path) => input(path, contents_in_order.next()?),
+            What::Library(name) => Input::library(name),
+        };
+        Some(input.with_whole_archive(named.whole_archive))
+    });
+    let inputs: Vec<Input<'_>> = inputs.collect();
+    let mut search = libraries::search(&arguments.library_paths);
+    search.shared_libraries = arguments.prefer_shared_libraries;
+    let device_libraries: Vec<Content> = arguments
         .device_libraries
         .iter()
         .map(opened)
         .collect::<Result<_, _>>()?;
     let state = state(arguments);
     let link = DeviceLink {
-        inputs: (inputs.iter().zip(&contents))
-            .map(|((path, whole), content)| input(path, content).with_whole_archive(*whole))
-            .collect(),
+        inputs,
+        search,
         targets: arguments.targets.iter().map(|target| target.0.clone()).collect(),
-        device_libraries: (arguments.device_libraries.iter().zip(&libraries))
+        device_libraries: (arguments.device_libraries.iter().zip(&device_libraries))
             .map(|(path, content)| input(path, content))
             .collect(),
         archive_kernels: arguments.archive_kernels,
@@ -300,6 +308,9 @@ fn show_plan(link: &DeviceLink<'_>, arguments: &Link, terminal: Terminal) -> Res
         terminal.line(format_args!("target {}", plan.target))?;
         for input in plan.inputs {
             terminal.line(format_args!("  link {input}"))?;
+        }
+        for library in plan.libraries {
+            terminal.line(format_args!("  look in {library}"))?;
         }
         for library in &link.device_libraries {
             terminal.line(format_args!("  link what is needed of {}", library.name()))?;
@@ -390,6 +401,8 @@ fn failure_for(error: LinkError, driver: Option<DriverOutput>) -> Failure {
                  kernel is loaded, with `-fsycl-allow-device-image-dependencies`"
             }
         }),
+        LinkError::Abi(_) => Failure::input(error)
+            .hint("compile both alike (`-mcode-object-version=`, `-m[no-]wavefrontsize64`), or link for another `--spirv-version`"),
         LinkError::Conflict { .. } => Failure::input(error).hint(match driver {
             None => "`--target` says what to link for; give it for each target to link for several",
             Some(_) => "`-fsycl-targets=` says what to link for",

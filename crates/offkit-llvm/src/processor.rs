@@ -1,0 +1,72 @@
+//! The processor that functions are compiled for, an attribute of each.
+
+use std::ffi::c_uint;
+
+use llvm_sys::core::{
+    LLVMAddAttributeAtIndex, LLVMCreateStringAttribute, LLVMGetStringAttributeAtIndex,
+    LLVMRemoveStringAttributeAtIndex,
+};
+
+use crate::module::{FUNCTION_ATTRIBUTES, Global, Module};
+
+/// The attributes that say it: the processor, its features, and the one that instructions are ordered for.
+const ATTRIBUTES: [&str; 3] = ["target-cpu", "target-features", "tune-cpu"];
+
+/// What a module's code says of the processor: the values of [`ATTRIBUTES`].
+#[derive(Clone, Debug, Default)]
+pub struct Processor([Option<String>; 3]);
+
+impl Processor {
+    /// That of the first function that says one.
+    pub fn of(module: &Module<'_>) -> Self {
+        let functions = module
+            .globals()
+            .filter(|global| global.is_function() && !global.is_declaration());
+        for function in functions {
+            let attributes = function.string_attributes(FUNCTION_ATTRIBUTES);
+            if attributes.contains_key(ATTRIBUTES[0]) {
+                return Self(ATTRIBUTES.map(|name| attributes.get(name).cloned()));
+            }
+        }
+        Self::default()
+    }
+
+    /// Has a library's functions compiled for this processor. A library may be built for another one, whose code is
+    /// part of this one's; left as it is it would not be inlined.
+    pub fn adopt(&self, module: &Module<'_>) {
+        for function in module.globals().filter(Global::is_function) {
+            let raw = function.as_raw();
+            let size = |text: &str| c_uint::try_from(text.len()).unwrap_or(0);
+            let name = ATTRIBUTES[0];
+            // SAFETY: a function that is alive with its module, and strings whose lengths are given.
+            let says_none = unsafe {
+                LLVMGetStringAttributeAtIndex(raw, FUNCTION_ATTRIBUTES, name.as_ptr().cast(), size(name))
+                    .is_null()
+            };
+            if says_none {
+                continue;
+            }
+            for (name, value) in ATTRIBUTES.iter().zip(&self.0) {
+                // SAFETY: as above; the strings are copied, and the context outlives the module.
+                unsafe {
+                    LLVMRemoveStringAttributeAtIndex(
+                        raw,
+                        FUNCTION_ATTRIBUTES,
+                        name.as_ptr().cast(),
+                        size(name),
+                    );
+                    if let Some(value) = value {
+                        let attribute = LLVMCreateStringAttribute(
+                            module.context_raw(),
+                            name.as_ptr().cast(),
+                            size(name),
+                            value.as_ptr().cast(),
+                            size(value),
+                        );
+                        LLVMAddAttributeAtIndex(raw, FUNCTION_ATTRIBUTES, attribute);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! `offkit devlib build`.
+
+use std::path::PathBuf;
+use std::thread;
+
+use clap::Args;
+use offkit_link::device_library::architecture_names;
+use offkit_link::device_library::build::{self, BuildError, Message};
+use offkit_link::device_library::manifest::{Manifest, target_name, target_named};
+use offkit_object::Target;
+use serde_json::json;
+
+use crate::commands::cc::clang;
+use crate::commands::libraries;
+use crate::failure::{ExitStatus, Failure};
+use crate::terminal::{FAINT, NAME, Terminal, size};
+
+/// The name of the usual build among the variants.
+const DEFAULT_VARIANT: &str = "default";
+
+const EXAMPLES: &str = "\
+Examples:
+  offkit devlib build libm/libdevice.toml -o lib
+  offkit devlib build libm/libdevice.toml -o lib --target sm_80 --target gfx90a --variant debug
+  offkit devlib build libm/libdevice.toml -o lib --arch nvptx -L /usr/local/cuda/nvvm/libdevice";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Build {
+    /// The manifest of the library, libdevice.toml
+    manifest: PathBuf,
+    /// The folder for the library, as `-L` takes it when programs are linked; variants get folders in it
+    #[arg(short, long, value_name = "DIR", default_value = ".")]
+    output: PathBuf,
+    /// Build for this target instead of those of the manifest, such as gfx90a, sm_80, spirv64; may be repeated
+    #[arg(long = "target", value_name = "TARGET", value_parser = target)]
+    targets: Vec<Target>,
+    /// Build for the targets of this architecture only, such as amdgcn, nvptx, spirv64; may be repeated
+    #[arg(long = "arch", value_name = "ARCH")]
+    architectures: Vec<String>,
+    /// Build this variant of the manifest instead of all, or the usual build: default; may be repeated
+    #[arg(long = "variant", value_name = "NAME")]
+    variants: Vec<String>,
+    /// A folder in which bitcode of vendors is looked for, before those of LIBRARY_PATH and what the manifest names; may be
+    /// repeated
+    #[arg(short = 'L', long = "library-path", value_name = "DIR")]
+    library_paths: Vec<PathBuf>,
+    /// Of the manifest's providers of bitcode take this one only; may be repeated
+    #[arg(long = "provider", value_name = "NAME")]
+    providers: Vec<String>,
+    /// How many compilers may run at a time; without it, as many as there are cores
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
+    /// Write one JSON object a line, one line a library
+    #[arg(long)]
+    json: bool,
+}
+
+fn target(name: &str) -> Result<Target, String> {
+    target_named(name)
+        .ok_or_else(|| "expected a processor such as gfx90a or sm_80, spirv64, or a triple".into())
+}
+
+pub(super) fn run(arguments: &Build, terminal: Terminal) -> Result<(), Failure> {
+    let manifest = Manifest::read(&arguments.manifest).map_err(Failure::input)?;
+    let targets = targets(arguments, &manifest)?;
+    let variants = if arguments.variants.is_empty() {
+        let others = manifest.variants.keys().cloned().map(Some);
+        std::iter::once(None).chain(others).collect()
+    } else {
+        let named = |name: &String| (name != DEFAULT_VARIANT).then(|| name.clone());
+        arguments.variants.iter().map(named).collect()
+    };
+    let folders = libraries::search(&arguments.library_paths).folders.into_iter();
+    let build = build::Build {
+        manifest: &manifest,
+        clang: clang::find()?,
+        output: arguments.output.clone(),
+        targets,
+        variants,
+        folders: folders.map(|folder| folder.path).collect(),
+        providers: arguments.providers.clone(),
+        jobs: arguments.jobs.map_or_else(
+            || thread::available_parallelism().map_or(1, usize::from),
+            usize::from,
+        ),
+    };
+    let progress = terminal.progress();
+    let built = build.run(&|done, total, what| progress.step(format!("{done}/{total} {what}")));
+    drop(progress);
+    let built = built.map_err(|error| failure(error, &manifest, terminal))?;
+    show(&built.messages, terminal);
+    for library in &built.libraries {
+        let variant = library.variant.as_deref().unwrap_or(DEFAULT_VARIANT);
+        if arguments.json {
+            terminal.line(json!({
+                "library": manifest.name,
+                "path": library.path.to_string_lossy(),
+                "triple": library.target.triple.as_str(),
+                "arch": library.target.arch_with_features(),
+                "variant": variant,
+                "provider": library.provider,
+                "size": library.size,
+                "built": library.is_new,
+            }))?;
+        } else if library.is_new {
+            let provider = library.provider.iter().map(|name| format!(", {name}"));
+            terminal.note(format_args!(
+                "{NAME}{}{NAME:#}  {FAINT}{}{}{FAINT:#}",
+                library.path.display(),
+                size(library.size),
+                provider.collect::<String>(),
+            ));
+        }
+    }
+    let new = built.libraries.iter().filter(|library| library.is_new).count();
+    terminal.note(format_args!(
+        "{new} of {} libraries built, the others are up to date",
+        built.libraries.len()
+    ));
+    Ok(())
+}
+
+/// The targets to build for.
+fn targets(arguments: &Build, manifest: &Manifest) -> Result<Vec<Target>, Failure> {
+    let all = match &*arguments.targets {
+        [] => &manifest.targets,
+        named => named,
+    };
+    if all.is_empty() {
+        return Err(Failure::input(format!("{}: no targets", manifest.path.display()))
+            .hint("name them there, `targets = [\"sm_80\"]`, or with `--target`"));
+    }
+    let is_wanted = |target: &&Target| {
+        let names = architecture_names(&target.triple);
+        arguments.architectures.is_empty() || names.iter().any(|name| arguments.architectures.contains(name))
+    };
+    let wanted: Vec<_> = all.iter().filter(is_wanted).cloned().collect();
+    if wanted.is_empty() {
+        let names: Vec<_> = all.iter().map(target_name).collect();
+        return Err(Failure::input(format!(
+            "no target is of the architecture {}",
+            arguments.architectures.join(" or ")
+        ))
+        .hint(format!("the targets are {}", names.join(", "))));
+    }
+    Ok(wanted)
+}
+
+/// Shows what the compiler said; the same words about several targets once.
+fn show(messages: &[Message], terminal: Terminal) {
+    let mut shown: Vec<&Message> = Vec::new();
+    for message in messages {
+        if shown
+            .iter()
+            .any(|other| other.source == message.source && other.text == message.text)
+        {
+            continue;
+        }
+        let same = messages
+            .iter()
+            .filter(|other| other.source == message.source && other.text == message.text);
+        let targets: Vec<_> = same.map(|message| message.target.as_str()).collect();
+        terminal.note(format_args!(
+            "{} for {}:\n{}",
+            message.source,
+            targets.join("; "),
+            message.text
+        ));
+        shown.push(message);
+    }
+}
+
+fn failure(error: BuildError, manifest: &Manifest, terminal: Terminal) -> Failure {
+    match &error {
+        BuildError::Refused { messages } => {
+            show(messages, terminal);
+            Failure::input(error)
+        }
+        BuildError::NoVariant { .. } => {
+            let names: Vec<_> = manifest.variants.keys().map(String::as_str).collect();
+            Failure::input(error).hint(format!(
+                "the variants are {}",
+                [&[DEFAULT_VARIANT], &*names].concat().join(", ")
+            ))
+        }
+        BuildError::NoProvider { .. } => {
+            Failure::new(ExitStatus::Machine, error).hint("install one of them, or name its folder with `-L`")
+        }
+        BuildError::Start { .. } => Failure::new(ExitStatus::Machine, error),
+        BuildError::NoSources { .. } | BuildError::File { .. } => Failure::input(error),
+    }
+}
