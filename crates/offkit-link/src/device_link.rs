@@ -543,7 +543,7 @@ impl TargetLink<'_, '_> {
 
         let mut parts = Vec::new();
         if !bitcode.is_empty() || !objects.is_empty() {
-            let images = self.generate(&bitcode, &objects, linked, llvm)?;
+            let images = self.generate(&bitcode, &objects, linked, llvm, notes)?;
             parts.extend(images.into_iter().map(|image| Part {
                 image,
                 is_generated: true,
