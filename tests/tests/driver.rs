@@ -529,11 +529,11 @@ fn tools_come_from_a_folder_that_nobody_else_writes_to() {
 fn libraries_come_from_named_folders_only() {
     need!("clang-22");
     let folder = sources();
-    folder.write("libstray.a", "!<arch>\n");
+    folder.bitcode("libstray", "int stray(int x) { return x; }");
     let plan = |variable: Option<&str>| {
         let mut command = Command::new(offkit());
         command
-            .args(["c++", "-fsycl", "kernel.cpp", "-lstray", "-###"])
+            .args(["c++", "-fsycl", "-c", "kernel.cpp", "-lstray", "-###"])
             .env("XDG_CACHE_HOME", folder.path("cache"))
             .env_remove("LIBRARY_PATH");
         command.envs(variable.map(|value| ("LIBRARY_PATH", value)));
@@ -541,10 +541,10 @@ fn libraries_come_from_named_folders_only() {
         assert_eq!(outcome.code, 0, "{outcome:#?}");
         outcome.stderr
     };
-    assert!(plan(Some(".")).contains("libstray.a"));
+    assert!(plan(Some(".")).contains("libstray.bc"));
     for variable in [None, Some(""), Some("/nonexistent:")] {
         let plan = plan(variable);
-        assert!(!plan.contains("libstray.a"), "{variable:?}: {plan}");
+        assert!(!plan.contains("libstray.bc"), "{variable:?}: {plan}");
     }
 }
 
