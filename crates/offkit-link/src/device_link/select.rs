@@ -204,6 +204,31 @@ mod tests {
     }
 
     #[test]
+    fn of_libraries_single_symbols_are_needed() {
+        let library = |label: &str, exports: &[&str], imports: &[&str]| {
+            let mut module = module(label, true, exports, imports);
+            module.is_library = true;
+            module.found_for = Some(vec![Target::new("spirv64", "")]);
+            module
+        };
+        let modules = [
+            module("app.bc", false, &[], &["one", "two"]),
+            library("libm.bc", &["one", "three"], &["deep", "deeper"]),
+            module("a.a!x", true, &["two", "three"], &[]),
+            library("libn.bc", &["two", "deep"], &[]),
+            module("b.a!x", true, &["deeper"], &[]),
+            library("libo.bc", &["three"], &[]),
+        ];
+        let target = Target::new("spirv64", "");
+        // `libn.bc` may have to supply `deep`; whether `deeper` is needed only a link tells.
+        assert_eq!(select(&modules, &target, false, &[]), [0, 1, 2, 3]);
+        let wanted = ["deeper".to_owned()];
+        assert_eq!(select(&modules, &target, false, &wanted), [0, 1, 2, 3, 4]);
+        // It was found for one target only.
+        assert_eq!(select(&modules, &Target::new("spir64", "x"), false, &[]), [0, 2]);
+    }
+
+    #[test]
     fn code_for_any_processor_belongs_to_each() {
         let amd = |arch: &str| {
             let mut module = module("x.o!0", false, &[], &[]);
