@@ -119,9 +119,7 @@ fn abi_version(bitcode: &Path, version: Option<u32>) -> Option<PathBuf> {
 fn wavefront_is_64(target: &Target) -> bool {
     let says = |name: &str| {
         let mut features = target.features.iter();
-        features.any(|feature| {
-            feature.trim_start_matches('+').trim_end_matches('+') == name && !feature.starts_with('-')
-        })
+        features.any(|feature| feature.trim_matches('+') == name)
     };
     let number = target.arch.strip_prefix("gfx").unwrap_or_default();
     let is_old = number.len() <= 3 || number.starts_with("9-");

@@ -8,17 +8,18 @@ use std::str::FromStr;
 
 use clap::Args;
 use offkit_link::container::OutputFormat;
+use offkit_link::device_library::Search;
 use offkit_link::device_link::{DeviceLink, Input, LinkError, Linked, PORTABLE_EXTENSIONS};
 use offkit_link::post_link::SplitMode;
 use offkit_link::wrap::{Wrap, WrapKind, host_triple};
 use offkit_object::{BundleState, Target};
 use offkit_worker::{WORKER_VARIABLE, WorkerError};
 
+use super::libraries;
 use crate::cli::State;
 use crate::failure::{ExitStatus, Failure};
 use crate::files::{self, Content};
 use crate::terminal::{FAINT, NAME, Terminal, duration, size};
-use super::libraries;
 use inputs::{Inputs, What};
 
 const EXAMPLES: &str = "\
@@ -216,7 +217,15 @@ pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
         Some(input.with_whole_archive(named.whole_archive))
     });
     let inputs: Vec<Input<'_>> = inputs.collect();
-    let mut search = libraries::search(&arguments.library_paths);
+    // Without libraries there is no compiler to be found.
+    let has_libraries = arguments
+        .inputs
+        .iter()
+        .any(|named| matches!(named.what, What::Library(_)));
+    let mut search = match has_libraries {
+        true => libraries::search(&arguments.library_paths),
+        false => Search::default(),
+    };
     search.shared_libraries = arguments.prefer_shared_libraries;
     let device_libraries: Vec<Content> = arguments
         .device_libraries
