@@ -301,7 +301,6 @@ impl TargetLink<'_, '_> {
     /// Checks what the modules say themselves, and takes the processor from them if nothing else told it.
     fn check(&mut self, modules: &[&Module<'_>], summaries: &[ModuleSummary]) -> Result<(), LinkError> {
         let family = Family::of(&self.target.triple);
-        let mut layout: Option<(&str, &str)> = None;
         for (module, summary) in modules.iter().zip(summaries) {
             if Family::of(&summary.triple) != family {
                 return Err(LinkError::Target {
@@ -309,19 +308,6 @@ impl TargetLink<'_, '_> {
                     found: summary.triple.clone(),
                     expected: format!("`{}`", self.target),
                 });
-            }
-            match layout {
-                _ if summary.data_layout.is_empty() => {}
-                None => layout = Some((&module.label, &summary.data_layout)),
-                Some((first, first_layout)) if first_layout != summary.data_layout => {
-                    return Err(LinkError::DataLayout {
-                        first: first.to_owned(),
-                        first_layout: first_layout.to_owned(),
-                        second: module.label.clone(),
-                        second_layout: summary.data_layout.clone(),
-                    });
-                }
-                Some(_) => {}
             }
         }
         // Asked after LLVM has read the bitcode: what is damaged often says nothing of a target.

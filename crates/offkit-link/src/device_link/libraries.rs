@@ -91,7 +91,8 @@ impl Libraries {
                 for (place, file) in found.files.into_iter().enumerate() {
                     tracing::debug!(library = name, %target, path = %file.path.display(), rule, "found a device library");
                     let path = file.path.display();
-                    self.looked_at.push((target.clone(), format!("`{path}` (-l{name})")));
+                    self.looked_at
+                        .push((target.clone(), format!("`{path}` (-l{name})")));
                     let known = self.files.iter_mut().find(|known| {
                         known.input == number && known.file.path == file.path && known.targets.is_some()
                     });
@@ -140,7 +141,10 @@ impl Libraries {
                 module.is_library = true;
                 module.on_demand = true;
             }
-            module.found_for.as_ref().is_none_or(|targets| !targets.is_empty())
+            module
+                .found_for
+                .as_ref()
+                .is_none_or(|targets| !targets.is_empty())
         });
         Ok(modules)
     }
@@ -161,11 +165,6 @@ pub(super) fn check_abi(
             abi.spirv_version = spirv_version;
         }
         for (label, earlier) in &known {
-            let mut earlier = earlier.clone();
-            if number < code.len() {
-                // LLVM says of code how it differs.
-                earlier.data_layout = None;
-            }
             if let Some(difference) = earlier.clash(&abi) {
                 return Err(LinkError::Abi(AbiClash {
                     code: (*label).to_owned(),
