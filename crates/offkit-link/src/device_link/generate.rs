@@ -28,6 +28,11 @@ const OPENMP_REGION: &str = "__omp_offloading_";
 /// What a driver of NVIDIA's supplies to every program.
 const CUDA_SUPPLIED: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
 
+/// Whether a driver supplies a symbol to every program.
+pub(crate) fn is_supplied(family: Family, name: &str) -> bool {
+    family == Family::Nvptx64 && CUDA_SUPPLIED.contains(&name)
+}
+
 /// ELF's type of an object to be linked.
 const ELF_RELOCATABLE: u8 = 1;
 
@@ -552,8 +557,7 @@ fn describe(
             "",
         );
     } else {
-        let is_supplied = |name: &str| family == Family::Nvptx64 && CUDA_SUPPLIED.contains(&name);
-        let imports = generated.imports.iter().filter(|name| !is_supplied(name));
+        let imports = generated.imports.iter().filter(|name| !is_supplied(family, name));
         image.imports = imports.cloned().collect();
         image.properties =
             planned.properties_with(&native_properties(&image.kernels, &image.exports, &image.imports));
