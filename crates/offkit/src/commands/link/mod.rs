@@ -195,6 +195,7 @@ fn spirv_version(text: &str) -> Result<(u8, u8), String> {
 }
 
 pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
+    let _temporary = crate::temporary::keep_together();
     files::check_output(&arguments.output).map_err(Failure::input)?;
     let files = arguments.inputs.iter().filter_map(|named| match &named.what {
         What::File(path) => Some(path),
