@@ -145,7 +145,13 @@ fn of_archives_only_what_is_needed_is_linked() {
     let library = folder
         .offkit("link app.o -L. -lfourth -o x.syclbin --state executable")
         .fails(2);
-    says(&library, &["undefined symbol `helper", "-lfourth, of which there is no device library"]);
+    says(
+        &library,
+        &[
+            "undefined symbol `helper",
+            "-lfourth, of which there is no device library",
+        ],
+    );
     assert!(!folder.path("x.syclbin").exists());
 }
 
@@ -679,6 +685,32 @@ fn modules_that_do_not_fit_are_both_named() {
         says(&text, &[one, other, reason]);
     }
     assert!(!folder.path("x.syclbin").exists());
+}
+
+#[test]
+fn exported_functions_are_where_they_are_asked_to_be() {
+    need!("clang-22", "llc");
+    let folder = Folder::new();
+    folder.bitcode("app", APP);
+    let helper =
+        "int helper(int x) { return (x + 1) * 3; } kernel void beside(global int *a) { a[0] = helper(1); }";
+    folder.bitcode("helper", helper);
+    let images = |options: &str| {
+        let line = format!("link app.bc helper.bc {options} -o out.syclbin");
+        folder.offkit(&line).ok();
+        runs(&folder, "out.syclbin");
+        folder.offkit("ls --json out.syclbin").json().len()
+    };
+    assert_eq!(images(""), 2);
+    assert_eq!(images("--exports grouped"), 2);
+    assert_eq!(images("--exports apart"), 3);
+    assert_eq!(images("--exports apart --split none"), 2);
+    assert_eq!(images("--split kernel"), 3);
+    assert_eq!(images("--split kernel --exports grouped"), 3);
+    says(
+        &folder.offkit("link app.bc --exports nowhere -o x").fails(2),
+        &["nowhere", "`grouped`"],
+    );
 }
 
 #[test]

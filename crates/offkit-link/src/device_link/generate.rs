@@ -215,6 +215,7 @@ impl TargetLink<'_, '_> {
         sources: BTreeMap<String, String>,
     ) -> Result<(Vec<Planned>, BTreeMap<String, Vec<usize>>), LinkError> {
         let is_spirv = Family::of(&self.target.triple).is_spirv();
+        let usual = PlanOptions::from(self.options.split);
         let post_link = PostLink {
             name: "linked.bc".to_owned(),
             input: linked,
@@ -222,7 +223,8 @@ impl TargetLink<'_, '_> {
             plan: PlanOptions {
                 // Loaders of other code resolve no symbols between images: what an image needs is in it.
                 dependencies: self.options.dependencies && is_spirv,
-                ..PlanOptions::from(self.options.split)
+                exports: self.options.exports.unwrap_or(usual.exports),
+                ..usual
             },
             // Only SPIR-V is compiled once the values are known.
             specialization_constants: Some(match is_spirv {
