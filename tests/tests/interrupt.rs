@@ -5,6 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use offkit_tests::{Folder, need, offkit};
+use offkit_worker::PROTOCOL_VERSION;
 
 #[test]
 fn an_interrupted_link_leaves_no_temporary_files() {
@@ -12,7 +13,7 @@ fn an_interrupted_link_leaves_no_temporary_files() {
     let folder = Folder::new();
     folder.bitcode("app", "kernel void k(global int *a) { a[0] = 1; }");
     // A worker that never answers what it is asked to do.
-    let hello = r#"{"reply":"hello","protocol":2,"llvm":"22.1.8"}"#;
+    let hello = format!(r#"{{"reply":"hello","protocol":{PROTOCOL_VERSION},"llvm":"22.1.8"}}"#);
     let worker = folder.script("worker", &format!("read line; echo '{hello}'; cat > /dev/null"));
     let temporary = folder.path("temporary");
     std::fs::create_dir(&temporary).unwrap();
