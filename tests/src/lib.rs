@@ -354,6 +354,11 @@ pub fn npy_i32(shape: &str, values: impl IntoIterator<Item = i32>) -> Vec<u8> {
     npy("<i4", shape, values.into_iter().flat_map(i32::to_le_bytes))
 }
 
+/// A `.npy` file of `f64`.
+pub fn npy_f64(shape: &str, values: impl IntoIterator<Item = f64>) -> Vec<u8> {
+    npy("<f8", shape, values.into_iter().flat_map(f64::to_le_bytes))
+}
+
 fn npy(kind: &str, shape: &str, data: impl Iterator<Item = u8>) -> Vec<u8> {
     let header = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}");
     let mut bytes = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
@@ -362,12 +367,17 @@ fn npy(kind: &str, shape: &str, data: impl Iterator<Item = u8>) -> Vec<u8> {
     bytes
 }
 
-/// The numbers in a `.npy` file of four-byte elements, as their bits.
-fn words(bytes: &[u8]) -> impl Iterator<Item = [u8; 4]> {
+/// The numbers in a `.npy` file of elements of N bytes, as their bits.
+fn words<const N: usize>(bytes: &[u8]) -> impl Iterator<Item = [u8; N]> {
     let data = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
-    bytes[data..]
-        .chunks_exact(4)
-        .map(|word| [word[0], word[1], word[2], word[3]])
+    let (words, rest) = bytes[data..].as_chunks();
+    assert!(rest.is_empty());
+    words.iter().copied()
+}
+
+/// The `f64` in a `.npy` file.
+pub fn read_f64(bytes: &[u8]) -> Vec<f64> {
+    words(bytes).map(f64::from_le_bytes).collect()
 }
 
 /// The `f32` in a `.npy` file.

@@ -141,8 +141,11 @@ fn of_archives_only_what_is_needed_is_linked() {
         .offkit("link app.o -L. -lfirst -o x.syclbin --state executable")
         .fails(2);
     says(&missing, &["undefined symbol `deep`", "`k`", "k → helper → deep"]);
-    let library = folder.offkit("link app.o -L. -lfourth -o x.syclbin").fails(2);
-    says(&library, &["-lfourth", "./libfourth.a"]);
+    // What is not there for devices may be there for hosts.
+    let library = folder
+        .offkit("link app.o -L. -lfourth -o x.syclbin --state executable")
+        .fails(2);
+    says(&library, &["undefined symbol `helper", "-lfourth, of which there is no device library"]);
     assert!(!folder.path("x.syclbin").exists());
 }
 
@@ -673,6 +676,53 @@ fn modules_that_do_not_fit_are_both_named() {
         says(&text, &[one, other, reason]);
     }
     assert!(!folder.path("x.syclbin").exists());
+}
+
+#[test]
+fn an_image_can_be_there_for_its_variables_alone() {
+    need!("clang-22", "llc");
+    let folder = Folder::new();
+    folder.bitcode("data", "global int factor = 3; constant int one[1] = {1};");
+    let app = "extern global int factor; extern constant int one[1];
+        kernel void k(global int *a) { int i = get_global_id(0); a[i] = (a[i] + one[i / 8]) * factor; }";
+    folder.bitcode("app", app);
+    folder.offkit("link app.bc data.bc -o out.syclbin").ok();
+    let listing = folder.offkit("ls --json out.syclbin").json();
+    let exports: Vec<_> = listing.iter().map(|image| &image["exports"]).collect();
+    assert!(
+        exports.contains(&&serde_json::json!(["factor", "one"])),
+        "{listing:?}"
+    );
+    runs(&folder, "out.syclbin");
+}
+
+#[test]
+fn variables_that_images_have_copies_of_are_told() {
+    need!("clang-22", "ld.lld");
+    let folder = Folder::new();
+    let (target, options) = AMD;
+    let count = "extern global int counter; kernel void NAME(global int *a) { a[0] = counter++; }";
+    let data = "global int counter = 1; constant int table[2] = {1, 2};
+        kernel void first(global int *a) { a[0] = counter++ + table[a[1] & 1]; }";
+    compile(&folder, "data", data, target, options);
+    compile(&folder, "app", &count.replace("NAME", "second"), target, options);
+    let outcome = folder.offkit("link app.bc data.bc --format offload -o out");
+    says(
+        &outcome.stderr,
+        &[
+            "`counter` is in 2 images",
+            "(image 0)",
+            "(image 1)",
+            "--split none",
+        ],
+    );
+    assert_eq!(outcome.code, 0, "{outcome:?}");
+    assert!(
+        !outcome.stderr.contains("table"),
+        "what cannot change may be copied"
+    );
+    let outcome = folder.offkit("link app.bc data.bc --split none --format offload -o out");
+    assert!(!outcome.stderr.contains("counter"), "{}", outcome.stderr);
 }
 
 #[test]

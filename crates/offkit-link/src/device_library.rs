@@ -6,6 +6,7 @@
 
 mod abi;
 pub mod build;
+pub mod check;
 mod layouts;
 pub mod manifest;
 mod naming;

@@ -33,10 +33,12 @@ use crate::properties::image_properties;
 
 pub use error::{Crash, LinkError, UndefinedSymbol};
 pub use input::Input;
+pub(crate) use generate::is_supplied;
 use input::{Module, Native, modules, sources};
 use join::{Part, join};
 use libraries::{FoundFile, Libraries, check_abi};
-use select::{select, targets};
+use select::select;
+pub(crate) use select::targets as targets_of;
 use target::{Family, fits};
 
 /// What to link, and how.
@@ -394,7 +396,7 @@ impl DeviceLink<'_> {
             return Err(LinkError::NoDeviceCode { inputs: self.names() });
         }
         if self.targets.is_empty() {
-            return targets(modules);
+            return targets_of(modules);
         }
         // A module by itself that was named is for one of the targets, or was named by mistake; objects and the
         // like may have code for others.
@@ -541,7 +543,7 @@ impl TargetLink<'_, '_> {
 
         let mut parts = Vec::new();
         if !bitcode.is_empty() || !objects.is_empty() {
-            let images = self.generate(&bitcode, &objects, linked, llvm)?;
+            let images = self.generate(&bitcode, &objects, linked, llvm, notes)?;
             parts.extend(images.into_iter().map(|image| Part {
                 image,
                 is_generated: true,

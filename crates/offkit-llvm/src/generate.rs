@@ -2,6 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use llvm_sys::LLVMLinkage;
+use llvm_sys::core::{
+    LLVMAddFunction, LLVMAppendBasicBlockInContext, LLVMBuildRetVoid, LLVMCreateBuilderInContext,
+    LLVMDisposeBuilder, LLVMFunctionType, LLVMPositionBuilderAtEnd, LLVMSetFunctionCallConv, LLVMSetLinkage,
+    LLVMVoidTypeInContext,
+};
 use offkit_worker::{CallingConvention, EmitOptions, GeneratedPart, Linkage, Part, Reply};
 
 use crate::Error;
@@ -9,7 +15,7 @@ use crate::codegen::{TargetMachine, is_device, is_spirv, register, set_options};
 use crate::context::Context;
 use crate::conversions;
 use crate::link::Kept;
-use crate::module::Module;
+use crate::module::{Module, SPIR_FUNCTION};
 use crate::processes;
 use crate::split::take_part_of;
 
@@ -125,6 +131,9 @@ fn emit(
     if let Some(keep) = keep {
         module.write(&keep.with_extension("opt.bc"))?;
     }
+    if is_spirv(&options.triple) {
+        keep_variables(&module);
+    }
     let generated = symbols(&module);
     machine.emit(&module, &part.output)?;
     Ok(generated)
@@ -139,6 +148,29 @@ fn emit_as_it_is(mut module: Module<'_>, part: &Part, options: &EmitOptions) -> 
     let machine = TargetMachine::new(&options.triple, "", "", options.optimization)?;
     machine.emit(&module, &part.output)?;
     Ok(symbols(&module))
+}
+
+/// Has variables of a module without functions generated: LLVM's SPIR-V back end looks at variables when it comes to
+/// a function, so here is one, which nobody else sees.
+fn keep_variables(module: &Module<'_>) {
+    let mut globals = module.globals();
+    if globals.any(|global| global.is_function() && !global.is_declaration()) {
+        return;
+    }
+    let context = module.context_raw();
+    // SAFETY: module and context are alive; the builder is ours and freed.
+    unsafe {
+        let nothing = LLVMVoidTypeInContext(context);
+        let of_type = LLVMFunctionType(nothing, std::ptr::null_mut(), 0, 0);
+        let function = LLVMAddFunction(module.as_raw(), c"__offkit_variables".as_ptr(), of_type);
+        LLVMSetLinkage(function, LLVMLinkage::LLVMInternalLinkage);
+        LLVMSetFunctionCallConv(function, SPIR_FUNCTION);
+        let block = LLVMAppendBasicBlockInContext(context, function, c"".as_ptr());
+        let builder = LLVMCreateBuilderInContext(context);
+        LLVMPositionBuilderAtEnd(builder, block);
+        LLVMBuildRetVoid(builder);
+        LLVMDisposeBuilder(builder);
+    }
 }
 
 /// What a module needs and offers.

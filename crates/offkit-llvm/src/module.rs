@@ -19,9 +19,10 @@ use llvm_sys::core::{
     LLVMGetNextFunction, LLVMGetNextGlobal, LLVMGetNextGlobalAlias, LLVMGetNextGlobalIFunc, LLVMGetNextUse,
     LLVMGetPointerAddressSpace, LLVMGetSourceFileName, LLVMGetStringAttributeKind,
     LLVMGetStringAttributeValue, LLVMGetTarget, LLVMGetUser, LLVMGetValueName2, LLVMIsAFunction,
-    LLVMIsAGlobalObject, LLVMIsAGlobalValue, LLVMIsAInstruction, LLVMIsDeclaration, LLVMIsStringAttribute,
-    LLVMModuleCreateWithNameInContext, LLVMPrintModuleToFile, LLVMSetDataLayout, LLVMSetLinkage,
-    LLVMSetModuleIdentifier, LLVMSetSourceFileName, LLVMSetTarget, LLVMSetVisibility, LLVMTypeOf,
+    LLVMIsAGlobalObject, LLVMIsAGlobalValue, LLVMIsAGlobalVariable, LLVMIsAInstruction, LLVMIsDeclaration,
+    LLVMIsGlobalConstant, LLVMIsStringAttribute, LLVMModuleCreateWithNameInContext, LLVMPrintModuleToFile,
+    LLVMSetDataLayout, LLVMSetLinkage, LLVMSetModuleIdentifier, LLVMSetSourceFileName, LLVMSetTarget,
+    LLVMSetVisibility, LLVMTypeOf,
 };
 use llvm_sys::ir_reader::LLVMParseIRInContext2;
 use llvm_sys::linker::LLVMLinkModules2;
@@ -520,6 +521,10 @@ impl Global<'_> {
             is_declaration: self.is_declaration(),
             // SAFETY: see the head of this block; a global value's type is a pointer.
             address_space: unsafe { LLVMGetPointerAddressSpace(LLVMTypeOf(self.raw)) },
+            // SAFETY: as above; asked of variables only, not of aliases.
+            is_constant: unsafe {
+                !LLVMIsAGlobalVariable(self.raw).is_null() && LLVMIsGlobalConstant(self.raw) != 0
+            },
             ..VariableSummary::default()
         }
     }

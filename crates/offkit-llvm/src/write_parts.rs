@@ -141,10 +141,10 @@ fn write_group(
     output: &Path,
 ) -> Result<(PathBuf, usize), Error> {
     let mut seen = HashSet::new();
-    let all = parts
-        .iter()
-        .flat_map(|part| part.contents.iter().chain(&part.left_out));
-    let contents: Vec<String> = all.filter(|name| seen.insert(*name)).cloned().collect();
+    let contents = parts.iter().flat_map(|part| &part.contents);
+    let contents: Vec<String> = contents.filter(|name| seen.insert(*name)).cloned().collect();
+    let left_out = parts.iter().flat_map(|part| &part.left_out);
+    let left_out = left_out.filter(|name| seen.insert(*name)).cloned().collect();
     if contents.len() > symbols / 2 {
         return Ok((input.to_owned(), symbols));
     }
@@ -152,6 +152,7 @@ fn write_group(
     let group = SplitPart {
         visible: contents.clone(),
         contents,
+        left_out,
         ..SplitPart::default()
     };
     let context = Context::new();

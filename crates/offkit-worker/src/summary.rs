@@ -115,6 +115,9 @@ pub struct VariableSummary {
     /// The address space number of the target: for SPIR-V 0 private, 1 global, 2 constant, 3 local,
     /// 4 generic, 7 input.
     pub address_space: u32,
+    /// Whether it can only be read.
+    #[serde(default)]
+    pub is_constant: bool,
     /// The string attributes (`"sycl-unique-id"="…"`); only in a summary with bodies.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, String>,

@@ -46,6 +46,7 @@ const EXTRACT_EXAMPLES: &str = "\
 Examples:
   offkit extract app.o!.llvm.offloading/0 -o images
   offkit extract --arch sm_90 libkernels.so -o images
+  offkit extract --libdevice --arch gfx90a,gfx942 --format bitcode libphysics.a -o lib
   offkit extract --stored 'lib.so!.hip_fatbin/0/gfx90a' -o - > gfx90a.hsaco";
 
 const REPLACE_EXAMPLES: &str = "\
@@ -226,6 +227,11 @@ pub(crate) struct Extract {
     /// Write images as they are stored instead of decompressed
     #[arg(long)]
     pub(crate) stored: bool,
+    /// Name images as device libraries are, `libdevice/<gpu>/libX-<arch>-<gpu>.bc`, X being NAME or else the name of
+    /// the file or archive member that an image is in
+    #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true)]
+    #[expect(clippy::option_option, reason = "not given, given, given with a name")]
+    pub(crate) libdevice: Option<Option<String>>,
     #[command(flatten)]
     pub(crate) filter: Filter,
     #[command(flatten)]

@@ -13,7 +13,7 @@ use super::layouts;
 use super::manifest::{Manifest, ManifestError};
 use super::naming::{architecture_names, processor_names};
 use super::processors::fitting_processors;
-use crate::device_link::Input;
+use crate::device_link::{Input, LinkError};
 use crate::device_link::input::{modules, sources};
 use crate::device_link::target::{Family, fits, processor};
 
@@ -456,8 +456,14 @@ fn read(path: &Path) -> Result<LibraryFile, String> {
     let bytes = fs::read(path).map_err(|error| format!("it cannot be read: {error}"))?;
     let inputs = [Input::read_file(path, bytes.as_slice())];
     let mut targets: Vec<Target> = Vec::new();
-    let sources = sources(&inputs).map_err(|error| error.to_string())?;
-    for module in modules(&sources).map_err(|error| error.to_string())? {
+    // The path is told beside the reason.
+    let told = format!("{}: ", path.display());
+    let reason = |error: LinkError| {
+        let reason = error.to_string();
+        reason.strip_prefix(&told).unwrap_or(&reason).to_owned()
+    };
+    let sources = sources(&inputs).map_err(reason)?;
+    for module in modules(&sources).map_err(reason)? {
         let is_device_code = !matches!(
             module.format,
             ImageFormat::Archive | ImageFormat::Compressed | ImageFormat::Unknown

@@ -28,6 +28,11 @@ const OPENMP_REGION: &str = "__omp_offloading_";
 /// What a driver of NVIDIA's supplies to every program.
 const CUDA_SUPPLIED: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
 
+/// Whether a driver supplies a symbol to every program.
+pub(crate) fn is_supplied(family: Family, name: &str) -> bool {
+    family == Family::Nvptx64 && CUDA_SUPPLIED.contains(&name)
+}
+
 /// ELF's type of an object to be linked.
 const ELF_RELOCATABLE: u8 = 1;
 
@@ -61,6 +66,7 @@ impl TargetLink<'_, '_> {
         objects: &[&Module<'_>],
         linked: Option<LinkedBitcode>,
         llvm: &mut Llvm<'_>,
+        notes: &mut Vec<String>,
     ) -> Result<Vec<LinkedImage>, LinkError> {
         let family = Family::of(&self.target.triple);
         let object_files = self.object_files(objects)?;
@@ -74,6 +80,7 @@ impl TargetLink<'_, '_> {
         if let Some((summaries, module)) = linked {
             let worker = llvm.worker()?;
             let linked = self.keep.as_deref().unwrap_or(&self.folder).join("linked.bc");
+            let mut copied = BTreeMap::new();
             planned = if is_whole(producer) || !object_files.is_empty() {
                 if self.keep.is_some() {
                     worker.save(&linked)?;
@@ -81,8 +88,20 @@ impl TargetLink<'_, '_> {
                 whole(&module)
             } else {
                 worker.save(&linked)?;
-                self.post_link(worker, linked, sources(&summaries))?
+                let (planned, variables) = self.post_link(worker, linked, sources(&summaries))?;
+                copied = variables;
+                planned
             };
+            let labels = Labels::new(bitcode, objects, planned.len());
+            notes.extend(copied.iter().map(|(variable, images)| {
+                let some: Vec<String> = images.iter().take(2).map(|image| labels.of(*image)).collect();
+                format!(
+                    "`{variable}` is in {} images, {}: each has a copy of its own, and what the kernels of one write \
+                     there those of another do not see (--split none makes one image)",
+                    images.len(),
+                    some.join(" and "),
+                )
+            }));
             if planned.is_empty() {
                 return Err(LinkError::NothingToLink {
                     inputs: bitcode.iter().map(|module| module.label.clone()).collect(),
@@ -188,13 +207,13 @@ impl TargetLink<'_, '_> {
         Ok(linked)
     }
 
-    /// Splits the linked module, a file of bitcode, into images.
+    /// Splits the linked module, a file of bitcode, into images; also tells of which variables these have copies.
     fn post_link(
         &mut self,
         worker: &mut Worker,
         linked: PathBuf,
         sources: BTreeMap<String, String>,
-    ) -> Result<Vec<Planned>, LinkError> {
+    ) -> Result<(Vec<Planned>, BTreeMap<String, Vec<usize>>), LinkError> {
         let is_spirv = Family::of(&self.target.triple).is_spirv();
         let post_link = PostLink {
             name: "linked.bc".to_owned(),
@@ -218,6 +237,7 @@ impl TargetLink<'_, '_> {
         let PostLinked {
             images,
             virtual_functions,
+            copied_variables,
             ..
         } = self.steps.time("post-link", run)?;
         let virtual_functions = Arc::new(virtual_functions);
@@ -228,7 +248,7 @@ impl TargetLink<'_, '_> {
             properties: image.properties,
             virtual_functions: Arc::clone(&virtual_functions),
         });
-        Ok(images.collect())
+        Ok((images.collect(), copied_variables))
     }
 
     fn emit_options(&self) -> EmitOptions {
@@ -551,8 +571,7 @@ fn describe(
             "",
         );
     } else {
-        let is_supplied = |name: &str| family == Family::Nvptx64 && CUDA_SUPPLIED.contains(&name);
-        let imports = generated.imports.iter().filter(|name| !is_supplied(name));
+        let imports = generated.imports.iter().filter(|name| !is_supplied(family, name));
         image.imports = imports.cloned().collect();
         image.properties =
             planned.properties_with(&native_properties(&image.kernels, &image.exports, &image.imports));

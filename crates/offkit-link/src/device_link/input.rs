@@ -156,6 +156,8 @@ pub(crate) struct Module<'a> {
     pub(crate) tool: Option<String>,
     /// Whether it is a device library, bitcode of which functions are linked one by one.
     pub(crate) is_library: bool,
+    /// Whether not all of its symbols could be read: LLVM is to say why.
+    pub(crate) is_damaged: bool,
     /// The targets that it was found for, if it is of a library that was looked for.
     pub(crate) found_for: Option<Vec<Target>>,
     /// What it says about its binary interface.
@@ -297,6 +299,7 @@ fn module<'a>(source: &Source<'_>, image: DeviceImage<'a>) -> Module<'a> {
     Module {
         abi,
         is_library: false,
+        is_damaged: !shown.problems.is_empty(),
         found_for: None,
         label: source.location.join_inside(&image.location).to_string(),
         input: source.input,
@@ -374,6 +377,7 @@ pub(super) mod tests {
             imports: owned(imports),
             tool: None,
             is_library: false,
+            is_damaged: false,
             found_for: None,
             abi: Abi::default(),
         }

@@ -20,7 +20,7 @@ const KERNEL_COPY: &str = "__clang_ocl_kern_imp_";
 /// # Errors
 ///
 /// Two files by themselves that are for different targets: then it is not to be guessed what is wanted.
-pub(super) fn targets(modules: &[Module<'_>]) -> Result<Vec<Target>, LinkError> {
+pub(crate) fn targets(modules: &[Module<'_>]) -> Result<Vec<Target>, LinkError> {
     let named = || modules.iter().filter(|module| !module.on_demand);
     let mut files = named().filter(|module| module.is_file);
     if let Some(first) = files.next()
@@ -99,7 +99,9 @@ pub(super) fn select(
     let mut next: Vec<usize> = fitting()
         .filter(|(_, module)| {
             let has_wanted_kernels = kernels && !module.is_library && !module.kernels.is_empty();
-            !module.on_demand || has_wanted_kernels
+            // A library that was named as a file is read in any case.
+            let is_read = module.is_library && (module.is_damaged || module.found_for.is_none());
+            !module.on_demand || has_wanted_kernels || is_read
         })
         .map(|(number, _)| number)
         .collect();

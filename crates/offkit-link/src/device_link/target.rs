@@ -37,7 +37,7 @@ impl Family {
         }
     }
 
-    pub(super) fn is_spirv(self) -> bool {
+    pub(crate) fn is_spirv(self) -> bool {
         matches!(self, Self::Spirv64 | Self::Spirv32)
     }
 

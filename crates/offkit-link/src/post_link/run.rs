@@ -6,13 +6,16 @@ use std::path::{Path, PathBuf};
 use offkit_object::property_set::names;
 use offkit_object::{ImageFormat, Limits, PropertySets};
 use offkit_worker::{
-    FunctionSummary, Metadata, ModuleSummary, SpecializationConstantMode, SplitOptions, SplitPart, Worker,
-    WorkerError,
+    FunctionSummary, Metadata, ModuleSummary, SpecializationConstantMode, SplitOptions, SplitPart,
+    VariableSummary, Worker, WorkerError, WrittenPart,
 };
 
 use super::{ExportArrangement, PlanOptions, PlannedImage, SplitMode, SymbolRules, plan};
 use crate::properties::{IndexedModule, ModuleImage, PropertyChoice, module_properties};
-use crate::symbols::{ESIMD_FUNCTION, INDIRECTLY_CALLABLE, has_device_image_scope, is_bfloat16_import};
+use crate::symbols::{
+    DEVICE_GLOBAL_SIZE, ESIMD_FUNCTION, INDIRECTLY_CALLABLE, has_device_image_scope, is_bfloat16_import,
+    is_memory_of_device,
+};
 
 /// The name of metadata that lists execution modes of kernels.
 const EXECUTION_MODES: &str = "spirv.ExecutionMode";
@@ -81,6 +84,9 @@ pub struct PostLinked {
     pub is_modified: bool,
     /// Whether an image needs functions of the device library for `bfloat16`.
     pub needs_bfloat16: bool,
+    /// Variables that can be written to and that several images have, each a copy of its own; by name, with the
+    /// places of the images. What a kernel of one writes, those of another do not see.
+    pub copied_variables: BTreeMap<String, Vec<usize>>,
 }
 
 /// One image.
@@ -218,6 +224,7 @@ impl PostLink {
             }
         }
         images.append(&mut defaults);
+        let copied_variables = copied_variables(&module, &written);
         let is_modified = images.len() > 1
             || met_constants
             || module
@@ -230,6 +237,7 @@ impl PostLink {
             virtual_functions,
             is_modified,
             needs_bfloat16: (module.functions.iter()).any(is_bfloat16_import),
+            copied_variables,
             triple: module.triple,
         })
     }
@@ -458,6 +466,27 @@ impl<'a> ListsOfKernels<'a> {
         }
         lists
     }
+}
+
+/// The variables of which several images have copies; of device globals the runtime takes care.
+fn copied_variables(module: &ModuleSummary, written: &[WrittenPart]) -> BTreeMap<String, Vec<usize>> {
+    let is_mutable = |variable: &&VariableSummary| {
+        !variable.is_constant
+            && !variable.is_declaration
+            && is_memory_of_device(&module.triple, variable.address_space)
+            && !variable.attributes.contains_key(DEVICE_GLOBAL_SIZE)
+            && !variable.name.starts_with("llvm.")
+    };
+    let mutable = module.variables.iter().filter(is_mutable);
+    let mutable: HashSet<&str> = mutable.map(|variable| variable.name.as_str()).collect();
+    let mut copies: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (number, part) in written.iter().enumerate() {
+        for name in (part.variables.iter()).filter(|name| mutable.contains(name.as_str())) {
+            copies.entry(name.clone()).or_default().push(number);
+        }
+    }
+    copies.retain(|_, images| images.len() > 1);
+    copies
 }
 
 /// Checks that a device global of which each image has a copy of its own is used by the entry points of one

@@ -22,6 +22,7 @@ const MAGIC_SIZE: u64 = 4;
 
 const BLOCK_MODULE: u64 = 8;
 const BLOCK_ATTRIBUTE_GROUPS: u64 = 10;
+const BLOCK_CONSTANTS: u64 = 11;
 const BLOCK_IDENTIFICATION: u64 = 13;
 const BLOCK_SYMBOL_TABLE: u64 = 14;
 const BLOCK_METADATA: u64 = 15;
@@ -125,6 +126,10 @@ struct Module {
     /// Names from the symbol table, in modules older than the table of strings.
     names: HashMap<u64, String>,
     annotations: Annotations,
+    /// The integers among the constants, by number: they go on behind the global values.
+    integers: HashMap<u64, u64>,
+    /// How many constants there were.
+    constants: u64,
 }
 
 /// All of a file: several modules may follow each other and share what comes behind.
@@ -196,7 +201,17 @@ impl<'data> File<'data> {
         loop {
             let item = self.stream.next()?;
             let result = match item {
-                Item::End => return Ok(()),
+                Item::End => {
+                    let version = module.annotations.code_object_version();
+                    if let Some(version) = version
+                        .and_then(|value| module.integers.get(&value))
+                        .filter(|_| first)
+                    {
+                        findings.detail("code object version", *version);
+                    }
+                    return Ok(());
+                }
+                Item::Block(BLOCK_CONSTANTS) if is_amdgpu(findings) => self.constants(module),
                 Item::Block(BLOCK_SYMBOL_TABLE) if module.version < VERSION_WITH_STRING_TABLE => {
                     self.symbol_table(module, findings)
                 }
@@ -212,6 +227,28 @@ impl<'data> File<'data> {
                 findings.problem(error);
             }
             self.stream.leave(depth);
+        }
+    }
+
+    /// The constants of the module, of which the integers are kept.
+    fn constants(&mut self, module: &mut Module) -> Result<(), Error> {
+        const SET_TYPE: u64 = 1;
+        const INTEGER: u64 = 4;
+        let mut number = (module.globals.len() as u64).saturating_add(module.constants);
+        self.stream.enter();
+        loop {
+            match self.stream.next()? {
+                Item::End => return Ok(()),
+                Item::Block(_) | Item::Record(SET_TYPE) => continue,
+                Item::Record(record) => {
+                    // The lowest bit is the sign.
+                    if let (INTEGER, [value, ..]) = (record, self.stream.operands.as_slice()) {
+                        module.integers.insert(number, *value >> 1);
+                    }
+                }
+            }
+            module.constants = module.constants.saturating_add(1);
+            number = number.saturating_add(1);
         }
     }
 
@@ -308,12 +345,28 @@ impl<'data> File<'data> {
     /// each a letter an operand and with a zero behind.
     fn attribute_groups(&mut self, findings: &mut Findings) -> Result<(), Error> {
         const KEY: &[u8] = b"target-cpu\0";
+        // Among the features of AMDGPU's processors.
+        const WAVEFRONT: &[u8] = b"+wavefrontsize";
+        let mut wavefront_size = None;
         self.stream.enter();
         loop {
             match self.stream.next()? {
                 Item::End => return Ok(()),
-                Item::Record(_) if findings.inspection.target.arch.is_empty() => {
+                Item::Record(_) if findings.inspection.target.arch.is_empty() || wavefront_size.is_none() => {
                     let bytes = bytes_of(&self.stream.operands);
+                    if wavefront_size.is_none()
+                        && let Some(at) = memchr::memmem::find(&bytes, WAVEFRONT)
+                        && let Some(size @ (b"32" | b"64")) = bytes
+                            .get(at.saturating_add(WAVEFRONT.len())..)
+                            .and_then(|rest| rest.get(..2))
+                    {
+                        let size = if size == b"32" { 32_u64 } else { 64 };
+                        findings.detail("wavefront size", size);
+                        wavefront_size = Some(size);
+                    }
+                    if !findings.inspection.target.arch.is_empty() {
+                        continue;
+                    }
                     let at = memchr::memmem::find(&bytes, KEY);
                     let value = at.and_then(|at| bytes.get(at.saturating_add(KEY.len())..));
                     if let Some(value) = value.and_then(|rest| rest.split(|byte| *byte == 0).next()) {
@@ -387,10 +440,15 @@ fn add_symbols(
     Ok(())
 }
 
-/// Whether the kernels of a module may be named by its metadata only.
+/// Whether the metadata of a module is to be read: its kernels may be named there only.
 fn needs_annotations(module: &Module, findings: &Findings) -> bool {
     let has_kernels = module.globals.iter().flatten().any(Global::is_kernel);
-    findings.inspection.target.triple.starts_with("nvptx") && !has_kernels
+    (findings.inspection.target.triple.starts_with("nvptx") && !has_kernels) || is_amdgpu(findings)
+}
+
+/// Whether the module is for AMDGPU, whose versions of code objects are among the metadata.
+fn is_amdgpu(findings: &Findings) -> bool {
+    findings.inspection.target.triple.starts_with("amdgcn")
 }
 
 /// Operands that are letters.

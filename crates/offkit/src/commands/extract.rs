@@ -3,9 +3,11 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use offkit_link::device_library::library_path;
 use offkit_object::{DeviceImage, Item};
 
 use super::Source;
+use super::filter::target_of;
 use crate::cli::Extract;
 use crate::failure::Failure;
 use crate::files;
@@ -98,6 +100,9 @@ impl Extraction<'_> {
             files::write(&self.options.output, &[bytes]).map_err(Failure::input)?;
         } else {
             let path = self.name(image);
+            if let Some(folder) = path.parent() {
+                files::create_folder(folder).map_err(Failure::input)?;
+            }
             files::write(&path, &[bytes]).map_err(Failure::input)?;
             self.terminal.note(path.display());
         }
@@ -108,15 +113,48 @@ impl Extraction<'_> {
 
     /// A file name of its own for each image.
     fn name(&mut self, image: &DeviceImage<'_>) -> PathBuf {
-        let name = file_name(image, self.options.stored);
-        let mut path = self.options.output.join(&name);
+        let name = match &self.options.libdevice {
+            None => PathBuf::from(file_name(image, self.options.stored)),
+            Some(library) => library_name(image, library.as_deref()),
+        };
+        let folder = self.options.output.join(name.parent().unwrap_or(Path::new("")));
+        let name = name.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let mut path = folder.join(&name);
         let mut number = 1;
         while !self.names.insert(path.clone()) {
-            path = self.options.output.join(format!("{number}-{name}"));
+            path = folder.join(format!("{number}-{name}"));
             number += 1;
         }
         path
     }
+}
+
+/// The path of an image as a device library of that name, or of the name of the file or archive member it is in.
+fn library_name(image: &DeviceImage<'_>, library: Option<&str>) -> PathBuf {
+    let file = Path::new(image.location.file());
+    // The members of an archive are libraries of their own: what is next behind the file, unless it is a section or
+    // number.
+    let member = image.location.parts().next();
+    let member = member.as_deref().map(Path::new);
+    let member = member.filter(|member| ["o", "obj", "bc"].iter().any(|end| member.extension() == Some(end.as_ref())));
+    let stem = member.unwrap_or(file).file_stem().unwrap_or_default().to_string_lossy();
+    let name = library.unwrap_or_else(|| stem.strip_prefix("lib").unwrap_or(&stem));
+    let is_safe = |c: char| c.is_alphanumeric() || "-_+.".contains(c);
+    let name = name.replace(|c| !is_safe(c), "_");
+    let mut target = target_of(image);
+    // Containers name targets: what they say must not lead elsewhere.
+    target.triple = target.triple.replace(|c| !is_safe(c), "_").into();
+    target.arch = target.arch.replace(|c| !is_safe(c), "_").into();
+    if target.arch == "generic" {
+        target.arch = "".into();
+    }
+    for feature in &mut target.features {
+        *feature = feature.replace(|c| !is_safe(c), "_");
+    }
+    let path = library_path(&name, &target);
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = name.strip_suffix("bc").unwrap_or(&name).to_owned() + image.format.extension();
+    path.with_file_name(name)
 }
 
 /// The location of an image as the name of a file: `lib.so!.hip_fatbin/0/gfx90a` becomes

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use offkit_object::{DeviceImage, ImageFormat, Limits, Producer, Symbols};
+use offkit_object::{DeviceImage, ImageFormat, Limits, Producer, Symbols, Target, inspect};
 use offkit_runtime::is_kernel_called;
 
 /// The names of languages, as [`producer_name`] gives them.
@@ -16,12 +16,12 @@ const FORMATS: [&str; 9] = [
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Which images")]
 pub(crate) struct Filter {
-    /// Only images for this target triple, or a beginning of it that ends at a dash
-    #[arg(long, value_name = "TRIPLE")]
-    triple: Option<String>,
-    /// Only images for this architecture: `sm_80`, `gfx90a`, `gfx90a:xnack+`
-    #[arg(long, value_name = "ARCH")]
-    arch: Option<String>,
+    /// Only images for one of these target triples, or a beginning of it that ends at a dash
+    #[arg(long, value_name = "TRIPLE[,TRIPLE…]", value_delimiter = ',')]
+    triple: Vec<String>,
+    /// Only images for one of these architectures: `sm_80`, `gfx90a`, `gfx90a:xnack+`
+    #[arg(long, value_name = "ARCH[,ARCH…]", value_delimiter = ',')]
+    arch: Vec<String>,
     /// Only images made for this language
     #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(KINDS))]
     kind: Option<String>,
@@ -37,10 +37,20 @@ impl Filter {
     /// Whether an image is meant.
     pub(crate) fn accepts(&self, image: &DeviceImage<'_>) -> bool {
         let matches = |wanted: &Option<String>, is: &dyn Fn(&str) -> bool| wanted.as_deref().is_none_or(is);
-        matches(&self.triple, &|triple| has_triple(image, triple))
-            && matches(&self.arch, &|arch| {
-                image.target.arch == arch || image.target.arch_with_features() == arch
-            })
+        let is_one = |wanted: &[String], is: &dyn Fn(&str) -> bool| {
+            wanted.is_empty() || wanted.iter().any(|wanted| is(wanted))
+        };
+        let has_target = || {
+            if self.triple.is_empty() && self.arch.is_empty() {
+                return true;
+            }
+            let target = target_of(image);
+            is_one(&self.triple, &|triple| has_triple(&target, triple))
+                && is_one(&self.arch, &|arch| {
+                    target.arch == arch || target.arch_with_features() == arch
+                })
+        };
+        has_target()
             && matches(&self.kind, &|kind| producer_name(image.producer) == Some(kind))
             && matches(&self.format, &|format| format_name(image.format) == format)
             && matches(&self.kernel, &|kernel| {
@@ -58,15 +68,28 @@ impl Filter {
             format,
             kernel,
         } = self;
-        [triple, arch, kind, format, kernel]
-            .iter()
-            .all(|wanted| wanted.is_none())
+        triple.is_empty() && arch.is_empty() && [kind, format, kernel].iter().all(|wanted| wanted.is_none())
     }
 }
 
-fn has_triple(image: &DeviceImage<'_>, wanted: &str) -> bool {
-    image
-        .target
+/// The target, with what the bytes say where the container says nothing.
+pub(crate) fn target_of(image: &DeviceImage<'_>) -> Target {
+    let mut target = image.target.clone();
+    if target.triple.is_empty() && target.arch.is_empty() {
+        let own = inspect(&image.bytes, image.format, &Limits::default()).target;
+        target.triple = own.triple;
+        if target.arch.is_empty() {
+            target.arch = own.arch;
+        }
+        if target.triple.is_empty() && image.format == ImageFormat::Spirv {
+            target.triple = "spirv64-unknown-unknown".into();
+        }
+    }
+    target
+}
+
+fn has_triple(target: &Target, wanted: &str) -> bool {
+    target
         .triple
         .strip_prefix(wanted)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))

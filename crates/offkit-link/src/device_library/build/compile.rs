@@ -32,9 +32,12 @@ pub(super) fn words(manifest: &Manifest, unit: &Unit<'_>, source: &Source) -> Ve
     words.extend(target_words(unit.target));
     // Which libraries of vendors are used is for the manifest to say.
     words.extend(["-nogpulib", "-Qunused-arguments"].map(OsString::from));
-    if source.language == Language::OpenCl {
-        words.push("-cl-std=CL3.0".into());
-    }
+    words.push(match source.language {
+        Language::OpenCl => "-cl-std=CL3.0".into(),
+        // A call of `sin` is to stay one: of the intrinsic that clang makes of it where errors are not reported in
+        // `errno`, LLVM's back ends for GPUs can make no code.
+        Language::C | Language::Cxx => "-fmath-errno".into(),
+    });
     for folder in &manifest.include {
         words.extend(["-I".into(), folder.into()]);
     }

@@ -1,13 +1,31 @@
-//! Kernels of NVPTX before LLVM 20, which have no calling convention of their own: a list in the metadata,
-//! `nvvm.annotations`, names the functions.
+//! What is told by lists in the metadata: `nvvm.annotations` names the kernels of NVPTX before LLVM 20, which have no
+//! calling convention of their own; `llvm.module.flags` has the version of code objects of AMDGPU.
 
 use std::collections::{HashMap, HashSet};
 
 use super::bitstream::{Bitstream, Item};
 use crate::error::Error;
 
-const LIST: &[u8] = b"nvvm.annotations";
-const KEY: &[u8] = b"kernel";
+const KERNEL_LIST: &[u8] = b"nvvm.annotations";
+const FLAG_LIST: &[u8] = b"llvm.module.flags";
+
+/// The strings that are looked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Key {
+    Kernel,
+    CodeObjectVersion,
+}
+
+impl Key {
+    fn of(text: &[u8]) -> Option<Self> {
+        match text {
+            b"kernel" => Some(Self::Kernel),
+            // As LLVM has called it from 18 on, and before.
+            b"amdhsa_code_object_version" | b"amdgpu_code_object_version" => Some(Self::CodeObjectVersion),
+            _ => None,
+        }
+    }
+}
 
 const OLD_STRING: u64 = 1;
 const VALUE: u64 = 2;
@@ -26,13 +44,14 @@ const INDEX: u64 = 39;
 pub(super) struct Annotations {
     /// The number of the next piece of metadata.
     next: u64,
-    /// The strings that are the key.
-    keys: HashSet<u64>,
+    /// The strings that are keys.
+    keys: HashMap<u64, Key>,
     /// The global value that a piece of metadata stands for.
     values: HashMap<u64, u64>,
     /// Small nodes; each element is one more than a number, 0 for none.
     nodes: HashMap<u64, Vec<u64>>,
-    list: Vec<u64>,
+    kernel_list: Vec<u64>,
+    flag_list: Vec<u64>,
 }
 
 impl Annotations {
@@ -40,7 +59,7 @@ impl Annotations {
     pub(super) fn read(&mut self, stream: &mut Bitstream<'_>) -> Result<(), Error> {
         // A function, and pairs of key and value.
         const LARGEST_NODE: usize = 33;
-        let mut names_list = false;
+        let mut name = Vec::new();
         loop {
             let record = match stream.next()? {
                 Item::End => return Ok(()),
@@ -49,14 +68,20 @@ impl Annotations {
             };
             let operands = stream.operands.as_slice();
             match record {
-                NAME => names_list = super::bytes_of(operands) == LIST,
-                NAMED_NODE if std::mem::take(&mut names_list) => self.list.extend(operands),
-                NAMED_NODE | KIND | ATTACHMENT | GLOBAL_ATTACHMENT | INDEX_OFFSET | INDEX => {}
+                NAME => name = super::bytes_of(operands),
+                NAMED_NODE => match &*std::mem::take(&mut name) {
+                    KERNEL_LIST => self.kernel_list.extend(operands),
+                    FLAG_LIST => self.flag_list.extend(operands),
+                    _ => {}
+                },
+                KIND | ATTACHMENT | GLOBAL_ATTACHMENT | INDEX_OFFSET | INDEX => {}
                 STRINGS => self.strings(operands, stream)?,
                 _ => {
                     match (record, operands) {
-                        (OLD_STRING, text) if super::bytes_of(text) == KEY => {
-                            self.keys.insert(self.next);
+                        (OLD_STRING, text) => {
+                            if let Some(key) = Key::of(&super::bytes_of(text)) {
+                                self.keys.insert(self.next, key);
+                            }
                         }
                         (VALUE, [_, value]) => {
                             self.values.insert(self.next, *value);
@@ -82,8 +107,8 @@ impl Annotations {
         let mut lengths = Bitstream::new(stream.blob, 0);
         for number in 0..count {
             let length = lengths.variable(6)?;
-            if letters.get(0, length).is_some_and(|text| text.bytes() == KEY) {
-                self.keys.insert(self.next.saturating_add(number));
+            if let Some(key) = letters.get(0, length).and_then(|text| Key::of(text.bytes())) {
+                self.keys.insert(self.next.saturating_add(number), key);
             }
             letters = letters.from(length);
         }
@@ -93,17 +118,31 @@ impl Annotations {
 
     /// The numbers of the global values that are kernels.
     pub(super) fn kernels(&self) -> HashSet<u64> {
-        let nodes = self.list.iter().filter_map(|node| self.nodes.get(node));
+        let nodes = self.kernel_list.iter().filter_map(|node| self.nodes.get(node));
         let kernels = nodes.filter_map(|node| {
             let (function, pairs) = node.split_first()?;
             let is_kernel = pairs.chunks(2).any(|pair| {
                 pair.first()
                     .and_then(|key| key.checked_sub(1))
-                    .is_some_and(|key| self.keys.contains(&key))
+                    .is_some_and(|key| self.keys.get(&key) == Some(&Key::Kernel))
             });
             let value = self.values.get(&function.checked_sub(1)?)?;
             is_kernel.then_some(*value)
         });
         kernels.collect()
+    }
+
+    /// The number of the value that is the version of code objects.
+    pub(super) fn code_object_version(&self) -> Option<u64> {
+        let flags = self.flag_list.iter().filter_map(|node| self.nodes.get(node));
+        let mut flags = flags.filter_map(|node| match node.as_slice() {
+            // How to merge, the key, the value, each one more than a number.
+            [_, key, value] => Some((key.checked_sub(1)?, value.checked_sub(1)?)),
+            _ => None,
+        });
+        flags.find_map(|(key, value)| {
+            (self.keys.get(&key) == Some(&Key::CodeObjectVersion))
+                .then(|| self.values.get(&value).copied())?
+        })
     }
 }

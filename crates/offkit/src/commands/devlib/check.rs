@@ -1,13 +1,99 @@
-//! `offkit devlib check`.
+//! `offkit devlib check`: which library supplies each undefined device symbol.
+
+use std::path::PathBuf;
 
 use clap::Args;
+use offkit_link::device_library::check::{SymbolCheck, check};
+use offkit_link::device_link::Input;
+use serde_json::json;
 
-use crate::failure::Failure;
-use crate::terminal::Terminal;
+use super::find::SearchOptions;
+use crate::commands::shown_name;
+use crate::failure::{ExitStatus, Failure};
+use crate::files::{self, Content};
+use crate::terminal::{NAME, Terminal};
+
+const EXAMPLES: &str = "\
+Examples:
+  offkit devlib check app.o -L lib -lm -lphysics
+  offkit devlib check app.bc -lm --json | jq -r 'select(.path == null) | .symbol'
+
+Exit code 1: a symbol is supplied by no library for a target.";
 
 #[derive(Debug, Args)]
-pub(crate) struct Check {}
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Check {
+    /// Files with device code: objects, bitcode, archives, of which all members count
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// A library, as `-l` has it at a link: NAME or :FILE; may be repeated
+    #[arg(short, long = "library", value_name = "NAME")]
+    library: Vec<String>,
+    #[command(flatten)]
+    search: SearchOptions,
+    /// Show names as they stand in the file instead of demangled
+    #[arg(long)]
+    mangled: bool,
+    /// Write one JSON object a line, one line a symbol and target
+    #[arg(long)]
+    json: bool,
+}
 
-pub(super) fn run(_: &Check, _: Terminal) -> Result<(), Failure> {
-    Err(Failure::input("`offkit devlib check` is not there yet"))
+pub(super) fn run(options: &Check, terminal: Terminal) -> Result<(), Failure> {
+    let opened = |path: &PathBuf| files::open(path).map_err(Failure::input);
+    let contents: Vec<Content> = options.files.iter().map(opened).collect::<Result<_, _>>()?;
+    let inputs: Vec<Input<'_>> = (options.files.iter().zip(&contents))
+        .map(|(path, content)| Input::read_file(path, &**content).with_whole_archive(true))
+        .collect();
+    let search = options.search.search();
+    let checks = check(&inputs, &options.library, &search, &options.search.targets()).map_err(Failure::input)?;
+    for check in &checks {
+        match options.json {
+            true => show_json(check, terminal)?,
+            false => show(check, options.mangled, terminal)?,
+        }
+    }
+    let open = |check: &&SymbolCheck| check.targets.iter().any(|(_, provider)| provider.is_none());
+    match checks.iter().filter(open).count() {
+        0 => Ok(()),
+        1 => Err(Failure::new(ExitStatus::No, "1 symbol is supplied by no library for a target")),
+        open => Err(Failure::new(
+            ExitStatus::No,
+            format!("{open} symbols are supplied by no library for a target"),
+        )),
+    }
+}
+
+fn show(check: &SymbolCheck, mangled: bool, terminal: Terminal) -> Result<(), Failure> {
+    terminal.line(format_args!(
+        "{NAME}{}{NAME:#}  needed by {}",
+        shown_name(&check.symbol, mangled),
+        check.needed_by.join(", ")
+    ))?;
+    for (target, provider) in &check.targets {
+        match provider {
+            Some(provider) => terminal.line(format_args!(
+                "  {target}: {} (-l{})",
+                provider.path.display(),
+                provider.library
+            ))?,
+            None => terminal.line(format_args!("  {target}: no library has it"))?,
+        }
+    }
+    Ok(())
+}
+
+fn show_json(check: &SymbolCheck, terminal: Terminal) -> Result<(), Failure> {
+    for (target, provider) in &check.targets {
+        let line = json!({
+            "symbol": check.symbol,
+            "needed_by": check.needed_by,
+            "triple": target.triple.as_str(),
+            "arch": target.arch_with_features(),
+            "library": provider.as_ref().map(|provider| &provider.library),
+            "path": provider.as_ref().map(|provider| provider.path.display().to_string()),
+        });
+        terminal.line(format_args!("{line}"))?;
+    }
+    Ok(())
 }

@@ -1,13 +1,232 @@
-//! `offkit devlib query`.
+//! `offkit devlib query`: which devices files have code for.
+
+use std::path::PathBuf;
 
 use clap::Args;
+use offkit_object::{DeviceImage, ImageFormat, Item, Limits, Producer, Symbols, Target};
+use serde_json::json;
 
+use crate::commands::filter::{Filter, format_name, producer_name, target_of};
+use crate::commands::limits::LimitOptions;
+use crate::commands::{nothing_fits, nothing_in, shown_name, source::Source};
 use crate::failure::Failure;
-use crate::terminal::Terminal;
+use crate::terminal::{FAINT, NAME, Terminal, size};
+
+const EXAMPLES: &str = "\
+Examples:
+  offkit devlib query libm.a
+  offkit devlib query --long --symbols app.o
+  offkit devlib query --json --arch gfx90a lib.a | jq -r '.exports[]'";
 
 #[derive(Debug, Args)]
-pub(crate) struct Query {}
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Query {
+    /// Objects, archives, libraries, or locations in them; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// One line a device type: its target, language, number of images and their size
+    #[arg(short, long)]
+    long: bool,
+    /// The symbols as well: kernels, what is defined for others, what others must define
+    #[arg(short, long)]
+    symbols: bool,
+    /// Show names as they stand in the file instead of demangled
+    #[arg(long)]
+    mangled: bool,
+    /// Write one JSON object a line, one line a device type
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    filter: Filter,
+    #[command(flatten)]
+    limits: LimitOptions,
+}
 
-pub(super) fn run(_: &Query, _: Terminal) -> Result<(), Failure> {
-    Err(Failure::input("`offkit devlib query` is not there yet"))
+/// All that a file has for one device in one kind of code.
+struct DeviceType {
+    name: String,
+    target: Target,
+    format: ImageFormat,
+    producer: Producer,
+    images: usize,
+    bytes: u64,
+    kernels: Vec<String>,
+    exports: Vec<String>,
+    imports: Vec<String>,
+}
+
+/// The short name of what an image is for: `gfx803-hsaco`, `sm_60-cubin`, `spirv64-bc`, and of code for a host its
+/// architecture alone, `x86_64`.
+pub(crate) fn device_type(image: &DeviceImage<'_>) -> String {
+    device_type_of(&image.target, image.producer, image.format)
+}
+
+fn device_type_of(target: &Target, producer: Producer, format: ImageFormat) -> String {
+    let architecture = || target.triple.split('-').next().unwrap_or_default().to_owned();
+    match target.arch_with_features() {
+        _ if producer == Producer::Host => architecture(),
+        arch if arch.is_empty() || arch == "generic" => format!("{}-{}", architecture(), kind(format)),
+        arch => format!("{arch}-{}", kind(format)),
+    }
+}
+
+/// What a kind of code is called in names of files.
+fn kind(format: ImageFormat) -> &'static str {
+    match format {
+        ImageFormat::Bitcode => "bc",
+        ImageFormat::Amdgpu => "hsaco",
+        ImageFormat::Cubin => "cubin",
+        ImageFormat::Ptx => "ptx",
+        ImageFormat::Spirv => "spv",
+        ImageFormat::Zebin => "zebin",
+        ImageFormat::Elf => "o",
+        ImageFormat::Archive => "a",
+        _ => "unknown",
+    }
+}
+
+pub(super) fn run(options: &Query, terminal: Terminal) -> Result<(), Failure> {
+    let mut damaged = false;
+    for file in &options.files {
+        let source = Source::open(file)?;
+        let mut types: Vec<DeviceType> = Vec::new();
+        let mut problems = Vec::new();
+        let mut met = 0_usize;
+        source.walk(&options.limits, &mut |item| match item {
+            Item::Image(image) => {
+                met += 1;
+                if options.filter.accepts(&image) {
+                    add(&mut types, &image, options.symbols);
+                }
+            }
+            Item::Problem(problem) => problems.push(problem),
+            _ => {}
+        });
+        if met == 0 {
+            return Err(nothing_in(&source.place, &problems));
+        }
+        if types.is_empty() {
+            return Err(nothing_fits(&source.place));
+        }
+        let name = source.place.to_string();
+        let name = Some(name.as_str()).filter(|_| options.files.len() > 1);
+        match (options.json, options.long || options.symbols) {
+            (true, _) => {
+                for device in &types {
+                    terminal.line(format_args!("{}", json(&source.place.to_string(), device, options.symbols)))?;
+                }
+            }
+            (false, true) => long(name, &types, options, terminal)?,
+            (false, false) => {
+                let mut names: Vec<&str> = Vec::new();
+                for device in &types {
+                    if !names.contains(&device.name.as_str()) {
+                        names.push(&device.name);
+                    }
+                }
+                let names = names.join(", ");
+                match name {
+                    Some(name) => terminal.line(format_args!("{name}: {names}"))?,
+                    None => terminal.line(format_args!("{names}"))?,
+                }
+            }
+        }
+        for problem in &problems {
+            terminal.warning(problem);
+        }
+        damaged |= !problems.is_empty();
+    }
+    match damaged {
+        true => Err(Failure::input("a file could not be read as a whole")),
+        false => Ok(()),
+    }
+}
+
+fn add(types: &mut Vec<DeviceType>, image: &DeviceImage<'_>, symbols: bool) {
+    let target = target_of(image);
+    let (format, producer) = (image.format, image.producer);
+    let known = types
+        .iter()
+        .position(|device| device.target == target && device.format == format && device.producer == producer);
+    let at = known.unwrap_or_else(|| {
+        types.push(DeviceType {
+            name: device_type_of(&target, producer, format),
+            target,
+            format,
+            producer,
+            images: 0,
+            bytes: 0,
+            kernels: Vec::new(),
+            exports: Vec::new(),
+            imports: Vec::new(),
+        });
+        types.len() - 1
+    });
+    let device = &mut types[at];
+    device.images += 1;
+    device.bytes += image.bytes.len() as u64;
+    if symbols {
+        let names = Symbols::of(image, &Limits::default());
+        for (all, new) in [
+            (&mut device.kernels, names.kernels),
+            (&mut device.exports, names.exports),
+            (&mut device.imports, names.imports),
+        ] {
+            all.extend(new);
+            all.sort();
+            all.dedup();
+        }
+        // What one image needs another may have.
+        let DeviceType { imports, exports, .. } = device;
+        imports.retain(|name| exports.binary_search(name).is_err());
+    }
+}
+
+fn long(name: Option<&str>, types: &[DeviceType], options: &Query, terminal: Terminal) -> Result<(), Failure> {
+    if let Some(name) = name {
+        terminal.line(format_args!("{name}:"))?;
+    }
+    let width = types.iter().map(|device| device.name.len()).max().unwrap_or(0);
+    for device in types {
+        let language = producer_name(device.producer).unwrap_or("-");
+        let images = device.images;
+        terminal.line(format_args!(
+            "{NAME}{:width$}{NAME:#}  {}  {}  {language}  {images} image{}, {}",
+            device.name,
+            device.target,
+            device.format.name(),
+            if images == 1 { "" } else { "s" },
+            size(device.bytes)
+        ))?;
+        for (title, names) in [
+            ("kernels", &device.kernels),
+            ("exports", &device.exports),
+            ("imports", &device.imports),
+        ] {
+            for symbol in names {
+                let shown = shown_name(symbol, options.mangled);
+                terminal.line(format_args!("    {FAINT}{title}{FAINT:#}  {shown}"))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn json(file: &str, device: &DeviceType, symbols: bool) -> serde_json::Value {
+    let mut line = json!({
+        "file": file,
+        "type": device.name,
+        "triple": device.target.triple.as_str(),
+        "arch": device.target.arch_with_features(),
+        "format": format_name(device.format),
+        "producer": producer_name(device.producer),
+        "images": device.images,
+        "size": device.bytes,
+    });
+    if symbols {
+        line["kernels"] = device.kernels.clone().into();
+        line["exports"] = device.exports.clone().into();
+        line["imports"] = device.imports.clone().into();
+    }
+    line
 }

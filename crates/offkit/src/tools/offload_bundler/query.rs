@@ -1,8 +1,9 @@
 //! The short answer to what is in a file: `x86_64, gfx803-hsaco, gfx900-bc, sm_60-cubin`.
 
-use offkit_object::{ImageFormat, Item, Limits, Producer};
+use offkit_object::{Item, Limits};
 
 use super::{Message, Result};
+use crate::commands::devlib::device_type;
 
 /// Every device that a file of any kind has code for, with what kind of code it is, in the order of the file
 /// and each once; a host has its architecture alone.
@@ -11,13 +12,7 @@ pub(super) fn query(file: &str, bytes: &[u8]) -> Result<String> {
     let mut problem = None;
     offkit_object::walk(file, bytes, None, &Limits::default(), &mut |item| match item {
         Item::Image(image) => {
-            let target = &image.target;
-            let architecture = || target.triple.split('-').next().unwrap_or_default().to_owned();
-            let answer = match target.arch_with_features() {
-                _ if image.producer == Producer::Host => architecture(),
-                arch if arch.is_empty() => format!("{}-{}", architecture(), kind(image.format)),
-                arch => format!("{arch}-{}", kind(image.format)),
-            };
+            let answer = device_type(&image);
             if !answers.contains(&answer) {
                 answers.push(answer);
             }
@@ -34,19 +29,4 @@ pub(super) fn query(file: &str, bytes: &[u8]) -> Result<String> {
         return Ok(String::new());
     }
     Ok(format!("{}\n", answers.join(", ")))
-}
-
-/// What a kind of code is called in names of files.
-fn kind(format: ImageFormat) -> &'static str {
-    match format {
-        ImageFormat::Bitcode => "bc",
-        ImageFormat::Amdgpu => "hsaco",
-        ImageFormat::Cubin => "cubin",
-        ImageFormat::Ptx => "ptx",
-        ImageFormat::Spirv => "spv",
-        ImageFormat::Zebin => "zebin",
-        ImageFormat::Elf => "o",
-        ImageFormat::Archive => "a",
-        _ => "unknown",
-    }
 }

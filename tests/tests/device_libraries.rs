@@ -1,0 +1,858 @@
+//! Device libraries: found for each target, linked early and late, looked into and taken out.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use offkit_tests::documentation::{blocks, examples};
+use offkit_tests::{Folder, Outcome, need, npy_i32, offkit, read_i32, skip, tool};
+use serde_json::Value;
+
+const APP: &str = "int twice(int x); int next(int x);
+                   kernel void k(global int *a) { a[0] = next(twice(a[0])); }";
+const TWICE: &str = "int twice(int x) { return 2 * x; }
+                     int never(int x) { return x; }";
+const NEXT: &str = "int next(int x) { return x + 1; }";
+/// The same function, and another result.
+const BEFORE: &str = "int next(int x) { return x - 1; }";
+
+/// Compiles OpenCL C for a processor or a triple.
+#[track_caller]
+fn compile(folder: &Folder, source: &str, target: &str, more: &[&str], output: &str) {
+    let target = match target.split_at(target.len().min(3)) {
+        ("sm_", _) => {
+            let march = format!("-march={target}");
+            vec![
+                "--target=nvptx64-nvidia-cuda".to_owned(),
+                "--cuda-feature=+ptx50".to_owned(),
+                march,
+            ]
+        }
+        ("gfx", _) => vec!["--target=amdgcn-amd-amdhsa".to_owned(), format!("-mcpu={target}")],
+        _ => vec![format!("--target={target}")],
+    };
+    let input = folder.write("source.cl", source);
+    let path = folder.path(output);
+    fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+    let mut command = Command::new(tool("clang-22").expect("asked for before"));
+    command.args(target).args(more);
+    command.args("-cl-std=CL3.0 -O1 -nogpulib -emit-llvm -c".split_whitespace());
+    command.arg(input).arg("-o").arg(path);
+    folder.run_command(&mut command).ok();
+}
+
+/// Runs offkit where nothing but what is said names folders, with a compiler in `compiler/bin`.
+fn alone(folder: &Folder, line: &str, library_path: &str) -> Outcome {
+    let bin = folder.path("compiler/bin");
+    if !bin.exists() {
+        fs::create_dir_all(&bin).expect("a folder");
+        let clang = tool("clang-22").expect("asked for before");
+        std::os::unix::fs::symlink(clang, bin.join("clang-22")).expect("a link");
+    }
+    let mut command = Command::new(offkit());
+    command.args(line.split_whitespace());
+    command.env("OFFKIT_CLANG", bin.join("clang-22"));
+    command.env("LIBRARY_PATH", library_path);
+    command.env("XDG_CACHE_HOME", folder.path("cache"));
+    for variable in ["ROCM_PATH", "CUDA_PATH", "CUDA_HOME"] {
+        command.env_remove(variable);
+    }
+    folder.run_command(&mut command)
+}
+
+/// A library that is there, and who finds it.
+struct Row {
+    /// The files: what each was compiled for, and where it is.
+    files: &'static [(&'static str, &'static str)],
+    /// The target, and `-L`.
+    line: &'static str,
+    library_path: &'static str,
+    /// The path and the rule.
+    expected: Option<(&'static str, &'static str)>,
+}
+
+const PROCESSOR_FOLDER: &str = "libdevice/<gpu>/libX-<arch>-<gpu>.bc";
+const PROCESSOR: &str = "libX-<arch>-<gpu>.bc";
+const ARCHITECTURE: &str = "libX-<arch>.bc";
+const TRIPLE_FOLDER: &str = "<triple>/libX.a";
+
+/// Each row has folders of its own.
+const ROWS: [Row; 24] = [
+    // In a folder, from the most special name to the most general.
+    Row {
+        files: &[
+            ("sm_60", "a/libdevice/sm_60/libx-nvptx-sm_60.bc"),
+            ("sm_60", "a/libx-nvptx-sm_60.bc"),
+            ("sm_60", "a/libx-nvptx.bc"),
+        ],
+        line: "--arch sm_60 -L a",
+        library_path: "",
+        expected: Some(("a/libdevice/sm_60/libx-nvptx-sm_60.bc", PROCESSOR_FOLDER)),
+    },
+    Row {
+        files: &[("sm_60", "a/libx-nvptx-sm_60.bc"), ("sm_60", "a/libx-nvptx.bc")],
+        line: "--arch sm_60 -L a",
+        library_path: "",
+        expected: Some(("a/libx-nvptx-sm_60.bc", PROCESSOR)),
+    },
+    Row {
+        files: &[("sm_60", "a/libx-nvptx.bc"), ("sm_60", "a/libx.bc")],
+        line: "--arch sm_60 -L a",
+        library_path: "",
+        expected: Some(("a/libx-nvptx.bc", ARCHITECTURE)),
+    },
+    Row {
+        files: &[("sm_60", "a/libx.bc"), ("sm_60", "a/libx.a")],
+        line: "--arch sm_60 -L a",
+        library_path: "",
+        expected: Some(("a/libx.bc", "libX.bc")),
+    },
+    Row {
+        files: &[
+            ("spirv64", "a/libdevice/spirv64/libx-spirv64.bc"),
+            ("spirv64", "a/libx-spirv64.bc"),
+        ],
+        line: "--arch spirv64 -L a",
+        library_path: "",
+        expected: Some((
+            "a/libdevice/spirv64/libx-spirv64.bc",
+            "libdevice/<arch>/libX-<arch>.bc",
+        )),
+    },
+    // Triples and the other names in use are as good.
+    Row {
+        files: &[("sm_60", "a/libx-nvptx64-nvidia-cuda-sm_60.bc")],
+        line: "--arch nvptx64-nvidia-cuda,arch=sm_60 -L a",
+        library_path: "",
+        expected: Some(("a/libx-nvptx64-nvidia-cuda-sm_60.bc", PROCESSOR)),
+    },
+    Row {
+        files: &[("gfx906", "a/libx-amdgpu.bc")],
+        line: "--arch gfx906 -L a",
+        library_path: "",
+        expected: Some(("a/libx-amdgpu.bc", ARCHITECTURE)),
+    },
+    Row {
+        files: &[("spirv64", "a/libx-spir64.bc")],
+        line: "--arch spirv64-unknown-unknown -L a",
+        library_path: "",
+        expected: Some(("a/libx-spir64.bc", ARCHITECTURE)),
+    },
+    // Folders in order: all rules in one before the next; -L, then LIBRARY_PATH, then the compiler's.
+    Row {
+        files: &[
+            ("sm_60", "a/libx.bc"),
+            ("sm_60", "b/libdevice/sm_60/libx-nvptx-sm_60.bc"),
+        ],
+        line: "--arch sm_60 -L nowhere -L a -L b",
+        library_path: "",
+        expected: Some(("a/libx.bc", "libX.bc")),
+    },
+    Row {
+        files: &[("sm_60", "a/libx.bc"), ("sm_60", "b/libx.bc")],
+        line: "--arch sm_60 -L b",
+        library_path: "a",
+        expected: Some(("b/libx.bc", "libX.bc")),
+    },
+    Row {
+        files: &[
+            ("sm_60", "a/libx.bc"),
+            ("sm_60", "compiler/lib/libx-nvptx-sm_60.bc"),
+        ],
+        line: "--arch sm_60",
+        library_path: "unrelated:a:",
+        expected: Some(("a/libx.bc", "libX.bc")),
+    },
+    Row {
+        files: &[("sm_60", "compiler/lib/libdevice/sm_60/libx-nvptx-sm_60.bc")],
+        line: "--arch sm_60",
+        library_path: "/usr/share",
+        expected: Some((
+            "compiler/bin/../lib/libdevice/sm_60/libx-nvptx-sm_60.bc",
+            PROCESSOR_FOLDER,
+        )),
+    },
+    // Features are left out, then the generic target stands for the processor: what is closest is taken.
+    Row {
+        files: &[
+            (
+                "gfx906:xnack+",
+                "a/libdevice/gfx906-xnack+/libx-amdgcn-gfx906-xnack+.bc",
+            ),
+            ("gfx906", "a/libdevice/gfx906/libx-amdgcn-gfx906.bc"),
+        ],
+        line: "--arch gfx906:xnack+:sramecc- -L a",
+        library_path: "",
+        expected: Some((
+            "a/libdevice/gfx906-xnack+/libx-amdgcn-gfx906-xnack+.bc",
+            PROCESSOR_FOLDER,
+        )),
+    },
+    Row {
+        files: &[
+            (
+                "gfx906:xnack+",
+                "a/libdevice/gfx906-xnack+/libx-amdgcn-gfx906-xnack+.bc",
+            ),
+            ("gfx906", "a/libdevice/gfx906/libx-amdgcn-gfx906.bc"),
+        ],
+        line: "--arch gfx906:xnack- -L a",
+        library_path: "",
+        expected: Some(("a/libdevice/gfx906/libx-amdgcn-gfx906.bc", PROCESSOR_FOLDER)),
+    },
+    Row {
+        files: &[
+            (
+                "gfx9-generic",
+                "a/libdevice/gfx9-generic/libx-amdgcn-gfx9-generic.bc",
+            ),
+            ("gfx906", "a/libx-amdgcn-gfx906.bc"),
+        ],
+        line: "--arch gfx906:xnack+ -L a",
+        library_path: "",
+        expected: Some((
+            "a/libdevice/gfx9-generic/libx-amdgcn-gfx9-generic.bc",
+            PROCESSOR_FOLDER,
+        )),
+    },
+    Row {
+        files: &[("gfx9-generic", "a/libx-amdgcn-gfx9-generic.bc")],
+        line: "--arch gfx90a -L a",
+        library_path: "",
+        expected: None,
+    },
+    // Code for an older processor is part of that for a newer one, and not the other way round.
+    Row {
+        files: &[
+            ("sm_60", "a/libx-nvptx-sm_60.bc"),
+            ("sm_50", "a/libx-nvptx-sm_50.bc"),
+        ],
+        line: "--arch sm_75 -L a",
+        library_path: "",
+        expected: Some(("a/libx-nvptx-sm_60.bc", PROCESSOR)),
+    },
+    Row {
+        files: &[("sm_60", "a/libx-nvptx-sm_60.bc")],
+        line: "--arch sm_50 -L a",
+        library_path: "",
+        expected: None,
+    },
+    // A general name says nothing: the file is for another device, and the next one is taken.
+    Row {
+        files: &[("gfx906", "a/libx.bc"), ("sm_60", "b/libx.bc")],
+        line: "--arch sm_60 -L a -L b",
+        library_path: "",
+        expected: Some(("b/libx.bc", "libX.bc")),
+    },
+    // The layouts of others.
+    Row {
+        files: &[("gfx906", "a/amdgcn-amd-amdhsa/libx.a"), ("gfx906", "a/libx.a")],
+        line: "--arch gfx906 -L a",
+        library_path: "",
+        expected: Some(("a/amdgcn-amd-amdhsa/libx.a", TRIPLE_FOLDER)),
+    },
+    Row {
+        files: &[("sm_60", "a/nvvm/libdevice/libdevice.10.bc")],
+        line: "--arch sm_70 -L a/lib64 -ldevice",
+        library_path: "a",
+        expected: Some(("a/nvvm/libdevice/libdevice.10.bc", "CUDA")),
+    },
+    Row {
+        files: &[
+            ("gfx9-generic", "a/clc/amdgcn-amd-amdhsa.bc"),
+            ("gfx906", "a/clc/gfx906-amdgcn-amd-amdhsa.bc"),
+        ],
+        line: "--arch gfx906 -L a -lclc",
+        library_path: "",
+        expected: Some(("a/clc/gfx906-amdgcn-amd-amdhsa.bc", "libclc")),
+    },
+    Row {
+        files: &[("sm_60", "a/libx.a")],
+        line: "--arch sm_60 -L a",
+        library_path: "",
+        expected: Some(("a/libx.a", "libX.a")),
+    },
+    Row {
+        files: &[("sm_60", "a/odd-name.bc")],
+        line: "--arch sm_60 -L a -l:odd-name.bc",
+        library_path: "",
+        expected: Some(("a/odd-name.bc", ":FILE")),
+    },
+];
+
+#[test]
+fn each_rule_finds_its_library() {
+    need!("clang-22", "llvm-ar");
+    let archiver = tool("llvm-ar").unwrap();
+    let modules = Folder::new();
+    for target in [
+        "sm_50",
+        "sm_60",
+        "gfx906",
+        "gfx906:xnack+",
+        "gfx9-generic",
+        "spirv64",
+    ] {
+        compile(&modules, NEXT, target, &[], &format!("{target}.bc"));
+    }
+    for row in ROWS {
+        let folder = Folder::new();
+        for (target, path) in row.files {
+            let module = modules.path(&format!("{target}.bc"));
+            let path = folder.path(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            if path.extension().is_some_and(|extension| extension == "a") {
+                folder.run(&archiver, [Path::new("rcs"), &path, &module]).ok();
+            } else {
+                fs::copy(module, path).unwrap();
+            }
+        }
+        let library = if row.line.contains(" -l") { "" } else { "-lx" };
+        let line = format!("devlib find {library} {} --json --trace", row.line);
+        let outcome = alone(&folder, &line, row.library_path);
+        let case = format!("{line} of {:?}: {outcome:#?}", row.files);
+        assert_eq!(outcome.code, i32::from(row.expected.is_none()), "{case}");
+        let answer = &outcome.json()[0];
+        let found = answer["path"]
+            .as_str()
+            .map(|path| fs::canonicalize(folder.path(path)).unwrap());
+        let expected = row
+            .expected
+            .map(|(path, _)| fs::canonicalize(folder.path(path)).unwrap());
+        assert_eq!(found, expected, "{case}");
+        assert_eq!(
+            answer["rule"].as_str(),
+            row.expected.map(|(_, rule)| rule),
+            "{case}"
+        );
+        // The way to it: nothing was taken before, and every path that was looked at is told.
+        let tried = answer["tried"].as_array().unwrap();
+        let taken: Vec<_> = tried.iter().filter(|tried| tried["outcome"] == "taken").collect();
+        assert_eq!(taken.len(), usize::from(row.expected.is_some()), "{case}");
+        assert_eq!(tried.last().map(|tried| &tried["outcome"] == "taken"), Some(row.expected.is_some()), "{case}");
+    }
+}
+
+#[test]
+fn vendors_libraries_come_with_what_belongs_to_them() {
+    need!("clang-22");
+    let bitcode = "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode";
+    if !Path::new(bitcode).is_dir() {
+        return skip("ROCm's device libraries (`rocm-device-libs`) are not installed");
+    }
+    let folder = Folder::new();
+    let find = |line: &str| -> Value {
+        let line = format!("devlib find --json -L /usr/lib/x86_64-linux-gnu {line}");
+        alone(&folder, &line, "").json().remove(0)
+    };
+    let names = |list: &Value| -> Vec<String> {
+        let paths = list.as_array().unwrap().iter();
+        paths
+            .map(|path| {
+                Path::new(path.as_str().unwrap())
+                    .file_stem()
+                    .unwrap()
+                    .to_str()
+                    .unwrap()
+                    .to_owned()
+            })
+            .collect()
+    };
+    let answer = find("-lm --arch gfx1030 --code-object-version 4");
+    assert_eq!(answer["rule"], "ROCm");
+    assert!(
+        answer["path"]
+            .as_str()
+            .unwrap()
+            .ends_with("amdgcn/bitcode/ocml.bc")
+    );
+    let with = names(&answer["with"]);
+    for part in [
+        "ockl",
+        "oclc_isa_version_1030",
+        "oclc_wavefrontsize64_off",
+        "oclc_abi_version_400",
+    ] {
+        assert!(with.iter().any(|name| name == part), "{part}: {with:?}");
+    }
+    // Without a library for its version code gets that of the version before, with the same rules.
+    let with = names(&find("-lm --arch gfx90a")["with"]);
+    assert!(with.contains(&"oclc_abi_version_500".to_owned()), "{with:?}");
+    assert!(with.contains(&"oclc_wavefrontsize64_on".to_owned()), "{with:?}");
+    // What is not there is told.
+    assert_eq!(
+        names(&find("-lockl --arch gfx9999")["without"]),
+        ["oclc_isa_version_9999"]
+    );
+}
+
+#[test]
+fn an_unusable_file_is_passed_over_with_the_reason() {
+    need!("clang-22");
+    let folder = Folder::new();
+    compile(&folder, NEXT, "gfx906", &[], "a/libx.bc");
+    fs::create_dir(folder.path("b")).unwrap();
+    folder.write("b/libx-nvptx.bc", "no bitcode");
+    let outcome = alone(&folder, "devlib find -lx --arch sm_60 -L a -L b --trace", "");
+    assert_eq!(outcome.code, 1);
+    for part in [
+        "a/libdevice/sm_60/libx-nvptx-sm_60.bc",
+        "a/libx.bc: it is for `amdgcn-amd-amdhsa-gfx906`",
+        "b/libx-nvptx.bc: offset 0x0: not a container or device image",
+    ] {
+        assert!(outcome.stdout.contains(part), "{part}: {outcome:#?}");
+    }
+    assert!(
+        outcome
+            .stderr
+            .contains("not found: `-lx for nvptx64-nvidia-cuda-sm_60`"),
+        "{outcome:#?}"
+    );
+    alone(&folder, "devlib find -lx", "").fails(2);
+}
+
+/// Runs the kernel on 10, which becomes the number that is returned.
+fn run(folder: &Folder, file: &str) -> i32 {
+    folder.write("in.npy", npy_i32("(1,)", [10]));
+    folder
+        .offkit(&format!("run {file} k --global 1 --arg in.npy --out out.npy"))
+        .ok();
+    read_i32(&folder.read("out.npy"))[0]
+}
+
+#[test]
+fn of_libraries_what_is_needed_is_linked_late() {
+    need!("clang-22", "llc", "llvm-ar", "llvm-dis");
+    let folder = Folder::new();
+    compile(&folder, APP, "spirv64", &[], "app.bc");
+    compile(
+        &folder,
+        TWICE,
+        "spirv64",
+        &[],
+        "a/libdevice/spirv64/libtwice-spirv64.bc",
+    );
+    compile(&folder, NEXT, "spirv64", &[], "a/libnext.bc");
+    compile(&folder, BEFORE, "spirv64", &[], "b/libbefore.bc");
+    compile(&folder, BEFORE, "spirv64", &[], "before.bc");
+    let archiver = tool("llvm-ar").unwrap();
+    folder.run(&archiver, ["rcs", "b/libarchive.a", "before.bc"]).ok();
+    let state = "--state executable --split none";
+    // The first library that has a function supplies it, archive or not, wherever the code that needs it stands.
+    for (libraries, expected) in [
+        ("app.bc -ltwice -lnext", 21),
+        ("-lnext -ltwice app.bc", 21),
+        ("app.bc -ltwice -lbefore -lnext", 19),
+        ("app.bc -ltwice -lnext -lbefore -larchive", 21),
+        ("app.bc -ltwice -larchive -lnext", 19),
+        ("app.bc --start-group -ltwice -lnext --end-group -lmpi", 21),
+        (
+            "app.bc -ltwice --whole-archive -larchive --no-whole-archive -lnext",
+            19,
+        ),
+        ("app.bc -ltwice before.bc -lnext", 19),
+    ] {
+        let outcome = alone(
+            &folder,
+            &format!("link {libraries} -L a -L b -o x.syclbin {state}"),
+            "/usr/share",
+        );
+        assert_eq!(
+            (outcome.code, run(&folder, "x.syclbin")),
+            (0, expected),
+            "{libraries}: {outcome:#?}"
+        );
+        assert!(!outcome.stderr.contains("warning"), "{outcome:#?}");
+    }
+    // Only what is needed comes, and nobody else sees it.
+    alone(
+        &folder,
+        "link app.bc -L a -ltwice -lnext -o x.syclbin --save-temps=kept",
+        "",
+    )
+    .ok();
+    let text = folder
+        .run(tool("llvm-dis").unwrap(), ["kept/linked.bc", "-o", "-"])
+        .ok();
+    assert!(text.contains("@twice") && !text.contains("@never"), "{text}");
+    let listed = folder.offkit("ls --json x.syclbin").ok();
+    assert!(listed.contains(r#""exports":[]"#), "{listed}");
+    let plan = alone(
+        &folder,
+        "link app.bc -L a -lnext -lmpi -o y.syclbin --dry-run",
+        "",
+    )
+    .ok();
+    assert!(plan.contains("look in `a/libnext.bc` (-lnext)"), "{plan}");
+}
+
+#[test]
+fn what_no_library_has_is_told_with_those_that_were_looked_at() {
+    need!("clang-22", "llc");
+    let folder = Folder::new();
+    compile(&folder, APP, "spirv64", &[], "app.bc");
+    compile(&folder, TWICE, "spirv64", &[], "a/libtwice.bc");
+    let line = "link app.bc -L a -ltwice -lmpi -o x.syclbin --state executable";
+    let error = alone(&folder, line, "").fails(2);
+    for part in [
+        "undefined symbol `next`, needed by `k`",
+        "looked for it in `a/libtwice.bc` (-ltwice)",
+        "looked for it in -lmpi, of which there is no device library for `spirv64",
+    ] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    assert!(!folder.path("x.syclbin").exists());
+}
+
+#[test]
+fn a_library_may_need_others() {
+    need!("clang-22", "llc", "llvm-ar");
+    let folder = Folder::new();
+    compile(&folder, APP, "spirv64", &[], "app.bc");
+    let twice = "int sum(int x, int y); int twice(int x) { return sum(x, x); }";
+    let sum = "int sum(int x, int y) { return x + y; }";
+    compile(&folder, twice, "spirv64", &[], "a/libtwice.bc");
+    compile(&folder, NEXT, "spirv64", &[], "a/libnext.bc");
+    compile(&folder, sum, "spirv64", &[], "a/libsum.bc");
+    compile(&folder, sum, "spirv64", &[], "sum.bc");
+    folder
+        .run(tool("llvm-ar").unwrap(), ["rcs", "a/libmembers.a", "sum.bc"])
+        .ok();
+    // In any order; from bitcode, from an archive, and by the manifest's word.
+    for libraries in [
+        "-lsum -ltwice -lnext",
+        "-ltwice -lnext -lsum",
+        "-lmembers -ltwice -lnext",
+    ] {
+        let line = format!("link app.bc -L a {libraries} -o x.syclbin --state executable --split none");
+        alone(&folder, &line, "").ok();
+        assert_eq!(run(&folder, "x.syclbin"), 21, "{libraries}");
+    }
+    fs::create_dir(folder.path("a/libdevice")).unwrap();
+    let manifest = "name = \"twice\"\ntargets = [\"spirv64\"]\ndependencies = [\"sum\"]\n";
+    folder.write("a/libdevice/libtwice.toml", manifest);
+    let line = "link app.bc -L a -ltwice -lnext -o x.syclbin --state executable --split none";
+    alone(&folder, line, "").ok();
+    assert_eq!(run(&folder, "x.syclbin"), 21);
+    folder.write("a/libdevice/libtwice.toml", "name = 7\n");
+    let error = alone(&folder, line, "").fails(2);
+    assert!(error.contains("libtwice.toml:1"), "{error}");
+}
+
+#[test]
+fn what_does_not_fit_is_refused_before_it_is_linked() {
+    need!("clang-22", "llc", "ld.lld");
+    let folder = Folder::new();
+    let app = "int next(int x); kernel void k(global int *a) { a[0] = next(a[0]); }";
+    compile(&folder, app, "gfx1030", &[], "app.bc");
+    compile(&folder, app, "spirv64", &[], "app-spirv.bc");
+    compile(
+        &folder,
+        NEXT,
+        "gfx1030",
+        &["-mcode-object-version=5"],
+        "a/libold.bc",
+    );
+    compile(&folder, NEXT, "gfx1030", &["-mwavefrontsize64"], "a/libwide.bc");
+    compile(&folder, NEXT, "gfx1030", &[], "a/libgood.bc");
+    compile(&folder, NEXT, "spirv64v1.6", &[], "a/libnew.bc");
+    for (app, library, difference) in [
+        (
+            "app.bc",
+            "old",
+            "the code object version is 600 in the first and 500 in the second",
+        ),
+        (
+            "app.bc",
+            "wide",
+            "the wavefront size is 32 in the first and 64 in the second",
+        ),
+        (
+            "app-spirv.bc",
+            "new",
+            "the version of SPIR-V is 1.2 in the first and 1.6 in the second",
+        ),
+    ] {
+        let line = format!("link {app} -L a -l{library} --format offload -o x.out");
+        let error = alone(&folder, &line, "").fails(2);
+        let message = format!("{app} and a/lib{library}.bc cannot be linked together: {difference}");
+        assert!(error.contains(&message), "{error}");
+    }
+    alone(&folder, "link app.bc -L a -lgood --format offload -o x.out", "").ok();
+    alone(
+        &folder,
+        "link app-spirv.bc -L a -lnew --spirv-version 1.6 -o x.syclbin",
+        "",
+    )
+    .ok();
+    // A manifest may say what bitcode does not.
+    let open = ["-Xclang", "-mcode-object-version=none"];
+    compile(&folder, NEXT, "gfx1030", &open, "a/libopen.bc");
+    let line = "link app.bc -L a -lopen --format offload -o x.out";
+    alone(&folder, line, "").ok();
+    fs::create_dir(folder.path("a/libdevice")).unwrap();
+    let manifest = "name = \"open\"\ntargets = [\"gfx1030\"]\nabi.code-object-version = 5\n";
+    folder.write("a/libdevice/libopen.toml", manifest);
+    let error = alone(&folder, line, "").fails(2);
+    assert!(
+        error.contains("a/libopen.bc cannot be linked together: the code object version"),
+        "{error}"
+    );
+}
+
+#[test]
+fn archives_are_linked_for_all_targets_that_they_hold() {
+    need!("clang-22", "llc", "ld.lld", "llvm-ar", "clang-offload-bundler");
+    let folder = Folder::new();
+    let app = "int next(int x); kernel void k(global int *a) { a[0] = next(a[0]); }";
+    for target in ["sm_60", "gfx906", "spirv64"] {
+        compile(&folder, app, target, &[], &format!("app-{target}.bc"));
+        compile(&folder, NEXT, target, &[], &format!("next-{target}.bc"));
+    }
+    let image = |name: &str, target: &str, arch: &str| {
+        format!("--image=file={name}-{arch}.bc,triple={target},arch={arch},kind=sycl")
+    };
+    let package = |name: &str| {
+        let images = [
+            image(name, "nvptx64-nvidia-cuda", "sm_60"),
+            image(name, "amdgcn-amd-amdhsa", "gfx906"),
+        ];
+        let line = format!("pack {} -o {name}.bin", images.join(" "));
+        folder.offkit(&line).ok();
+        folder.write("empty.c", "");
+        let embed = format!(
+            "-cc1 -triple x86_64-unknown-linux-gnu -emit-obj -fembed-offload-object={name}.bin -x c empty.c -o {name}.o"
+        );
+        folder.run(tool("clang-22").unwrap(), embed.split(' ')).ok();
+    };
+    package("app");
+    package("next");
+    let archiver = tool("llvm-ar").unwrap();
+    fs::create_dir(folder.path("lib")).unwrap();
+    folder.run(&archiver, ["rcs", "lib/libembedded.a", "next.o"]).ok();
+    folder
+        .run(
+            &archiver,
+            ["rcs", "lib/libbitcode.a", "next-sm_60.bc", "next-gfx906.bc"],
+        )
+        .ok();
+    folder.write("host.o", "");
+    let bundle = "-type=o -targets=host-x86_64-unknown-linux-gnu-,hip-nvptx64-nvidia-cuda--sm_60,hip-amdgcn-amd-amdhsa--gfx906 \
+                  -input=host.o -input=next-sm_60.bc -input=next-gfx906.bc -output=bundled.o";
+    folder
+        .run(tool("clang-22").unwrap(), ["-c", "empty.c", "-o", "host.o"])
+        .ok();
+    folder
+        .run(tool("clang-offload-bundler").unwrap(), bundle.split_whitespace())
+        .ok();
+    folder
+        .run(&archiver, ["rcs", "lib/libbundled.a", "bundled.o"])
+        .ok();
+    folder.run(&archiver, ["rcs", "lib/libhost.a", "host.o"]).ok();
+    for library in ["embedded", "bitcode", "bundled"] {
+        let line = format!("link app.o -L lib -lhost -l{library} --format offload -o {library}.out");
+        alone(&folder, &line, "").ok();
+        let listed: Vec<String> = (folder
+            .offkit(&format!("ls --json --kernel k {library}.out"))
+            .json()
+            .iter())
+        .map(|image| image["arch"].as_str().unwrap().to_owned())
+        .collect();
+        assert_eq!(listed, ["sm_60", "gfx906"], "{library}");
+    }
+    // Where the host takes the shared library, which keeps its device code, the archive is left alone.
+    folder.write("lib/libembedded.so", "");
+    alone(
+        &folder,
+        "link app.o -L lib -lembedded --prefer-shared-libraries --format offload -o x.out",
+        "",
+    )
+    .fails(2);
+}
+
+#[test]
+fn libraries_for_a_relative_of_the_processor_are_inlined() {
+    need!("clang-22", "llc", "ld.lld", "llvm-dis");
+    let folder = Folder::new();
+    let app = "int next(int x); kernel void k(global int *a) { a[0] = next(a[0]); }";
+    compile(&folder, app, "gfx906", &[], "app.bc");
+    compile(
+        &folder,
+        NEXT,
+        "gfx9-generic",
+        &[],
+        "a/libdevice/gfx9-generic/libnext-amdgcn-gfx9-generic.bc",
+    );
+    alone(
+        &folder,
+        "link app.bc -L a -lnext --format offload -o x.out --save-temps=kept",
+        "",
+    )
+    .ok();
+    let text = folder
+        .run(tool("llvm-dis").unwrap(), ["kept/0.opt.bc", "-o", "-"])
+        .ok();
+    assert_eq!(text.matches("\ndefine ").count(), 1, "{text}");
+    assert!(!text.contains("gfx9-generic"), "{text}");
+}
+
+#[test]
+fn the_driver_links_libraries_early_and_late() {
+    need!("clang-22", "llc", "llvm-dis", "ar");
+    let folder = Folder::new();
+    let app = "int next(int x); kernel void k(global int *a) { a[0] = next(a[0]); }";
+    folder.write("app.cl", app);
+    compile(
+        &folder,
+        NEXT,
+        "gfx906",
+        &[],
+        "a/libdevice/gfx906/libnext-amdgcn-gfx906.bc",
+    );
+    compile(&folder, NEXT, "spirv64", &[], "a/libnext-spirv64.bc");
+    compile(
+        &folder,
+        "int other(int x) { return x; }",
+        "sm_60",
+        &[],
+        "b/libnext.bc",
+    );
+    let targets = "-fsycl -fsycl-targets=spirv64,amdgcn,nvptx64 --offload-arch=gfx906,sm_60";
+    // A library for one target is no library for another, and one for hosts is none at all.
+    let early = alone(
+        &folder,
+        &format!("cc {targets} -c app.cl -L a -lnext -lmpi -o app.o"),
+        "b",
+    );
+    assert_eq!((early.code, &*early.stderr), (0, ""), "{early:#?}");
+    let images = folder.offkit("ls --json app.o").json();
+    let open: Vec<(String, bool)> = images
+        .iter()
+        .map(|image| {
+            let imports = image["imports"].as_array().unwrap();
+            let arch = image["arch"].as_str().unwrap().to_owned();
+            (arch, imports.iter().any(|name| name == "next"))
+        })
+        .collect();
+    let expected = [("generic", false), ("gfx906", false), ("sm_60", true)];
+    assert_eq!(open, expected.map(|(arch, open)| (arch.to_owned(), open)));
+    // The same by a link.
+    alone(
+        &folder,
+        "cc -fsyclbin app.cl -L a -lnext -lmpi -o app.syclbin",
+        "b",
+    )
+    .ok();
+    assert_eq!(run(&folder, "app.syclbin"), 11);
+}
+
+#[test]
+fn libraries_are_looked_into_and_taken_out() {
+    need!("clang-22", "llvm-ar");
+    let folder = Folder::new();
+    for target in ["sm_60", "gfx906"] {
+        compile(&folder, APP, target, &[], &format!("app-{target}.bc"));
+    }
+    let line = "pack --image=file=app-sm_60.bc,triple=nvptx64-nvidia-cuda,arch=sm_60,kind=openmp \
+                --image=file=app-gfx906.bc,triple=amdgcn-amd-amdhsa,arch=gfx906:xnack+,kind=hip -o app.bin";
+    folder.offkit(line).ok();
+    let archiver = tool("llvm-ar").unwrap();
+    folder
+        .run(&archiver, ["rcs", "libapp.a", "app-sm_60.bc", "app.bin"])
+        .ok();
+    let query = |line: &str| folder.offkit(&format!("devlib query {line}")).ok();
+    assert_eq!(query("app.bin"), "sm_60-bc, gfx906:xnack+-bc\n");
+    assert_eq!(
+        query("app-sm_60.bc libapp.a"),
+        "app-sm_60.bc: sm_60-bc\nlibapp.a: sm_60-bc, gfx906:xnack+-bc\n"
+    );
+    let long = query("--long --symbols --arch sm_60 app.bin");
+    for part in [
+        "sm_60-bc",
+        "nvptx64-nvidia-cuda-sm_60",
+        "openmp",
+        "1 image",
+        "kernels  k",
+        "imports  twice",
+    ] {
+        assert!(long.contains(part), "{part}: {long}");
+    }
+    let json = folder.offkit("devlib query --json --symbols app.bin").json();
+    assert_eq!(json[1]["type"], "gfx906:xnack+-bc");
+    assert_eq!(json[1]["imports"], serde_json::json!(["next", "twice"]));
+    folder.offkit("devlib query source.cl").fails(2);
+
+    folder
+        .offkit("extract -q --libdevice=m --arch gfx906,sm_60 app.bin -o out")
+        .ok();
+    for path in [
+        "out/libdevice/sm_60/libm-nvptx-sm_60.bc",
+        "out/libdevice/gfx906-xnack+/libm-amdgcn-gfx906-xnack+.bc",
+    ] {
+        assert!(folder.path(path).is_file(), "{path}");
+    }
+    // What was taken out is found.
+    alone(&folder, "devlib find -lm --arch gfx906:xnack+,sm_61 -L out", "").ok();
+    folder
+        .offkit("extract -q --libdevice --arch sm_60 libapp.a -o all")
+        .ok();
+    assert!(
+        folder
+            .path("all/libdevice/sm_60/libapp-sm_60-nvptx-sm_60.bc")
+            .is_file()
+    );
+    assert!(!folder.path("all/libdevice/gfx906-xnack+").exists());
+}
+
+#[test]
+fn every_undefined_symbol_is_checked() {
+    need!("clang-22");
+    let folder = Folder::new();
+    for target in ["sm_60", "gfx906"] {
+        compile(&folder, APP, target, &[], &format!("app-{target}.bc"));
+    }
+    compile(&folder, NEXT, "sm_60", &[], "a/libnext-nvptx.bc");
+    compile(&folder, NEXT, "gfx906", &[], "a/libnext-amdgcn.bc");
+    compile(&folder, TWICE, "sm_60", &[], "a/libtwice-nvptx.bc");
+    let line = "pack --image=file=app-sm_60.bc,triple=nvptx64-nvidia-cuda,arch=sm_60,kind=sycl \
+                --image=file=app-gfx906.bc,triple=amdgcn-amd-amdhsa,arch=gfx906,kind=sycl -o app.bin";
+    folder.offkit(line).ok();
+    let check = |line: &str| alone(&folder, &format!("devlib check {line}"), "");
+    let outcome = check("app.bin -L a -ltwice -lnext -lmpi");
+    assert_eq!(outcome.code, 1);
+    let expected = "\
+next  needed by app.bin!0, app.bin!1
+  nvptx64-nvidia-cuda-sm_60: a/libnext-nvptx.bc (-lnext)
+  amdgcn-amd-amdhsa-gfx906: a/libnext-amdgcn.bc (-lnext)
+twice  needed by app.bin!0, app.bin!1
+  nvptx64-nvidia-cuda-sm_60: a/libtwice-nvptx.bc (-ltwice)
+  amdgcn-amd-amdhsa-gfx906: no library has it
+";
+    assert_eq!(outcome.stdout, expected);
+    check("app.bin -L a -ltwice -lnext --arch sm_60").ok();
+    let json = check("app.bin -L a -ltwice -lnext --json").json();
+    assert_eq!(json.len(), 4);
+    assert_eq!(json[3]["path"], Value::Null);
+    check("source.cl -lnext").fails(2);
+}
+
+/// Types what the documentation shows, line by line.
+#[test]
+fn the_examples_of_the_documentation_work() {
+    need!("clang-22", "llc", "llvm-ar-22", "ld.lld", "sh");
+    if !Path::new("/usr/lib/clc/nvptx64--nvidiacl.bc").is_file() {
+        return skip("LLVM's libclc (`libclc-22`) is not installed");
+    }
+    let folder = Folder::new();
+    let mut commands = 0;
+    for (_, content) in blocks("docs/device-libraries.md")
+        .iter()
+        .filter(|(language, _)| language == "console")
+    {
+        for example in examples(content) {
+            example.check(&folder);
+            commands += 1;
+        }
+    }
+    assert!(commands > 10, "{commands}");
+}
