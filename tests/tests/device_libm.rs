@@ -238,7 +238,7 @@ fn the_whole_libm_becomes_code_that_nvidia_s_assembler_accepts() {
 }
 
 /// What stands for OpenMP's own library for devices, which LLVM's packages lack: it runs regions without parallelism,
-/// on the first work-item. LLVM's passes for OpenMP, which call more of that library, are switched off below.
+/// on the first work-item, which never waits for others.
 const OPENMP: &str = r#"
 #if defined(__AMDGCN__)
 #define ITEM __builtin_amdgcn_workitem_id_x()
@@ -249,6 +249,8 @@ const OPENMP: &str = r#"
 #endif
 int __kmpc_target_init(void *environment, void *launch) { return ITEM == 0 ? -1 : 0; }
 void __kmpc_target_deinit(void) {}
+int __kmpc_get_hardware_thread_id_in_block(void) { return ITEM; }
+void __kmpc_barrier_simple_spmd(void *place, int thread) {}
 "#;
 
 const OPENMP_MANIFEST: &str = r#"
@@ -342,15 +344,15 @@ fn programs_in_opencl_and_openmp_use_both_libraries_on_every_target() {
         clang(
             &folder,
             &format!(
-                "-fopenmp {offload} -foffload-lto -nogpulib -nogpuinc -fmath-errno -O1 -mllvm -openmp-opt-disable \
-                 -c program.c -o openmp.o"
+                "-fopenmp {offload} -foffload-lto -nogpulib -nogpuinc -fmath-errno -O1 -c program.c -o openmp.o"
             ),
         );
-        // `-lwave` needs `-lm`, as its manifest says.
-        for (file, libraries) in [
-            ("opencl.bc", "-l wave -l m"),
-            ("openmp.o", "-l wave -l m -l openmp"),
-        ] {
+        // `-lwave` needs `-lm`, as its manifest says. LLVM's passes for OpenMP may call all of that library later.
+        let openmp = match arch {
+            "spirv64" => "-l wave -l openmp",
+            _ => "-l wave --whole-archive -l openmp",
+        };
+        for (file, libraries) in [("opencl.bc", "-l wave"), ("openmp.o", openmp)] {
             folder
                 .offkit(&format!(
                     "link {file} -L lib {libraries} --format offload -o program.out"
