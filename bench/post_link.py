@@ -1,21 +1,36 @@
 #!/usr/bin/env python3
-"""Measures splitting 400 kernels into 64 images, beside the ways to do it with LLVM's own parts.
+"""Measures splitting 400 kernels into 64 images, beside the ways to do it with LLVM's own parts, and how the time of
+splitting and linking grows with the number of source files.
 
 Started by `./dev bench post-link`, which builds what is measured. The other ways: LLVM's module cloned for each
 image and the rest dropped (bench/clone_split.c), and `llvm-split --split-by-category`, which knows no exports,
-imports or properties. Prints a table. Exits with 1 if offkit is not GOAL times as fast as the clones, or makes other
-images with many cores than with one."""
+imports or properties. Prints tables. Exits with 1 if offkit is not GOAL times as fast as the clones, makes other
+images with many cores than with one, or takes more than MOST_GROWTH times as long for four times as many files."""
 
 import re
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from measure import FOLDER, in_turn, prepare
 
 KERNELS, HELPERS, IMAGES = 400, 3400, 64
 GOAL = 4
+
+# Source files, each with a kernel and an exported function of its own, two variables, and a call of another file's
+# function; some call in pairs, others all in one chain.
+FILES = [250, 500, 1000, 2000]
+MOST_GROWTH = 5
+FILE = """
+constant float table_NNN[4] = {1, 2, 3, 4};
+global int counter_NNN = 1;
+float scale_MMM(float x);
+static float helper_NNN(float x) { return x * 2.5f + sin(x) + table_NNN[(int)x & 3]; }
+float scale_NNN(float x) { return CALL(helper_NNN(x)) * 2; }
+kernel void k_NNN(global float *a) { size_t i = get_global_id(0); a[i] = helper_NNN(a[i]) + scale_MMM(a[i]); counter_NNN++; }
+"""
 
 
 def source():
@@ -65,6 +80,65 @@ def clone_split(folder):
     return program
 
 
+def many_files(folder, shape):
+    """Bitcode of many source files, and for each of FILES that many of them as one module."""
+    folder = folder / shape
+    folder.mkdir(exist_ok=True)
+    own, other = "1234567", "7654321"
+    call = f"scale_{other}" if shape == "chain" else ""
+    (folder / "file.cl").write_text(FILE.replace("NNN", own).replace("MMM", other).replace("CALL", call))
+    clang = ["clang-22", "--target=spirv64", "-cl-std=CL3.0", "-O1", "-S", "-emit-llvm", "file.cl", "-o", "file.ll"]
+    subprocess.run(clang, cwd=folder, check=True)
+    template = (folder / "file.ll").read_text()
+    # As the compile step of the driver marks them.
+    template = re.sub(r"(define .*@(?:k|scale)_\d+\(.*local_unnamed_addr) ", rf'\1 "sycl-module-id"="{own}.cl" ', template)
+
+    def assemble(number):
+        output = folder / f"{number}.bc"
+        if not output.exists():
+            called = (number + 1) % FILES[-1] if shape == "chain" else number ^ 1
+            text = template.replace("file.cl", f"{number}.cl").replace(other, str(called)).replace(own, str(number))
+            subprocess.run(["llvm-as", "-", "-o", output], input=text.encode(), check=True)
+        return output
+
+    with ThreadPoolExecutor() as executor:
+        files = list(executor.map(assemble, range(FILES[-1])))
+    for count in FILES:
+        if not (folder / f"linked-{count}.bc").exists():
+            subprocess.run(["llvm-link", *files[:count], "-o", f"linked-{count}.bc"], cwd=folder, check=True)
+    return folder
+
+
+def growth(folder):
+    """Prints the times of `link` and `post-link` for more and more files; returns whether all grow as they should."""
+    print(f"\n{'CPU seconds for files':32s} " + " ".join(f"{count:>8d}" for count in FILES) + f" {'growth':>8s}")
+    is_met = True
+    for shape in ("pairs", "chain"):
+        inputs = many_files(folder, shape)
+        shutil.rmtree(inputs / "images", ignore_errors=True)
+        (inputs / "images").mkdir()
+
+        def link(count):
+            files = [f"{number}.bc" for number in range(count)]
+            return ["offkit", "--quiet", "link", "--allow-undefined", *files, "-o", "linked.syclbin"]
+
+        def post_link(count):
+            return ["offkit", "--quiet", "post-link", f"linked-{count}.bc", "--json", "-o", "images"]
+
+        for name, command in (("link", link), ("post-link", post_link)):
+            times = []
+            for count in FILES:
+                (series,) = in_turn([command(count)], cwd=inputs, most=3, least=1)
+                times.append(series.cpu)
+            # Of four times as many files, without the fewest, for which the start counts.
+            ratio = times[-1] / times[-3]
+            is_met = is_met and ratio <= MOST_GROWTH
+            cells = " ".join(f"{time:8.2f}" for time in times)
+            verdict = "met" if ratio <= MOST_GROWTH else "MISSED"
+            print(f"{f'offkit {name}, {shape}':32s} {cells} {ratio:8.1f} goal at most {MOST_GROWTH}: {verdict}", flush=True)
+    return is_met
+
+
 def main():
     prepare()
     folder = FOLDER / "post-link"
@@ -98,7 +172,8 @@ def main():
     is_met = times >= GOAL
     print(f"goal: {GOAL} times as fast as a clone for each image, {'met' if is_met else 'MISSED'}")
     print(f"the images are the same with one core and with all: {'yes' if same else 'NO'}")
-    sys.exit(not (is_met and same))
+    grows = growth(folder)
+    sys.exit(not (is_met and same and grows))
 
 
 if __name__ == "__main__":

@@ -77,7 +77,9 @@ pair "start: offkit --version | llvm-offload-binary" 50 "offkit --version" "llvm
 pair "list 4 images | llvm-objdump --offloading" 50 "offkit ls $work/images.bin" "llvm-objdump --offloading $work/images.bin"
 ours="offkit as clang-sycl-linker -triple=spirv64-unknown-unknown"
 theirs="clang-sycl-linker -triple=spirv64-unknown-unknown"
-pair "start: as clang-sycl-linker --help | --help" 50 "offkit as clang-sycl-linker --help" "clang-sycl-linker --help"
+pair "start: as clang-sycl-linker --help | --help" 50 "offkit as clang-sycl-linker --help" "clang-sycl-linker --help" 0.2
+pair "start: as clang-sycl-linker --dry-run | same" 50 \
+  "$ours --dry-run $work/app.bc -o $work/ours.bin" "$theirs --dry-run $work/app.bc -o $work/theirs.bin" 0.2
 pair "link 2 files as clang-sycl-linker" 40 \
   "$ours $work/app.bc $work/library.bc -o $work/ours.bin" "$theirs $work/app.bc $work/library.bc -o $work/theirs.bin"
 pair "link 2 files to SPIR-V | clang-sycl-linker" 40 \

@@ -44,7 +44,7 @@ def program(out):
     offkit = subprocess.run(["sh", "-c", "command -v offkit"], capture_output=True, text=True, check=True)
     (out / "bin" / "clang-linker-wrapper").symlink_to(offkit.stdout.strip())
     link = ["clang-22", *OPENMP, "main.o", "-o"]
-    row("link a program with an OpenMP region", None, [link[0], f"-B{out / 'bin'}", *link[1:], "ours"], [*link, "theirs"], cwd=out)
+    row("link a program with an OpenMP region", 1, [link[0], f"-B{out / 'bin'}", *link[1:], "ours"], [*link, "theirs"], cwd=out)
 
 
 def growth(title, command, package):

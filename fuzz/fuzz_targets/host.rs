@@ -15,7 +15,6 @@ fuzz_target!(|bytes: &[u8]| {
     }
     let _ = device_sections(bytes, &limits);
     let name = "__CLANG_OFFLOAD_BUNDLE__sycl-spir64";
-    let name = "__CLANG_OFFLOAD_BUNDLE__sycl-spir64";
     // Headers that are changed may have overlapped sections, so that nothing can be said of their contents.
     if let Ok(more) = add_sections(bytes, &[NewSection::excluded(name, b"device code")]) {
         // Nothing can be said of sections that overlap or whose names are nowhere: these may change.

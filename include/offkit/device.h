@@ -100,7 +100,18 @@
 #define offkit_global_size(dimension) ((__SIZE_TYPE__)__gpu_num_blocks(dimension) * offkit_local_size(dimension))
 #define offkit_barrier() __gpu_sync_threads()
 
-#elif !OFFKIT_ON_DEVICE
+#elif OFFKIT_ON_DEVICE
+// Device code for a host's processor, where only OpenCL C has work-items: functions of the program that loads it.
+#define OFFKIT_NO_WORK_ITEMS \
+  __attribute__((unavailable("work-items are there for SPIR-V, NVPTX and AMDGPU, and in OpenCL C")))
+OFFKIT_C OFFKIT_NO_WORK_ITEMS __SIZE_TYPE__ offkit_global_id(int dimension);
+OFFKIT_C OFFKIT_NO_WORK_ITEMS __SIZE_TYPE__ offkit_global_size(int dimension);
+OFFKIT_C OFFKIT_NO_WORK_ITEMS __SIZE_TYPE__ offkit_local_id(int dimension);
+OFFKIT_C OFFKIT_NO_WORK_ITEMS __SIZE_TYPE__ offkit_local_size(int dimension);
+OFFKIT_C OFFKIT_NO_WORK_ITEMS __SIZE_TYPE__ offkit_group_id(int dimension);
+OFFKIT_C OFFKIT_NO_WORK_ITEMS void offkit_barrier(void);
+
+#else
 // A kernel that host code calls is one work-item.
 #define offkit_global_id(dimension) ((__SIZE_TYPE__)0)
 #define offkit_global_size(dimension) ((__SIZE_TYPE__)1)

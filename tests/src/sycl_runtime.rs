@@ -142,20 +142,19 @@ open(folder + '/libpi_opencl.so', 'wb').write(wheel.read(name))";
 
     /// Runs a program of the folder on the CPU driver that was installed with the runtime.
     pub fn run_linked(&self, folder: &Folder, program: &str, arguments: &[&str]) -> Outcome {
-        let mut command = Command::new(folder.path(program));
+        folder.run_command(self.on_cpu(&folder.path(program)).args(arguments))
+    }
+
+    /// A program that finds the CPU driver that was installed with the runtime.
+    fn on_cpu(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.env("OCL_ICD_VENDORS", self.folder.join("drivers"));
         command
-            .args(arguments)
-            .env("OCL_ICD_VENDORS", self.folder.join("drivers"));
-        folder.run_command(&mut command)
     }
 
     /// Runs one of the two programs, `compile` and `link_and_run`, on the CPU driver that was installed with them.
     pub fn run(&self, folder: &Folder, program: &str, arguments: &[&str]) -> Outcome {
-        let mut command = Command::new(self.folder.join(program));
-        command
-            .args(arguments)
-            .env("OCL_ICD_VENDORS", self.folder.join("drivers"));
-        folder.run_command(&mut command)
+        folder.run_command(self.on_cpu(&self.folder.join(program)).args(arguments))
     }
 
     /// The OpenCL plugin of the release that speaks PI 2.3.
@@ -187,10 +186,9 @@ open(folder + '/libpi_opencl.so', 'wb').write(wheel.read(name))";
     ) -> Vec<u8> {
         let cache = folder.path(&format!("cache-{output}"));
         std::fs::create_dir(&cache).expect("the folder is writable");
-        let mut command = Command::new(self.folder.join("compile"));
+        let mut command = self.on_cpu(&self.folder.join("compile"));
         command
             .args([source, output, "object", option])
-            .env("OCL_ICD_VENDORS", self.folder.join("drivers"))
             .env("SYCL_CACHE_PERSISTENT", "1")
             .env("SYCL_CACHE_DIR", &cache);
         folder.run_command(&mut command).ok();
@@ -276,11 +274,8 @@ impl OlderSyclRuntime {
         folder.run_command(&mut command).ok();
         // Some libraries that both releases need are the newer one's.
         let libraries = std::env::join_paths([library, self.newer.library_folder()]).expect("usual names");
-        let mut command = Command::new(folder.path("older"));
-        command
-            .env("LD_LIBRARY_PATH", libraries)
-            .env("OCL_ICD_VENDORS", self.newer.folder.join("drivers"));
-        folder.run_command(&mut command)
+        let mut command = self.newer.on_cpu(&folder.path("older"));
+        folder.run_command(command.env("LD_LIBRARY_PATH", libraries))
     }
 }
 

@@ -679,6 +679,68 @@ fn modules_that_do_not_fit_are_both_named() {
 }
 
 #[test]
+fn an_image_can_be_there_for_its_variables_alone() {
+    need!("clang-22", "llc");
+    let folder = Folder::new();
+    folder.bitcode("data", "global int factor = 3; constant int one[1] = {1};");
+    let app = "extern global int factor; extern constant int one[1];
+        kernel void k(global int *a) { int i = get_global_id(0); a[i] = (a[i] + one[i / 8]) * factor; }";
+    folder.bitcode("app", app);
+    folder.offkit("link app.bc data.bc -o out.syclbin").ok();
+    let listing = folder.offkit("ls --json out.syclbin").json();
+    let exports: Vec<_> = listing.iter().map(|image| &image["exports"]).collect();
+    assert!(
+        exports.contains(&&serde_json::json!(["factor", "one"])),
+        "{listing:?}"
+    );
+    runs(&folder, "out.syclbin");
+}
+
+#[test]
+fn variables_that_images_have_copies_of_are_told() {
+    need!("clang-22", "ld.lld");
+    let folder = Folder::new();
+    let (target, options) = AMD;
+    let count = "extern global int counter; kernel void NAME(global int *a) { a[0] = counter++; }";
+    let data = "global int counter = 1; constant int table[2] = {1, 2};
+        kernel void first(global int *a) { a[0] = counter++ + table[a[1] & 1]; }";
+    compile(&folder, "data", data, target, options);
+    compile(&folder, "app", &count.replace("NAME", "second"), target, options);
+    let outcome = folder.offkit("link app.bc data.bc --format offload -o out");
+    says(
+        &outcome.stderr,
+        &[
+            "`counter` is in 2 images",
+            "(image 0)",
+            "(image 1)",
+            "--split none",
+        ],
+    );
+    assert_eq!(outcome.code, 0, "{outcome:?}");
+    assert!(
+        !outcome.stderr.contains("table"),
+        "what cannot change may be copied"
+    );
+    let outcome = folder.offkit("link app.bc data.bc --split none --format offload -o out");
+    assert!(!outcome.stderr.contains("counter"), "{}", outcome.stderr);
+}
+
+#[test]
+fn options_that_llvms_back_ends_do_not_have_are_refused() {
+    need!("clang-22", "llc");
+    let folder = Folder::new();
+    folder.bitcode("app", APP);
+    let link = |option: &str| folder.offkit(&format!("link app.bc --backend-option={option} -o x.syclbin"));
+    says(&link("--frobnicate").fails(2), &["--frobnicate", "back ends"]);
+    says(
+        &link("--inline-threshold=many").fails(2),
+        &["--inline-threshold=many"],
+    );
+    assert!(!folder.path("x.syclbin").exists());
+    link("--inline-threshold=7").ok();
+}
+
+#[test]
 fn damaged_bitcode_is_told_by_its_name() {
     need!("clang-22", "llc");
     let folder = Folder::new();

@@ -299,6 +299,39 @@ fn arguments_come_from_files() {
         .collect();
     folder.write("many", many);
     driver(&folder, "c++ -fsycl -c kernel.cpp @many").ok();
+    // And for the device's link; with so small a stack the system takes 128 KiB.
+    driver(&folder, "c++ -fsycl -c library.cl").ok();
+    let ar = tool("ar").expect("installed with the linker");
+    folder.run(ar, ["rcs", "liblibrary.a", "library.o"]).ok();
+    let again = format!("{}liblibrary.a\n", "./".repeat(100));
+    folder.write("many", again.repeat(1_000));
+    let link = format!(
+        "ulimit -s 512; exec {} c++ -fsyclbin kernel.o @many -o many.syclbin",
+        offkit().display()
+    );
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", &link])
+        .env("XDG_CACHE_HOME", folder.path("cache"));
+    folder.run_command(&mut shell).ok();
+    assert!(folder.path("many.syclbin").exists());
+}
+
+#[test]
+fn commands_are_timed() {
+    need!("clang-22", "llvm-config-22");
+    let folder = sources();
+    let timed = driver(
+        &folder,
+        "c++ -fsyclbin -time kernel.cpp library.cl -o out.syclbin",
+    );
+    assert_eq!(timed.code, 0, "{timed:?}");
+    let lines: Vec<_> = timed.stderr.lines().collect();
+    assert_eq!(lines.len(), 5, "{timed:?}");
+    assert!(
+        lines[0].contains(" kernel.cpp → kernel-") && lines[4].ends_with("offkit link → out.syclbin"),
+        "{timed:?}"
+    );
 }
 
 #[test]
@@ -332,6 +365,63 @@ fn failures_are_told_once() {
         let message = driver(&folder, line).fails(2);
         assert!(message.contains(expected), "{line}: {message}");
     }
+}
+
+#[test]
+fn errors_speak_of_what_was_typed() {
+    need!("clang-22", "llvm-config-22");
+    let folder = sources();
+    const FILL: &str = "kernel void fill(global int *p) { p[get_global_id(0)] = 1; }\n";
+    folder.write("one.cl", FILL);
+    folder.write("two.cl", FILL);
+    folder.write("main.cpp", "int missing();\nint main() { return missing(); }\n");
+    let said = |line: &str| {
+        let outcome = driver(&folder, line);
+        assert_ne!(outcome.code, 0, "{line}");
+        // Neither temporary files nor the options of what the driver calls.
+        for foreign in [
+            ".marked.bc",
+            "-host.o",
+            "--state",
+            "--allow-undefined",
+            "--target",
+        ] {
+            assert!(!outcome.stderr.contains(foreign), "{line}: {}", outcome.stderr);
+        }
+        outcome.stderr
+    };
+    let twice = said("c++ -fsyclbin one.cl two.cl");
+    assert!(twice.contains("(one.cl and two.cl)"), "{twice}");
+    let undefined = said("c++ -fsyclbin kernel.cpp");
+    assert!(undefined.contains("`-fsyclbin=object`"), "{undefined}");
+    let undefined = said("c++ -fsycl kernel.cpp main.cpp");
+    assert!(
+        undefined.contains("`-fsycl-allow-device-image-dependencies`"),
+        "{undefined}"
+    );
+    let linked = said("c++ -fsycl one.cl main.cpp");
+    assert!(
+        linked.contains("main.cpp: in function") && linked.contains("hint: a SYCL runtime"),
+        "{linked}"
+    );
+    let processor = said("c++ -fsyclbin -fsycl-targets=nvptx64-nvidia-cuda one.cl");
+    assert!(processor.contains("--offload-arch=sm_80"), "{processor}");
+    let native = said("c++ -fsyclbin -fsycl-targets=native_cpu one.cl");
+    assert!(native.contains("`native_cpu` is a target of DPC++"), "{native}");
+    let work_items = said("c++ -fsyclbin -fsycl-targets=x86_64-unknown-linux-gnu kernel.cpp");
+    assert!(
+        work_items.contains("'offkit_global_id' is unavailable"),
+        "{work_items}"
+    );
+    // Host and device say the same of a source, once; and of what is written, its own name is said.
+    let unknown = said("c++ -fsycl -fsycl-nonsense kernel.cpp");
+    assert_eq!(unknown.matches("-fsycl-nonsense").count(), 1, "{unknown}");
+    let itself = said("c++ -fsyclbin one.cl -o one.cl");
+    assert!(itself.contains("`one.cl` is read"), "{itself}");
+    assert_eq!(folder.read("one.cl"), FILL.as_bytes());
+    // Files that stay are known by their own names.
+    let kept = driver(&folder, "c++ -fsyclbin -save-temps one.cl two.cl").fails(2);
+    assert!(kept.contains("marked.bc"), "{kept}");
 }
 
 #[test]

@@ -16,6 +16,7 @@ pub(crate) mod target;
 mod undefined;
 
 use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -72,6 +73,8 @@ pub struct DeviceLink<'data> {
     pub optimization: u8,
     /// More options of LLVM's back ends, as `llc` takes them.
     pub backend_options: Vec<String>,
+    /// More arguments of the linker for objects (LLVM's, `ld.lld`), behind the objects: options, libraries.
+    pub linker_arguments: Vec<OsString>,
     /// Whether symbols may be left for other files to supply when the kernel is loaded. Code for a host's
     /// processor may need what the process has that loads it in any case; an AMDGPU code object may never.
     pub allow_imports: bool,
@@ -98,6 +101,7 @@ impl Default for DeviceLink<'_> {
             spirv_extensions: PORTABLE_EXTENSIONS.map(str::to_owned).to_vec(),
             optimization: 2,
             backend_options: Vec::new(),
+            linker_arguments: Vec::new(),
             allow_imports: true,
             relocatable: false,
             keep: None,
@@ -359,7 +363,8 @@ impl DeviceLink<'_> {
             let commands = match generate::linker_kind(self, &target) {
                 None => Vec::new(),
                 Some(kind) => {
-                    let arguments = lld::arguments(&["0.o".into()], "0.out".as_ref(), kind);
+                    let more = &self.linker_arguments;
+                    let arguments = lld::arguments(&["0.o".into()], "0.out".as_ref(), kind, more);
                     let program = lld::find().unwrap_or_else(|| "ld.lld".into());
                     vec![lld::shown(&program, &arguments)]
                 }
@@ -538,7 +543,7 @@ impl TargetLink<'_, '_> {
 
         let mut parts = Vec::new();
         if !bitcode.is_empty() || !objects.is_empty() {
-            let images = self.generate(&bitcode, &objects, linked, llvm)?;
+            let images = self.generate(&bitcode, &objects, linked, llvm, notes)?;
             parts.extend(images.into_iter().map(|image| Part {
                 image,
                 is_generated: true,

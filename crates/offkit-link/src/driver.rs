@@ -45,7 +45,7 @@ use offload::{Mode, Offload};
 pub use inputs::Content;
 pub(crate) use plan::ptx_version;
 pub use plan::{Plan, Step};
-pub use run::{RunError, RunOptions};
+pub use run::{RunError, RunOptions, StepTime};
 
 /// The command line is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -215,6 +215,11 @@ impl CommandLine {
     /// Whether `-v` asks to see the commands.
     pub fn is_verbose(&self) -> bool {
         self.has("-v")
+    }
+
+    /// Whether `-time` asks how long each command takes.
+    pub fn is_timed(&self) -> bool {
+        self.has("-time")
     }
 
     /// Where `-save-temps` asks to keep temporary files; `None` if it does not.

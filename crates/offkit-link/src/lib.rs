@@ -12,7 +12,8 @@
 //!   the finished SPIR-V;
 //! * [`container`] puts the images into a SYCLBIN file or an offload binary;
 //! * [`wrap`] puts them into a host object that registers them when the program starts;
-//! * [`driver`] plans and runs all of it, and clang, for clang's command line.
+//! * [`driver`] plans and runs all of it, and clang, for clang's command line;
+//! * [`program`] finds the programs that are called.
 //!
 //! Nothing here knows a file format or calls LLVM. Formats are the business of `offkit-object` and
 //! `offkit-spirv`; LLVM runs in a worker process, reached through `offkit-worker`. Whatever decides
@@ -65,6 +66,7 @@ pub mod device_library;
 pub mod device_link;
 pub mod driver;
 pub mod post_link;
+pub mod program;
 pub mod properties;
 pub mod symbols;
 pub mod wrap;

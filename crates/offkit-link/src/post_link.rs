@@ -166,11 +166,9 @@ pub struct PlannedImage {
     pub kernels: Vec<String>,
     /// The functions and variables it exports, in module order.
     pub exports: Vec<String>,
-    /// Definitions of other images, which it imports instead of having a copy: those that it needs, or, if
-    /// the summary has no bodies, all that it must not have.
+    /// Definitions of other images that it needs, and imports instead of having a copy.
     pub left_out: Vec<String>,
-    /// All named definitions of the image, in module order; nothing if the summary has no bodies, from
-    /// which it follows what is needed.
+    /// All named definitions of the image, in module order.
     pub contents: Vec<String>,
     /// The definitions among them that can be seen from outside, in module order.
     pub visible: Vec<String>,
@@ -226,12 +224,7 @@ pub fn plan(
             && (name.exports || options.exports == ExportArrangement::Grouped);
         let elsewhere =
             |symbol: &str| imports && owners.get(symbol).is_some_and(|owner| !owner.shares_number(name));
-        if module.has_bodies {
-            closure.fill(&mut image, &elsewhere);
-        } else {
-            let others = groups.values().flat_map(|other| &other.exports);
-            image.left_out = others.filter(|export| elsewhere(export)).cloned().collect();
-        }
+        closure.fill(&mut image, &elsewhere);
         images.push(image);
     }
     Plan { images }
@@ -265,7 +258,11 @@ fn groups(
     closure: &Closure<'_>,
 ) -> BTreeMap<GroupName, PlannedImage> {
     let compiler = options.rules == SymbolRules::Compiler;
-    let reads_instructions = options.rules == SymbolRules::Toolkit && !says_aspects(module);
+    let aspects = match options.rules == SymbolRules::Toolkit && !says_aspects(module) {
+        true => closure.aspects(),
+        false => HashMap::new(),
+    };
+    let none = BTreeSet::new();
     let exported: BTreeSet<&str> = if compiler {
         BTreeSet::new()
     } else {
@@ -292,12 +289,9 @@ fn groups(
             SplitMode::None => String::new(),
             SplitMode::Kernel if !exports => function.name.clone(),
             SplitMode::Source | SplitMode::Kernel => {
-                let found = if reads_instructions {
-                    closure.aspects(&function.name)
-                } else {
-                    BTreeSet::new()
-                };
-                category::of_function(function, sources.get(&function.name), &found)
+                let number = closure.number(&function.name);
+                let found = number.and_then(|number| aspects.get(&number)).unwrap_or(&none);
+                category::of_function(function, sources.get(&function.name), found)
             }
         };
         let name = GroupName {
@@ -344,25 +338,27 @@ mod tests {
     use super::*;
 
     fn module() -> (ModuleSummary, BTreeMap<String, String>) {
-        let function = |name: &str, calling_convention| FunctionSummary {
+        let function = |name: &str, calling_convention, uses: &[u32]| FunctionSummary {
             name: name.into(),
             calling_convention,
+            uses: uses.to_vec(),
             ..FunctionSummary::default()
         };
-        let symbols = [
-            ("k1", CallingConvention::Kernel, "a.cl"),
-            ("scale", CallingConvention::Function, "b.cl"),
-            ("k2", CallingConvention::Kernel, "b.cl"),
-            ("twice", CallingConvention::Function, "a.cl"),
-            ("k3", CallingConvention::Kernel, "a.cl"),
+        // The functions of both files need each other.
+        let symbols: [(_, _, _, &[u32]); 5] = [
+            ("k1", CallingConvention::Kernel, "a.cl", &[1]),
+            ("scale", CallingConvention::Function, "b.cl", &[3]),
+            ("k2", CallingConvention::Kernel, "b.cl", &[3]),
+            ("twice", CallingConvention::Function, "a.cl", &[1]),
+            ("k3", CallingConvention::Kernel, "a.cl", &[]),
         ];
         let functions = symbols
             .iter()
-            .map(|(name, convention, _)| function(name, *convention))
+            .map(|(name, convention, _, uses)| function(name, *convention, uses))
             .collect();
         let sources = symbols
             .iter()
-            .map(|(name, _, source)| (name.to_string(), source.to_string()))
+            .map(|(name, _, source, _)| (name.to_string(), source.to_string()))
             .collect();
         (
             ModuleSummary {

@@ -23,6 +23,16 @@ fn is_shared_memory(triple: &str, address_space: u32) -> bool {
     }
 }
 
+/// Whether the variables in an address space are in the memory of the device: not those of a work item or a work
+/// group.
+pub(crate) fn is_memory_of_device(triple: &str, address_space: u32) -> bool {
+    match triple.split('-').next().unwrap_or_default() {
+        name if name.starts_with("spir") || name == "amdgcn" => address_space == 1,
+        "nvptx" | "nvptx64" => matches!(address_space, 0 | 1),
+        _ => true,
+    }
+}
+
 /// Whether the name belongs to the compiler or the device rather than to a user's library.
 ///
 /// True for names that start with two underscores, mangled (`_Z18__spirv_AtomicIAddi`) or not, and

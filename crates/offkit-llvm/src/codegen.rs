@@ -1,15 +1,10 @@
 //! Passes and code generation.
 
-use std::ffi::{CString, c_char};
+use std::ffi::CString;
 use std::path::Path;
 use std::ptr;
 use std::sync::Once;
 
-use llvm_sys::support::LLVMParseCommandLineOptions;
-use llvm_sys::target::{
-    LLVM_InitializeAllAsmPrinters, LLVM_InitializeAllTargetInfos, LLVM_InitializeAllTargetMCs,
-    LLVM_InitializeAllTargets,
-};
 use llvm_sys::target_machine::{
     LLVMCodeGenFileType, LLVMCodeGenOptLevel, LLVMCodeModel, LLVMCreateTargetMachine,
     LLVMDisposeTargetMachine, LLVMGetTargetFromTriple, LLVMRelocMode, LLVMTargetMachineEmitToFile,
@@ -21,6 +16,7 @@ use llvm_sys::transforms::pass_builder::{
 };
 
 use crate::Error;
+use crate::beyond_c;
 use crate::context::take_message;
 use crate::extensions::KNOWN_EXTENSIONS;
 use crate::module::Module;
@@ -39,35 +35,42 @@ pub struct TargetMachine {
     is_text: bool,
 }
 
-/// Makes a target known to LLVM: all of them take several milliseconds, one does not.
-pub fn register(triple: &str) {
-    static SPIRV: Once = Once::new();
-    static ALL: Once = Once::new();
-    if is_spirv(triple) {
-        // SAFETY: registering targets has no conditions beyond happening once at a time.
-        SPIRV.call_once(|| unsafe {
-            LLVMInitializeSPIRVTargetInfo();
-            LLVMInitializeSPIRVTarget();
-            LLVMInitializeSPIRVTargetMC();
-            LLVMInitializeSPIRVAsmPrinter();
-        });
-    } else {
-        // SAFETY: as above.
-        ALL.call_once(|| unsafe {
-            LLVM_InitializeAllTargetInfos();
-            LLVM_InitializeAllTargets();
-            LLVM_InitializeAllTargetMCs();
-            LLVM_InitializeAllAsmPrinters();
-        });
-    }
+/// Declares the functions that tell LLVM of targets, by what the targets' triples begin with. Parsers are for
+/// assembly inside of code; where there is none, such assembly is printed as it is.
+macro_rules! targets {
+    ($($prefix:literal: $info:ident $target:ident $machine_code:ident $printer:ident $($parser:ident)?;)+) => {
+        // llvm-sys declares them for some targets only.
+        unsafe extern "C" {
+            $(fn $info(); fn $target(); fn $machine_code(); fn $printer(); $(fn $parser();)?)+
+        }
+
+        /// Makes the target of a triple known to LLVM: all of them would take several milliseconds.
+        pub fn register(triple: &str) {
+            $(
+                if triple.starts_with($prefix) {
+                    static REGISTERED: Once = Once::new();
+                    // SAFETY: registering a target has no conditions beyond happening once at a time.
+                    REGISTERED.call_once(|| unsafe {
+                        $info();
+                        $target();
+                        $machine_code();
+                        $printer();
+                        $($parser();)?
+                    });
+                }
+            )+
+        }
+    };
 }
 
-// Of the functions that llvm-sys declares, these are left out.
-unsafe extern "C" {
-    fn LLVMInitializeSPIRVTargetInfo();
-    fn LLVMInitializeSPIRVTarget();
-    fn LLVMInitializeSPIRVTargetMC();
-    fn LLVMInitializeSPIRVAsmPrinter();
+targets! {
+    "spirv": LLVMInitializeSPIRVTargetInfo LLVMInitializeSPIRVTarget LLVMInitializeSPIRVTargetMC LLVMInitializeSPIRVAsmPrinter;
+    "nvptx": LLVMInitializeNVPTXTargetInfo LLVMInitializeNVPTXTarget LLVMInitializeNVPTXTargetMC LLVMInitializeNVPTXAsmPrinter;
+    "amdgcn": LLVMInitializeAMDGPUTargetInfo LLVMInitializeAMDGPUTarget LLVMInitializeAMDGPUTargetMC LLVMInitializeAMDGPUAsmPrinter LLVMInitializeAMDGPUAsmParser;
+    "x86_64": LLVMInitializeX86TargetInfo LLVMInitializeX86Target LLVMInitializeX86TargetMC LLVMInitializeX86AsmPrinter LLVMInitializeX86AsmParser;
+    "aarch64": LLVMInitializeAArch64TargetInfo LLVMInitializeAArch64Target LLVMInitializeAArch64TargetMC LLVMInitializeAArch64AsmPrinter LLVMInitializeAArch64AsmParser;
+    "riscv64": LLVMInitializeRISCVTargetInfo LLVMInitializeRISCVTarget LLVMInitializeRISCVTargetMC LLVMInitializeRISCVAsmPrinter LLVMInitializeRISCVAsmParser;
+    "loongarch64": LLVMInitializeLoongArchTargetInfo LLVMInitializeLoongArchTarget LLVMInitializeLoongArchTargetMC LLVMInitializeLoongArchAsmPrinter LLVMInitializeLoongArchAsmParser;
 }
 
 /// Whether a target's code is SPIR-V.
@@ -198,12 +201,11 @@ impl Drop for TargetMachine {
 
 /// Sets which SPIR-V extensions the code generator may use, and other options of LLVM's.
 ///
-/// These are settings of the whole process: LLVM has no other way. An option that LLVM does not know ends the
-/// process.
+/// These are settings of the whole process: LLVM has no other way.
 ///
 /// # Errors
 ///
-/// An extension that LLVM does not know.
+/// An extension or an option that LLVM does not know, or a value that is none of the option's.
 pub fn set_options(extensions: &[String], others: &[String]) -> Result<(), Error> {
     if let Some(unknown) = extensions
         .iter()
@@ -213,14 +215,5 @@ pub fn set_options(extensions: &[String], others: &[String]) -> Result<(), Error
     }
     let list: Vec<_> = extensions.iter().map(|name| format!("+{name}")).collect();
     let extensions = format!("--spirv-ext={}", list.join(","));
-    let options = ["offkit-llvm-worker", &extensions].into_iter();
-    let options: Vec<_> = options
-        .chain(others.iter().map(String::as_str))
-        .map(|option| CString::new(option).unwrap_or_default())
-        .collect();
-    let arguments: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
-    let count = arguments.len().try_into().unwrap_or_default();
-    // SAFETY: valid strings and their count; LLVM copies what it keeps.
-    unsafe { LLVMParseCommandLineOptions(count, arguments.as_ptr(), c"".as_ptr()) };
-    Ok(())
+    beyond_c::set_options(&[extensions], others)
 }

@@ -30,7 +30,6 @@ const REFERENCED_INDIRECTLY: &str = "referenced-indirectly";
 /// [`variable_attributes`].
 pub fn describe(module: &Module<'_>) -> ModuleSummary {
     let mut summary = module.summary();
-    summary.has_bodies = true;
     let (functions, variables): (Vec<_>, Vec<_>) = module
         .globals()
         .filter(|global| !global.is_function() || !global.is_intrinsic())

@@ -2,6 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use llvm_sys::LLVMLinkage;
+use llvm_sys::core::{
+    LLVMAddFunction, LLVMAppendBasicBlockInContext, LLVMBuildRetVoid, LLVMCreateBuilderInContext,
+    LLVMDisposeBuilder, LLVMFunctionType, LLVMPositionBuilderAtEnd, LLVMSetFunctionCallConv, LLVMSetLinkage,
+    LLVMVoidTypeInContext,
+};
 use offkit_worker::{CallingConvention, EmitOptions, GeneratedPart, Linkage, Part, Reply};
 
 use crate::Error;
@@ -9,7 +15,7 @@ use crate::codegen::{TargetMachine, is_device, is_spirv, register, set_options};
 use crate::context::Context;
 use crate::conversions;
 use crate::link::Kept;
-use crate::module::Module;
+use crate::module::{Module, SPIR_FUNCTION};
 use crate::processes;
 use crate::split::take_part_of;
 
@@ -28,22 +34,22 @@ pub fn generate(
     reproducers: Option<&Path>,
     keep: Option<&Path>,
 ) -> Result<Reply, Error> {
-    let linked = kept.as_mut().ok_or_else(|| Error::new("nothing was linked"))?;
-    if options.as_it_is {
+    if options.as_it_is
+        && let Some(linked) = kept
+    {
         // Taking a part reads what the part needs; a code generator takes a body that was not read for none.
         linked.whole_module()?;
     }
     let mut work = |number: usize| {
-        // In the copy of the process that does this work; the module stays in the original.
-        let (kept, part) = (kept.take(), parts.get(number));
-        let (Some(kept), Some(part)) = (kept, part) else {
-            return Err("nothing to generate code for".to_owned());
-        };
+        let part = (parts.get(number)).ok_or_else(|| "nothing to generate code for".to_owned())?;
         let kept_at = keep.map(|folder| folder.join(number.to_string()));
         let kept_at = kept_at.as_deref();
-        let generated = match options.as_it_is {
-            true => kept.with(|module| emit_as_it_is(module, part, options)),
-            false => with_part(kept, part, |module| emit(module, part, options, kept_at)),
+        // In the copy of the process that does this work; the module stays in the original.
+        let kept = kept.take();
+        let generated = match (options.as_it_is, kept) {
+            (true, None) => Err(Error::new("nothing was linked")),
+            (true, Some(kept)) => kept.with(|module| emit_as_it_is(module, part, options)),
+            (false, kept) => with_part(kept, part, |module| emit(module, part, options, kept_at)),
         };
         generated.map_err(|error| error.to_string())
     };
@@ -70,11 +76,12 @@ pub fn generate(
 
 /// Does something with a part: one that is taken out of the module, or its own file.
 fn with_part<T>(
-    kept: Kept,
+    kept: Option<Kept>,
     part: &Part,
     act: impl for<'context> FnOnce(Module<'context>) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let Some(input) = &part.input else {
+        let kept = kept.ok_or_else(|| Error::new("nothing was linked"))?;
         return kept.with(|module| take_part_of(module, &part.roots, &part.left_out).and_then(act));
     };
     // Of its own, for types keep their names then.
@@ -124,6 +131,9 @@ fn emit(
     if let Some(keep) = keep {
         module.write(&keep.with_extension("opt.bc"))?;
     }
+    if is_spirv(&options.triple) {
+        keep_variables(&module);
+    }
     let generated = symbols(&module);
     machine.emit(&module, &part.output)?;
     Ok(generated)
@@ -138,6 +148,29 @@ fn emit_as_it_is(mut module: Module<'_>, part: &Part, options: &EmitOptions) -> 
     let machine = TargetMachine::new(&options.triple, "", "", options.optimization)?;
     machine.emit(&module, &part.output)?;
     Ok(symbols(&module))
+}
+
+/// Has variables of a module without functions generated: LLVM's SPIR-V back end looks at variables when it comes to
+/// a function, so here is one, which nobody else sees.
+fn keep_variables(module: &Module<'_>) {
+    let mut globals = module.globals();
+    if globals.any(|global| global.is_function() && !global.is_declaration()) {
+        return;
+    }
+    let context = module.context_raw();
+    // SAFETY: module and context are alive; the builder is ours and freed.
+    unsafe {
+        let nothing = LLVMVoidTypeInContext(context);
+        let of_type = LLVMFunctionType(nothing, std::ptr::null_mut(), 0, 0);
+        let function = LLVMAddFunction(module.as_raw(), c"__offkit_variables".as_ptr(), of_type);
+        LLVMSetLinkage(function, LLVMLinkage::LLVMInternalLinkage);
+        LLVMSetFunctionCallConv(function, SPIR_FUNCTION);
+        let block = LLVMAppendBasicBlockInContext(context, function, c"".as_ptr());
+        let builder = LLVMCreateBuilderInContext(context);
+        LLVMPositionBuilderAtEnd(builder, block);
+        LLVMBuildRetVoid(builder);
+        LLVMDisposeBuilder(builder);
+    }
 }
 
 /// What a module needs and offers.
@@ -175,10 +208,7 @@ fn reproduce(kept: &mut Option<Kept>, part: &Part, folder: &Path) -> Option<Path
         .suffix(".bc")
         .tempfile_in(folder)
         .ok()?;
-    let mut work = |_| {
-        kept.take()
-            .is_some_and(|kept| with_part(kept, part, |module| module.write(file.path())).is_ok())
-    };
+    let mut work = |_| with_part(kept.take(), part, |module| module.write(file.path())).is_ok();
     let written =
         processes::each(1, &mut work).is_ok_and(|outcomes| matches!(outcomes.as_slice(), [Ok(true)]));
     // Otherwise there is nothing in it, or something that is not whole, and it goes.

@@ -49,6 +49,7 @@
 //! # }
 //! ```
 
+pub mod beyond_c;
 pub mod codegen;
 pub mod context;
 pub mod conversions;

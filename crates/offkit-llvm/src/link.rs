@@ -7,8 +7,9 @@ use std::rc::Rc;
 use offkit_worker::{Linkage, ModuleFile, ModuleSummary};
 
 use crate::Error;
+use crate::beyond_c::Linker;
 use crate::context::Context;
-use crate::module::Module;
+use crate::module::{Global, Module};
 use crate::processor::Processor;
 
 /// The linked module, and what was in each input.
@@ -106,7 +107,7 @@ pub fn link<'context>(
     };
     // Into an empty module, so that every input is read lazily, the first one too.
     let first = open(context, first)?;
-    let mut module = Module::like(&first, "linked");
+    let empty = Module::like(&first, "linked");
     if let ([_], []) = (inputs, libraries) {
         return Ok(Linked {
             inputs: vec![first.summary()],
@@ -115,18 +116,19 @@ pub fn link<'context>(
         });
     }
     drop(first);
+    let mut linker = Linker::new(empty);
     let mut summaries = Vec::new();
     for (number, file) in inputs.iter().enumerate() {
         let input = open(context, file)?;
         summaries.push(input.summary());
-        module.link(input).map_err(|error| {
+        linker.link(input).map_err(|error| {
             let earlier = inputs.get(..number).unwrap_or_default();
             in_each_others_way(earlier, file).unwrap_or_else(|| named(file, &error))
         })?;
     }
-    link_libraries(context, &mut module, libraries)?;
+    link_libraries(context, &mut linker, libraries)?;
     Ok(Linked {
-        module,
+        module: linker.finish(),
         inputs: summaries,
         is_lazy: false,
     })
@@ -154,49 +156,58 @@ fn in_each_others_way(earlier: &[ModuleFile], new: &ModuleFile) -> Option<Error>
 /// library that defines a symbol supplies it.
 fn link_libraries<'context>(
     context: &'context Context,
-    module: &mut Module<'context>,
+    linker: &mut Linker<'context>,
     libraries: &[ModuleFile],
 ) -> Result<(), Error> {
     if libraries.is_empty() {
         return Ok(());
     }
-    let processor = Processor::of(module);
+    let processor = Processor::of(linker.module());
+    let needed_by = |linker: &Linker<'_>| -> HashSet<String> {
+        let declarations = linker.module().globals().filter(|global| global.is_declaration());
+        declarations.map(|global| global.name()).collect()
+    };
     // What each defines, once that is known: it is opened again only where it is needed.
     let mut definitions: Vec<Option<HashSet<String>>> = vec![None; libraries.len()];
+    let mut needed = needed_by(linker);
     loop {
         let mut has_added = false;
         for (file, known) in libraries.iter().zip(&mut definitions) {
-            let needed: HashSet<String> = module
-                .globals()
-                .filter(|global| global.is_declaration())
-                .map(|global| global.name())
-                .collect();
             if known.as_ref().is_some_and(|known| known.is_disjoint(&needed)) {
                 continue;
             }
             let library = open(context, file)?;
             let mut defined = HashSet::new();
             // A definition with this linkage comes along where it is used, and only there.
-            for global in library.globals().filter(|global| !global.is_declaration()) {
-                match global.linkage() {
-                    Linkage::Internal | Linkage::Appending | Linkage::AvailableExternally => continue,
-                    Linkage::LinkOnce => {}
-                    _ => global.set_linkage(Linkage::LinkOnce),
+            for global in library.globals().filter(|global| may_be_needed(*global)) {
+                if global.linkage() != Linkage::LinkOnce {
+                    global.set_linkage(Linkage::LinkOnce);
                 }
                 defined.insert(global.name());
             }
             let is_needed = !defined.is_disjoint(&needed);
             // What stays open although it is defined is not looked for again.
             *known = Some(&defined - &needed);
-            if is_needed {
-                processor.adopt(&library);
-                module.link(library).map_err(|error| named(file, &error))?;
-                has_added = true;
+            if !is_needed {
+                continue;
             }
+            processor.adopt(&library);
+            linker.link(library).map_err(|error| named(file, &error))?;
+            needed = needed_by(linker);
+            has_added = true;
         }
         // One library cannot need what it has itself.
         if !has_added || libraries.len() == 1 {
             return Ok(());
         }
     }
+}
+
+/// Whether another module can need what a library has there.
+fn may_be_needed(global: Global<'_>) -> bool {
+    !global.is_declaration()
+        && !matches!(
+            global.linkage(),
+            Linkage::Internal | Linkage::Appending | Linkage::AvailableExternally
+        )
 }

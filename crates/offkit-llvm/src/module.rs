@@ -19,9 +19,10 @@ use llvm_sys::core::{
     LLVMGetNextFunction, LLVMGetNextGlobal, LLVMGetNextGlobalAlias, LLVMGetNextGlobalIFunc, LLVMGetNextUse,
     LLVMGetPointerAddressSpace, LLVMGetSourceFileName, LLVMGetStringAttributeKind,
     LLVMGetStringAttributeValue, LLVMGetTarget, LLVMGetUser, LLVMGetValueName2, LLVMIsAFunction,
-    LLVMIsAGlobalObject, LLVMIsAGlobalValue, LLVMIsAInstruction, LLVMIsDeclaration, LLVMIsStringAttribute,
-    LLVMModuleCreateWithNameInContext, LLVMPrintModuleToFile, LLVMSetDataLayout, LLVMSetLinkage,
-    LLVMSetModuleIdentifier, LLVMSetSourceFileName, LLVMSetTarget, LLVMSetVisibility, LLVMTypeOf,
+    LLVMIsAGlobalObject, LLVMIsAGlobalValue, LLVMIsAGlobalVariable, LLVMIsAInstruction, LLVMIsDeclaration,
+    LLVMIsGlobalConstant, LLVMIsStringAttribute, LLVMModuleCreateWithNameInContext, LLVMPrintModuleToFile,
+    LLVMSetDataLayout, LLVMSetLinkage, LLVMSetModuleIdentifier, LLVMSetSourceFileName, LLVMSetTarget,
+    LLVMSetVisibility, LLVMTypeOf,
 };
 use llvm_sys::ir_reader::LLVMParseIRInContext2;
 use llvm_sys::linker::LLVMLinkModules2;
@@ -142,6 +143,11 @@ impl<'context> Module<'context> {
         self.raw
     }
 
+    /// The module, for somebody who takes it over.
+    pub(crate) fn into_raw(self) -> LLVMModuleRef {
+        std::mem::ManuallyDrop::new(self).raw
+    }
+
     /// The context it lives in.
     pub fn context(&self) -> &'context Context {
         self.context
@@ -199,11 +205,9 @@ impl<'context> Module<'context> {
     ///
     /// LLVM's message, for example for a symbol defined in both.
     pub fn link(&mut self, source: Module<'context>) -> Result<(), Error> {
-        let raw = source.raw;
-        // The linker takes the source over, whether it succeeds or not.
-        std::mem::forget(source);
-        // SAFETY: both modules are alive and of one context, which the lifetimes say.
-        if unsafe { LLVMLinkModules2(self.raw, raw) } != 0 {
+        // SAFETY: both modules are alive and of one context, which the lifetimes say. The linker takes the source
+        // over, whether it succeeds or not.
+        if unsafe { LLVMLinkModules2(self.raw, source.into_raw()) } != 0 {
             return Err(self.context.take_error("the modules cannot be linked"));
         }
         Ok(())
@@ -517,6 +521,10 @@ impl Global<'_> {
             is_declaration: self.is_declaration(),
             // SAFETY: see the head of this block; a global value's type is a pointer.
             address_space: unsafe { LLVMGetPointerAddressSpace(LLVMTypeOf(self.raw)) },
+            // SAFETY: as above; asked of variables only, not of aliases.
+            is_constant: unsafe {
+                !LLVMIsAGlobalVariable(self.raw).is_null() && LLVMIsGlobalConstant(self.raw) != 0
+            },
             ..VariableSummary::default()
         }
     }

@@ -1,7 +1,7 @@
 //! Requests in, replies out.
 
 use std::io::{self, BufRead, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use llvm_sys::core::LLVMGetVersion;
 use offkit_worker::{ModuleFile, PROTOCOL_VERSION, Reply, Request};
@@ -42,6 +42,9 @@ pub fn serve(input: impl BufRead, mut output: impl Write) -> io::Result<()> {
 struct Server {
     /// What was linked last.
     kept: Option<Kept>,
+    /// The file it was saved to. Then it is read again where it is needed: the processes that generate code are
+    /// copies of this one, and are made the faster the less memory it has.
+    saved: Option<PathBuf>,
 }
 
 impl Server {
@@ -97,7 +100,7 @@ impl Server {
             }
             Request::Link { inputs, libraries } => {
                 // What was kept before goes first: memory is for one module.
-                self.kept = None;
+                self.forget();
                 let kept = self.kept.insert(Kept::link(inputs, libraries)?);
                 Ok(Reply::Linked {
                     inputs: kept.inputs().to_vec(),
@@ -106,6 +109,8 @@ impl Server {
             }
             Request::Save { output } => {
                 self.linked()?.write(output)?;
+                self.forget();
+                self.saved = Some(output.clone());
                 Ok(Reply::Done)
             }
             Request::Print => Ok(Reply::Text {
@@ -116,7 +121,12 @@ impl Server {
                 options,
                 reproducers,
                 keep,
-            } => generate(&mut self.kept, parts, options, Some(reproducers), keep.as_deref()),
+            } => {
+                if parts.iter().any(|part| part.input.is_none()) {
+                    self.kept()?;
+                }
+                generate(&mut self.kept, parts, options, Some(reproducers), keep.as_deref())
+            }
             Request::Needs { symbols } => Ok(Reply::Needs {
                 needs: needs(self.linked()?, symbols),
             }),
@@ -125,11 +135,22 @@ impl Server {
 
     /// All of what was linked last.
     fn linked(&mut self) -> Result<&Module<'_>, Error> {
-        let kept = self
-            .kept
-            .as_mut()
-            .ok_or_else(|| Error::new("nothing was linked"))?;
-        kept.whole_module()
+        self.kept()?.whole_module()
+    }
+
+    /// What was linked last; its function bodies may still be in the file.
+    fn kept(&mut self) -> Result<&mut Kept, Error> {
+        let kept = match (self.kept.take(), &self.saved) {
+            (Some(kept), _) => kept,
+            (None, Some(saved)) => Kept::link(&[named(saved)], &[])?,
+            (None, None) => return Err(Error::new("nothing was linked")),
+        };
+        Ok(self.kept.insert(kept))
+    }
+
+    fn forget(&mut self) {
+        self.kept = None;
+        self.saved = None;
     }
 }
 

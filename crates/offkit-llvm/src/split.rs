@@ -12,16 +12,21 @@ use std::ffi::CStr;
 use std::path::Path;
 
 use llvm_sys::LLVMLinkage;
+use llvm_sys::comdat::LLVMSetComdat;
 use llvm_sys::core::{
-    LLVMAddAttributeAtIndex, LLVMAddGlobal, LLVMArrayType2, LLVMConstArray2, LLVMCreateStringAttribute,
-    LLVMDeleteGlobal, LLVMGetNamedGlobal, LLVMSetInitializer, LLVMTypeOf,
+    LLVMAddAttributeAtIndex, LLVMAddFunction, LLVMAddGlobal, LLVMArrayType2, LLVMConstArray2,
+    LLVMCountParams, LLVMCreateStringAttribute, LLVMDeleteFunction, LLVMDeleteGlobal,
+    LLVMGetAttributeCountAtIndex, LLVMGetAttributesAtIndex, LLVMGetFunctionCallConv, LLVMGetGlobalParent,
+    LLVMGetNamedGlobal, LLVMGetUnnamedAddress, LLVMGetVisibility, LLVMGlobalGetValueType,
+    LLVMIsAGlobalVariable, LLVMReplaceAllUsesWith, LLVMSetFunctionCallConv, LLVMSetInitializer,
+    LLVMSetUnnamedAddress, LLVMSetValueName2, LLVMSetVisibility, LLVMTypeOf,
 };
 use offkit_worker::{Linkage, SplitPart};
 
 use crate::Error;
 use crate::context::Context;
 use crate::describe::refers_to_functions;
-use crate::module::{FUNCTION_ATTRIBUTES, Module};
+use crate::module::{FUNCTION_ATTRIBUTES, Global, Module};
 
 /// The attribute of the functions that a part is made for.
 const ENTRY_POINT: &str = "sycl-entry-point";
@@ -92,8 +97,7 @@ pub fn take_part_of<'context>(
 ///
 /// Unlike [`take_part`], which lets the linker find what is needed, this takes exactly what the list has,
 /// and what has no name where it is used. In the result the visible symbols link as they did, others are
-/// internal, and what is left out is a copy for the optimiser
-/// (`available_externally`) until [`crate::passes::clean_up`] makes it a declaration.
+/// internal, and what is left out is declared; of its body nothing is read, nor of what that needs.
 ///
 /// # Errors
 ///
@@ -105,6 +109,7 @@ pub fn take_contents<'context>(
     let set = |names: &'_ [String]| names.iter().cloned().collect::<HashSet<String>>();
     let (contents, left_out) = (set(&part.contents), set(&part.left_out));
     let mut linkages = HashMap::new();
+    let mut declared = Vec::new();
     for global in source.globals().filter(|global| !global.is_declaration()) {
         let (name, linkage) = (global.name(), global.raw_linkage());
         if contents.contains(&name) {
@@ -116,13 +121,13 @@ pub fn take_contents<'context>(
             }
             linkages.insert(name, linkage);
         } else if left_out.contains(&name) {
-            global.set_linkage(Linkage::AvailableExternally);
+            declared.push(global);
         } else if !matches!(global.linkage(), Linkage::Internal | Linkage::Appending) {
             global.set_linkage(Linkage::LinkOnce);
         }
     }
-    let ordered = |name: &str| contents.contains(name) || left_out.contains(name);
-    add_order(&source, ordered);
+    declared.iter().for_each(declare);
+    add_order(&source, |name| contents.contains(name));
     let mut taken = Module::like(&source, "part");
     let source_file = source.source_file();
     taken.link(source)?;
@@ -158,6 +163,50 @@ pub fn take_contents<'context>(
         }
     }
     Ok(taken)
+}
+
+/// Makes a definition of a lazily read module a declaration.
+fn declare(global: &Global<'_>) {
+    let old = global.as_raw();
+    // SAFETY: the value is alive with its module, and each question is asked of a value of the kind it is for. What
+    // is still in the file refers to functions through handles that follow a replacement.
+    unsafe {
+        if global.is_function() {
+            let name = global.name();
+            let new = LLVMAddFunction(
+                LLVMGetGlobalParent(old),
+                c"".as_ptr(),
+                LLVMGlobalGetValueType(old),
+            );
+            if LLVMTypeOf(new) != LLVMTypeOf(old) {
+                // In another address space, which cannot be asked for: a copy that the optimiser drops.
+                LLVMDeleteFunction(new);
+                return global.set_linkage(Linkage::AvailableExternally);
+            }
+            LLVMSetFunctionCallConv(new, LLVMGetFunctionCallConv(old));
+            LLVMSetVisibility(new, LLVMGetVisibility(old));
+            LLVMSetUnnamedAddress(new, LLVMGetUnnamedAddress(old));
+            for place in (0..=LLVMCountParams(old)).chain([FUNCTION_ATTRIBUTES]) {
+                let count = LLVMGetAttributeCountAtIndex(old, place);
+                let mut attributes = vec![std::ptr::null_mut(); count as usize];
+                LLVMGetAttributesAtIndex(old, place, attributes.as_mut_ptr());
+                for attribute in attributes {
+                    LLVMAddAttributeAtIndex(new, place, attribute);
+                }
+            }
+            LLVMReplaceAllUsesWith(old, new);
+            // Nobody needs it, so the linker leaves it where it is.
+            LLVMSetValueName2(old, c"".as_ptr(), 0);
+            global.set_linkage(Linkage::Internal);
+            LLVMSetValueName2(new, name.as_ptr().cast(), name.len());
+        } else if !LLVMIsAGlobalVariable(old).is_null() {
+            LLVMSetInitializer(old, std::ptr::null_mut());
+            LLVMSetComdat(old, std::ptr::null_mut());
+            global.set_linkage(Linkage::External);
+        } else {
+            global.set_linkage(Linkage::AvailableExternally);
+        }
+    }
 }
 
 /// Adds a variable that lists the functions that are ordered, as they stand in the module.

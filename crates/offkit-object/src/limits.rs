@@ -241,6 +241,11 @@ impl Reading {
         )
     }
 
+    /// The bytes of metadata that were counted.
+    pub(crate) fn metadata(&self) -> u64 {
+        self.metadata_bytes
+    }
+
     pub(crate) fn count_metadata(&mut self, bytes: u64) -> Result<(), Error> {
         self.metadata_bytes = self.metadata_bytes.saturating_add(bytes);
         self.within(

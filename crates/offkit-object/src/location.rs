@@ -127,6 +127,12 @@ impl Location {
         &self.file
     }
 
+    /// The parts after the file as they are written, escaped and with `/` between them.
+    #[must_use]
+    pub fn written_parts(&self) -> &str {
+        &self.path
+    }
+
     /// The parts after the file, outermost container first; none for the whole file.
     pub fn parts(&self) -> impl Iterator<Item = Cow<'_, str>> + Clone {
         let written = (!self.path.is_empty()).then(|| self.path.split('/'));

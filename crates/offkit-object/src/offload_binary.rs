@@ -17,6 +17,7 @@ mod kind;
 mod parts;
 pub(crate) mod raw;
 mod read;
+mod repeated;
 mod replace;
 mod sequence;
 mod string_table;

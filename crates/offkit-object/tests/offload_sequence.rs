@@ -217,3 +217,85 @@ fn a_compressed_binary_that_is_damaged_does_not_hide_the_next() {
     assert!(result.is_err());
     assert_eq!(images.len(), 1);
 }
+
+/// Readers may take it that what has the same bytes says the same; what differs anywhere must not profit from that.
+#[test]
+fn no_binary_inherits_what_another_one_says() {
+    let first = one(b"BC\xc0\xde1");
+    for version in [OffloadBinaryVersion::V1, OffloadBinaryVersion::V2] {
+        let second = OffloadBinary::from(entry(b"BC\xc0\xde2")).write(version).unwrap();
+        let mut compared = 0;
+        for bit in 0..second.len() * 8 {
+            let mut changed = second.clone();
+            changed[bit / 8] ^= 1 << (bit % 8);
+            let alone = read(&changed);
+            let bytes = [first.as_slice(), &second, &first, &changed].concat();
+            let together = read(&bytes);
+            if !alone.problems.is_empty() || together.images.len() != 3 + alone.images.len() {
+                continue;
+            }
+            for (image, expected) in together.images[3..].iter().zip(&alone.images) {
+                compared += 1;
+                assert_eq!(image.target, expected.target, "bit {bit}");
+                assert_eq!(image.strings, expected.strings, "bit {bit}");
+                assert_eq!(image.kernels, expected.kernels, "bit {bit}");
+                assert_eq!(image.bytes, expected.bytes, "bit {bit}");
+            }
+        }
+        assert!(compared > 300, "{compared}");
+    }
+}
+
+#[test]
+fn targets_that_take_turns_stay_apart() {
+    // More than are remembered, in an order that comes back to some early and to others late.
+    let order = (0..200_usize).map(|step| step * step % 23 + step % 3);
+    let arch = |number: usize| format!("gfx{:x}", 0x900 + number);
+    let binary = |number: usize| {
+        let arch = arch(number);
+        let mut entry = entry(b"BC\xc0\xde");
+        entry.strings.set("arch", &arch);
+        if number == 5 {
+            entry.strings.set("feature", "+x");
+        }
+        let version = match number % 2 {
+            0 => OffloadBinaryVersion::V1,
+            _ => OffloadBinaryVersion::V2,
+        };
+        OffloadBinary::from(entry).write(version).unwrap()
+    };
+    let bytes: Vec<u8> = order.clone().flat_map(binary).collect();
+    let contents = read(&bytes);
+    assert!(contents.problems.is_empty(), "{:?}", contents.problems);
+    assert_eq!(contents.images.len(), 200);
+    for (image, number) in contents.images.iter().zip(order) {
+        assert_eq!(image.target.arch, arch(number), "{}", image.location);
+        assert_eq!(
+            image.strings.get("feature"),
+            (number == 5).then_some("+x"),
+            "{}",
+            image.location
+        );
+    }
+}
+
+#[test]
+fn strings_that_come_again_count_again() {
+    let bytes = one(b"BC\xc0\xde").repeat(10);
+    let strings = entry(b"").strings.len();
+    let images_read = |max_strings| {
+        let limits = Limits {
+            max_strings,
+            ..limits()
+        };
+        let contents = offkit_object::read("f", &bytes, &limits);
+        let targets = contents
+            .images
+            .iter()
+            .filter(|image| !image.target.triple.is_empty());
+        (targets.count(), contents.problems.len())
+    };
+    assert_eq!(images_read(10 * strings), (10, 0));
+    assert_eq!(images_read(10 * strings - 1), (9, 1));
+    assert_eq!(images_read(strings).0, 1);
+}

@@ -21,10 +21,7 @@ pub struct ModuleSummary {
     pub functions: Vec<FunctionSummary>,
     /// Global variables in module order, then aliases and indirect functions.
     pub variables: Vec<VariableSummary>,
-    /// Whether the module was read as a whole: what needs bodies is there.
-    #[serde(default)]
-    pub has_bodies: bool,
-    /// Named metadata by name, each a list of nodes; only in a summary with bodies, and without those
+    /// Named metadata by name, each a list of nodes; only in a summary of a whole module, and without those
     /// of debug information and module flags.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub named_metadata: BTreeMap<String, Vec<Metadata>>,
@@ -118,6 +115,9 @@ pub struct VariableSummary {
     /// The address space number of the target: for SPIR-V 0 private, 1 global, 2 constant, 3 local,
     /// 4 generic, 7 input.
     pub address_space: u32,
+    /// Whether it can only be read.
+    #[serde(default)]
+    pub is_constant: bool,
     /// The string attributes (`"sycl-unique-id"="…"`); only in a summary with bodies.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, String>,

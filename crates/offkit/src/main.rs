@@ -24,9 +24,12 @@ mod terminal;
 mod tools;
 
 use std::env::VarError;
+use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
+use offkit_link::driver::command_line::expand;
 use tracing_subscriber::EnvFilter;
 
 use cli::{Cli, Color, Command};
@@ -62,7 +65,7 @@ fn main() -> ExitCode {
     {
         return commands::cc::run(language, arguments.collect(), Terminal { quiet: false });
     }
-    let cli = Cli::parse();
+    let cli = Cli::parse_from(with_response_files(std::env::args_os().collect()));
     match cli.common.color {
         Color::Auto => {}
         Color::Always => anstream::ColorChoice::Always.write_global(),
@@ -104,6 +107,25 @@ fn main() -> ExitCode {
             ExitCode::from(failure.status as u8)
         }
     }
+}
+
+/// The arguments, with those of files in the place of `@FILE` for a link, which may have very many.
+fn with_response_files(mut words: Vec<OsString>) -> Vec<OsString> {
+    let mut verb = words
+        .iter()
+        .skip(1)
+        .position(|word| !word.as_encoded_bytes().starts_with(b"-"));
+    // The only option before a verb whose value is a word of its own.
+    if verb.is_some_and(|at| words[at] == "--color") {
+        verb = verb.map(|at| at + 1);
+    }
+    if let Some(at) = verb.map(|at| at + 1)
+        && words.get(at).is_some_and(|verb| verb == "link")
+    {
+        let rest = words.split_off(at + 1);
+        words.extend(expand(rest, &|path: &Path| std::fs::read_to_string(path).ok()));
+    }
+    words
 }
 
 fn log(verbose: u8, terminal: Terminal) {

@@ -178,9 +178,7 @@ pub(crate) fn columns() -> usize {
 
 /// A name from a file as it may be shown: what would steer the terminal is written as `\u{1b}`.
 pub(crate) fn escape(text: &str) -> Cow<'_, str> {
-    // Without an early end, so that many bytes are looked at together.
-    let is_plain = |all, byte| all & (b' '..=b'~').contains(&byte);
-    if text.bytes().fold(true, is_plain) {
+    if is_plain(text.as_bytes()) {
         return text.into();
     }
     // Besides control characters, those that turn the direction of writing can hide what is there.
@@ -196,6 +194,20 @@ pub(crate) fn escape(text: &str) -> Cow<'_, str> {
         }
     }
     shown.into()
+}
+
+/// Whether all bytes are visible ASCII or spaces: eight are looked at together, for listings have very many names.
+fn is_plain(bytes: &[u8]) -> bool {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    const SPACES: u64 = u64::from_le_bytes([b' '; 8]);
+    const HIGH_BITS: u64 = u64::from_le_bytes([0x80; 8]);
+    let (words, rest) = bytes.as_chunks::<8>();
+    let outside = words.iter().fold(0, |all, word| {
+        let word = u64::from_le_bytes(*word);
+        // The high bit is set by bytes below a space, by DEL, and by those that have it anyway.
+        all | word.wrapping_sub(SPACES) | word.wrapping_add(ONES) | word
+    });
+    outside & HIGH_BITS == 0 && rest.iter().all(|byte| (b' '..=b'~').contains(byte))
 }
 
 /// The same for a message, which may have several lines.

@@ -105,6 +105,16 @@ fn show(text: &str) {
     print!("{text}");
 }
 
+/// Answers the options that ask for help or for the version; whether this is one of them.
+fn answers(option: &str, help: &str) -> bool {
+    match option {
+        "help" | "h" | "help-hidden" | "help-list" | "help-list-hidden" => show(help),
+        "version" => show(&version()),
+        _ => return false,
+    }
+    true
+}
+
 /// What `--version` prints: the version of LLVM whose tools these stand for, which scripts look for, and ours.
 fn version() -> String {
     format!(

@@ -5,7 +5,7 @@
 //! nothing to do with each other would have one number, and would be set together. So numbers that are taken are
 //! given anew, and a constant that both modules have, under one name, becomes one.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use offkit_object::property_set::names;
 use offkit_object::{PropertySets, PropertyValue};
@@ -26,10 +26,14 @@ const PADDING: u32 = u32::MAX;
 pub(super) struct Constants {
     /// The property sets that describe them all.
     descriptions: Vec<(String, Vec<Scalar>)>,
+    /// The place of each among them, and where its values start.
+    places: HashMap<String, (usize, usize)>,
     values: Vec<u8>,
     has_values: bool,
     /// Numbers that are taken.
     taken: BTreeSet<u32>,
+    /// Those among them that belong to constants with names.
+    named: HashSet<u32>,
 }
 
 /// A scalar of a constant: its number, where it is in the constant, and its size, both in bytes.
@@ -99,12 +103,16 @@ impl Constants {
                 }
                 self.taken.insert(scalar.id);
             }
+            self.named.extend(scalars.iter().map(|scalar| scalar.id));
+            let place = (self.descriptions.len(), self.values.len());
+            self.places.insert(name.to_owned(), place);
             self.descriptions.push((name.to_owned(), scalars));
             self.values.extend(value);
         }
-        let scalars = self.descriptions.iter().flat_map(|(_, scalars)| scalars);
-        let named: BTreeSet<u32> = scalars.map(|scalar| scalar.id).collect();
-        for id in undescribed.into_iter().filter(|id| named.contains(id)) {
+        for id in undescribed {
+            if !self.named.contains(&id) {
+                continue;
+            }
             let free = self.free(&own);
             self.taken.insert(free);
             renumbered.insert(id, free);
@@ -116,20 +124,14 @@ impl Constants {
 
     /// A number that neither is taken nor one of `own`.
     fn free(&self, own: &BTreeSet<u32>) -> u32 {
-        let most = self.taken.iter().chain(own).max().copied();
+        let most = self.taken.last().max(own.last());
         most.map_or(0, |most| most.saturating_add(1))
     }
 
     fn find(&self, name: &str) -> Option<(&[Scalar], &[u8])> {
-        let mut at = 0_usize;
-        for (other, scalars) in &self.descriptions {
-            let end = at.saturating_add(size(scalars));
-            if other == name {
-                return Some((scalars, self.values.get(at..end)?));
-            }
-            at = end;
-        }
-        None
+        let (place, at) = *self.places.get(name)?;
+        let (_, scalars) = self.descriptions.get(place)?;
+        Some((scalars, self.values.get(at..at.saturating_add(size(scalars)))?))
     }
 
     /// Writes the property sets.

@@ -18,6 +18,7 @@ use super::error::{Crash, LinkError};
 use super::input::Module;
 use super::target::{Family, generated_triple, llvm_features, processor};
 use super::{DeviceLink, LinkedBitcode, LinkedImage, Llvm, TargetLink, lld, native_properties};
+use crate::driver::command_line::typed;
 use crate::post_link::{PlanOptions, PostLink, PostLinked};
 use crate::properties::image_properties;
 
@@ -65,6 +66,7 @@ impl TargetLink<'_, '_> {
         objects: &[&Module<'_>],
         linked: Option<LinkedBitcode>,
         llvm: &mut Llvm<'_>,
+        notes: &mut Vec<String>,
     ) -> Result<Vec<LinkedImage>, LinkError> {
         let family = Family::of(&self.target.triple);
         let object_files = self.object_files(objects)?;
@@ -78,6 +80,7 @@ impl TargetLink<'_, '_> {
         if let Some((summaries, module)) = linked {
             let worker = llvm.worker()?;
             let linked = self.keep.as_deref().unwrap_or(&self.folder).join("linked.bc");
+            let mut copied = BTreeMap::new();
             planned = if is_whole(producer) || !object_files.is_empty() {
                 if self.keep.is_some() {
                     worker.save(&linked)?;
@@ -85,8 +88,20 @@ impl TargetLink<'_, '_> {
                 whole(&module)
             } else {
                 worker.save(&linked)?;
-                self.post_link(worker, linked, sources(&summaries))?
+                let (planned, variables) = self.post_link(worker, linked, sources(&summaries))?;
+                copied = variables;
+                planned
             };
+            let labels = Labels::new(bitcode, objects, planned.len());
+            notes.extend(copied.iter().map(|(variable, images)| {
+                let some: Vec<String> = images.iter().take(2).map(|image| labels.of(*image)).collect();
+                format!(
+                    "`{variable}` is in {} images, {}: each has a copy of its own, and what the kernels of one write \
+                     there those of another do not see (--split none makes one image)",
+                    images.len(),
+                    some.join(" and "),
+                )
+            }));
             if planned.is_empty() {
                 return Err(LinkError::NothingToLink {
                     inputs: bitcode.iter().map(|module| module.label.clone()).collect(),
@@ -114,10 +129,10 @@ impl TargetLink<'_, '_> {
                 .map_err(|error| self.crashed(error))?;
             if family == Family::Amdgcn && objects.is_empty() {
                 let mut missing: BTreeMap<String, Vec<String>> = BTreeMap::new();
+                let labels = Labels::new(bitcode, objects, parts.len());
                 for (number, part) in generated.iter().enumerate() {
                     for import in &part.imports {
-                        let label = label(bitcode, objects, number, parts.len());
-                        missing.entry(import.clone()).or_default().push(label);
+                        missing.entry(import.clone()).or_default().push(labels.of(number));
                     }
                 }
                 if !missing.is_empty() {
@@ -130,17 +145,18 @@ impl TargetLink<'_, '_> {
         if let Some(kind) = linker_kind(self.options, &self.target) {
             let triple = self.target.triple.clone();
             let has_code = !bitcode.is_empty();
+            let more = &self.options.linker_arguments;
             self.steps.time("link objects", || {
                 parts.par_iter_mut().try_for_each(|part| {
                     let mut objects: Vec<PathBuf> = Vec::new();
                     objects.extend(has_code.then(|| part.output.clone()));
                     objects.extend(object_files.iter().cloned());
-                    if kind == lld::Kind::Relocatable && objects.len() == 1 {
+                    if kind == lld::Kind::Relocatable && objects.len() == 1 && more.is_empty() {
                         part.output = objects.swap_remove(0);
                         return Ok::<_, LinkError>(());
                     }
                     let output = part.output.with_extension("out");
-                    lld::link(&objects, &output, kind, &triple)?;
+                    lld::link(&objects, &output, kind, more, &triple)?;
                     part.output = output;
                     Ok(())
                 })
@@ -154,13 +170,20 @@ impl TargetLink<'_, '_> {
             }
         }
         let target = &self.target;
+        let labels = Labels::new(bitcode, objects, parts.len());
         self.steps.time("describe", || {
             let numbered = parts.par_iter().enumerate();
             numbered
                 .map(|(number, part)| {
-                    let label = label(bitcode, objects, number, parts.len());
                     let (planned, generated) = (&planned[number], &generated[number]);
-                    describe(label, &part.output, planned, generated, target, producer)
+                    describe(
+                        labels.of(number),
+                        &part.output,
+                        planned,
+                        generated,
+                        target,
+                        producer,
+                    )
                 })
                 .collect()
         })
@@ -184,13 +207,13 @@ impl TargetLink<'_, '_> {
         Ok(linked)
     }
 
-    /// Splits the linked module, a file of bitcode, into images.
+    /// Splits the linked module, a file of bitcode, into images; also tells of which variables these have copies.
     fn post_link(
         &mut self,
         worker: &mut Worker,
         linked: PathBuf,
         sources: BTreeMap<String, String>,
-    ) -> Result<Vec<Planned>, LinkError> {
+    ) -> Result<(Vec<Planned>, BTreeMap<String, Vec<usize>>), LinkError> {
         let is_spirv = Family::of(&self.target.triple).is_spirv();
         let post_link = PostLink {
             name: "linked.bc".to_owned(),
@@ -214,6 +237,7 @@ impl TargetLink<'_, '_> {
         let PostLinked {
             images,
             virtual_functions,
+            copied_variables,
             ..
         } = self.steps.time("post-link", run)?;
         let virtual_functions = Arc::new(virtual_functions);
@@ -224,7 +248,7 @@ impl TargetLink<'_, '_> {
             properties: image.properties,
             virtual_functions: Arc::clone(&virtual_functions),
         });
-        Ok(images.collect())
+        Ok((images.collect(), copied_variables))
     }
 
     fn emit_options(&self) -> EmitOptions {
@@ -328,7 +352,7 @@ impl TargetLink<'_, '_> {
         let reproducer = reproducer.clone();
         let mut words = vec!["link".to_owned()];
         if let Some(path) = &reproducer {
-            words.push(lld::quoted(path.as_os_str()));
+            words.push(typed(path.as_os_str()));
         }
         let family = Family::of(&self.target.triple);
         let mut target = self.target.triple.clone();
@@ -344,7 +368,7 @@ impl TargetLink<'_, '_> {
             ));
         }
         let backend = self.options.backend_options.iter();
-        words.extend(backend.map(|option| format!("--backend-option={}", lld::quoted(option.as_ref()))));
+        words.extend(backend.map(|option| format!("--backend-option={}", typed(option.as_ref()))));
         words.push("--split none --allow-undefined -o crash.out".to_owned());
         LinkError::Crashed(Box::new(Crash {
             error,
@@ -486,22 +510,29 @@ fn unreadable(error: WorkerError, modules: &[&Module<'_>], worker: &Worker) -> L
     }
 }
 
-/// What messages call an image: by what it was made of, and its number if it is one of several.
-fn label(bitcode: &[&Module<'_>], objects: &[&Module<'_>], number: usize, count: usize) -> String {
-    const MOST: usize = 4;
-    let all: Vec<_> = bitcode
-        .iter()
-        .chain(objects)
-        .map(|module| module.label.as_str())
-        .collect();
-    let mut label = all.iter().take(MOST).copied().collect::<Vec<_>>().join(" + ");
-    if all.len() > MOST {
-        label.push_str(" + …");
+/// What messages call the images of a link: by what they were made of, and their numbers if there are several.
+struct Labels {
+    inputs: String,
+    count: usize,
+}
+
+impl Labels {
+    fn new(bitcode: &[&Module<'_>], objects: &[&Module<'_>], count: usize) -> Self {
+        const MOST: usize = 4;
+        let all = bitcode.iter().chain(objects).map(|module| module.label.as_str());
+        let mut inputs = all.take(MOST).collect::<Vec<_>>().join(" + ");
+        if bitcode.len() + objects.len() > MOST {
+            inputs.push_str(" + …");
+        }
+        Self { inputs, count }
     }
-    if count > 1 {
-        label.push_str(&format!(" (image {number})"));
+
+    fn of(&self, number: usize) -> String {
+        match self.count {
+            ..=1 => self.inputs.clone(),
+            _ => format!("{} (image {number})", self.inputs),
+        }
     }
-    label
 }
 
 fn describe(

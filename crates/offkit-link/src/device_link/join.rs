@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use offkit_object::ImageFormat;
-use offkit_object::property_set::names;
+use offkit_object::property_set::{PropertySet, names};
 use offkit_spirv::rspirv::dr::Operand;
 use offkit_spirv::spirv::Decoration;
 use offkit_spirv::{LinkInput, LinkOptions, Linkage, Module, link, reflect};
@@ -197,9 +197,11 @@ fn hide(image: &mut LinkedImage, symbols: &HashSet<String>) -> Result<(), LinkEr
     image.reflection = Some(reflection);
     if image.properties.set(names::EXPORTED_SYMBOLS).is_some() {
         let recorded = image.properties.set_mut(names::EXPORTED_SYMBOLS);
-        for symbol in symbols {
-            recorded.remove(symbol);
+        let mut left = PropertySet::new();
+        for (key, value) in recorded.iter().filter(|(key, _)| !symbols.contains(*key)) {
+            left.insert(key, value.clone());
         }
+        *recorded = left;
         if recorded.is_empty() {
             image.properties.remove(names::EXPORTED_SYMBOLS);
         }
@@ -262,14 +264,10 @@ fn one_of(parts: Vec<Part>, keep_exports: bool, notes: &mut Vec<String>) -> Resu
         (names::EXPORTED_SYMBOLS, &image.exports),
     ] {
         let recorded = image.properties.remove(set);
-        let recorded: Vec<&str> = recorded
-            .iter()
-            .flat_map(|set| set.iter())
-            .map(|(key, _)| key)
-            .collect();
-        let left: Vec<&str> = recorded
-            .into_iter()
-            .filter(|name| symbols.iter().any(|symbol| symbol == name))
+        let symbols: HashSet<&str> = symbols.iter().map(String::as_str).collect();
+        let recorded = recorded.iter().flat_map(|set| set.iter());
+        let left: Vec<&str> = (recorded.map(|(key, _)| key))
+            .filter(|name| symbols.contains(name))
             .collect();
         if !left.is_empty() {
             image.properties.insert_symbols(set, left);

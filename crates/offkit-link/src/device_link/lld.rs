@@ -1,11 +1,13 @@
 //! Images that a linker for objects makes: AMDGPU code objects, and code of a host's processor.
 
 use std::env;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::error::LinkError;
+use crate::driver::command_line::typed;
+use crate::program;
 
 /// The names that LLVM's linker for ELF goes by, in the order in which they are looked for.
 const NAMES: [&str; 2] = ["ld.lld-22", "ld.lld"];
@@ -27,18 +29,13 @@ pub(super) enum Kind {
 
 /// Finds the linker.
 pub(super) fn find() -> Option<PathBuf> {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let folders: Vec<_> = env::split_paths(&path)
-        .chain([env::var_os(FOLDER_VARIABLE).map_or_else(|| FOLDER.into(), PathBuf::from)])
-        .collect();
-    NAMES
-        .iter()
-        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)))
-        .find(|program| program.is_file())
+    let folder = env::var_os(FOLDER_VARIABLE).map_or_else(|| FOLDER.into(), PathBuf::from);
+    let after = [folder];
+    NAMES.iter().find_map(|name| program::find(name, &[], &after))
 }
 
-/// The arguments that link objects.
-pub(super) fn arguments(objects: &[PathBuf], output: &Path, kind: Kind) -> Vec<OsString> {
+/// The arguments that link objects; `more` come last.
+pub(super) fn arguments(objects: &[PathBuf], output: &Path, kind: Kind, more: &[OsString]) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = Vec::new();
     match kind {
         Kind::Relocatable => arguments.push("-r".into()),
@@ -52,32 +49,28 @@ pub(super) fn arguments(objects: &[PathBuf], output: &Path, kind: Kind) -> Vec<O
     arguments.push("-o".into());
     arguments.push(output.into());
     arguments.extend(objects.iter().map(|object| object.as_os_str().to_owned()));
+    arguments.extend_from_slice(more);
     arguments
 }
 
 /// A command line as it can be typed.
 pub(super) fn shown(program: &Path, arguments: &[OsString]) -> String {
     let words = std::iter::once(program.as_os_str()).chain(arguments.iter().map(OsString::as_os_str));
-    words.map(quoted).collect::<Vec<_>>().join(" ")
-}
-
-/// A word that a shell takes as it is.
-pub(super) fn quoted(word: &OsStr) -> String {
-    let text = word.to_string_lossy();
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        text.into_owned()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
+    words.map(typed).collect::<Vec<_>>().join(" ")
 }
 
 /// Links objects for that triple.
-pub(super) fn link(objects: &[PathBuf], output: &Path, kind: Kind, triple: &str) -> Result<(), LinkError> {
+pub(super) fn link(
+    objects: &[PathBuf],
+    output: &Path,
+    kind: Kind,
+    more: &[OsString],
+    triple: &str,
+) -> Result<(), LinkError> {
     let program = find().ok_or_else(|| LinkError::NoLinker {
         triple: triple.to_owned(),
     })?;
-    let arguments = arguments(objects, output, kind);
+    let arguments = arguments(objects, output, kind, more);
     let command = shown(&program, &arguments);
     tracing::debug!(command, "linking objects");
     let result = Command::new(&program)

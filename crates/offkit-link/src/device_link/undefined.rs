@@ -1,6 +1,6 @@
 //! Symbols that nothing supplies: who needs them, and who might have been meant to supply them.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use offkit_object::{Target, demangle};
 use offkit_spirv::{CallGraph, Module as SpirvModule};
@@ -14,6 +14,10 @@ use crate::symbols::is_reserved;
 
 /// How many who might supply a symbol are told.
 const MOST_PROVIDERS: usize = 4;
+
+/// Of how many symbols it is told by which way they are needed, and which others have similar names. Whoever misses
+/// more misses a library.
+const MOST_EXPLAINED: usize = 32;
 
 /// How alike two names must be for one to be taken for a misspelling of the other.
 const ALIKE: f64 = 0.9;
@@ -55,7 +59,7 @@ pub(super) fn explain(
     libraries: &[String],
     worker: Option<&mut Worker>,
 ) -> LinkError {
-    let names: Vec<String> = missing.keys().cloned().collect();
+    let names: Vec<String> = missing.keys().take(MOST_EXPLAINED).cloned().collect();
     let mut chains: BTreeMap<String, Vec<Vec<String>>> = BTreeMap::new();
     // Without an answer the symbols are still told.
     if let Some(Ok(needs)) = worker.map(|worker| worker.needs(&names)) {
@@ -63,12 +67,10 @@ pub(super) fn explain(
             chains.insert(need.symbol, need.chains);
         }
     }
+    let is_open = |name: &String| chains.get(name).is_none_or(Vec::is_empty);
+    let open: HashSet<&String> = names.iter().filter(|name| is_open(name)).collect();
     for image in images {
-        if !image
-            .imports
-            .iter()
-            .any(|name| chains.get(name).is_none_or(Vec::is_empty))
-        {
+        if !image.imports.iter().any(|name| open.contains(name)) {
             continue;
         }
         let Ok(module) = SpirvModule::from_bytes(&image.bytes) else {
@@ -84,57 +86,96 @@ pub(super) fn explain(
             }
         }
     }
-    let symbols = missing.into_iter().map(|(name, images)| UndefinedSymbol {
-        providers: providers(&name, modules, target),
-        chains: chains.remove(&name).unwrap_or_default(),
-        target: target.to_string(),
-        images,
-        name,
-    });
+    let providers = Providers::new(modules, target);
+    let symbols = missing
+        .into_iter()
+        .enumerate()
+        .map(|(number, (name, images))| UndefinedSymbol {
+            providers: providers.of(&name, number < MOST_EXPLAINED),
+            chains: chains.remove(&name).unwrap_or_default(),
+            target: target.to_string(),
+            images,
+            name,
+        });
     LinkError::Undefined {
         symbols: symbols.collect(),
         libraries: libraries.to_vec(),
     }
 }
 
-/// Who defines the symbol for another target, or something of a similar name for this one.
-fn providers(symbol: &str, modules: &[Module<'_>], target: &Target) -> Vec<String> {
-    let mut told = Vec::new();
-    let has = |names: &[String]| names.iter().any(|name| name == symbol);
-    for module in modules {
-        if has(&module.exports) {
-            told.push(format!("{} defines it, for `{}`", module.label, module.target));
-        } else if has(&module.kernels) {
-            told.push(format!(
-                "{} has a kernel of this name, which cannot be called",
-                module.label
-            ));
-        }
-    }
-    if told.is_empty() {
-        let wanted = base_name(symbol);
-        let fitting: HashSet<usize> = select(modules, target, true, &[]).into_iter().collect();
+/// Who defines what, of all that a link could take.
+struct Providers<'a> {
+    modules: &'a [Module<'a>],
+    /// Which of them are linked.
+    linked: HashSet<usize>,
+    /// The modules that define a symbol, or have a kernel of that name.
+    exports: HashMap<&'a str, Vec<usize>>,
+    kernels: HashMap<&'a str, Vec<usize>>,
+    /// All exports with their names without arguments, in the order of the modules.
+    names: Vec<(String, usize, &'a str)>,
+}
+
+impl<'a> Providers<'a> {
+    fn new(modules: &'a [Module<'a>], target: &Target) -> Self {
+        let mut providers = Self {
+            modules,
+            linked: select(modules, target, true, &[]).into_iter().collect(),
+            exports: HashMap::new(),
+            kernels: HashMap::new(),
+            names: Vec::new(),
+        };
         for (number, module) in modules.iter().enumerate() {
-            let similar = module.exports.iter().filter(|name| {
-                let name = base_name(name);
-                name == wanted || strsim::jaro_winkler(&name, &wanted) >= ALIKE
-            });
-            let linked = if fitting.contains(&number) {
+            for name in &module.exports {
+                providers.exports.entry(name).or_default().push(number);
+                if !is_reserved(name) {
+                    providers.names.push((base_name(name), number, name));
+                }
+            }
+            for name in &module.kernels {
+                providers.kernels.entry(name).or_default().push(number);
+            }
+        }
+        providers
+    }
+
+    /// Who defines the symbol for another target, or, if `similar`, something of a similar name for this one.
+    fn of(&self, symbol: &str, similar: bool) -> Vec<String> {
+        let modules = |map: &HashMap<&str, Vec<usize>>| map.get(symbol).cloned().unwrap_or_default();
+        let exports = modules(&self.exports).into_iter().map(|number| {
+            let module = &self.modules[number];
+            (
+                number,
+                format!("{} defines it, for `{}`", module.label, module.target),
+            )
+        });
+        let kernels = modules(&self.kernels).into_iter().map(|number| {
+            let label = &self.modules[number].label;
+            (
+                number,
+                format!("{label} has a kernel of this name, which cannot be called"),
+            )
+        });
+        let mut told: BTreeMap<usize, String> = kernels.collect();
+        told.extend(exports);
+        if !told.is_empty() || !similar {
+            return told.into_values().take(MOST_PROVIDERS).collect();
+        }
+        let wanted = base_name(symbol);
+        let alike = self
+            .names
+            .iter()
+            .filter(|(name, ..)| *name == wanted || strsim::jaro_winkler(name, &wanted) >= ALIKE);
+        let told = alike.take(MOST_PROVIDERS).map(|(_, number, name)| {
+            let linked = if self.linked.contains(number) {
                 ""
             } else {
                 " (not linked)"
             };
-            told.extend(similar.filter(|name| !is_reserved(name)).map(|name| {
-                format!(
-                    "{} defines {}{linked}",
-                    module.label,
-                    offkit_object::describe_symbol(name)
-                )
-            }));
-        }
+            let label = &self.modules[*number].label;
+            format!("{label} defines {}{linked}", offkit_object::describe_symbol(name))
+        });
+        told.collect()
     }
-    told.truncate(MOST_PROVIDERS);
-    told
 }
 
 /// The name without arguments.

@@ -69,6 +69,16 @@ pub fn line(words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> String {
         .collect()
 }
 
+/// A word as it is typed: in quotes only where it needs them.
+pub fn typed(word: &OsStr) -> String {
+    let text = word.to_string_lossy();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text.into_owned(),
+        false => quoted(word),
+    }
+}
+
 fn quoted(word: &OsStr) -> String {
     let mut quoted = String::from("\"");
     for letter in word.to_string_lossy().chars() {
@@ -120,5 +130,8 @@ mod tests {
         assert_eq!(split(&response_file(&original)), original);
         assert_eq!(line(&original[..2]), r#" "a b" """#);
         assert_eq!(line(["$x"]), r#" "\$x""#);
+        let typed: Vec<_> = original.iter().map(|word| typed(word)).collect();
+        assert_eq!(split(&typed.join(" ")), original);
+        assert_eq!(super::typed("--target=a,arch=b".as_ref()), "--target=a,arch=b");
     }
 }

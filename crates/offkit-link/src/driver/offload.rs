@@ -39,6 +39,9 @@ pub struct Target {
 /// The target that is compiled for unless others are asked for.
 pub const PORTABLE_TRIPLE: &str = "spirv64-unknown-unknown";
 
+/// A target of DPC++ whose host code does what a runtime does elsewhere.
+const NATIVE_CPU: &str = "native_cpu";
+
 impl Target {
     /// A target without a processor, by its triple or one of the short names in use.
     pub fn new(name: &str) -> Self {
@@ -60,7 +63,6 @@ impl Target {
             "spir64" | "spirv64" if !name.contains("-intel") => PORTABLE_TRIPLE,
             "nvptx64" => "nvptx64-nvidia-cuda",
             "amdgcn" => "amdgcn-amd-amdhsa",
-            "native_cpu" => "x86_64-unknown-linux-gnu",
             _ => name,
         };
         device(triple, "")
@@ -284,6 +286,13 @@ impl Offload {
     fn set_targets(&mut self, triples: &[String], archs: &[String]) -> Result<(), UsageError> {
         let archs: Vec<_> = archs.iter().map(|arch| Target::of_arch(arch)).collect();
         for triple in triples {
+            if triple == NATIVE_CPU {
+                return Err(UsageError::new(format!(
+                    "`{triple}` is a target of DPC++ alone, with a runtime of its own: CPU devices take \
+                     `{PORTABLE_TRIPLE}`, and a host's triple, such as `x86_64-unknown-linux-gnu`, makes native \
+                     code of OpenCL C"
+                )));
+            }
             let target = Target::new(triple);
             // The processors of a triple stand in its place.
             if !archs.iter().any(|arch| arch.triple == target.triple) || target.arch.is_some() {

@@ -20,6 +20,9 @@ pub(crate) use compile::ptx_version;
 pub struct Plan {
     /// The commands.
     pub steps: Vec<Step>,
+    /// Temporary files, and the files of the command line that they are made of: in messages these stand for
+    /// those. Longer names come first.
+    pub(super) origins: Vec<(PathBuf, PathBuf)>,
 }
 
 /// One command.
@@ -29,10 +32,10 @@ pub struct Step {
     pub words: Vec<OsString>,
     /// The steps, by number, that must have succeeded before.
     pub needs: Vec<usize>,
-    /// Whether the program is clang, which takes arguments in a file.
-    pub(super) takes_response_file: bool,
-    /// How many arguments must stay outside of such a file.
-    pub(super) arguments_before_response_file: usize,
+    /// Whether the program is clang.
+    pub(super) is_clang: bool,
+    /// How many arguments must stay outside of a file of arguments, if the program takes one.
+    pub(super) before_response_file: Option<usize>,
 }
 
 impl Step {
@@ -45,8 +48,8 @@ impl Step {
         Self {
             words: words.into_iter().map(Into::into).collect(),
             needs: Vec::new(),
-            takes_response_file: false,
-            arguments_before_response_file: 0,
+            is_clang: false,
+            before_response_file: None,
         }
     }
 }
@@ -76,13 +79,21 @@ pub(super) fn plan(command_line: &CommandLine, environment: &Environment<'_>) ->
     if command_line.offload.host_only {
         return Ok(Work::Clang(planner.for_clang()));
     }
+    if let Some(output) = command_line.output()
+        && planner.inputs.iter().any(|input| input.path == output)
+    {
+        return Err(UsageError::new(format!(
+            "`{}` is read and would be written: give `-o` another name",
+            output.display()
+        )));
+    }
     match stop(arguments) {
         Some(Stop::Earlier) => return planner.stop_early(),
         _ if command_line.offload.device_only => planner.device_only()?,
         Some(Stop::Object) => planner.compile_only()?,
         None => planner.link()?,
     }
-    Ok(Work::Plan(planner.plan))
+    planner.finish()
 }
 
 /// Where clang would stop: the earliest of what is asked for.
@@ -160,7 +171,20 @@ impl Planner<'_> {
             words.push(input.path.into());
             self.clang(words, []);
         }
+        self.finish()
+    }
+
+    fn finish(mut self) -> Result<Work, UsageError> {
+        let length = |(path, _): &(PathBuf, PathBuf)| std::cmp::Reverse(path.as_os_str().len());
+        self.plan.origins.sort_by_key(length);
         Ok(Work::Plan(self.plan))
+    }
+
+    /// Remembers what a temporary file is made of. Files that are kept are known by their own names.
+    fn made_of(&mut self, made: &Path, input: &Input) {
+        if self.command_line.kept_temporaries().is_none() {
+            self.plan.origins.push((made.to_owned(), input.path.clone()));
+        }
     }
 
     /// `-fsycl-device-only`: marked bitcode for each source and target.
@@ -223,8 +247,8 @@ impl Planner<'_> {
     fn clang(&mut self, words: Vec<OsString>, needs: impl IntoIterator<Item = usize>) -> usize {
         self.plan.steps.push(Step {
             needs: needs.into_iter().collect(),
-            takes_response_file: true,
-            arguments_before_response_file: self.environment.clang.len().saturating_sub(1),
+            is_clang: true,
+            before_response_file: Some(self.environment.clang.len().saturating_sub(1)),
             ..Step::new(words)
         });
         self.plan.steps.len() - 1
@@ -236,8 +260,11 @@ impl Planner<'_> {
         needs: impl IntoIterator<Item = usize>,
         output: &Path,
     ) -> Made {
+        // The verb that reads any number of files; others read one.
+        let takes_file = words.get(1).is_some_and(|verb| verb == "link");
         self.plan.steps.push(Step {
             needs: needs.into_iter().collect(),
+            before_response_file: takes_file.then_some(1),
             ..Step::new(words)
         });
         Made {
@@ -310,7 +337,7 @@ fn is_save_temps(argument: &Argument) -> bool {
 
 /// Options that say how the driver works, and are not for each command that it runs.
 fn is_about_the_driver(argument: &Argument) -> bool {
-    argument.name() == "-###" || is_save_temps(argument)
+    ["-###", "-time"].contains(&&*argument.name()) || is_save_temps(argument)
 }
 
 #[cfg(test)]

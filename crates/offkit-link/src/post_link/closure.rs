@@ -1,6 +1,6 @@
 //! What the entry points of an image need.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use offkit_worker::{FunctionSummary, Linkage, ModuleSummary, VariableSummary};
 
@@ -113,23 +113,42 @@ impl<'a> Closure<'a> {
         image.contents = self.names(contents.iter().copied());
     }
 
-    /// The aspects that the instructions of a function, and of all that it needs, ask for.
-    pub(super) fn aspects(&self, name: &str) -> BTreeSet<u32> {
-        let mut aspects = BTreeSet::new();
-        let start = self.numbers.get(name).copied();
-        let mut seen: BTreeSet<u32> = start.into_iter().collect();
-        let mut open: Vec<u32> = start.into_iter().collect();
-        while let Some(symbol) = open.pop() {
-            if let Some(Symbol::Function(function)) = self.symbol(symbol) {
-                aspects.extend(&function.aspects);
+    /// The aspects that the instructions of each symbol, and of all that it needs, ask for, by number; nothing for
+    /// symbols that need none.
+    ///
+    /// Each aspect spreads from where it is asked for to whatever needs that: the work does not grow with the
+    /// number of entry points that share a function.
+    pub(super) fn aspects(&self) -> HashMap<u32, BTreeSet<u32>> {
+        let mut asking: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for (function, number) in self.module.functions.iter().zip(0..) {
+            for aspect in &function.aspects {
+                asking.entry(*aspect).or_default().push(number);
             }
-            open.extend(
-                self.needed_by(symbol)
-                    .into_iter()
-                    .filter(|needed| seen.insert(*needed)),
-            );
         }
-        aspects
+        let mut found: HashMap<u32, BTreeSet<u32>> = HashMap::new();
+        if asking.is_empty() {
+            return found;
+        }
+        let mut users: HashMap<u32, Vec<u32>> = HashMap::new();
+        let count = self.module.functions.len() + self.module.variables.len();
+        for user in 0..count as u32 {
+            for needed in self.needed_by(user) {
+                users.entry(needed).or_default().push(user);
+            }
+        }
+        for (aspect, mut open) in asking {
+            while let Some(symbol) = open.pop() {
+                if found.entry(symbol).or_default().insert(aspect) {
+                    open.extend(users.get(&symbol).into_iter().flatten());
+                }
+            }
+        }
+        found
+    }
+
+    /// The number of a symbol, by which [`aspects`](Self::aspects) goes.
+    pub(super) fn number(&self, name: &str) -> Option<u32> {
+        self.numbers.get(name).copied()
     }
 
     fn needed_by(&self, number: u32) -> Vec<u32> {
@@ -210,8 +229,6 @@ fn is_esimd(function: &FunctionSummary) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use offkit_worker::CallingConvention;
 
     use super::super::plan;
@@ -240,7 +257,6 @@ mod tests {
             ..VariableSummary::default()
         };
         ModuleSummary {
-            has_bodies: true,
             functions: vec![
                 function("ka", "a.cpp", &[4]),
                 function("kb", "b.cpp", &[2]),
@@ -265,6 +281,24 @@ mod tests {
 
     fn image(contents: &str, visible: &str, left_out: &str) -> [String; 3] {
         [contents, visible, left_out].map(str::to_owned)
+    }
+
+    #[test]
+    fn aspects_spread_to_all_that_need_them() {
+        let mut module = module();
+        module.functions[3].aspects = vec![6];
+        module.functions[1].aspects = vec![5];
+        let options = PlanOptions::default();
+        let closure = Closure::new(&module, &options);
+        let found = closure.aspects();
+        let of = |name: &str| {
+            closure
+                .number(name)
+                .and_then(|number| found.get(&number).cloned())
+        };
+        assert_eq!(of("ka"), Some(BTreeSet::from([6])), "through a variable");
+        assert_eq!(of("kb"), Some(BTreeSet::from([5, 6])));
+        assert_eq!(of("unused"), None);
     }
 
     #[test]

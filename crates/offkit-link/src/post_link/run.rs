@@ -1,18 +1,21 @@
 //! A module split into images, each described in property sets.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use offkit_object::property_set::names;
 use offkit_object::{ImageFormat, Limits, PropertySets};
 use offkit_worker::{
-    FunctionSummary, Metadata, ModuleSummary, SpecializationConstantMode, SplitOptions, SplitPart, Worker,
-    WorkerError,
+    FunctionSummary, Metadata, ModuleSummary, SpecializationConstantMode, SplitOptions, SplitPart,
+    VariableSummary, Worker, WorkerError, WrittenPart,
 };
 
 use super::{ExportArrangement, PlanOptions, PlannedImage, SplitMode, SymbolRules, plan};
 use crate::properties::{IndexedModule, ModuleImage, PropertyChoice, module_properties};
-use crate::symbols::{ESIMD_FUNCTION, INDIRECTLY_CALLABLE, has_device_image_scope, is_bfloat16_import};
+use crate::symbols::{
+    DEVICE_GLOBAL_SIZE, ESIMD_FUNCTION, INDIRECTLY_CALLABLE, has_device_image_scope, is_bfloat16_import,
+    is_memory_of_device,
+};
 
 /// The name of metadata that lists execution modes of kernels.
 const EXECUTION_MODES: &str = "spirv.ExecutionMode";
@@ -81,6 +84,9 @@ pub struct PostLinked {
     pub is_modified: bool,
     /// Whether an image needs functions of the device library for `bfloat16`.
     pub needs_bfloat16: bool,
+    /// Variables that can be written to and that several images have, each a copy of its own; by name, with the
+    /// places of the images. What a kernel of one writes, those of another do not see.
+    pub copied_variables: BTreeMap<String, Vec<usize>>,
 }
 
 /// One image.
@@ -169,14 +175,10 @@ impl PostLink {
             .filter(|function| function.has_attribute(INDIRECTLY_CALLABLE))
             .map(|function| function.name.as_str())
             .collect();
+        let lists = ListsOfKernels::new(&module);
         let parts: Vec<SplitPart> = (plan.images.iter().enumerate())
             .map(|(index, image)| {
-                self.part(
-                    &module,
-                    image,
-                    &virtual_functions,
-                    &folder.join(index.to_string()),
-                )
+                self.part(&lists, image, &virtual_functions, &folder.join(index.to_string()))
             })
             .collect();
         let options = SplitOptions {
@@ -222,6 +224,7 @@ impl PostLink {
             }
         }
         images.append(&mut defaults);
+        let copied_variables = copied_variables(&module, &written);
         let is_modified = images.len() > 1
             || met_constants
             || module
@@ -234,6 +237,7 @@ impl PostLink {
             virtual_functions,
             is_modified,
             needs_bfloat16: (module.functions.iter()).any(is_bfloat16_import),
+            copied_variables,
             triple: module.triple,
         })
     }
@@ -241,7 +245,7 @@ impl PostLink {
     /// What to take out for an image. `output` is the path of its file, without an extension.
     fn part(
         &self,
-        module: &ModuleSummary,
+        lists: &ListsOfKernels<'_>,
         image: &PlannedImage,
         virtual_functions: &HashSet<&str>,
         output: &Path,
@@ -268,7 +272,7 @@ impl PostLink {
             },
             left_out: image.left_out.clone(),
             esimd_split_status: self.esimd_split_status.then_some(u8::from(image.is_esimd)),
-            named_metadata: lists_of_kernels(module, image),
+            named_metadata: lists.of(image),
             output: output.with_extension(extension),
             default_constants_output: (self.default_constants)
                 .then(|| output.with_extension(format!("defaults.{extension}"))),
@@ -408,32 +412,81 @@ pub fn device_library_image(
     })
 }
 
-/// What of the module's lists of kernels concerns an image.
-fn lists_of_kernels(module: &ModuleSummary, image: &PlannedImage) -> BTreeMap<String, Vec<Metadata>> {
-    let contents: HashSet<&str> = image.contents.iter().map(String::as_str).collect();
-    let left_out: HashSet<&str> = image.left_out.iter().map(String::as_str).collect();
-    let mut lists = BTreeMap::new();
-    if let Some(modes) = module.named_metadata.get(EXECUTION_MODES) {
-        let is_here = |mode: &&Metadata| {
-            let kernel = mode.node().and_then(|operands| operands.first());
-            matches!(kernel, Some(Metadata::Symbol(kernel)) if contents.contains(kernel.as_str()))
-        };
-        let modes: Vec<Metadata> = modes.iter().filter(is_here).cloned().collect();
+/// The lists of kernels that a module has, by symbol.
+struct ListsOfKernels<'a> {
+    /// Execution modes, with their places in the list.
+    modes: HashMap<&'a str, Vec<(usize, &'a Metadata)>>,
+    /// Names of their own; none where the module has no such list.
+    registered: Option<HashMap<&'a str, Vec<(usize, &'a str)>>>,
+}
+
+impl<'a> ListsOfKernels<'a> {
+    fn new(module: &'a ModuleSummary) -> Self {
+        let mut modes: HashMap<_, Vec<_>> = HashMap::new();
+        let all = module.named_metadata.get(EXECUTION_MODES).into_iter().flatten();
+        for (place, mode) in all.enumerate() {
+            if let Some(Metadata::Symbol(kernel)) = mode.node().and_then(|operands| operands.first()) {
+                modes.entry(kernel.as_str()).or_default().push((place, mode));
+            }
+        }
+        let has_list = module.named_metadata.contains_key(REGISTERED_KERNELS);
+        let registered = has_list.then(|| crate::properties::registered(module));
+        Self { modes, registered }
+    }
+
+    /// What of them concerns an image.
+    fn of(&self, image: &PlannedImage) -> BTreeMap<String, Vec<Metadata>> {
+        let mut lists = BTreeMap::new();
+        let modes = image
+            .contents
+            .iter()
+            .filter_map(|symbol| self.modes.get(symbol.as_str()));
+        let mut modes: Vec<_> = modes.flatten().collect();
+        modes.sort_by_key(|(place, _)| *place);
         if !modes.is_empty() {
-            lists.insert(EXECUTION_MODES.to_owned(), modes);
+            let modes = modes.into_iter().map(|(_, mode)| (*mode).clone());
+            lists.insert(EXECUTION_MODES.to_owned(), modes.collect());
+        }
+        if let Some(registered) = &self.registered {
+            let symbols = image.contents.iter().chain(&image.left_out);
+            let mut kernels: Vec<(usize, &str, &str)> = symbols
+                .flat_map(|symbol| {
+                    let names = registered.get(symbol.as_str()).into_iter().flatten();
+                    names.map(|(place, name)| (*place, *name, symbol.as_str()))
+                })
+                .collect();
+            kernels.sort_unstable();
+            let text = |text: &str| Metadata::Text(text.to_owned());
+            let kernels = kernels.into_iter();
+            let kernels = kernels.map(|(_, name, symbol)| Metadata::Node(vec![text(name), text(symbol)]));
+            lists.insert(
+                REGISTERED_KERNELS.to_owned(),
+                vec![Metadata::Node(kernels.collect())],
+            );
+        }
+        lists
+    }
+}
+
+/// The variables of which several images have copies; of device globals the runtime takes care.
+fn copied_variables(module: &ModuleSummary, written: &[WrittenPart]) -> BTreeMap<String, Vec<usize>> {
+    let is_mutable = |variable: &&VariableSummary| {
+        !variable.is_constant
+            && !variable.is_declaration
+            && is_memory_of_device(&module.triple, variable.address_space)
+            && !variable.attributes.contains_key(DEVICE_GLOBAL_SIZE)
+            && !variable.name.starts_with("llvm.")
+    };
+    let mutable = module.variables.iter().filter(is_mutable);
+    let mutable: HashSet<&str> = mutable.map(|variable| variable.name.as_str()).collect();
+    let mut copies: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (number, part) in written.iter().enumerate() {
+        for name in (part.variables.iter()).filter(|name| mutable.contains(name.as_str())) {
+            copies.entry(name.clone()).or_default().push(number);
         }
     }
-    if module.named_metadata.contains_key(REGISTERED_KERNELS) {
-        let is_here = |symbol: &str| contents.contains(symbol) || left_out.contains(symbol);
-        let kernels = crate::properties::registered(module).filter(|(_, symbol)| is_here(symbol));
-        let text = |text: &str| Metadata::Text(text.to_owned());
-        let kernels = kernels.map(|(name, symbol)| Metadata::Node(vec![text(name), text(symbol)]));
-        lists.insert(
-            REGISTERED_KERNELS.to_owned(),
-            vec![Metadata::Node(kernels.collect())],
-        );
-    }
-    lists
+    copies.retain(|_, images| images.len() > 1);
+    copies
 }
 
 /// Checks that a device global of which each image has a copy of its own is used by the entry points of one

@@ -61,6 +61,10 @@ pub struct IndexedModule<'a> {
     module: &'a ModuleSummary,
     functions: HashMap<&'a str, usize>,
     variables: HashMap<&'a str, usize>,
+    /// Whether the front end said which aspects functions use.
+    says_aspects: bool,
+    /// Kernels registered under names of their own: place in the list and name, by symbol.
+    registered: HashMap<&'a str, Vec<(usize, &'a str)>>,
 }
 
 impl<'a> IndexedModule<'a> {
@@ -72,6 +76,8 @@ impl<'a> IndexedModule<'a> {
             module,
             functions: functions.zip(0..).collect(),
             variables: variables.zip(0..).collect(),
+            says_aspects: says_aspects(module),
+            registered: registered(module),
         }
     }
 
@@ -323,7 +329,7 @@ pub fn module_properties(image: &ModuleImage<'_>, choice: &PropertyChoice) -> Pr
 
 fn device_requirements(image: &ModuleImage<'_>, sets: &mut PropertySets) {
     let mut aspects = BTreeSet::new();
-    if image.rules == SymbolRules::Toolkit && !says_aspects(image.module.module) {
+    if image.rules == SymbolRules::Toolkit && !image.module.says_aspects {
         aspects.extend(
             image
                 .functions()
@@ -514,25 +520,32 @@ fn virtual_functions(image: &ModuleImage<'_>, sets: &mut PropertySets) {
 }
 
 fn registered_kernels(image: &ModuleImage<'_>, sets: &mut PropertySets) {
-    let all = image
-        .written
-        .definitions
-        .iter()
-        .chain(&image.written.declarations);
-    let all: HashSet<&str> = all.map(String::as_str).collect();
-    for (name, symbol) in registered(image.module.module).filter(|(_, symbol)| all.contains(symbol)) {
+    let all = (image.written.definitions.iter()).chain(&image.written.declarations);
+    let mut found: Vec<(usize, &str, &str)> = all
+        .flat_map(|symbol| {
+            let registered = image.module.registered.get(symbol.as_str()).into_iter().flatten();
+            registered.map(|(place, name)| (*place, *name, symbol.as_str()))
+        })
+        .collect();
+    found.sort_unstable();
+    for (_, name, symbol) in found {
         sets.insert(names::REGISTERED_KERNELS, name, symbol);
     }
 }
 
-/// The kernels that are registered under a name of their own: name and symbol.
-pub(crate) fn registered(module: &ModuleSummary) -> impl Iterator<Item = (&str, &str)> {
+/// The kernels that are registered under names of their own: place in the list and name, by symbol.
+pub(crate) fn registered(module: &ModuleSummary) -> HashMap<&str, Vec<(usize, &str)>> {
     let lists = module.named_metadata.get("sycl_registered_kernels");
     let list = lists.and_then(|lists| lists.first()?.node()).unwrap_or_default();
-    list.iter().filter_map(|pair| match pair.node()? {
-        [name, symbol] => Some((name.text()?, symbol.text()?)),
-        _ => None,
-    })
+    let mut registered: HashMap<_, Vec<_>> = HashMap::new();
+    for (place, pair) in list.iter().enumerate() {
+        if let Some([name, symbol]) = pair.node()
+            && let (Some(name), Some(symbol)) = (name.text(), symbol.text())
+        {
+            registered.entry(symbol).or_default().push((place, name));
+        }
+    }
+    registered
 }
 
 fn numbers(function: &FunctionSummary, kind: &str) -> Vec<u64> {

@@ -2,6 +2,7 @@
 
 use super::ahead::{Position, with_reader_ahead};
 use super::read::StoredEntry;
+use super::repeated::Repeated;
 use super::sequence::{Binary, Sequence};
 use super::{ImageKind, Strings};
 use crate::container::ContainerKind;
@@ -33,6 +34,7 @@ fn all_parts<'data>(
 ) -> Result<(), Error> {
     let mut sequence = Sequence::new(source);
     let mut number = 0_usize;
+    let mut repeated = Repeated::default();
     let mut current = sequence.next(reading)?;
     let mut is_first = true;
     while let Some(binary) = current {
@@ -68,7 +70,7 @@ fn all_parts<'data>(
                         Content::Entry
                     };
                     let mut part = Part::new(number, Name::Number(number), entry.image, content);
-                    tell(&entry, outline.version, &mut part.facts, reading)?;
+                    tell(&entry, &mut repeated, &mut part.facts, reading)?;
                     visit(reading, part);
                 }
                 number = number.saturating_add(1);
@@ -91,10 +93,19 @@ fn name(number: usize, is_alone: bool) -> Name {
 /// Fills in what a binary says about one of its entries.
 fn tell<'data>(
     entry: &StoredEntry<'data>,
-    version: u32,
+    repeated: &mut Repeated<'data>,
     facts: &mut Facts<'data>,
     reading: &mut Reading,
 ) -> Result<(), Error> {
+    let image_kind = entry.image_kind();
+    facts.version = Some(entry.version);
+    facts.claim = ImageFormat::claimed_by(image_kind);
+    facts.producer = entry.offload_kind().producer(image_kind);
+    if let Some(target) = repeated.recall(entry, reading)? {
+        facts.target = target;
+        return Ok(());
+    }
+    let counted = reading.metadata();
     let (mut triple, mut arch): (&[u8], &[u8]) = (&[], &[]);
     // Of a repeated key the last value counts.
     entry.each_string(reading, |key, value| match key {
@@ -103,12 +114,11 @@ fn tell<'data>(
         _ => facts.strings.push(key, value),
     })?;
     let text = |bytes| std::str::from_utf8(bytes).unwrap_or_default();
-    let image_kind = entry.image_kind();
-    facts.version = Some(version);
-    facts.claim = ImageFormat::claimed_by(image_kind);
     facts.target = Target::new(text(triple), text(arch));
-    facts.producer = entry.offload_kind().producer(image_kind);
     facts.kernels = kernels(&facts.strings, reading)?;
+    if facts.strings.is_empty() && !reading.is_exhausted() && !reading.has_problems() {
+        repeated.keep(entry, &facts.target, reading.metadata().saturating_sub(counted));
+    }
     Ok(())
 }
 

@@ -34,8 +34,9 @@ pub(crate) struct Outline<'data> {
 pub(super) struct StoredEntry<'data> {
     raw: &'data Entry,
     index: usize,
-    version: u32,
-    source: Source<'data>,
+    pub(super) version: u32,
+    /// All bytes of the binary.
+    pub(super) source: Source<'data>,
     pub(super) image: Source<'data>,
 }
 
@@ -142,6 +143,23 @@ impl<'data> StoredEntry<'data> {
         OffloadKind::from_raw(self.raw.offload_kind.get())
     }
 
+    pub(super) fn strings_offset(&self) -> u64 {
+        self.raw.strings_offset.get()
+    }
+
+    pub(super) fn string_count(&self) -> u64 {
+        self.raw.string_count.get()
+    }
+
+    pub(super) fn image_offset(&self) -> u64 {
+        self.raw.image_offset.get()
+    }
+
+    /// What messages call it.
+    pub(super) fn title(&self) -> String {
+        format!("entry {}", self.index)
+    }
+
     pub(super) fn is_metadata_only(&self) -> bool {
         self.raw.flags.get() & OffloadEntry::METADATA_ONLY != 0
     }
@@ -153,7 +171,7 @@ impl<'data> StoredEntry<'data> {
         mut visit: impl FnMut(&'data str, &'data [u8]),
     ) -> Result<(), Error> {
         let result = read_strings(self.source, self.version, self.raw, reading, &mut visit);
-        let result = result.map_err(|error| error.within(format!("entry {}", self.index)));
+        let result = result.map_err(|error| error.within(self.title()));
         reading.accept(result).map(|_| ())
     }
 

@@ -16,7 +16,7 @@ use super::libraries;
 use super::link::temporary_failure;
 use crate::failure::{ExitStatus, Failure};
 use crate::files;
-use crate::terminal::Terminal;
+use crate::terminal::{FAINT, Terminal, duration};
 
 /// The language that the driver is for, which decides about libraries as clang's two names do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,7 +121,18 @@ fn drive(language: Language, words: Vec<OsString>, terminal: Terminal) -> Result
         folder: folder.path().to_owned(),
     };
     match plan.run(&options) {
-        Ok(()) => Ok(ExitCode::SUCCESS),
+        Ok(times) => {
+            if command_line.is_timed() {
+                for step in times {
+                    terminal.note(format_args!(
+                        "{FAINT}{:>10}{FAINT:#}  {}",
+                        duration(step.time),
+                        step.name
+                    ));
+                }
+            }
+            Ok(ExitCode::SUCCESS)
+        }
         // It has said why.
         Err(RunError::Failed { status, .. }) if status.code().is_some() => Ok(status
             .code()

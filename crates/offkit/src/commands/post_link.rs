@@ -146,6 +146,13 @@ pub(crate) fn run(arguments: &PostLinkArguments, terminal: Terminal) -> Result<(
         .hint("a kernel is what the host launches; a function is exported unless it is static"));
     }
 
+    for (variable, images) in &linked.copied_variables {
+        terminal.warning(format_args!(
+            "`{variable}` is in {} images: each has a copy of its own, and what the kernels of one write there those \
+             of another do not see",
+            images.len()
+        ));
+    }
     let mut written = Vec::new();
     if let Some(folder) = &arguments.output {
         files::create_folder(folder).map_err(Failure::input)?;

@@ -12,7 +12,7 @@ use offkit_object::archive::{self, ArchiveKind, Member};
 use offkit_object::{ImageKind, Limits, OffloadEntry, OffloadKind, offload_entries};
 
 use super::arguments::{self, Argument};
-use super::{say, show};
+use super::{answers, say, show};
 use crate::files;
 use crate::pack::{self, Description};
 
@@ -98,18 +98,7 @@ fn parse(called: &str, args: Vec<OsString>) -> Result<Option<Options>, String> {
                     options.output = Some(arguments.os_value(&name, value)?.into());
                 }
                 "archive" => options.archive = arguments.flag(&name, value)?,
-                "help" | "h" | "help-hidden" => {
-                    show(&help(called, false));
-                    return Ok(None);
-                }
-                "help-list" | "help-list-hidden" => {
-                    show(&help(called, true));
-                    return Ok(None);
-                }
-                "version" => {
-                    show(&super::version());
-                    return Ok(None);
-                }
+                _ if answers(&name, &help(called, name.starts_with("help-list"))) => return Ok(None),
                 _ => return Err(arguments.unknown(&name)),
             },
         }

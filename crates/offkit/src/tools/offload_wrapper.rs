@@ -12,7 +12,7 @@ use offkit_link::wrap::{Wrap, WrapKind, host_triple};
 use offkit_object::{ContainerKind, DeviceImage, ImageFormat, Limits, PropertySets, Target, read};
 
 use super::arguments::{Argument, Arguments};
-use super::{said, say, show};
+use super::{answers, said, say};
 use crate::files;
 use file_table::FileTable;
 
@@ -159,14 +159,7 @@ fn parse(called: &str, args: Vec<OsString>) -> Result<Option<Options>, String> {
                     }
                 }
             }
-            "help" | "h" | "help-hidden" => {
-                show(HELP);
-                return Ok(None);
-            }
-            "version" => {
-                show(&super::version());
-                return Ok(None);
-            }
+            _ if answers(&name, HELP) => return Ok(None),
             _ => return Err(arguments.unknown(&name)),
         }
     }
@@ -331,14 +324,7 @@ pub(super) fn run_llvm(called: &str, args: Vec<OsString>) -> Result<(), String> 
                 "kind" => kind = Some(arguments.value(&name, value)?),
                 "triple" => triple = arguments.value(&name, value)?,
                 "o" => output = Some(PathBuf::from(arguments.os_value(&name, value)?)),
-                "help" | "h" | "help-hidden" => {
-                    show(LLVM_HELP);
-                    return Ok(());
-                }
-                "version" => {
-                    show(&super::version());
-                    return Ok(());
-                }
+                _ if answers(&name, LLVM_HELP) => return Ok(()),
                 _ => return Err(arguments.unknown(&name)),
             },
         }

@@ -13,7 +13,7 @@ use offkit_object::{ImageFormat, ImageKind, OffloadBinary, OffloadBinaryVersion,
 use offkit_worker::{EmitOptions, ModuleFile, Part, Worker};
 
 use super::arguments::{Argument, Arguments};
-use super::{said, say, show};
+use super::{answers, said, say, show};
 use crate::files;
 
 const HELP: &str = "\
@@ -89,14 +89,7 @@ fn parse(called: &str, args: Vec<OsString>) -> Result<Option<Options>, String> {
                 "print-linked-module" => options.print = true,
                 "save-temps" => options.save_temps = true,
                 "v" => options.verbose = true,
-                "help" | "h" | "help-hidden" => {
-                    show(HELP);
-                    return Ok(None);
-                }
-                "version" => {
-                    show(&super::version());
-                    return Ok(None);
-                }
+                _ if answers(&name, HELP) => return Ok(None),
                 _ => return Err(arguments.unknown(&name)),
             },
         }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use offkit_object::{Limits, PropertySets, PropertyValue, SyclBin};
 
+use super::answers;
 use super::arguments::{Argument, Arguments};
-use super::show;
 use crate::files;
 
 const HELP: &str = "\
@@ -43,14 +43,7 @@ pub(super) fn run(called: &str, args: Vec<OsString>) -> Result<(), String> {
             }
             Argument::Option { name, value } => match name.as_str() {
                 "o" => output = arguments.os_value(&name, value)?.into(),
-                "help" | "h" | "help-hidden" | "help-list" | "help-list-hidden" => {
-                    show(HELP);
-                    return Ok(());
-                }
-                "version" => {
-                    show(&super::version());
-                    return Ok(());
-                }
+                _ if answers(&name, HELP) => return Ok(()),
                 _ => return Err(arguments.unknown(&name)),
             },
         }

@@ -109,12 +109,15 @@ impl Planner<'_> {
         let mut words: Vec<OsString> =
             vec![self.environment.offkit.clone().into(), "link".into(), "-q".into()];
         words.push(format!("--state={}", state.name()).into());
+        // What its messages suggest is to be typed here.
+        let is_program = offload.syclbin.is_none() && !self.links_syclbins();
+        words.push(format!("--driver={}", if is_program { "program" } else { "syclbin" }).into());
         if offload.targets_given {
             let targets = offload.targets.iter().map(Target::option);
             words.extend(targets.map(OsString::from));
         }
         words.extend(offload.split.map(|split| format!("--split={split}").into()));
-        if offload.syclbin.is_none() && !self.links_syclbins() {
+        if is_program {
             // Which kernels the host's code launches is not known here, and it may launch none.
             words.extend(["--archive-kernels", "--allow-empty"].map(OsString::from));
             // A shared library keeps its device code for itself.

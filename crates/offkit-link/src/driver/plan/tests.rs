@@ -135,7 +135,7 @@ fn a_syclbin_needs_no_host() {
         &[
             &format!("{CXX} -c a.cpp -o {MODULE} []"),
             &format!("offkit mark --module-id=a.cpp {MODULE} -o {MARKED} [0]"),
-            &format!("offkit link -q --state=executable -o a.syclbin {MARKED} [1]"),
+            &format!("offkit link -q --state=executable --driver=syclbin -o a.syclbin {MARKED} [1]"),
         ],
     );
     check(
@@ -144,7 +144,7 @@ fn a_syclbin_needs_no_host() {
         &[
             "offkit mark --module-id=b.bc --only-annotated b.bc \
              -o tmp/b-sycl-nvptx64-nvidia-cuda.marked.bc []",
-            "offkit link -q --state=input --target=nvptx64-nvidia-cuda --target=spirv64-unknown-unknown --split=kernel \
+            "offkit link -q --state=input --driver=syclbin --target=nvptx64-nvidia-cuda --target=spirv64-unknown-unknown --split=kernel \
              --backend-option=-g -o x.syclbin a.o tmp/b-sycl-nvptx64-nvidia-cuda.marked.bc libc.a -Ldir -ldevice [0]",
         ],
     );
@@ -176,9 +176,9 @@ fn a_program_is_linked_with_its_images() {
     assert_eq!(
         made[4],
         format!(
-            "offkit link -q --state=executable --archive-kernels --allow-empty --prefer-shared-libraries --allow-undefined \
-             --allow-device-image-dependencies -o tmp/app-device.syclbin {MARKED} b.o \
-             k.syclbin -Llib -larchive -lm [2]"
+            "offkit link -q --state=executable --driver=program --archive-kernels --allow-empty \
+             --prefer-shared-libraries --allow-undefined --allow-device-image-dependencies \
+             -o tmp/app-device.syclbin {MARKED} b.o k.syclbin -Llib -larchive -lm [2]"
         )
     );
     assert_eq!(
@@ -202,7 +202,7 @@ fn dependencies_are_not_those_of_temporary_files() {
     assert!(!made[1].contains("-MD"), "{made:#?}");
 }
 
-const LINK: &str = "offkit link -q --state=executable --archive-kernels --allow-empty";
+const LINK: &str = "offkit link -q --state=executable --driver=program --archive-kernels --allow-empty";
 
 #[test]
 fn a_link_of_objects_keeps_clangs_own_warnings() {
@@ -269,11 +269,11 @@ fn device_code_is_linked_alone() {
     );
     check(
         "-fsycl-link a.syclbin b.syclbin -o c.syclbin",
-        &["offkit link -q --state=executable -o c.syclbin a.syclbin b.syclbin []"],
+        &["offkit link -q --state=executable --driver=syclbin -o c.syclbin a.syclbin b.syclbin []"],
     );
     check(
         "-fsycl-link -fsyclbin=object a.syclbin b.syclbin",
-        &["offkit link -q --state=object -o a.syclbin a.syclbin b.syclbin []"],
+        &["offkit link -q --state=object --driver=syclbin -o a.syclbin a.syclbin b.syclbin []"],
     );
 }
 

@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use offkit_link::program;
+
 use crate::failure::{ExitStatus, Failure};
 
 /// The environment variable that names the clang to use.
@@ -19,7 +21,7 @@ pub(in crate::commands) fn find() -> Result<PathBuf, Failure> {
     if let Some(named) = env::var_os(CLANG_VARIABLE).filter(|value| !value.is_empty()) {
         let path = PathBuf::from(&named);
         let found = if path.components().count() == 1 {
-            on_path(&named)
+            program::find(&named, &[], &[])
         } else {
             path.is_file().then_some(path)
         };
@@ -33,8 +35,8 @@ pub(in crate::commands) fn find() -> Result<PathBuf, Failure> {
             ))
         });
     }
-    let found = on_path("clang-22".as_ref())
-        .or_else(|| on_path("clang".as_ref()).filter(|clang| is_22(clang)))
+    let found = program::find("clang-22", &[], &[])
+        .or_else(|| program::find("clang", &[], &[]).filter(|clang| is_22(clang)))
         .or_else(|| Some(PathBuf::from(DEBIAN)).filter(|clang| clang.is_file()));
     found.ok_or_else(|| {
         Failure::new(
@@ -43,13 +45,6 @@ pub(in crate::commands) fn find() -> Result<PathBuf, Failure> {
         )
         .hint(format!("install it, `apt-get install clang-22`, or name it in {CLANG_VARIABLE}"))
     })
-}
-
-fn on_path(name: &std::ffi::OsStr) -> Option<PathBuf> {
-    let path = env::var_os("PATH")?;
-    env::split_paths(&path)
-        .map(|folder| folder.join(name))
-        .find(|program| program.is_file())
 }
 
 fn is_22(clang: &Path) -> bool {

@@ -50,7 +50,7 @@ impl Args for Inputs {
                     .long_help(
                         "Files with device code: LLVM bitcode, SPIR-V modules, objects and archives with embedded offload binaries \
                          or offload bundles, offload binaries, SYCLBIN files; `-` is standard input. Of archives, only members that \
-                         define a symbol that is needed are linked",
+                         define a symbol that is needed are linked. `@FILE` stands for the words in a file",
                     ),
             )
             .arg(

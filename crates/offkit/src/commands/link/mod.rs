@@ -115,6 +115,18 @@ pub(crate) struct Link {
     /// Show how long each step took
     #[arg(long)]
     pub(crate) time: bool,
+    /// The compiler driver calls: hints name its options
+    #[arg(long, value_name = "OUTPUT", hide = true)]
+    pub(crate) driver: Option<DriverOutput>,
+}
+
+/// What a compiler driver makes of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum DriverOutput {
+    /// A SYCLBIN file.
+    Syclbin,
+    /// A part of a program.
+    Program,
 }
 
 /// What the images are put into.
@@ -254,7 +266,7 @@ pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
         Err(LinkError::NoDeviceCode { .. } | LinkError::NothingToLink { .. }) if arguments.allow_empty => {
             Linked::default()
         }
-        result => result.map_err(failure)?,
+        result => result.map_err(|error| failure_for(error, arguments.driver))?,
     };
     progress.step("write");
     let bytes = match arguments.format {
@@ -343,6 +355,11 @@ pub(super) fn temporary_failure(error: io::Error) -> Failure {
 }
 
 fn failure(error: LinkError) -> Failure {
+    failure_for(error, None)
+}
+
+/// Why a link failed, with what to do next; for a caller that is the compiler driver, in its options.
+fn failure_for(error: LinkError, driver: Option<DriverOutput>) -> Failure {
     match error {
         LinkError::Worker(WorkerError::Protocol { .. }) => Failure::new(ExitStatus::Machine, error)
             .hint("build both programs from the same sources: `cargo build -p offkit -p offkit-llvm`"),
@@ -370,16 +387,34 @@ fn failure(error: LinkError) -> Failure {
         }
         LinkError::NothingToLink { .. } => Failure::input(error)
             .hint("a kernel is what the host launches; a function is exported unless it is static"),
-        LinkError::Undefined { .. } => Failure::input(error).hint(
-            "add the file that defines it, make an object with `--state object` and link it at run time, or leave \
-             it with `--allow-undefined`",
-        ),
+        LinkError::Undefined { .. } => Failure::input(error).hint(match driver {
+            None => {
+                "add the file that defines it, make an object with `--state object` and link it at run time, or leave \
+                 it with `--allow-undefined`"
+            }
+            Some(DriverOutput::Syclbin) => {
+                "add the file that defines it, or make an object with `-fsyclbin=object`, which is linked with \
+                 others when a kernel is loaded"
+            }
+            Some(DriverOutput::Program) => {
+                "add the file that defines it, or leave it for another shared library or program to supply when a \
+                 kernel is loaded, with `-fsycl-allow-device-image-dependencies`"
+            }
+        }),
         LinkError::Abi(_) => Failure::input(error)
             .hint("compile both alike (`-mcode-object-version=`, `-m[no-]wavefrontsize64`), or link for another `--spirv-version`"),
-        LinkError::Conflict { .. } => Failure::input(error)
-            .hint("`--target` says what to link for; give it for each target to link for several"),
+        LinkError::Conflict { .. } => Failure::input(error).hint(match driver {
+            None => "`--target` says what to link for; give it for each target to link for several",
+            Some(_) => "`-fsycl-targets=` says what to link for",
+        }),
         LinkError::NoProcessor { ref triple, example } => {
-            let hint = format!("name it: `--target {triple},arch=…`, as in `--target {example}`");
+            let hint = match driver {
+                None => format!("name it: `--target {triple},arch=…`, as in `--target {example}`"),
+                Some(_) => {
+                    let arch = example.rsplit('=').next().unwrap_or_default();
+                    format!("name it: `--offload-arch={arch}`, for example")
+                }
+            };
             Failure::input(error).hint(hint)
         }
         LinkError::Crashed(ref crash) => {

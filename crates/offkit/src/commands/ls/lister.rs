@@ -16,7 +16,7 @@ const IMAGES_DESCRIBED: usize = 256;
 /// The largest image that is copied, to be looked into by the other core.
 const LOOKED_INTO_LATER: usize = 1 << 14;
 /// What is handed to the other core together: little enough to stay in its cache.
-const HANDED_OVER_TOGETHER: usize = 256;
+const HANDED_OVER_TOGETHER: usize = 1024;
 
 /// What goes into the tree.
 pub(super) enum Found {
@@ -156,8 +156,8 @@ impl Lister {
             Place::Thread(thread) => thread.end()?,
             Place::Nowhere => return Ok(()),
         };
-        for found in self.waiting {
-            tree.add(found)?;
+        for mut found in self.waiting {
+            tree.add(&mut found)?;
         }
         tree.finish()
     }
@@ -165,13 +165,15 @@ impl Lister {
 
 impl Thread {
     /// What may wait: enough for neither side to stand still, although the first images take longest.
-    const WAITING: usize = 64;
+    const WAITING: usize = 16;
 
     fn start(mut tree: Tree) -> Self {
         let (sender, receiver) = sync_channel::<Vec<Found>>(Self::WAITING);
         let handle = std::thread::spawn(move || {
-            for found in receiver.into_iter().flatten() {
-                tree.add(found)?;
+            for mut together in receiver {
+                for found in &mut together {
+                    tree.add(found)?;
+                }
             }
             Ok(tree)
         });

@@ -2,63 +2,146 @@
 
 use std::ops::Range;
 
-use offkit_object::{Location, Target};
+use offkit_object::{ImageFormat, Location, Target};
 
 use super::describe::Describer;
-use super::lister::{Details, FoundImage};
+use super::lister::{Details, FoundImage, More};
 use crate::failure::Failure;
 use crate::terminal::{Output, Styles, escape, push_size};
 
 /// A line of the tree, with lines that belong to it.
-pub(super) struct Row {
-    pub(super) depth: usize,
-    pub(super) content: Content,
+struct Row {
+    depth: usize,
+    content: Content,
 }
 
-pub(super) enum Content {
-    Text { text: String, below: Vec<String> },
-    Image(ImageRow),
+enum Content {
+    Text {
+        text: String,
+        below: Vec<String>,
+    },
+    /// What the row of an image says: parts of one text, for there may be very many.
+    Image {
+        place: Column,
+        format: ImageFormat,
+        target: Column,
+        size: Column,
+        more: Option<Box<More>>,
+    },
 }
 
-pub(super) struct ImageRow {
-    pub(super) image: FoundImage,
-    /// How many parts of the location are said by the rows above.
-    pub(super) inside: usize,
+/// A part of [`Rows::said`].
+struct Column {
+    bytes: Range<usize>,
+    /// In columns of the terminal.
+    width: usize,
 }
 
 /// Rows that are put out together, so that their columns stand in line.
-pub(super) struct Group<'a> {
-    pub(super) rows: &'a [Row],
-    /// The depth of the row that comes next.
-    pub(super) next: Option<usize>,
+///
+/// A group is enough for that, and memory does not grow with the number of images.
+pub(super) struct Rows {
+    output: Output,
+    describer: Describer,
+    rows: Vec<Row>,
+    said: String,
+    widths: Widths,
 }
 
-impl Row {
-    pub(super) fn text(depth: usize, text: String) -> Self {
+impl Rows {
+    /// How many are put out together.
+    const TOGETHER: usize = 1024;
+
+    pub(super) fn new(output: Output, describer: Describer) -> Self {
         Self {
+            output,
+            describer,
+            rows: Vec::new(),
+            said: String::new(),
+            widths: Widths::default(),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    pub(super) fn text(&mut self, depth: usize, text: String, below: Vec<String>) -> Result<(), Failure> {
+        self.push(depth, Content::Text { text, below })
+    }
+
+    /// The row of an image; so many parts of its location are `said` by the rows above.
+    pub(super) fn image(&mut self, depth: usize, image: &mut FoundImage, said: usize) -> Result<(), Failure> {
+        self.make_room(depth)?;
+        let start = self.said.len();
+        push_path(&mut self.said, &image.location, said);
+        if self.said.len() == start {
+            self.said += "(the file itself)";
+        }
+        let place = self.column(start);
+        let target = self.said.len();
+        push_target(&mut self.said, image);
+        let target = self.column(target);
+        let size = self.said.len();
+        push_size(&mut self.said, image.size);
+        let size = self.column(size);
+        let widths = &mut self.widths;
+        widths.place = widths.place.max(place.width);
+        widths.format = widths.format.max(image.format.name().len());
+        widths.target = widths.target.max(target.width);
+        widths.size = widths.size.max(size.width);
+        self.rows.push(Row {
             depth,
-            content: Content::Text {
-                text,
-                below: Vec::new(),
+            content: Content::Image {
+                place,
+                format: image.format,
+                target,
+                size,
+                more: image.more.take(),
+            },
+        });
+        Ok(())
+    }
+
+    /// Puts out what is left and gives the output back.
+    pub(super) fn finish(mut self) -> Result<Output, Failure> {
+        self.put_out(None)?;
+        Ok(self.output)
+    }
+
+    fn push(&mut self, depth: usize, content: Content) -> Result<(), Failure> {
+        self.make_room(depth)?;
+        self.rows.push(Row { depth, content });
+        Ok(())
+    }
+
+    fn make_room(&mut self, next: usize) -> Result<(), Failure> {
+        if self.rows.len() < Self::TOGETHER {
+            return Ok(());
+        }
+        self.put_out(Some(next))
+    }
+
+    /// What was said from `start` on.
+    fn column(&self, start: usize) -> Column {
+        let said = &self.said[start..];
+        Column {
+            bytes: start..self.said.len(),
+            width: if said.is_ascii() {
+                said.len()
+            } else {
+                said.chars().count()
             },
         }
     }
-}
 
-impl Group<'_> {
-    /// Writes the rows.
-    pub(super) fn put_out(&self, output: &mut Output, describer: Describer) -> Result<(), Failure> {
-        let Styles { faint, name, .. } = output.styles();
-        let mut widths = Widths::default();
-        let mut said = String::new();
-        let columns: Vec<_> = self
-            .rows
-            .iter()
-            .map(|row| Columns::of(&row.content, &mut said, &mut widths))
-            .collect();
-        let drawn = branches(self);
-        let mut text = String::new();
-        for ((row, columns), branch) in self.rows.iter().zip(columns).zip(drawn.branches) {
+    /// Writes the rows; `next` is the depth of the row that comes after them.
+    fn put_out(&mut self, next: Option<usize>) -> Result<(), Failure> {
+        let Styles { faint, name, .. } = self.output.styles();
+        let drawn = branches(&self.rows, next);
+        let widths = &self.widths;
+        let mut text = String::with_capacity(self.said.len() * 2);
+        for (row, branch) in self.rows.iter().zip(drawn.branches) {
             let bars = &drawn.bars[branch.bars];
             let (fork, under) = match (row.depth, branch.is_last) {
                 (0, _) => ("", ""),
@@ -72,79 +155,53 @@ impl Group<'_> {
                     text += line;
                     below
                 }
-                Content::Image(ImageRow { image, .. }) => match image.more.as_deref() {
-                    None => &[],
-                    Some(more) => {
-                        described = match &more.details {
-                            Details::Described(described) => describer.lines(described, row.depth),
-                            Details::Inside(image) => describer.lines(&describer.look_into(image), row.depth),
-                        };
-                        &described
+                Content::Image {
+                    place,
+                    format,
+                    target,
+                    size,
+                    more,
+                } => {
+                    text += name.start;
+                    self.left(&mut text, place, widths.place);
+                    text.extend([name.end, "  ", format.name()]);
+                    pad(&mut text, widths.format - format.name().len() + 2);
+                    self.left(&mut text, target, widths.target);
+                    pad(&mut text, widths.size + 2 - size.width);
+                    text += &self.said[size.bytes.clone()];
+                    match more.as_deref() {
+                        None => &[],
+                        Some(more) => {
+                            if !more.note.is_empty() {
+                                text.extend(["  ", faint.start, &more.note, faint.end]);
+                            }
+                            described = match &more.details {
+                                Details::Described(described) => self.describer.lines(described, row.depth),
+                                Details::Inside(image) => {
+                                    self.describer.lines(&self.describer.look_into(image), row.depth)
+                                }
+                            };
+                            &described
+                        }
                     }
-                },
-            };
-            if let Some(columns) = columns {
-                text += name.start;
-                left(&mut text, &said[columns.place], widths.place);
-                text.extend([name.end, "  "]);
-                left(&mut text, columns.image.format.name(), widths.format);
-                text += "  ";
-                left(&mut text, &said[columns.target], widths.target);
-                pad(&mut text, widths.size + 2 - columns.size.len());
-                text += &said[columns.size];
-                if let Some(more) = columns.image.more.as_deref().filter(|more| !more.note.is_empty()) {
-                    text.extend(["  ", faint.start, &more.note, faint.end]);
                 }
-            }
+            };
             text.push('\n');
             for line in below {
                 text.extend([faint.start, bars, under, "    ", faint.end, line, "\n"]);
             }
         }
-        output.lines(&text)
+        self.rows.clear();
+        self.said.clear();
+        self.widths = Widths::default();
+        self.output.lines(&text)
     }
-}
 
-/// What the row of an image says: ranges of one text, for there may be very many.
-struct Columns<'a> {
-    place: Range<usize>,
-    target: Range<usize>,
-    size: Range<usize>,
-    image: &'a FoundImage,
-}
-
-impl<'a> Columns<'a> {
-    fn of(content: &'a Content, said: &mut String, widths: &mut Widths) -> Option<Self> {
-        let Content::Image(ImageRow { image, inside }) = content else {
-            return None;
-        };
-        let start = said.len();
-        push_path(said, &image.location, *inside);
-        if said.len() == start {
-            *said += "(the file itself)";
-        }
-        let place = start..said.len();
-        push_target(said, image);
-        let target = place.end..said.len();
-        push_size(said, image.size);
-        let size = target.end..said.len();
-        widths.place = widths.place.max(width(&said[place.clone()]));
-        widths.format = widths.format.max(image.format.name().len());
-        widths.target = widths.target.max(width(&said[target.clone()]));
-        widths.size = widths.size.max(size.len());
-        Some(Self {
-            place,
-            target,
-            size,
-            image,
-        })
+    /// A column that begins on the left.
+    fn left(&self, text: &mut String, column: &Column, width: usize) {
+        *text += &self.said[column.bytes.clone()];
+        pad(text, width - column.width);
     }
-}
-
-/// A column that begins on the left.
-fn left(text: &mut String, column: &str, width: usize) {
-    *text += column;
-    pad(text, width.saturating_sub(self::width(column)));
 }
 
 fn pad(text: &mut String, mut spaces: usize) {
@@ -154,13 +211,6 @@ fn pad(text: &mut String, mut spaces: usize) {
         spaces -= SPACES.len();
     }
     *text += &SPACES[..spaces];
-}
-
-fn width(column: &str) -> usize {
-    match column.is_ascii() {
-        true => column.len(),
-        false => column.chars().count(),
-    }
 }
 
 /// What stands before the rows of a group.
@@ -178,11 +228,11 @@ struct Branch {
 
 /// The lines of the tree, drawn from the last row up: a row is the last one of its level unless another one
 /// comes before the level ends.
-fn branches(group: &Group<'_>) -> Drawn {
-    let mut goes_on = vec![true; group.next.map_or(0, |depth| depth + 1)];
+fn branches(rows: &[Row], next: Option<usize>) -> Drawn {
+    let mut goes_on = vec![true; next.map_or(0, |depth| depth + 1)];
     let mut bars = String::new();
-    let mut branches = Vec::with_capacity(group.rows.len());
-    for row in group.rows.iter().rev() {
+    let mut branches = Vec::with_capacity(rows.len());
+    for row in rows.iter().rev() {
         let is_last = !goes_on.get(row.depth).copied().unwrap_or(false);
         goes_on.resize(row.depth + 1, false);
         goes_on[row.depth] = true;
@@ -209,6 +259,12 @@ struct Widths {
 
 /// Adds the parts of a location but for the first `said`.
 pub(super) fn push_path(text: &mut String, location: &Location, said: usize) {
+    let written = location.written_parts();
+    // As a rule nothing is escaped, and for very many images taking that apart would be most of the work.
+    if said == 0 && !written.as_bytes().contains(&b'%') {
+        *text += &escape(written);
+        return;
+    }
     for (number, part) in location.parts().skip(said).enumerate() {
         if number > 0 {
             text.push('/');
@@ -247,12 +303,14 @@ mod tests {
 
     #[test]
     fn branches_end_where_their_level_does() {
-        let rows = [0, 1, 2, 2, 1, 2].map(|depth| Row::text(depth, String::new()));
-        let group = Group {
-            rows: &rows,
-            next: None,
-        };
-        let Drawn { bars, branches } = branches(&group);
+        let rows = [0, 1, 2, 2, 1, 2].map(|depth| Row {
+            depth,
+            content: Content::Text {
+                text: String::new(),
+                below: Vec::new(),
+            },
+        });
+        let Drawn { bars, branches } = branches(&rows, None);
         let drawn: Vec<_> = branches
             .into_iter()
             .map(|branch| (&bars[branch.bars], branch.is_last))

@@ -4,24 +4,17 @@ use offkit_object::{Container, ContainerKind, Location, Program};
 
 use super::describe::{Describer, properties_lines};
 use super::lister::{Found, FoundImage};
-use super::rows::{Content, Group, ImageRow, Row, push_path};
+use super::rows::{Rows, push_path};
 use crate::cli::Ls;
 use crate::failure::Failure;
 use crate::terminal::{Output, Styles, escape, is_terminal, push_size, size};
 
 /// How many images of one file are shown on a terminal.
 const IMAGES_SHOWN: usize = 200;
-/// Rows that are put out together, so that their columns stand in line.
-const ROWS_TOGETHER: usize = 1024;
 
 /// A tree on its way out.
-///
-/// Rows are held back and put out in groups: a group is enough for columns to stand in line, and memory does
-/// not grow with the number of images.
 pub(super) struct Tree {
-    output: Output,
     styles: Styles,
-    describer: Describer,
     /// Whether the options leave no image out.
     is_whole: bool,
     with_properties: bool,
@@ -29,7 +22,7 @@ pub(super) struct Tree {
     size: u64,
     /// The containers that the next image is in, outermost first.
     containers: Vec<Level>,
-    rows: Vec<Row>,
+    rows: Rows,
     images: usize,
     bytes: u64,
     /// The most images shown of one file.
@@ -41,7 +34,7 @@ struct Level {
     location: Location,
     kind: ContainerKind,
     /// What is written above its images, if it is a file; `None` once it was said.
-    heading: Option<Row>,
+    heading: Option<Heading>,
     /// How far its images are indented.
     depth: usize,
     /// The images in it that were shown, and those that were too many.
@@ -49,18 +42,23 @@ struct Level {
     hidden: usize,
 }
 
+/// The row above the images of a file, and what stands below it.
+struct Heading {
+    depth: usize,
+    text: String,
+    below: Vec<String>,
+}
+
 impl Tree {
     pub(super) fn new(options: &Ls, output: Output, describer: Describer, file: &str, bytes: usize) -> Self {
         Self {
             styles: output.styles(),
-            output,
-            describer,
             is_whole: options.filter.accepts_all(),
             with_properties: options.properties,
             file: Location::of_file(file),
             size: bytes as u64,
             containers: Vec::new(),
-            rows: Vec::new(),
+            rows: Rows::new(output, describer),
             images: 0,
             bytes: 0,
             most: if options.all || !is_terminal() {
@@ -72,7 +70,7 @@ impl Tree {
     }
 
     /// Adds what was found next.
-    pub(super) fn add(&mut self, found: Found) -> Result<(), Failure> {
+    pub(super) fn add(&mut self, found: &mut Found) -> Result<(), Failure> {
         match found {
             Found::Container(container) => self.container(container),
             Found::Image(image) => self.image(image),
@@ -80,16 +78,16 @@ impl Tree {
     }
 
     /// Notes that a container begins.
-    fn container(&mut self, container: Container) -> Result<(), Failure> {
+    fn container(&mut self, container: &Container) -> Result<(), Failure> {
         self.leave_for(&container.location)?;
         let parent = self.containers.last();
         let depth = parent.map_or(0, |parent| parent.depth);
         let is_file =
             parent.is_none_or(|parent| matches!(parent.kind, ContainerKind::Archive | ContainerKind::Zip));
         let heading =
-            is_file.then(|| self.heading(&container.location, container.size, Some(&container), depth));
+            is_file.then(|| self.heading(&container.location, container.size, Some(container), depth));
         self.containers.push(Level {
-            location: container.location,
+            location: container.location.clone(),
             kind: container.kind,
             depth: depth + usize::from(is_file),
             heading,
@@ -99,11 +97,11 @@ impl Tree {
         Ok(())
     }
 
-    fn image(&mut self, image: FoundImage) -> Result<(), Failure> {
+    fn image(&mut self, image: &mut FoundImage) -> Result<(), Failure> {
         self.leave_for(&image.location)?;
         self.images += 1;
         self.bytes += image.size;
-        self.say_headings();
+        self.say_headings()?;
         // The file that the image is in is the last level that has a heading of its own.
         let depth = self.containers.last().map_or(1, |level| level.depth);
         let file = self.containers.iter_mut().find(|level| level.depth == depth);
@@ -118,11 +116,7 @@ impl Tree {
             }
             None => 0,
         };
-        self.rows.push(Row {
-            depth,
-            content: Content::Image(ImageRow { image, inside }),
-        });
-        Ok(())
+        self.rows.image(depth, image, inside)
     }
 
     /// Ends the listing.
@@ -130,11 +124,10 @@ impl Tree {
         let Styles { faint, .. } = self.styles;
         if self.images == 0 {
             self.containers.truncate(1);
-            self.say_headings();
+            self.say_headings()?;
         }
         self.leave_for(&Location::default())?;
-        self.put_out(0)?;
-        let mut output = self.output;
+        let mut output = self.rows.finish()?;
         match self.images {
             0 if self.is_whole => {
                 output.line(format_args!("{faint}no device code inside{faint:#}"))?;
@@ -158,29 +151,34 @@ impl Tree {
         {
             if level.hidden > 0 {
                 let more = format!("{faint}and {} more: --all shows them{faint:#}", level.hidden);
-                self.rows.push(Row::text(level.depth, more));
+                self.rows.text(level.depth, more, Vec::new())?;
             }
-        }
-        // The last row is kept, for only what follows tells whether it is the last one.
-        if self.rows.len() > ROWS_TOGETHER {
-            self.put_out(1)?;
         }
         Ok(())
     }
 
     /// Says which files the next image is in, as far as that was not said yet.
-    fn say_headings(&mut self) {
+    fn say_headings(&mut self) -> Result<(), Failure> {
         if self.containers.is_empty() && self.rows.is_empty() {
-            let heading = self.heading(&self.file, self.size, None, 0);
-            self.rows.push(heading);
+            let Heading { depth, text, below } = self.heading(&self.file, self.size, None, 0);
+            self.rows.text(depth, text, below)?;
         }
         for level in &mut self.containers {
-            self.rows.extend(level.heading.take());
+            if let Some(Heading { depth, text, below }) = level.heading.take() {
+                self.rows.text(depth, text, below)?;
+            }
         }
+        Ok(())
     }
 
     /// The row above the images of a file.
-    fn heading(&self, location: &Location, bytes: u64, container: Option<&Container>, depth: usize) -> Row {
+    fn heading(
+        &self,
+        location: &Location,
+        bytes: u64,
+        container: Option<&Container>,
+        depth: usize,
+    ) -> Heading {
         let Styles { faint, heading, .. } = self.styles;
         let mut title = String::new();
         if location.is_file() {
@@ -216,22 +214,6 @@ impl Tree {
         }
         push_size(&mut text, bytes);
         text += faint.end;
-        Row {
-            depth,
-            content: Content::Text { text, below },
-        }
-    }
-
-    /// Puts out all rows but the last `keep`.
-    fn put_out(&mut self, keep: usize) -> Result<(), Failure> {
-        let kept = self.rows.split_off(self.rows.len().saturating_sub(keep));
-        let group = Group {
-            next: kept.first().map(|row| row.depth),
-            rows: &self.rows,
-        };
-        group.put_out(&mut self.output, self.describer)?;
-        self.rows.clear();
-        self.rows.extend(kept);
-        Ok(())
+        Heading { depth, text, below }
     }
 }

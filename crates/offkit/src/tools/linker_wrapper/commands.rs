@@ -6,12 +6,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 
+use offkit_link::driver::command_line::response_file;
+use offkit_link::program;
+
 use super::options::Options;
-use super::response_file::quoted;
+use super::trace::Trace;
 use crate::tools::say;
 
 /// Runs programs, or only shows what would be run.
 pub(super) struct Commands {
+    /// How long what is done takes.
+    pub(super) trace: Trace,
     is_dry: bool,
     is_shown: bool,
     saves: bool,
@@ -27,6 +32,7 @@ const LONGEST_LINE: usize = 1 << 17;
 impl Commands {
     pub(super) fn new(options: &Options) -> Self {
         Self {
+            trace: Trace::new(options.trace.clone(), options.granularity),
             is_dry: options.dry_run,
             is_shown: options.dry_run || options.verbose,
             saves: options.save_temps,
@@ -100,6 +106,13 @@ impl Commands {
         std::fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
     }
 
+    /// Says what is done, if that is wanted.
+    pub(super) fn note(&self, what: &str) {
+        if self.is_shown {
+            say(&format!(" {what}"));
+        }
+    }
+
     /// Runs a program to its end, which must be a good one.
     pub(super) fn run(&self, program: &OsStr, arguments: &[OsString]) -> Result<(), String> {
         if self.is_shown {
@@ -113,17 +126,16 @@ impl Commands {
         let length: usize = arguments.iter().map(|word| word.len() + 1).sum();
         if length > LONGEST_LINE {
             let file = self.file("arguments", "txt")?;
-            let lines: Vec<_> = arguments
-                .iter()
-                .map(|word| quoted(&word.to_string_lossy()))
-                .collect();
-            self.write(&file, lines.join("\n").as_bytes())?;
+            self.write(&file, response_file(arguments).as_bytes())?;
             command.arg(format!("@{}", file.display()));
         } else {
             command.args(arguments);
         }
         let name = Path::new(program).file_name().unwrap_or(program).to_owned();
-        match command.status() {
+        let status = self
+            .trace
+            .time("Run", &name.to_string_lossy(), || command.status());
+        match status {
             Ok(status) if status.success() => Ok(()),
             Ok(status) => Err(match status.code() {
                 Some(_) => format!("'{}' failed", name.display()),
@@ -135,15 +147,8 @@ impl Commands {
 
     /// Finds a program: in the folders given, on the path. When nothing runs, its name will do.
     pub(super) fn find(&self, name: &str, folders: &[PathBuf]) -> Result<OsString, String> {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let beside = beside_us();
-        let found = folders
-            .iter()
-            .cloned()
-            .chain(beside)
-            .chain(std::env::split_paths(&path))
-            .map(|folder| folder.join(name))
-            .find(|program| is_program(program));
+        let before: Vec<_> = folders.iter().cloned().chain(beside_us()).collect();
+        let found = program::find(name, &before, &[]);
         match found {
             Some(program) => Ok(program.into()),
             None if self.is_dry => Ok(name.into()),
@@ -160,16 +165,4 @@ fn beside_us() -> impl Iterator<Item = PathBuf> {
         .into_iter()
         .flatten()
         .filter_map(|path| path.parent().map(Path::to_owned))
-}
-
-#[cfg(unix)]
-fn is_program(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    path.metadata()
-        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_program(path: &Path) -> bool {
-    path.is_file()
 }

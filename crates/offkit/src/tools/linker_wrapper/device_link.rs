@@ -1,4 +1,4 @@
-//! The device link of one target, by `clang`, which knows the linker of every target.
+//! The device link of one target: here where that is possible, else by `clang`, which knows the linker of every target.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -8,6 +8,7 @@ use offkit_object::OffloadKind;
 use super::commands::Commands;
 use super::inputs::{GENERIC, TargetInput};
 use super::options::{Meaning, Options};
+use super::own_link::{self, OwnLink};
 
 /// Code that was linked for a target.
 pub(super) struct LinkedImage {
@@ -52,15 +53,53 @@ pub(super) fn link(
     }
     let mut files = Vec::new();
     for file in &input.files {
-        let path = commands.file(&format!("{}-{triple}-{}", file.name, input.target.arch), "o")?;
+        let path = commands.file(
+            &format!("{}-{triple}-{}", file.origin.stem, input.target.arch),
+            "o",
+        )?;
         commands.write(&path, &file.image)?;
         files.push(path);
     }
 
-    let clang = commands.find("clang", &[])?;
     let base = format!(".{}.{arch}", triple.split('-').next().unwrap_or_default());
     let name = Path::new(executable).file_name().unwrap_or_default();
     let output = commands.file(&format!("{}{base}", name.to_string_lossy()), "img")?;
+    let for_target = |everywhere: &[String], given: &[String]| -> Vec<String> {
+        let given = given.iter().filter_map(|argument| of_target(argument, triple));
+        everywhere.iter().cloned().chain(given).collect()
+    };
+    let for_linker = for_target(&options.linker_arguments, &options.device_linker);
+    let for_compiler = for_target(&options.compiler_arguments, &options.device_compiler);
+    let linked = |bytes| LinkedImage {
+        kinds: kinds.clone(),
+        triple: triple.to_owned(),
+        arch: arch.to_owned(),
+        bytes,
+        file: output.clone(),
+    };
+    if !commands.is_dry() {
+        if is_sycl {
+            if own_link::link_sycl(
+                triple,
+                arch,
+                &files,
+                &output,
+                &for_compiler,
+                &for_linker,
+                commands,
+            )? {
+                return Ok(linked(commands.read(&output)?));
+            }
+        } else if let Some(link) =
+            OwnLink::new(triple, arch, &input.files, options, &for_compiler, &for_linker)
+            && let Some(bytes) = link.run(format!("{executable}{base}.temps").as_ref(), commands)?
+        {
+            commands.write(&output, &bytes)?;
+            return Ok(linked(bytes));
+        }
+    }
+
+    let clang = commands.find("clang", &[])?;
     let mut arguments = Arguments::default();
     arguments.add("--no-default-config");
     arguments.add("-o");
@@ -107,34 +146,14 @@ pub(super) fn link(
         arguments.for_linker(&format!("-triple={triple}"));
         arguments.for_linker(&format!("-arch={arch}"));
     }
-    let for_target = |given: &[String]| -> Vec<String> {
-        given
-            .iter()
-            .filter_map(|argument| of_target(argument, triple))
-            .collect()
-    };
-    for argument in options
-        .linker_arguments
-        .iter()
-        .chain(&for_target(&options.device_linker))
-    {
+    for argument in &for_linker {
         arguments.for_linker(argument);
     }
-    for argument in options
-        .compiler_arguments
-        .iter()
-        .chain(&for_target(&options.device_compiler))
-    {
+    for argument in &for_compiler {
         arguments.add(argument);
     }
     commands.run(&clang, &arguments.0)?;
-    Ok(LinkedImage {
-        kinds,
-        triple: triple.to_owned(),
-        arch: arch.to_owned(),
-        bytes: commands.read(&output)?,
-        file: output,
-    })
+    Ok(linked(commands.read(&output)?))
 }
 
 #[derive(Default)]
@@ -167,7 +186,7 @@ impl Arguments {
 }
 
 /// Whether a file is an archive or a shared library, by its first bytes.
-fn is_library(path: &Path) -> bool {
+pub(super) fn is_library(path: &Path) -> bool {
     use std::io::Read;
     let mut start = [0; 18];
     let is_read =
@@ -228,7 +247,7 @@ fn check_target(triple: &str) -> Result<(), String> {
     }
 }
 
-fn is_amd(triple: &str) -> bool {
+pub(super) fn is_amd(triple: &str) -> bool {
     triple.starts_with("amdgcn")
 }
 

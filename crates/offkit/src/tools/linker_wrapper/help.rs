@@ -36,6 +36,10 @@ OPTIONS:
                          (DPC++ 2026), sycl-v2 (before), offload (LLVM after 22); not in the original
   --sysroot=<value>      The root of the target's files
   --wrapper-jobs=<number>
-                         How many device links run at a time; 'jobserver' is 1
+                         How many device links run at a time; 'jobserver': as many as make has tokens for
+  --wrapper-time-trace=<file>
+                         Write how long each step took, for Chrome's trace viewers
+  --wrapper-time-trace-granularity=<number>
+                         Leave out steps of fewer microseconds; 500 if not given
   --wrapper-verbose      Show the commands that are run
 ";

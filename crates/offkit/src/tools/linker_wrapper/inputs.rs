@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use offkit_object::host::{SectionContent, device_sections, is_host};
 use offkit_object::{ContainerKind, ImageFormat, Limits, OffloadBinary, OffloadKind, archive};
@@ -18,11 +19,18 @@ pub(super) struct TargetId {
     pub(super) arch: String,
 }
 
+/// The file or archive member that device code is from.
+pub(super) struct Origin {
+    /// Its name without folder and ending.
+    pub(super) stem: String,
+    /// What messages call it.
+    pub(super) label: String,
+}
+
 /// Device code to be linked.
 #[derive(Clone)]
 pub(super) struct DeviceFile<'data> {
-    /// The name of the file or archive member that it is from, without folder and ending.
-    pub(super) name: String,
+    pub(super) origin: Arc<Origin>,
     pub(super) kind: OffloadKind,
     pub(super) image: Cow<'data, [u8]>,
 }
@@ -61,7 +69,7 @@ pub(super) fn open(options: &Options) -> Result<Vec<InputFile>, String> {
             }
             Meaning::Input(path) => path.clone(),
             Meaning::Library(name) => {
-                search(name, &folders).ok_or_else(|| format!("unable to find library -l{name}"))?
+                in_folders(name, &folders).ok_or_else(|| format!("unable to find library -l{name}"))?
             }
             _ => continue,
         };
@@ -121,7 +129,8 @@ fn in_sysroot(folder: &Path, sysroot: &Path) -> PathBuf {
     }
 }
 
-fn search(name: &str, folders: &[PathBuf]) -> Option<PathBuf> {
+/// The library that `-l` with this name means: in the first of the folders that has it, shared before static.
+pub(super) fn in_folders(name: &str, folders: &[PathBuf]) -> Option<PathBuf> {
     let names = match name.strip_prefix(':') {
         Some(exact) => vec![exact.to_owned()],
         None if name.ends_with(".lib") => vec![name.to_owned()],
@@ -179,41 +188,51 @@ type Visit<'visit, 'data> = &'visit mut dyn FnMut(TargetId, DeviceFile<'data>);
 
 /// Hands over the device code of one file.
 fn device_code<'data>(input: &'data InputFile, visit: Visit<'_, 'data>) -> Result<(), offkit_object::Error> {
-    let name = stem(&input.path.to_string_lossy());
+    let path = input.path.to_string_lossy();
     match kind_of(&input.content) {
         ContainerKind::Archive => {
             for member in archive::members(&input.content, &Limits::default())? {
-                let name = stem(&String::from_utf8_lossy(member.name));
-                of_file(&name, member.bytes, visit)
-                    .map_err(|error| error.with_file(format!("{}({name})", input.path.display())))?;
+                let name = String::from_utf8_lossy(member.name);
+                let origin = Arc::new(Origin {
+                    stem: stem(&name),
+                    label: format!("{path}({name})"),
+                });
+                of_file(&origin, member.bytes, visit)
+                    .map_err(|error| error.with_file(origin.label.clone()))?;
             }
             Ok(())
         }
-        _ => of_file(&name, &input.content, visit),
+        _ => {
+            let origin = Origin {
+                stem: stem(&path),
+                label: path.into_owned(),
+            };
+            of_file(&Arc::new(origin), &input.content, visit)
+        }
     }
 }
 
 fn of_file<'data>(
-    name: &str,
+    origin: &Arc<Origin>,
     bytes: &'data [u8],
     visit: Visit<'_, 'data>,
 ) -> Result<(), offkit_object::Error> {
     match kind_of(bytes) {
-        ContainerKind::OffloadBinary => of_binaries(name, bytes, visit),
+        ContainerKind::OffloadBinary => of_binaries(origin, bytes, visit),
         ContainerKind::Host => {
             for section in device_sections(bytes, &Limits::default())? {
                 let is_offloading =
                     section.content == SectionContent::Container(ContainerKind::OffloadBinary);
                 // What is loaded is linked and registered already.
                 if is_offloading && !section.is_loaded {
-                    of_binaries(name, section.bytes, visit)?;
+                    of_binaries(origin, section.bytes, visit)?;
                 }
             }
             Ok(())
         }
         _ if ImageFormat::detect(bytes) == ImageFormat::Bitcode => {
             for binary in offkit_object::embedded_in_bitcode(bytes, &Limits::default())? {
-                of_owned_binaries(name, &binary, visit)?;
+                of_owned_binaries(origin, &binary, visit)?;
             }
             Ok(())
         }
@@ -222,7 +241,7 @@ fn of_file<'data>(
 }
 
 fn of_binaries<'data>(
-    name: &str,
+    origin: &Arc<Origin>,
     bytes: &'data [u8],
     visit: Visit<'_, 'data>,
 ) -> Result<(), offkit_object::Error> {
@@ -232,23 +251,27 @@ fn of_binaries<'data>(
                 for entry in binary.entries {
                     visit(
                         target_of(&entry),
-                        device_file(name, &entry, Cow::Borrowed(entry.image)),
+                        device_file(origin, &entry, Cow::Borrowed(entry.image)),
                     );
                 }
             }
             Ok(())
         }
-        Cow::Owned(bytes) => of_owned_binaries(name, &bytes, visit),
+        Cow::Owned(bytes) => of_owned_binaries(origin, &bytes, visit),
     }
 }
 
 /// The same for binaries that are not in a file as they are.
-fn of_owned_binaries(name: &str, bytes: &[u8], visit: Visit<'_, '_>) -> Result<(), offkit_object::Error> {
+fn of_owned_binaries(
+    origin: &Arc<Origin>,
+    bytes: &[u8],
+    visit: Visit<'_, '_>,
+) -> Result<(), offkit_object::Error> {
     for binary in OffloadBinary::parse_all(bytes, &Limits::default())? {
         for entry in binary.entries {
             visit(
                 target_of(&entry),
-                device_file(name, &entry, Cow::Owned(entry.image.to_vec())),
+                device_file(origin, &entry, Cow::Owned(entry.image.to_vec())),
             );
         }
     }
@@ -264,12 +287,12 @@ fn target_of(entry: &offkit_object::OffloadEntry<'_>) -> TargetId {
 }
 
 fn device_file<'data>(
-    name: &str,
+    origin: &Arc<Origin>,
     entry: &offkit_object::OffloadEntry<'_>,
     image: Cow<'data, [u8]>,
 ) -> DeviceFile<'data> {
     DeviceFile {
-        name: name.to_owned(),
+        origin: Arc::clone(origin),
         kind: entry.offload_kind,
         image,
     }
@@ -385,9 +408,13 @@ mod tests {
 
     fn targets(list: &[(&str, &str, bool)]) -> Vec<(String, usize)> {
         let mut targets = Targets::default();
+        let origin = Arc::new(Origin {
+            stem: String::new(),
+            label: String::new(),
+        });
         for (triple, arch, is_wanted) in list {
             let file = DeviceFile {
-                name: String::new(),
+                origin: Arc::clone(&origin),
                 kind: OffloadKind::OpenMp,
                 image: Cow::Borrowed(b""),
             };

@@ -1,7 +1,10 @@
 //! The command line: what is for the wrapper, and what is for the linker that it wraps.
 
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use offkit_link::driver::command_line::expand;
 
 /// What the command line asks for.
 #[derive(Default)]
@@ -39,17 +42,22 @@ pub(super) struct Options {
     pub(super) compiler_arguments: Vec<String>,
     pub(super) sycl_images: Option<String>,
     pub(super) ask: Option<Ask>,
-    /// Options that are taken and have no effect.
-    pub(super) ignored: Vec<String>,
+    /// Where to write how long each step took, and how long a step must take to be in there.
+    pub(super) trace: Option<PathBuf>,
+    pub(super) granularity: Option<Duration>,
 }
 
 /// How many device links run at the same time.
-#[derive(Clone, Copy)]
-pub(super) struct Jobs(pub(super) usize);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Jobs {
+    Count(usize),
+    /// As many as make's job server has tokens for.
+    Server,
+}
 
 impl Default for Jobs {
     fn default() -> Self {
-        Self(1)
+        Self::Count(1)
     }
 }
 
@@ -89,7 +97,8 @@ pub(super) enum Meaning {
 /// Reads the arguments; those in response files (`@FILE`) too.
 pub(super) fn parse(arguments: Vec<OsString>) -> Result<Options, String> {
     let mut options = Options::default();
-    let mut rest = super::response_file::expand(arguments)?.into_iter();
+    let read = |path: &Path| std::fs::read_to_string(path).ok();
+    let mut rest = expand(arguments, &read).into_iter();
     while let Some(argument) = rest.next() {
         options.take(argument, &mut rest)?;
     }
@@ -144,8 +153,12 @@ impl Options {
             ("device-linker", Some(value)) => self.device_linker.push(value),
             ("device-compiler", Some(value)) => self.device_compiler.push(value),
             ("compression-level", Some(value)) => self.compression_level = Some(value),
-            ("wrapper-time-trace" | "wrapper-time-trace-granularity", Some(value)) => {
-                self.ignored.push(format!("--{name}={value}"));
+            ("wrapper-time-trace", Some(value)) => self.trace = Some(value.into()),
+            ("wrapper-time-trace-granularity", Some(value)) => {
+                let micros = value.parse().map(Duration::from_micros);
+                self.granularity = Some(micros.map_err(|_| {
+                    format!("--wrapper-time-trace-granularity=: expected microseconds, got '{value}'")
+                })?);
             }
             ("wrapper-jobs", Some(value)) => {
                 self.jobs = jobs(&value).ok_or_else(|| {
@@ -325,12 +338,12 @@ fn of_windows<'text>(text: &'text str, name: &str) -> Option<&'text str> {
     option.strip_prefix('?').unwrap_or(option).strip_prefix(name)
 }
 
-/// How many jobs a value means. Tokens of a job server are not taken: then it is one.
+/// How many jobs a value means.
 fn jobs(value: &str) -> Option<Jobs> {
     if value.eq_ignore_ascii_case("jobserver") {
-        return Some(Jobs(1));
+        return Some(Jobs::Server);
     }
-    value.parse().ok().filter(|jobs| *jobs > 0).map(Jobs)
+    value.parse().ok().filter(|jobs| *jobs > 0).map(Jobs::Count)
 }
 
 #[cfg(test)]
@@ -382,8 +395,8 @@ mod tests {
     fn numbers_of_jobs_are_checked() {
         assert!(parse(vec!["--wrapper-jobs=0".into()]).is_err());
         assert!(parse(vec!["--wrapper-jobs=many".into()]).is_err());
-        assert_eq!(options("--wrapper-jobs=4").jobs.0, 4);
-        assert_eq!(options("--wrapper-jobs=jobserver").jobs.0, 1);
+        assert_eq!(options("--wrapper-jobs=4").jobs, Jobs::Count(4));
+        assert_eq!(options("--wrapper-jobs=jobserver").jobs, Jobs::Server);
         assert!(parse(vec!["-o".into()]).is_err());
     }
 }

@@ -1,0 +1,153 @@
+//! What LLVM's C interface does not offer, from a few functions in C++.
+
+use std::ffi::{CString, c_char, c_int, c_void};
+
+use llvm_sys::prelude::LLVMModuleRef;
+
+use crate::Error;
+use crate::context::take_message;
+use crate::module::Module;
+
+unsafe extern "C" {
+    /// A linker for a module, which must outlive it.
+    fn offkit_linker_create(destination: LLVMModuleRef) -> *mut c_void;
+    /// Links a module, which is taken over, into that of the linker. 0 where that was done.
+    fn offkit_linker_link(linker: *mut c_void, source: LLVMModuleRef) -> c_int;
+    fn offkit_linker_dispose(linker: *mut c_void);
+    /// Sets options as on a command line, the program's name first. Null where that was done, or a message, which is
+    /// the caller's to free.
+    fn offkit_parse_options(count: c_int, options: *const *const c_char) -> *mut c_char;
+}
+
+/// A module that others are linked into, one after the other.
+///
+/// [`Module::link`] looks at all of the module each time, so with it many modules take a time that grows with the
+/// square of their number.
+#[derive(Debug)]
+pub struct Linker<'context> {
+    raw: *mut c_void,
+    module: Module<'context>,
+}
+
+impl<'context> Linker<'context> {
+    /// Starts with a module, which may be empty.
+    pub fn new(module: Module<'context>) -> Self {
+        // SAFETY: the module is alive, and stays so as long as the linker: it is dropped after it.
+        let raw = unsafe { offkit_linker_create(module.as_raw()) };
+        Self { raw, module }
+    }
+
+    /// Links `source` into the module, reading what is needed of it.
+    ///
+    /// # Errors
+    ///
+    /// LLVM's message, for example for a symbol defined in both.
+    pub fn link(&mut self, source: Module<'context>) -> Result<(), Error> {
+        let context = self.module.context();
+        // SAFETY: linker and module are alive, and both modules are of one context, which the lifetimes say. The
+        // linker takes the source over, whether it succeeds or not.
+        if unsafe { offkit_linker_link(self.raw, source.into_raw()) } != 0 {
+            return Err(context.take_error("the modules cannot be linked"));
+        }
+        Ok(())
+    }
+
+    /// What was linked so far.
+    pub fn module(&self) -> &Module<'context> {
+        &self.module
+    }
+
+    /// What was linked.
+    pub fn finish(self) -> Module<'context> {
+        let this = std::mem::ManuallyDrop::new(self);
+        // SAFETY: the linker is ours and not used again; the module is read once, and not dropped here.
+        unsafe {
+            offkit_linker_dispose(this.raw);
+            std::ptr::read(&raw const this.module)
+        }
+    }
+}
+
+impl Drop for Linker<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the linker is ours, and its module is dropped after it.
+        unsafe { offkit_linker_dispose(self.raw) }
+    }
+}
+
+/// Options that make LLVM print something and end the process.
+const QUESTIONS: [&str; 6] = [
+    "help",
+    "help-hidden",
+    "help-list",
+    "help-list-hidden",
+    "h",
+    "version",
+];
+
+/// Sets options of LLVM's for all of the process: own ones, and others that somebody asked for.
+///
+/// # Errors
+///
+/// The first that LLVM does not know or that has no such value, in its words.
+pub(crate) fn set_options(own: &[String], others: &[String]) -> Result<(), Error> {
+    const PROGRAM: &str = "LLVM";
+    let is_question = |option: &&String| QUESTIONS.contains(&option.trim_start_matches('-'));
+    if let Some(question) = others.iter().find(is_question) {
+        return Err(Error::new(format!(
+            "`{question}` is no option of a back end of LLVM's"
+        )));
+    }
+    let words = std::iter::once(PROGRAM).chain(own.iter().chain(others).map(String::as_str));
+    let words = words.map(CString::new).collect::<Result<Vec<_>, _>>();
+    let words = words.map_err(|_| Error::new("an option holds a zero byte"))?;
+    let pointers: Vec<*const c_char> = words.iter().map(|word| word.as_ptr()).collect();
+    let count = pointers.len().try_into().unwrap_or_default();
+    // SAFETY: valid strings and their count; LLVM copies what it keeps, and the message is ours to free.
+    let message = unsafe {
+        let message = offkit_parse_options(count, pointers.as_ptr());
+        if message.is_null() {
+            return Ok(());
+        }
+        take_message(message)
+    };
+    let mut told = Vec::new();
+    for line in message.lines() {
+        let line = line
+            .strip_prefix(PROGRAM)
+            .map_or(line, |line| line.trim_start_matches(": "));
+        // It goes on with how to ask the program for help.
+        let line = line.split("  Try:").next().unwrap_or_default();
+        told.push(line.trim());
+    }
+    // Of a value LLVM complains to standard error, and not to whom it was told to.
+    let told = match told.as_slice() {
+        [] => format!("a value in `{}` is none of its option's", others.join(" ")),
+        told => told.join(" "),
+    };
+    Err(Error::new(format!(
+        "LLVM refuses an option of its back ends: {told}"
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_that_llvm_does_not_know_are_named() {
+        let refused = |option: &str| set_options(&[], &[option.to_owned()]).unwrap_err().to_string();
+        let unknown = refused("--frobnicate");
+        assert!(
+            unknown.contains("--frobnicate") && !unknown.contains("Try"),
+            "{unknown}"
+        );
+        let value = refused("--rng-seed=many");
+        assert!(
+            value.contains("rng-seed") && value.contains("many"),
+            "{value}"
+        );
+        assert!(refused("--help").contains("`--help`"));
+        assert!(set_options(&[], &["--rng-seed=100".to_owned()]).is_ok());
+    }
+}

@@ -1,0 +1,130 @@
+//! Targets that entries repeat: a file with very many images is for a few devices all the same.
+
+use super::raw::{StringV1, StringV2};
+use super::read::StoredEntry;
+use crate::error::Error;
+use crate::image::Target;
+use crate::limits::Reading;
+
+/// What the last entries said about their targets, by the bytes they said it with.
+#[derive(Default)]
+pub(super) struct Repeated<'data> {
+    known: Vec<Known<'data>>,
+    /// The one that is tried first: entries for several devices take turns.
+    next: usize,
+}
+
+struct Known<'data> {
+    version: u32,
+    strings_offset: u64,
+    string_count: u64,
+    /// All from the table of strings to the image: everything that was read, and the offsets in it.
+    bytes: &'data [u8],
+    /// How much metadata that was.
+    metadata: u64,
+    target: Target,
+}
+
+impl<'data> Repeated<'data> {
+    /// As many as are kept, and the most bytes that each may be compared with.
+    const KEPT: usize = 16;
+    const LARGEST: usize = 256;
+
+    /// The target of an entry whose strings are the same as those of one before. Counts them as if they were read.
+    pub(super) fn recall(
+        &mut self,
+        entry: &StoredEntry<'data>,
+        reading: &mut Reading,
+    ) -> Result<Option<Target>, Error> {
+        let Some(bytes) = up_to_image(entry) else {
+            return Ok(None);
+        };
+        let is_same = |known: &Known<'_>| {
+            known.bytes == bytes
+                && known.strings_offset == entry.strings_offset()
+                && known.string_count == entry.string_count()
+                && known.version == entry.version
+        };
+        let (before, from_next) = self.known.split_at_checked(self.next).unwrap_or_default();
+        let Some(distance) = from_next.iter().chain(before).position(is_same) else {
+            return Ok(None);
+        };
+        let count = self.known.len();
+        let place = self.next.saturating_add(distance);
+        let place = place.checked_sub(count).unwrap_or(place);
+        let Some(known) = self.known.get(place) else {
+            return Ok(None);
+        };
+        self.next = place.saturating_add(1);
+        let strings = usize::try_from(known.string_count).unwrap_or(usize::MAX);
+        let counted = reading.count_strings(strings);
+        let counted = counted.and_then(|()| reading.count_metadata(known.metadata));
+        let counted = counted.map_err(|error| error.within(entry.title()));
+        let is_allowed = reading.accept(counted)?.is_some();
+        Ok(Some(if is_allowed {
+            known.target.clone()
+        } else {
+            Target::default()
+        }))
+    }
+
+    /// Keeps the target of an entry whose strings say nothing else. So much metadata was read for it.
+    pub(super) fn keep(&mut self, entry: &StoredEntry<'data>, target: &Target, metadata: u64) {
+        let Some(bytes) = up_to_image(entry).filter(|bytes| bytes.len() <= Self::LARGEST) else {
+            return;
+        };
+        if !lie_within(entry, bytes) {
+            return;
+        }
+        let known = Known {
+            version: entry.version,
+            strings_offset: entry.strings_offset(),
+            string_count: entry.string_count(),
+            bytes,
+            metadata,
+            target: target.clone(),
+        };
+        if self.known.len() < Self::KEPT {
+            self.known.push(known);
+            self.next = self.known.len();
+            return;
+        }
+        let place = self.next.checked_rem(Self::KEPT).unwrap_or_default();
+        if let Some(oldest) = self.known.get_mut(place) {
+            *oldest = known;
+        }
+        self.next = place.saturating_add(1);
+    }
+}
+
+/// The bytes from the table of strings to the image.
+fn up_to_image<'data>(entry: &StoredEntry<'data>) -> Option<&'data [u8]> {
+    let start = entry.strings_offset();
+    let size = entry.image_offset().checked_sub(start)?;
+    Some(entry.source.get(start, size)?.bytes())
+}
+
+/// Whether all strings lie within `bytes`, with the zeros that end them: nothing else can change them.
+fn lie_within(entry: &StoredEntry<'_>, bytes: &[u8]) -> bool {
+    let from = |offset: u64| {
+        let start = usize::try_from(offset.checked_sub(entry.strings_offset())?).ok()?;
+        bytes.get(start..)
+    };
+    let ends_within = |offset: u64| from(offset).is_some_and(|rest| rest.contains(&0));
+    let (offset, count) = (entry.strings_offset(), entry.string_count());
+    if entry.version == 1 {
+        let strings = entry.source.records::<StringV1>(offset, count);
+        strings
+            .unwrap_or_default()
+            .iter()
+            .all(|string| ends_within(string.key_offset.get()) && ends_within(string.value_offset.get()))
+    } else {
+        let strings = entry.source.records::<StringV2>(offset, count);
+        strings.unwrap_or_default().iter().all(|string| {
+            let size = usize::try_from(string.value_size.get()).ok();
+            let value = from(string.base.value_offset.get());
+            ends_within(string.base.key_offset.get())
+                && value.zip(size).is_some_and(|(value, size)| size <= value.len())
+        })
+    }
+}
