@@ -1,7 +1,7 @@
 // Calls every function of the libm, for test/ulp.c to compare the results. Row by row, in the order of
-// ../functions.inc, a kernel writes what the functions make of the operands. Where a work-item is, the functions of OpenCL
-// would say: on GPUs they are in no library that this needs.
+// ../functions.inc, a kernel writes what the functions make of the operands.
 
+// Where a work-item is, OpenCL's functions would say: on GPUs they are in no library that this needs.
 #if defined(__AMDGCN__)
 #define ITEM                                                                                                           \
   (__builtin_amdgcn_workgroup_id_x() * (size_t)__builtin_amdgcn_workgroup_size_x() + __builtin_amdgcn_workitem_id_x())

@@ -210,6 +210,8 @@ pub struct Search {
     /// Whether `libX.a` is left alone where the linker of a host would take `libX.so`, which keeps its device code for
     /// itself.
     pub shared_libraries: bool,
+    /// Whether only bitcode is looked for, and `libX.a` is left to whoever reads it anyway.
+    pub only_bitcode: bool,
     /// The version of AMDGPU code objects, times 100, where it is known.
     pub code_object_version: Option<u32>,
     read: Cache,
@@ -329,7 +331,7 @@ impl Search {
             ..layouts::Candidate::default()
         };
         if let Some(name) = library.strip_prefix(':') {
-            if folder.origin != Origin::Vendor {
+            if folder.origin != Origin::Vendor && !self.only_bitcode {
                 candidates.push((Rule::File, file(path.join(name))));
             }
             return;
@@ -367,7 +369,7 @@ impl Search {
         candidates.extend(cuda.into_iter().map(|candidate| (Rule::Cuda, candidate)));
         let libclc = layouts::libclc(path, library, target);
         candidates.extend(libclc.into_iter().map(|candidate| (Rule::Libclc, candidate)));
-        if folder.origin != Origin::Vendor {
+        if folder.origin != Origin::Vendor && !self.only_bitcode {
             candidates.push((Rule::Archive, file(path.join(format!("lib{library}.a")))));
         }
     }
