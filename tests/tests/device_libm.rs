@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use offkit_tests::packages::Package;
-use offkit_tests::{Folder, Outcome, npy_f64, programs, read_f32, read_f64, root, tool};
+use offkit_tests::{Folder, Outcome, has_openmp, npy_f64, programs, read_f32, read_f64, root, tool};
 use offkit_tests::{need, skip};
 use serde_json::Value;
 
@@ -373,6 +373,45 @@ fn programs_in_opencl_and_openmp_use_both_libraries_on_every_target() {
             }
         }
     }
+}
+
+#[test]
+fn an_openmp_program_calls_its_library_on_the_device_that_the_host_is() {
+    need!("clang-22", "llvm-config-22", "ld.lld", "ar");
+    if !has_openmp() {
+        return;
+    }
+    let folder = Folder::new();
+    example(&folder);
+    build(
+        &folder,
+        "wave/libdevice.toml -o lib --target x86_64 --variant default",
+    );
+    // The region has code for the host too.
+    clang(&folder, "-O1 -c wave/wave.c -o wave.o");
+    folder.run("ar", ["rcs", "lib/libwave.a", "wave.o"]).ok();
+    let line = "cc -fopenmp -fopenmp-targets=x86_64-pc-linux-gnu -foffload-lto -O1 program.c -L lib -lwave -lm -o program";
+    let mut command = Command::new(programs().join("offkit"));
+    command
+        .args(line.split(' '))
+        .env("XDG_CACHE_HOME", folder.path("cache"));
+    folder.run_command(&mut command).ok();
+    // Of the library's functions nothing is left to be found when the program runs.
+    let image = &folder.offkit("ls --json program").json()[0];
+    let imports = image["imports"].as_array().expect("a list");
+    assert!(
+        imports.contains(&"sinf".into()) && !imports.contains(&"damped".into()),
+        "{image}"
+    );
+    let mut command = Command::new(folder.path("program"));
+    command
+        .env("OMP_TARGET_OFFLOAD", "MANDATORY")
+        .env("LD_LIBRARY_PATH", "/usr/lib/llvm-22/lib");
+    let (sine, power, wave) = expected(3);
+    assert_eq!(
+        folder.run_command(&mut command).ok(),
+        format!("{sine:.6} {power:.6} {wave:.6}\n")
+    );
 }
 
 #[test]
