@@ -540,7 +540,7 @@ fn errors_say_which_target_and_what_to_do() {
         let outcome: Outcome = folder.offkit(&format!("devlib build {line}"));
         outcome.fails(code)
     };
-    let error = fails("libdevice.toml -o lib --target sm_80 --variant debug", 2);
+    let error = fails("libdevice.toml --quiet -o lib --target sm_80 --variant debug", 2);
     assert!(error.contains("one.c for sm_80, debug:"), "{error}");
     assert!(
         error.contains("use of undeclared identifier 'nothing'"),
