@@ -13,9 +13,9 @@ use super::layouts;
 use super::manifest::{Manifest, ManifestError};
 use super::naming::{architecture_names, processor_names};
 use super::processors::fitting_processors;
-use crate::device_link::{Input, LinkError};
-use crate::device_link::input::{modules, sources};
+use crate::device_link::input::{Module, modules, sources};
 use crate::device_link::target::{Family, fits, processor};
+use crate::device_link::{Input, LinkError};
 
 /// Who named a folder of the search path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,6 +161,8 @@ pub struct LibraryFile {
     pub is_bitcode: bool,
     /// What there is code for.
     pub targets: Vec<Target>,
+    /// Of bitcode, what was read of it, without the bytes.
+    pub(crate) module: Option<Module<'static>>,
 }
 
 impl fmt::Debug for LibraryFile {
@@ -176,7 +178,10 @@ impl LibraryFile {
     /// Which of the targets inside are taken for a target: those that fit best.
     pub(crate) fn fitting(&self, target: &Target) -> Vec<Target> {
         let best = self.targets.iter().filter_map(|own| closeness(own, target)).min();
-        let fitting = self.targets.iter().filter(|own| best.is_some() && closeness(own, target) == best);
+        let fitting = self
+            .targets
+            .iter()
+            .filter(|own| best.is_some() && closeness(own, target) == best);
         fitting.cloned().collect()
     }
 }
@@ -199,7 +204,9 @@ fn closeness(own: &Target, target: &Target) -> Option<usize> {
     }
     // Features that a module leaves open fit all.
     let others = fitting_processors(target);
-    others.iter().position(|other| fits(own, other) && processor(own) == other.arch)
+    others
+        .iter()
+        .position(|other| fits(own, other) && processor(own) == other.arch)
 }
 
 /// Where device libraries are looked for.
@@ -309,7 +316,10 @@ impl Search {
 
     /// The first archive of that name in the folders that has device code, for whatever target.
     pub(crate) fn archive(&self, library: &str) -> Option<Arc<LibraryFile>> {
-        let folders = self.folders.iter().filter(|folder| folder.origin != Origin::Vendor);
+        let folders = self
+            .folders
+            .iter()
+            .filter(|folder| folder.origin != Origin::Vendor);
         let mut paths = folders.map(|folder| folder.path.join(format!("lib{library}.a")));
         paths.find_map(|path| {
             let file = path.is_file().then(|| self.file(&path).ok()).flatten()?;
@@ -342,7 +352,11 @@ impl Search {
             let libdevice = path.join("libdevice");
             for (rule, in_folder) in [(Rule::ProcessorFolder, true), (Rule::Processor, false)] {
                 for processor in processors.iter().flat_map(processor_names) {
-                    let place = if in_folder { libdevice.join(&processor) } else { path.clone() };
+                    let place = if in_folder {
+                        libdevice.join(&processor)
+                    } else {
+                        path.clone()
+                    };
                     for architecture in &architectures {
                         let name = format!("lib{library}-{architecture}-{processor}.bc");
                         candidates.push((rule, file(place.join(name))));
@@ -351,7 +365,11 @@ impl Search {
             }
             for (rule, in_folder) in [(Rule::ArchitectureFolder, true), (Rule::Architecture, false)] {
                 for architecture in &architectures {
-                    let place = if in_folder { libdevice.join(architecture) } else { path.clone() };
+                    let place = if in_folder {
+                        libdevice.join(architecture)
+                    } else {
+                        path.clone()
+                    };
                     candidates.push((rule, file(place.join(format!("lib{library}-{architecture}.bc")))));
                 }
             }
@@ -449,7 +467,9 @@ impl Search {
     /// A file, read if it was not before.
     fn file(&self, path: &Path) -> Result<Arc<LibraryFile>, String> {
         let mut cache = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        let read = cache.entry(path.to_owned()).or_insert_with(|| read(path).map(Arc::new));
+        let read = cache
+            .entry(path.to_owned())
+            .or_insert_with(|| read(path).map(Arc::new));
         read.clone()
     }
 }
@@ -465,20 +485,26 @@ fn read(path: &Path) -> Result<LibraryFile, String> {
         reason.strip_prefix(&told).unwrap_or(&reason).to_owned()
     };
     let sources = sources(&inputs).map_err(reason)?;
+    let is_bitcode = ImageFormat::detect(&bytes) == ImageFormat::Bitcode;
+    let mut bitcode = None;
     for module in modules(&sources).map_err(reason)? {
         let is_device_code = !matches!(
             module.format,
             ImageFormat::Archive | ImageFormat::Compressed | ImageFormat::Unknown
         );
         if is_device_code && !targets.contains(&module.target) {
-            targets.push(module.target);
+            targets.push(module.target.clone());
+        }
+        if is_bitcode {
+            bitcode = Some(module.without_bytes());
         }
     }
-    let is_bitcode = ImageFormat::detect(&bytes) == ImageFormat::Bitcode;
+    drop(sources);
     Ok(LibraryFile {
         path: path.to_owned(),
         targets,
         is_bitcode,
+        module: bitcode,
         bytes,
     })
 }
