@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use offkit_tests::documentation::{blocks, examples};
-use offkit_tests::{Folder, Outcome, need, npy_i32, offkit, read_i32, skip, tool};
+use offkit_tests::{Folder, Outcome, need, npy_i32, offkit, read_i32, root, skip, tool};
 use serde_json::Value;
 
 const APP: &str = "int twice(int x); int next(int x);
@@ -883,6 +883,14 @@ fn the_examples_of_the_documentation_work() {
         return skip("LLVM's libclc (`libclc-22`) is not installed");
     }
     let folder = Folder::new();
+    // What the page takes from the repository.
+    for (name, origin) in [
+        ("device-libs", "device-libs"),
+        ("wave", "examples/device-library/wave"),
+        ("program.cl", "examples/device-library/program.cl"),
+    ] {
+        std::os::unix::fs::symlink(root().join(origin), folder.path(name)).expect("a new name");
+    }
     let mut commands = 0;
     for (_, content) in blocks("docs/device-libraries.md")
         .iter()
