@@ -145,7 +145,13 @@ fn of_archives_only_what_is_needed_is_linked() {
     let library = folder
         .offkit("link app.o -L. -lfourth -o x.syclbin --state executable")
         .fails(2);
-    says(&library, &["undefined symbol `helper", "-lfourth, of which there is no device library"]);
+    says(
+        &library,
+        &[
+            "undefined symbol `helper",
+            "-lfourth, of which there is no device library",
+        ],
+    );
     assert!(!folder.path("x.syclbin").exists());
 }
 
@@ -667,7 +673,10 @@ fn modules_that_do_not_fit_are_both_named() {
     assemble("d", &(function("d") + &flags(2)));
     assemble("e", &function("c"));
     for (pair, reason) in [
-        ("a.bc b.bc", "lay out data differently"),
+        (
+            "a.bc b.bc",
+            "the data layout is i64:64 in the first and i64:32 in the second",
+        ),
         ("c.bc d.bc", "wchar_size"),
         ("c.bc e.bc", "multiply defined"),
     ] {
@@ -676,6 +685,32 @@ fn modules_that_do_not_fit_are_both_named() {
         says(&text, &[one, other, reason]);
     }
     assert!(!folder.path("x.syclbin").exists());
+}
+
+#[test]
+fn exported_functions_are_where_they_are_asked_to_be() {
+    need!("clang-22", "llc");
+    let folder = Folder::new();
+    folder.bitcode("app", APP);
+    let helper =
+        "int helper(int x) { return (x + 1) * 3; } kernel void beside(global int *a) { a[0] = helper(1); }";
+    folder.bitcode("helper", helper);
+    let images = |options: &str| {
+        let line = format!("link app.bc helper.bc {options} -o out.syclbin");
+        folder.offkit(&line).ok();
+        runs(&folder, "out.syclbin");
+        folder.offkit("ls --json out.syclbin").json().len()
+    };
+    assert_eq!(images(""), 2);
+    assert_eq!(images("--exports grouped"), 2);
+    assert_eq!(images("--exports apart"), 3);
+    assert_eq!(images("--exports apart --split none"), 2);
+    assert_eq!(images("--split kernel"), 3);
+    assert_eq!(images("--split kernel --exports grouped"), 3);
+    says(
+        &folder.offkit("link app.bc --exports nowhere -o x").fails(2),
+        &["nowhere", "`grouped`"],
+    );
 }
 
 #[test]
@@ -723,6 +758,36 @@ fn variables_that_images_have_copies_of_are_told() {
     );
     let outcome = folder.offkit("link app.bc data.bc --split none --format offload -o out");
     assert!(!outcome.stderr.contains("counter"), "{}", outcome.stderr);
+}
+
+#[test]
+fn files_may_be_more_than_a_command_line_holds() {
+    need!("clang-22", "ld.lld");
+    let folder = Folder::new();
+    compile(
+        &folder,
+        "app",
+        "kernel void k(global int *a) { a[0] = 1; }",
+        HOST.0,
+        HOST.1,
+    );
+    folder.write("part.c", "static int own;");
+    folder
+        .run(tool("clang-22").unwrap(), ["-c", "part.c", "-o", "part.o"])
+        .ok();
+    // Names of 3.8 KB, of which 600 are more than Linux takes.
+    let deep = vec!["d".repeat(250); 15].join("/");
+    std::fs::create_dir_all(folder.path(&deep)).unwrap();
+    let names: Vec<String> = (0..600).map(|number| format!("{deep}/{number}.o")).collect();
+    for name in &names {
+        std::fs::hard_link(folder.path("part.o"), folder.path(name)).unwrap();
+    }
+    folder.write("files", names.join("\n"));
+    folder
+        .offkit("link app.bc @files --target x86_64-unknown-linux-gnu --format offload -o out")
+        .ok();
+    let listing = folder.offkit("ls --json --kernels out").json();
+    assert_eq!(listing.len(), 1, "{listing:?}");
 }
 
 #[test]

@@ -28,7 +28,7 @@ use offkit_spirv::{Module as SpirvModule, Reflection, reflect};
 use offkit_worker::{ModuleSummary, Worker, WorkerError};
 
 use crate::device_library::Search;
-use crate::post_link::SplitMode;
+use crate::post_link::{ExportArrangement, SplitMode};
 use crate::properties::image_properties;
 
 pub use error::{Crash, LinkError, UndefinedSymbol};
@@ -58,6 +58,9 @@ pub struct DeviceLink<'data> {
     pub archive_kernels: bool,
     /// How the linked module is split into images.
     pub split: SplitMode,
+    /// Where exported functions go; where that is open, in images of their own where kernels have images of their own,
+    /// and beside the kernels of their source file otherwise.
+    pub exports: Option<ExportArrangement>,
     /// Whether a SPIR-V image may need functions and variables of another one at run time, instead of having
     /// copies. What loads code of other kinds finds no symbols in other images: there each has copies in any case.
     pub dependencies: bool,
@@ -95,6 +98,7 @@ impl Default for DeviceLink<'_> {
             device_libraries: Vec::new(),
             archive_kernels: false,
             split: SplitMode::default(),
+            exports: None,
             dependencies: true,
             state: BundleState::Object,
             spirv_version: (1, 2),

@@ -313,6 +313,7 @@ fn groups(
         let is_shared = |variable: &&VariableSummary| !variable.attributes.contains_key(DEVICE_GLOBAL_SIZE);
         for variable in exported_variables(module).filter(is_shared) {
             let category = match options.split {
+                _ if options.one_image => String::new(),
                 SplitMode::None => String::new(),
                 _ => category::of_variable(sources.get(&variable.name)),
             };

@@ -118,8 +118,8 @@ pub fn can_be_imported(function: &FunctionSummary, dependencies: bool) -> bool {
         && !offkit_object::demangle(name).starts_with("__")
 }
 
-/// Whether images are made for a function's sake, by the rules of SYCL's compilers: it is a kernel, or,
-/// unless only kernels count, marked as belonging to a source file. Virtual functions always count.
+/// Whether images are made for a function's sake, by the rules of SYCL's compilers: it is a kernel or marked as
+/// belonging to a source file; where only kernels count, a kernel or a virtual function.
 pub fn is_entry_point(function: &FunctionSummary, only_kernels: bool) -> bool {
     if function.is_declaration {
         return false;

@@ -17,7 +17,7 @@ use crate::conversions;
 use crate::link::Kept;
 use crate::module::{Module, SPIR_FUNCTION};
 use crate::processes;
-use crate::split::take_part_of;
+use crate::split::take_part;
 
 /// Generates the code of each part of a module, in a process each.
 ///
@@ -82,7 +82,7 @@ fn with_part<T>(
 ) -> Result<T, Error> {
     let Some(input) = &part.input else {
         let kept = kept.ok_or_else(|| Error::new("nothing was linked"))?;
-        return kept.with(|module| take_part_of(module, &part.roots, &part.left_out).and_then(act));
+        return kept.with(|module| take_part(module, &part.roots, &part.left_out).and_then(act));
     };
     // Of its own, for types keep their names then.
     let context = Context::new();

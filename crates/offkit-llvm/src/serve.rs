@@ -9,7 +9,7 @@ use offkit_worker::{ModuleFile, PROTOCOL_VERSION, Reply, Request};
 use crate::Error;
 use crate::context::Context;
 use crate::generate::generate;
-use crate::link::{Kept, link};
+use crate::link::Kept;
 use crate::module::Module;
 use crate::needs::needs;
 use crate::prepare::prepare;
@@ -56,16 +56,6 @@ impl Server {
                 protocol: PROTOCOL_VERSION,
                 llvm: llvm_version(),
             }),
-            Request::Summarize { input } => Ok(Reply::Summary {
-                module: Module::open(&context, input)?.summary(),
-            }),
-            Request::Merge { inputs, output } => {
-                let inputs: Vec<_> = inputs.iter().map(|input| named(input)).collect();
-                let mut linked = link(&context, &inputs, &[])?;
-                linked.complete()?;
-                linked.module.write(output)?;
-                Ok(Reply::Done)
-            }
             Request::Prepare { input, output } => Ok(Reply::Summary {
                 module: prepare(&context, input, output)?,
             }),
@@ -86,17 +76,6 @@ impl Server {
                 crate::mark::mark(&mut module, module_id, *only_annotated);
                 module.write(output)?;
                 Ok(Reply::Done)
-            }
-            Request::Emit {
-                input,
-                parts,
-                options,
-            } => {
-                let kept = Kept::link(&[named(input)], &[])?;
-                match generate(&mut Some(kept), parts, options, None, None)? {
-                    Reply::Generated { .. } => Ok(Reply::Done),
-                    other => Ok(other),
-                }
             }
             Request::Link { inputs, libraries } => {
                 // What was kept before goes first: memory is for one module.

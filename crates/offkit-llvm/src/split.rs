@@ -9,7 +9,6 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::CStr;
-use std::path::Path;
 
 use llvm_sys::LLVMLinkage;
 use llvm_sys::comdat::LLVMSetComdat;
@@ -24,7 +23,6 @@ use llvm_sys::core::{
 use offkit_worker::{Linkage, SplitPart};
 
 use crate::Error;
-use crate::context::Context;
 use crate::describe::refers_to_functions;
 use crate::module::{FUNCTION_ATTRIBUTES, Global, Module};
 
@@ -34,7 +32,7 @@ const ENTRY_POINT: &str = "sycl-entry-point";
 /// The name of a variable that is there only while a part is taken out.
 const ORDER: &CStr = c"offkit.order";
 
-/// Takes `roots`, and what they need except `left_out`, out of the module in `path`.
+/// Takes `roots`, and what they need except `left_out`, out of a module that was read already, or partly.
 ///
 /// In the result the roots are external, other definitions internal, and what is left out is a
 /// copy for the optimiser (`available_externally`) until [`crate::codegen`] turns it into a
@@ -42,23 +40,8 @@ const ORDER: &CStr = c"offkit.order";
 ///
 /// # Errors
 ///
-/// A root that the module does not define; what [`Module::open`] and [`Module::link`] report.
-pub fn take_part<'context>(
-    context: &'context Context,
-    path: &Path,
-    roots: &[String],
-    left_out: &[String],
-) -> Result<Module<'context>, Error> {
-    let source = Module::open(context, path)?;
-    take_part_of(source, roots, left_out).map_err(|error| Error::new(format!("{}: {error}", path.display())))
-}
-
-/// The same out of a module that was read already, or partly.
-///
-/// # Errors
-///
 /// A root that the module does not define; what [`Module::link`] reports.
-pub fn take_part_of<'context>(
+pub fn take_part<'context>(
     source: Module<'context>,
     roots: &[String],
     left_out: &[String],

@@ -55,7 +55,7 @@ fn part(roots: &[&str], left_out: &[&str]) -> Result<ModuleSummary, offkit_llvm:
         .write(&path)
         .unwrap();
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-    let mut part = take_part(&context, &path, &owned(roots), &owned(left_out))?;
+    let mut part = take_part(Module::open(&context, &path)?, &owned(roots), &owned(left_out))?;
     part.verify().unwrap();
     // Level 0 cleans up and inlines nothing that is not marked so.
     let machine = TargetMachine::new("spirv64-unknown-unknown", "", "", 0).unwrap();
@@ -151,8 +151,5 @@ fn roots_stay_visible_whatever_their_linkage_was() {
 #[test]
 fn a_root_that_is_not_there_is_an_error() {
     let error = part(&["by_table", "nowhere"], &[]).unwrap_err().to_string();
-    assert!(
-        error.contains("module.bc") && error.contains("`nowhere`"),
-        "{error}"
-    );
+    assert!(error.contains("`nowhere`"), "{error}");
 }

@@ -28,6 +28,14 @@ fn options() -> EmitOptions {
     }
 }
 
+/// A file that messages call by its path.
+fn named(path: &Path) -> ModuleFile {
+    ModuleFile {
+        path: path.to_owned(),
+        name: path.display().to_string(),
+    }
+}
+
 fn emit(worker: &mut Worker, input: &Path, root: &str) -> Result<Vec<u8>, WorkerError> {
     let output = input.with_extension("spv");
     let part = Part {
@@ -35,7 +43,8 @@ fn emit(worker: &mut Worker, input: &Path, root: &str) -> Result<Vec<u8>, Worker
         output: output.clone(),
         ..Part::default()
     };
-    worker.emit(input, &[part], &options())?;
+    worker.link(&[named(input)], &[])?;
+    worker.generate(&[part], &options(), &std::env::temp_dir(), None)?;
     Ok(std::fs::read(output).expect("the file was written"))
 }
 
@@ -58,8 +67,8 @@ fn a_worker_answers_many_requests() {
         worker.llvm_version()
     );
     let merged = folder.path().join("merged.bc");
-    worker.merge(&[kernel, function], &merged).unwrap();
-    let summary = worker.summarize(&merged).unwrap();
+    let (_, summary) = worker.link(&[named(&kernel), named(&function)], &[]).unwrap();
+    worker.save(&merged).unwrap();
     let names: Vec<_> = summary
         .functions
         .iter()
@@ -81,12 +90,12 @@ fn what_llvm_refuses_is_an_error_and_the_worker_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let kernel = bitcode(folder.path(), "k.bc", KERNEL);
     let mut worker = worker();
-    let twice = worker
-        .merge(&[kernel.clone(), kernel.clone()], &folder.path().join("m.bc"))
-        .unwrap_err();
+    let twice = worker.link(&[named(&kernel), named(&kernel)], &[]).unwrap_err();
     assert!(twice.to_string().contains("multiply defined"), "{twice}");
     std::fs::write(folder.path().join("text.bc"), "no bitcode").unwrap();
-    let text = worker.summarize(&folder.path().join("text.bc")).unwrap_err();
+    let text = worker
+        .link(&[named(&folder.path().join("text.bc"))], &[])
+        .unwrap_err();
     assert!(text.to_string().contains("text.bc"), "{text}");
     assert!(emit(&mut worker, &kernel, "missing").is_err());
     assert!(emit(&mut worker, &kernel, "k").is_ok());
@@ -233,7 +242,9 @@ fn a_crash_keeps_the_worker_and_the_code_that_led_to_it() {
     };
     assert_eq!(roots, ["bad"]);
     assert!(stderr.contains("LLVM ERROR"), "{stderr}");
-    let kept = worker.summarize(&reproducer).unwrap();
+    let (_, kept) = Worker::start_program(Path::new(env!("CARGO_BIN_EXE_offkit-llvm-worker")))
+        .and_then(|mut other| other.link(&[named(&reproducer)], &[]))
+        .unwrap();
     assert!(kept.function("bad").is_some() && kept.function("good").is_none());
     // The same worker goes on with what it had linked.
     let generated = worker

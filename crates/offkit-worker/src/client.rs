@@ -198,40 +198,6 @@ impl Worker {
         &self.llvm_version
     }
 
-    /// Reads the names, linkage and attributes of a bitcode file.
-    ///
-    /// # Errors
-    ///
-    /// [`WorkerError::Failed`] if it is not bitcode that LLVM 22 reads.
-    pub fn summarize(&mut self, input: &Path) -> Result<ModuleSummary, WorkerError> {
-        let activity = format!("reading `{}`", input.display());
-        match self.call(
-            &Request::Summarize {
-                input: input.to_owned(),
-            },
-            &activity,
-        )? {
-            Reply::Summary { module } => Ok(module),
-            other => Err(self.unexpected(&other)),
-        }
-    }
-
-    /// Links bitcode files into one and writes it to `output`.
-    ///
-    /// # Errors
-    ///
-    /// [`WorkerError::Failed`] with LLVM's words, for example for a symbol defined twice.
-    pub fn merge(&mut self, inputs: &[PathBuf], output: &Path) -> Result<(), WorkerError> {
-        let request = Request::Merge {
-            inputs: inputs.to_vec(),
-            output: output.to_owned(),
-        };
-        match self.call(&request, "linking modules")? {
-            Reply::Done => Ok(()),
-            other => Err(self.unexpected(&other)),
-        }
-    }
-
     /// Marks the kernels and exported functions of a module, bitcode or text, with the source file they
     /// come from, and writes it as bitcode; see [`Request::Mark`].
     ///
@@ -254,29 +220,6 @@ impl Worker {
         match self.call(&request, &format!("marking `{}`", input.display()))? {
             Reply::Done => Ok(()),
             other => Err(self.unexpected(&other)),
-        }
-    }
-
-    /// Takes parts out of a bitcode file and generates code for each.
-    ///
-    /// # Errors
-    ///
-    /// [`WorkerError::Failed`] and [`WorkerError::Died`] with LLVM's words.
-    pub fn emit(&mut self, input: &Path, parts: &[Part], options: &EmitOptions) -> Result<(), WorkerError> {
-        let request = Request::Emit {
-            input: input.to_owned(),
-            parts: parts.to_vec(),
-            options: options.clone(),
-        };
-        let roots: Vec<_> = parts
-            .iter()
-            .flat_map(|part| &part.roots)
-            .map(String::as_str)
-            .collect();
-        let activity = format!("generating code for {}", roots.join(", "));
-        match self.call(&request, &activity)? {
-            Reply::Done => Ok(()),
-            reply => Err(self.crash(reply, parts)),
         }
     }
 
@@ -544,7 +487,7 @@ mod tests {
         (folder, path)
     }
 
-    const HELLO: &str = r#"read line; echo '{"reply":"hello","protocol":2,"llvm":"22.1.8"}'"#;
+    const HELLO: &str = r#"read line; echo '{"reply":"hello","protocol":3,"llvm":"22.1.8"}'"#;
 
     #[test]
     #[cfg(unix)]
@@ -554,13 +497,15 @@ mod tests {
         ));
         let mut worker = Worker::start_program(&program).unwrap();
         assert_eq!(worker.llvm_version(), "22.1.8");
-        let error = worker.summarize("kernel.bc".as_ref()).unwrap_err();
+        let error = worker
+            .prepare("kernel.bc".as_ref(), "out.bc".as_ref())
+            .unwrap_err();
         let text = error.to_string();
         assert!(text.contains("LLVM ERROR: no such type"), "{text}");
         assert!(text.contains("reading `kernel.bc`"), "{text}");
         // Asking again after its death is an error too, not a hang.
         assert!(matches!(
-            worker.summarize("kernel.bc".as_ref()),
+            worker.prepare("kernel.bc".as_ref(), "out.bc".as_ref()),
             Err(WorkerError::Died { .. })
         ));
     }
@@ -606,10 +551,13 @@ mod tests {
         ));
         let mut worker = Worker::start_program(&program).unwrap();
         assert_eq!(
-            worker.summarize("a.bc".as_ref()).unwrap_err().to_string(),
+            worker
+                .prepare("a.bc".as_ref(), "out.bc".as_ref())
+                .unwrap_err()
+                .to_string(),
             "not bitcode"
         );
-        worker.merge(&["a.bc".into()], "b.bc".as_ref()).unwrap();
+        worker.save("b.bc".as_ref()).unwrap();
     }
 
     #[test]

@@ -53,7 +53,7 @@
 //! # fn main() -> Result<(), offkit_worker::WorkerError> {
 //! let mut worker = Worker::start()?;
 //! println!("LLVM {}", worker.llvm_version());
-//! let module = worker.summarize("app.bc".as_ref())?;
+//! let module = worker.prepare("app.bc".as_ref(), "prepared.bc".as_ref())?;
 //! println!("{} functions for {}", module.functions.len(), module.triple);
 //! # Ok(())
 //! # }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::summary::{Metadata, ModuleSummary};
 
 /// The version of this protocol. The two programs are built together, so they must agree exactly.
-pub const PROTOCOL_VERSION: u32 = 2;
+pub const PROTOCOL_VERSION: u32 = 3;
 
 /// What can be asked of the worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,18 +18,6 @@ pub enum Request {
     Hello {
         /// The sender's [`PROTOCOL_VERSION`].
         protocol: u32,
-    },
-    /// Read the names, linkage and attributes of a bitcode file. Answered by [`Reply::Summary`].
-    Summarize {
-        /// The bitcode file.
-        input: PathBuf,
-    },
-    /// Link bitcode files into one module. Answered by [`Reply::Done`].
-    Merge {
-        /// The bitcode files, in link order.
-        inputs: Vec<PathBuf>,
-        /// The bitcode file to write.
-        output: PathBuf,
     },
     /// Mark the kernels and exported functions of a module with the source file they come from, and
     /// remove the annotations that said which functions are exported. Answered by [`Reply::Done`].
@@ -42,16 +30,6 @@ pub enum Request {
         module_id: String,
         /// Whether a module without such annotations is to be left as it is.
         only_annotated: bool,
-    },
-    /// Take parts out of a module and generate code for each. Answered by [`Reply::Done`] when
-    /// all are written.
-    Emit {
-        /// The bitcode file.
-        input: PathBuf,
-        /// What to take out.
-        parts: Vec<Part>,
-        /// How to generate code.
-        options: EmitOptions,
     },
     /// Link modules into one that the worker keeps for the requests that follow. Answered by
     /// [`Reply::Linked`].
@@ -268,7 +246,7 @@ pub enum Reply {
         /// The version of LLVM it runs, `22.1.8`.
         llvm: String,
     },
-    /// Answers [`Request::Summarize`].
+    /// Answers [`Request::Prepare`].
     Summary {
         /// What is in the module.
         module: ModuleSummary,

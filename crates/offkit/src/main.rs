@@ -11,6 +11,7 @@
 //! | `files` | files in and out |
 //! | `pack` | images and what the command line says about them |
 //! | `tools` | the program under the names of its peers |
+//! | `temporary` | temporary files that are gone when the program is stopped |
 //! | `terminal` | what people see: text, colours, progress |
 //! | `failure` | how the program fails: message, causes, hints, exit code |
 
@@ -20,6 +21,7 @@ mod commands;
 mod failure;
 mod files;
 mod pack;
+mod temporary;
 mod terminal;
 mod tools;
 

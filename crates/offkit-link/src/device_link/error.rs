@@ -73,18 +73,6 @@ pub enum LinkError {
         /// Its target.
         second_target: String,
     },
-    /// Two modules lay out data differently.
-    #[error("{first} and {second} lay out data differently: `{first_layout}`, `{second_layout}`")]
-    DataLayout {
-        /// The first module.
-        first: String,
-        /// Its data layout.
-        first_layout: String,
-        /// The module that differs.
-        second: String,
-        /// Its data layout.
-        second_layout: String,
-    },
     /// It is not known which processor code is for.
     #[error("no input says which processor of `{triple}` the code is for")]
     NoProcessor {

@@ -215,6 +215,7 @@ impl TargetLink<'_, '_> {
         sources: BTreeMap<String, String>,
     ) -> Result<(Vec<Planned>, BTreeMap<String, Vec<usize>>), LinkError> {
         let is_spirv = Family::of(&self.target.triple).is_spirv();
+        let usual = PlanOptions::from(self.options.split);
         let post_link = PostLink {
             name: "linked.bc".to_owned(),
             input: linked,
@@ -222,7 +223,8 @@ impl TargetLink<'_, '_> {
             plan: PlanOptions {
                 // Loaders of other code resolve no symbols between images: what an image needs is in it.
                 dependencies: self.options.dependencies && is_spirv,
-                ..PlanOptions::from(self.options.split)
+                exports: self.options.exports.unwrap_or(usual.exports),
+                ..usual
             },
             // Only SPIR-V is compiled once the values are known.
             specialization_constants: Some(match is_spirv {
@@ -306,7 +308,6 @@ impl TargetLink<'_, '_> {
     /// Checks what the modules say themselves, and takes the processor from them if nothing else told it.
     fn check(&mut self, modules: &[&Module<'_>], summaries: &[ModuleSummary]) -> Result<(), LinkError> {
         let family = Family::of(&self.target.triple);
-        let mut layout: Option<(&str, &str)> = None;
         for (module, summary) in modules.iter().zip(summaries) {
             if Family::of(&summary.triple) != family {
                 return Err(LinkError::Target {
@@ -314,19 +315,6 @@ impl TargetLink<'_, '_> {
                     found: summary.triple.clone(),
                     expected: format!("`{}`", self.target),
                 });
-            }
-            match layout {
-                _ if summary.data_layout.is_empty() => {}
-                None => layout = Some((&module.label, &summary.data_layout)),
-                Some((first, first_layout)) if first_layout != summary.data_layout => {
-                    return Err(LinkError::DataLayout {
-                        first: first.to_owned(),
-                        first_layout: first_layout.to_owned(),
-                        second: module.label.clone(),
-                        second_layout: summary.data_layout.clone(),
-                    });
-                }
-                Some(_) => {}
             }
         }
         // Asked after LLVM has read the bitcode: what is damaged often says nothing of a target.

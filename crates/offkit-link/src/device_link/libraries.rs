@@ -191,11 +191,6 @@ pub(super) fn check_abi(
             abi.spirv_version = spirv_version;
         }
         for (label, earlier) in &known {
-            let mut earlier = earlier.clone();
-            if number < code.len() {
-                // LLVM says of code how it differs.
-                earlier.data_layout = None;
-            }
             if let Some(difference) = earlier.clash(&abi) {
                 return Err(LinkError::Abi(AbiClash {
                     code: (*label).to_owned(),

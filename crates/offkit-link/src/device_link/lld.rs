@@ -2,11 +2,13 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::error::LinkError;
 use crate::driver::command_line::typed;
+use crate::driver::command_line::{LONGEST_COMMAND, response_file};
 use crate::program;
 
 /// The names that LLVM's linker for ELF goes by, in the order in which they are looked for.
@@ -73,10 +75,22 @@ pub(super) fn link(
     let arguments = arguments(objects, output, kind, more);
     let command = shown(&program, &arguments);
     tracing::debug!(command, "linking objects");
-    let result = Command::new(&program)
-        .args(&arguments)
-        .stdin(Stdio::null())
-        .output()?;
+    let mut linker = Command::new(&program);
+    // Kept until the linker has ended.
+    let mut file = None;
+    if arguments.iter().map(|word| word.len() + 1).sum::<usize>() > LONGEST_COMMAND {
+        let mut written = tempfile::Builder::new().suffix(".rsp").tempfile()?;
+        written.write_all(response_file(&arguments).as_bytes())?;
+        let mut word = OsString::from("@");
+        word.push(written.path());
+        linker.arg(word);
+        file = Some(written);
+    } else {
+        linker.args(&arguments);
+    }
+    let result = linker.stdin(Stdio::null()).output();
+    drop(file);
+    let result = result?;
     if result.status.success() {
         return Ok(());
     }

@@ -6,6 +6,10 @@ use std::path::Path;
 /// How deep response files may name others.
 const DEPTH: usize = 16;
 
+/// The length of a command from which its arguments go through a file. Systems differ; this is less than
+/// any of them allows.
+pub const LONGEST_COMMAND: usize = 100_000;
+
 /// Puts the content of response files in the place of the words `@FILE` that name them.
 ///
 /// As clang does it, a word that names no file stays. `read` reads a file.

@@ -44,10 +44,6 @@ pub enum RunError {
     },
 }
 
-/// The length of a command from which its arguments go through a file. Systems differ; this is less than
-/// any of them allows.
-const LONGEST_COMMAND: usize = 100_000;
-
 /// What registers device code, in a library of whoever's runtime it is.
 const REGISTER: &str = "__sycl_register_lib";
 
@@ -173,7 +169,7 @@ impl Step {
         let mut command = Command::new(program);
         let length: usize = arguments.iter().map(|argument| argument.len() + 1).sum();
         if let Some(before) = self.before_response_file
-            && length > LONGEST_COMMAND
+            && length > command_line::LONGEST_COMMAND
         {
             let path = options.folder.join(format!("arguments-{number}"));
             // What chooses how the rest is read comes first and stays outside.

@@ -81,6 +81,7 @@ fn drive(language: Language, words: Vec<OsString>, terminal: Terminal) -> Result
     called.extend(option.clone());
 
     let support = support::Support::find(&clang)?;
+    let _temporary = crate::temporary::keep_together();
     // Removed, with what is in it, at the end of this function.
     let folder = tempfile::Builder::new().prefix("offkit-cc-").tempdir();
     let folder = folder.map_err(temporary_failure)?;

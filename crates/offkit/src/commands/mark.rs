@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use crate::files;
 
 pub(crate) fn run(arguments: &Mark) -> Result<(), Failure> {
+    let _temporary = crate::temporary::keep_together();
     files::check_output(&arguments.output).map_err(Failure::input)?;
     files::check_inputs_stay(&arguments.output, [&arguments.input]).map_err(Failure::input)?;
     let inputs = WorkerInputs::check(std::slice::from_ref(&arguments.input))?;

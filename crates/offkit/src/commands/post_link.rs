@@ -88,6 +88,7 @@ enum SpecConstants {
 }
 
 pub(crate) fn run(arguments: &PostLinkArguments, terminal: Terminal) -> Result<(), Failure> {
+    let _temporary = crate::temporary::keep_together();
     if let Some(folder) = &arguments.output
         && folder.exists()
         && !folder.is_dir()

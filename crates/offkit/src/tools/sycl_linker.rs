@@ -155,6 +155,7 @@ fn link(options: &Options) -> Result<(), String> {
     if options.save_temps {
         worker.save(&names.linked).map_err(llvm)?;
     }
+    let _temporary = crate::temporary::keep_together();
     let folder = tempfile::tempdir().map_err(|error| format!("cannot use a temporary file: {error}"))?;
     let file = |path: &Path| match options.save_temps {
         true => path.to_owned(),

@@ -33,6 +33,7 @@ pub(super) fn run(called: &str, args: Vec<OsString>) -> Result<(), String> {
     };
     options.check()?;
     let said = |error: &(dyn std::error::Error + 'static)| format!("{called}: error: {}", super::said(error));
+    let _temporary = crate::temporary::keep_together();
     let folder = tempfile::Builder::new().prefix("offkit-post-link-").tempdir();
     let folder = folder.map_err(|error| said(&error))?;
     let input = if files::is_standard_stream(&options.input) {

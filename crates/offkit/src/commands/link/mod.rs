@@ -9,7 +9,7 @@ use std::str::FromStr;
 use clap::Args;
 use offkit_link::container::OutputFormat;
 use offkit_link::device_link::{DeviceLink, Input, LinkError, Linked, PORTABLE_EXTENSIONS};
-use offkit_link::post_link::SplitMode;
+use offkit_link::post_link::{ExportArrangement, SplitMode};
 use offkit_link::wrap::{Wrap, WrapKind, host_triple};
 use offkit_object::{BundleState, Target};
 use offkit_worker::{WORKER_VARIABLE, WorkerError};
@@ -80,6 +80,10 @@ pub(crate) struct Link {
     /// How to split the code into images: `auto` or `source`, `kernel`, `none`
     #[arg(long, value_name = "MODE", default_value = "auto")]
     pub(crate) split: SplitMode,
+    /// Where exported functions go: `apart` from kernels, in images of their own, or `grouped` with the kernels of
+    /// their source file; with `--split kernel` the former unless asked for, otherwise the latter
+    #[arg(long, value_name = "ARRANGEMENT")]
+    pub(crate) exports: Option<ExportArrangement>,
     /// Let SPIR-V images need functions and variables of each other at run time; so it is unless the result is an
     /// executable
     #[arg(long, overrides_with = "no_allow_device_image_dependencies")]
@@ -195,6 +199,7 @@ fn spirv_version(text: &str) -> Result<(u8, u8), String> {
 }
 
 pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
+    let _temporary = crate::temporary::keep_together();
     files::check_output(&arguments.output).map_err(Failure::input)?;
     let files = arguments.inputs.iter().filter_map(|named| match &named.what {
         What::File(path) => Some(path),
@@ -233,6 +238,7 @@ pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
             .collect(),
         archive_kernels: arguments.archive_kernels,
         split: arguments.split,
+        exports: arguments.exports,
         dependencies: arguments.allow_device_image_dependencies
             || (state != BundleState::Executable && !arguments.no_allow_device_image_dependencies),
         state,
