@@ -336,16 +336,15 @@ fn programs_in_opencl_and_openmp_use_both_libraries_on_every_target() {
             &format!("--target={target} -nogpulib -cl-std=CL3.0 -O1 -emit-llvm -c program.cl -o opencl.bc"),
         );
         let offload = match arch {
-            "spirv64" => "-fopenmp-targets=spirv64-intel",
+            "spirv64" => "-fopenmp-targets=spirv64-intel -nogpuinc -fmath-errno",
+            // clang's own headers call the vendor's functions.
             "gfx90a" => "--offload-arch=gfx90a",
-            _ => "--offload-arch=sm_60 --cuda-feature=+ptx60",
+            // The headers are the host's, and calls of `sinf` stay calls.
+            _ => "--offload-arch=sm_60 --cuda-feature=+ptx60 -nogpuinc -fmath-errno",
         };
-        // Calls of `sinf` stay calls, and the headers are the host's.
         clang(
             &folder,
-            &format!(
-                "-fopenmp {offload} -foffload-lto -nogpulib -nogpuinc -fmath-errno -O1 -c program.c -o openmp.o"
-            ),
+            &format!("-fopenmp {offload} -foffload-lto -nogpulib -O1 -c program.c -o openmp.o"),
         );
         // `-lwave` needs `-lm`, as its manifest says. LLVM's passes for OpenMP may call all of that library later.
         let openmp = match arch {

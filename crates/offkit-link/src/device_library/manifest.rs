@@ -14,7 +14,7 @@
 //! | `targets` | `gfx90a`, `gfx90a:xnack+`, `sm_60`, `spirv64`, or a triple |
 //! | `dependencies` | names of other device libraries |
 //! | `abi` | `code-object-version`, `wavefront-size`, `spirv-version` |
-//! | `target.NAME` | for an architecture (`amdgcn`, `nvptx`, `spirv64`) or a processor: `sources` instead of the others, `flags` besides them, `abi`, `providers` |
+//! | `target.NAME` | for an architecture (`amdgcn`, `nvptx`, `spirv64`) or a processor: `sources` instead of the others, `flags` and `dependencies` besides them, `abi`, `providers` |
 //! | `target.NAME.providers` | bitcode that becomes a part of the library, the first that is there: `name`, `file`, `folders`, `flags` |
 //! | `variants.NAME` | another build beside the usual one, such as `debug`: `flags` |
 
@@ -174,6 +174,8 @@ pub struct TargetSection {
     pub sources: Option<Vec<Source>>,
     /// Options of the compiler, after those for every target.
     pub flags: Vec<String>,
+    /// Device libraries that are needed there besides the others.
+    pub dependencies: Vec<String>,
     /// What differs of the ABI.
     pub abi: Abi,
     /// Bitcode that becomes a part of the library: of those that are there the first.
@@ -200,6 +202,8 @@ pub struct TargetSettings<'a> {
     pub sources: &'a [Source],
     /// Options of the compiler, the most general first.
     pub flags: Vec<String>,
+    /// The device libraries that this one needs.
+    pub dependencies: Vec<String>,
     /// What other modules must agree on.
     pub abi: Abi,
     /// Bitcode of which the first that is there is to be used.
@@ -298,6 +302,10 @@ impl Manifest {
                 .chain(sections.iter().flat_map(|section| &section.flags))
                 .cloned()
                 .collect(),
+            dependencies: (self.dependencies.iter())
+                .chain(sections.iter().flat_map(|section| &section.dependencies))
+                .cloned()
+                .collect(),
             abi: most_special()
                 .fold(Abi::default(), |abi, section| abi.or(&section.abi))
                 .or(&self.abi),
@@ -321,15 +329,21 @@ impl Manifest {
             list(targets.iter().map(target_name).collect()),
             list(self.dependencies.clone()),
         );
-        let mut section = |heading: &str, abi: &Abi| {
-            let facts = abi.toml();
+        let mut section = |heading: &str, facts: &str| {
             if !facts.is_empty() {
                 text += &format!("\n[{heading}]\n{facts}");
             }
         };
-        section("abi", &self.abi);
+        section("abi", &self.abi.toml());
         for (name, target) in &self.target {
-            section(&format!("target.{name:?}.abi"), &target.abi);
+            if !target.dependencies.is_empty() {
+                let dependencies = list(target.dependencies.clone());
+                section(
+                    &format!("target.{name:?}"),
+                    &format!("dependencies = [{dependencies}]\n"),
+                );
+            }
+            section(&format!("target.{name:?}.abi"), &target.abi.toml());
         }
         text
     }
@@ -389,6 +403,14 @@ impl Place<'_> {
             return Err(self.error(Some(name.span()), message));
         }
         Ok(text.clone())
+    }
+
+    /// Names of libraries.
+    fn libraries(&self, names: &[Spanned<String>]) -> Result<Vec<String>, ManifestError> {
+        names
+            .iter()
+            .map(|name| self.plain(name, "a library's name"))
+            .collect()
     }
 
     fn sources(&self, sources: &[Spanned<SourceText>]) -> Result<Vec<Source>, ManifestError> {
@@ -468,6 +490,7 @@ impl Place<'_> {
                 .map(|sources| self.sources(&sources))
                 .transpose()?,
             flags: section.flags,
+            dependencies: self.libraries(&section.dependencies)?,
             abi: abi.transpose()?.unwrap_or_default(),
             providers: providers.collect(),
         })
@@ -514,6 +537,8 @@ struct SectionText {
     sources: Option<Vec<Spanned<SourceText>>>,
     #[serde(default)]
     flags: Vec<String>,
+    #[serde(default)]
+    dependencies: Vec<Spanned<String>>,
     abi: Option<Spanned<Abi>>,
     #[serde(default)]
     providers: Vec<ProviderText>,
@@ -570,9 +595,7 @@ impl File {
                 .map(|(name, flags)| Ok((place.language(name.get_ref(), name.span())?, flags)))
                 .collect::<Result<_, _>>()?,
             targets,
-            dependencies: (self.dependencies.iter())
-                .map(|name| place.plain(name, "a library's name"))
-                .collect::<Result<_, _>>()?,
+            dependencies: place.libraries(&self.dependencies)?,
             abi: self.abi.map(Spanned::into_inner).unwrap_or_default(),
             target: target
                 .map(|(name, section)| Ok((name.into_inner(), place.section(section)?)))
@@ -598,6 +621,7 @@ languages = { "c++" = ["-std=c++17"] }
 
 [target.amdgcn]
 flags = ["-DAMD"]
+dependencies = ["ocml"]
 abi = { code-object-version = 5, wavefront-size = 64 }
 [[target.amdgcn.providers]]
 name = "ocml"
@@ -647,7 +671,10 @@ flags = ["-g"]
         let manifest = parse(TEXT).unwrap();
         let installed = parse(&manifest.installed(&manifest.targets)).unwrap();
         assert_eq!(installed.targets, manifest.targets);
-        assert_eq!(installed.dependencies, ["base"]);
+        let amd = installed.settings(&target_named("gfx1100").unwrap());
+        assert_eq!(amd.dependencies, ["base", "ocml"]);
+        let other = installed.settings(&target_named("sm_60").unwrap());
+        assert_eq!(other.dependencies, ["base"]);
         for target in ["gfx90a", "gfx1100", "sm_60", "spirv64"].map(|name| target_named(name).unwrap()) {
             assert_eq!(
                 installed.settings(&target).abi,

@@ -288,8 +288,9 @@ impl Search {
             };
             let mut dependencies = Vec::new();
             if let Some(manifest) = manifest {
-                found.abi = Abi::of_manifest(&manifest.settings(&target).abi);
-                dependencies = manifest.dependencies;
+                let settings = manifest.settings(&target);
+                found.abi = Abi::of_manifest(&settings.abi);
+                dependencies = settings.dependencies;
             }
             match &mut answer.found {
                 None => answer.found = Some(found),
