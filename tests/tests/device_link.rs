@@ -145,7 +145,13 @@ fn of_archives_only_what_is_needed_is_linked() {
     let library = folder
         .offkit("link app.o -L. -lfourth -o x.syclbin --state executable")
         .fails(2);
-    says(&library, &["undefined symbol `helper", "-lfourth, of which there is no device library"]);
+    says(
+        &library,
+        &[
+            "undefined symbol `helper",
+            "-lfourth, of which there is no device library",
+        ],
+    );
     assert!(!folder.path("x.syclbin").exists());
 }
 
