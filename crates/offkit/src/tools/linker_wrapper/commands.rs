@@ -46,6 +46,11 @@ impl Commands {
         self.is_dry
     }
 
+    /// Whether what is done is said.
+    pub(super) fn is_shown(&self) -> bool {
+        self.is_shown
+    }
+
     /// A name for an intermediate file: in the current folder if these are kept, else in one that is removed.
     ///
     /// Nothing is made when nothing runs.

@@ -92,7 +92,7 @@ pub(super) fn link(
             }
         } else if let Some(link) =
             OwnLink::new(triple, arch, &input.files, options, &for_compiler, &for_linker)
-            && let Some(bytes) = link.run(format!("{executable}{base}.temps").as_ref(), commands)?
+            && let Some(bytes) = link.run(&output, format!("{executable}{base}.temps").as_ref(), commands)?
         {
             commands.write(&output, &bytes)?;
             return Ok(linked(bytes));

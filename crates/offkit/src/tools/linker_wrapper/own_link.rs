@@ -224,9 +224,14 @@ impl<'a> OwnLink<'a> {
         }
     }
 
-    /// Links; `Ok(None)` where the linker for objects is missing. `folder` is for intermediate files, if
-    /// they are kept.
-    pub(super) fn run(&self, folder: &Path, commands: &Commands) -> Result<Option<Vec<u8>>, String> {
+    /// Links; `Ok(None)` where the linker for objects is missing. `output` is where the image will be, and
+    /// `folder` is for intermediate files, if they are kept.
+    pub(super) fn run(
+        &self,
+        output: &Path,
+        folder: &Path,
+        commands: &Commands,
+    ) -> Result<Option<Vec<u8>>, String> {
         let target = Target::new(self.triple, self.arch);
         let mut inputs = Vec::new();
         for file in self.files {
@@ -241,7 +246,11 @@ impl<'a> OwnLink<'a> {
         inputs.extend(self.libraries.iter().cloned().map(Input::file));
         let names: Vec<_> = inputs.iter().map(|input| input.name().to_owned()).collect();
         inputs.extend(self.named_libraries.iter().map(Input::library));
-        commands.note(&format!("offkit links for {target}: {}", names.join(", ")));
+        commands.note(&format!(
+            "clang-linker-wrapper: offkit links for {target}: {} -o {}",
+            names.join(", "),
+            output.display()
+        ));
         let link = DeviceLink {
             inputs,
             search: self.search.clone(),
@@ -252,6 +261,13 @@ impl<'a> OwnLink<'a> {
             keep: self.keeps.then(|| folder.to_owned()),
             ..DeviceLink::default()
         };
+        if commands.is_shown() {
+            let plan = link.plan().map_err(|error| said(&error))?;
+            for command in plan.iter().flat_map(|plan| &plan.commands) {
+                // Made in a folder of its own, it becomes this file.
+                commands.note(&command.replace("-o 0.out", &format!("-o {}", output.display())));
+            }
+        }
         let mut step: Option<(&str, Instant)> = None;
         let mut next = |name| {
             let ended = step.replace((name, Instant::now()));
