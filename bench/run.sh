@@ -67,7 +67,7 @@ for f in 0 1 2 3 4 5 6 7; do
   compile "$work/eighth$f.cl" "$work/eighth$f.bc"
   eighths="$eighths $work/eighth$f.bc"
 done
-offkit --quiet link "$work/app.bc" "$work/library.bc" --split kernel --format offload -o "$work/images.bin"
+offkit --quiet link "$work/app.bc" "$work/library.bc" --split kernel --format offload --state object -o "$work/images.bin"
 offkit --quiet link "$work/app.bc" -o "$work/app.syclbin"
 offkit --quiet link "$work/library.bc" -o "$work/library.syclbin"
 

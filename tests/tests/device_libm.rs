@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use offkit_tests::packages::Package;
-use offkit_tests::{Folder, Outcome, npy_f64, programs, read_f32, read_f64, root, tool};
+use offkit_tests::{Folder, Outcome, has_openmp, npy_f64, programs, read_f32, read_f64, root, tool};
 use offkit_tests::{need, skip};
 use serde_json::Value;
 
@@ -238,7 +238,7 @@ fn the_whole_libm_becomes_code_that_nvidia_s_assembler_accepts() {
 }
 
 /// What stands for OpenMP's own library for devices, which LLVM's packages lack: it runs regions without parallelism,
-/// on the first work-item. LLVM's passes for OpenMP, which call more of that library, are switched off below.
+/// on the first work-item, which never waits for others.
 const OPENMP: &str = r#"
 #if defined(__AMDGCN__)
 #define ITEM __builtin_amdgcn_workitem_id_x()
@@ -249,6 +249,8 @@ const OPENMP: &str = r#"
 #endif
 int __kmpc_target_init(void *environment, void *launch) { return ITEM == 0 ? -1 : 0; }
 void __kmpc_target_deinit(void) {}
+int __kmpc_get_hardware_thread_id_in_block(void) { return ITEM; }
+void __kmpc_barrier_simple_spmd(void *place, int thread) {}
 "#;
 
 const OPENMP_MANIFEST: &str = r#"
@@ -342,15 +344,15 @@ fn programs_in_opencl_and_openmp_use_both_libraries_on_every_target() {
         clang(
             &folder,
             &format!(
-                "-fopenmp {offload} -foffload-lto -nogpulib -nogpuinc -fmath-errno -O1 -mllvm -openmp-opt-disable \
-                 -c program.c -o openmp.o"
+                "-fopenmp {offload} -foffload-lto -nogpulib -nogpuinc -fmath-errno -O1 -c program.c -o openmp.o"
             ),
         );
-        // `-lwave` needs `-lm`, as its manifest says.
-        for (file, libraries) in [
-            ("opencl.bc", "-l wave -l m"),
-            ("openmp.o", "-l wave -l m -l openmp"),
-        ] {
+        // `-lwave` needs `-lm`, as its manifest says. LLVM's passes for OpenMP may call all of that library later.
+        let openmp = match arch {
+            "spirv64" => "-l wave -l openmp",
+            _ => "-l wave --whole-archive -l openmp",
+        };
+        for (file, libraries) in [("opencl.bc", "-l wave"), ("openmp.o", openmp)] {
             folder
                 .offkit(&format!(
                     "link {file} -L lib {libraries} --format offload -o program.out"
@@ -371,6 +373,45 @@ fn programs_in_opencl_and_openmp_use_both_libraries_on_every_target() {
             }
         }
     }
+}
+
+#[test]
+fn an_openmp_program_calls_its_library_on_the_device_that_the_host_is() {
+    need!("clang-22", "llvm-config-22", "ld.lld", "ar");
+    if !has_openmp() {
+        return;
+    }
+    let folder = Folder::new();
+    example(&folder);
+    build(
+        &folder,
+        "wave/libdevice.toml -o lib --target x86_64 --variant default",
+    );
+    // The region has code for the host too.
+    clang(&folder, "-O1 -c wave/wave.c -o wave.o");
+    folder.run("ar", ["rcs", "lib/libwave.a", "wave.o"]).ok();
+    let line = "cc -fopenmp -fopenmp-targets=x86_64-pc-linux-gnu -foffload-lto -O1 program.c -L lib -lwave -lm -o program";
+    let mut command = Command::new(programs().join("offkit"));
+    command
+        .args(line.split(' '))
+        .env("XDG_CACHE_HOME", folder.path("cache"));
+    folder.run_command(&mut command).ok();
+    // Of the library's functions nothing is left to be found when the program runs.
+    let image = &folder.offkit("ls --json program").json()[0];
+    let imports = image["imports"].as_array().expect("a list");
+    assert!(
+        imports.contains(&"sinf".into()) && !imports.contains(&"damped".into()),
+        "{image}"
+    );
+    let mut command = Command::new(folder.path("program"));
+    command
+        .env("OMP_TARGET_OFFLOAD", "MANDATORY")
+        .env("LD_LIBRARY_PATH", "/usr/lib/llvm-22/lib");
+    let (sine, power, wave) = expected(3);
+    assert_eq!(
+        folder.run_command(&mut command).ok(),
+        format!("{sine:.6} {power:.6} {wave:.6}\n")
+    );
 }
 
 #[test]
@@ -499,7 +540,7 @@ fn errors_say_which_target_and_what_to_do() {
         let outcome: Outcome = folder.offkit(&format!("devlib build {line}"));
         outcome.fails(code)
     };
-    let error = fails("libdevice.toml -o lib --target sm_80 --variant debug", 2);
+    let error = fails("libdevice.toml --quiet -o lib --target sm_80 --variant debug", 2);
     assert!(error.contains("one.c for sm_80, debug:"), "{error}");
     assert!(
         error.contains("use of undeclared identifier 'nothing'"),

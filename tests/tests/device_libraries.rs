@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use offkit_tests::documentation::{blocks, examples};
-use offkit_tests::{Folder, Outcome, need, npy_i32, offkit, read_i32, skip, tool};
+use offkit_tests::{Folder, Outcome, need, npy_i32, offkit, read_i32, root, skip, tool};
 use serde_json::Value;
 
 const APP: &str = "int twice(int x); int next(int x);
@@ -329,7 +329,11 @@ fn each_rule_finds_its_library() {
         let tried = answer["tried"].as_array().unwrap();
         let taken: Vec<_> = tried.iter().filter(|tried| tried["outcome"] == "taken").collect();
         assert_eq!(taken.len(), usize::from(row.expected.is_some()), "{case}");
-        assert_eq!(tried.last().map(|tried| &tried["outcome"] == "taken"), Some(row.expected.is_some()), "{case}");
+        assert_eq!(
+            tried.last().map(|tried| &tried["outcome"] == "taken"),
+            Some(row.expected.is_some()),
+            "{case}"
+        );
     }
 }
 
@@ -746,6 +750,41 @@ fn the_driver_links_libraries_early_and_late() {
     assert_eq!(run(&folder, "app.syclbin"), 11);
 }
 
+/// OpenMP's device code comes from clang, and is linked by the tool that clang starts.
+#[test]
+fn openmp_regions_are_linked_with_device_libraries() {
+    need!("clang-22", "ld.lld", "true");
+    let folder = Folder::new();
+    let source = "#pragma omp begin declare target\nint next(int x);\n#pragma omp end declare target\n\
+                  int main(void) {\n  int r = 1;\n#pragma omp target map(tofrom : r)\n  r = next(r);\n  return r;\n}\n";
+    folder.write("main.c", source);
+    let clang = tool("clang-22").unwrap();
+    let compiled = "-fopenmp --offload-arch=gfx906 -nogpulib -nogpuinc -O1 -c main.c -o main.o";
+    folder.run(clang, compiled.split(' ')).ok();
+    compile(&folder, NEXT, "gfx906", &[], "lib/libnext-amdgcn-gfx906.bc");
+    // What OpenMP's device runtime would have.
+    let runtime =
+        "void __kmpc_target_deinit(void) {} int __kmpc_target_init(void *x, void *y) { return -1; }";
+    compile(&folder, runtime, "gfx906", &[], "lib/libruntime.bc");
+    // The host has archives of these names.
+    for name in ["lib/libnext.a", "lib/libruntime.a"] {
+        folder.write(name, "!<arch>\n");
+    }
+    let host = format!(
+        "--host-triple=x86_64-unknown-linux-gnu --linker-path={}",
+        tool("true").unwrap().display()
+    );
+    let line = format!("as clang-linker-wrapper {host} -o program main.o -Llib -lruntime");
+    let error = alone(&folder, &line, "").fails(1);
+    for part in [
+        "undefined symbol `next`",
+        "looked for it in `lib/libruntime.bc` (-lruntime)",
+    ] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    alone(&folder, &format!("{line} -lnext"), "").ok();
+}
+
 #[test]
 fn libraries_are_looked_into_and_taken_out() {
     need!("clang-22", "llvm-ar");
@@ -844,6 +883,14 @@ fn the_examples_of_the_documentation_work() {
         return skip("LLVM's libclc (`libclc-22`) is not installed");
     }
     let folder = Folder::new();
+    // What the page takes from the repository.
+    for (name, origin) in [
+        ("device-libs", "device-libs"),
+        ("wave", "examples/device-library/wave"),
+        ("program.cl", "examples/device-library/program.cl"),
+    ] {
+        std::os::unix::fs::symlink(root().join(origin), folder.path(name)).expect("a new name");
+    }
     let mut commands = 0;
     for (_, content) in blocks("docs/device-libraries.md")
         .iter()

@@ -9,7 +9,7 @@ fn linked(format: &str) -> Folder {
     folder.bitcode("library", &example("library.cl"));
     folder
         .offkit(&format!(
-            "link app.bc library.bc -o out.bin --split kernel --format {format}"
+            "link app.bc library.bc -o out.bin --split kernel --format {format} --state object"
         ))
         .ok();
     folder

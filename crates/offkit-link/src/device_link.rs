@@ -32,11 +32,11 @@ use crate::post_link::{ExportArrangement, SplitMode};
 use crate::properties::image_properties;
 
 pub use error::{Crash, LinkError, UndefinedSymbol};
-pub use input::Input;
 pub(crate) use generate::is_supplied;
+pub use input::Input;
 use input::{Module, Native, modules, sources};
 use join::{Part, join};
-use libraries::{FoundFile, Libraries, check_abi};
+use libraries::{Libraries, check_abi};
 use select::select;
 pub(crate) use select::targets as targets_of;
 use target::{Family, fits};
@@ -288,7 +288,7 @@ impl DeviceLink<'_> {
             llvm.start();
         }
         let whole = Libraries::whole(self);
-        let whole_inputs = library_inputs(&whole.files);
+        let whole_inputs = whole.inputs();
         let whole_sources = input::sources(&whole_inputs)?;
         let mut modules = steps.time("read", || modules(&sources))?;
         modules.extend(whole.modules(&whole_sources)?);
@@ -299,7 +299,7 @@ impl DeviceLink<'_> {
 
         let mut found = Libraries::named(&whole);
         steps.time("find libraries", || found.find(self, &targets, &modules))?;
-        let found_inputs = library_inputs(&found.files);
+        let found_inputs = found.inputs();
         let found_sources = input::sources(&found_inputs)?;
         modules.extend(found.modules(&found_sources)?);
         // Those of `--device-lib` come after everything else.
@@ -479,14 +479,6 @@ struct TargetLink<'a, 'steps> {
     steps: &'a mut Steps<'steps>,
 }
 
-/// The files of libraries as inputs.
-fn library_inputs(files: &[FoundFile]) -> Vec<Input<'_>> {
-    let inputs = files
-        .iter()
-        .map(|found| Input::read_file(&found.file.path, &*found.file.bytes).with_whole_archive(found.whole_archive));
-    inputs.collect()
-}
-
 /// What bitcode became when it was linked: what was in each module, and what is in the whole.
 type LinkedBitcode = (Vec<ModuleSummary>, ModuleSummary);
 
@@ -511,7 +503,11 @@ impl<'a> TargetLink<'a, '_> {
                 return Ok((chosen, None));
             }
             let is_spirv = Family::of(&self.target.triple).is_spirv();
-            check_abi(&bitcode, &libraries, is_spirv.then_some(self.options.spirv_version))?;
+            check_abi(
+                &bitcode,
+                &libraries,
+                is_spirv.then_some(self.options.spirv_version),
+            )?;
             let linked = self.link_bitcode(&bitcode, &libraries, llvm)?;
             if libraries.is_empty() {
                 return Ok((chosen, Some(linked)));
@@ -520,7 +516,11 @@ impl<'a> TargetLink<'a, '_> {
             let open: HashSet<&str> = (functions.iter())
                 .filter(|function| function.is_declaration)
                 .map(|function| function.name.as_str())
-                .chain((variables.iter()).filter(|variable| variable.is_declaration).map(|variable| &*variable.name))
+                .chain(
+                    (variables.iter())
+                        .filter(|variable| variable.is_declaration)
+                        .map(|variable| &*variable.name),
+                )
                 .collect();
             let before = wanted.len();
             for (number, module) in modules.iter().enumerate() {

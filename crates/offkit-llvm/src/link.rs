@@ -177,19 +177,24 @@ fn link_libraries<'context>(
                 continue;
             }
             let library = open(context, file)?;
-            let mut defined = HashSet::new();
+            let is_needed = needed
+                .iter()
+                .any(|name| library.global(name).is_some_and(may_be_needed));
+            if libraries.len() > 1 {
+                let defined = library.globals().filter(|global| may_be_needed(*global));
+                let mut defined: HashSet<String> = defined.map(|global| global.name()).collect();
+                // What stays open although it is defined is not looked for again.
+                defined.retain(|name| !needed.contains(name));
+                *known = Some(defined);
+            }
+            if !is_needed {
+                continue;
+            }
             // A definition with this linkage comes along where it is used, and only there.
             for global in library.globals().filter(|global| may_be_needed(*global)) {
                 if global.linkage() != Linkage::LinkOnce {
                     global.set_linkage(Linkage::LinkOnce);
                 }
-                defined.insert(global.name());
-            }
-            let is_needed = !defined.is_disjoint(&needed);
-            // What stays open although it is defined is not looked for again.
-            *known = Some(&defined - &needed);
-            if !is_needed {
-                continue;
             }
             processor.adopt(&library);
             linker.link(library).map_err(|error| named(file, &error))?;

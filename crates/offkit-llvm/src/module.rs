@@ -16,7 +16,8 @@ use llvm_sys::core::{
     LLVMGetAttributeCountAtIndex, LLVMGetAttributesAtIndex, LLVMGetBasicBlockParent, LLVMGetDataLayoutStr,
     LLVMGetFirstFunction, LLVMGetFirstGlobal, LLVMGetFirstGlobalAlias, LLVMGetFirstGlobalIFunc,
     LLVMGetFirstUse, LLVMGetFunctionCallConv, LLVMGetInstructionParent, LLVMGetIntrinsicID, LLVMGetLinkage,
-    LLVMGetNextFunction, LLVMGetNextGlobal, LLVMGetNextGlobalAlias, LLVMGetNextGlobalIFunc, LLVMGetNextUse,
+    LLVMGetNamedFunction, LLVMGetNamedGlobal, LLVMGetNamedGlobalAlias, LLVMGetNextFunction,
+    LLVMGetNextGlobal, LLVMGetNextGlobalAlias, LLVMGetNextGlobalIFunc, LLVMGetNextUse,
     LLVMGetPointerAddressSpace, LLVMGetSourceFileName, LLVMGetStringAttributeKind,
     LLVMGetStringAttributeValue, LLVMGetTarget, LLVMGetUser, LLVMGetValueName2, LLVMIsAFunction,
     LLVMIsAGlobalObject, LLVMIsAGlobalValue, LLVMIsAGlobalVariable, LLVMIsAInstruction, LLVMIsDeclaration,
@@ -297,6 +298,24 @@ impl<'context> Module<'context> {
                 raw,
                 module: PhantomData,
             })
+    }
+
+    /// The function, variable or alias of that name.
+    pub fn global(&self, name: &str) -> Option<Global<'_>> {
+        let name = CString::new(name).ok()?;
+        // SAFETY: the module is alive, and the name lives through the calls.
+        let found = unsafe {
+            [
+                LLVMGetNamedFunction(self.raw, name.as_ptr()),
+                LLVMGetNamedGlobal(self.raw, name.as_ptr()),
+                LLVMGetNamedGlobalAlias(self.raw, name.as_ptr(), name.as_bytes().len()),
+            ]
+        };
+        let raw = found.into_iter().find(|raw| !raw.is_null())?;
+        Some(Global {
+            raw,
+            module: PhantomData,
+        })
     }
 
     /// What the planning steps need to know.

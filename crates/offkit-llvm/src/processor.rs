@@ -12,7 +12,7 @@ use crate::module::{FUNCTION_ATTRIBUTES, Global, Module};
 /// The attributes that say it: the processor, its features, and the one that instructions are ordered for.
 const ATTRIBUTES: [&str; 3] = ["target-cpu", "target-features", "tune-cpu"];
 
-/// What a module's code says of the processor: the values of [`ATTRIBUTES`].
+/// What a module's code says of the processor: the values of these attributes.
 #[derive(Clone, Debug, Default)]
 pub struct Processor([Option<String>; 3]);
 

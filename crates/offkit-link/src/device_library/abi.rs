@@ -46,7 +46,10 @@ impl Abi {
 
     /// What a library's manifest says.
     pub fn of_manifest(abi: &manifest::Abi) -> Self {
-        let version = abi.spirv_version.as_deref().and_then(|version| version.split_once('.'));
+        let version = abi
+            .spirv_version
+            .as_deref()
+            .and_then(|version| version.split_once('.'));
         Self {
             code_object_version: abi.code_object_version.map(|version| version.saturating_mul(100)),
             wavefront_size: abi.wavefront_size,

@@ -79,7 +79,9 @@ pub fn check(
                     check.needed_by.push(module.label.clone());
                 }
             }
-            check.targets.push((target.clone(), providers.get(symbol).cloned()));
+            check
+                .targets
+                .push((target.clone(), providers.get(symbol).cloned()));
         }
     }
     Ok(found.into_values().collect())
@@ -118,8 +120,15 @@ fn providers(
             let inputs = [Input::read_file(&file.path, &*file.bytes)];
             let sources = sources(&inputs)?;
             let fitting = file.fitting(target);
-            for module in modules(&sources)?.iter().filter(|module| fitting.contains(&module.target)) {
-                for symbol in module.exports.iter().filter(|name| symbols.contains(name.as_str())) {
+            for module in modules(&sources)?
+                .iter()
+                .filter(|module| fitting.contains(&module.target))
+            {
+                for symbol in module
+                    .exports
+                    .iter()
+                    .filter(|name| symbols.contains(name.as_str()))
+                {
                     providers.entry(symbol.clone()).or_insert_with(|| Provider {
                         library: library.clone(),
                         path: file.path.clone(),

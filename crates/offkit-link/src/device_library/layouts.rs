@@ -89,7 +89,10 @@ pub(super) fn rocm(
         }
         candidate
     };
-    beside(folder, "amdgcn/bitcode").into_iter().map(in_bitcode).collect()
+    beside(folder, "amdgcn/bitcode")
+        .into_iter()
+        .map(in_bitcode)
+        .collect()
 }
 
 /// What clang 22 makes unless it is asked for another.
@@ -99,8 +102,14 @@ const USUAL_CODE_OBJECT_VERSION: u32 = 600;
 /// pass arguments alike, and so do those from 2 to 4.
 fn abi_version(bitcode: &Path, version: Option<u32>) -> Option<PathBuf> {
     let version = version.unwrap_or(USUAL_CODE_OBJECT_VERSION);
-    let alike: &[u32] = if version >= 500 { &[600, 500] } else { &[400, 300, 200] };
-    let versions = [version].into_iter().chain(alike.iter().copied().filter(|old| *old < version));
+    let alike: &[u32] = if version >= 500 {
+        &[600, 500]
+    } else {
+        &[400, 300, 200]
+    };
+    let versions = [version]
+        .into_iter()
+        .chain(alike.iter().copied().filter(|old| *old < version));
     versions
         .map(|version| bitcode.join(format!("oclc_abi_version_{version}.bc")))
         .find(|path| path.is_file())
@@ -146,7 +155,9 @@ pub(super) fn libclc(folder: &Path, name: &str, target: &Target) -> Vec<Candidat
     };
     match short_architecture(&target.triple) {
         "nvptx" => {
-            files.extend(["nvptx64-nvidia-cuda.bc", "nvptx64--nvidiacl.bc", "nvptx64--.bc"].map(str::to_owned));
+            files.extend(
+                ["nvptx64-nvidia-cuda.bc", "nvptx64--nvidiacl.bc", "nvptx64--.bc"].map(str::to_owned),
+            );
         }
         "amdgcn" => {
             of_processors("amdgcn-amd-amdhsa");

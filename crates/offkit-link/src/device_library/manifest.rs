@@ -701,4 +701,17 @@ flags = ["-g"]
             assert!(error.contains(expected), "{text}: {error}");
         }
     }
+
+    #[test]
+    fn whatever_is_cut_off_is_an_error_with_a_line_or_a_manifest() {
+        for end in 0..TEXT.len() {
+            if let Err(error) = parse(&TEXT[..end]) {
+                let line = error
+                    .strip_prefix("lib/libdevice.toml:")
+                    .and_then(|rest| rest.split(':').next());
+                let line: usize = line.unwrap().parse().unwrap();
+                assert!((1..=TEXT.lines().count() + 1).contains(&line), "{end}: {error}");
+            }
+        }
+    }
 }

@@ -68,9 +68,10 @@ pub fn fitting_processors(target: &Target) -> Vec<Target> {
             if let Some(name) = arch.strip_prefix("sm_")
                 && let Ok(number) = name.trim_end_matches(['a', 'f']).parse::<u32>()
             {
-                let family = NVIDIA.iter().rev().filter(|known| {
-                    **known >= 100 && **known <= number && *known / 10 == number / 10
-                });
+                let family = NVIDIA
+                    .iter()
+                    .rev()
+                    .filter(|known| **known >= 100 && **known <= number && *known / 10 == number / 10);
                 archs.extend(family.map(|known| format!("sm_{known}f")));
                 archs.push(format!("sm_{number}"));
                 let older = NVIDIA.iter().rev().filter(|known| **known < number);

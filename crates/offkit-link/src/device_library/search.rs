@@ -13,9 +13,9 @@ use super::layouts;
 use super::manifest::{Manifest, ManifestError};
 use super::naming::{architecture_names, processor_names};
 use super::processors::fitting_processors;
-use crate::device_link::{Input, LinkError};
-use crate::device_link::input::{modules, sources};
+use crate::device_link::input::{Module, modules, sources};
 use crate::device_link::target::{Family, fits, processor};
+use crate::device_link::{Input, LinkError};
 
 /// Who named a folder of the search path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,6 +161,8 @@ pub struct LibraryFile {
     pub is_bitcode: bool,
     /// What there is code for.
     pub targets: Vec<Target>,
+    /// Of bitcode, what was read of it, without the bytes.
+    pub(crate) module: Option<Module<'static>>,
 }
 
 impl fmt::Debug for LibraryFile {
@@ -176,7 +178,10 @@ impl LibraryFile {
     /// Which of the targets inside are taken for a target: those that fit best.
     pub(crate) fn fitting(&self, target: &Target) -> Vec<Target> {
         let best = self.targets.iter().filter_map(|own| closeness(own, target)).min();
-        let fitting = self.targets.iter().filter(|own| best.is_some() && closeness(own, target) == best);
+        let fitting = self
+            .targets
+            .iter()
+            .filter(|own| best.is_some() && closeness(own, target) == best);
         fitting.cloned().collect()
     }
 }
@@ -199,7 +204,9 @@ fn closeness(own: &Target, target: &Target) -> Option<usize> {
     }
     // Features that a module leaves open fit all.
     let others = fitting_processors(target);
-    others.iter().position(|other| fits(own, other) && processor(own) == other.arch)
+    others
+        .iter()
+        .position(|other| fits(own, other) && processor(own) == other.arch)
 }
 
 /// Where device libraries are looked for.
@@ -210,6 +217,8 @@ pub struct Search {
     /// Whether `libX.a` is left alone where the linker of a host would take `libX.so`, which keeps its device code for
     /// itself.
     pub shared_libraries: bool,
+    /// Whether only bitcode is looked for, and `libX.a` is left to whoever reads it anyway.
+    pub only_bitcode: bool,
     /// The version of AMDGPU code objects, times 100, where it is known.
     pub code_object_version: Option<u32>,
     read: Cache,
@@ -307,7 +316,10 @@ impl Search {
 
     /// The first archive of that name in the folders that has device code, for whatever target.
     pub(crate) fn archive(&self, library: &str) -> Option<Arc<LibraryFile>> {
-        let folders = self.folders.iter().filter(|folder| folder.origin != Origin::Vendor);
+        let folders = self
+            .folders
+            .iter()
+            .filter(|folder| folder.origin != Origin::Vendor);
         let mut paths = folders.map(|folder| folder.path.join(format!("lib{library}.a")));
         paths.find_map(|path| {
             let file = path.is_file().then(|| self.file(&path).ok()).flatten()?;
@@ -329,7 +341,7 @@ impl Search {
             ..layouts::Candidate::default()
         };
         if let Some(name) = library.strip_prefix(':') {
-            if folder.origin != Origin::Vendor {
+            if folder.origin != Origin::Vendor && !self.only_bitcode {
                 candidates.push((Rule::File, file(path.join(name))));
             }
             return;
@@ -340,7 +352,11 @@ impl Search {
             let libdevice = path.join("libdevice");
             for (rule, in_folder) in [(Rule::ProcessorFolder, true), (Rule::Processor, false)] {
                 for processor in processors.iter().flat_map(processor_names) {
-                    let place = if in_folder { libdevice.join(&processor) } else { path.clone() };
+                    let place = if in_folder {
+                        libdevice.join(&processor)
+                    } else {
+                        path.clone()
+                    };
                     for architecture in &architectures {
                         let name = format!("lib{library}-{architecture}-{processor}.bc");
                         candidates.push((rule, file(place.join(name))));
@@ -349,7 +365,11 @@ impl Search {
             }
             for (rule, in_folder) in [(Rule::ArchitectureFolder, true), (Rule::Architecture, false)] {
                 for architecture in &architectures {
-                    let place = if in_folder { libdevice.join(architecture) } else { path.clone() };
+                    let place = if in_folder {
+                        libdevice.join(architecture)
+                    } else {
+                        path.clone()
+                    };
                     candidates.push((rule, file(place.join(format!("lib{library}-{architecture}.bc")))));
                 }
             }
@@ -367,7 +387,7 @@ impl Search {
         candidates.extend(cuda.into_iter().map(|candidate| (Rule::Cuda, candidate)));
         let libclc = layouts::libclc(path, library, target);
         candidates.extend(libclc.into_iter().map(|candidate| (Rule::Libclc, candidate)));
-        if folder.origin != Origin::Vendor {
+        if folder.origin != Origin::Vendor && !self.only_bitcode {
             candidates.push((Rule::Archive, file(path.join(format!("lib{library}.a")))));
         }
     }
@@ -447,7 +467,9 @@ impl Search {
     /// A file, read if it was not before.
     fn file(&self, path: &Path) -> Result<Arc<LibraryFile>, String> {
         let mut cache = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        let read = cache.entry(path.to_owned()).or_insert_with(|| read(path).map(Arc::new));
+        let read = cache
+            .entry(path.to_owned())
+            .or_insert_with(|| read(path).map(Arc::new));
         read.clone()
     }
 }
@@ -463,20 +485,26 @@ fn read(path: &Path) -> Result<LibraryFile, String> {
         reason.strip_prefix(&told).unwrap_or(&reason).to_owned()
     };
     let sources = sources(&inputs).map_err(reason)?;
+    let is_bitcode = ImageFormat::detect(&bytes) == ImageFormat::Bitcode;
+    let mut bitcode = None;
     for module in modules(&sources).map_err(reason)? {
         let is_device_code = !matches!(
             module.format,
             ImageFormat::Archive | ImageFormat::Compressed | ImageFormat::Unknown
         );
         if is_device_code && !targets.contains(&module.target) {
-            targets.push(module.target);
+            targets.push(module.target.clone());
+        }
+        if is_bitcode {
+            bitcode = Some(module.without_bytes());
         }
     }
-    let is_bitcode = ImageFormat::detect(&bytes) == ImageFormat::Bitcode;
+    drop(sources);
     Ok(LibraryFile {
         path: path.to_owned(),
         targets,
         is_bitcode,
+        module: bitcode,
         bytes,
     })
 }

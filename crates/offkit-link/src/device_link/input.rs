@@ -122,6 +122,11 @@ pub(crate) struct Source<'a> {
 }
 
 impl Source<'_> {
+    /// The number of the input.
+    pub(crate) fn input(&self) -> usize {
+        self.input
+    }
+
     /// Whether the file is bitcode itself.
     pub(super) fn is_bitcode(&self) -> bool {
         ImageFormat::detect(&self.bytes) == ImageFormat::Bitcode
@@ -165,6 +170,52 @@ pub(crate) struct Module<'a> {
 }
 
 impl Module<'_> {
+    /// The same without the bytes.
+    pub(crate) fn without_bytes(self) -> Module<'static> {
+        let Self {
+            label,
+            input,
+            path,
+            format,
+            target,
+            producer,
+            on_demand,
+            is_file,
+            properties,
+            native,
+            kernels,
+            exports,
+            imports,
+            tool,
+            is_library,
+            is_damaged,
+            found_for,
+            abi,
+            bytes: _,
+        } = self;
+        Module {
+            label,
+            input,
+            path,
+            format,
+            target,
+            producer,
+            on_demand,
+            is_file,
+            properties,
+            native,
+            kernels,
+            exports,
+            imports,
+            tool,
+            is_library,
+            is_damaged,
+            found_for,
+            abi,
+            bytes: Cow::Borrowed(&[]),
+        }
+    }
+
     /// Whether it can be part of a link for a target.
     pub(crate) fn is_for(&self, target: &Target) -> bool {
         match &self.found_for {
@@ -239,7 +290,9 @@ fn is_archive(bytes: &[u8]) -> bool {
 }
 
 /// The device code in the sources, in order.
-pub(crate) fn modules<'a>(sources: &'a [Source<'_>]) -> Result<Vec<Module<'a>>, LinkError> {
+pub(crate) fn modules<'a>(
+    sources: impl IntoIterator<Item = &'a Source<'a>>,
+) -> Result<Vec<Module<'a>>, LinkError> {
     let mut modules = Vec::new();
     for source in sources {
         let contents = offkit_object::read(source.location.file(), &source.bytes, &Limits::default());

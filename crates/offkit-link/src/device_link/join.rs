@@ -31,8 +31,8 @@ pub(super) struct Part {
 
 /// Joins the parts that need each other, in whatever state the result is to be: today's SYCL runtime does not link
 /// the images of a file in the input state with each other. `is_closed` tells that nothing will be linked with the
-/// result: then of what is exported only that stays so which other images of the result need. `notes` is told what
-/// is lost.
+/// result: then of what is exported only that stays so which other images of the result need, and images that are
+/// there for others alone go. `notes` is told what is lost.
 pub(super) fn join(
     mut parts: Vec<Part>,
     is_closed: bool,
@@ -57,9 +57,13 @@ pub(super) fn join(
     for (number, &first) in firsts.iter().enumerate() {
         members[first].push(number);
     }
+    let used = match is_closed {
+        true => used(&parts, &providers),
+        false => vec![true; parts.len()],
+    };
     // Symbols that an image of another group needs have to stay visible.
     let mut needed: HashMap<usize, HashSet<String>> = HashMap::new();
-    for (number, part) in parts.iter().enumerate() {
+    for (number, part) in parts.iter().enumerate().filter(|(number, _)| used[*number]) {
         for import in &part.image.imports {
             if let Some(&provider) = providers.get(import) {
                 let (own, other) = (firsts[number], firsts[provider]);
@@ -72,6 +76,9 @@ pub(super) fn join(
     let mut parts: Vec<Option<Part>> = parts.into_iter().map(Some).collect();
     let mut joined = Vec::new();
     for (first, members) in members.iter().enumerate() {
+        if !members.iter().any(|&member| used[member]) {
+            continue;
+        }
         let group: Vec<Part> = members
             .iter()
             .filter_map(|&member| parts[member].take())
@@ -88,6 +95,34 @@ pub(super) fn join(
         joined.push(part);
     }
     Ok(joined)
+}
+
+/// Which parts of a complete result are of use: those that a host finds something in, and what these need. The
+/// others were for files that will not come.
+fn used(parts: &[Part], providers: &HashMap<String, usize>) -> Vec<bool> {
+    let mut used = vec![false; parts.len()];
+    let mut next: Vec<usize> = (0..parts.len())
+        .filter(|&number| is_found(&parts[number]))
+        .collect();
+    while let Some(number) = next.pop() {
+        if !std::mem::replace(&mut used[number], true) {
+            let imports = parts[number].image.imports.iter();
+            next.extend(imports.filter_map(|import| providers.get(import)).copied());
+        }
+    }
+    // A file without images would not even tell what it was made of.
+    if !used.contains(&true) {
+        used.fill(true);
+    }
+    used
+}
+
+/// Whether a host finds something in an image. What somebody else made is kept as it is.
+fn is_found(part: &Part) -> bool {
+    const BY_NAME: [&str; 3] = [names::DEVICE_GLOBALS, names::HOST_PIPES, names::VIRTUAL_FUNCTIONS];
+    let image = &part.image;
+    let has = |name: &&str| image.properties.set(name).is_some();
+    !part.is_generated || !is_spirv(part) || !image.kernels.is_empty() || BY_NAME.iter().any(has)
 }
 
 /// Takes the linkage of all definitions away but of those that are needed, and of device globals, which the host
@@ -377,8 +412,19 @@ mod tests {
                 ),
             ]
         };
+        // Without kernels it is not known what is wanted: all of it stays.
         let closed = join(parts(), true, &mut Vec::new()).unwrap();
         assert_eq!(exports(&closed), [vec!["one"], vec![]]);
+        // With them, what they need stays.
+        let mut called = parts();
+        called[1].image.kernels.push("k".to_owned());
+        called.push(part("c", &[("four", LinkageType::Export)]));
+        let called = join(called, true, &mut Vec::new()).unwrap();
+        assert_eq!(exports(&called), [vec!["one"], vec![]]);
+        let mut alone = parts();
+        alone[0].image.kernels.push("k".to_owned());
+        let alone = join(alone, true, &mut Vec::new()).unwrap();
+        assert_eq!(exports(&alone), [Vec::<&str>::new()]);
         let open = join(parts(), false, &mut Vec::new()).unwrap();
         assert_eq!(exports(&open), [vec!["one", "two"], vec!["three"]]);
     }

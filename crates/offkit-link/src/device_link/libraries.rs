@@ -1,12 +1,13 @@
 //! Libraries of `-l`: found for each target, and what of them takes part.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use offkit_object::Target;
 
 use super::DeviceLink;
 use super::error::LinkError;
-use super::input::{Module, Source};
+use super::input::{Input, Module, Source};
 use crate::device_library::{Abi, AbiClash, LibraryFile};
 
 /// A file of a library.
@@ -123,9 +124,34 @@ impl Libraries {
         looked_at.map(|(_, what)| what.clone()).collect()
     }
 
-    /// The code in the files, from the sources made of them.
-    pub(super) fn modules<'a>(&self, sources: &'a [Source<'_>]) -> Result<Vec<Module<'a>>, LinkError> {
+    /// The files that are not bitcode as inputs, numbered as the files are.
+    pub(super) fn inputs(&self) -> Vec<Input<'_>> {
+        let inputs = self.files.iter().map(|found| {
+            // What was read of bitcode already is not read again.
+            let bytes = if found.file.module.is_some() {
+                &[]
+            } else {
+                &*found.file.bytes
+            };
+            Input::read_file(&found.file.path, bytes).with_whole_archive(found.whole_archive)
+        });
+        inputs.collect()
+    }
+
+    /// The code in the files, from the sources made of the inputs.
+    pub(super) fn modules<'a>(&'a self, sources: &'a [Source<'_>]) -> Result<Vec<Module<'a>>, LinkError> {
+        let sources = sources.iter().filter(|source| {
+            let found = self.files.get(source.input());
+            found.is_some_and(|found| found.file.module.is_none())
+        });
         let mut modules = super::input::modules(sources)?;
+        modules.extend(self.files.iter().enumerate().filter_map(|(number, found)| {
+            let mut module: Module<'_> = found.file.module.clone()?;
+            module.bytes = Cow::Borrowed(&found.file.bytes);
+            module.input = number;
+            Some(module)
+        }));
+        modules.sort_by_key(|module| module.input);
         modules.retain_mut(|module| {
             let Some(found) = self.files.get(module.input) else {
                 return false;

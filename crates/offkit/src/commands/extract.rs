@@ -118,7 +118,11 @@ impl Extraction<'_> {
             Some(library) => library_name(image, library.as_deref()),
         };
         let folder = self.options.output.join(name.parent().unwrap_or(Path::new("")));
-        let name = name.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = name
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         let mut path = folder.join(&name);
         let mut number = 1;
         while !self.names.insert(path.clone()) {
@@ -136,8 +140,16 @@ fn library_name(image: &DeviceImage<'_>, library: Option<&str>) -> PathBuf {
     // number.
     let member = image.location.parts().next();
     let member = member.as_deref().map(Path::new);
-    let member = member.filter(|member| ["o", "obj", "bc"].iter().any(|end| member.extension() == Some(end.as_ref())));
-    let stem = member.unwrap_or(file).file_stem().unwrap_or_default().to_string_lossy();
+    let member = member.filter(|member| {
+        ["o", "obj", "bc"]
+            .iter()
+            .any(|end| member.extension() == Some(end.as_ref()))
+    });
+    let stem = member
+        .unwrap_or(file)
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy();
     let name = library.unwrap_or_else(|| stem.strip_prefix("lib").unwrap_or(&stem));
     let is_safe = |c: char| c.is_alphanumeric() || "-_+.".contains(c);
     let name = name.replace(|c| !is_safe(c), "_");
@@ -152,7 +164,11 @@ fn library_name(image: &DeviceImage<'_>, library: Option<&str>) -> PathBuf {
         *feature = feature.replace(|c| !is_safe(c), "_");
     }
     let path = library_path(&name, &target);
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     let name = name.strip_suffix("bc").unwrap_or(&name).to_owned() + image.format.extension();
     path.with_file_name(name)
 }

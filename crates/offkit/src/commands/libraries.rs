@@ -8,7 +8,7 @@ use offkit_link::device_library::Search;
 use super::cc::clang;
 
 /// The search in the folders of `-L`, in those of `LIBRARY_PATH`, and beside the compiler.
-pub(super) fn search(named: &[PathBuf]) -> Search {
+pub(crate) fn search(named: &[PathBuf]) -> Search {
     let variable = env::var_os("LIBRARY_PATH");
     // Without a compiler there is nothing beside it.
     let compiler = clang::find().ok();

@@ -92,9 +92,17 @@ impl Planner<'_> {
         let mut words: Vec<OsString> = Vec::new();
         for library in arguments.iter().filter(|argument| argument.role == Role::Library) {
             let name = library.value("-l").to_string_lossy().into_owned();
-            let found = self.environment.files.find_device_library(&name, &folders, &target)?;
+            let found = self
+                .environment
+                .files
+                .find_device_library(&name, &folders, &target)?;
             words.extend(found.into_iter().flat_map(|path| {
-                let words = ["-Xclang".into(), "-mlink-builtin-bitcode".into(), "-Xclang".into(), path.into()];
+                let words = [
+                    "-Xclang".into(),
+                    "-mlink-builtin-bitcode".into(),
+                    "-Xclang".into(),
+                    path.into(),
+                ];
                 <[OsString; 4]>::into_iter(words)
             }));
         }

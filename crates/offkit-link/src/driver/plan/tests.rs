@@ -238,7 +238,9 @@ fn libraries_keep_their_place() {
     let line = "-fsycl a.o -Wl,--whole-archive -lx -Wl,--no-whole-archive -ly b.o -static -o app";
     let made = commands(line).expect("a good command line");
     assert!(
-        made[0].ends_with("--allow-empty -o tmp/app-device.syclbin a.o --whole-archive -lx --no-whole-archive -ly b.o []"),
+        made[0].ends_with(
+            "--allow-empty -o tmp/app-device.syclbin a.o --whole-archive -lx --no-whole-archive -ly b.o []"
+        ),
         "{made:#?}"
     );
 }
@@ -247,15 +249,25 @@ fn libraries_keep_their_place() {
 fn objects_are_linked_with_device_libraries_early() {
     let made = commands("-fsycl --offload-arch=sm_70,gfx90a -c a.cpp -Llib -ldevice -lmpi");
     let made = made.expect("a good command line");
-    let library = |target: &str| format!(" -Xclang -mlink-builtin-bitcode -Xclang lib/libdevice-{target}.bc -c a.cpp");
-    assert!(made[0].contains(&library("nvptx64-nvidia-cuda-sm_70")), "{made:#?}");
-    assert!(made[2].contains(&library("amdgcn-amd-amdhsa-gfx90a")), "{made:#?}");
+    let library =
+        |target: &str| format!(" -Xclang -mlink-builtin-bitcode -Xclang lib/libdevice-{target}.bc -c a.cpp");
+    assert!(
+        made[0].contains(&library("nvptx64-nvidia-cuda-sm_70")),
+        "{made:#?}"
+    );
+    assert!(
+        made[2].contains(&library("amdgcn-amd-amdhsa-gfx90a")),
+        "{made:#?}"
+    );
     // They have had their use: clang need not say that it has none for them.
     assert_eq!(made[5].matches(" -l").count(), 0, "{made:#?}");
     // A link that follows takes what is needed.
     let made = commands("-fsyclbin a.cpp -Llib -ldevice").expect("a good command line");
     assert!(!made[0].contains("-mlink-builtin-bitcode"), "{made:#?}");
-    assert!(made[2].ends_with(&format!("{MARKED} -Llib -ldevice [1]")), "{made:#?}");
+    assert!(
+        made[2].ends_with(&format!("{MARKED} -Llib -ldevice [1]")),
+        "{made:#?}"
+    );
 }
 
 #[test]

@@ -88,7 +88,7 @@ pub(super) fn run(arguments: &Build, terminal: Terminal) -> Result<(), Failure> 
     let progress = terminal.progress();
     let built = build.run(&|done, total, what| progress.step(format!("{done}/{total} {what}")));
     drop(progress);
-    let built = built.map_err(|error| failure(error, &manifest, terminal))?;
+    let built = built.map_err(|error| failure(error, &manifest))?;
     show(&built.messages, terminal);
     for library in &built.libraries {
         let variant = library.variant.as_deref().unwrap_or(DEFAULT_VARIANT);
@@ -171,10 +171,11 @@ fn show(messages: &[Message], terminal: Terminal) {
     }
 }
 
-fn failure(error: BuildError, manifest: &Manifest, terminal: Terminal) -> Failure {
+fn failure(error: BuildError, manifest: &Manifest) -> Failure {
     match &error {
         BuildError::Refused { messages } => {
-            show(messages, terminal);
+            // Also where nothing else is to be said: they are the reason.
+            show(messages, Terminal { quiet: false });
             Failure::input(error)
         }
         BuildError::NoVariant { .. } => {

@@ -46,7 +46,8 @@ pub(super) fn run(options: &Check, terminal: Terminal) -> Result<(), Failure> {
         .map(|(path, content)| Input::read_file(path, &**content).with_whole_archive(true))
         .collect();
     let search = options.search.search();
-    let checks = check(&inputs, &options.library, &search, &options.search.targets()).map_err(Failure::input)?;
+    let checks =
+        check(&inputs, &options.library, &search, &options.search.targets()).map_err(Failure::input)?;
     for check in &checks {
         match options.json {
             true => show_json(check, terminal)?,
@@ -56,7 +57,10 @@ pub(super) fn run(options: &Check, terminal: Terminal) -> Result<(), Failure> {
     let open = |check: &&SymbolCheck| check.targets.iter().any(|(_, provider)| provider.is_none());
     match checks.iter().filter(open).count() {
         0 => Ok(()),
-        1 => Err(Failure::new(ExitStatus::No, "1 symbol is supplied by no library for a target")),
+        1 => Err(Failure::new(
+            ExitStatus::No,
+            "1 symbol is supplied by no library for a target",
+        )),
         open => Err(Failure::new(
             ExitStatus::No,
             format!("{open} symbols are supplied by no library for a target"),

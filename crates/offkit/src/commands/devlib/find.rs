@@ -74,7 +74,9 @@ impl SearchOptions {
     /// The search.
     pub(super) fn search(&self) -> Search {
         let mut search = libraries::search(&self.folders);
-        search.code_object_version = self.code_object_version.map(|version| version.saturating_mul(100));
+        search.code_object_version = self
+            .code_object_version
+            .map(|version| version.saturating_mul(100));
         search
     }
 }
@@ -155,7 +157,9 @@ fn show(answer: &Answer, trace: bool, terminal: Terminal) -> Result<(), Failure>
 
 fn path_of(found: &Found) -> String {
     let first = found.files.first();
-    first.map(|file| file.path.display().to_string()).unwrap_or_default()
+    first
+        .map(|file| file.path.display().to_string())
+        .unwrap_or_default()
 }
 
 /// A library and a target as a line of JSON.
@@ -163,7 +167,9 @@ fn answer_json(answer: &Answer, trace: bool) -> Value {
     let found = answer.found.as_ref();
     let paths = |found: &Found| {
         let files = found.files.iter().skip(1);
-        files.map(|file| file.path.display().to_string()).collect::<Vec<_>>()
+        files
+            .map(|file| file.path.display().to_string())
+            .collect::<Vec<_>>()
     };
     let mut line = json!({
         "library": answer.library,

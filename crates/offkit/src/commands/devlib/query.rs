@@ -113,7 +113,10 @@ pub(super) fn run(options: &Query, terminal: Terminal) -> Result<(), Failure> {
         match (options.json, options.long || options.symbols) {
             (true, _) => {
                 for device in &types {
-                    terminal.line(format_args!("{}", json(&source.place.to_string(), device, options.symbols)))?;
+                    terminal.line(format_args!(
+                        "{}",
+                        json(&source.place.to_string(), device, options.symbols)
+                    ))?;
                 }
             }
             (false, true) => long(name, &types, options, terminal)?,
@@ -182,7 +185,12 @@ fn add(types: &mut Vec<DeviceType>, image: &DeviceImage<'_>, symbols: bool) {
     }
 }
 
-fn long(name: Option<&str>, types: &[DeviceType], options: &Query, terminal: Terminal) -> Result<(), Failure> {
+fn long(
+    name: Option<&str>,
+    types: &[DeviceType],
+    options: &Query,
+    terminal: Terminal,
+) -> Result<(), Failure> {
     if let Some(name) = name {
         terminal.line(format_args!("{name}:"))?;
     }

@@ -122,7 +122,7 @@ fn is_interesting(content: &[u8]) -> bool {
 }
 
 /// `=folder` is one in the folder of the target system.
-fn in_sysroot(folder: &Path, sysroot: &Path) -> PathBuf {
+pub(super) fn in_sysroot(folder: &Path, sysroot: &Path) -> PathBuf {
     match folder.to_str().and_then(|folder| folder.strip_prefix('=')) {
         Some(folder) => sysroot.join(folder.trim_start_matches('/')),
         None => folder.to_owned(),

@@ -8,13 +8,15 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use offkit_link::device_library::Search;
 use offkit_link::device_link::{DeviceLink, Input, LinkError};
 use offkit_object::{ImageFormat, ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, Target};
 
 use super::commands::Commands;
 use super::device_link::{is_amd, is_library};
-use super::inputs::{DeviceFile, in_folders};
+use super::inputs::{DeviceFile, in_folders, in_sysroot};
 use super::options::{Argument, Meaning, Options};
+use crate::commands::libraries;
 use crate::files;
 use crate::tools::{said, sycl_linker};
 
@@ -25,6 +27,9 @@ pub(super) struct OwnLink<'a> {
     files: &'a [DeviceFile<'a>],
     /// Files that the arguments for the device's linker name.
     libraries: Vec<PathBuf>,
+    /// The libraries of the host's link, which may be there for the device, too, and where they are looked for.
+    named_libraries: Vec<String>,
+    search: Search,
     linker: Vec<OsString>,
     backend: Vec<String>,
     optimization: u8,
@@ -64,6 +69,8 @@ impl<'a> OwnLink<'a> {
             arch,
             files,
             libraries: Vec::new(),
+            named_libraries: Vec::new(),
+            search: Search::default(),
             linker: Vec::new(),
             backend: Vec::new(),
             optimization: DeviceLink::default().optimization,
@@ -81,6 +88,7 @@ impl<'a> OwnLink<'a> {
             link.add_host_libraries(options);
         }
         link.take_for_linker(linker);
+        link.find_device_libraries(options);
         let has_libc = |argument: &Argument| argument.meaning == Meaning::Library("c".into());
         if is_host && !options.linker.iter().any(has_libc) {
             link.add_c_library(&options.sysroot)?;
@@ -118,6 +126,24 @@ impl<'a> OwnLink<'a> {
                 }
                 Meaning::Output | Meaning::Other => {}
             }
+        }
+    }
+
+    /// Has the libraries of the host's link looked for. Of archives the code was taken with that of the other inputs.
+    fn find_device_libraries(&mut self, options: &Options) {
+        let mut folders = Vec::new();
+        for argument in &options.linker {
+            match &argument.meaning {
+                Meaning::LibraryPath(folder) => folders.push(in_sysroot(folder, &options.sysroot)),
+                Meaning::Library(name) if !self.named_libraries.contains(name) => {
+                    self.named_libraries.push(name.clone());
+                }
+                _ => {}
+            }
+        }
+        if !self.named_libraries.is_empty() {
+            self.search = libraries::search(&folders);
+            self.search.only_bitcode = true;
         }
     }
 
@@ -214,9 +240,11 @@ impl<'a> OwnLink<'a> {
         }
         inputs.extend(self.libraries.iter().cloned().map(Input::file));
         let names: Vec<_> = inputs.iter().map(|input| input.name().to_owned()).collect();
+        inputs.extend(self.named_libraries.iter().map(Input::library));
         commands.note(&format!("offkit links for {target}: {}", names.join(", ")));
         let link = DeviceLink {
             inputs,
+            search: self.search.clone(),
             targets: vec![target],
             optimization: self.optimization,
             backend_options: self.backend.clone(),
