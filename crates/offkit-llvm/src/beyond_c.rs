@@ -143,10 +143,7 @@ mod tests {
             "{unknown}"
         );
         let value = refused("--rng-seed=many");
-        assert!(
-            value.contains("rng-seed") && value.contains("many"),
-            "{value}"
-        );
+        assert!(value.contains("rng-seed") && value.contains("many"), "{value}");
         assert!(refused("--help").contains("`--help`"));
         assert!(set_options(&[], &["--rng-seed=100".to_owned()]).is_ok());
     }

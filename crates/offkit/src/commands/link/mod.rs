@@ -14,11 +14,11 @@ use offkit_link::wrap::{Wrap, WrapKind, host_triple};
 use offkit_object::{BundleState, Target};
 use offkit_worker::{WORKER_VARIABLE, WorkerError};
 
+use super::libraries;
 use crate::cli::State;
 use crate::failure::{ExitStatus, Failure};
 use crate::files::{self, Content};
 use crate::terminal::{FAINT, NAME, Terminal, duration, size};
-use super::libraries;
 use inputs::{Inputs, What};
 
 const EXAMPLES: &str = "\
