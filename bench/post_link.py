@@ -124,7 +124,9 @@ def growth(folder):
             return ["offkit", "--quiet", "link", "--allow-undefined", *files, "-o", "linked.syclbin"]
 
         def post_link(count):
-            return ["offkit", "--quiet", "post-link", f"linked-{count}.bc", "--json", "-o", "images"]
+            # Apart, each kernel of a chain would have a copy of all of it.
+            exports = ["--exports", "grouped"]
+            return ["offkit", "--quiet", "post-link", f"linked-{count}.bc", *exports, "--json", "-o", "images"]
 
         for name, command in (("link", link), ("post-link", post_link)):
             times = []

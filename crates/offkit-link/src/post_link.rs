@@ -18,6 +18,7 @@
 mod category;
 mod closure;
 mod run;
+mod variables;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -32,7 +33,7 @@ use crate::symbols::{
 use closure::Closure;
 
 pub(crate) use category::aspect;
-pub use run::{PostLink, PostLinkError, PostLinked, PostLinkedImage, device_library_image};
+pub use run::{CopiedVariables, PostLink, PostLinkError, PostLinked, PostLinkedImage, device_library_image};
 
 /// How a module is split into images.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -291,7 +292,7 @@ fn groups(
             SplitMode::Source | SplitMode::Kernel => {
                 let number = closure.number(&function.name);
                 let found = number.and_then(|number| aspects.get(&number)).unwrap_or(&none);
-                category::of_function(function, sources.get(&function.name), found)
+                category::of_function(function, sources.get(&function.name).map(String::as_str), found)
             }
         };
         let name = GroupName {
@@ -311,11 +312,17 @@ fn groups(
     if !compiler && !options.only_kernels {
         // Device globals are the host's to find, in every image that has them.
         let is_shared = |variable: &&VariableSummary| !variable.attributes.contains_key(DEVICE_GLOBAL_SIZE);
+        let found = variables::sources(module, closure);
         for variable in exported_variables(module).filter(is_shared) {
+            let found = closure
+                .number(&variable.name)
+                .and_then(|number| found.get(&number));
+            let source = sources.get(&variable.name).map(String::as_str);
+            let source = source.or(found.copied());
             let category = match options.split {
                 _ if options.one_image => String::new(),
                 SplitMode::None => String::new(),
-                _ => category::of_variable(sources.get(&variable.name)),
+                _ => category::of_variable(source),
             };
             let name = GroupName {
                 exports: options.exports == ExportArrangement::Apart,

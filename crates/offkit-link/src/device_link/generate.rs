@@ -19,7 +19,7 @@ use super::input::Module;
 use super::target::{Family, generated_triple, llvm_features, processor};
 use super::{DeviceLink, LinkedBitcode, LinkedImage, Llvm, TargetLink, lld, native_properties};
 use crate::driver::command_line::typed;
-use crate::post_link::{PlanOptions, PostLink, PostLinked};
+use crate::post_link::{CopiedVariables, PlanOptions, PostLink, PostLinked};
 use crate::properties::image_properties;
 
 /// The names of the functions that OpenMP's regions become, which a host launches.
@@ -80,7 +80,7 @@ impl TargetLink<'_, '_> {
         if let Some((summaries, module)) = linked {
             let worker = llvm.worker()?;
             let linked = self.keep.as_deref().unwrap_or(&self.folder).join("linked.bc");
-            let mut copied = BTreeMap::new();
+            let mut copied = CopiedVariables::new();
             planned = if is_whole(producer) || !object_files.is_empty() {
                 if self.keep.is_some() {
                     worker.save(&linked)?;
@@ -213,7 +213,7 @@ impl TargetLink<'_, '_> {
         worker: &mut Worker,
         linked: PathBuf,
         sources: BTreeMap<String, String>,
-    ) -> Result<(Vec<Planned>, BTreeMap<String, Vec<usize>>), LinkError> {
+    ) -> Result<(Vec<Planned>, CopiedVariables), LinkError> {
         let is_spirv = Family::of(&self.target.triple).is_spirv();
         let usual = PlanOptions::from(self.options.split);
         let post_link = PostLink {

@@ -27,14 +27,11 @@ const TEXTS: [&str; 2] = ["sycl_joint_matrix", "sycl_joint_matrix_mad"];
 
 /// The name of a function's group: its source file, from its own mark or else `source`, and all that a device
 /// must support to run it. `found` are aspects that the front end does not say, but the instructions do.
-pub(super) fn of_function(
-    function: &FunctionSummary,
-    source: Option<&String>,
-    found: &BTreeSet<u32>,
-) -> String {
+pub(super) fn of_function(function: &FunctionSummary, source: Option<&str>, found: &BTreeSet<u32>) -> String {
     let attribute = |name: &str| function.attributes.get(name);
     let operands = |name: &str| function.metadata.get(name).map_or(&[][..], Vec::as_slice);
-    let mut name = attribute(MODULE_ID).or(source).cloned().unwrap_or_default();
+    let mark = attribute(MODULE_ID).map(String::as_str);
+    let mut name = mark.or(source).unwrap_or_default().to_owned();
     name.push('-');
     for part in ATTRIBUTES {
         name.push_str(attribute(part).map_or("", String::as_str));
@@ -63,7 +60,7 @@ pub(super) fn of_function(
 }
 
 /// The name of the group of an exported variable: that of a function of the same file without requirements.
-pub(super) fn of_variable(source: Option<&String>) -> String {
+pub(super) fn of_variable(source: Option<&str>) -> String {
     of_function(&FunctionSummary::default(), source, &BTreeSet::new())
 }
 
@@ -127,6 +124,6 @@ mod tests {
             of_function(&function, None, &BTreeSet::new()),
             "a.cpp-set--256--6-28--64-2--2--16-2--m--"
         );
-        assert_eq!(of_variable(Some(&"b.cl".into())), "b.cl-----------");
+        assert_eq!(of_variable(Some("b.cl")), "b.cl-----------");
     }
 }

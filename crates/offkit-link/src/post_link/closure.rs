@@ -151,7 +151,7 @@ impl<'a> Closure<'a> {
         self.numbers.get(name).copied()
     }
 
-    fn needed_by(&self, number: u32) -> Vec<u32> {
+    pub(super) fn needed_by(&self, number: u32) -> Vec<u32> {
         match self.symbol(number) {
             Some(Symbol::Function(function)) => {
                 let callees = (function.indirect_calls.iter())
@@ -281,6 +281,24 @@ mod tests {
 
     fn image(contents: &str, visible: &str, left_out: &str) -> [String; 3] {
         [contents, visible, left_out].map(str::to_owned)
+    }
+
+    #[test]
+    fn a_variable_belongs_to_the_file_that_needs_it() {
+        let mut module = module();
+        // Of `kb`, and by way of `helper`, which has no mark, of both files.
+        module.functions[1].uses.push(5);
+        let variable = module.variables[0].clone();
+        module.variables.push(VariableSummary {
+            name: "shared".into(),
+            ..variable
+        });
+        module.functions[3].uses.push(6);
+        module.functions[1].uses.push(3);
+        let options = PlanOptions::default();
+        let closure = Closure::new(&module, &options);
+        let found = super::super::variables::sources(&module, &closure);
+        assert_eq!(found, HashMap::from([(4, "a.cpp"), (5, "b.cpp")]));
     }
 
     #[test]

@@ -71,6 +71,9 @@ impl Default for PostLink {
     }
 }
 
+/// Variables by name, with the places of the images that have copies of them.
+pub type CopiedVariables = BTreeMap<String, Vec<usize>>;
+
 /// The images that came out.
 #[derive(Clone, Debug)]
 pub struct PostLinked {
@@ -86,7 +89,7 @@ pub struct PostLinked {
     pub needs_bfloat16: bool,
     /// Variables that can be written to and that several images have, each a copy of its own; by name, with the
     /// places of the images. What a kernel of one writes, those of another do not see.
-    pub copied_variables: BTreeMap<String, Vec<usize>>,
+    pub copied_variables: CopiedVariables,
 }
 
 /// One image.
@@ -469,7 +472,7 @@ impl<'a> ListsOfKernels<'a> {
 }
 
 /// The variables of which several images have copies; of device globals the runtime takes care.
-fn copied_variables(module: &ModuleSummary, written: &[WrittenPart]) -> BTreeMap<String, Vec<usize>> {
+fn copied_variables(module: &ModuleSummary, written: &[WrittenPart]) -> CopiedVariables {
     let is_mutable = |variable: &&VariableSummary| {
         !variable.is_constant
             && !variable.is_declaration
