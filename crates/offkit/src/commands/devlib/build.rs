@@ -35,9 +35,10 @@ pub(crate) struct Build {
     /// Build for this target instead of those of the manifest, such as gfx90a, sm_80, spirv64; may be repeated
     #[arg(long = "target", value_name = "TARGET", value_parser = target)]
     targets: Vec<Target>,
-    /// Build for the targets of this architecture only, such as amdgcn, nvptx, spirv64; may be repeated
-    #[arg(long = "arch", value_name = "ARCH")]
-    architectures: Vec<String>,
+    /// Of the targets build only for these processors, or for those of these architectures, such as sm_80, amdgcn, nvptx,
+    /// spirv64; may be repeated
+    #[arg(long = "arch", value_name = "ARCH[,ARCH…]", value_delimiter = ',')]
+    archs: Vec<String>,
     /// Build this variant of the manifest instead of all, or the usual build: default; may be repeated
     #[arg(long = "variant", value_name = "NAME")]
     variants: Vec<String>,
@@ -131,19 +132,26 @@ fn targets(arguments: &Build, manifest: &Manifest) -> Result<Vec<Target>, Failur
         return Err(Failure::input(format!("{}: no targets", manifest.path.display()))
             .hint("name them there, `targets = [\"sm_80\"]`, or with `--target`"));
     }
-    let is_wanted = |target: &&Target| {
-        let names = architecture_names(&target.triple);
-        arguments.architectures.is_empty() || names.iter().any(|name| arguments.architectures.contains(name))
+    let is_of = |target: &Target, arch: &str| {
+        target.arch == arch
+            || target.arch_with_features() == arch
+            || architecture_names(&target.triple).iter().any(|name| name == arch)
     };
-    let wanted: Vec<_> = all.iter().filter(is_wanted).cloned().collect();
-    if wanted.is_empty() {
+    if let Some(arch) = arguments
+        .archs
+        .iter()
+        .find(|arch| !all.iter().any(|target| is_of(target, arch)))
+    {
         let names: Vec<_> = all.iter().map(target_name).collect();
-        return Err(Failure::input(format!(
-            "no target is of the architecture {}",
-            arguments.architectures.join(" or ")
-        ))
-        .hint(format!("the targets are {}", names.join(", "))));
+        return Err(Failure::input(format!("no target is for `{arch}`")).hint(format!(
+            "the targets are {}; `--target` takes any other",
+            names.join(", ")
+        )));
     }
+    let is_wanted = |target: &&Target| {
+        arguments.archs.is_empty() || arguments.archs.iter().any(|arch| is_of(target, arch))
+    };
+    let wanted = all.iter().filter(is_wanted).cloned().collect();
     Ok(wanted)
 }
 
