@@ -506,7 +506,10 @@ fn only_what_has_other_content_is_built_again() {
     assert_eq!(new(&build(&folder, "libdevice.toml -o lib")), 0);
     folder.write("shared.h", "#define FACTOR 4\n");
     assert_eq!(new(&build(&folder, "libdevice.toml -o lib --arch nvptx")), 2);
-    assert_eq!(new(&build(&folder, "libdevice.toml -o lib --arch gfx90a,nvptx")), 2);
+    assert_eq!(
+        new(&build(&folder, "libdevice.toml -o lib --arch gfx90a,nvptx")),
+        2
+    );
     assert_eq!(new(&build(&folder, "libdevice.toml -o lib --jobs 1")), 2);
     // A library that is not what was built.
     folder.write("lib/libdevice/sm_80/libsmall-nvptx-sm_80.bc", "broken");

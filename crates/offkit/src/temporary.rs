@@ -2,11 +2,15 @@
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use tempfile::TempDir;
 
 /// The exit code of a program that was stopped by its user, as shells have it for an interrupt.
 const INTERRUPTED: i32 = 130;
+
+/// How often removing the folder is tried.
+const ATTEMPTS: usize = 1000;
 
 /// The folder for all temporary files of this process, while it is kept.
 #[must_use]
@@ -22,9 +26,12 @@ pub(crate) fn keep_together() -> TemporaryFiles {
     static PATH: OnceLock<PathBuf> = OnceLock::new();
     let remove = || {
         if let Some(path) = PATH.get() {
-            // Others of this process may still write into it.
-            while path.exists() && std::fs::remove_dir_all(path).is_err() {
-                std::thread::yield_now();
+            // Others of this process may still write into it; what cannot be removed at all stays.
+            for _ in 0..ATTEMPTS {
+                if std::fs::remove_dir_all(path).is_ok() || !path.exists() {
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(1));
             }
         }
         std::process::exit(INTERRUPTED);

@@ -80,6 +80,7 @@ fn run(called: &str, arguments: Vec<OsString>) -> Result<ExitCode, String> {
             "{called}: warning: there is no module to print: objects are written directly"
         ));
     }
+    let _temporary = (!options.dry_run).then(crate::temporary::keep_together);
     let host = options.host_triple.clone().unwrap_or_else(host_triple);
     let executable = executable(&options, &host);
     let trace = &commands.trace;
