@@ -131,7 +131,8 @@ pub struct Environment<'a> {
 pub trait Files {
     /// Looks into a file.
     fn look(&self, path: &Path) -> Content;
-    /// The bitcode of the device library that `-l` means for a target; none if there is no such library.
+    /// The bitcode of the device library that `-l` means for a target; none if there is no such library, as where
+    /// nobody looks for any.
     ///
     /// # Errors
     ///
@@ -141,7 +142,10 @@ pub trait Files {
         name: &str,
         folders: &[PathBuf],
         target: &offkit_object::Target,
-    ) -> Result<Vec<PathBuf>, UsageError>;
+    ) -> Result<Vec<PathBuf>, UsageError> {
+        let _ = (name, folders, target);
+        Ok(Vec::new())
+    }
 }
 
 /// No files: what is named is not there yet.
@@ -151,15 +155,6 @@ pub struct NoFiles;
 impl Files for NoFiles {
     fn look(&self, _: &Path) -> Content {
         Content::Unknown
-    }
-
-    fn find_device_library(
-        &self,
-        _: &str,
-        _: &[PathBuf],
-        _: &offkit_object::Target,
-    ) -> Result<Vec<PathBuf>, UsageError> {
-        Ok(Vec::new())
     }
 }
 

@@ -134,7 +134,7 @@ fn kind(path: &Path, language: Option<&str>, files: &dyn Files) -> InputKind {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{NoFiles, UsageError};
+    use super::super::NoFiles;
     use super::*;
 
     /// Every file has the same content.
@@ -143,15 +143,6 @@ mod tests {
     impl Files for Holds {
         fn look(&self, _: &Path) -> Content {
             self.0.clone()
-        }
-
-        fn find_device_library(
-            &self,
-            _: &str,
-            _: &[PathBuf],
-            _: &offkit_object::Target,
-        ) -> Result<Vec<PathBuf>, UsageError> {
-            Ok(Vec::new())
         }
     }
 
