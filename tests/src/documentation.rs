@@ -32,6 +32,18 @@ pub fn blocks(file: &str) -> Vec<(String, String)> {
     blocks
 }
 
+/// The commands of all `console` blocks in a Markdown file of the repository.
+///
+/// # Panics
+///
+/// If the file cannot be read.
+pub fn commands(file: &str) -> Vec<Example> {
+    let consoles = blocks(file)
+        .into_iter()
+        .filter(|(language, _)| language == "console");
+    consoles.flat_map(|(_, content)| examples(&content)).collect()
+}
+
 /// The commands in the content of a `console` block.
 pub fn examples(block: &str) -> Vec<Example> {
     let mut examples: Vec<Example> = Vec::new();

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use offkit_object::syclbin::AbstractModule;
 use offkit_object::{BundleState, Limits, SyclBin};
-use offkit_tests::documentation::{blocks, examples};
+use offkit_tests::documentation::commands;
 use offkit_tests::sycl_runtime::SyclRuntime;
 use offkit_tests::{Folder, need, npy_i32, offkit, read_i32, tool};
 
@@ -952,17 +952,11 @@ fn syclbin_files_are_linked_as_the_sycl_runtime_would_link_them() {
 fn the_examples_of_the_documentation_work() {
     need!("clang-22", "llc", "llvm-ar-22", "sh");
     let folder = Folder::new();
-    let mut commands = 0;
-    for (_, content) in blocks("docs/linking.md")
-        .iter()
-        .filter(|(language, _)| language == "console")
-    {
-        for example in examples(content) {
-            example.check(&folder);
-            commands += 1;
-        }
+    let commands = commands("docs/linking.md");
+    for example in &commands {
+        example.check(&folder);
     }
-    assert!(commands > 10, "{commands}");
+    assert!(commands.len() > 10, "{}", commands.len());
 }
 
 /// Of the same inputs the output is that of LLVM's tool, byte for byte.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use offkit_object::{Limits, PropertySets};
-use offkit_tests::documentation::{blocks, examples};
+use offkit_tests::documentation::commands;
 use offkit_tests::sycl_runtime::SyclRuntime;
 use offkit_tests::{Folder, Outcome, need, tool};
 use serde_json::{Value, json};
@@ -1081,19 +1081,13 @@ fn real_image(image: &Value) -> Described {
 fn the_commands_of_the_documentation_do_what_it_says() {
     need!("clang-22", "llvm-config-22", "llvm-link-22");
     let folder = Folder::new();
-    let mut commands = 0;
-    for (_, content) in blocks("docs/post-link.md")
-        .iter()
-        .filter(|(language, _)| language == "console")
-    {
-        for example in examples(content) {
-            // What is shown of a source is the source.
-            match example.line.trim_end().strip_prefix("cat ") {
-                Some(source) if source.ends_with(".cl") => drop(folder.write(source, &example.output)),
-                _ => example.check(&folder),
-            }
-            commands += 1;
+    let commands = commands("docs/post-link.md");
+    for example in &commands {
+        // What is shown of a source is the source.
+        match example.line.trim_end().strip_prefix("cat ") {
+            Some(source) if source.ends_with(".cl") => drop(folder.write(source, &example.output)),
+            _ => example.check(&folder),
         }
     }
-    assert!(commands > 8, "{commands}");
+    assert!(commands.len() > 8, "{}", commands.len());
 }

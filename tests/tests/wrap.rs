@@ -1,7 +1,7 @@
 //! Host objects that register images: what linkers, LLVM's tools and the real SYCL runtime make of them.
 
 use offkit_object::{Limits, bundle, fatbin, read};
-use offkit_tests::documentation::{blocks, examples};
+use offkit_tests::documentation::commands;
 use offkit_tests::sycl_runtime::{OlderSyclRuntime, SyclRuntime};
 use offkit_tests::{Folder, need, tool};
 
@@ -560,21 +560,16 @@ fn the_commands_of_the_documentation_work() {
         folder.write(&format!("{name}.prop"), "[SYCL/misc properties]\noptLevel=1|2\n");
     }
     folder.write("app.sym", "saxpy\n");
-    let mut commands = 0;
-    for (_, content) in blocks("docs/wrapping.md")
-        .iter()
-        .filter(|(language, _)| language == "console")
-    {
-        for example in examples(content) {
-            let line = example.line.trim_end();
-            let words = ["offkit link", "offkit wrap", "offkit as clang-offload-wrapper"];
-            if let Some(table) = line.strip_prefix("cat ") {
-                folder.write(table, &example.output);
-            } else if words.iter().any(|word| line.starts_with(word)) {
-                example.check(&folder);
-                commands += 1;
-            }
+    let mut checked = 0;
+    for example in commands("docs/wrapping.md") {
+        let line = example.line.trim_end();
+        let words = ["offkit link", "offkit wrap", "offkit as clang-offload-wrapper"];
+        if let Some(table) = line.strip_prefix("cat ") {
+            folder.write(table, &example.output);
+        } else if words.iter().any(|word| line.starts_with(word)) {
+            example.check(&folder);
+            checked += 1;
         }
     }
-    assert_eq!(commands, 5);
+    assert_eq!(checked, 5);
 }
