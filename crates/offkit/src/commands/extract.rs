@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use offkit_link::device_library::library_path;
-use offkit_object::{DeviceImage, Item};
+use offkit_object::DeviceImage;
 
 use super::Source;
 use super::filter::target_of;
@@ -29,27 +29,11 @@ pub(crate) fn run(options: &Extract, terminal: Terminal) -> Result<(), Failure> 
     let mut damaged = false;
     for place in &options.locations {
         let source = Source::open(place)?;
-        let before = extraction.written;
-        let mut problems = Vec::new();
-        let mut met = 0_usize;
-        source.walk(&options.limits, &mut |item| match item {
-            Item::Image(image) => {
-                met += 1;
-                if options.filter.accepts(&image) {
-                    extraction.add(&image);
-                }
-            }
-            Item::Problem(problem) => problems.push(problem),
-            _ => {}
-        });
+        let problems = source.each_image(&options.filter, &options.limits, &mut |image| {
+            extraction.add(image)
+        })?;
         extraction.result?;
         extraction.result = Ok(());
-        if met == 0 {
-            return Err(super::nothing_in(&source.place, &problems));
-        }
-        if extraction.written == before {
-            return Err(super::nothing_fits(&source.place));
-        }
         for problem in &problems {
             terminal.warning(problem);
         }

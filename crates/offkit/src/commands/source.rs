@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use offkit_object::{ErrorKind, Item, Limits, Location, Problem};
+use offkit_object::{DeviceImage, ErrorKind, Item, Limits, Location, Problem};
 
+use super::filter::Filter;
 use super::limits::LimitOptions;
 use super::thin_archive::{self, Opened};
 use crate::failure::Failure;
@@ -45,6 +46,34 @@ impl Source {
                 Err(problem) => visit(Item::Problem(problem)),
             },
         );
+    }
+
+    /// Hands over the images that the filter accepts, of which there must be one, and gives back what is wrong on the
+    /// way.
+    pub(super) fn each_image(
+        &self,
+        filter: &Filter,
+        limits: &LimitOptions,
+        visit: &mut dyn FnMut(&DeviceImage<'_>),
+    ) -> Result<Vec<Problem>, Failure> {
+        let mut problems = Vec::new();
+        let (mut met, mut accepted) = (0_usize, 0_usize);
+        self.walk(limits, &mut |item| match item {
+            Item::Image(image) => {
+                met += 1;
+                if filter.accepts(&image) {
+                    accepted += 1;
+                    visit(&image);
+                }
+            }
+            Item::Problem(problem) => problems.push(problem),
+            _ => {}
+        });
+        match (met, accepted) {
+            (0, _) => Err(super::nothing_in(&self.place, &problems)),
+            (_, 0) => Err(super::nothing_fits(&self.place)),
+            _ => Ok(problems),
+        }
     }
 
     /// Every broken rule of what is meant, of what it is in, and of the files that a thin archive names.

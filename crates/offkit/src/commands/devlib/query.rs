@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use offkit_object::{DeviceImage, ImageFormat, Item, Limits, Producer, Symbols, Target};
+use offkit_object::{DeviceImage, ImageFormat, Limits, Producer, Symbols, Target};
 use serde_json::json;
 
 use crate::commands::filter::{Filter, format_name, producer_name, target_of};
 use crate::commands::limits::LimitOptions;
-use crate::commands::{nothing_fits, nothing_in, shown_name, source::Source};
+use crate::commands::{shown_name, source::Source};
 use crate::failure::Failure;
 use crate::terminal::{FAINT, NAME, Terminal, size};
 
@@ -90,24 +90,9 @@ pub(super) fn run(options: &Query, terminal: Terminal) -> Result<(), Failure> {
     for file in &options.files {
         let source = Source::open(file)?;
         let mut types: Vec<DeviceType> = Vec::new();
-        let mut problems = Vec::new();
-        let mut met = 0_usize;
-        source.walk(&options.limits, &mut |item| match item {
-            Item::Image(image) => {
-                met += 1;
-                if options.filter.accepts(&image) {
-                    add(&mut types, &image, options.symbols);
-                }
-            }
-            Item::Problem(problem) => problems.push(problem),
-            _ => {}
-        });
-        if met == 0 {
-            return Err(nothing_in(&source.place, &problems));
-        }
-        if types.is_empty() {
-            return Err(nothing_fits(&source.place));
-        }
+        let problems = source.each_image(&options.filter, &options.limits, &mut |image| {
+            add(&mut types, image, options.symbols);
+        })?;
         let name = source.place.to_string();
         let name = Some(name.as_str()).filter(|_| options.files.len() > 1);
         match (options.json, options.long || options.symbols) {
