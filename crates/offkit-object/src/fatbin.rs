@@ -421,7 +421,7 @@ impl<'data> Entry<'data> {
                 }
             }
             raw::KIND_ELF => {}
-            other => facts.strings.set(KIND, other.to_string()),
+            other => facts.more().strings.set(KIND, other.to_string()),
         }
         for (key, field, (offset, size)) in found {
             if size == 0 {
@@ -444,7 +444,8 @@ impl<'data> Entry<'data> {
                 // Padded to a multiple of 8 with spaces or zeros.
                 let end = text.iter().rposition(|byte| !matches!(byte, 0 | b' '));
                 let end = end.map_or(0, |last| last.saturating_add(1));
-                facts.strings.set_bytes(key, text.get(..end).unwrap_or_default());
+                let text = text.get(..end).unwrap_or_default();
+                facts.more().strings.set_bytes(key, text);
             }
         }
         Ok(())

@@ -59,9 +59,6 @@ impl ImageFormat {
     /// ```
     #[must_use]
     pub fn detect(bytes: &[u8]) -> Self {
-        if let Some((_, format)) = MAGICS.iter().find(|(magic, _)| bytes.starts_with(magic)) {
-            return *format;
-        }
         if bytes.starts_with(b"\x7fELF") {
             return match elf_machine(bytes) {
                 Some(MACHINE_CUDA) => Self::Cubin,
@@ -69,6 +66,9 @@ impl ImageFormat {
                 Some(MACHINE_AMDGPU) => Self::Amdgpu,
                 _ => Self::Elf,
             };
+        }
+        if let Some((_, format)) = MAGICS.iter().find(|(magic, _)| bytes.starts_with(magic)) {
+            return *format;
         }
         if is_ptx(bytes) { Self::Ptx } else { Self::Unknown }
     }

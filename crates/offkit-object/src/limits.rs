@@ -1,6 +1,7 @@
 //! Bounds on what reading untrusted bytes may cost, and the state that enforces them.
 
 use crate::error::{Error, ErrorKind};
+use crate::offload_binary::Repeated;
 
 /// Bounds on one call of a reader.
 ///
@@ -88,6 +89,8 @@ pub(crate) struct Reading {
     /// How many bytes containers that are still to be entered may have.
     entering_left: u64,
     exhausted: bool,
+    /// What offload binaries said before.
+    pub(crate) repeated: Repeated,
 }
 
 impl Reading {
@@ -104,6 +107,7 @@ impl Reading {
             metadata_allowed: u64::MAX,
             entering_left: Limits::FREE_ENTERING,
             exhausted: false,
+            repeated: Repeated::default(),
         }
     }
 
@@ -180,6 +184,7 @@ impl Reading {
     }
 
     /// Notes a fault: an error when strict, a problem to report later when not.
+    #[cold]
     pub(crate) fn fault(&mut self, error: Error) -> Result<(), Error> {
         if self.strict {
             return Err(error);
@@ -191,6 +196,7 @@ impl Reading {
     }
 
     /// The value, or `None` after its fault was noted.
+    #[inline]
     pub(crate) fn accept<T>(&mut self, result: Result<T, Error>) -> Result<Option<T>, Error> {
         match result {
             Ok(value) => Ok(Some(value)),
@@ -214,6 +220,7 @@ impl Reading {
         self.exhausted
     }
 
+    #[inline]
     pub(crate) fn count_image(&mut self) -> Result<(), Error> {
         self.images = self.images.saturating_add(1);
         self.within(
@@ -223,6 +230,7 @@ impl Reading {
         )
     }
 
+    #[inline]
     pub(crate) fn count_strings(&mut self, count: usize) -> Result<(), Error> {
         self.strings = self.strings.saturating_add(count);
         self.within(
@@ -246,6 +254,7 @@ impl Reading {
         self.metadata_bytes
     }
 
+    #[inline]
     pub(crate) fn count_metadata(&mut self, bytes: u64) -> Result<(), Error> {
         self.metadata_bytes = self.metadata_bytes.saturating_add(bytes);
         self.within(
@@ -255,10 +264,17 @@ impl Reading {
         )
     }
 
+    #[inline]
     fn within(&mut self, used: u64, limit: u64, message: &'static str) -> Result<(), Error> {
         if used <= limit {
-            return Ok(());
+            Ok(())
+        } else {
+            self.beyond(limit, message)
         }
+    }
+
+    #[cold]
+    fn beyond(&mut self, limit: u64, message: &'static str) -> Result<(), Error> {
         self.exhausted = true;
         Err(Error::new(ErrorKind::LimitExceeded, message).expecting(format!("at most {limit}")))
     }

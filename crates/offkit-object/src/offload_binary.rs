@@ -36,6 +36,7 @@ pub(crate) use inflate::inflated;
 pub use kind::{ImageKind, OffloadKind, Producer};
 pub(crate) use parts::parts;
 pub(crate) use read::{Found, is_syclbin, read_one};
+pub(crate) use repeated::Repeated;
 pub(crate) use replace::{Change, patch, replace, replace_entry};
 pub(crate) use sequence::{Binary, Sequence, read_all};
 pub(crate) use write::{Pending, write_pending};

@@ -39,13 +39,24 @@ pub(crate) struct Part<'data> {
 impl<'data> Part<'data> {
     /// A part that is stored as it is, and about which the container says nothing.
     pub(crate) fn new(id: usize, name: Name, stored: Source<'data>, content: Content) -> Self {
+        Self::with_facts(id, name, stored, content, Facts::default())
+    }
+
+    /// A part that is stored as it is.
+    pub(crate) fn with_facts(
+        id: usize,
+        name: Name,
+        stored: Source<'data>,
+        content: Content,
+        facts: Facts<'data>,
+    ) -> Self {
         Self {
             id,
             name,
             stored,
             coding: None,
             content,
-            facts: Facts::default(),
+            facts,
             is_redundant: false,
         }
     }
@@ -133,6 +144,13 @@ pub(crate) struct Facts<'data> {
     pub(crate) claim: Option<ImageFormat>,
     pub(crate) target: Target,
     pub(crate) producer: Producer,
+    /// Apart, for of nearly all of very many images nothing more is said.
+    pub(crate) more: Option<Box<MoreFacts<'data>>>,
+}
+
+/// What only some containers say about an image.
+#[derive(Debug, Default)]
+pub(crate) struct MoreFacts<'data> {
     pub(crate) properties: PropertySets,
     pub(crate) kernels: Vec<String>,
     /// The names in the container's entry table, as stored; `None` where the format has no such table.
@@ -140,6 +158,13 @@ pub(crate) struct Facts<'data> {
     pub(crate) imports: Vec<String>,
     pub(crate) exports: Vec<String>,
     pub(crate) strings: Strings<'data>,
+}
+
+impl<'data> Facts<'data> {
+    /// To add to what is said.
+    pub(crate) fn more(&mut self) -> &mut MoreFacts<'data> {
+        self.more.get_or_insert_default()
+    }
 }
 
 /// Receives the parts of a container.

@@ -39,7 +39,8 @@ pub(crate) use text::parse_text;
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct PropertySets {
-    sets: IndexMap<String, PropertySet>,
+    /// Apart, for nearly all of very many images have none.
+    sets: Option<Box<IndexMap<String, PropertySet>>>,
 }
 
 /// One named set: properties by key, in the order of their file.
@@ -251,12 +252,12 @@ impl PropertySets {
     /// The set of a name.
     #[must_use]
     pub fn set(&self, name: &str) -> Option<&PropertySet> {
-        self.sets.get(name)
+        self.sets.as_ref()?.get(name)
     }
 
     /// The set of a name, added at the end when there is none.
     pub fn set_mut(&mut self, name: impl Into<String>) -> &mut PropertySet {
-        self.sets.entry(name.into()).or_default()
+        self.sets.get_or_insert_default().entry(name.into()).or_default()
     }
 
     /// The value of a key in a set.
@@ -287,7 +288,7 @@ impl PropertySets {
 
     /// Removes a whole set; the order of the others stays.
     pub fn remove(&mut self, set: &str) -> Option<PropertySet> {
-        self.sets.shift_remove(set)
+        self.sets.as_mut()?.shift_remove(set)
     }
 
     /// The keys of a set in order, for sets whose keys are symbols: [`names::IMPORTED_SYMBOLS`],
@@ -309,19 +310,20 @@ impl PropertySets {
 
     /// Names and sets in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &PropertySet)> {
-        self.sets.iter().map(|(name, set)| (name.as_str(), set))
+        let sets = self.sets.as_ref().map(|sets| sets.as_slice()).unwrap_or_default();
+        sets.iter().map(|(name, set)| (name.as_str(), set))
     }
 
     /// Whether there is no set, not even an empty one.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.sets.is_empty()
+        self.iter().len() == 0
     }
 
     /// The number of properties in all sets.
     #[must_use]
     pub fn property_count(&self) -> usize {
-        self.sets.values().map(PropertySet::len).sum()
+        self.iter().map(|(_, set)| set.len()).sum()
     }
 
     /// The bytes of all names and values, as a bound of what a copy takes.

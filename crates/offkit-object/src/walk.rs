@@ -9,7 +9,7 @@ use crate::image::{DeviceImage, Problem, Storage, Target};
 use crate::inspect::header_target;
 use crate::limits::{Limits, Reading};
 use crate::location::Location;
-use crate::part::{Coding, Content, Facts, Part};
+use crate::part::{Coding, Content, Facts, MoreFacts, Part};
 use crate::property_set::PropertySets;
 use crate::source::{Source, offset_within};
 use crate::syclbin::{self, BundleState, SyclBinVersion};
@@ -227,7 +227,9 @@ impl Walker<'_> {
                     self.open_batch(reading, &mut batch, inside);
                 }
             } else {
-                self.open_batch(reading, &mut batch, inside);
+                if !batch.members.is_empty() {
+                    self.open_batch(reading, &mut batch, inside);
+                }
                 let part = Opened {
                     source: part.stored,
                     storage: Storage::Plain,
@@ -338,6 +340,7 @@ impl Walker<'_> {
         let kind = facts.container.unwrap_or(around.kind);
         let format = shown.or(facts.claim);
         complete_target(&mut facts.target, bytes, format);
+        let more = facts.more.take().map_or_else(MoreFacts::default, |more| *more);
         // Built where it is used: copying it would be a large part of all the work.
         (self.visit)(Item::Image(DeviceImage {
             storage,
@@ -350,12 +353,12 @@ impl Walker<'_> {
             format,
             target: std::mem::take(&mut facts.target),
             producer: facts.producer,
-            properties: std::mem::take(&mut facts.properties),
-            kernels: std::mem::take(&mut facts.kernels),
-            entries: facts.entries.take(),
-            imports: std::mem::take(&mut facts.imports),
-            exports: std::mem::take(&mut facts.exports),
-            strings: std::mem::take(&mut facts.strings),
+            properties: more.properties,
+            kernels: more.kernels,
+            entries: more.entries,
+            imports: more.imports,
+            exports: more.exports,
+            strings: more.strings,
             location,
             bytes: bytes.into(),
             offset,

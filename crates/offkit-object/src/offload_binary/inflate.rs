@@ -30,10 +30,15 @@ pub(crate) struct Compressed<'data> {
 
 impl<'data> Compressed<'data> {
     /// The compressed binary at the start of `source`; `None` for one that is not compressed.
+    #[inline]
     pub(super) fn at_start_of(source: Source<'data>, header: &Header) -> Result<Option<Self>, Error> {
-        if header.version.get() < 3 {
-            return Ok(None);
+        match header.version.get() {
+            ..3 => Ok(None),
+            _ => Self::of_version_3(source, header),
         }
+    }
+
+    fn of_version_3(source: Source<'data>, header: &Header) -> Result<Option<Self>, Error> {
         let larger: &HeaderV3 = source.record(0).ok_or_else(|| {
             Error::malformed("Invalid Offload Binary size")
                 .at(source.at(8))

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::format::ImageFormat;
 use crate::image::Target;
 use crate::limits::Reading;
-use crate::part::{Coding, Content, Facts, Name, Part, Visit};
+use crate::part::{Coding, Content, Facts, MoreFacts, Name, Part, Visit};
 use crate::source::Source;
 
 /// Hands over the entries of all binaries, numbered across them.
@@ -34,7 +34,6 @@ fn all_parts<'data>(
 ) -> Result<(), Error> {
     let mut sequence = Sequence::new(source);
     let mut number = 0_usize;
-    let mut repeated = Repeated::default();
     let mut current = sequence.next(reading)?;
     let mut is_first = true;
     while let Some(binary) = current {
@@ -69,9 +68,12 @@ fn all_parts<'data>(
                     } else {
                         Content::Entry
                     };
-                    let mut part = Part::new(number, Name::Number(number), entry.image, content);
-                    tell(&entry, &mut repeated, &mut part.facts, reading)?;
-                    visit(reading, part);
+                    let facts = facts(&entry, reading)?;
+                    let name = Name::Number(number);
+                    visit(
+                        reading,
+                        Part::with_facts(number, name, entry.image, content, facts),
+                    );
                 }
                 number = number.saturating_add(1);
                 Ok(())
@@ -90,36 +92,52 @@ fn name(number: usize, is_alone: bool) -> Name {
     }
 }
 
-/// Fills in what a binary says about one of its entries.
-fn tell<'data>(
-    entry: &StoredEntry<'data>,
-    repeated: &mut Repeated<'data>,
-    facts: &mut Facts<'data>,
-    reading: &mut Reading,
-) -> Result<(), Error> {
+/// What a binary says about one of its entries.
+fn facts<'data>(entry: &StoredEntry<'data>, reading: &mut Reading) -> Result<Facts<'data>, Error> {
     let image_kind = entry.image_kind();
-    facts.version = Some(entry.version);
-    facts.claim = ImageFormat::claimed_by(image_kind);
-    facts.producer = entry.offload_kind().producer(image_kind);
-    if let Some(target) = repeated.recall(entry, reading)? {
-        facts.target = target;
-        return Ok(());
-    }
+    let (target, more) = match Repeated::recall(entry, reading)? {
+        Some(target) => (target, None),
+        None => in_strings(entry, reading)?,
+    };
+    Ok(Facts {
+        container: None,
+        version: Some(entry.version),
+        claim: ImageFormat::claimed_by(image_kind),
+        target,
+        producer: entry.offload_kind().producer(image_kind),
+        more,
+    })
+}
+
+/// What the strings of an entry say.
+fn in_strings<'data>(
+    entry: &StoredEntry<'data>,
+    reading: &mut Reading,
+) -> Result<(Target, Option<Box<MoreFacts<'data>>>), Error> {
     let counted = reading.metadata();
     let (mut triple, mut arch): (&[u8], &[u8]) = (&[], &[]);
+    let mut strings = Strings::new();
     // Of a repeated key the last value counts.
     entry.each_string(reading, |key, value| match key {
         "triple" => triple = value,
         "arch" => arch = value,
-        _ => facts.strings.push(key, value),
+        _ => strings.push(key, value),
     })?;
     let text = |bytes| std::str::from_utf8(bytes).unwrap_or_default();
-    facts.target = Target::new(text(triple), text(arch));
-    facts.kernels = kernels(&facts.strings, reading)?;
-    if facts.strings.is_empty() && !reading.is_exhausted() && !reading.has_problems() {
-        repeated.keep(entry, &facts.target, reading.metadata().saturating_sub(counted));
+    let target = Target::new(text(triple), text(arch));
+    if strings.is_empty() {
+        if !reading.is_exhausted() && !reading.has_problems() {
+            let metadata = reading.metadata().saturating_sub(counted);
+            reading.repeated.keep(entry, &target, metadata);
+        }
+        return Ok((target, None));
     }
-    Ok(())
+    let more = MoreFacts {
+        kernels: kernels(&strings, reading)?,
+        strings,
+        ..MoreFacts::default()
+    };
+    Ok((target, Some(Box::new(more))))
 }
 
 /// The names of kernels that `clang-sycl-linker` of LLVM 22 stores in a string `symbols`, one a line.

@@ -41,10 +41,10 @@ pub(super) struct StoredEntry<'data> {
 }
 
 impl<'data> Outline<'data> {
-    /// Reads the header of the binary at the start of `source`. A tolerant reading takes what is there of a binary
-    /// that was cut off, and no entries where these cannot be read.
-    pub(super) fn read(source: Source<'data>, reading: &mut Reading) -> Result<Self, Error> {
-        let header = read_header(source)?;
+    /// The binary at the start of `source`, which has this header. A tolerant reading takes what is there of a
+    /// binary that was cut off, and no entries where these cannot be read.
+    #[inline]
+    pub(super) fn of(source: Source<'data>, header: &Header, reading: &mut Reading) -> Result<Self, Error> {
         let size = header.size.get();
         if size < size_of::<Header>() as u64 {
             return Err(Error::malformed("Invalid Offload Binary size")
@@ -76,6 +76,7 @@ impl<'data> Outline<'data> {
     }
 
     /// Hands over the entries that can be read.
+    #[inline]
     pub(super) fn each_entry(
         &self,
         reading: &mut Reading,
@@ -209,7 +210,7 @@ pub(crate) fn is_syclbin(bytes: &[u8]) -> bool {
 
 /// Reads the binary at the start of `source`. A tolerant reading leaves out what is wrong within it.
 pub(crate) fn read_one<'data>(source: Source<'data>, reading: &mut Reading) -> Result<Found<'data>, Error> {
-    Outline::read(source, reading)?.decode(reading)
+    Outline::of(source, read_header(source)?, reading)?.decode(reading)
 }
 
 impl Compressed<'_> {
@@ -223,6 +224,7 @@ impl Compressed<'_> {
     }
 }
 
+#[inline]
 pub(super) fn read_header<'data>(source: Source<'data>) -> Result<&'data Header, Error> {
     let too_small = || {
         Error::new(ErrorKind::OutOfBounds, "Invalid Offload Binary size")
@@ -250,6 +252,7 @@ pub(super) fn read_header<'data>(source: Source<'data>) -> Result<&'data Header,
     }
 }
 
+#[inline]
 fn read_entries<'data>(source: Source<'data>, header: &Header) -> Result<&'data [Entry], Error> {
     let offset = header.entries_offset.get();
     let entry_size = size_of::<Entry>() as u64;
@@ -272,6 +275,7 @@ fn read_entries<'data>(source: Source<'data>, header: &Header) -> Result<&'data 
     Ok(source.records(offset, count).unwrap_or_default())
 }
 
+#[inline]
 fn read_image<'data>(
     source: Source<'data>,
     index: usize,

@@ -1,4 +1,5 @@
-//! Targets that entries repeat: a file with very many images is for a few devices all the same.
+//! Targets that entries repeat: a file with very many images is for a few devices all the same, and so are the
+//! objects in an archive.
 
 use super::raw::{StringV1, StringV2};
 use super::read::StoredEntry;
@@ -7,69 +8,70 @@ use crate::image::Target;
 use crate::limits::Reading;
 
 /// What the last entries said about their targets, by the bytes they said it with.
-#[derive(Default)]
-pub(super) struct Repeated<'data> {
-    known: Vec<Known<'data>>,
+#[derive(Debug, Default)]
+pub(crate) struct Repeated {
+    known: Vec<Known>,
     /// The one that is tried first: entries for several devices take turns.
     next: usize,
 }
 
-struct Known<'data> {
+#[derive(Debug)]
+struct Known {
     version: u32,
     strings_offset: u64,
     string_count: u64,
     /// All from the table of strings to the image: everything that was read, and the offsets in it.
-    bytes: &'data [u8],
+    bytes: Vec<u8>,
     /// How much metadata that was.
     metadata: u64,
     target: Target,
 }
 
-impl<'data> Repeated<'data> {
+impl Repeated {
     /// As many as are kept, and the most bytes that each may be compared with.
     const KEPT: usize = 16;
     const LARGEST: usize = 256;
 
     /// The target of an entry whose strings are the same as those of one before. Counts them as if they were read.
-    pub(super) fn recall(
-        &mut self,
-        entry: &StoredEntry<'data>,
-        reading: &mut Reading,
-    ) -> Result<Option<Target>, Error> {
-        let Some(bytes) = up_to_image(entry) else {
+    #[inline]
+    pub(super) fn recall(entry: &StoredEntry<'_>, reading: &mut Reading) -> Result<Option<Target>, Error> {
+        let Some(place) = reading.repeated.place_of(entry) else {
             return Ok(None);
         };
-        let is_same = |known: &Known<'_>| {
+        reading.repeated.next = place.saturating_add(1);
+        let Some(known) = reading.repeated.known.get(place) else {
+            return Ok(None);
+        };
+        let (count, metadata, target) = (known.string_count, known.metadata, known.target.clone());
+        let counted = reading.count_strings(usize::try_from(count).unwrap_or(usize::MAX));
+        let counted = counted.and_then(|()| reading.count_metadata(metadata));
+        let counted = counted.map_err(|error| error.within(entry.title()));
+        let is_allowed = reading.accept(counted)?.is_some();
+        Ok(Some(if is_allowed { target } else { Target::default() }))
+    }
+
+    #[inline]
+    fn place_of(&self, entry: &StoredEntry<'_>) -> Option<usize> {
+        let bytes = up_to_image(entry)?;
+        let is_same = |known: &Known| {
             known.bytes == bytes
                 && known.strings_offset == entry.strings_offset()
                 && known.string_count == entry.string_count()
                 && known.version == entry.version
         };
-        let (before, from_next) = self.known.split_at_checked(self.next).unwrap_or_default();
-        let Some(distance) = from_next.iter().chain(before).position(is_same) else {
-            return Ok(None);
-        };
-        let count = self.known.len();
-        let place = self.next.saturating_add(distance);
-        let place = place.checked_sub(count).unwrap_or(place);
-        let Some(known) = self.known.get(place) else {
-            return Ok(None);
-        };
-        self.next = place.saturating_add(1);
-        let strings = usize::try_from(known.string_count).unwrap_or(usize::MAX);
-        let counted = reading.count_strings(strings);
-        let counted = counted.and_then(|()| reading.count_metadata(known.metadata));
-        let counted = counted.map_err(|error| error.within(entry.title()));
-        let is_allowed = reading.accept(counted)?.is_some();
-        Ok(Some(if is_allowed {
-            known.target.clone()
+        let expected = if self.next < self.known.len() {
+            self.next
         } else {
-            Target::default()
-        }))
+            0
+        };
+        match self.known.get(expected) {
+            Some(known) if is_same(known) => Some(expected),
+            _ => self.known.iter().position(is_same),
+        }
     }
 
     /// Keeps the target of an entry whose strings say nothing else. So much metadata was read for it.
-    pub(super) fn keep(&mut self, entry: &StoredEntry<'data>, target: &Target, metadata: u64) {
+    pub(super) fn keep(&mut self, entry: &StoredEntry<'_>, target: &Target, metadata: u64) {
         let Some(bytes) = up_to_image(entry).filter(|bytes| bytes.len() <= Self::LARGEST) else {
             return;
         };
@@ -80,7 +82,7 @@ impl<'data> Repeated<'data> {
             version: entry.version,
             strings_offset: entry.strings_offset(),
             string_count: entry.string_count(),
-            bytes,
+            bytes: bytes.to_vec(),
             metadata,
             target: target.clone(),
         };
@@ -98,6 +100,7 @@ impl<'data> Repeated<'data> {
 }
 
 /// The bytes from the table of strings to the image.
+#[inline]
 fn up_to_image<'data>(entry: &StoredEntry<'data>) -> Option<&'data [u8]> {
     let start = entry.strings_offset();
     let size = entry.image_offset().checked_sub(start)?;

@@ -125,11 +125,12 @@ impl<'data> Sequence<'data> {
     }
 }
 
+#[inline]
 fn read_any<'data>(here: Source<'data>, reading: &mut Reading) -> Result<Binary<'data>, Error> {
     let header = read_header(here)?;
     match Compressed::at_start_of(here, header)? {
         Some(compressed) => Ok(Binary::Compressed(compressed)),
-        None => Outline::read(here, reading).map(Binary::Plain),
+        None => Outline::of(here, header, reading).map(Binary::Plain),
     }
 }
 

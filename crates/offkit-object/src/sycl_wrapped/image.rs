@@ -12,7 +12,7 @@ use crate::format::ImageFormat;
 use crate::image::Target;
 use crate::limits::Reading;
 use crate::offload_binary::{ImageKind, Producer};
-use crate::part::{Coding, Facts};
+use crate::part::{Coding, Facts, MoreFacts};
 use crate::property_set::{ByteArray, PropertySet, PropertySets, PropertyValue, names};
 use crate::source::Source;
 
@@ -118,6 +118,7 @@ impl<'data> ImageReader<'_, 'data> {
         let target = self.text_of(address, ImageVersion::TARGET, "target");
         let target = self.reading.accept(target)?.unwrap_or_default();
         facts.target = Target::new(target, "");
+        let more = facts.more();
         let compile = Some(ImageVersion::COMPILE_OPTIONS);
         for (key, at) in [("compile-opts", compile), ("link-opts", version.link_options())] {
             let Some(at) = at else { continue };
@@ -127,18 +128,18 @@ impl<'data> ImageReader<'_, 'data> {
                 .accept(options)?
                 .filter(|options| !options.is_empty())
             {
-                facts.strings.set(key, options);
+                more.strings.set(key, options);
             }
         }
         if let Some(at) = version.property_sets() {
-            facts.properties = self.property_sets(address, at)?;
+            more.properties = self.property_sets(address, at)?;
         }
         let entries = self.entries(address, version)?;
-        let symbols = |set| facts.properties.symbols(set).map(str::to_owned).collect();
-        facts.imports = symbols(names::IMPORTED_SYMBOLS);
-        facts.exports = symbols(names::EXPORTED_SYMBOLS);
-        self.tell_kernels(&mut facts, &entries, code.bytes)?;
-        facts.entries = Some(entries.into_iter().map(str::to_owned).collect());
+        let symbols = |set| more.properties.symbols(set).map(str::to_owned).collect();
+        more.imports = symbols(names::IMPORTED_SYMBOLS);
+        more.exports = symbols(names::EXPORTED_SYMBOLS);
+        self.tell_kernels(more, &entries, code.bytes)?;
+        more.entries = Some(entries.into_iter().map(str::to_owned).collect());
         Ok(facts)
     }
 
@@ -147,11 +148,11 @@ impl<'data> ImageReader<'_, 'data> {
     /// Exports that no property names were written until 2021; SPIR-V says which entries are no kernels.
     fn tell_kernels(
         &mut self,
-        facts: &mut Facts<'data>,
+        more: &mut MoreFacts<'data>,
         entries: &[&str],
         code: Source<'data>,
     ) -> Result<(), Error> {
-        let exported: HashSet<&str> = facts.properties.symbols(names::EXPORTED_SYMBOLS).collect();
+        let exported: HashSet<&str> = more.properties.symbols(names::EXPORTED_SYMBOLS).collect();
         let others: Vec<_> = entries
             .iter()
             .copied()
@@ -170,8 +171,8 @@ impl<'data> ImageReader<'_, 'data> {
                 .as_ref()
                 .is_none_or(|kernels| kernels.contains(name.as_bytes()))
         });
-        facts.kernels = kernels.into_iter().map(str::to_owned).collect();
-        facts.exports.extend(functions.into_iter().map(str::to_owned));
+        more.kernels = kernels.into_iter().map(str::to_owned).collect();
+        more.exports.extend(functions.into_iter().map(str::to_owned));
         Ok(())
     }
 

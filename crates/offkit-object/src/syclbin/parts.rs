@@ -8,7 +8,7 @@ use crate::format::ImageFormat;
 use crate::image::Target;
 use crate::limits::Reading;
 use crate::offload_binary::Producer;
-use crate::part::{Content, Facts, Name, Part, Visit};
+use crate::part::{Content, Facts, MoreFacts, Name, Part, Visit};
 use crate::property_set::{PropertySets, names};
 use crate::source::Source;
 
@@ -57,10 +57,13 @@ pub(crate) fn parts<'data>(
             part.facts = Facts {
                 version: Some(version.number()),
                 producer: Producer::Sycl,
-                kernels: symbols(names::KERNEL_NAMES),
-                imports: symbols(names::IMPORTED_SYMBOLS),
-                exports: symbols(names::EXPORTED_SYMBOLS),
-                properties: properties.clone(),
+                more: Some(Box::new(MoreFacts {
+                    kernels: symbols(names::KERNEL_NAMES),
+                    imports: symbols(names::IMPORTED_SYMBOLS),
+                    exports: symbols(names::EXPORTED_SYMBOLS),
+                    properties: properties.clone(),
+                    ..MoreFacts::default()
+                })),
                 ..facts
             };
             visit(reading, part);
