@@ -126,7 +126,10 @@ pub(crate) enum Color {
     Never,
 }
 
+// With `defer`, a start pays for the options of one command only. A doc comment of options that commands share would
+// then take the place of what is said of the command, so theirs are plain.
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum Command {
     /// List the device code inside files
     Ls(Ls),
@@ -436,4 +439,31 @@ pub(crate) struct Run {
     /// Show how long each step took
     #[arg(long)]
     pub(crate) time: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn a_command_says_of_itself_what_is_said_in_the_list_of_commands() {
+        let said = |command: &clap::Command| {
+            let each = command.get_subcommands();
+            each.map(|verb| {
+                (
+                    verb.get_name().to_owned(),
+                    verb.get_about().map(ToString::to_string),
+                )
+            })
+            .filter(|(name, _)| name != "help")
+            .collect::<Vec<_>>()
+        };
+        let listed = said(&Cli::command());
+        let mut built = Cli::command();
+        built.build();
+        assert!(listed.len() > 10);
+        assert_eq!(said(&built), listed);
+    }
 }

@@ -32,7 +32,7 @@ pub(crate) fn run(options: &Convert, terminal: Terminal) -> Result<(), Failure> 
     write(&converted, &options.output, options.to, &options.losses, terminal)
 }
 
-/// What is to happen when a format cannot say everything.
+// What is to happen when a format cannot say everything.
 #[derive(Debug, Args)]
 pub(crate) struct LossOptions {
     /// Write even if the format cannot say everything

@@ -12,7 +12,7 @@ const FORMATS: [&str; 9] = [
     "spirv", "bitcode", "ptx", "cubin", "amdgpu", "zebin", "elf", "archive", "unknown",
 ];
 
-/// Options that every command takes which looks at images.
+// Options that every command takes which looks at images.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Which images")]
 pub(crate) struct Filter {

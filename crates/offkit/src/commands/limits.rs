@@ -5,7 +5,7 @@ use std::str::FromStr;
 use clap::Args;
 use offkit_object::Limits;
 
-/// Options of every command that reads containers.
+// Options of every command that reads containers.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Bounds")]
 pub(crate) struct LimitOptions {

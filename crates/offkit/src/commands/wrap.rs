@@ -57,7 +57,7 @@ pub(crate) struct WrapOptions {
     image: ImageOptions,
 }
 
-/// What is said about a file that is one image itself.
+// What is said about a file that is one image itself.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "For a file that is one image itself")]
 struct ImageOptions {
