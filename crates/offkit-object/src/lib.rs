@@ -134,7 +134,7 @@ pub use inspect::{
     Detail, DetailValue, InspectedKernel, Inspection, embedded_in_bitcode, header_target, inspect,
 };
 pub use limits::Limits;
-pub use location::Location;
+pub use location::{Location, WrittenParts};
 pub use offload_binary::{
     ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind, Producer, Strings,
     offload_entries,

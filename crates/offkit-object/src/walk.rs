@@ -8,7 +8,7 @@ use crate::format::ImageFormat;
 use crate::image::{DeviceImage, Problem, Storage, Target};
 use crate::inspect::header_target;
 use crate::limits::{Limits, Reading};
-use crate::location::Location;
+use crate::location::{Joining, Location};
 use crate::part::{Coding, Content, Facts, MoreFacts, Part};
 use crate::property_set::PropertySets;
 use crate::source::{Source, offset_within};
@@ -212,9 +212,10 @@ impl Walker<'_> {
             within: part.storage.compression().or(around.within),
         };
         let mut batch = Batch::default();
+        let mut places = Joining::new(location);
         let result = kind.parts(source, reading, &mut |reading, mut part| {
             self.report(reading, location);
-            let place = location.join_name(&part.name);
+            let place = places.join(&part.name);
             if !self.is_wanted(&place) {
                 return;
             }

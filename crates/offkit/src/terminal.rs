@@ -197,7 +197,7 @@ pub(crate) fn escape(text: &str) -> Cow<'_, str> {
 }
 
 /// Whether all bytes are visible ASCII or spaces: eight are looked at together, for listings have very many names.
-fn is_plain(bytes: &[u8]) -> bool {
+pub(crate) fn is_plain(bytes: &[u8]) -> bool {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     const SPACES: u64 = u64::from_le_bytes([b' '; 8]);
     const HIGH_BITS: u64 = u64::from_le_bytes([0x80; 8]);

@@ -44,9 +44,9 @@ fn choose(options: &Replace, source: &Source, place: Location) -> Result<Locatio
     let mut fitting = Vec::new();
     source.walk_at(&place, &options.limits, &mut |item| {
         if let Item::Image(image) = item
-            && options.filter.accepts(&image)
+            && options.filter.accepts(image)
         {
-            fitting.push(image.location);
+            fitting.push(image.location.clone());
         }
     });
     match <[Location; 1]>::try_from(fitting) {

@@ -31,15 +31,15 @@ pub(crate) fn run(options: &Show, terminal: Terminal) -> Result<(), Failure> {
         source.walk(&options.limits, &mut |item| match item {
             Item::Container(container) => {
                 containers.retain(|outer| container.location.is_within(&outer.location));
-                containers.push(container);
+                containers.push(container.clone());
             }
             Item::Image(image) => {
                 met += 1;
-                if !options.filter.accepts(&image) || result.is_err() {
+                if !options.filter.accepts(image) || result.is_err() {
                     return;
                 }
                 containers.retain(|outer| image.location.is_within(&outer.location));
-                let view = View::new(&image, &containers, options);
+                let view = View::new(image, &containers, options);
                 result = if options.json {
                     output.line(view.json())
                 } else {
@@ -48,7 +48,7 @@ pub(crate) fn run(options: &Show, terminal: Terminal) -> Result<(), Failure> {
                 };
                 shown += 1;
             }
-            Item::Problem(problem) => problems.push(problem),
+            Item::Problem(problem) => problems.push(problem.clone()),
             _ => {}
         });
         result?;

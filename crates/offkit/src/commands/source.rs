@@ -28,13 +28,19 @@ impl Source {
 
     /// Goes through what is meant, and through the files that a thin archive names.
     ///
-    /// Memory does not grow with the file: what was walked through is released.
-    pub(super) fn walk(&self, limits: &LimitOptions, visit: &mut dyn FnMut(Item<'_>)) {
+    /// Memory does not grow with the file: what was walked through is released. Items are lent, for moving one costs
+    /// much of the time that very many small images take.
+    pub(super) fn walk(&self, limits: &LimitOptions, visit: &mut dyn FnMut(&mut Item<'_>)) {
         self.walk_at(&self.place, limits, visit);
     }
 
     /// The same for another place in the file.
-    pub(super) fn walk_at(&self, place: &Location, limits: &LimitOptions, visit: &mut dyn FnMut(Item<'_>)) {
+    pub(super) fn walk_at(
+        &self,
+        place: &Location,
+        limits: &LimitOptions,
+        visit: &mut dyn FnMut(&mut Item<'_>),
+    ) {
         let limits = limits.limits();
         thin_archive::each_file(
             &self.path,
@@ -43,7 +49,7 @@ impl Source {
             &limits,
             &mut |file| match file {
                 Ok(file) => walk(&file, &limits, visit),
-                Err(problem) => visit(Item::Problem(problem)),
+                Err(problem) => visit(&mut Item::Problem(problem)),
             },
         );
     }
@@ -61,12 +67,12 @@ impl Source {
         self.walk(limits, &mut |item| match item {
             Item::Image(image) => {
                 met += 1;
-                if filter.accepts(&image) {
+                if filter.accepts(image) {
                     accepted += 1;
-                    visit(&image);
+                    visit(image);
                 }
             }
-            Item::Problem(problem) => problems.push(problem),
+            Item::Problem(problem) => problems.push(problem.clone()),
             _ => {}
         });
         match (met, accepted) {
@@ -119,7 +125,7 @@ impl Source {
 }
 
 /// Goes through one file.
-fn walk(file: &Opened<'_>, limits: &Limits, visit: &mut dyn FnMut(Item<'_>)) {
+fn walk(file: &Opened<'_>, limits: &Limits, visit: &mut dyn FnMut(&mut Item<'_>)) {
     const RELEASED_TOGETHER: usize = 1 << 25;
     let mut released = 0;
     let goal = file.goal.as_ref();
@@ -134,7 +140,7 @@ fn walk(file: &Opened<'_>, limits: &Limits, visit: &mut dyn FnMut(Item<'_>)) {
                 _ => None,
             };
             if file.concerns(&mut item) {
-                visit(item);
+                visit(&mut item);
             }
             if let Some(offset) = offset.and_then(|offset| usize::try_from(offset).ok())
                 && offset.saturating_sub(released) > RELEASED_TOGETHER

@@ -94,19 +94,19 @@ fn verify(
     let mut meant = Vec::new();
     let mut is_there = is_whole;
     source.walk(&options.limits, &mut |item| {
-        if let Item::Container(container) = &item {
+        if let Item::Container(container) = item {
             is_there |= container.location.is_within(&source.place);
         }
         let Item::Image(image) = item else { return };
         is_there = true;
-        if !options.filter.accepts(&image) {
+        if !options.filter.accepts(image) {
             return;
         }
         if !options.no_spirv
             && image.format == ImageFormat::Spirv
-            && let Some(message) = validator.check(&image)
+            && let Some(message) = validator.check(image)
         {
-            let extensions = vendor_extensions(&image);
+            let extensions = vendor_extensions(image);
             if extensions.is_empty() {
                 findings.push(Finding {
                     location: image.location.clone(),
@@ -124,7 +124,7 @@ fn verify(
             }
         }
         if is_filtered {
-            meant.push(image.location);
+            meant.push(image.location.clone());
         }
     });
     if !is_there && findings.is_empty() {

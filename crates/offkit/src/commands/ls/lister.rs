@@ -3,7 +3,9 @@
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-use offkit_object::{Container, DeviceImage, ImageFormat, Location, Producer, Storage, Target};
+use offkit_object::{
+    Container, ContainerKind, DeviceImage, ImageFormat, Producer, Program, Storage, Target, WrittenParts,
+};
 
 use super::describe::{Described, Describer};
 use super::tree::Tree;
@@ -18,20 +20,42 @@ const LOOKED_INTO_LATER: usize = 1 << 14;
 /// What is handed to the other core together: little enough to stay in its cache.
 const HANDED_OVER_TOGETHER: usize = 1024;
 
-/// What goes into the tree.
-pub(super) enum Found {
+/// What goes into the tree together. All texts are one, as memory that one core takes and the other gives back is
+/// slow for both.
+#[derive(Default)]
+pub(super) struct Batch {
+    text: String,
+    found: Vec<Found>,
+}
+
+struct Found {
+    /// How much of the text is its place in the file, as [`WrittenParts`].
+    place: usize,
+    what: FoundWhat,
+}
+
+enum FoundWhat {
     /// A container; what is in it follows.
-    Container(Container),
-    Image(FoundImage),
+    Container(FoundContainer),
+    Image {
+        /// How much of the text says what it was made for.
+        target: usize,
+        image: FoundImage,
+    },
+}
+
+/// A container as it is listed.
+pub(super) struct FoundContainer {
+    pub(super) kind: ContainerKind,
+    pub(super) version: Option<u32>,
+    pub(super) size: u64,
+    pub(super) program: Option<Box<Program>>,
 }
 
 /// An image as it is listed; what it looks like is worked out when it is written.
 pub(super) struct FoundImage {
-    pub(super) location: Location,
-    pub(super) target: Target,
     pub(super) size: u64,
     pub(super) format: ImageFormat,
-    pub(super) is_host: bool,
     pub(super) more: Option<Box<More>>,
 }
 
@@ -54,7 +78,7 @@ pub(super) struct Lister {
     describer: Describer,
     each_kernel: bool,
     images: usize,
-    waiting: Vec<Found>,
+    waiting: Batch,
     tree: Place,
 }
 
@@ -67,7 +91,7 @@ enum Place {
 }
 
 struct Thread {
-    sender: SyncSender<Vec<Found>>,
+    sender: SyncSender<Batch>,
     handle: JoinHandle<Result<Tree, Failure>>,
 }
 
@@ -78,28 +102,38 @@ impl Lister {
             describer,
             each_kernel: options.kernels,
             images: 0,
-            waiting: Vec::new(),
+            waiting: Batch::default(),
             tree: Place::Here(Box::new(Tree::new(options, output, describer, file, bytes))),
         }
     }
 
-    /// A container; what is in it follows.
-    pub(super) fn container(&mut self, container: Container) -> Result<(), Failure> {
-        self.add(Found::Container(container))
+    /// A container, of which what is needed is taken; what is in it follows.
+    pub(super) fn container(&mut self, container: &mut Container) -> Result<(), Failure> {
+        let place = self.waiting.say(container.location.written_parts().as_str());
+        let what = FoundWhat::Container(FoundContainer {
+            kind: container.kind,
+            version: container.version,
+            size: container.size,
+            program: container.program.take().map(Box::new),
+        });
+        self.waiting.found.push(Found { place, what });
+        self.hand_over()
     }
 
     /// An image; what is needed of it is taken.
     pub(super) fn image(&mut self, image: &mut DeviceImage<'_>) -> Result<(), Failure> {
         self.images += 1;
-        let found = FoundImage {
-            location: std::mem::take(&mut image.location),
-            target: std::mem::take(&mut image.target),
+        let place = self.waiting.say(image.location.written_parts().as_str());
+        let target = self.waiting.say_target(image);
+        let image = FoundImage {
             size: image.bytes.len() as u64,
             format: image.format,
-            is_host: image.producer == Producer::Host,
+            // The last, as it may take all of the image.
             more: self.more(image),
         };
-        self.add(Found::Image(found))
+        let what = FoundWhat::Image { target, image };
+        self.waiting.found.push(Found { place, what });
+        self.hand_over()
     }
 
     fn more(&self, image: &mut DeviceImage<'_>) -> Option<Box<More>> {
@@ -127,19 +161,27 @@ impl Lister {
         Some(Box::new(More { note, details }))
     }
 
-    fn add(&mut self, found: Found) -> Result<(), Failure> {
-        self.waiting.push(found);
-        if self.waiting.len() < HANDED_OVER_TOGETHER {
-            return Ok(());
+    /// Hands over what is waiting, if it is enough.
+    #[inline]
+    fn hand_over(&mut self) -> Result<(), Failure> {
+        match self.waiting.found.len() {
+            ..HANDED_OVER_TOGETHER => Ok(()),
+            _ => self.hand_over_all(),
         }
-        let next = Vec::with_capacity(HANDED_OVER_TOGETHER);
-        let found = std::mem::replace(&mut self.waiting, next);
+    }
+
+    fn hand_over_all(&mut self) -> Result<(), Failure> {
+        let next = Batch {
+            text: String::with_capacity(self.waiting.text.len()),
+            found: Vec::with_capacity(HANDED_OVER_TOGETHER),
+        };
+        let batch = std::mem::replace(&mut self.waiting, next);
         let thread = match std::mem::replace(&mut self.tree, Place::Nowhere) {
             Place::Here(tree) => Thread::start(*tree),
             Place::Thread(thread) => thread,
             Place::Nowhere => return Ok(()),
         };
-        match thread.sender.send(found) {
+        match thread.sender.send(batch) {
             Ok(()) => {
                 self.tree = Place::Thread(thread);
                 Ok(())
@@ -156,11 +198,64 @@ impl Lister {
             Place::Thread(thread) => thread.end()?,
             Place::Nowhere => return Ok(()),
         };
-        for mut found in self.waiting {
-            tree.add(&mut found)?;
-        }
+        self.waiting.add_to(&mut tree)?;
         tree.finish()
     }
+}
+
+impl Batch {
+    /// Adds to the text; how much.
+    fn say(&mut self, text: &str) -> usize {
+        self.text += text;
+        text.len()
+    }
+
+    fn say_target(&mut self, image: &DeviceImage<'_>) -> usize {
+        let Target {
+            triple,
+            arch,
+            features,
+        } = &image.target;
+        let text = &mut self.text;
+        let start = text.len();
+        *text += triple;
+        if !triple.is_empty() && !arch.is_empty() {
+            text.push('-');
+        }
+        *text += arch;
+        for feature in features {
+            text.push(':');
+            *text += feature;
+        }
+        if text.len() == start {
+            *text += "unknown";
+        }
+        if image.producer == Producer::Host {
+            *text += " (host)";
+        }
+        text.len() - start
+    }
+
+    fn add_to(self, tree: &mut Tree) -> Result<(), Failure> {
+        let mut text = self.text.as_str();
+        for Found { place, what } in self.found {
+            let place = WrittenParts::new(take(&mut text, place));
+            match what {
+                FoundWhat::Container(container) => tree.container(place, &container)?,
+                FoundWhat::Image { target, image } => {
+                    tree.image(place, take(&mut text, target), image)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Takes so many bytes off the beginning of a text.
+pub(super) fn take<'text>(text: &mut &'text str, bytes: usize) -> &'text str {
+    let (taken, rest) = text.split_at(bytes);
+    *text = rest;
+    taken
 }
 
 impl Thread {
@@ -168,12 +263,10 @@ impl Thread {
     const WAITING: usize = 16;
 
     fn start(mut tree: Tree) -> Self {
-        let (sender, receiver) = sync_channel::<Vec<Found>>(Self::WAITING);
+        let (sender, receiver) = sync_channel::<Batch>(Self::WAITING);
         let handle = std::thread::spawn(move || {
-            for mut together in receiver {
-                for found in &mut together {
-                    tree.add(found)?;
-                }
+            for batch in receiver {
+                batch.add_to(&mut tree)?;
             }
             Ok(tree)
         });

@@ -8,7 +8,7 @@ mod tree;
 
 use std::path::Path;
 
-use offkit_object::{DeviceImage, Item, Problem};
+use offkit_object::{Container, DeviceImage, Item, Problem};
 
 use super::Source;
 use crate::cli::Ls;
@@ -95,12 +95,17 @@ enum Form {
 }
 
 impl Listing<'_> {
-    fn add(&mut self, mut item: Item<'_>) {
+    /// Takes what it needs of an item, which is large, and of which there may be very many.
+    fn add(&mut self, item: &mut Item<'_>) {
         if self.result.is_ok() {
-            self.result = match &mut item {
-                // In its place, for it is large, and there may be very many.
+            self.result = match item {
                 Item::Image(image) => self.image(image),
-                _ => self.other(item),
+                Item::Container(container) => self.container(container),
+                Item::Problem(problem) => {
+                    self.problems.push(problem.clone());
+                    Ok(())
+                }
+                _ => Ok(()),
             };
         }
     }
@@ -116,12 +121,10 @@ impl Listing<'_> {
         }
     }
 
-    fn other(&mut self, item: Item<'_>) -> Result<(), Failure> {
-        match (item, &mut self.form) {
-            (Item::Problem(problem), _) => self.problems.push(problem),
-            (Item::Container(container), Form::Tree(lister)) => lister.container(container)?,
-            _ => {}
+    fn container(&mut self, container: &mut Container) -> Result<(), Failure> {
+        match &mut self.form {
+            Form::Json(_) => Ok(()),
+            Form::Tree(lister) => lister.container(container),
         }
-        Ok(())
     }
 }

@@ -1,13 +1,14 @@
 //! Rows of a tree on their way to standard output.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
-use offkit_object::{ImageFormat, Location, Target};
+use offkit_object::{ImageFormat, WrittenParts};
 
 use super::describe::Describer;
-use super::lister::{Details, FoundImage, More};
+use super::lister::{Details, FoundImage, More, take};
 use crate::failure::Failure;
-use crate::terminal::{Output, Styles, escape, push_size};
+use crate::terminal::{Output, Styles, escape, is_plain, push_size};
 
 /// A line of the tree, with lines that belong to it.
 struct Row {
@@ -30,9 +31,10 @@ enum Content {
     },
 }
 
-/// A part of [`Rows::said`].
+/// A part of [`Rows::said`], after the one before it.
+#[derive(Clone, Copy)]
 struct Column {
-    bytes: Range<usize>,
+    bytes: usize,
     /// In columns of the terminal.
     width: usize,
 }
@@ -71,20 +73,35 @@ impl Rows {
     }
 
     /// The row of an image; so many parts of its location are `said` by the rows above.
-    pub(super) fn image(&mut self, depth: usize, image: &mut FoundImage, said: usize) -> Result<(), Failure> {
+    pub(super) fn image(
+        &mut self,
+        depth: usize,
+        place: WrittenParts<'_>,
+        said: usize,
+        target: &str,
+        image: FoundImage,
+    ) -> Result<(), Failure> {
         self.make_room(depth)?;
         let start = self.said.len();
-        push_path(&mut self.said, &image.location, said);
-        if self.said.len() == start {
-            self.said += "(the file itself)";
+        // As a rule nothing is to be escaped, and looking at all of the row together is faster.
+        let mut ends = self.say(place, said, target, image.size, |text| text.into());
+        let is_plain = is_plain(&self.said.as_bytes()[start..]);
+        if !is_plain {
+            self.said.truncate(start);
+            ends = self.say(place, said, target, image.size, escape);
         }
-        let place = self.column(start);
-        let target = self.said.len();
-        push_target(&mut self.said, image);
-        let target = self.column(target);
-        let size = self.said.len();
-        push_size(&mut self.said, image.size);
-        let size = self.column(size);
+        let column = |start: usize, end: usize| Column {
+            bytes: end - start,
+            width: if is_plain {
+                end - start
+            } else {
+                self.said[start..end].chars().count()
+            },
+        };
+        let [place_end, target_end, size_end] = ends;
+        let place = column(start, place_end);
+        let target = column(place_end, target_end);
+        let size = column(target_end, size_end);
         let widths = &mut self.widths;
         widths.place = widths.place.max(place.width);
         widths.format = widths.format.max(image.format.name().len());
@@ -97,10 +114,32 @@ impl Rows {
                 format: image.format,
                 target,
                 size,
-                more: image.more.take(),
+                more: image.more,
             },
         });
         Ok(())
+    }
+
+    /// Says the place of an image, its target and its size; where each of them ends.
+    fn say(
+        &mut self,
+        place: WrittenParts<'_>,
+        said: usize,
+        target: &str,
+        size: u64,
+        escape: impl Fn(&str) -> Cow<'_, str>,
+    ) -> [usize; 3] {
+        let text = &mut self.said;
+        let start = text.len();
+        push_path(text, place, said, &escape);
+        if text.len() == start {
+            *text += "(the file itself)";
+        }
+        let place_end = text.len();
+        *text += &escape(target);
+        let target_end = text.len();
+        push_size(text, size);
+        [place_end, target_end, text.len()]
     }
 
     /// Puts out what is left and gives the output back.
@@ -122,33 +161,23 @@ impl Rows {
         self.put_out(Some(next))
     }
 
-    /// What was said from `start` on.
-    fn column(&self, start: usize) -> Column {
-        let said = &self.said[start..];
-        Column {
-            bytes: start..self.said.len(),
-            width: if said.is_ascii() {
-                said.len()
-            } else {
-                said.chars().count()
-            },
-        }
-    }
-
     /// Writes the rows; `next` is the depth of the row that comes after them.
     fn put_out(&mut self, next: Option<usize>) -> Result<(), Failure> {
         let Styles { faint, name, .. } = self.output.styles();
         let drawn = branches(&self.rows, next);
-        let widths = &self.widths;
-        let mut text = String::with_capacity(self.said.len() * 2);
-        for (row, branch) in self.rows.iter().zip(drawn.branches) {
-            let bars = &drawn.bars[branch.bars];
-            let (fork, under) = match (row.depth, branch.is_last) {
-                (0, _) => ("", ""),
-                (_, true) => ("└── ", "    "),
-                (_, false) => ("├── ", "│   "),
-            };
-            text.extend([faint.start, bars, fork, faint.end]);
+        let widths = self.widths;
+        let mut text = String::with_capacity(self.rows.len() * widths.row());
+        let mut said = self.said.as_str();
+        // Most rows begin like the one before.
+        let mut beginning = String::new();
+        let mut before = None;
+        for (row, branch) in self.rows.iter().zip(&drawn.branches) {
+            let bars = &drawn.bars[branch.bars.clone()];
+            if before.replace((row.depth, branch)) != Some((row.depth, branch)) {
+                beginning.clear();
+                beginning.extend([faint.start, bars, branch.fork(row.depth), faint.end]);
+            }
+            text += &beginning;
             let described;
             let below: &[String] = match &row.content {
                 Content::Text { text: line, below } => {
@@ -163,12 +192,18 @@ impl Rows {
                     more,
                 } => {
                     text += name.start;
-                    self.left(&mut text, place, widths.place);
-                    text.extend([name.end, "  ", format.name()]);
+                    text += take(&mut said, place.bytes);
+                    pad(&mut text, widths.place - place.width);
+                    text += name.end;
+                    text += "  ";
+                    text += format.name();
                     pad(&mut text, widths.format - format.name().len() + 2);
-                    self.left(&mut text, target, widths.target);
-                    pad(&mut text, widths.size + 2 - size.width);
-                    text += &self.said[size.bytes.clone()];
+                    text += take(&mut said, target.bytes);
+                    pad(
+                        &mut text,
+                        widths.target - target.width + 2 + widths.size - size.width,
+                    );
+                    text += take(&mut said, size.bytes);
                     match more.as_deref() {
                         None => &[],
                         Some(more) => {
@@ -188,6 +223,7 @@ impl Rows {
             };
             text.push('\n');
             for line in below {
+                let under = branch.under(row.depth);
                 text.extend([faint.start, bars, under, "    ", faint.end, line, "\n"]);
             }
         }
@@ -195,12 +231,6 @@ impl Rows {
         self.said.clear();
         self.widths = Widths::default();
         self.output.lines(&text)
-    }
-
-    /// A column that begins on the left.
-    fn left(&self, text: &mut String, column: &Column, width: usize) {
-        *text += &self.said[column.bytes.clone()];
-        pad(text, width - column.width);
     }
 }
 
@@ -220,10 +250,30 @@ struct Drawn {
 }
 
 /// What stands before a row.
+#[derive(PartialEq, Eq)]
 struct Branch {
-    /// A part of [`Drawn::bars`].
+    /// A part of [`Drawn::bars`]; the same for rows of one depth that follow each other.
     bars: Range<usize>,
     is_last: bool,
+}
+
+impl Branch {
+    fn fork(&self, depth: usize) -> &'static str {
+        match (depth, self.is_last) {
+            (0, _) => "",
+            (_, true) => "└── ",
+            (_, false) => "├── ",
+        }
+    }
+
+    /// What goes on below the row.
+    fn under(&self, depth: usize) -> &'static str {
+        match (depth, self.is_last) {
+            (0, _) => "",
+            (_, true) => "    ",
+            (_, false) => "│   ",
+        }
+    }
 }
 
 /// The lines of the tree, drawn from the last row up: a row is the last one of its level unless another one
@@ -232,13 +282,17 @@ fn branches(rows: &[Row], next: Option<usize>) -> Drawn {
     let mut goes_on = vec![true; next.map_or(0, |depth| depth + 1)];
     let mut bars = String::new();
     let mut branches = Vec::with_capacity(rows.len());
+    let mut below = None;
+    let mut start = 0;
     for row in rows.iter().rev() {
         let is_last = !goes_on.get(row.depth).copied().unwrap_or(false);
         goes_on.resize(row.depth + 1, false);
         goes_on[row.depth] = true;
-        let start = bars.len();
-        for goes_on in goes_on[..row.depth].iter().skip(1) {
-            bars += if *goes_on { "│   " } else { "    " };
+        if below.replace(row.depth) != Some(row.depth) {
+            start = bars.len();
+            for goes_on in goes_on[..row.depth].iter().skip(1) {
+                bars += if *goes_on { "│   " } else { "    " };
+            }
         }
         branches.push(Branch {
             bars: start..bars.len(),
@@ -257,43 +311,33 @@ struct Widths {
     size: usize,
 }
 
-/// Adds the parts of a location but for the first `said`.
-pub(super) fn push_path(text: &mut String, location: &Location, said: usize) {
-    let written = location.written_parts();
+impl Widths {
+    /// About how many bytes a row has.
+    fn row(self) -> usize {
+        /// What is before and between the columns.
+        const OTHERS: usize = 32;
+        self.place + self.format + self.target + self.size + OTHERS
+    }
+}
+
+/// Adds the parts of a place but for the first `said`.
+pub(super) fn push_path(
+    text: &mut String,
+    place: WrittenParts<'_>,
+    said: usize,
+    escape: impl Fn(&str) -> Cow<'_, str>,
+) {
+    let written = place.as_str();
     // As a rule nothing is escaped, and for very many images taking that apart would be most of the work.
     if said == 0 && !written.as_bytes().contains(&b'%') {
         *text += &escape(written);
         return;
     }
-    for (number, part) in location.parts().skip(said).enumerate() {
+    for (number, part) in place.parts().skip(said).enumerate() {
         if number > 0 {
             text.push('/');
         }
         *text += &escape(&part);
-    }
-}
-
-fn push_target(text: &mut String, image: &FoundImage) {
-    let Target {
-        triple,
-        arch,
-        features,
-    } = &image.target;
-    let start = text.len();
-    *text += &escape(triple);
-    if !triple.is_empty() && !arch.is_empty() {
-        text.push('-');
-    }
-    *text += &escape(arch);
-    for feature in features {
-        text.push(':');
-        *text += &escape(feature);
-    }
-    if text.len() == start {
-        *text += "unknown";
-    }
-    if image.is_host {
-        *text += " (host)";
     }
 }
 

@@ -1,9 +1,9 @@
 //! The listing that people read: a tree of files and the images in them.
 
-use offkit_object::{Container, ContainerKind, Location, Program};
+use offkit_object::{ContainerKind, Program, WrittenParts};
 
 use super::describe::{Describer, properties_lines};
-use super::lister::{Found, FoundImage};
+use super::lister::{FoundContainer, FoundImage};
 use super::rows::{Rows, push_path};
 use crate::cli::Ls;
 use crate::failure::Failure;
@@ -18,10 +18,12 @@ pub(super) struct Tree {
     /// Whether the options leave no image out.
     is_whole: bool,
     with_properties: bool,
-    file: Location,
+    file: String,
     size: u64,
     /// The containers that the next image is in, outermost first.
     containers: Vec<Level>,
+    /// Whether each of these has said its heading.
+    is_said: bool,
     rows: Rows,
     images: usize,
     bytes: u64,
@@ -31,7 +33,10 @@ pub(super) struct Tree {
 
 /// A container that is being listed.
 struct Level {
-    location: Location,
+    /// Its place, as [`WrittenParts`].
+    place: String,
+    /// How many parts that are.
+    parts: usize,
     kind: ContainerKind,
     /// What is written above its images, if it is a file; `None` once it was said.
     heading: Option<Heading>,
@@ -55,9 +60,10 @@ impl Tree {
             styles: output.styles(),
             is_whole: options.filter.accepts_all(),
             with_properties: options.properties,
-            file: Location::of_file(file),
+            file: file.to_owned(),
             size: bytes as u64,
             containers: Vec::new(),
+            is_said: false,
             rows: Rows::new(output, describer),
             images: 0,
             bytes: 0,
@@ -69,36 +75,39 @@ impl Tree {
         }
     }
 
-    /// Adds what was found next.
-    pub(super) fn add(&mut self, found: &mut Found) -> Result<(), Failure> {
-        match found {
-            Found::Container(container) => self.container(container),
-            Found::Image(image) => self.image(image),
-        }
-    }
-
     /// Notes that a container begins.
-    fn container(&mut self, container: &Container) -> Result<(), Failure> {
-        self.leave_for(&container.location)?;
+    pub(super) fn container(
+        &mut self,
+        place: WrittenParts<'_>,
+        container: &FoundContainer,
+    ) -> Result<(), Failure> {
+        self.leave_for(place)?;
         let parent = self.containers.last();
         let depth = parent.map_or(0, |parent| parent.depth);
         let is_file =
             parent.is_none_or(|parent| matches!(parent.kind, ContainerKind::Archive | ContainerKind::Zip));
-        let heading =
-            is_file.then(|| self.heading(&container.location, container.size, Some(container), depth));
+        let heading = is_file.then(|| self.heading(place, container.size, Some(container), depth));
         self.containers.push(Level {
-            location: container.location.clone(),
+            place: place.as_str().to_owned(),
+            parts: place.depth(),
             kind: container.kind,
             depth: depth + usize::from(is_file),
             heading,
             shown: 0,
             hidden: 0,
         });
+        self.is_said = false;
         Ok(())
     }
 
-    fn image(&mut self, image: &mut FoundImage) -> Result<(), Failure> {
-        self.leave_for(&image.location)?;
+    /// Adds an image.
+    pub(super) fn image(
+        &mut self,
+        place: WrittenParts<'_>,
+        target: &str,
+        image: FoundImage,
+    ) -> Result<(), Failure> {
+        self.leave_for(place)?;
         self.images += 1;
         self.bytes += image.size;
         self.say_headings()?;
@@ -112,11 +121,11 @@ impl Tree {
             }
             Some(file) => {
                 file.shown += 1;
-                file.location.depth()
+                file.parts
             }
             None => 0,
         };
-        self.rows.image(depth, image, inside)
+        self.rows.image(depth, place, inside, target, image)
     }
 
     /// Ends the listing.
@@ -126,7 +135,7 @@ impl Tree {
             self.containers.truncate(1);
             self.say_headings()?;
         }
-        self.leave_for(&Location::default())?;
+        self.leave(|_| true)?;
         let mut output = self.rows.finish()?;
         match self.images {
             0 if self.is_whole => {
@@ -142,13 +151,14 @@ impl Tree {
         output.finish()
     }
 
-    /// Leaves the containers that `location` is not in.
-    fn leave_for(&mut self, location: &Location) -> Result<(), Failure> {
+    /// Leaves the containers that `place` is not in.
+    fn leave_for(&mut self, place: WrittenParts<'_>) -> Result<(), Failure> {
+        self.leave(|level| !place.is_within(WrittenParts::new(&level.place)))
+    }
+
+    fn leave(&mut self, is_left: impl Fn(&Level) -> bool) -> Result<(), Failure> {
         let Styles { faint, .. } = self.styles;
-        while let Some(level) = self
-            .containers
-            .pop_if(|level| !location.is_within(&level.location))
-        {
+        while let Some(level) = self.containers.pop_if(|level| is_left(level)) {
             if level.hidden > 0 {
                 let more = format!("{faint}and {} more: --all shows them{faint:#}", level.hidden);
                 self.rows.text(level.depth, more, Vec::new())?;
@@ -159,8 +169,11 @@ impl Tree {
 
     /// Says which files the next image is in, as far as that was not said yet.
     fn say_headings(&mut self) -> Result<(), Failure> {
+        if std::mem::replace(&mut self.is_said, true) {
+            return Ok(());
+        }
         if self.containers.is_empty() && self.rows.is_empty() {
-            let Heading { depth, text, below } = self.heading(&self.file, self.size, None, 0);
+            let Heading { depth, text, below } = self.heading(WrittenParts::new(""), self.size, None, 0);
             self.rows.text(depth, text, below)?;
         }
         for level in &mut self.containers {
@@ -174,23 +187,23 @@ impl Tree {
     /// The row above the images of a file.
     fn heading(
         &self,
-        location: &Location,
+        place: WrittenParts<'_>,
         bytes: u64,
-        container: Option<&Container>,
+        container: Option<&FoundContainer>,
         depth: usize,
     ) -> Heading {
         let Styles { faint, heading, .. } = self.styles;
         let mut title = String::new();
-        if location.is_file() {
-            title += &escape(location.file());
+        if place.as_str().is_empty() {
+            title += &escape(&self.file);
         } else {
-            let around = self.containers.last().map_or(0, |level| level.location.depth());
-            push_path(&mut title, location, around);
+            let around = self.containers.last().map_or(0, |level| level.parts);
+            push_path(&mut title, place, around, escape);
         }
         let mut text = String::with_capacity(64);
         text.extend([heading.start, &title, heading.end, "  ", faint.start]);
         let mut below = Vec::new();
-        if let Some(Container {
+        if let Some(FoundContainer {
             kind,
             version,
             program,
@@ -203,7 +216,7 @@ impl Tree {
             }
             if let Some(Program {
                 state, properties, ..
-            }) = program
+            }) = program.as_deref()
             {
                 text += &format!(", {state} state");
                 if self.with_properties {
