@@ -1,0 +1,110 @@
+//! What a link that fails says and leaves.
+
+use super::*;
+
+#[test]
+fn options_that_llvms_back_ends_do_not_have_are_refused() {
+    need!("clang-22", "llc");
+    let folder = Folder::new();
+    folder.bitcode("app", APP);
+    let link = |option: &str| folder.offkit(&format!("link app.bc --backend-option={option} -o x.syclbin"));
+    says(&link("--frobnicate").fails(2), &["--frobnicate", "back ends"]);
+    says(
+        &link("--inline-threshold=many").fails(2),
+        &["--inline-threshold=many"],
+    );
+    assert!(!folder.path("x.syclbin").exists());
+    link("--inline-threshold=7").ok();
+}
+
+#[test]
+fn damaged_bitcode_is_told_by_its_name() {
+    need!("clang-22", "llc");
+    let folder = Folder::new();
+    folder.bitcode("app", APP);
+    let bytes = folder.read("app.bc");
+    let mut damaged = bytes.clone();
+    let middle = damaged.len() / 2;
+    for byte in &mut damaged[middle..middle + 64] {
+        *byte ^= 0xff;
+    }
+    folder.write("damaged.bc", &damaged);
+    folder.write("cut.bc", &bytes[..bytes.len() / 2]);
+    for name in ["damaged.bc", "cut.bc"] {
+        let text = folder.offkit(&format!("link {name} -o x.syclbin")).fails(2);
+        says(&text, &[name]);
+        let text = folder
+            .offkit(&format!("link app.bc --device-lib {name} -o x.syclbin"))
+            .fails(2);
+        says(&text, &[name]);
+    }
+    assert!(!folder.path("x.syclbin").exists());
+}
+
+#[test]
+fn a_crash_of_llvm_leaves_what_led_to_it() {
+    need!("clang-22", "llc", "llvm-as");
+    let folder = Folder::new();
+    folder.write(
+        "k.ll",
+        "target triple = \"spirv64\"
+         define spir_kernel void @good() { ret void }
+         define spir_kernel void @bad(ptr addrspace(1) %p) {
+           %x = load bfloat, ptr addrspace(1) %p
+           %y = fadd bfloat %x, %x
+           store bfloat %y, ptr addrspace(1) %p
+           ret void
+         }",
+    );
+    folder.run(tool("llvm-as").unwrap(), ["k.ll"]).ok();
+    let mut command = Command::new(offkit());
+    command
+        .args("link k.bc -o x.syclbin --split kernel".split_whitespace())
+        .env("TMPDIR", folder.path(""));
+    let text = folder.run_command(&mut command).fails(2);
+    says(
+        &text,
+        &[
+            "generating code for bad",
+            "LLVM ERROR",
+            "offkit-crash-bad-",
+            "does it again",
+        ],
+    );
+    let hint = text.lines().find(|line| line.contains("does it again")).unwrap();
+    let again = hint.split('`').nth(1).unwrap();
+    let again = again.strip_prefix("offkit ").unwrap().replace('\'', "");
+    let text = folder.offkit(&again).fails(2);
+    says(&text, &["generating code for bad", "LLVM ERROR"]);
+    assert!(!folder.path("x.syclbin").exists());
+}
+
+#[test]
+fn a_disk_that_is_full_is_an_error() {
+    need!("clang-22", "llc");
+    let folder = Folder::new();
+    folder.bitcode("app", APP);
+    says(
+        &folder.offkit("link app.bc -o /dev/full").fails(2),
+        &["/dev/full"],
+    );
+    let mut command = Command::new(offkit());
+    command
+        .args(["link", "app.bc", "-o", "x.syclbin"])
+        .env("TMPDIR", "/nowhere");
+    says(&folder.run_command(&mut command).fails(3), &["TMPDIR"]);
+    assert!(!folder.path("x.syclbin").exists());
+}
+
+#[test]
+fn without_a_linker_for_objects_the_package_is_named() {
+    need!("clang-22", "llc");
+    let folder = Folder::new();
+    chain(&folder, AMD);
+    let mut command = Command::new(offkit());
+    command
+        .args("link app.bc helper.bc deep.bc --split none --format offload -o a.out".split_whitespace())
+        .env("PATH", "/nowhere")
+        .env("OFFKIT_LLVM_BIN", "/nowhere");
+    says(&folder.run_command(&mut command).fails(3), &["ld.lld", "lld-22"]);
+}
