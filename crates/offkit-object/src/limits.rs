@@ -1,4 +1,4 @@
-//! Bounds on what reading untrusted bytes may cost, and the state that enforces them.
+//! Bounds on what reading untrusted bytes may cost, and the state of a reading, which enforces them.
 
 use crate::error::{Error, ErrorKind};
 use crate::offload_binary::Repeated;
@@ -69,7 +69,7 @@ impl Default for Limits {
     }
 }
 
-/// How a reader treats faults, and how much of its limits is used up.
+/// How a reader treats faults, how much of its limits is used up, and what it need not read again.
 ///
 /// The same reading code serves the strict constructors, where the first fault is the result, and the
 /// tolerant [`read`](crate::read), where a fault is noted and reading goes on with what is left.

@@ -228,9 +228,7 @@ impl Walker<'_> {
                     self.open_batch(reading, &mut batch, inside);
                 }
             } else {
-                if !batch.members.is_empty() {
-                    self.open_batch(reading, &mut batch, inside);
-                }
+                self.open_batch(reading, &mut batch, inside);
                 let part = Opened {
                     source: part.stored,
                     storage: Storage::Plain,

@@ -299,3 +299,25 @@ fn strings_that_come_again_count_again() {
     assert_eq!(images_read(10 * strings - 1), (9, 1));
     assert_eq!(images_read(strings).0, 1);
 }
+
+#[test]
+fn strings_that_cannot_be_read_are_not_remembered() {
+    const STRING_COUNT: usize = 48;
+    let mut broken = one(b"BC\xc0\xde1");
+    put_u64(&mut broken, STRING_COUNT, 1 << 40);
+    let good = one(b"BC\xc0\xde2");
+    let bytes = [&broken, &broken, &good, &good].map(Vec::as_slice).concat();
+    // Faults count as such also where none is to be told.
+    for max_problems in [0, 10] {
+        let limits = Limits {
+            max_problems,
+            ..limits()
+        };
+        let contents = offkit_object::read("f", &bytes, &limits);
+        let known = contents
+            .images
+            .iter()
+            .map(|image| !image.target.triple.is_empty());
+        assert_eq!(known.collect::<Vec<_>>(), [false, false, true, true]);
+    }
+}

@@ -6,6 +6,7 @@ use super::read::StoredEntry;
 use crate::error::Error;
 use crate::image::Target;
 use crate::limits::Reading;
+use crate::source::Source;
 
 /// What the last entries said about their targets, by the bytes they said it with.
 #[derive(Debug, Default)]
@@ -107,27 +108,28 @@ fn up_to_image<'data>(entry: &StoredEntry<'data>) -> Option<&'data [u8]> {
     Some(entry.source.get(start, size)?.bytes())
 }
 
-/// Whether all strings lie within `bytes`, with the zeros that end them: nothing else can change them.
+/// Whether all strings lie within `bytes`, with their table and the zeros that end them: nothing else can change them.
 fn lie_within(entry: &StoredEntry<'_>, bytes: &[u8]) -> bool {
     let from = |offset: u64| {
         let start = usize::try_from(offset.checked_sub(entry.strings_offset())?).ok()?;
         bytes.get(start..)
     };
     let ends_within = |offset: u64| from(offset).is_some_and(|rest| rest.contains(&0));
-    let (offset, count) = (entry.strings_offset(), entry.string_count());
+    let (table, count) = (Source::new(bytes), entry.string_count());
     if entry.version == 1 {
-        let strings = entry.source.records::<StringV1>(offset, count);
-        strings
-            .unwrap_or_default()
-            .iter()
-            .all(|string| ends_within(string.key_offset.get()) && ends_within(string.value_offset.get()))
+        table.records::<StringV1>(0, count).is_some_and(|strings| {
+            strings
+                .iter()
+                .all(|string| ends_within(string.key_offset.get()) && ends_within(string.value_offset.get()))
+        })
     } else {
-        let strings = entry.source.records::<StringV2>(offset, count);
-        strings.unwrap_or_default().iter().all(|string| {
+        let lies_within = |string: &StringV2| {
             let size = usize::try_from(string.value_size.get()).ok();
             let value = from(string.base.value_offset.get());
             ends_within(string.base.key_offset.get())
                 && value.zip(size).is_some_and(|(value, size)| size <= value.len())
-        })
+        };
+        let strings = table.records::<StringV2>(0, count);
+        strings.is_some_and(|strings| strings.iter().all(lies_within))
     }
 }
