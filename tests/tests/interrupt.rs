@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use offkit_llvm::PROTOCOL_VERSION;
 use offkit_tests::{Folder, need, offkit};
-use offkit_worker::PROTOCOL_VERSION;
 
 #[test]
 fn an_interrupted_link_leaves_no_temporary_files() {

@@ -22,10 +22,10 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
+use offkit_llvm::{Worker, WorkerError};
 use offkit_object::property_set::PropertySets;
 use offkit_object::{BundleState, ImageFormat, Producer, Target, backquoted};
 use offkit_spirv::Reflection;
-use offkit_worker::{Worker, WorkerError};
 
 use crate::device_library::Search;
 use crate::post_link::{ExportArrangement, SplitMode};

@@ -16,12 +16,12 @@
 //! * [`program`] finds the programs that are called.
 //!
 //! Nothing here knows a file format or calls LLVM. Formats are the business of `offkit-object` and
-//! `offkit-spirv`; LLVM runs in a worker process, reached through `offkit-worker`. Whatever decides
+//! `offkit-spirv`; LLVM runs in a worker process, reached through `offkit-llvm`. Whatever decides
 //! something works on plain data and can be called, and tested, without either:
 //!
 //! ```
 //! use offkit_link::post_link::{SplitMode, plan};
-//! use offkit_worker::{CallingConvention, FunctionSummary, ModuleSummary};
+//! use offkit_llvm::{CallingConvention, FunctionSummary, ModuleSummary};
 //!
 //! let function = |name: &str, calling_convention| FunctionSummary {
 //!     name: name.into(),
@@ -49,7 +49,7 @@
 //! use offkit_link::container::OutputFormat;
 //! use offkit_link::device_link::DeviceLink;
 //! use offkit_object::BundleState;
-//! use offkit_worker::Worker;
+//! use offkit_llvm::Worker;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let link = DeviceLink { inputs: vec!["app.bc".into()], ..DeviceLink::default() };

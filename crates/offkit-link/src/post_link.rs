@@ -24,7 +24,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::str::FromStr;
 
-use offkit_worker::{ModuleSummary, VariableSummary};
+use offkit_llvm::{ModuleSummary, VariableSummary};
 
 use crate::symbols::{
     DEVICE_GLOBAL_SIZE, ESIMD_FUNCTION, INDIRECTLY_CALLABLE, exported_functions, exported_variables,
@@ -341,7 +341,7 @@ fn groups(
 
 #[cfg(test)]
 mod tests {
-    use offkit_worker::{CallingConvention, FunctionSummary};
+    use offkit_llvm::{CallingConvention, FunctionSummary};
 
     use super::*;
 

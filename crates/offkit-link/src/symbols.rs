@@ -6,7 +6,7 @@
 
 mod opencl;
 
-use offkit_worker::{CallingConvention, FunctionSummary, Linkage, ModuleSummary, VariableSummary};
+use offkit_llvm::{CallingConvention, FunctionSummary, Linkage, ModuleSummary, VariableSummary};
 
 /// The string attribute that the SYCL front end puts on kernels and on functions that are exported:
 /// the source file they come from.

@@ -1,88 +1,72 @@
-//! Everything of offkit that needs LLVM 22.
+//! How offkit talks to LLVM: through a worker program, never in its own process.
 //!
-//! This is the only crate that links LLVM, and nothing but the worker program
-//! (`offkit-llvm-worker`, in `main.rs`) uses it: the `offkit` program and its libraries build, start
-//! and mostly work without LLVM, and a fatal error inside LLVM ends the worker, never its user. The
-//! other end of the conversation is the crate `offkit-worker`.
+//! LLVM ends the process it runs in when something goes fatally wrong: a code generator that meets
+//! a type it has no extension for prints `LLVM ERROR: …` and exits. It is also 146 MB that take
+//! 9 ms to load. So everything that needs LLVM happens in a separate program,
+//! `offkit-llvm-worker` (crate `offkit-llvm-worker`, the only one that links LLVM), and this crate is the
+//! two ends' common language:
 //!
-//! | module | holds |
-//! |---|---|
-//! | [`context`] | an LLVM context and the errors it reports |
-//! | [`module`] | modules: lazy reading, symbols, linking, writing |
-//! | [`mark`] | marks on kernels and exported functions, from annotations |
-//! | [`describe`] | what a module holds, read as a whole: uses, metadata, attributes of variables |
-//! | [`prepare`] | making a module fit for splitting |
-//! | [`split`] | taking some symbols and all that they need out of a module, or what a list has |
-//! | [`specialization`] | lowering of SYCL's specialization constants |
-//! | [`passes`] | passes that need no target |
-//! | [`write_parts`] | parts of a module, taken out and written, several at a time |
-//! | [`conversions`] | OpenCL C's integer conversions, which the back end gets wrong |
-//! | [`codegen`] | passes and code generation |
-//! | [`link`](mod@link) | linking modules, and of libraries what is needed |
-//! | [`generate`](mod@generate) | code for parts of a module |
-//! | [`processes`] | work in copies of this process |
-//! | [`needs`](mod@needs) | who needs a symbol |
-//! | [`extensions`] | the SPIR-V extensions that the code generator knows |
-//! | [`serve`](mod@serve) | requests in, replies out |
+//! * [`Request`] and [`Reply`]: what can be asked and what comes back, one JSON object a line on
+//!   the worker's standard input and output. Modules themselves travel as files: the requests name
+//!   paths, so a module of any size costs nothing to pass on.
+//! * [`ModuleSummary`]: what the tool chain needs to know about an LLVM module to plan with it, as
+//!   plain data. Everything that decides something (which functions are entry points, what is
+//!   exported, how a module is split) works on summaries and is tested without LLVM.
+//! * [`Worker`]: finds the program, starts it, asks it as often as needed, and turns its death into an
+//!   error that holds what LLVM said last. Code for several images is generated in a process each, which
+//!   the worker starts: LLVM's SPIR-V back end keeps state between modules.
 //!
-//! Each wrapper owns what it points to and frees it when dropped; lifetimes tie modules to their
-//! context. `unsafe` is confined to the modules where LLVM's C functions are called, to `processes`, and to one
-//! lifetime in `link`; [`serve`](mod@serve) has none but for LLVM's version.
+//! # Protocol
 //!
-//! # Lazy reading
-//!
-//! [`Module::open`](module::Module::open) reads symbols and leaves function bodies in the file. What
-//! is then linked into another module is read on the way, and only that: a part taken out of a
-//! module of thousands of functions costs what the part is worth. See [`split`] for how the linker
-//! is made to take only what is needed.
+//! The worker reads one request a line and answers each with one line, in order. The first request
+//! must be [`Request::Hello`]; the two ends must speak the same [`PROTOCOL_VERSION`], since they are
+//! built together. The worker ends when its standard input does. Whatever it prints to standard
+//! error is kept and becomes part of the error if it dies.
 //!
 //! # Example
 //!
+//! Planning code needs no worker at all:
+//!
 //! ```
-//! use offkit_llvm::{context::Context, module::Module};
-//! # fn main() -> Result<(), offkit_llvm::Error> {
-//! let context = Context::new();
-//! let module = Module::parse_text(&context, "define spir_kernel void @k() { ret void }")?;
-//! let summary = module.summary();
-//! assert_eq!(summary.kernels().next().unwrap().name, "k");
+//! use offkit_llvm::{CallingConvention, FunctionSummary, Linkage, ModuleSummary};
+//!
+//! let module = ModuleSummary {
+//!     triple: "spirv64".into(),
+//!     functions: vec![FunctionSummary {
+//!         name: "saxpy".into(),
+//!         linkage: Linkage::External,
+//!         calling_convention: CallingConvention::Kernel,
+//!         is_declaration: false,
+//!         ..FunctionSummary::default()
+//!     }],
+//!     ..ModuleSummary::default()
+//! };
+//! let kernels: Vec<_> = module.kernels().map(|kernel| kernel.name.as_str()).collect();
+//! assert_eq!(kernels, ["saxpy"]);
+//! ```
+//!
+//! With one installed, a summary comes from a file:
+//!
+//! ```no_run
+//! use offkit_llvm::Worker;
+//!
+//! # fn main() -> Result<(), offkit_llvm::WorkerError> {
+//! let mut worker = Worker::start()?;
+//! println!("LLVM {}", worker.llvm_version());
+//! let module = worker.prepare("app.bc".as_ref(), "prepared.bc".as_ref())?;
+//! println!("{} functions for {}", module.functions.len(), module.triple);
 //! # Ok(())
 //! # }
 //! ```
+#![forbid(unsafe_code)]
 
-pub mod beyond_c;
-pub mod codegen;
-pub mod context;
-pub mod conversions;
-pub mod describe;
-pub mod extensions;
-pub mod generate;
-pub mod link;
-mod metadata;
-pub mod module;
-pub mod needs;
-pub mod passes;
-pub mod prepare;
-pub mod processes;
-pub mod processor;
-pub mod serve;
-pub mod specialization;
-pub mod split;
-pub mod write_parts;
+mod client;
+mod protocol;
+mod summary;
 
-pub mod mark;
-
-/// What LLVM says when it cannot do something.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct Error {
-    message: String,
-}
-
-impl Error {
-    /// An error with that text.
-    pub fn new(message: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-        }
-    }
-}
+pub use client::{WORKER_PROGRAM, WORKER_VARIABLE, Worker, WorkerError};
+pub use protocol::{
+    EmitOptions, GeneratedPart, ModuleFile, PROTOCOL_VERSION, Part, Reply, Request, SpecializationConstant,
+    SpecializationConstantMode, SplitOptions, SplitPart, SymbolNeed, WrittenPart,
+};
+pub use summary::{CallingConvention, FunctionSummary, Linkage, Metadata, ModuleSummary, VariableSummary};

@@ -138,7 +138,7 @@ fn log(verbose: u8, terminal: Terminal) {
     };
     let usual = || {
         EnvFilter::new(format!(
-            "off,offkit={level},offkit_link={level},offkit_runtime={level},offkit_pi={level},offkit_plugin_cpu={level},offkit_worker={level}"
+            "off,offkit={level},offkit_link={level},offkit_runtime={level},offkit_pi={level},offkit_plugin_cpu={level},offkit_llvm={level}"
         ))
     };
     let filter = match std::env::var(LOG_VARIABLE) {

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use offkit_llvm::WorkerError;
 use offkit_object::{Problem, backquoted, describe_symbol};
-use offkit_worker::WorkerError;
 
 use crate::device_library::AbiClash;
 use crate::device_library::manifest::ManifestError;

@@ -5,13 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use offkit_object::property_set::{PropertySet, names};
-use offkit_object::{ImageFormat, Producer, PropertySets, Target};
-use offkit_spirv::{Module as SpirvModule, reflect};
-use offkit_worker::{
+use offkit_llvm::{
     EmitOptions, GeneratedPart, Linkage, ModuleFile, ModuleSummary, Part, SpecializationConstantMode, Worker,
     WorkerError,
 };
+use offkit_object::property_set::{PropertySet, names};
+use offkit_object::{ImageFormat, Producer, PropertySets, Target};
+use offkit_spirv::{Module as SpirvModule, reflect};
 use rayon::prelude::*;
 
 use super::error::{Crash, LinkError};

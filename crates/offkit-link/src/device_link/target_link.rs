@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
+use offkit_llvm::{ModuleSummary, Worker};
 use offkit_object::property_set::{PropertySets, names};
 use offkit_object::{BundleState, ImageFormat, Target};
 use offkit_spirv::{Module as SpirvModule, reflect};
-use offkit_worker::{ModuleSummary, Worker};
 
 use super::error::LinkError;
 use super::input::Module;

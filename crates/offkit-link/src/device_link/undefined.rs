@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use offkit_llvm::Worker;
 use offkit_object::{Target, demangle};
 use offkit_spirv::{CallGraph, Module as SpirvModule};
-use offkit_worker::Worker;
 
 use super::LinkedImage;
 use super::error::{LinkError, UndefinedSymbol};

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use offkit_worker::{FunctionSummary, Metadata};
+use offkit_llvm::{FunctionSummary, Metadata};
 
 use crate::symbols::{INDIRECTLY_CALLABLE, MODULE_ID};
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use offkit_worker::{FunctionSummary, Linkage, ModuleSummary, VariableSummary};
+use offkit_llvm::{FunctionSummary, Linkage, ModuleSummary, VariableSummary};
 
 use super::{ExportArrangement, PlanOptions, PlannedImage, SplitMode, SymbolRules};
 use crate::symbols::{
@@ -229,7 +229,7 @@ fn is_esimd(function: &FunctionSummary) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use offkit_worker::CallingConvention;
+    use offkit_llvm::CallingConvention;
 
     use super::super::plan;
     use super::*;

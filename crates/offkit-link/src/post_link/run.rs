@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use offkit_object::property_set::names;
-use offkit_object::{ImageFormat, Limits, PropertySets};
-use offkit_worker::{
+use offkit_llvm::{
     FunctionSummary, Metadata, ModuleSummary, SpecializationConstantMode, SplitOptions, SplitPart,
     VariableSummary, Worker, WorkerError, WrittenPart,
 };
+use offkit_object::property_set::names;
+use offkit_object::{ImageFormat, Limits, PropertySets};
 
 use super::{ExportArrangement, PlanOptions, PlannedImage, SplitMode, SymbolRules, plan};
 use crate::properties::{IndexedModule, ModuleImage, PropertyChoice, module_properties};

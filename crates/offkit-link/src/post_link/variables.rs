@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use offkit_worker::ModuleSummary;
+use offkit_llvm::ModuleSummary;
 
 use super::closure::Closure;
 use crate::symbols::MODULE_ID;

@@ -4,8 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use offkit_llvm::{FunctionSummary, Linkage, Metadata, ModuleSummary, VariableSummary, WrittenPart};
 use offkit_object::property_set::{ByteArray, PropertySets, PropertyValue, names};
-use offkit_worker::{FunctionSummary, Linkage, Metadata, ModuleSummary, VariableSummary, WrittenPart};
 
 use crate::post_link::{PlannedImage, SymbolRules, aspect, says_aspects};
 use crate::symbols::{
@@ -243,7 +243,7 @@ impl<'a> ModuleImage<'a> {
 
 /// Whether device code may call a function in the ordinary way.
 fn is_callable(function: &FunctionSummary) -> bool {
-    function.calling_convention == offkit_worker::CallingConvention::Function
+    function.calling_convention == offkit_llvm::CallingConvention::Function
 }
 
 /// The property sets of an image, in the order in which the SYCL tool chain writes them. The device

@@ -1,6 +1,6 @@
 //! `offkit mark`: marks on kernels and exported functions, a step of `offkit cc`.
 
-use offkit_worker::Worker;
+use offkit_llvm::Worker;
 
 use super::link::{temporary_failure, worker_failure};
 use super::worker_inputs::WorkerInputs;

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use offkit_link::post_link::{
     ExportArrangement, PlanOptions, PostLink, PostLinkError, PostLinkedImage, SplitMode, SymbolRules,
 };
-use offkit_worker::{SpecializationConstantMode, Worker};
+use offkit_llvm::{SpecializationConstantMode, Worker};
 use serde_json::json;
 
 use super::ls::describe::properties_lines;

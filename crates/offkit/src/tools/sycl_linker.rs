@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{env, fs};
 
+use offkit_llvm::{EmitOptions, ModuleFile, Part, Worker};
 use offkit_object::{ImageFormat, ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind};
-use offkit_worker::{EmitOptions, ModuleFile, Part, Worker};
 
 use super::arguments::{Argument, Arguments};
 use super::{answers, said, say, show};
@@ -148,7 +148,7 @@ fn link(options: &Options) -> Result<(), String> {
     }
     files::check_output(output).map_err(|error| said(&error))?;
     let (mut worker, kernels) = linked(options, &libraries)?;
-    let llvm = |error: offkit_worker::WorkerError| said(&error);
+    let llvm = |error: offkit_llvm::WorkerError| said(&error);
     if options.print {
         show(&worker.print().map_err(llvm)?);
     }

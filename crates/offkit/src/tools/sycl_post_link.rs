@@ -10,9 +10,9 @@ use std::{fs, io};
 
 use offkit_link::post_link::{PlanOptions, PostLink, PostLinked, PostLinkedImage, device_library_image};
 use offkit_link::properties::REQUIRED_WORK_GROUP_SIZE;
+use offkit_llvm::Worker;
 use offkit_object::PropertySets;
 use offkit_object::property_set::names;
-use offkit_worker::Worker;
 
 use super::{say, show};
 use crate::failure::causes;

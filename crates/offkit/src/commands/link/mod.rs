@@ -12,8 +12,8 @@ use offkit_link::device_library::Search;
 use offkit_link::device_link::{DeviceLink, Input, LinkError, Linked, PORTABLE_EXTENSIONS};
 use offkit_link::post_link::{ExportArrangement, SplitMode};
 use offkit_link::wrap::{Wrap, WrapKind, host_triple};
+use offkit_llvm::{WORKER_VARIABLE, WorkerError};
 use offkit_object::{BundleState, Target};
-use offkit_worker::{WORKER_VARIABLE, WorkerError};
 
 use super::libraries;
 use crate::cli::State;
@@ -377,7 +377,7 @@ fn failure(error: LinkError) -> Failure {
 fn failure_for(error: LinkError, driver: Option<DriverOutput>) -> Failure {
     match error {
         LinkError::Worker(WorkerError::Protocol { .. }) => Failure::new(ExitStatus::Machine, error)
-            .hint("build both programs from the same sources: `cargo build -p offkit -p offkit-llvm`"),
+            .hint("build both programs from the same sources: `cargo build -p offkit -p offkit-llvm-worker`"),
         LinkError::Temporary(_) => {
             Failure::new(ExitStatus::Machine, error).hint("TMPDIR names the folder for temporary files")
         }
@@ -391,7 +391,7 @@ fn failure_for(error: LinkError, driver: Option<DriverOutput>) -> Failure {
                     "{WORKER_VARIABLE} names that program: correct it, or unset it to use the one beside `offkit`"
                 ),
                 _ => format!(
-                    "build it with `cargo build -p offkit-llvm` (needs Debian's `llvm-22-dev`), \
+                    "build it with `cargo build -p offkit-llvm-worker` (needs Debian's `llvm-22-dev`), \
                      or name it in {WORKER_VARIABLE}"
                 ),
             };

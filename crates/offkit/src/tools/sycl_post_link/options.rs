@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use offkit_link::post_link::SplitMode;
 use offkit_link::properties::PropertyChoice;
-use offkit_worker::SpecializationConstantMode;
+use offkit_llvm::SpecializationConstantMode;
 
 use crate::tools::arguments::{Argument, Arguments};
 

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use offkit_llvm::context::Context;
-use offkit_llvm::module::Module;
-use offkit_worker::{EmitOptions, ModuleFile, Part, Worker, WorkerError};
+use offkit_llvm::{EmitOptions, ModuleFile, Part, Worker, WorkerError};
+use offkit_llvm_worker::context::Context;
+use offkit_llvm_worker::module::Module;
 
 fn worker() -> Worker {
     Worker::start_program(Path::new(env!("CARGO_BIN_EXE_offkit-llvm-worker"))).expect("the worker starts")

@@ -12,7 +12,7 @@ use llvm_sys::core::{
 };
 use llvm_sys::prelude::{LLVMTypeRef, LLVMValueRef};
 use llvm_sys::{LLVMOpcode, LLVMTypeKind};
-use offkit_worker::{FunctionSummary, ModuleSummary, VariableSummary};
+use offkit_llvm::{FunctionSummary, ModuleSummary, VariableSummary};
 
 use crate::context::take_message;
 use crate::metadata::{self, Kinds};

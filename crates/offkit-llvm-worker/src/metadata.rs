@@ -15,7 +15,7 @@ use llvm_sys::core::{
     LLVMValueAsMetadata, LLVMValueMetadataEntriesGetKind, LLVMValueMetadataEntriesGetMetadata,
 };
 use llvm_sys::prelude::{LLVMContextRef, LLVMMetadataRef, LLVMModuleRef, LLVMValueRef};
-use offkit_worker::Metadata;
+use offkit_llvm::Metadata;
 
 use crate::module::sized_text;
 

@@ -4,7 +4,7 @@ use std::io::{self, BufRead, Write};
 use std::path::{Path, PathBuf};
 
 use llvm_sys::core::LLVMGetVersion;
-use offkit_worker::{ModuleFile, PROTOCOL_VERSION, Reply, Request};
+use offkit_llvm::{ModuleFile, PROTOCOL_VERSION, Reply, Request};
 
 use crate::Error;
 use crate::context::Context;

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use offkit_worker::{CallingConvention, Linkage, SymbolNeed};
+use offkit_llvm::{CallingConvention, Linkage, SymbolNeed};
 
 use crate::module::{Global, Module};
 

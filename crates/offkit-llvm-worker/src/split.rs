@@ -20,7 +20,7 @@ use llvm_sys::core::{
     LLVMIsAGlobalVariable, LLVMReplaceAllUsesWith, LLVMSetFunctionCallConv, LLVMSetInitializer,
     LLVMSetUnnamedAddress, LLVMSetValueName2, LLVMSetVisibility, LLVMTypeOf,
 };
-use offkit_worker::{Linkage, SplitPart};
+use offkit_llvm::{Linkage, SplitPart};
 
 use crate::Error;
 use crate::describe::refers_to_functions;

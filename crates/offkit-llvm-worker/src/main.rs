@@ -1,13 +1,13 @@
 //! `offkit-llvm-worker`: runs LLVM for offkit, as a process of its own.
 //!
 //! Not meant to be started by hand: it answers requests on its standard input, one JSON object a
-//! line (crate `offkit-worker`).
+//! line (crate `offkit-llvm`).
 
 use std::io;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match offkit_llvm::serve::serve(io::stdin().lock(), io::stdout().lock()) {
+    match offkit_llvm_worker::serve::serve(io::stdin().lock(), io::stdout().lock()) {
         // SAFETY: ends the process without taking LLVM down piece by piece, which takes milliseconds that the user
         // would wait for: everything is written, and the system takes the memory back.
         Ok(()) => unsafe { libc::_exit(0) },

@@ -21,7 +21,7 @@ use llvm_sys::core::{
     LLVMSetInitializer, LLVMSetLinkage, LLVMSetSection, LLVMSetValueName2, LLVMTypeOf,
 };
 use llvm_sys::prelude::LLVMValueRef;
-use offkit_worker::{CallingConvention, Linkage};
+use offkit_llvm::{CallingConvention, Linkage};
 
 use crate::module::{FUNCTION_ATTRIBUTES, Global, Module};
 use crate::prepare::without_casts;

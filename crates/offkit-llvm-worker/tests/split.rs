@@ -1,10 +1,10 @@
 //! Parts of modules hold what they need, and nothing else.
 
-use offkit_llvm::codegen::TargetMachine;
-use offkit_llvm::context::Context;
-use offkit_llvm::module::Module;
-use offkit_llvm::split::take_part;
-use offkit_worker::{Linkage, ModuleSummary};
+use offkit_llvm::{Linkage, ModuleSummary};
+use offkit_llvm_worker::codegen::TargetMachine;
+use offkit_llvm_worker::context::Context;
+use offkit_llvm_worker::module::Module;
+use offkit_llvm_worker::split::take_part;
 
 /// Internal helpers, a table of function pointers, an alias, a comdat, and functions nobody needs.
 const MODULE: &str = r#"
@@ -46,7 +46,7 @@ define spir_kernel void @by_export(ptr addrspace(1) %out) {
 "#;
 
 /// Takes a part out of the module above and describes it.
-fn part(roots: &[&str], left_out: &[&str]) -> Result<ModuleSummary, offkit_llvm::Error> {
+fn part(roots: &[&str], left_out: &[&str]) -> Result<ModuleSummary, offkit_llvm_worker::Error> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("module.bc");
     let context = Context::new();

@@ -8,7 +8,7 @@ use llvm_sys::core::{
     LLVMDisposeBuilder, LLVMFunctionType, LLVMPositionBuilderAtEnd, LLVMSetFunctionCallConv, LLVMSetLinkage,
     LLVMVoidTypeInContext,
 };
-use offkit_worker::{CallingConvention, EmitOptions, GeneratedPart, Linkage, Part, Reply};
+use offkit_llvm::{CallingConvention, EmitOptions, GeneratedPart, Linkage, Part, Reply};
 
 use crate::Error;
 use crate::codegen::{TargetMachine, is_device, is_spirv, register, set_options};

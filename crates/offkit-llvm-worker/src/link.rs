@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ptr;
 use std::rc::Rc;
 
-use offkit_worker::{Linkage, ModuleFile, ModuleSummary};
+use offkit_llvm::{Linkage, ModuleFile, ModuleSummary};
 
 use crate::Error;
 use crate::beyond_c::Linker;

@@ -7,7 +7,7 @@
 
 use std::fmt::Write;
 
-use offkit_worker::Linkage;
+use offkit_llvm::Linkage;
 
 use crate::Error;
 use crate::context::Context;

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use offkit_worker::{SpecializationConstantMode, SplitOptions, SplitPart, WrittenPart};
+use offkit_llvm::{SpecializationConstantMode, SplitOptions, SplitPart, WrittenPart};
 
 use crate::Error;
 use crate::context::Context;

@@ -38,7 +38,7 @@ use llvm_sys::target::{
     LLVMABIAlignmentOfType, LLVMABISizeOfType, LLVMGetModuleDataLayout, LLVMOffsetOfElement,
     LLVMStoreSizeOfType, LLVMTargetDataRef,
 };
-use offkit_worker::SpecializationConstant;
+use offkit_llvm::SpecializationConstant;
 
 use crate::Error;
 use crate::module::{Module, SPIR_FUNCTION, value_name};

@@ -14,7 +14,7 @@ use llvm_sys::core::{
 };
 use llvm_sys::prelude::LLVMValueRef;
 use llvm_sys::{LLVMLinkage, LLVMOpcode};
-use offkit_worker::ModuleSummary;
+use offkit_llvm::ModuleSummary;
 
 use crate::Error;
 use crate::context::{Context, take_message};
