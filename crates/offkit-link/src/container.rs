@@ -20,7 +20,7 @@ impl Linked {
             return self.syclbin(state).write(version);
         }
         let images = self.images.iter().map(|image| {
-            let kind = image.producer.offload_kind().unwrap_or(OffloadKind::None);
+            let kind = OffloadKind::of(image.producer).unwrap_or(OffloadKind::None);
             // SPIR-V by itself is SYCL's: OpenCL C has no offload kind.
             let kind = match (image.format, kind) {
                 (ImageFormat::Spirv, OffloadKind::None) => OffloadKind::Sycl,

@@ -10,13 +10,14 @@ mod replace;
 mod symbols;
 mod write;
 
-use crate::error::Error;
-use crate::limits::{Limits, Reading};
+use offkit_image::{Error, Limits};
+
 use crate::part::{Content, Part, Visit};
 use crate::part_names::PartNames;
+use crate::reading::Reading;
 use crate::source::Source;
-
 use read::{Entries, Entry, MAGIC, Role, THIN_MAGIC};
+
 pub use write::{ArchiveKind, Member, write, write_chunks};
 
 /// A member of an archive, as it is read.

@@ -36,9 +36,10 @@ mod text;
 
 use std::borrow::Cow;
 
+use offkit_image::{Error, Limits};
+
 use crate::chunks::Chunks;
-use crate::error::Error;
-use crate::limits::{Limits, Reading};
+use crate::reading::Reading;
 use crate::source::Source;
 
 pub(crate) use check::check;

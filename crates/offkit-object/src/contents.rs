@@ -1,10 +1,9 @@
 //! Reading a whole file into memory: all its images at once.
 
-use crate::container::ContainerKind;
-use crate::image::{DeviceImage, Problem};
-use crate::limits::Limits;
-use crate::property_set::PropertySets;
-use crate::syclbin::{BundleState, SyclBinVersion};
+use offkit_image::property_set::PropertySets;
+use offkit_image::{BundleState, ContainerKind, DeviceImage, Limits, Problem};
+
+use crate::syclbin::SyclBinVersion;
 use crate::walk::{Item, walk};
 
 /// What [`read`] found in a file.

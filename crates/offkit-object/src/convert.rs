@@ -10,16 +10,15 @@ mod syclbin;
 use std::borrow::Cow;
 use std::fmt;
 
+use offkit_image::property_set::PropertySets;
+use offkit_image::{BundleState, Compression, Error, ErrorKind, Limits, Location};
+
 use crate::bundle::{Bundle, BundleEntry, CompressedBundle, CompressedVersion, is_text};
 use crate::chunks::Chunks;
-use crate::compression::Compression;
-use crate::error::{Error, ErrorKind};
-use crate::limits::{Limits, Reading};
-use crate::location::Location;
 use crate::offload_binary::{self, OffloadBinary, OffloadBinaryVersion, OffloadEntry};
 use crate::output_format::{BundleForm, OutputFormat};
-use crate::property_set::PropertySets;
-use crate::syclbin::{BundleState, SyclBin};
+use crate::reading::Reading;
+use crate::syclbin::SyclBin;
 
 /// A file whose content can be written in another format.
 ///

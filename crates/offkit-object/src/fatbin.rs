@@ -8,15 +8,12 @@
 mod elf_size;
 mod raw;
 
+use offkit_image::PartName as Name;
+use offkit_image::{Compression, Error, ImageFormat, Limits, Producer, Target};
 use zerocopy::IntoBytes;
 
-use crate::compression::Compression;
-use crate::error::Error;
-use crate::format::ImageFormat;
-use crate::image::Target;
-use crate::limits::{Limits, Reading};
-use crate::offload_binary::Producer;
-use crate::part::{Coding, Content, Facts, Name, Part, Visit};
+use crate::part::{Coding, Content, Facts, Part, Visit};
+use crate::reading::Reading;
 use crate::source::Source;
 
 /// The first bytes of every fatbin: the 32-bit number 0xBA55ED50.

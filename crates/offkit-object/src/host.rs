@@ -22,18 +22,19 @@ mod section;
 mod splice;
 mod write;
 
-use crate::error::{Error, ErrorKind};
-use crate::format::ImageFormat;
-use crate::limits::{Limits, Reading};
-use crate::part::{Content, Facts, Name, Part, Visit};
+use offkit_image::PartName as Name;
+use offkit_image::{Error, ErrorKind, ImageFormat, Limits};
+
+use crate::part::{Content, Facts, Part, Visit};
 use crate::part_names::PartNames;
+use crate::reading::Reading;
 use crate::source::Source;
 use crate::sycl_wrapped::Registered;
 use crate::{bundle, sycl_wrapped};
+use section::Found;
 
 pub(crate) use elf::TYPE_OFFLOADING;
 pub use intel_openmp::intel_openmp_elf;
-use section::Found;
 pub use section::SectionContent;
 pub use write::{
     NewSection, ObjectFormat, add_sections, add_sections_chunks, remove_sections, replace_section,

@@ -14,16 +14,15 @@ mod spirv;
 mod yaml;
 mod zebin;
 
-pub use bitcode::embedded_in_bitcode;
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::error::Error;
-use crate::format::ImageFormat;
-use crate::image::Target;
-use crate::limits::Limits;
+use offkit_image::{Error, ImageFormat, Limits, Target};
+
 use crate::source::Source;
 use findings::Findings;
+
+pub use bitcode::embedded_in_bitcode;
 
 /// What an image's own bytes say.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -166,7 +165,8 @@ fn inspect_part(source: Source<'_>, format: ImageFormat, findings: &mut Findings
         ImageFormat::Zebin => zebin::inspect(source, findings),
         ImageFormat::Elf => elf::inspect(source, findings),
         ImageFormat::Archive if archives => archive::inspect(source, findings),
-        ImageFormat::Archive | ImageFormat::Compressed | ImageFormat::Unknown => Ok(()),
+        // An archive in an archive, and what no reader here knows.
+        _ => Ok(()),
     };
     if let Err(error) = result {
         findings.problem(error);

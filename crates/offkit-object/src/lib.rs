@@ -97,53 +97,44 @@ mod container;
 mod contents;
 mod convert;
 mod elf;
-mod error;
 pub mod fatbin;
-mod format;
 pub mod host;
-mod image;
 mod inspect;
 mod layout;
-mod limits;
-mod location;
 pub mod offload_binary;
 mod output_format;
 mod part;
 mod part_names;
 pub mod property_set;
+mod reading;
 pub mod registration;
 mod replace;
 mod source;
 pub mod sycl_wrapped;
 pub mod syclbin;
-mod symbol_name;
 mod symbols;
 mod verify;
 mod walk;
 pub mod zip;
 
 pub use chunks::Chunks;
-pub use compression::Compression;
-pub use container::{ContainerKind, looks_like_device_code};
+pub use container::looks_like_device_code;
 pub use contents::{Contents, read};
 pub use convert::{ConversionInput, Converted, Loss, NewImage, pack};
-pub use error::{Error, ErrorKind};
-pub use format::ImageFormat;
-pub use image::{DeviceImage, Problem, Storage, Target};
 pub use inspect::{
     Detail, DetailValue, InspectedKernel, Inspection, embedded_in_bitcode, header_target, inspect,
 };
-pub use limits::Limits;
-pub use location::{Location, WrittenParts};
+pub use offkit_image::{
+    BundleState, ByteArray, Compression, ContainerKind, DeviceImage, Error, ErrorKind, ImageFormat,
+    KernelName, Limits, Location, NameMatch, Problem, Producer, PropertySet, PropertySets, PropertyValue,
+    Storage, Strings, Symbols, Target, WrittenParts, backquoted, demangle, describe_symbol,
+};
 pub use offload_binary::{
-    ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind, Producer, Strings,
-    offload_entries,
+    ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind, offload_entries,
 };
 pub use output_format::{BundleForm, OutputFormat};
-pub use property_set::{ByteArray, PropertySet, PropertySets, PropertyValue};
 pub use replace::replace;
-pub use syclbin::{AbstractModule, BundleState, IrModule, IrType, NativeImage, SyclBin, SyclBinVersion};
-pub use symbol_name::{backquoted, demangle, describe_symbol};
-pub use symbols::Symbols;
+pub use syclbin::{AbstractModule, IrModule, IrType, NativeImage, SyclBin, SyclBinVersion};
+pub use symbols::symbols_of;
 pub use verify::verify;
 pub use walk::{Container, Item, Program, walk};

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::compression::Compression;
+use offkit_image::Compression;
+
 use crate::offload_binary::OffloadBinaryVersion;
 use crate::syclbin::SyclBinVersion;
 

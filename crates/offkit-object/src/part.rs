@@ -6,14 +6,13 @@
 
 use std::borrow::Cow;
 
-use crate::compression::{Compression, inflate};
-use crate::container::ContainerKind;
-use crate::error::Error;
-use crate::format::ImageFormat;
-use crate::image::Target;
-use crate::limits::Reading;
-use crate::offload_binary::{self, Producer, Strings};
-use crate::property_set::PropertySets;
+use offkit_image::{
+    Compression, ContainerKind, Error, ImageFormat, PartName as Name, Producer, PropertySets, Strings, Target,
+};
+
+use crate::compression::inflate;
+use crate::offload_binary;
+use crate::reading::Reading;
 use crate::source::Source;
 
 /// A part of a container: an image, or a container itself.
@@ -72,42 +71,6 @@ impl Part<'_> {
             _ => inflate(coding.compression, self.stored.bytes(), coding.size, most),
         }
         .map_err(|error| error.at(self.stored.at(0)))
-    }
-}
-
-/// The parts of a location from a container to one of its parts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Name {
-    /// The same place as the container's own, such as the content of a compressed bundle.
-    Same,
-    Number(usize),
-    Text(String),
-    Path(Vec<String>),
-}
-
-impl Name {
-    /// About how many characters it has in a location.
-    pub(crate) fn written_size(&self) -> usize {
-        match self {
-            Self::Same => 0,
-            Self::Number(_) => 8,
-            Self::Text(text) => text.len().saturating_add(1),
-            Self::Path(parts) => parts
-                .iter()
-                .fold(0, |size, part| size.saturating_add(part.len()).saturating_add(1)),
-        }
-    }
-}
-
-impl From<usize> for Name {
-    fn from(number: usize) -> Self {
-        Self::Number(number)
-    }
-}
-
-impl From<&str> for Name {
-    fn from(text: &str) -> Self {
-        Self::Text(text.to_owned())
     }
 }
 

@@ -3,9 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
+use offkit_image::PartName as Name;
 use twox_hash::XxHash3_64;
-
-use crate::part::Name;
 
 /// A path becomes no more parts than this, as names of members can be nothing but slashes; folders behind are
 /// one part.

@@ -1,355 +1,60 @@
-//! Property sets: what the SYCL toolchain records about a device image.
+//! The text form of property sets: what the SYCL toolchain records about a device image.
 //!
-//! An image has several named sets of typed properties: the symbols it imports and exports, its kernels, the
-//! device features it requires, the layout of its specialization constants. Their text form is written by
-//! DPC++'s `sycl-post-link` (a `.prop` file for each image) and stored in SYCLBIN; see
-//! [`PropertySets::parse`].
+//! DPC++'s `sycl-post-link` writes it (a `.prop` file for each image), and SYCLBIN files store it.
+//!
+//! ```text
+//! [SYCL/misc properties]
+//! optLevel=1|2
+//! sanUsed=2|gAAAAAAAAAQYzFmb
+//! ```
+//!
+//! A line `[NAME]` begins a set (the name ends at the last `]`) or goes on with the set of that name;
+//! `KEY=TYPE|VALUE` is a property, the key ending at the first `=`. Type 1 is a decimal number; type 2 is
+//! base64 with six-bit groups taken from the least significant bit, without padding, of a 64-bit
+//! little-endian count of bits followed by the bytes. Empty lines are skipped and lines may end in CR LF.
+//! Of a repeated key the last value counts. Empty text is a registry without sets.
+//!
+//! ```
+//! use offkit_object::property_set::{self, PropertySets, names};
+//! use offkit_object::Limits;
+//!
+//! let mut sets = PropertySets::new();
+//! sets.insert(names::IMPORTED_SYMBOLS, "library_function", 1);
+//! sets.insert(names::MISC_PROPERTIES, "sanUsed", "asan");
+//!
+//! let text = property_set::to_text(&sets)?;
+//! assert_eq!(text, "[SYCL/imported symbols]\nlibrary_function=1|1\n[SYCL/misc properties]\nsanUsed=2|gAAAAAAAAAQYzFmb\n");
+//! assert_eq!(property_set::parse(text.as_bytes(), &Limits::default())?, sets);
+//! # Ok::<(), offkit_object::Error>(())
+//! ```
 
 mod base64;
-pub mod names;
 mod text;
 
-use indexmap::IndexMap;
+use offkit_image::{Error, Limits};
 
-use crate::error::Error;
-use crate::limits::{Limits, Reading};
+use crate::reading::Reading;
 use crate::source::Source;
 
+pub use offkit_image::property_set::names;
+pub use offkit_image::{ByteArray, PropertySet, PropertySets, PropertyValue};
 pub(crate) use text::parse_text;
 
-/// Named sets of properties, in the order of their file.
+/// Reads the text form.
 ///
-/// Two values are equal when they have the same sets and properties in the same order.
+/// # Errors
 ///
-/// ```
-/// use offkit_object::property_set::{PropertySets, names};
-/// use offkit_object::Limits;
+/// The first line that is none of the format's, with its number and offset; or a limit.
+pub fn parse(text: &[u8], limits: &Limits) -> Result<PropertySets, Error> {
+    parse_text(Source::new(text), &mut Reading::strict(limits))
+}
+
+/// Writes the text form that [`parse`] reads, as DPC++ writes it.
 ///
-/// let mut sets = PropertySets::new();
-/// sets.insert(names::IMPORTED_SYMBOLS, "library_function", 1);
-/// sets.insert(names::MISC_PROPERTIES, "sanUsed", "asan");
+/// # Errors
 ///
-/// let text = sets.to_text()?;
-/// assert_eq!(text, "[SYCL/imported symbols]\nlibrary_function=1|1\n[SYCL/misc properties]\nsanUsed=2|gAAAAAAAAAQYzFmb\n");
-///
-/// let read = PropertySets::parse(text.as_bytes(), &Limits::default())?;
-/// assert_eq!(read, sets);
-/// assert!(read.symbols(names::IMPORTED_SYMBOLS).eq(["library_function"]));
-/// # Ok::<(), offkit_object::Error>(())
-/// ```
-#[derive(Debug, Clone, Default)]
-pub struct PropertySets {
-    /// Apart, for nearly all of very many images have none.
-    sets: Option<Box<IndexMap<String, PropertySet>>>,
+/// The text form has no escapes: names and keys with line ends or NUL, empty keys and keys that contain
+/// `=` or begin with `[` cannot be written.
+pub fn to_text(sets: &PropertySets) -> Result<String, Error> {
+    text::write_text(sets)
 }
-
-/// One named set: properties by key, in the order of their file.
-#[derive(Debug, Clone, Default)]
-pub struct PropertySet {
-    properties: IndexMap<String, PropertyValue>,
-}
-
-/// The value of a property.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum PropertyValue {
-    /// A number: type 1 in files, written in decimal.
-    U32(u32),
-    /// Bytes: type 2 in files, written in the toolchain's own base64.
-    Bytes(ByteArray),
-}
-
-/// Bytes with a length in bits, as property values have it.
-///
-/// Nearly always the length is a multiple of 8. It is not where a property is a bit vector, such as the
-/// eliminated arguments of a kernel; the bits are then in the first bytes, least significant first.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct ByteArray {
-    bits: u64,
-    bytes: Vec<u8>,
-}
-
-impl ByteArray {
-    /// An array of whole bytes.
-    pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
-        let bytes = bytes.into();
-        Self {
-            bits: (bytes.len() as u64).saturating_mul(8),
-            bytes,
-        }
-    }
-
-    /// An array of `bits` bits; `None` unless `bytes` is exactly as long as those need.
-    #[must_use]
-    pub fn with_bits(bits: u64, bytes: impl Into<Vec<u8>>) -> Option<Self> {
-        let bytes = bytes.into();
-        (bits.div_ceil(8) == bytes.len() as u64).then_some(Self { bits, bytes })
-    }
-
-    /// The bytes; when the length is no multiple of 8, the high bits of the last one are of no meaning.
-    #[must_use]
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    /// The length in bits.
-    #[must_use]
-    pub fn bits(&self) -> u64 {
-        self.bits
-    }
-}
-
-impl PropertyValue {
-    /// The number, if it is one.
-    #[must_use]
-    pub fn as_u32(&self) -> Option<u32> {
-        match self {
-            Self::U32(value) => Some(*value),
-            Self::Bytes(_) => None,
-        }
-    }
-
-    /// The bytes, if they are bytes.
-    #[must_use]
-    pub fn as_bytes(&self) -> Option<&[u8]> {
-        match self {
-            Self::Bytes(array) => Some(array.bytes()),
-            Self::U32(_) => None,
-        }
-    }
-
-    /// The bytes as text, if they are UTF-8. Strings such as triples are stored without a final NUL.
-    #[must_use]
-    pub fn as_str(&self) -> Option<&str> {
-        std::str::from_utf8(self.as_bytes()?).ok()
-    }
-
-    /// The bytes as little-endian 32-bit numbers, if they are a multiple of 4 bytes.
-    #[must_use]
-    pub fn as_u32s(&self) -> Option<Vec<u32>> {
-        let (words, []) = self.as_bytes()?.as_chunks::<4>() else {
-            return None;
-        };
-        Some(words.iter().map(|word| u32::from_le_bytes(*word)).collect())
-    }
-}
-
-impl From<u32> for PropertyValue {
-    fn from(value: u32) -> Self {
-        Self::U32(value)
-    }
-}
-
-impl From<ByteArray> for PropertyValue {
-    fn from(value: ByteArray) -> Self {
-        Self::Bytes(value)
-    }
-}
-
-impl From<&[u8]> for PropertyValue {
-    fn from(value: &[u8]) -> Self {
-        Self::Bytes(ByteArray::new(value))
-    }
-}
-
-impl From<&str> for PropertyValue {
-    fn from(value: &str) -> Self {
-        value.as_bytes().into()
-    }
-}
-
-impl From<&[u32]> for PropertyValue {
-    fn from(value: &[u32]) -> Self {
-        let bytes: Vec<u8> = value.iter().flat_map(|word| word.to_le_bytes()).collect();
-        Self::Bytes(ByteArray::new(bytes))
-    }
-}
-
-impl PropertySet {
-    /// A set without properties.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// The value of a key.
-    #[must_use]
-    pub fn get(&self, key: &str) -> Option<&PropertyValue> {
-        self.properties.get(key)
-    }
-
-    /// Sets the value of a key, in its old place when it has one and else at the end. Gives back the old
-    /// value.
-    pub fn insert(
-        &mut self,
-        key: impl Into<String>,
-        value: impl Into<PropertyValue>,
-    ) -> Option<PropertyValue> {
-        self.properties.insert(key.into(), value.into())
-    }
-
-    /// Removes a key and gives back its value; the order of the others stays.
-    pub fn remove(&mut self, key: &str) -> Option<PropertyValue> {
-        self.properties.shift_remove(key)
-    }
-
-    /// Keys and values in order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &PropertyValue)> {
-        self.properties.iter().map(|(key, value)| (key.as_str(), value))
-    }
-
-    /// The number of properties.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.properties.len()
-    }
-
-    /// Whether there is no property.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.properties.is_empty()
-    }
-}
-
-impl PropertySets {
-    /// No sets.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Reads the text form:
-    ///
-    /// ```text
-    /// [SYCL/misc properties]
-    /// optLevel=1|2
-    /// sanUsed=2|gAAAAAAAAAQYzFmb
-    /// ```
-    ///
-    /// A line `[NAME]` begins a set (the name ends at the last `]`) or goes on with the set of that name;
-    /// `KEY=TYPE|VALUE` is a property, the key ending at the first `=`. Type 1 is a decimal number; type 2 is
-    /// base64 with six-bit groups taken from the least significant bit, without padding, of a 64-bit
-    /// little-endian count of bits followed by the bytes. Empty lines are skipped and lines may end in CR LF.
-    /// Of a repeated key the last value counts. Empty text is a registry without sets.
-    ///
-    /// # Errors
-    ///
-    /// The first line that is none of these, with its number and offset; or a limit.
-    pub fn parse(text: &[u8], limits: &Limits) -> Result<Self, Error> {
-        parse_text(Source::new(text), &mut Reading::strict(limits))
-    }
-
-    /// Writes the text form that [`parse`](Self::parse) reads, as DPC++ writes it.
-    ///
-    /// # Errors
-    ///
-    /// The text form has no escapes: names and keys with line ends or NUL, empty keys and keys that contain
-    /// `=` or begin with `[` cannot be written.
-    pub fn to_text(&self) -> Result<String, Error> {
-        text::write_text(self)
-    }
-
-    /// The set of a name.
-    #[must_use]
-    pub fn set(&self, name: &str) -> Option<&PropertySet> {
-        self.sets.as_ref()?.get(name)
-    }
-
-    /// The set of a name, added at the end when there is none.
-    pub fn set_mut(&mut self, name: impl Into<String>) -> &mut PropertySet {
-        self.sets.get_or_insert_default().entry(name.into()).or_default()
-    }
-
-    /// The value of a key in a set.
-    #[must_use]
-    pub fn get(&self, set: &str, key: &str) -> Option<&PropertyValue> {
-        self.set(set)?.get(key)
-    }
-
-    /// Sets the value of a key in a set, adding both at the end when they are new. Gives back the old value.
-    pub fn insert(
-        &mut self,
-        set: impl Into<String>,
-        key: impl Into<String>,
-        value: impl Into<PropertyValue>,
-    ) -> Option<PropertyValue> {
-        self.set_mut(set).insert(key, value)
-    }
-
-    /// Sets all properties of another, in their old places when they have one.
-    pub fn extend(&mut self, other: &Self) {
-        for (name, set) in other.iter() {
-            let own = self.set_mut(name);
-            for (key, value) in set.iter() {
-                own.insert(key, value.clone());
-            }
-        }
-    }
-
-    /// Removes a whole set; the order of the others stays.
-    pub fn remove(&mut self, set: &str) -> Option<PropertySet> {
-        self.sets.as_mut()?.shift_remove(set)
-    }
-
-    /// The keys of a set in order, for sets whose keys are symbols: [`names::IMPORTED_SYMBOLS`],
-    /// [`names::EXPORTED_SYMBOLS`], [`names::KERNEL_NAMES`]. Nothing when there is no such set.
-    pub fn symbols<'sets>(&'sets self, set: &str) -> impl Iterator<Item = &'sets str> + use<'sets> {
-        self.set(set)
-            .into_iter()
-            .flat_map(PropertySet::iter)
-            .map(|(key, _)| key)
-    }
-
-    /// Adds a set whose keys are `symbols`, each with the number 1 that such sets have. Without symbols there
-    /// is no set.
-    pub fn insert_symbols<S: Into<String>>(&mut self, set: &str, symbols: impl IntoIterator<Item = S>) {
-        for symbol in symbols {
-            self.insert(set, symbol, 1);
-        }
-    }
-
-    /// Names and sets in order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &PropertySet)> {
-        let sets = self.sets.as_ref().map(|sets| sets.as_slice()).unwrap_or_default();
-        sets.iter().map(|(name, set)| (name.as_str(), set))
-    }
-
-    /// Whether there is no set, not even an empty one.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.iter().len() == 0
-    }
-
-    /// The number of properties in all sets.
-    #[must_use]
-    pub fn property_count(&self) -> usize {
-        self.iter().map(|(_, set)| set.len()).sum()
-    }
-
-    /// The bytes of all names and values, as a bound of what a copy takes.
-    pub(crate) fn byte_size(&self) -> u64 {
-        let properties = self.iter().flat_map(|(_, set)| set.iter());
-        let sizes =
-            properties.map(|(key, value)| key.len().saturating_add(value.as_bytes().map_or(4, <[u8]>::len)));
-        let names = self.iter().map(|(name, _)| name.len());
-        sizes
-            .chain(names)
-            .fold(0, |total, size| total.saturating_add(size as u64))
-    }
-}
-
-impl PartialEq for PropertySet {
-    fn eq(&self, other: &Self) -> bool {
-        self.iter().eq(other.iter())
-    }
-}
-
-impl Eq for PropertySet {}
-
-impl PartialEq for PropertySets {
-    fn eq(&self, other: &Self) -> bool {
-        self.iter().eq(other.iter())
-    }
-}
-
-impl Eq for PropertySets {}

@@ -42,9 +42,9 @@ mod offload;
 mod openmp;
 mod sycl;
 
-use crate::error::Error;
+use offkit_image::{DeviceImage, Error};
+
 use crate::host::ObjectFormat;
-use crate::image::DeviceImage;
 use host_object::HostObject;
 
 /// What registers the images, and how.

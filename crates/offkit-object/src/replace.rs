@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::fmt::{self, Write};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::container::ContainerKind;
-use crate::error::{Error, ErrorKind};
-use crate::image::{DeviceImage, Storage};
-use crate::limits::{Limits, Reading};
-use crate::location::Location;
-use crate::part::{Content, Name, Part};
+use offkit_image::PartName as Name;
+use offkit_image::{DeviceImage, Error, ErrorKind, Limits, Location, Storage};
+
+use crate::container;
+use crate::part::{Content, Part};
+use crate::reading::Reading;
 use crate::source::Source;
 use crate::walk::{Item, walk};
 
@@ -75,7 +75,7 @@ fn replace_in(
         Content::Image if !path.is_empty() => Content::File,
         content => content,
     };
-    let Some(kind) = ContainerKind::of(content, source.bytes()) else {
+    let Some(kind) = container::kind_of(content, source.bytes()) else {
         return if path.is_empty() {
             Ok(new.to_vec())
         } else {
@@ -90,7 +90,7 @@ fn replace_in(
     }
     let mut candidates = Vec::new();
     let mut tolerant = Reading::tolerant(reading.limits());
-    kind.parts(source, &mut tolerant, &mut |_, part| {
+    container::parts(kind, source, &mut tolerant, &mut |_, part| {
         if let Some(rest) = rest_after(path, &part.name) {
             candidates.push((part, rest));
         }
@@ -98,7 +98,7 @@ fn replace_in(
     let mut reason = not_there();
     for (part, rest) in candidates {
         let result = replace_part(&part, rest, new, reading, depth)
-            .and_then(|part_bytes| kind.replace(source, part.id, &part_bytes, reading.limits()));
+            .and_then(|part_bytes| container::replace(kind, source, part.id, &part_bytes, reading.limits()));
         match result {
             Ok(bytes) => return Ok(bytes),
             Err(error) => reason = error,

@@ -1,8 +1,7 @@
 //! Bytes that know their place in the file, with checked access.
 
+use offkit_image::{Error, ErrorKind, offset_within};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
-
-use crate::error::{Error, ErrorKind};
 
 /// A part of the bytes being read.
 #[derive(Debug, Clone, Copy)]
@@ -107,11 +106,4 @@ impl<'data> Source<'data> {
         let part = self.get(offset, count.checked_mul(size_of::<T>() as u64)?)?;
         <[T]>::ref_from_bytes(part.bytes).ok()
     }
-}
-
-/// Where `part` begins in `whole`, if it is a part of it.
-pub(crate) fn offset_within(whole: &[u8], part: &[u8]) -> Option<u64> {
-    let offset = part.as_ptr().addr().checked_sub(whole.as_ptr().addr())?;
-    let end = offset.checked_add(part.len())?;
-    (end <= whole.len()).then_some(offset as u64)
 }

@@ -14,11 +14,13 @@ pub(crate) mod raw;
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::error::{Error, ErrorKind};
-use crate::limits::{Limits, Reading};
+use offkit_image::PartName as Name;
+use offkit_image::{Error, ErrorKind, Limits, offset_within};
+
 use crate::offload_binary;
-use crate::part::{Content, Name, Part, Visit};
-use crate::source::{Source, offset_within};
+use crate::part::{Content, Part, Visit};
+use crate::reading::Reading;
+use crate::source::Source;
 use image::{Code, ImageReader};
 use memory::Memory;
 use raw::ImageVersion;

@@ -18,15 +18,14 @@ pub(crate) mod v1;
 mod v2;
 
 use std::borrow::Cow;
-use std::fmt;
+
+use offkit_image::{BundleState, Error, Limits, PropertySets, Strings};
 
 use crate::chunks::Chunks;
-use crate::error::Error;
-use crate::limits::{Limits, Reading};
 use crate::offload_binary::{
-    self, ImageKind, OffloadBinaryVersion, OffloadKind, Pending, Strings, read_one, write_pending,
+    self, ImageKind, OffloadBinaryVersion, OffloadKind, Pending, read_one, write_pending,
 };
-use crate::property_set::PropertySets;
+use crate::reading::Reading;
 use crate::source::Source;
 
 pub(crate) use parts::{outline, parts};
@@ -99,18 +98,6 @@ pub struct NativeImage<'data> {
     pub bytes: Cow<'data, [u8]>,
 }
 
-/// The state of a kernel bundle.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum BundleState {
-    /// 0: to be compiled and linked.
-    Input,
-    /// 1: compiled, to be linked.
-    Object,
-    /// 2: ready to run.
-    Executable,
-}
-
 /// The kind of IR in an [`IrModule`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -137,45 +124,6 @@ pub enum SyclBinVersion {
     V1EnvelopedV1,
     /// Version 2.
     V2,
-}
-
-impl BundleState {
-    /// The state with a number.
-    #[must_use]
-    pub fn from_raw(raw: u32) -> Option<Self> {
-        match raw {
-            0 => Some(Self::Input),
-            1 => Some(Self::Object),
-            2 => Some(Self::Executable),
-            _ => None,
-        }
-    }
-
-    /// The number in the file.
-    #[must_use]
-    pub fn raw(self) -> u32 {
-        match self {
-            Self::Input => 0,
-            Self::Object => 1,
-            Self::Executable => 2,
-        }
-    }
-
-    /// The name as the SYCL specification has it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Input => "input",
-            Self::Object => "object",
-            Self::Executable => "executable",
-        }
-    }
-}
-
-impl fmt::Display for BundleState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
 }
 
 impl IrType {

@@ -3,12 +3,11 @@
 mod offload;
 mod syclbin;
 
-use crate::container::ContainerKind;
-use crate::error::Error;
-use crate::image::Problem;
-use crate::limits::{Limits, Reading};
-use crate::location::Location;
+use offkit_image::{ContainerKind, Error, Limits, Location, Problem};
+
+use crate::container;
 use crate::part::{Content, Part};
+use crate::reading::Reading;
 use crate::source::Source;
 use crate::walk::{Item, walk};
 use crate::{bundle, offload_binary};
@@ -76,7 +75,7 @@ impl Checker<'_> {
         reading: &mut Reading,
         depth: usize,
     ) {
-        let Some(kind) = ContainerKind::of(content, source.bytes()) else {
+        let Some(kind) = container::kind_of(content, source.bytes()) else {
             return;
         };
         // Reading has said what is nested too deep, and what is too much.
@@ -85,7 +84,7 @@ impl Checker<'_> {
         }
         self.check(kind, source, location);
         let mut parts: Vec<(Part<'_>, Location)> = Vec::new();
-        let _ = kind.parts(source, reading, &mut |_, part| {
+        let _ = container::parts(kind, source, reading, &mut |_, part| {
             let place = location.join_name(&part.name);
             parts.push((part, place));
         });
@@ -118,10 +117,7 @@ impl Checker<'_> {
         };
         let faults = reading.take_problems().into_iter().chain(result.err());
         for error in faults {
-            self.problems.push(Problem {
-                location: location.clone(),
-                error,
-            });
+            self.problems.push(Problem::new(location.clone(), error));
         }
     }
 }

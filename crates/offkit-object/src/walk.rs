@@ -1,18 +1,18 @@
 //! Going through a file, container by container, down to the device images.
 
+use offkit_image::property_set::PropertySets;
+use offkit_image::{
+    BundleState, ContainerKind, DeviceImage, Error, ErrorKind, ImageFormat, Joining, Limits, Location,
+    Problem, Storage, Target, offset_within,
+};
 use rayon::prelude::*;
 
-use crate::container::ContainerKind;
-use crate::error::{Error, ErrorKind};
-use crate::format::ImageFormat;
-use crate::image::{DeviceImage, Problem, Storage, Target};
+use crate::container;
 use crate::inspect::header_target;
-use crate::limits::{Limits, Reading};
-use crate::location::{Joining, Location};
 use crate::part::{Coding, Content, Facts, MoreFacts, Part};
-use crate::property_set::PropertySets;
-use crate::source::{Source, offset_within};
-use crate::syclbin::{self, BundleState, SyclBinVersion};
+use crate::reading::Reading;
+use crate::source::Source;
+use crate::syclbin::{self, SyclBinVersion};
 
 /// Something that a [`walk`] comes across, in the order of the file.
 #[derive(Debug)]
@@ -161,9 +161,9 @@ impl Walker<'_> {
         match part.content {
             // Members of an archive that is an image by itself are of interest to those who ask for one.
             Content::Image if self.goal.as_ref().is_some_and(is_beyond) => {
-                ContainerKind::of(Content::File, bytes)
+                container::kind_of(Content::File, bytes)
             }
-            content => ContainerKind::of(content, bytes),
+            content => container::kind_of(content, bytes),
         }
     }
 
@@ -200,7 +200,10 @@ impl Walker<'_> {
             kind,
             version: match &program {
                 Some(program) => Some(program.form.number()),
-                None => part.facts.version.or_else(|| kind.version_of(source.bytes())),
+                None => part
+                    .facts
+                    .version
+                    .or_else(|| container::version_of(kind, source.bytes())),
             },
             size: source.len(),
             program,
@@ -213,7 +216,7 @@ impl Walker<'_> {
         };
         let mut batch = Batch::default();
         let mut places = Joining::new(location);
-        let result = kind.parts(source, reading, &mut |reading, mut part| {
+        let result = container::parts(kind, source, reading, &mut |reading, mut part| {
             self.report(reading, location);
             let place = places.join(&part.name);
             if !self.is_wanted(&place) {
@@ -376,10 +379,7 @@ impl Walker<'_> {
     fn problem(&mut self, reading: &Reading, location: &Location, error: Error) {
         if self.problems < reading.limits().max_problems {
             self.problems = self.problems.saturating_add(1);
-            (self.visit)(Item::Problem(Problem {
-                location: location.clone(),
-                error,
-            }));
+            (self.visit)(Item::Problem(Problem::new(location.clone(), error)));
         }
     }
 }

@@ -7,14 +7,13 @@
 use std::io::Read;
 
 use flate2::{Decompress, FlushDecompress};
+use offkit_image::{Compression, Error, ErrorKind, Limits};
 use rawzip::{CompressionMethod, ZipArchive, ZipFileHeaderRecord, ZipSliceArchive};
 
-use crate::compression::Compression;
 use crate::container::looks_like_device_code;
-use crate::error::{Error, ErrorKind};
-use crate::limits::{Limits, Reading};
 use crate::part::{Coding, Content, Part, Visit};
 use crate::part_names::PartNames;
+use crate::reading::Reading;
 use crate::source::Source;
 
 /// The bytes by which a member is judged: enough to get behind the comment that device assembly begins with.

@@ -3,15 +3,15 @@
 mod common;
 
 use common::{limits, samples};
-use offkit_object::{Contents, OffloadBinary, PropertySets, SyclBin};
+use offkit_object::{Contents, OffloadBinary, SyclBin, property_set};
 
 /// Runs every reader over the bytes and checks what has to hold for any input.
 fn read_all(bytes: &[u8]) -> Contents<'_> {
     let limits = limits();
-    if let Ok(sets) = PropertySets::parse(bytes, &limits) {
-        let text = sets.to_text().unwrap();
+    if let Ok(sets) = property_set::parse(bytes, &limits) {
+        let text = property_set::to_text(&sets).unwrap();
         assert_eq!(
-            PropertySets::parse(text.as_bytes(), &limits).unwrap(),
+            property_set::parse(text.as_bytes(), &limits).unwrap(),
             sets,
             "what is read can be written"
         );
@@ -40,7 +40,7 @@ fn read_all(bytes: &[u8]) -> Contents<'_> {
 fn is_accepted(name: &str, bytes: &[u8]) -> bool {
     let limits = limits();
     if name.starts_with("property") {
-        PropertySets::parse(bytes, &limits).is_ok()
+        property_set::parse(bytes, &limits).is_ok()
     } else if name.starts_with("SYCLBIN") {
         SyclBin::parse(bytes, &limits).is_ok()
     } else {

@@ -4,10 +4,10 @@ mod common;
 
 use common::limits;
 use offkit_object::property_set::names;
-use offkit_object::{ByteArray, ErrorKind, Limits, PropertySets, PropertyValue};
+use offkit_object::{ByteArray, ErrorKind, Limits, PropertySets, PropertyValue, property_set};
 
 fn parse(text: &str) -> Result<PropertySets, offkit_object::Error> {
-    PropertySets::parse(text.as_bytes(), &limits())
+    property_set::parse(text.as_bytes(), &limits())
 }
 
 fn u32s(values: &[u32]) -> PropertyValue {
@@ -35,7 +35,7 @@ fn byte_arrays_are_written_as_the_toolchain_writes_them() {
         let mut sets = PropertySets::new();
         sets.insert("set", "key", value.clone());
         let written = format!("[set]\nkey=2|{text}\n");
-        assert_eq!(sets.to_text().unwrap(), written);
+        assert_eq!(property_set::to_text(&sets).unwrap(), written);
         assert_eq!(parse(&written).unwrap().get("set", "key"), Some(&value));
     }
 }
@@ -45,7 +45,7 @@ fn a_length_in_bits_is_kept() {
     let arguments = ByteArray::with_bits(5, [0b10110]).unwrap();
     let mut sets = PropertySets::new();
     sets.insert(names::KERNEL_PARAMETER_OPTIMIZATION, "kernel", arguments.clone());
-    let text = sets.to_text().unwrap();
+    let text = property_set::to_text(&sets).unwrap();
     assert_eq!(text, "[SYCL/kernel param opt]\nkernel=2|FAAAAAAAAAgF\n");
     assert_eq!(
         parse(&text)
@@ -123,7 +123,7 @@ fn every_error_tells_line_and_offset() {
         ),
     ];
     for (text, message, line, offset) in cases {
-        let error = PropertySets::parse(text, &limits()).unwrap_err();
+        let error = property_set::parse(text, &limits()).unwrap_err();
         assert_eq!(error.message(), message);
         assert_eq!(error.context(), Some(format!("line {line}").as_str()), "{error}");
         assert_eq!(error.offset(), Some(offset), "{error}");
@@ -147,7 +147,7 @@ fn what_has_no_text_form_is_refused() {
     for key in ["", "a=b", "a\nb", "a\rb", "a\0b", "[a"] {
         let mut sets = PropertySets::new();
         sets.insert("set", key, 1);
-        let error = sets.to_text().unwrap_err();
+        let error = property_set::to_text(&sets).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unrepresentable, "{key:?}");
         assert_eq!(error.context(), Some("key of a property"));
     }
@@ -155,7 +155,7 @@ fn what_has_no_text_form_is_refused() {
         let mut sets = PropertySets::new();
         sets.insert(name, "key", 1);
         assert_eq!(
-            sets.to_text().unwrap_err().context(),
+            property_set::to_text(&sets).unwrap_err().context(),
             Some("name of a property set"),
             "{name:?}"
         );
@@ -175,7 +175,7 @@ fn limits_bound_properties_and_text() {
             ..limits()
         },
     ] {
-        let error = PropertySets::parse(text.as_bytes(), &tight).unwrap_err();
+        let error = property_set::parse(text.as_bytes(), &tight).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::LimitExceeded);
     }
     let exact = Limits {
@@ -183,5 +183,5 @@ fn limits_bound_properties_and_text() {
         max_metadata_bytes: text.len() as u64,
         ..limits()
     };
-    assert!(PropertySets::parse(text.as_bytes(), &exact).is_ok());
+    assert!(property_set::parse(text.as_bytes(), &exact).is_ok());
 }

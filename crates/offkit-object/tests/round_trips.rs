@@ -5,7 +5,7 @@ mod common;
 use common::{SYCLBIN_VERSIONS, limits};
 use offkit_object::{
     AbstractModule, BundleState, ByteArray, ImageKind, IrModule, IrType, NativeImage, OffloadBinary,
-    OffloadBinaryVersion, OffloadEntry, OffloadKind, PropertySets, PropertyValue, SyclBin,
+    OffloadBinaryVersion, OffloadEntry, OffloadKind, PropertySets, PropertyValue, SyclBin, property_set,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -113,17 +113,17 @@ proptest! {
 
     #[test]
     fn property_sets_read_back(sets in property_sets()) {
-        let text = sets.to_text().unwrap();
-        prop_assert_eq!(PropertySets::parse(text.as_bytes(), &limits()).unwrap(), sets.clone());
+        let text = property_set::to_text(&sets).unwrap();
+        prop_assert_eq!(property_set::parse(text.as_bytes(), &limits()).unwrap(), sets.clone());
         let windows = text.replace('\n', "\r\n");
-        prop_assert_eq!(PropertySets::parse(windows.as_bytes(), &limits()).unwrap(), sets);
+        prop_assert_eq!(property_set::parse(windows.as_bytes(), &limits()).unwrap(), sets);
     }
 
     #[test]
     fn any_text_is_read_without_panic(text in "(\\[[a-c\\]]{0,3}\n|[a-c=|12A/]{0,8}\r?\n){0,8}") {
-        if let Ok(sets) = PropertySets::parse(text.as_bytes(), &limits()) {
-            let again = sets.to_text().unwrap();
-            prop_assert_eq!(PropertySets::parse(again.as_bytes(), &limits()).unwrap(), sets);
+        if let Ok(sets) = property_set::parse(text.as_bytes(), &limits()) {
+            let again = property_set::to_text(&sets).unwrap();
+            prop_assert_eq!(property_set::parse(again.as_bytes(), &limits()).unwrap(), sets);
         }
     }
 

@@ -7,6 +7,7 @@ use offkit_object::property_set::names;
 use offkit_object::{
     AbstractModule, BundleState, DeviceImage, Error, ErrorKind, ImageFormat, ImageKind, IrModule, IrType,
     Limits, NativeImage, OffloadBinary, OffloadKind, Producer, PropertySets, SyclBin, SyclBinVersion, Target,
+    property_set,
 };
 
 fn parse(bytes: &[u8]) -> Result<SyclBin<'_>, Error> {
@@ -14,7 +15,7 @@ fn parse(bytes: &[u8]) -> Result<SyclBin<'_>, Error> {
 }
 
 fn text(sets: &PropertySets) -> String {
-    sets.to_text().unwrap()
+    property_set::to_text(&sets).unwrap()
 }
 
 /// The five programs that the reference implementation's own test writes and reads.

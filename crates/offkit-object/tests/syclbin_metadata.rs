@@ -5,7 +5,7 @@ mod common;
 use common::{SPIRV, SYCLBIN_VERSIONS, limits, program, put_u64, v2_after};
 use offkit_object::property_set::names;
 use offkit_object::{
-    AbstractModule, BundleState, Error, IrModule, IrType, PropertySets, SyclBin, SyclBinVersion,
+    AbstractModule, BundleState, Error, IrModule, IrType, PropertySets, SyclBin, SyclBinVersion, property_set,
 };
 
 fn parse(bytes: &[u8]) -> Result<SyclBin<'_>, Error> {
@@ -13,7 +13,7 @@ fn parse(bytes: &[u8]) -> Result<SyclBin<'_>, Error> {
 }
 
 fn text(sets: &PropertySets) -> String {
-    sets.to_text().unwrap()
+    property_set::to_text(&sets).unwrap()
 }
 
 /// The five programs that the reference implementation's own test writes and reads.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use offkit_object::{DeviceImage, ImageFormat, Limits, Location, Symbols};
+use offkit_object::{DeviceImage, ImageFormat, Limits, Location, symbols_of};
 use offkit_spirv::{Module, Reflection};
 
 /// The bytes of a file, shared by the images in it: a mapping, a vector, anything that stays put.
@@ -37,7 +37,7 @@ impl Description {
             )
             .ok()
         }) else {
-            let symbols = Symbols::of(image, &Limits::default());
+            let symbols = symbols_of(image, &Limits::default());
             return Self {
                 kernels: symbols.kernels,
                 imports: symbols.imports,

@@ -74,8 +74,8 @@ mod collect;
 mod discover;
 mod image;
 mod kernel;
-mod kernel_name;
 mod registry;
+mod similar;
 
 pub use build::BuildError;
 pub use collect::{CollectError, Collection, Resolution};
@@ -84,6 +84,5 @@ pub use image::{Description, Image, SharedBytes};
 pub use kernel::{
     Argument, ArgumentError, Given, Kernel, LaunchError, ValueType, check_arguments, signature,
 };
-pub use kernel_name::{is_kernel_called, readable as readable_kernel_name};
 pub use registry::{ImageId, ImageRegistry, KernelId, KernelNameError};
 pub use {offkit_object as object, offkit_pi as pi, offkit_spirv as spirv};

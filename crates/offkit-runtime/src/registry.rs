@@ -2,10 +2,11 @@
 
 use std::fmt;
 
+use offkit_image::{KernelName, NameMatch};
 use offkit_object::{Limits, Location, Problem, backquoted, describe_symbol};
 
 use crate::image::{Image, SharedBytes};
-use crate::kernel_name::{self, Match};
+use crate::similar::similar;
 
 /// The device images a process knows, in the order in which they became known.
 #[derive(Clone, Debug, Default)]
@@ -151,13 +152,13 @@ impl ImageRegistry {
                     .map(move |kernel| (id, kernel.as_str()))
             })
         };
-        let mut fitting: Vec<(Match, ImageId, &str)> = kernels()
-            .filter_map(|(id, kernel)| kernel_name::matches(kernel, name).map(|how| (how, id, kernel)))
+        let mut fitting: Vec<(NameMatch, ImageId, &str)> = kernels()
+            .filter_map(|(id, kernel)| KernelName::new(kernel).matches(name).map(|how| (how, id, kernel)))
             .collect();
         let Some(closest) = fitting.iter().map(|(how, ..)| *how).min() else {
             return Err(KernelNameError::NotFound {
                 name: name.to_owned(),
-                similar: kernel_name::similar(name, kernels().map(|(_, kernel)| kernel)),
+                similar: similar(name, kernels().map(|(_, kernel)| kernel)),
                 searched: among
                     .iter()
                     .map(|&id| self.image(id).location().clone())

@@ -90,5 +90,5 @@ pub(crate) fn offload_kind(name: &str) -> Option<OffloadKind> {
         Producer::Sycl,
     ];
     let known = producers.into_iter().find(|producer| producer.name() == name)?;
-    known.offload_kind()
+    OffloadKind::of(known)
 }

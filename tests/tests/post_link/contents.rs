@@ -266,9 +266,7 @@ fn what_instructions_need_counts_where_the_front_end_says_nothing() {
     // SYCL's compilers go by what their front end says, and so does their tool.
     let images = split(&folder, "needs.bc", "");
     assert!(
-        images[0]
-            .properties
-            .to_text()
+        property_set::to_text(&images[0].properties)
             .unwrap()
             .contains("aspects=2|AAAAAAAAAAA\n")
     );

@@ -8,7 +8,7 @@ mod splitting;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use offkit_object::{Limits, PropertySets};
+use offkit_object::{Limits, PropertySets, property_set};
 use offkit_tests::documentation::commands;
 use offkit_tests::sycl_runtime::SyclRuntime;
 use offkit_tests::{Folder, Outcome, need, tool};
@@ -68,7 +68,7 @@ fn image(folder: &Folder, row: &str) -> Image {
         external: Vec::new(),
         internal: Vec::new(),
         declared: Vec::new(),
-        properties: PropertySets::parse(read(columns[1]).as_bytes(), &Limits::default())
+        properties: property_set::parse(read(columns[1]).as_bytes(), &Limits::default())
             .expect("property sets"),
         text,
     };

@@ -29,7 +29,7 @@ fn files_and_tables_are_those_of_the_real_tool() {
         "[Code|Properties]\nsub/t_0.bc|sub/t_pvc_0.prop\nsub/t_1.bc|sub/t_pvc_1.prop\n"
     );
     let target =
-        PropertySets::parse(&folder.read("sub/t_pvc_0.prop"), &Limits::default()).expect("property sets");
+        property_set::parse(&folder.read("sub/t_pvc_0.prop"), &Limits::default()).expect("property sets");
     let target = target.get("SYCL/device requirements", "compile_target");
     assert_eq!(target.and_then(|value| value.as_str()), Some("pvc"));
 

@@ -200,8 +200,7 @@ fn requirements_split_images_and_are_recorded() {
     // The negative one divides images and is nobody else's business.
     assert_eq!(words(&of("double"), "device requirements", "aspects"), [3, 6]);
     assert!(
-        of("plain")
-            .to_text()
+        property_set::to_text(&of("plain"))
             .unwrap()
             .starts_with("[SYCL/device requirements]\naspects=2|AAAAAAAAAAA\n")
     );
@@ -229,12 +228,11 @@ fn requirements_split_images_and_are_recorded() {
     );
     // Nine bits: the first, the third, the last.
     assert!(
-        grouped
-            .to_text()
+        property_set::to_text(&grouped)
             .unwrap()
             .contains("\ngrouped=2|JAAAAAAAAAQBBA\n"),
         "{}",
-        grouped.to_text().unwrap()
+        property_set::to_text(&grouped).unwrap()
     );
     assert_eq!(
         number(&of("registers"), "misc properties", "sycl-grf-size"),

@@ -1,6 +1,7 @@
 //! From one member's header to the next.
 
-use crate::error::{Error, ErrorKind};
+use offkit_image::{Error, ErrorKind};
+
 use crate::source::Source;
 
 pub(super) const MAGIC: &[u8] = b"!<arch>\n";

@@ -1,9 +1,10 @@
 //! Another content for one member.
 
+use offkit_image::Error;
+
 use super::read::{Entries, HEADER_SIZE, Role, SIZE_FIELD, THIN_MAGIC};
 use super::symbols::{self, Symbol};
 use super::write::pad;
-use crate::error::Error;
 use crate::source::Source;
 
 /// Nobody writes more, and each gets all symbols of the new member.

@@ -1,11 +1,11 @@
 //! Tables of symbols: which member defines what.
 
 use object::{Object, ObjectSymbol, SymbolKind};
+use offkit_image::{Error, ErrorKind};
 use rayon::prelude::*;
 
 use super::read::Role;
 use super::write::Member;
-use crate::error::{Error, ErrorKind};
 
 /// Names of all symbols together may have this many bytes: an object can have any number of symbols of one
 /// long name.

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::fmt;
 use std::io::Write;
 
+use offkit_image::Error;
+
 use super::read::{HEADER_LENGTH, MAGIC, Role};
 use super::symbols::{self, Symbol};
 use crate::chunks::Chunks;
-use crate::error::Error;
 use crate::layout::pad_to_8;
 
 /// A member of an archive to be written.

@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
+use offkit_image::{Error, ErrorKind};
 use zerocopy::little_endian::U64;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::{Bundle, BundleEntry, MAGIC};
 use crate::chunks::Chunks;
-use crate::error::{Error, ErrorKind};
-use crate::limits::Reading;
+use crate::reading::Reading;
 use crate::source::Source;
 
 /// What a bundle begins with.

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
+use offkit_image::{Error, Limits};
+
 use super::{CompressedBundle, binary, sequence};
-use crate::error::Error;
-use crate::limits::{Limits, Reading};
+use crate::reading::Reading;
 use crate::source::Source;
 
 /// Looks closer at a sequence of bundles than reading does, and notes what is wrong in `reading`: a hash that

@@ -4,13 +4,13 @@ use std::fmt;
 use std::io::Write;
 
 use md5::{Digest, Md5};
+use offkit_image::{Compression, Error, ErrorKind, Limits};
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::COMPRESSED_MAGIC;
-use crate::compression::{Compression, inflate};
-use crate::error::{Error, ErrorKind};
-use crate::limits::{Limits, Reading};
+use crate::compression::inflate;
+use crate::reading::Reading;
 use crate::source::Source;
 
 /// What all versions begin with.

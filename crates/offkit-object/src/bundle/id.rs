@@ -7,9 +7,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::container::ContainerKind;
-use crate::image::Target;
-use crate::offload_binary::Producer;
+use offkit_image::{ContainerKind, Producer, Target};
+
 use crate::part::Facts;
 
 /// The parts of an entry ID.

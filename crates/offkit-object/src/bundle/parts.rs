@@ -5,11 +5,12 @@
 //! after decompression ([`ContainerKind::SingleBundle`]); and [`text_parts`] takes the text form
 //! ([`ContainerKind::TextBundle`]).
 
+use offkit_image::PartName as Name;
+use offkit_image::{ContainerKind, Error};
+
 use super::{COMPRESSED_MAGIC, MAGIC, binary, entry_facts, sequence, short_names, text};
-use crate::container::ContainerKind;
-use crate::error::Error;
-use crate::limits::Reading;
-use crate::part::{Coding, Content, Name, Part, Visit};
+use crate::part::{Coding, Content, Part, Visit};
+use crate::reading::Reading;
 use crate::source::Source;
 
 /// Whether the bytes begin like a bundle in binary form, compressed or not.

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
+use offkit_image::{Error, Limits};
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::U64;
 
 use super::{Comment, CompressedBundle, binary, sequence, text};
-use crate::error::Error;
-use crate::limits::{Limits, Reading};
+use crate::reading::Reading;
 use crate::source::Source;
 
 /// A sequence with another bundle `id`, which is given decompressed.

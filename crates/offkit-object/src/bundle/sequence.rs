@@ -1,12 +1,12 @@
 //! Bundles that follow each other, as the linker leaves them in the section `.hip_fatbin`.
 
 use memchr::memmem::Finder;
+use offkit_image::{Compression, Error};
 
 use super::compressed::{CompressedHeader, CompressedVersion};
 use super::{COMPRESSED_MAGIC, MAGIC, binary};
-use crate::compression::{Compression, inflate};
-use crate::error::Error;
-use crate::limits::Reading;
+use crate::compression::inflate;
+use crate::reading::Reading;
 use crate::source::Source;
 
 /// A bundle in a sequence.

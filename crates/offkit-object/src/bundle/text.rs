@@ -1,10 +1,10 @@
 //! Bundles in text form: every entry between two comment lines.
 
 use memchr::memmem;
+use offkit_image::Error;
 
 use super::Bundle;
-use crate::error::Error;
-use crate::limits::Reading;
+use crate::reading::Reading;
 use crate::source::Source;
 
 const START: &str = "__CLANG_OFFLOAD_BUNDLE____START__ ";

@@ -2,12 +2,11 @@
 
 use std::collections::HashSet;
 
+use offkit_image::{ImageFormat, Location, Producer, Target};
+
 use super::{Item, Losses};
 use crate::bundle::{Bundle, BundleEntry, EntryId, short_names};
-use crate::format::ImageFormat;
-use crate::image::Target;
-use crate::location::Location;
-use crate::offload_binary::{ImageKind, OffloadEntry, OffloadKind, Producer};
+use crate::offload_binary::{ImageKind, OffloadEntry, OffloadKind};
 
 /// Several bundles become one sequence of entries.
 pub(super) fn grouping(bundles: &[Bundle<'_>], location: &Location, losses: &mut Losses) {
@@ -35,7 +34,7 @@ pub(super) fn items<'data>(
                 Producer::Host => Producer::None,
                 other => other,
             };
-            let kind = producer.offload_kind().unwrap_or(OffloadKind::None);
+            let kind = OffloadKind::of(producer).unwrap_or(OffloadKind::None);
             let format = ImageFormat::detect(&bundled.bytes);
             let mut entry = OffloadEntry::new(ImageKind::of_format(format), kind, &bundled.bytes);
             if !id.processor.is_empty() {
@@ -72,7 +71,7 @@ pub(super) fn from_items<'data>(items: &[Item<'data>], losses: &mut Losses) -> B
             losses.add(location, format!("the image kind {}", entry.image_kind));
         }
         let producer = entry.offload_kind.producer(entry.image_kind);
-        if producer.offload_kind() != Some(entry.offload_kind) {
+        if OffloadKind::of(producer) != Some(entry.offload_kind) {
             losses.add(location, format!("the offload kind {}", entry.offload_kind.raw()));
         }
         let id = id_of(entry);

@@ -1,9 +1,10 @@
 //! Entries into offload binaries.
 
+use offkit_image::{Error, Strings};
+
 use super::{Item, Losses};
 use crate::chunks::Chunks;
-use crate::error::Error;
-use crate::offload_binary::{OffloadBinary, OffloadBinaryVersion, Strings};
+use crate::offload_binary::{OffloadBinary, OffloadBinaryVersion};
 
 pub(super) fn write<'data>(
     items: Vec<Item<'data>>,

@@ -2,14 +2,12 @@
 
 use std::borrow::Cow;
 
+use offkit_image::property_set::{PropertySets, PropertyValue, names};
+use offkit_image::{BundleState, DeviceImage, ImageFormat, Limits, Location, Producer, Target};
+
 use super::{Item, Losses};
-use crate::format::ImageFormat;
-use crate::image::{DeviceImage, Target};
-use crate::limits::Limits;
-use crate::location::Location;
-use crate::offload_binary::{ImageKind, OffloadBinary, OffloadEntry, OffloadKind, Producer};
-use crate::property_set::{PropertySets, PropertyValue, names};
-use crate::syclbin::{self, BundleState, IrType, SyclBin};
+use crate::offload_binary::{ImageKind, OffloadBinary, OffloadEntry, OffloadKind};
+use crate::syclbin::{self, IrType, SyclBin};
 
 /// The string in which LLVM's linker of SYCL code lists kernels, one a line.
 const SYMBOLS: &str = "symbols";

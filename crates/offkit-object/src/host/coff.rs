@@ -3,12 +3,11 @@
 use object::LittleEndian as LE;
 use object::pe::{self, AnonObjectHeaderBigobj, ImageFileHeader};
 use object::read::coff::CoffHeader;
+use offkit_image::{ContainerKind, Error, ErrorKind};
 
 use super::section::{Found, SectionContent, bytes_of, content_of, name_at};
-use crate::container::ContainerKind;
-use crate::error::{Error, ErrorKind};
-use crate::limits::Reading;
 use crate::offload_binary;
+use crate::reading::Reading;
 use crate::source::Source;
 
 /// Where a PE file says where its signature is.

@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use offkit_image::Error;
+
 use super::coff::{Coff, Section};
 use super::output::Output;
 use super::splice::{Edit, Spliced, splice};
 use super::write::Changes;
-use crate::error::Error;
 use crate::source::Source;
 
 const HEADER_SIZE: usize = 40;

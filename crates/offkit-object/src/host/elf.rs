@@ -3,12 +3,11 @@
 use object::Endianness;
 use object::elf::{self, FileHeader32, FileHeader64};
 use object::read::elf::{FileHeader, SectionHeader};
+use offkit_image::{ContainerKind, Error, ErrorKind};
 
 use super::section::{BUNDLE_PREFIX, Found, SectionContent, bytes_of, content_of, name_at};
-use crate::container::ContainerKind;
-use crate::error::{Error, ErrorKind};
-use crate::limits::Reading;
 use crate::offload_binary;
+use crate::reading::Reading;
 use crate::source::Source;
 
 /// The type of sections with offload binaries: `SHT_LLVM_OFFLOADING`.

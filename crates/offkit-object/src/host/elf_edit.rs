@@ -7,12 +7,12 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use object::elf;
+use offkit_image::Error;
 
 use super::elf::{Elf, Section};
 use super::output::Output;
 use super::splice::{Edit, Spliced, splice};
 use super::write::{Changes, NewSection};
-use crate::error::Error;
 use crate::source::Source;
 
 /// Alignments beyond this are not kept for what moves: no object needs them, damaged ones claim them.

@@ -3,11 +3,10 @@
 //! Written by LLVM's and by Intel's compilers for `spirv64-intel`.
 
 use object::elf;
+use offkit_image::{Error, MACHINE_INTEL_GPU};
 
 use super::elf_edit;
 use super::write::{NewSection, add_sections};
-use crate::error::Error;
-use crate::format::MACHINE_INTEL_GPU;
 
 const OWNER: &[u8] = b"INTELONEOMPOFFLOAD\0";
 const NOTE_VERSION: u32 = 1;

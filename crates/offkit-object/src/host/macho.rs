@@ -5,10 +5,10 @@ use object::macho::{
     CPU_TYPE_ARM64, CPU_TYPE_X86_64, CpuType, FatArch32, FatArch64, MachHeader32, MachHeader64,
 };
 use object::read::macho::{FatArch, MachHeader, MachOFatFile, Section, Segment};
+use offkit_image::{Error, ErrorKind};
 
 use super::section::{Found, bytes_of, content_of, name_at};
-use crate::error::{Error, ErrorKind};
-use crate::limits::Reading;
+use crate::reading::Reading;
 use crate::source::Source;
 
 /// Java's class files begin as universal ones, with a version where these have the number of their parts.

@@ -1,9 +1,9 @@
 //! Which sections hold device code.
 
+use offkit_image::{ContainerKind, Error};
+
 use crate::bundle;
-use crate::container::ContainerKind;
-use crate::error::Error;
-use crate::limits::Reading;
+use crate::reading::Reading;
 use crate::source::Source;
 
 /// What a section holds.

@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use offkit_image::Error;
+
 use super::output::Output;
-use crate::error::Error;
 use crate::layout::is_zero;
 
 /// The bytes from `start` to `end` become `new`; an empty range inserts.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use object::elf;
 use object::pe;
+use offkit_image::{Error, ErrorKind};
 
 use super::coff::{self, Coff};
 use super::elf::{Elf, Section, TYPE_OFFLOADING};
@@ -11,7 +12,6 @@ use super::output::Output;
 use super::section::name_at;
 use super::{coff_edit, elf_edit};
 use crate::chunks::Chunks;
-use crate::error::{Error, ErrorKind};
 use crate::source::Source;
 
 /// A section to be added to an object.

@@ -1,13 +1,12 @@
 //! AMDGPU code objects, versions 2 to 6.
 
 use compact_str::format_compact;
+use offkit_image::{Error, ErrorKind, Target};
 use rmpv::ValueRef;
 
 use super::elf::{Elf, Fields, Header, TYPE_RELOCATABLE};
 use super::findings::Findings;
 use super::{InspectedKernel, yaml};
-use crate::error::{Error, ErrorKind};
-use crate::image::Target;
 use crate::source::Source;
 
 const OS_ABI_HSA: u8 = 64;

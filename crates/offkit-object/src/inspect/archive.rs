@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
+use offkit_image::PartName as Name;
+use offkit_image::{Error, ImageFormat};
+
 use super::findings::Findings;
 use super::{Inspection, inspect_part};
 use crate::archive::parts;
-use crate::error::Error;
-use crate::format::ImageFormat;
-use crate::limits::Reading;
-use crate::part::Name;
+use crate::reading::Reading;
 use crate::source::Source;
 
 /// Looks into every member; kernels and symbols are those of all members together.

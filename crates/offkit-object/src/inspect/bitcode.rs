@@ -6,13 +6,14 @@ mod embedded;
 
 use std::collections::HashMap;
 
-use annotations::Annotations;
-use bitstream::{Bitstream, Item};
-pub use embedded::embedded_in_bitcode;
+use offkit_image::Error;
 
 use super::findings::Findings;
-use crate::error::Error;
 use crate::source::Source;
+use annotations::Annotations;
+use bitstream::{Bitstream, Item};
+
+pub use embedded::embedded_in_bitcode;
 
 /// The wrapper header, which some systems put before bitcode: u32 magic, version, offset, size, CPU type.
 const WRAPPER_MAGIC: &[u8] = &[0xde, 0xc0, 0x17, 0x0b];

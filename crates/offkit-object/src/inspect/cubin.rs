@@ -3,12 +3,11 @@
 use std::collections::HashMap;
 
 use compact_str::format_compact;
+use offkit_image::{Error, Target};
 
 use super::InspectedKernel;
 use super::elf::{Elf, Fields, Header, Symbol, TYPE_RELOCATABLE, read_name};
 use super::findings::Findings;
-use crate::error::Error;
-use crate::image::Target;
 use crate::source::Source;
 
 /// The OS ABI up to CUDA 12; CUDA 13 writes 0x41 and lays out the flags anew.

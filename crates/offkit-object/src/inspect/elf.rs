@@ -3,9 +3,10 @@
 //!
 //! What is read here is counted, names above all: in a small file millions of symbols can share one long name.
 
+use offkit_image::{Error, ErrorKind};
+
 use super::findings::Findings;
 use super::zebin;
-use crate::error::{Error, ErrorKind};
 use crate::source::Source;
 
 pub(super) const TYPE_RELOCATABLE: u16 = 1;

@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
+use offkit_image::{Error, Limits};
+
 use super::{Detail, DetailValue, InspectedKernel, Inspection};
-use crate::error::Error;
-use crate::limits::{Limits, Reading};
+use crate::reading::Reading;
 
 /// An inspection in the making.
 #[derive(Debug)]

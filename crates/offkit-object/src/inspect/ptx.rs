@@ -5,10 +5,10 @@
 
 use std::collections::HashSet;
 
+use offkit_image::{Error, Target};
+
 use super::InspectedKernel;
 use super::findings::Findings;
-use crate::error::Error;
-use crate::image::Target;
 use crate::source::Source;
 
 /// Functions that every driver supplies to whoever declares them.
@@ -370,7 +370,7 @@ fn is_word(byte: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limits::Limits;
+    use offkit_image::Limits;
 
     const MODULE: &[u8] = br#"// a banner with .entry nothing
 .version 8.4

@@ -5,9 +5,10 @@
 
 use std::collections::HashMap;
 
+use offkit_image::{Error, ErrorKind};
+
 use super::InspectedKernel;
 use super::findings::Findings;
-use crate::error::{Error, ErrorKind};
 use crate::source::Source;
 
 const MAGIC: u32 = 0x0723_0203;

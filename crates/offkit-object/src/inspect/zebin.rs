@@ -1,10 +1,10 @@
 //! zebin: Intel's GPU code; and the ELF file that holds the SPIR-V beside it.
 
+use offkit_image::{Error, ImageFormat};
+
 use super::elf::{Elf, TYPE_RELOCATABLE};
 use super::findings::Findings;
 use super::{InspectedKernel, inspect_part, yaml};
-use crate::error::Error;
-use crate::format::ImageFormat;
 use crate::source::Source;
 
 const NOTE_PRODUCT_FAMILY: u32 = 1;

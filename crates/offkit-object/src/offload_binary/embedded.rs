@@ -1,11 +1,13 @@
 //! The entries of all offload binaries in a file, wherever clang puts these.
 
+use offkit_image::PartName as Name;
+use offkit_image::{ContainerKind, Error, Limits};
+
 use super::sequence::{Binary, Sequence};
 use super::{MAGIC, OffloadEntry, inflated};
-use crate::container::ContainerKind;
-use crate::error::Error;
-use crate::limits::{Limits, Reading};
-use crate::part::{Content, Name};
+use crate::container;
+use crate::part::Content;
+use crate::reading::Reading;
 use crate::source::Source;
 
 /// Hands every entry of every offload binary in `bytes` to `visit`: in a file of offload binaries, in the sections
@@ -42,7 +44,7 @@ fn open(
     if source.bytes().starts_with(&MAGIC) {
         return sequence(name, source, reading, visit);
     }
-    let kind = ContainerKind::of(Content::File, source.bytes());
+    let kind = container::kind_of(Content::File, source.bytes());
     let Some(kind) = kind.filter(|kind| matches!(kind, ContainerKind::Host | ContainerKind::Archive)) else {
         return Ok(());
     };
@@ -53,7 +55,7 @@ fn open(
         .count_entered(source.len())
         .map_err(|error| error.at(source.at(0)))?;
     let mut first_error = None;
-    let result = kind.parts(source, reading, &mut |reading, part| {
+    let result = container::parts(kind, source, reading, &mut |reading, part| {
         if part.coding.is_some() {
             return;
         }

@@ -2,14 +2,15 @@
 
 use std::borrow::Cow;
 
+use offkit_image::{Compression, Error, ErrorKind, Limits};
+
 use super::MAGIC;
 use super::raw::{Header, HeaderV3};
 use super::read::read_header;
 use super::sequence::{Binary, Sequence};
-use crate::compression::{Compression, inflate};
-use crate::error::{Error, ErrorKind};
+use crate::compression::inflate;
 use crate::layout::{align_to_8, is_zero, pad_to_8};
-use crate::limits::{Limits, Reading};
+use crate::reading::Reading;
 use crate::source::Source;
 
 const HEADER_SIZE: u64 = size_of::<HeaderV3>() as u64;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::format::ImageFormat;
+use offkit_image::{ImageFormat, Producer};
 
 /// What an image is said to be: the 16-bit image kind of an offload binary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -73,6 +73,18 @@ impl ImageKind {
             Self::Other(raw) => raw,
         }
     }
+
+    /// The format that the kind claims; `None` when it claims nothing about the format.
+    pub(crate) fn claimed_format(self) -> Option<ImageFormat> {
+        match self {
+            Self::Object => Some(ImageFormat::Elf),
+            Self::Bitcode => Some(ImageFormat::Bitcode),
+            Self::Cubin => Some(ImageFormat::Cubin),
+            Self::Ptx => Some(ImageFormat::Ptx),
+            Self::Spirv => Some(ImageFormat::Spirv),
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Display for ImageKind {
@@ -132,6 +144,20 @@ impl OffloadKind {
         }
     }
 
+    /// The number that current tools write for a language; `None` for [`Producer::Host`], which offload
+    /// binaries never hold, and for [`Producer::Unknown`].
+    #[must_use]
+    pub fn of(producer: Producer) -> Option<Self> {
+        match producer {
+            Producer::None => Some(Self::None),
+            Producer::OpenMp => Some(Self::OpenMp),
+            Producer::Cuda => Some(Self::Cuda),
+            Producer::Hip => Some(Self::Hip),
+            Producer::Sycl => Some(Self::Sycl),
+            _ => None,
+        }
+    }
+
     /// The number in the file.
     #[must_use]
     pub fn raw(self) -> u16 {
@@ -169,63 +195,6 @@ impl fmt::Display for OffloadKind {
             Self::Other(raw) => f.pad(&raw.to_string()),
             known => known.producer(ImageKind::None).fmt(f),
         }
-    }
-}
-
-/// The offloading language an image was made for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-#[non_exhaustive]
-pub enum Producer {
-    /// None: not said.
-    #[default]
-    None,
-    /// None, and the container says so: code for the host.
-    Host,
-    /// OpenMP target offloading.
-    OpenMp,
-    /// CUDA.
-    Cuda,
-    /// HIP.
-    Hip,
-    /// SYCL.
-    Sycl,
-    /// The container says something that is not known here.
-    Unknown,
-}
-
-impl Producer {
-    /// The name as clang's tools write and take it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Host => "host",
-            Self::OpenMp => "openmp",
-            Self::Cuda => "cuda",
-            Self::Hip => "hip",
-            Self::Sycl => "sycl",
-            Self::Unknown => "unknown",
-        }
-    }
-
-    /// The number that current tools write for it; `None` for [`Host`](Self::Host), which offload binaries
-    /// never hold, and [`Unknown`](Self::Unknown).
-    #[must_use]
-    pub fn offload_kind(self) -> Option<OffloadKind> {
-        match self {
-            Self::None => Some(OffloadKind::None),
-            Self::OpenMp => Some(OffloadKind::OpenMp),
-            Self::Cuda => Some(OffloadKind::Cuda),
-            Self::Hip => Some(OffloadKind::Hip),
-            Self::Sycl => Some(OffloadKind::Sycl),
-            Self::Host | Self::Unknown => None,
-        }
-    }
-}
-
-impl fmt::Display for Producer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 

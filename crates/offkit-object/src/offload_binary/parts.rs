@@ -1,16 +1,15 @@
 //! The entries of offload binaries as parts.
 
+use offkit_image::PartName as Name;
+use offkit_image::{ContainerKind, Error, Strings, Target};
+
+use super::ImageKind;
 use super::ahead::{Position, with_reader_ahead};
 use super::read::StoredEntry;
 use super::repeated::Repeated;
 use super::sequence::{Binary, Sequence};
-use super::{ImageKind, Strings};
-use crate::container::ContainerKind;
-use crate::error::Error;
-use crate::format::ImageFormat;
-use crate::image::Target;
-use crate::limits::Reading;
-use crate::part::{Coding, Content, Facts, MoreFacts, Name, Part, Visit};
+use crate::part::{Coding, Content, Facts, MoreFacts, Part, Visit};
+use crate::reading::Reading;
 use crate::source::Source;
 
 /// Hands over the entries of all binaries, numbered across them.
@@ -102,7 +101,7 @@ fn facts<'data>(entry: &StoredEntry<'data>, reading: &mut Reading) -> Result<Fac
     Ok(Facts {
         container: None,
         version: Some(entry.version),
-        claim: ImageFormat::claimed_by(image_kind),
+        claim: image_kind.claimed_format(),
         target,
         producer: entry.offload_kind().producer(image_kind),
         more,

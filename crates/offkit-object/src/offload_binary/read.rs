@@ -1,11 +1,12 @@
 //! Reading offload binaries.
 
+use offkit_image::{Error, ErrorKind, Strings};
+
 use super::inflate::Compressed;
 use super::raw::{Entry, Header, StringV1, StringV2};
-use super::{ImageKind, MAGIC, OffloadBinary, OffloadEntry, OffloadKind, Strings};
-use crate::error::{Error, ErrorKind};
+use super::{ImageKind, MAGIC, OffloadBinary, OffloadEntry, OffloadKind};
 use crate::layout::is_zero;
-use crate::limits::Reading;
+use crate::reading::Reading;
 use crate::source::Source;
 use crate::syclbin;
 

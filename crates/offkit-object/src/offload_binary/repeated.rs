@@ -1,11 +1,11 @@
 //! Targets that entries repeat: a file with very many images is for a few devices all the same, and so are the
 //! objects in an archive.
 
+use offkit_image::{Error, Target};
+
 use super::raw::{StringV1, StringV2};
 use super::read::StoredEntry;
-use crate::error::Error;
-use crate::image::Target;
-use crate::limits::Reading;
+use crate::reading::Reading;
 use crate::source::Source;
 
 /// What the last entries said about their targets, by the bytes they said it with.

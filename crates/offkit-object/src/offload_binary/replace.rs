@@ -1,13 +1,13 @@
 //! Swapping the image of one entry.
 
+use offkit_image::{Error, Limits};
 use zerocopy::IntoBytes;
 
 use super::raw::{Entry, Header, StringV1, StringV2};
 use super::sequence::{Binary, Sequence};
 use super::{Found, OffloadEntry, read_one, write};
-use crate::error::Error;
 use crate::layout::{align_to_8, is_zero, pad_to_8};
-use crate::limits::{Limits, Reading};
+use crate::reading::Reading;
 use crate::source::Source;
 
 /// The binaries with another image for the entry `id`, counted as [`parts`](super::parts()) counts; nothing but

@@ -1,11 +1,12 @@
 //! Binaries that follow each other, and what may lie between them.
 
+use offkit_image::{Error, ErrorKind};
+
 use super::inflate::Compressed;
 use super::raw::{Entry, Header, HeaderV3};
 use super::read::{Found, Outline, read_header};
 use super::{MAGIC, MAGIC_FINDER};
-use crate::error::{Error, ErrorKind};
-use crate::limits::Reading;
+use crate::reading::Reading;
 use crate::source::Source;
 
 /// A binary of a sequence.

@@ -1,13 +1,12 @@
 //! Writing offload binaries.
 
+use offkit_image::{Compression, Error, Strings};
 use zerocopy::IntoBytes;
 
 use super::raw::{Entry, Header, HeaderV3, StringV1, StringV2};
 use super::string_table::StringTable;
-use super::{ImageKind, MAGIC, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind, Strings};
+use super::{ImageKind, MAGIC, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind};
 use crate::chunks::Chunks;
-use crate::compression::Compression;
-use crate::error::Error;
 use crate::layout::Layout;
 
 /// An entry to be written, whose image may come in pieces.

@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 
+use offkit_image::Error;
+
 use super::{ByteArray, PropertySets, PropertyValue, base64};
-use crate::error::Error;
-use crate::limits::Reading;
+use crate::reading::Reading;
 use crate::source::Source;
 
 const TYPE_U32: u32 = 1;

@@ -4,14 +4,13 @@
 //! for the language.
 
 use object::{SectionKind, SymbolKind};
+use offkit_image::{DeviceImage, Error};
 
 use super::Registration;
 use super::code::Instruction::{Address, Call, Enter, Jump, Leave, Load, Store};
 use super::entry_array::entry_array;
 use super::globals;
 use super::host_object::HostObject;
-use crate::error::Error;
-use crate::image::DeviceImage;
 use crate::offload_binary::OffloadKind;
 
 /// After the runtimes' own constructors, before those of programs.

@@ -9,12 +9,11 @@ use object::{
     Architecture, BinaryFormat, Endianness, RelocationFlags, SectionFlags, SectionKind, SymbolFlags,
     SymbolKind, SymbolScope,
 };
+use offkit_image::{DeviceImage, Error};
 
 use super::code::{self, Code, Fixup, Instruction};
 use super::{HostTarget, Registration};
-use crate::error::Error;
 use crate::host::TYPE_OFFLOADING;
-use crate::image::DeviceImage;
 use crate::layout::pad_to_8;
 use crate::offload_binary::raw::Entry;
 use crate::source::Source;

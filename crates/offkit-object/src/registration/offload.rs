@@ -1,14 +1,13 @@
 //! One offload binary with all images, as LLVM registers SYCL's after 22: no structures but the binary's own.
 
 use object::SymbolKind;
+use offkit_image::{DeviceImage, Error};
 
 use super::Registration;
 use super::code::Instruction::{Address, Jump, Second};
 use super::host_object::HostObject;
 use super::openmp::entry;
 use super::sycl::{Destructor, entry_names};
-use crate::error::Error;
-use crate::image::DeviceImage;
 use crate::offload_binary::{OffloadBinary, OffloadBinaryVersion, OffloadKind};
 
 /// Before all other constructors.

@@ -1,13 +1,12 @@
 //! OpenMP: `__tgt_bin_desc`, as LLVM's offloading runtime takes it since 20.
 
 use object::SymbolKind;
+use offkit_image::{DeviceImage, Error};
 
 use super::Registration;
 use super::code::Instruction::{Address, Call, Enter, Jump, Leave};
 use super::entry_array::entry_array;
 use super::host_object::{Embedded, HostObject};
-use crate::error::Error;
-use crate::image::DeviceImage;
 use crate::offload_binary::{ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind};
 
 /// After the runtimes' own constructors, before those of programs.

@@ -1,14 +1,12 @@
 //! SYCL: descriptors of images with entries and properties, in the forms that runtimes take.
 
 use object::SymbolKind;
+use offkit_image::{DeviceImage, Error, ImageFormat};
 
 use super::Registration;
 use super::code::Instruction::{Address, Call, Enter, Jump, Leave, Return};
 use super::host_object::{Embedded, Growing, HostObject, Place};
 use super::openmp::entry;
-use crate::error::Error;
-use crate::format::ImageFormat;
-use crate::image::DeviceImage;
 use crate::offload_binary::{ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadKind};
 use crate::property_set::{PropertySet, PropertySets, PropertyValue, names};
 use crate::sycl_wrapped::raw::{

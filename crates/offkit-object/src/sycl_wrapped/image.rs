@@ -2,18 +2,15 @@
 
 use std::collections::HashSet;
 
+use offkit_image::{Compression, ContainerKind, Error, ErrorKind, ImageFormat, Producer, Target};
+
 use super::entry_points::entry_points;
 use super::memory::Memory;
 use super::raw::{self, ImageVersion};
-use crate::compression::Compression;
-use crate::container::ContainerKind;
-use crate::error::{Error, ErrorKind};
-use crate::format::ImageFormat;
-use crate::image::Target;
-use crate::limits::Reading;
-use crate::offload_binary::{ImageKind, Producer};
+use crate::offload_binary::ImageKind;
 use crate::part::{Coding, Facts, MoreFacts};
 use crate::property_set::{ByteArray, PropertySet, PropertySets, PropertyValue, names};
+use crate::reading::Reading;
 use crate::source::Source;
 
 /// Names of kernels are long, those of templates very long.

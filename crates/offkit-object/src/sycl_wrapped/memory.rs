@@ -1,8 +1,9 @@
 //! A program as it is in memory once it is loaded: addresses, and what pointers there point to.
 
+use offkit_image::Error;
+
 use crate::elf;
-use crate::error::Error;
-use crate::limits::Reading;
+use crate::reading::Reading;
 use crate::source::Source;
 
 /// Where the sections of a relocatable file are put, so that no address is null.

@@ -1,9 +1,9 @@
 //! SYCLBIN content from device images.
 
-use super::{AbstractModule, BundleState, IrModule, IrType, NativeImage, SyclBin, metadata};
-use crate::format::ImageFormat;
-use crate::image::DeviceImage;
-use crate::property_set::names;
+use offkit_image::property_set::names;
+use offkit_image::{BundleState, DeviceImage, ImageFormat};
+
+use super::{AbstractModule, IrModule, IrType, NativeImage, SyclBin, metadata};
 
 impl IrType {
     /// The format that the type stands for.

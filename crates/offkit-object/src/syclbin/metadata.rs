@@ -1,9 +1,10 @@
 //! The property sets that carry SYCLBIN's own facts, to and from the fields of the model.
 
-use super::{AbstractModule, BundleState, IrModule, IrType, NativeImage, SyclBin};
-use crate::error::Error;
-use crate::limits::Reading;
-use crate::property_set::{PropertySet, PropertySets, PropertyValue, names, parse_text};
+use offkit_image::{BundleState, Error};
+
+use super::{AbstractModule, IrModule, IrType, NativeImage, SyclBin};
+use crate::property_set::{self, PropertySet, PropertySets, PropertyValue, names, parse_text};
+use crate::reading::Reading;
 use crate::source::Source;
 
 /// SYCLBIN's own sets, which an abstract module must not have.
@@ -57,7 +58,7 @@ pub(super) fn write_module(module: &AbstractModule<'_>) -> Result<String, Error>
         .find(|name| module.properties.set(name).is_some())
     {
         Some(name) => Err(misplaced(name)),
-        None => module.properties.to_text(),
+        None => property_set::to_text(&module.properties),
     }
 }
 
@@ -178,5 +179,5 @@ fn write(name: &str, own: PropertySet, others: &PropertySets) -> Result<String, 
             }
         }
     }
-    sets.to_text()
+    property_set::to_text(&sets)
 }

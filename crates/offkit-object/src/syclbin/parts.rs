@@ -2,14 +2,13 @@
 
 use std::borrow::Cow;
 
-use super::{AbstractModule, BundleState, IrType, SyclBinVersion, has_magic, v1};
-use crate::error::Error;
-use crate::format::ImageFormat;
-use crate::image::Target;
-use crate::limits::Reading;
-use crate::offload_binary::Producer;
-use crate::part::{Content, Facts, MoreFacts, Name, Part, Visit};
-use crate::property_set::{PropertySets, names};
+use offkit_image::PartName as Name;
+use offkit_image::property_set::{PropertySets, names};
+use offkit_image::{BundleState, Error, ImageFormat, Producer, Target};
+
+use super::{AbstractModule, IrType, SyclBinVersion, has_magic, v1};
+use crate::part::{Content, Facts, MoreFacts, Part, Visit};
+use crate::reading::Reading;
 use crate::source::Source;
 
 /// What a SYCLBIN says about itself as a whole: its form, its state, and all global properties but that.

@@ -1,10 +1,11 @@
 //! Swapping one image of a SYCLBIN.
 
+use offkit_image::{Error, Limits};
+
 use super::{has_magic, v1, v2};
-use crate::error::Error;
 use crate::layout::{align_to_8, pad_to_8};
-use crate::limits::{Limits, Reading};
 use crate::offload_binary::{Change, patch, read_one, replace_entry};
+use crate::reading::Reading;
 use crate::source::Source;
 
 /// The SYCLBIN with another image `id`, counted over all abstract modules, IR first in each; nothing but the

@@ -2,15 +2,15 @@
 
 use std::borrow::Cow;
 
+use offkit_image::property_set::PropertySets;
+use offkit_image::{BundleState, Error, ErrorKind};
 use zerocopy::IntoBytes;
 
 use super::raw::{AbstractModuleHeader, FileHeader, ImageHeader, Indices, MAGIC, Range};
-use super::{AbstractModule, BundleState, IrModule, NativeImage, SyclBin, metadata};
+use super::{AbstractModule, IrModule, NativeImage, SyclBin, metadata};
 use crate::chunks::Chunks;
-use crate::error::{Error, ErrorKind};
 use crate::layout::align_to_8;
-use crate::limits::Reading;
-use crate::property_set::PropertySets;
+use crate::reading::Reading;
 use crate::source::Source;
 
 /// What the reference reader says whenever something lies outside of the file.

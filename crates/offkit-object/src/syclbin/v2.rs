@@ -3,14 +3,15 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::{AbstractModule, BundleState, IrModule, NativeImage, SyclBin, metadata};
+use offkit_image::property_set::PropertySets;
+use offkit_image::{BundleState, Error, Strings};
+
+use super::{AbstractModule, IrModule, NativeImage, SyclBin, metadata};
 use crate::chunks::Chunks;
-use crate::error::Error;
-use crate::limits::Reading;
 use crate::offload_binary::{
-    Found, ImageKind, OffloadBinaryVersion, OffloadEntry, OffloadKind, Pending, Strings, write_pending,
+    Found, ImageKind, OffloadBinaryVersion, OffloadEntry, OffloadKind, Pending, write_pending,
 };
-use crate::property_set::PropertySets;
+use crate::reading::Reading;
 use crate::source::Source;
 
 const ROLE: &str = "role";

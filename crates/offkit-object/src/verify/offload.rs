@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 
+use offkit_image::Error;
+
 use super::{Range, check_multiple_of_8, check_ranges};
-use crate::error::Error;
-use crate::limits::Reading;
 use crate::offload_binary::{Binary, Found, OffloadEntry, Sequence, raw};
+use crate::reading::Reading;
 use crate::source::Source;
 
 pub(super) fn check(source: Source<'_>, reading: &mut Reading) -> Result<(), Error> {

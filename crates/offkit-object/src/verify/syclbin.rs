@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 
+use offkit_image::property_set::names;
+use offkit_image::{BundleState, Error};
+
 use super::{Range, check_ranges};
-use crate::error::Error;
-use crate::limits::Reading;
 use crate::offload_binary::read_one;
-use crate::property_set::names;
+use crate::reading::Reading;
 use crate::source::Source;
-use crate::syclbin::{self, BundleState, SyclBin, v1};
+use crate::syclbin::{self, SyclBin, v1};
 
 pub(super) fn check(source: Source<'_>, reading: &mut Reading) -> Result<(), Error> {
     let mut quiet = Reading::tolerant(reading.limits());

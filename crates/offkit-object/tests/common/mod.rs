@@ -6,6 +6,7 @@ use offkit_object::property_set::names;
 use offkit_object::{
     AbstractModule, BundleState, ByteArray, Contents, ImageKind, IrModule, IrType, Limits, NativeImage,
     OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind, PropertySets, SyclBin, SyclBinVersion,
+    property_set,
 };
 
 /// The beginning of a SPIR-V module.
@@ -130,7 +131,7 @@ pub(crate) fn samples() -> Vec<(String, Vec<u8>)> {
     let mut samples = vec![
         (
             "property sets".to_owned(),
-            property_sets().to_text().unwrap().into_bytes(),
+            property_set::to_text(&property_sets()).unwrap().into_bytes(),
         ),
         ("offload binary v1".to_owned(), offload_v1()),
         (

@@ -2,8 +2,7 @@
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use offkit_object::{DeviceImage, ImageFormat, Limits, Producer, Symbols, Target, inspect};
-use offkit_runtime::is_kernel_called;
+use offkit_object::{DeviceImage, ImageFormat, KernelName, Limits, Producer, Target, inspect, symbols_of};
 
 /// The names of languages, as [`producer_name`] gives them.
 const KINDS: [&str; 5] = ["openmp", "cuda", "hip", "sycl", "host"];
@@ -54,8 +53,8 @@ impl Filter {
             && matches(&self.kind, &|kind| producer_name(image.producer) == Some(kind))
             && matches(&self.format, &|format| format_name(image.format) == format)
             && matches(&self.kernel, &|kernel| {
-                let names = Symbols::of(image, &Limits::default());
-                names.kernels.iter().any(|name| is_kernel_called(name, kernel))
+                let names = symbols_of(image, &Limits::default());
+                names.kernels.iter().any(|name| KernelName::new(name).is(kernel))
             })
     }
 

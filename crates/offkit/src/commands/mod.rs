@@ -21,7 +21,7 @@ pub(crate) mod verify;
 mod worker_inputs;
 pub(crate) mod wrap;
 
-use offkit_object::{Limits, Location, Problem};
+use offkit_object::{KernelName, Limits, Location, Problem};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -47,7 +47,7 @@ fn shown_name(name: &str, mangled: bool) -> String {
     let name = if mangled {
         name.to_owned()
     } else {
-        offkit_runtime::readable_kernel_name(name)
+        KernelName::new(name).readable()
     };
     escape(&name).into_owned()
 }

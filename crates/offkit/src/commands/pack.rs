@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use offkit_object::{ImageFormat, ImageKind, NewImage, OffloadBinaryVersion, OutputFormat, PropertySets};
+use offkit_object::{
+    ImageFormat, ImageKind, NewImage, OffloadBinaryVersion, OutputFormat, PropertySets, property_set,
+};
 
 use crate::cli::Pack;
 use crate::failure::Failure;
@@ -58,7 +60,7 @@ pub(crate) fn run(options: &Pack, terminal: Terminal) -> Result<(), Failure> {
         let properties = match &image.properties {
             Some(path) => {
                 let text = files::open(path).map_err(Failure::input)?;
-                PropertySets::parse(&text, &limits)
+                property_set::parse(&text, &limits)
                     .map_err(|error| Failure::input(error.with_file(path.display().to_string())))?
             }
             None => PropertySets::new(),

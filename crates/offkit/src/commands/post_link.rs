@@ -8,6 +8,7 @@ use offkit_link::post_link::{
     ExportArrangement, PlanOptions, PostLink, PostLinkError, PostLinkedImage, SplitMode, SymbolRules,
 };
 use offkit_llvm::{SpecializationConstantMode, Worker};
+use offkit_object::property_set;
 use serde_json::json;
 
 use super::ls::describe::properties_lines;
@@ -192,7 +193,7 @@ fn write(image: &PostLinkedImage, folder: &Path, arguments: &PostLinkArguments) 
     };
     let code = fs::read(&image.path).map_err(link::temporary_failure)?;
     files::write(&written.code, &[&code]).map_err(Failure::input)?;
-    let text = image.properties.to_text().map_err(Failure::input)?;
+    let text = property_set::to_text(&image.properties).map_err(Failure::input)?;
     files::write(&written.properties, &[text.as_bytes()]).map_err(Failure::input)?;
     Ok(written)
 }

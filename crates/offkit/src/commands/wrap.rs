@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use offkit_link::wrap::{Wrap, WrapError, WrapKind, host_triple};
-use offkit_object::{DeviceImage, Producer, PropertySets, Target, bundle, fatbin, read};
+use offkit_object::{DeviceImage, Producer, Target, bundle, fatbin, property_set, read};
 
 use crate::failure::Failure;
 use crate::files::{self, Content};
@@ -199,7 +199,7 @@ impl ImageOptions {
         );
         if let Some(path) = &self.properties {
             let text = files::open(path).map_err(Failure::input)?;
-            let properties = PropertySets::parse(&text, &super::limits())
+            let properties = property_set::parse(&text, &super::limits())
                 .map_err(|error| Failure::input(error.with_file(path.display().to_string())))?;
             image = image.with_properties(properties);
         }

@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use offkit_link::wrap::{Wrap, WrapKind, host_triple};
-use offkit_object::{ContainerKind, DeviceImage, ImageFormat, Limits, PropertySets, Target, read};
+use offkit_object::{ContainerKind, DeviceImage, ImageFormat, Limits, Target, property_set, read};
 
 use super::arguments::{Argument, Arguments};
 use super::{answers, said, say};
@@ -282,7 +282,7 @@ impl Description {
             image.format = format;
         }
         if let Some(path) = &self.properties {
-            let properties = PropertySets::parse(&open(path)?, &Limits::default())
+            let properties = property_set::parse(&open(path)?, &Limits::default())
                 .map_err(|error| error.with_file(path.display().to_string()).to_string())?;
             image = image.with_properties(properties);
         }

@@ -11,8 +11,8 @@ use std::{fs, io};
 use offkit_link::post_link::{PlanOptions, PostLink, PostLinked, PostLinkedImage, device_library_image};
 use offkit_link::properties::REQUIRED_WORK_GROUP_SIZE;
 use offkit_llvm::Worker;
-use offkit_object::PropertySets;
 use offkit_object::property_set::names;
+use offkit_object::{PropertySets, property_set};
 
 use super::{say, show};
 use crate::failure::causes;
@@ -220,8 +220,7 @@ impl Writer<'_> {
                     };
                     let path = named(&suffix, "prop");
                     let properties = self.properties(image, &output.target);
-                    let text = properties
-                        .to_text()
+                    let text = property_set::to_text(&properties)
                         .map_err(|error| format!("{}: {error}", self.called))?;
                     write(self.called, Path::new(&path), text.as_bytes(), true)?;
                     row.push(path);

@@ -3,8 +3,9 @@
 
 use std::collections::{HashMap, HashSet};
 
+use offkit_image::Error;
+
 use super::bitstream::{Bitstream, Item};
-use crate::error::Error;
 
 const KERNEL_LIST: &[u8] = b"nvvm.annotations";
 const FLAG_LIST: &[u8] = b"llvm.module.flags";

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::error::{Error, ErrorKind};
+use offkit_image::{Error, ErrorKind};
+
 use crate::source::Source;
 
 /// Where abbreviations for other blocks are defined.

@@ -1,10 +1,10 @@
 //! Offload binaries in bitcode for a host: what a section of the object will hold is a constant in the module.
 
+use offkit_image::{Error, Limits};
+
 use super::bitstream::{Bitstream, Item};
 use super::{BLOCK_MODULE, MAGIC_SIZE, bytes_of, unwrapped};
-use crate::error::Error;
 use crate::inspect::findings::Findings;
-use crate::limits::Limits;
 use crate::offload_binary::MAGIC;
 use crate::source::Source;
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use offkit_object::{DeviceImage, ImageFormat, Limits, Producer, Symbols, Target};
+use offkit_object::{DeviceImage, ImageFormat, Limits, Producer, Target, symbols_of};
 use serde_json::json;
 
 use crate::commands::filter::{Filter, format_name, producer_name, target_of};
@@ -154,7 +154,7 @@ fn add(types: &mut Vec<DeviceType>, image: &DeviceImage<'_>, symbols: bool) {
     device.images += 1;
     device.bytes += image.bytes.len() as u64;
     if symbols {
-        let names = Symbols::of(image, &Limits::default());
+        let names = symbols_of(image, &Limits::default());
         for (all, new) in [
             (&mut device.kernels, names.kernels),
             (&mut device.exports, names.exports),

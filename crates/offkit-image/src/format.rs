@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use crate::offload_binary::ImageKind;
-
 /// The format of a device image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -31,7 +29,8 @@ pub enum ImageFormat {
 }
 
 const MACHINE_CUDA: u16 = 190;
-pub(crate) const MACHINE_INTEL_GPU: u16 = 205;
+/// The ELF machine of Intel GPU code.
+pub const MACHINE_INTEL_GPU: u16 = 205;
 const MACHINE_AMDGPU: u16 = 224;
 
 /// Every magic number that decides alone.
@@ -51,7 +50,7 @@ impl ImageFormat {
     /// Decides from the bytes alone; [`Unknown`](Self::Unknown) when they say nothing.
     ///
     /// ```
-    /// use offkit_object::ImageFormat;
+    /// use offkit_image::ImageFormat;
     ///
     /// assert_eq!(ImageFormat::detect(b"\x03\x02\x23\x07\0\0\x01\0"), ImageFormat::Spirv);
     /// assert_eq!(ImageFormat::detect(b"// generated\n.version 7.8\n.target sm_80\n"), ImageFormat::Ptx);
@@ -73,20 +72,9 @@ impl ImageFormat {
         if is_ptx(bytes) { Self::Ptx } else { Self::Unknown }
     }
 
-    /// What an image kind in a header claims; `None` when it claims nothing about the format.
-    pub(crate) fn claimed_by(kind: ImageKind) -> Option<Self> {
-        match kind {
-            ImageKind::Object => Some(Self::Elf),
-            ImageKind::Bitcode => Some(Self::Bitcode),
-            ImageKind::Cubin => Some(Self::Cubin),
-            ImageKind::Ptx => Some(Self::Ptx),
-            ImageKind::Spirv => Some(Self::Spirv),
-            _ => None,
-        }
-    }
-
     /// This format, or for an unknown one what a header claims.
-    pub(crate) fn or(self, claim: Option<Self>) -> Self {
+    #[must_use]
+    pub fn or(self, claim: Option<Self>) -> Self {
         if self == Self::Unknown {
             claim.unwrap_or(self)
         } else {
@@ -95,7 +83,8 @@ impl ImageFormat {
     }
 
     /// Whether bytes of this format are what a header means that claims `claim`.
-    pub(crate) fn satisfies(self, claim: Self) -> bool {
+    #[must_use]
+    pub fn satisfies(self, claim: Self) -> bool {
         match claim {
             // "Object" means whatever the target's tools call an object.
             Self::Elf => matches!(

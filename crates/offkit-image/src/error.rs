@@ -27,7 +27,7 @@ pub enum ErrorKind {
 /// so that searching for one finds the other.
 ///
 /// ```
-/// use offkit_object::{Limits, OffloadBinary};
+/// use offkit_image::{Limits, OffloadBinary};
 ///
 /// let error = OffloadBinary::parse(b"\x10\xff\x10\xad", &Limits::default()).unwrap_err();
 /// assert_eq!(
@@ -50,7 +50,9 @@ struct Details {
 }
 
 impl Error {
-    pub(crate) fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
+    /// A failure of that sort, with the peer's text where a peer tool has one.
+    #[must_use]
+    pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
         Self(Box::new(Details {
             kind,
             message: message.into(),
@@ -62,36 +64,48 @@ impl Error {
         }))
     }
 
-    pub(crate) fn malformed(message: impl Into<Cow<'static, str>>) -> Self {
+    /// Bytes that break a rule of their format.
+    #[must_use]
+    pub fn malformed(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::Malformed, message)
     }
 
-    pub(crate) fn unsupported(message: impl Into<Cow<'static, str>>) -> Self {
+    /// Well-formed bytes that nothing here reads.
+    #[must_use]
+    pub fn unsupported(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::Unsupported, message)
     }
 
-    pub(crate) fn unrepresentable(message: impl Into<Cow<'static, str>>) -> Self {
+    /// A value that the format cannot express.
+    #[must_use]
+    pub fn unrepresentable(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::Unrepresentable, message)
     }
 
-    pub(crate) fn at(mut self, offset: u64) -> Self {
+    /// The same error, with the offset of what is wrong.
+    #[must_use]
+    pub fn at(mut self, offset: u64) -> Self {
         self.0.offset = Some(offset);
         self
     }
 
     /// The offset of the part that is wrong, for an error that does not say it more exactly.
-    pub(crate) fn or_at(mut self, offset: u64) -> Self {
+    #[must_use]
+    pub fn or_at(mut self, offset: u64) -> Self {
         self.0.offset.get_or_insert(offset);
         self
     }
 
-    pub(crate) fn field(mut self, field: impl Into<Cow<'static, str>>) -> Self {
+    /// The same error, naming the field that is wrong.
+    #[must_use]
+    pub fn field(mut self, field: impl Into<Cow<'static, str>>) -> Self {
         self.0.field = Some(field.into());
         self
     }
 
     /// Says in which larger part the field is that the error names.
-    pub(crate) fn within(mut self, part: impl fmt::Display) -> Self {
+    #[must_use]
+    pub fn within(mut self, part: impl fmt::Display) -> Self {
         self.0.field = Some(match self.0.field.take() {
             Some(field) => format!("{part}, {field}").into(),
             None => part.to_string().into(),
@@ -99,12 +113,16 @@ impl Error {
         self
     }
 
-    pub(crate) fn expecting(mut self, expected: impl Into<String>) -> Self {
+    /// The same error, saying what was expected.
+    #[must_use]
+    pub fn expecting(mut self, expected: impl Into<String>) -> Self {
         self.0.expected = Some(expected.into());
         self
     }
 
-    pub(crate) fn finding(mut self, found: impl fmt::Display) -> Self {
+    /// The same error, saying what was found.
+    #[must_use]
+    pub fn finding(mut self, found: impl fmt::Display) -> Self {
         self.0.found = Some(found.to_string());
         self
     }

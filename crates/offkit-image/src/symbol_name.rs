@@ -11,9 +11,9 @@ const MAX_DEMANGLED_BYTES: usize = 4096;
 /// symbol itself if it is not mangled, or if the demangled form would be longer than 4096 bytes.
 ///
 /// ```
-/// assert_eq!(offkit_object::demangle("_Z5scalef"), "scale(float)");
-/// assert_eq!(offkit_object::demangle("scale"), "scale");
-/// assert_eq!(offkit_object::demangle("f"), "f", "not `float`, as which it would stand in a mangled name");
+/// assert_eq!(offkit_image::demangle("_Z5scalef"), "scale(float)");
+/// assert_eq!(offkit_image::demangle("scale"), "scale");
+/// assert_eq!(offkit_image::demangle("f"), "f", "not `float`, as which it would stand in a mangled name");
 /// ```
 #[must_use]
 pub fn demangle(symbol: &str) -> String {
@@ -46,8 +46,8 @@ impl fmt::Write for Bounded {
 /// A symbol for people: demangled, with the raw name where that is another.
 ///
 /// ```
-/// assert_eq!(offkit_object::describe_symbol("_Z5scalef"), "`scale(float)` (symbol `_Z5scalef`)");
-/// assert_eq!(offkit_object::describe_symbol("scale"), "`scale`");
+/// assert_eq!(offkit_image::describe_symbol("_Z5scalef"), "`scale(float)` (symbol `_Z5scalef`)");
+/// assert_eq!(offkit_image::describe_symbol("scale"), "`scale`");
 /// ```
 #[must_use]
 pub fn describe_symbol(symbol: &str) -> String {
@@ -60,7 +60,7 @@ pub fn describe_symbol(symbol: &str) -> String {
 /// Names in backquotes, with commas between them.
 ///
 /// ```
-/// assert_eq!(offkit_object::backquoted(["a", "b"]), "`a`, `b`");
+/// assert_eq!(offkit_image::backquoted(["a", "b"]), "`a`, `b`");
 /// ```
 #[must_use]
 pub fn backquoted<T: std::fmt::Display>(names: impl IntoIterator<Item = T>) -> String {

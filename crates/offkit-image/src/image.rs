@@ -1,18 +1,15 @@
 //! The device image: the one model that every container is read into.
 
 use std::borrow::Cow;
-use std::fmt;
-
-use compact_str::CompactString;
 
 use crate::compression::Compression;
 use crate::container::ContainerKind;
-use crate::error::Error;
 use crate::format::ImageFormat;
 use crate::location::Location;
-use crate::offload_binary::{Producer, Strings};
+use crate::producer::Producer;
 use crate::property_set::{PropertySets, names};
-use crate::source::offset_within;
+use crate::strings::Strings;
+use crate::target::Target;
 
 /// Code for a device, and everything its container tells about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,7 +93,7 @@ impl<'data> DeviceImage<'data> {
     }
 
     /// The same image, borrowing from `file` what lies in it and owning the rest.
-    pub(crate) fn rebase<'file>(self, file: &'file [u8]) -> DeviceImage<'file> {
+    pub fn rebase<'file>(self, file: &'file [u8]) -> DeviceImage<'file> {
         let storage = match self.storage {
             Storage::Plain => Storage::Plain,
             Storage::Compressed { method, bytes } => Storage::Compressed {
@@ -169,7 +166,7 @@ pub enum Storage<'data> {
 
 impl Storage<'_> {
     /// The bytes in the file of an image that has these.
-    pub(crate) fn stored_bytes<'a>(&'a self, bytes: &'a [u8]) -> &'a [u8] {
+    pub fn stored_bytes<'a>(&'a self, bytes: &'a [u8]) -> &'a [u8] {
         match self {
             Self::Compressed { bytes, .. } => bytes,
             Self::Plain | Self::Within { .. } => bytes,
@@ -186,84 +183,10 @@ impl Storage<'_> {
     }
 }
 
-/// What a device image was compiled for.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub struct Target {
-    /// The target triple as the container has it, such as `spir64-unknown-unknown`; empty when it has none.
-    pub triple: CompactString,
-    /// The architecture, such as `sm_80` or `gfx90a`; empty for code that is compiled further on the device's
-    /// machine.
-    pub arch: CompactString,
-    /// Features that are demanded to be on or off, such as `xnack+`.
-    pub features: Vec<String>,
-}
-
-impl Target {
-    /// A target from a triple and an architecture that may have features after it, as in
-    /// `gfx90a:sramecc+:xnack-`.
-    pub fn new(triple: impl Into<CompactString>, arch_with_features: &str) -> Self {
-        let colon = memchr::memchr(b':', arch_with_features.as_bytes());
-        let (arch, features) = arch_with_features.split_at(colon.unwrap_or(arch_with_features.len()));
-        Self {
-            triple: triple.into(),
-            arch: arch.into(),
-            features: match features.strip_prefix(':') {
-                Some(features) => features.split(':').map(str::to_owned).collect(),
-                None => Vec::new(),
-            },
-        }
-    }
-
-    /// The architecture with its features, as containers have it in one string.
-    #[must_use]
-    pub fn arch_with_features(&self) -> String {
-        let mut text = self.arch.to_string();
-        for feature in &self.features {
-            text.push(':');
-            text.push_str(feature);
-        }
-        text
-    }
-}
-
-impl fmt::Display for Target {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let arch = self.arch_with_features();
-        match (self.triple.as_str(), arch.as_str()) {
-            ("", "") => f.pad("unknown"),
-            ("", only) | (only, "") => f.pad(only),
-            (triple, arch) => f.pad(&format!("{triple}-{arch}")),
-        }
-    }
-}
-
-/// Something wrong with a file that was read nevertheless.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Problem {
-    /// The container or image that is concerned.
-    pub location: Location,
-    /// What is wrong.
-    pub error: Error,
-}
-
-impl Problem {
-    /// A member of a thin archive is a file of its own, which could not be read.
-    #[must_use]
-    pub fn of_member(location: Location, reason: &dyn std::error::Error) -> Self {
-        let mut message = reason.to_string();
-        let mut next = reason.source();
-        while let Some(cause) = next {
-            message = format!("{message}: {cause}");
-            next = cause.source();
-        }
-        let error = Error::new(crate::ErrorKind::OutOfBounds, message);
-        Self { location, error }
-    }
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.location, self.error)
-    }
+/// Where `part` begins in `whole`, if it is a part of it.
+#[must_use]
+pub fn offset_within(whole: &[u8], part: &[u8]) -> Option<u64> {
+    let offset = part.as_ptr().addr().checked_sub(whole.as_ptr().addr())?;
+    let end = offset.checked_add(part.len())?;
+    (end <= whole.len()).then_some(offset as u64)
 }

@@ -7,8 +7,6 @@ use std::sync::Arc;
 
 use compact_str::CompactString;
 
-use crate::part::Name;
-
 /// Where an image is: a file, and the way to it through the containers inside.
 ///
 /// Written `FILE!PART/PART/…`; a file that is itself the image is just `FILE`. Numbers count from 0.
@@ -27,13 +25,13 @@ use crate::part::Name;
 /// written as `%`.
 ///
 /// ```
-/// use offkit_object::Location;
+/// use offkit_image::Location;
 ///
 /// let location: Location = "app.syclbin!0/ir/0".parse()?;
 /// assert_eq!(location.file(), "app.syclbin");
 /// assert!(location.parts().eq(["0", "ir", "0"]));
 /// assert_eq!(location.to_string(), "app.syclbin!0/ir/0");
-/// # Ok::<(), offkit_object::Error>(())
+/// # Ok::<(), offkit_image::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Location {
@@ -78,17 +76,17 @@ impl Location {
     }
 
     /// The location with the parts of `name` after its own.
-    pub(crate) fn join_name(&self, name: &Name) -> Self {
+    pub fn join_name(&self, name: &PartName) -> Self {
         let mut joined = Self {
             file: Arc::clone(&self.file),
             path: CompactString::with_capacity(self.path.len().saturating_add(name.written_size())),
         };
         joined.path.push_str(&self.path);
         match name {
-            Name::Same => {}
-            Name::Number(number) => joined.push_text(itoa::Buffer::new().format(*number)),
-            Name::Text(text) => joined.push_text(text),
-            Name::Path(path) => path.iter().for_each(|part| joined.push_text(part)),
+            PartName::Same => {}
+            PartName::Number(number) => joined.push_text(itoa::Buffer::new().format(*number)),
+            PartName::Text(text) => joined.push_text(text),
+            PartName::Path(path) => path.iter().for_each(|part| joined.push_text(part)),
         }
         joined
     }
@@ -147,7 +145,7 @@ impl Location {
     }
 
     /// About how much memory the parts take.
-    pub(crate) fn cost(&self) -> u64 {
+    pub fn cost(&self) -> u64 {
         self.path.len().saturating_add(size_of::<Self>()) as u64
     }
 
@@ -161,17 +159,56 @@ impl Location {
     }
 }
 
+/// The parts of a location from a container to one of its parts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PartName {
+    /// The same place as the container's own, such as the content of a compressed bundle.
+    Same,
+    /// A number, counted from 0.
+    Number(usize),
+    /// One part.
+    Text(String),
+    /// Several parts, the outermost first.
+    Path(Vec<String>),
+}
+
+impl PartName {
+    /// About how many characters it has in a location.
+    fn written_size(&self) -> usize {
+        match self {
+            Self::Same => 0,
+            Self::Number(_) => 8,
+            Self::Text(text) => text.len().saturating_add(1),
+            Self::Path(parts) => parts
+                .iter()
+                .fold(0, |size, part| size.saturating_add(part.len()).saturating_add(1)),
+        }
+    }
+}
+
+impl From<usize> for PartName {
+    fn from(number: usize) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<&str> for PartName {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
 /// The parts of a location after the file as they are written, escaped and with `/` between them: all that tells
 /// one place in a file from another.
 ///
 /// ```
-/// use offkit_object::{Location, WrittenParts};
+/// use offkit_image::{Location, WrittenParts};
 ///
 /// let location: Location = "app.syclbin!0/ir/a%2Fb".parse()?;
 /// assert_eq!(location.written_parts().as_str(), "0/ir/a%2Fb");
 /// assert!(location.written_parts().is_within(WrittenParts::new("0/ir")));
 /// assert!(location.written_parts().parts().eq(["0", "ir", "a/b"]));
-/// # Ok::<(), offkit_object::Error>(())
+/// # Ok::<(), offkit_image::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WrittenParts<'a>(&'a str);
@@ -225,7 +262,7 @@ impl<'a> WrittenParts<'a> {
 }
 
 /// Makes the locations of the parts of a container, of which there may be very many.
-pub(crate) struct Joining<'a> {
+pub struct Joining<'a> {
     container: &'a Location,
     /// Begins with what all their paths begin with.
     path: String,
@@ -233,7 +270,9 @@ pub(crate) struct Joining<'a> {
 }
 
 impl<'a> Joining<'a> {
-    pub(crate) fn new(container: &'a Location) -> Self {
+    /// For the parts of this container.
+    #[must_use]
+    pub fn new(container: &'a Location) -> Self {
         /// Enough for what most parts are called.
         const MORE: usize = 24;
         let around = container.path.as_str();
@@ -250,8 +289,8 @@ impl<'a> Joining<'a> {
     }
 
     /// The same as [`Location::join_name`]; faster for numbers, of which nothing is to be escaped.
-    pub(crate) fn join(&mut self, name: &Name) -> Location {
-        let Name::Number(number) = name else {
+    pub fn join(&mut self, name: &PartName) -> Location {
+        let PartName::Number(number) = name else {
             return self.container.join_name(name);
         };
         self.path.truncate(self.beginning);
@@ -354,7 +393,7 @@ mod tests {
             file.join(""),
             file.join(0).join(""),
             file.join("").join("").join(0),
-            file.join_name(&Name::Text(String::new())),
+            file.join_name(&PartName::Text(String::new())),
             Location::of_file("").join(""),
         ] {
             assert_eq!(
@@ -372,11 +411,11 @@ mod tests {
         for container in [file.clone(), file.join("50%").join("a/b"), file.join("")] {
             let mut places = Joining::new(&container);
             for number in [0, 7, 10, 99_999, 3, usize::MAX] {
-                assert_eq!(places.join(&Name::Number(number)), container.join(number));
+                assert_eq!(places.join(&PartName::Number(number)), container.join(number));
             }
-            assert_eq!(places.join(&Name::Same), container);
-            assert_eq!(places.join(&Name::Text("a!".into())), container.join("a!"));
-            assert_eq!(places.join(&Name::Number(1)), container.join(1));
+            assert_eq!(places.join(&PartName::Same), container);
+            assert_eq!(places.join(&PartName::Text("a!".into())), container.join("a!"));
+            assert_eq!(places.join(&PartName::Number(1)), container.join(1));
         }
     }
 
