@@ -6,13 +6,11 @@
 mod constants;
 mod error;
 mod generate;
-pub(crate) mod input;
 mod join;
 mod libraries;
 mod lld;
 mod properties;
 mod select;
-pub(crate) mod target;
 mod target_link;
 mod undefined;
 
@@ -27,18 +25,18 @@ use offkit_object::property_set::PropertySets;
 use offkit_object::{BundleState, ImageFormat, Producer, Target, backquoted};
 use offkit_spirv::Reflection;
 
-use crate::device_library::Search;
 use crate::post_link::{ExportArrangement, SplitMode};
+use offkit_devlib::Search;
 
 pub use error::{Crash, LinkError, UndefinedSymbol};
 pub(crate) use generate::is_supplied;
-pub use input::Input;
-use input::{Module, Native, modules, sources};
 use join::Part;
 use libraries::Libraries;
+pub use offkit_devlib::code::Input;
+use offkit_devlib::code::{self, Module, Native, sources};
+use offkit_devlib::target::fits;
 use select::select;
 pub(crate) use select::targets as targets_of;
-use target::fits;
 use target_link::TargetLink;
 
 /// What to link, and how.
@@ -284,23 +282,23 @@ impl DeviceLink<'_> {
             progress,
         };
         let (sources, libraries) = steps.time("read", || self.read())?;
-        if sources.iter().any(input::Source::is_bitcode) {
+        if sources.iter().any(code::Source::is_bitcode) {
             llvm.start();
         }
         let whole = Libraries::whole(self);
         let whole_inputs = whole.inputs();
-        let whole_sources = input::sources(&whole_inputs)?;
-        let mut modules = steps.time("read", || modules(&sources))?;
+        let whole_sources = code::sources(&whole_inputs)?;
+        let mut modules = steps.time("read", || code::modules(&sources))?;
         modules.extend(whole.modules(&whole_sources)?);
         modules.sort_by_key(|module| module.input);
         let targets = self.targets(&modules)?;
-        let library_modules = input::modules(&libraries)?;
+        let library_modules = code::modules(&libraries)?;
         self.check_libraries(&library_modules, &targets)?;
 
         let mut found = Libraries::named(&whole);
         steps.time("find libraries", || found.find(self, &targets, &modules))?;
         let found_inputs = found.inputs();
-        let found_sources = input::sources(&found_inputs)?;
+        let found_sources = code::sources(&found_inputs)?;
         modules.extend(found.modules(&found_sources)?);
         // Those of `--device-lib` come after everything else.
         modules.extend(library_modules.into_iter().map(|module| Module {
@@ -357,7 +355,7 @@ impl DeviceLink<'_> {
     /// Those of reading inputs and of targets that do not fit, as [`run`](Self::run) has them.
     pub fn plan(&self) -> Result<Vec<TargetPlan>, LinkError> {
         let (sources, _) = self.read()?;
-        let modules = modules(&sources)?;
+        let modules = code::modules(&sources)?;
         let targets = self.targets(&modules)?;
         let mut libraries = Libraries::default();
         libraries.find(self, &targets, &modules)?;
@@ -383,11 +381,11 @@ impl DeviceLink<'_> {
         Ok(plan.collect())
     }
 
-    fn read(&self) -> Result<(Vec<input::Source<'_>>, Vec<input::Source<'_>>), LinkError> {
+    fn read(&self) -> Result<(Vec<code::Source<'_>>, Vec<code::Source<'_>>), LinkError> {
         if self.inputs.is_empty() {
             return Err(LinkError::NoInput);
         }
-        Ok((sources(&self.inputs)?, sources(&self.device_libraries)?))
+        Ok((code::sources(&self.inputs)?, sources(&self.device_libraries)?))
     }
 
     fn names(&self) -> Vec<String> {

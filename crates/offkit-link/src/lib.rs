@@ -12,8 +12,7 @@
 //!   the finished SPIR-V;
 //! * [`container`] puts the images into a SYCLBIN file or an offload binary;
 //! * [`wrap`] puts them into a host object that registers them when the program starts;
-//! * [`driver`] plans and runs all of it, and clang, for clang's command line;
-//! * [`program`] finds the programs that are called.
+//! * [`library_check`] says which device library supplies each symbol that code needs.
 //!
 //! Nothing here knows a file format or calls LLVM. Formats are the business of `offkit-object` and
 //! `offkit-spirv`; LLVM runs in a worker process, reached through `offkit-llvm`. Whatever decides
@@ -62,11 +61,9 @@
 #![forbid(unsafe_code)]
 
 pub mod container;
-pub mod device_library;
 pub mod device_link;
-pub mod driver;
+pub mod library_check;
 pub mod post_link;
-pub mod program;
 pub mod properties;
 pub mod symbols;
 pub mod wrap;

@@ -11,7 +11,7 @@
 //! [`read`] keeps it all. Reading borrows from the bytes given, so that a large mapped file costs nothing
 //! to open, and does not give up: a truncated or damaged file yields what can still be read and the list
 //! of [`Problem`]s. The constructors of a single format, [`OffloadBinary::parse`], [`SyclBin::parse`] and
-//! [`PropertySets::parse`], are strict instead: the first fault is their [`Error`], with the offset, what was
+//! [`property_set::parse`], are strict instead: the first fault is their [`Error`], with the offset, what was
 //! expected and what was found.
 //!
 //! All readers are made for untrusted bytes. They never panic and never allocate what a number in the file

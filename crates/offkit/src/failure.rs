@@ -3,6 +3,8 @@
 use std::error::Error;
 use std::fmt;
 
+use offkit_host::causes;
+
 /// What the exit code tells scripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExitStatus {
@@ -52,23 +54,6 @@ impl Failure {
     pub(crate) fn causes(&self) -> Vec<String> {
         causes(&*self.error)
     }
-}
-
-/// The causes behind an error, nearest first, without those whose text is already part of what came
-/// before.
-pub(crate) fn causes(error: &dyn Error) -> Vec<String> {
-    let mut said = error.to_string();
-    let mut causes = Vec::new();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        let text = cause.to_string();
-        if !said.contains(&text) {
-            said.clone_from(&text);
-            causes.push(text);
-        }
-        next = cause.source();
-    }
-    causes
 }
 
 impl fmt::Display for Failure {

@@ -19,22 +19,19 @@ mod array;
 mod cli;
 mod commands;
 mod failure;
-mod files;
-mod pack;
-mod temporary;
 mod terminal;
-mod tools;
 
 use std::env::VarError;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
-use offkit_link::driver::command_line::expand;
+use offkit_host::command_line::expand;
 use tracing_subscriber::EnvFilter;
 
 use cli::{Cli, Color, Command};
+use failure::Failure;
 use terminal::Terminal;
 
 /// The environment variable that says what is logged, such as `offkit_runtime=debug`.
@@ -43,7 +40,7 @@ const LOG_VARIABLE: &str = "OFFKIT_LOG";
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os();
     if let Some(called) = arguments.next()
-        && let Some(status) = tools::run(&called, arguments)
+        && let Some(status) = offkit_peers::run(&called, arguments)
     {
         return status;
     }
@@ -51,7 +48,7 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next().is_some_and(|verb| verb == "as")
         && let Some(name) = arguments.next()
-        && let Some(status) = tools::run(&name, arguments)
+        && let Some(status) = offkit_peers::run(&name, arguments)
     {
         return status;
     }
@@ -85,9 +82,9 @@ fn main() -> ExitCode {
         Command::Pack(options) => commands::pack::run(options, terminal),
         Command::Convert(options) => commands::convert::run(options, terminal),
         Command::Verify(options) => commands::verify::run(options, terminal),
-        Command::As(options) => match tools::run(&options.name, options.arguments.iter().cloned()) {
+        Command::As(options) => match offkit_peers::run(&options.name, options.arguments.iter().cloned()) {
             Some(status) => return status,
-            None => Err(tools::unknown(&options.name)),
+            None => Err(unknown_tool(&options.name)),
         },
         Command::PostLink(options) => commands::post_link::run(options, terminal),
         Command::Link(options) => commands::link::run(options, terminal),
@@ -161,4 +158,11 @@ fn log(verbose: u8, terminal: Terminal) {
         // Told on standard error, which is what failed.
         .log_internal_errors(false)
         .init();
+}
+
+/// There is no tool of this name.
+fn unknown_tool(called: &OsStr) -> Failure {
+    let names: Vec<_> = offkit_peers::names().collect();
+    let message = format!("`{}` is no tool that offkit stands for", called.display());
+    Failure::input(message).hint(format!("the tools are {}", names.join(", ")))
 }

@@ -4,11 +4,11 @@ use std::io;
 use std::path::PathBuf;
 
 use offkit_llvm::WorkerError;
-use offkit_object::{Problem, backquoted, describe_symbol};
+use offkit_object::{backquoted, describe_symbol};
 
-use crate::device_library::AbiClash;
-use crate::device_library::manifest::ManifestError;
 use crate::post_link::PostLinkError;
+use offkit_devlib::manifest::ManifestError;
+use offkit_devlib::{AbiClash, ReadError};
 
 /// Why device code cannot be linked.
 #[derive(Debug, thiserror::Error)]
@@ -23,17 +23,9 @@ pub enum LinkError {
         /// The inputs.
         inputs: Vec<String>,
     },
-    /// An input cannot be read.
-    #[error("cannot read `{}`: {error}", .path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The system's reason.
-        error: io::Error,
-    },
-    /// A container in an input is damaged, or is none that is known.
-    #[error("{0}")]
-    Damaged(Box<Problem>),
+    /// An input cannot be read, or is damaged.
+    #[error(transparent)]
+    Read(#[from] ReadError),
     /// Something of a container cannot be read or written.
     #[error(transparent)]
     Object(#[from] offkit_object::Error),

@@ -15,13 +15,13 @@ use offkit_spirv::{Module as SpirvModule, reflect};
 use rayon::prelude::*;
 
 use super::error::{Crash, LinkError};
-use super::input::Module;
-use super::target::{Family, generated_triple, llvm_features, processor};
 use super::target_link::{LinkedBitcode, TargetLink, native_properties};
 use super::{DeviceLink, LinkedImage, Llvm, lld};
-use crate::driver::command_line::typed;
 use crate::post_link::{CopiedVariables, PlanOptions, PostLink, PostLinked};
 use crate::properties::image_properties;
+use offkit_devlib::code::Module;
+use offkit_devlib::target::{Family, generated_triple, llvm_features, processor};
+use offkit_host::command_line::typed;
 
 /// The names of the functions that OpenMP's regions become, which a host launches.
 const OPENMP_REGION: &str = "__omp_offloading_";

@@ -14,8 +14,8 @@ use offkit_spirv::{LinkInput, LinkOptions, Linkage, Module, link, reflect};
 use super::LinkedImage;
 use super::constants::Constants;
 use super::error::LinkError;
-use super::input::Native;
 use super::properties::merge;
+use offkit_devlib::code::Native;
 
 /// An image on its way to be joined with others.
 #[derive(Debug)]

@@ -7,8 +7,8 @@ use offkit_object::Target;
 
 use super::DeviceLink;
 use super::error::LinkError;
-use super::input::{Input, Module, Source};
-use crate::device_library::{Abi, AbiClash, LibraryFile};
+use offkit_devlib::code::{Input, Module, Source};
+use offkit_devlib::{Abi, AbiClash, LibraryFile};
 
 /// A file of a library.
 #[derive(Debug)]
@@ -144,7 +144,7 @@ impl Libraries {
             let found = self.files.get(source.input());
             found.is_some_and(|found| found.file.module.is_none())
         });
-        let mut modules = super::input::modules(sources)?;
+        let mut modules = offkit_devlib::code::modules(sources)?;
         modules.extend(self.files.iter().enumerate().filter_map(|(number, found)| {
             let mut module: Module<'_> = found.file.module.clone()?;
             module.bytes = Cow::Borrowed(&found.file.bytes);

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::error::LinkError;
-use crate::driver::command_line::typed;
-use crate::driver::command_line::{LONGEST_COMMAND, response_file};
-use crate::program;
+use offkit_host::command_line::typed;
+use offkit_host::command_line::{LONGEST_COMMAND, response_file};
+use offkit_host::program;
 
 /// The names that LLVM's linker for ELF goes by, in the order in which they are looked for.
 const NAMES: [&str; 2] = ["ld.lld-22", "ld.lld"];

@@ -9,8 +9,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use offkit_object::Target;
 
 use super::error::LinkError;
-use super::input::Module;
-use super::target::{complete, fits};
+use offkit_devlib::code::Module;
+use offkit_devlib::target::{complete, fits};
 
 /// What stands before the name of a kernel in that of the copy of it that clang makes for calls from other kernels.
 const KERNEL_COPY: &str = "__clang_ocl_kern_imp_";
@@ -152,8 +152,38 @@ pub(super) fn select(
 
 #[cfg(test)]
 mod tests {
-    use super::super::input::tests::module;
+    use std::borrow::Cow;
+
+    use offkit_devlib::Abi;
+    use offkit_object::{ImageFormat, Producer};
+
     use super::*;
+
+    /// A module with these symbols.
+    fn module(label: &str, on_demand: bool, exports: &[&str], imports: &[&str]) -> Module<'static> {
+        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        Module {
+            label: label.to_owned(),
+            input: 0,
+            path: None,
+            bytes: Cow::Borrowed(&[]),
+            format: ImageFormat::Bitcode,
+            target: Target::new("spirv64-unknown-unknown", ""),
+            producer: Producer::None,
+            on_demand,
+            is_file: !on_demand,
+            properties: None,
+            native: Vec::new(),
+            kernels: Vec::new(),
+            exports: owned(exports),
+            imports: owned(imports),
+            tool: None,
+            is_library: false,
+            is_damaged: false,
+            found_for: None,
+            abi: Abi::default(),
+        }
+    }
 
     #[test]
     fn members_are_linked_for_what_is_needed_of_them() {

@@ -9,13 +9,13 @@ use offkit_object::{BundleState, ImageFormat, Target};
 use offkit_spirv::{Module as SpirvModule, reflect};
 
 use super::error::LinkError;
-use super::input::Module;
 use super::join::{Part, join};
 use super::libraries::check_abi;
 use super::select::select;
-use super::target::Family;
 use super::{DeviceLink, LinkedImage, Llvm, Steps, generate, undefined};
 use crate::properties::image_properties;
+use offkit_devlib::code::Module;
+use offkit_devlib::target::Family;
 
 /// The link for one target.
 pub(super) struct TargetLink<'a, 'steps> {

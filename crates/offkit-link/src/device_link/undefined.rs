@@ -8,9 +8,9 @@ use offkit_spirv::{CallGraph, Module as SpirvModule};
 
 use super::LinkedImage;
 use super::error::{LinkError, UndefinedSymbol};
-use super::input::Module;
 use super::select::select;
 use crate::symbols::is_reserved;
+use offkit_devlib::code::Module;
 
 /// How many who might supply a symbol are told.
 const MOST_PROVIDERS: usize = 4;

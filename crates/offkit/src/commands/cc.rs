@@ -9,14 +9,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread;
 
-use offkit_link::driver::{CommandLine, Content, Environment, Files, RunError, RunOptions, UsageError, Work};
+use offkit_driver::{CommandLine, Content, Environment, Files, RunError, RunOptions, UsageError, Work};
 use offkit_object::{ContainerKind, ImageFormat, Item, Limits, Location, Target, inspect, walk};
 
-use super::libraries;
 use super::link::temporary_failure;
 use crate::failure::{ExitStatus, Failure};
-use crate::files;
 use crate::terminal::{FAINT, Terminal, duration};
+use offkit_host::files;
 
 /// The language that the driver is for, which decides about libraries as clang's two names do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +80,7 @@ fn drive(language: Language, words: Vec<OsString>, terminal: Terminal) -> Result
     called.extend(option.clone());
 
     let support = support::Support::find(&clang)?;
-    let _temporary = crate::temporary::keep_together();
+    let _temporary = offkit_host::temporary::keep_together();
     // Removed, with what is in it, at the end of this function.
     let folder = tempfile::Builder::new().prefix("offkit-cc-").tempdir();
     let folder = folder.map_err(temporary_failure)?;
@@ -181,7 +180,7 @@ impl Files for OnDisk {
         folders: &[PathBuf],
         target: &Target,
     ) -> Result<Vec<PathBuf>, UsageError> {
-        let answer = libraries::search(folders).find(name, target);
+        let answer = offkit_devlib::Search::on_this_machine(folders).find(name, target);
         if let Some(problem) = answer.problem {
             return Err(UsageError::new(problem.to_string()));
         }

@@ -8,8 +8,8 @@ use serde_json::json;
 
 use crate::cli::Convert;
 use crate::failure::{ExitStatus, Failure};
-use crate::files;
 use crate::terminal::Terminal;
+use offkit_host::files;
 
 pub(crate) fn run(options: &Convert, terminal: Terminal) -> Result<(), Failure> {
     files::check_output(&options.output).map_err(Failure::input)?;

@@ -3,15 +3,15 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use offkit_link::device_library::library_path;
+use offkit_devlib::library_path;
 use offkit_object::DeviceImage;
 
 use super::Source;
 use super::filter::target_of;
 use crate::cli::Extract;
 use crate::failure::Failure;
-use crate::files;
 use crate::terminal::{Terminal, size};
+use offkit_host::files;
 
 pub(crate) fn run(options: &Extract, terminal: Terminal) -> Result<(), Failure> {
     let to_standard_output = files::is_standard_stream(&options.output);

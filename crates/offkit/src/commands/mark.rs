@@ -6,10 +6,10 @@ use super::link::{temporary_failure, worker_failure};
 use super::worker_inputs::WorkerInputs;
 use crate::cli::Mark;
 use crate::failure::Failure;
-use crate::files;
+use offkit_host::files;
 
 pub(crate) fn run(arguments: &Mark) -> Result<(), Failure> {
-    let _temporary = crate::temporary::keep_together();
+    let _temporary = offkit_host::temporary::keep_together();
     files::check_output(&arguments.output).map_err(Failure::input)?;
     files::check_inputs_stay(&arguments.output, [&arguments.input]).map_err(Failure::input)?;
     let inputs = WorkerInputs::check(std::slice::from_ref(&arguments.input))?;

@@ -5,7 +5,6 @@ pub(crate) mod convert;
 pub(crate) mod devlib;
 pub(crate) mod extract;
 pub(crate) mod filter;
-pub(crate) mod libraries;
 pub(crate) mod limits;
 pub(crate) mod link;
 pub(crate) mod ls;

@@ -9,9 +9,9 @@ use offkit_object::{
 
 use crate::cli::Pack;
 use crate::failure::Failure;
-use crate::files;
-use crate::pack::{Description, offload_kind};
 use crate::terminal::Terminal;
+use offkit_host::files;
+use offkit_peers::image_description::{Description, offload_kind};
 
 /// An image as it is described on the command line: `file=F,triple=T,arch=A,kind=K,properties=P,KEY=VALUE`.
 #[derive(Clone, Debug)]

@@ -16,8 +16,8 @@ use super::ls::json::properties;
 use super::worker_inputs::WorkerInputs;
 use crate::commands::{link, shown_name};
 use crate::failure::Failure;
-use crate::files;
 use crate::terminal::{Output, Styles, Terminal, escape, size};
+use offkit_host::files;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -89,7 +89,7 @@ enum SpecConstants {
 }
 
 pub(crate) fn run(arguments: &PostLinkArguments, terminal: Terminal) -> Result<(), Failure> {
-    let _temporary = crate::temporary::keep_together();
+    let _temporary = offkit_host::temporary::keep_together();
     if let Some(folder) = &arguments.output
         && folder.exists()
         && !folder.is_dir()

@@ -7,8 +7,8 @@ use offkit_object::{Error, ErrorKind, Item, Location};
 use super::Source;
 use crate::cli::Replace;
 use crate::failure::Failure;
-use crate::files;
 use crate::terminal::Terminal;
+use offkit_host::files;
 
 pub(crate) fn run(options: &Replace, terminal: Terminal) -> Result<(), Failure> {
     let source = Source::open(&options.file)?;

@@ -8,7 +8,7 @@ use super::filter::Filter;
 use super::limits::LimitOptions;
 use super::thin_archive::{self, Opened};
 use crate::failure::Failure;
-use crate::files::{self, Content};
+use offkit_host::files::{self, Content};
 
 /// A file that is read as a container of device code, and which part of it is meant.
 pub(super) struct Source {

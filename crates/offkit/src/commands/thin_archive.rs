@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use offkit_object::archive::thin_members;
 use offkit_object::{Limits, Location, Problem};
 
-use crate::files::{self, Content};
+use offkit_host::files::{self, Content};
 
 /// A file that was opened, and where it is: a member of a thin archive is at a place in the archive.
 pub(super) struct Opened<'a> {

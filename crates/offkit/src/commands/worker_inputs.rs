@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::link::temporary_failure;
 use crate::failure::Failure;
-use crate::files;
+use offkit_host::files;
 
 /// The inputs as files that the worker can open.
 pub(super) struct WorkerInputs {

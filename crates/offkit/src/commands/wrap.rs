@@ -7,8 +7,8 @@ use offkit_link::wrap::{Wrap, WrapError, WrapKind, host_triple};
 use offkit_object::{DeviceImage, Producer, Target, bundle, fatbin, property_set, read};
 
 use crate::failure::Failure;
-use crate::files::{self, Content};
 use crate::terminal::{NAME, Terminal, size};
+use offkit_host::files::{self, Content};
 
 const EXAMPLES: &str = "\
 Kinds: sycl-v2 and sycl-v3 (DPC++ up to 2025, and 2026), sycl-llvm (as LLVM 22 has version 3), offload (one offload

@@ -8,7 +8,7 @@ use std::{env, fs};
 
 use super::cache_folder;
 use crate::failure::{ExitStatus, Failure};
-use crate::files;
+use offkit_host::files;
 
 /// The header, for where it is not installed.
 const HEADER: &str = include_str!("../../../../../include/offkit/device.h");

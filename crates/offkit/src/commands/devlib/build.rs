@@ -4,14 +4,13 @@ use std::path::PathBuf;
 use std::thread;
 
 use clap::Args;
-use offkit_link::device_library::architecture_names;
-use offkit_link::device_library::build::{self, BuildError, Message};
-use offkit_link::device_library::manifest::{Manifest, target_name, target_named};
+use offkit_devlib::architecture_names;
+use offkit_devlib::build::{self, BuildError, Message};
+use offkit_devlib::manifest::{Manifest, target_name, target_named};
 use offkit_object::Target;
 use serde_json::json;
 
 use crate::commands::cc::clang;
-use crate::commands::libraries;
 use crate::failure::{ExitStatus, Failure};
 use crate::terminal::{FAINT, NAME, Terminal, size};
 
@@ -72,7 +71,9 @@ pub(super) fn run(arguments: &Build, terminal: Terminal) -> Result<(), Failure> 
         let named = |name: &String| (name != DEFAULT_VARIANT).then(|| name.clone());
         arguments.variants.iter().map(named).collect()
     };
-    let folders = libraries::search(&arguments.library_paths).folders.into_iter();
+    let folders = offkit_devlib::Search::on_this_machine(&arguments.library_paths)
+        .folders
+        .into_iter();
     let build = build::Build {
         manifest: &manifest,
         clang: clang::find()?,

@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use offkit_link::device_library::check::{SymbolCheck, check};
 use offkit_link::device_link::Input;
+use offkit_link::library_check::{SymbolCheck, check};
 use serde_json::json;
 
 use super::find::SearchOptions;
 use crate::commands::shown_name;
 use crate::failure::{ExitStatus, Failure};
-use crate::files::{self, Content};
 use crate::terminal::{NAME, Terminal};
+use offkit_host::files::{self, Content};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -3,11 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use offkit_link::device_library::{Answer, Found, Outcome, Search, target_of_name};
+use offkit_devlib::{Answer, Found, Outcome, Search, target_of_name};
 use offkit_object::Target;
 use serde_json::{Value, json};
 
-use crate::commands::libraries;
 use crate::failure::{ExitStatus, Failure};
 use crate::terminal::{FAINT, NAME, Terminal};
 
@@ -73,7 +72,7 @@ impl SearchOptions {
 
     /// The search.
     pub(super) fn search(&self) -> Search {
-        let mut search = libraries::search(&self.folders);
+        let mut search = Search::on_this_machine(&self.folders);
         search.code_object_version = self
             .code_object_version
             .map(|version| version.saturating_mul(100));

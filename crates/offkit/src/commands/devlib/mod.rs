@@ -14,7 +14,6 @@ use build::Build;
 use check::Check;
 use find::Find;
 use query::Query;
-pub(crate) use query::device_type;
 
 /// What to do with device libraries.
 #[derive(Debug, Subcommand)]

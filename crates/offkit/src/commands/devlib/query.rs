@@ -55,36 +55,6 @@ struct DeviceType {
     imports: Vec<String>,
 }
 
-/// The short name of what an image is for: `gfx803-hsaco`, `sm_60-cubin`, `spirv64-bc`, and of code for a host its
-/// architecture alone, `x86_64`.
-pub(crate) fn device_type(image: &DeviceImage<'_>) -> String {
-    device_type_of(&image.target, image.producer, image.format)
-}
-
-fn device_type_of(target: &Target, producer: Producer, format: ImageFormat) -> String {
-    let architecture = || target.triple.split('-').next().unwrap_or_default().to_owned();
-    match target.arch_with_features() {
-        _ if producer == Producer::Host => architecture(),
-        arch if arch.is_empty() || arch == "generic" => format!("{}-{}", architecture(), kind(format)),
-        arch => format!("{arch}-{}", kind(format)),
-    }
-}
-
-/// What a kind of code is called in names of files.
-fn kind(format: ImageFormat) -> &'static str {
-    match format {
-        ImageFormat::Bitcode => "bc",
-        ImageFormat::Amdgpu => "hsaco",
-        ImageFormat::Cubin => "cubin",
-        ImageFormat::Ptx => "ptx",
-        ImageFormat::Spirv => "spv",
-        ImageFormat::Zebin => "zebin",
-        ImageFormat::Elf => "o",
-        ImageFormat::Archive => "a",
-        _ => "unknown",
-    }
-}
-
 pub(super) fn run(options: &Query, terminal: Terminal) -> Result<(), Failure> {
     let mut damaged = false;
     for file in &options.files {
@@ -138,7 +108,7 @@ fn add(types: &mut Vec<DeviceType>, image: &DeviceImage<'_>, symbols: bool) {
         .position(|device| device.target == target && device.format == format && device.producer == producer);
     let at = known.unwrap_or_else(|| {
         types.push(DeviceType {
-            name: device_type_of(&target, producer, format),
+            name: offkit_devlib::device_type_of(&target, producer, format),
             target,
             format,
             producer,

@@ -7,20 +7,19 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
+use offkit_devlib::Search;
 use offkit_link::container::OutputFormat;
-use offkit_link::device_library::Search;
 use offkit_link::device_link::{DeviceLink, Input, LinkError, Linked, PORTABLE_EXTENSIONS};
 use offkit_link::post_link::{ExportArrangement, SplitMode};
 use offkit_link::wrap::{Wrap, WrapKind, host_triple};
 use offkit_llvm::{WORKER_VARIABLE, WorkerError};
 use offkit_object::{BundleState, Target};
 
-use super::libraries;
 use crate::cli::State;
 use crate::failure::{ExitStatus, Failure};
-use crate::files::{self, Content};
 use crate::terminal::{FAINT, NAME, Terminal, duration, size};
 use inputs::{Inputs, What};
+use offkit_host::files::{self, Content};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -200,7 +199,7 @@ fn spirv_version(text: &str) -> Result<(u8, u8), String> {
 }
 
 pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
-    let _temporary = crate::temporary::keep_together();
+    let _temporary = offkit_host::temporary::keep_together();
     files::check_output(&arguments.output).map_err(Failure::input)?;
     let files = arguments.inputs.iter().filter_map(|named| match &named.what {
         What::File(path) => Some(path),
@@ -228,7 +227,7 @@ pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
         .iter()
         .any(|named| matches!(named.what, What::Library(_)));
     let mut search = match has_libraries {
-        true => libraries::search(&arguments.library_paths),
+        true => Search::on_this_machine(&arguments.library_paths),
         false => Search::default(),
     };
     search.shared_libraries = arguments.prefer_shared_libraries;

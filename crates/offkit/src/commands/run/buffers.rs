@@ -5,9 +5,9 @@ use offkit_runtime::{Argument, Given, ValueType, check_arguments, signature};
 use offkit_spirv::{ArgumentKind, Storage};
 
 use super::arguments::ArgumentText;
+use super::array_file::read_array;
 use crate::array::{Array, ElementType, memory};
 use crate::failure::Failure;
-use crate::files;
 
 /// The arguments of one launch.
 pub(super) struct Arguments(Vec<Item>);
@@ -44,7 +44,7 @@ impl Arguments {
                 value: ValueType::Bytes,
                 bytes: bytes.clone(),
             }),
-            ArgumentText::File(path) => Ok(Item::Array(files::read_array(path).map_err(Failure::input)?)),
+            ArgumentText::File(path) => Ok(Item::Array(read_array(path).map_err(Failure::input)?)),
             ArgumentText::Zeros { element, shape } => zeros(*element, shape).map(Item::Array),
             ArgumentText::Local(size) => Ok(Item::Local(*size)),
         });

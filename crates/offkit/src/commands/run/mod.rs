@@ -1,6 +1,7 @@
 //! `offkit run`: launch one kernel.
 
 pub(crate) mod arguments;
+mod array_file;
 mod buffers;
 
 use std::collections::BTreeMap;
@@ -19,9 +20,11 @@ use offkit_runtime::{
 use super::Source;
 use crate::array::npy;
 use crate::cli::Run;
-use crate::failure::{ExitStatus, Failure, causes};
-use crate::files;
+use crate::failure::{ExitStatus, Failure};
 use crate::terminal::{FAINT, NAME, Progress, Terminal, duration};
+use array_file::read_array;
+use offkit_host::causes;
+use offkit_host::files;
 
 use arguments::{ArrayFile, Sizes};
 use buffers::Arguments;
@@ -49,7 +52,7 @@ pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
     let expected = steps.time("read expected", || {
         checks
             .iter()
-            .map(|(_, path)| files::read_array(path))
+            .map(|(_, path)| read_array(path))
             .collect::<Result<Vec<_>, _>>()
             .map_err(Failure::input)
     })?;

@@ -1,0 +1,518 @@
+//! Builds device libraries: every source compiled for every target, and what belongs together made one module.
+//!
+//! A library of the manifest `libdevice.toml` with the targets `sm_60` and `spirv64` and the variant `debug` becomes
+//!
+//! ```text
+//! DIR/libdevice/sm_60/libX-nvptx-sm_60.bc
+//! DIR/libdevice/spirv64/libX-spirv64.bc
+//! DIR/libdevice/libX.toml
+//! DIR/debug/libdevice/sm_60/libX-nvptx-sm_60.bc
+//! …
+//! ```
+//!
+//! so that `-L DIR` finds the usual build, and `-L DIR/debug` the variant. What is compiled is kept in
+//! `libdevice/.build`, and made again only when the content of what it is made of has changed: sources, headers, the
+//! options, the compiler.
+
+mod compile;
+mod record;
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::{fs, iter};
+
+use offkit_object::Target;
+use rayon::prelude::*;
+
+use crate::manifest::{Manifest, Provider, Source, TargetSettings, target_name};
+use crate::naming::library_path;
+use record::{Hashes, Record};
+
+/// What is to be built of a library.
+#[derive(Clone, Debug)]
+pub struct Build<'a> {
+    /// The library.
+    pub manifest: &'a Manifest,
+    /// clang 22.
+    pub clang: PathBuf,
+    /// The folder of the search path that the library is built into.
+    pub output: PathBuf,
+    /// The targets to build for.
+    pub targets: Vec<Target>,
+    /// The variants to build, by name; `None` is the usual build.
+    pub variants: Vec<Option<String>>,
+    /// Where providers' bitcode is looked for before the folders that the manifest names.
+    pub folders: Vec<PathBuf>,
+    /// If there are any, the only providers that may be taken, by name.
+    pub providers: Vec<String>,
+    /// How many compilers may run at a time; at least one does.
+    pub jobs: usize,
+}
+
+/// A library that is there for one target.
+#[derive(Clone, Debug)]
+pub struct BuiltLibrary {
+    /// The target.
+    pub target: Target,
+    /// The variant; `None` is the usual build.
+    pub variant: Option<String>,
+    /// The file.
+    pub path: PathBuf,
+    /// Its size in bytes.
+    pub size: u64,
+    /// Whose code became a part of it.
+    pub provider: Option<String>,
+    /// Whether it was built now, instead of having been there.
+    pub is_new: bool,
+}
+
+/// What the compiler had to say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// The source, or the library that its parts were to become.
+    pub source: String,
+    /// The target, with the variant if there is one: `sm_60`, `sm_60, debug`.
+    pub target: String,
+    /// The compiler's words.
+    pub text: String,
+}
+
+/// Everything that was built.
+#[derive(Clone, Debug, Default)]
+pub struct Built {
+    /// The libraries, in the order of the targets, variant by variant.
+    pub libraries: Vec<BuiltLibrary>,
+    /// The compiler's warnings, of what was compiled now.
+    pub messages: Vec<Message>,
+}
+
+/// Why a library cannot be built.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// The manifest names nothing to compile for a target.
+    #[error("{}: no sources for {target}", manifest.display())]
+    NoSources {
+        /// The manifest.
+        manifest: PathBuf,
+        /// The target.
+        target: String,
+    },
+    /// The manifest has no such variant.
+    #[error("{}: there is no variant `{name}`", manifest.display())]
+    NoVariant {
+        /// The manifest.
+        manifest: PathBuf,
+        /// What was asked for.
+        name: String,
+    },
+    /// None of the files is there of which one is to become a part of the library.
+    #[error("nothing provides the code for {target}: {} not found", list(files))]
+    NoProvider {
+        /// The target.
+        target: String,
+        /// The files, or what was asked for instead.
+        files: Vec<String>,
+    },
+    /// The compiler refused something; all of what was compiling then.
+    #[error("{} failed", list(&messages.iter().map(|message| format!("{} for {}", message.source, message.target)).collect::<Vec<_>>()))]
+    Refused {
+        /// What the compiler said.
+        messages: Vec<Message>,
+    },
+    /// The compiler does not start.
+    #[error("cannot start `{}`", program.display())]
+    Start {
+        /// The compiler.
+        program: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file cannot be used.
+    #[error("cannot {action} `{}`", path.display())]
+    File {
+        /// What was to be done.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+fn list(names: &[String]) -> String {
+    names.join(", ")
+}
+
+impl BuildError {
+    fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::File { action, path, source }
+    }
+}
+
+/// One library for one target.
+struct Unit<'a> {
+    target: &'a Target,
+    variant: Option<&'a str>,
+    /// Options of the variant.
+    variant_flags: &'a [String],
+    settings: TargetSettings<'a>,
+    provider: Option<(&'a Provider, Option<PathBuf>)>,
+    /// The library.
+    path: PathBuf,
+    /// The folder for what it is made of.
+    parts: PathBuf,
+}
+
+impl Unit<'_> {
+    fn label(&self) -> String {
+        let name = target_name(self.target);
+        match self.variant {
+            Some(variant) => format!("{name}, {variant}"),
+            None => name,
+        }
+    }
+}
+
+/// What all compilations share.
+struct Shared<'a> {
+    build: &'a Build<'a>,
+    /// What the compiler says about itself.
+    version: String,
+    hashes: Hashes,
+    /// Set when something failed: nothing else is started.
+    failed: AtomicBool,
+    done: AtomicUsize,
+    total: usize,
+    progress: &'a (dyn Fn(usize, usize, &str) + Sync),
+}
+
+/// A step of the build has not come to its end.
+enum Stopped {
+    /// Because of this.
+    Failed(BuildError),
+    /// Because another one failed.
+    Idle,
+}
+
+impl From<BuildError> for Stopped {
+    fn from(error: BuildError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl Build<'_> {
+    /// Builds everything. `progress` is told how many of how many steps are done, and what begins; it is called on
+    /// several threads.
+    ///
+    /// # Errors
+    ///
+    /// What the compiler refuses; once it has refused something nothing else is started. What cannot be read or
+    /// written, and what is asked for and is not in the manifest.
+    pub fn run(&self, progress: &(dyn Fn(usize, usize, &str) + Sync)) -> Result<Built, BuildError> {
+        let units = self.units()?;
+        let steps = units.iter().map(|unit| unit.settings.sources.len() + 1).sum();
+        let shared = Shared {
+            build: self,
+            version: self.version()?,
+            hashes: Hashes::default(),
+            failed: AtomicBool::new(false),
+            done: AtomicUsize::new(0),
+            total: steps,
+            progress,
+        };
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(self.jobs.max(1))
+            .build();
+        let pool = pool.map_err(|error| BuildError::Start {
+            program: self.clang.clone(),
+            source: io::Error::other(error),
+        })?;
+        let results: Vec<_> = pool.install(|| units.par_iter().map(|unit| shared.unit(unit)).collect());
+        let mut built = Built::default();
+        let mut refused = Vec::new();
+        for result in results {
+            match result {
+                Ok((library, messages)) => {
+                    built.libraries.push(library);
+                    built.messages.extend(messages);
+                }
+                Err(Stopped::Failed(BuildError::Refused { messages })) => refused.extend(messages),
+                Err(Stopped::Failed(error)) => return Err(error),
+                Err(Stopped::Idle) => {}
+            }
+        }
+        if !refused.is_empty() {
+            return Err(BuildError::Refused { messages: refused });
+        }
+        self.write_manifests()?;
+        Ok(built)
+    }
+
+    /// What is to be made.
+    fn units(&self) -> Result<Vec<Unit<'_>>, BuildError> {
+        let mut units = Vec::new();
+        for variant in &self.variants {
+            let variant_flags = match variant {
+                None => [].as_slice(),
+                Some(name) => self
+                    .manifest
+                    .variants
+                    .get(name)
+                    .ok_or_else(|| BuildError::NoVariant {
+                        manifest: self.manifest.path.clone(),
+                        name: name.clone(),
+                    })?,
+            };
+            let folder = self.folder(variant.as_deref());
+            for target in &self.targets {
+                let settings = self.manifest.settings(target);
+                if settings.sources.is_empty() {
+                    return Err(BuildError::NoSources {
+                        manifest: self.manifest.path.clone(),
+                        target: target_name(target),
+                    });
+                }
+                let build = folder
+                    .join("libdevice/.build")
+                    .join(format!("lib{}", self.manifest.name));
+                units.push(Unit {
+                    target,
+                    variant: variant.as_deref(),
+                    variant_flags,
+                    provider: self.provider(target, &settings)?,
+                    settings,
+                    path: folder.join(library_path(&self.manifest.name, target)),
+                    parts: build.join(target_name(target).replace(':', "-")),
+                });
+            }
+        }
+        Ok(units)
+    }
+
+    /// The folder of the search path that a variant is built into.
+    fn folder(&self, variant: Option<&str>) -> PathBuf {
+        variant.map_or_else(|| self.output.clone(), |variant| self.output.join(variant))
+    }
+
+    /// The first provider that is there, and its file.
+    fn provider<'a>(
+        &self,
+        target: &Target,
+        settings: &TargetSettings<'a>,
+    ) -> Result<Option<(&'a Provider, Option<PathBuf>)>, BuildError> {
+        let mut missing = Vec::new();
+        for provider in settings.providers {
+            if !self.providers.is_empty() && !self.providers.contains(&provider.name) {
+                continue;
+            }
+            let Some(file) = &provider.file else {
+                return Ok(Some((provider, None)));
+            };
+            let folders = self.folders.iter().chain(&provider.folders);
+            match folders
+                .map(|folder| folder.join(file))
+                .find(|path| path.is_file())
+            {
+                Some(path) => return Ok(Some((provider, Some(path)))),
+                None => missing.push(file.clone()),
+            }
+        }
+        if settings.providers.is_empty() {
+            return Ok(None);
+        }
+        if missing.is_empty() {
+            missing.clone_from(&self.providers);
+        }
+        Err(BuildError::NoProvider {
+            target: target_name(target),
+            files: missing,
+        })
+    }
+
+    /// What the compiler says about itself: another one makes other code.
+    fn version(&self) -> Result<String, BuildError> {
+        let output = Command::new(&self.clang).arg("--version").output();
+        let output = output.map_err(|source| BuildError::Start {
+            program: self.clang.clone(),
+            source,
+        })?;
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// Writes what users of the library must know beside it, for all targets that it is there for.
+    fn write_manifests(&self) -> Result<(), BuildError> {
+        for variant in &self.variants {
+            let folder = self.folder(variant.as_deref());
+            let is_there =
+                |target: &&Target| folder.join(library_path(&self.manifest.name, target)).is_file();
+            let targets: Vec<_> = self.manifest.targets.iter().filter(is_there).cloned().collect();
+            let others = self
+                .targets
+                .iter()
+                .filter(|target| !targets.contains(target))
+                .cloned();
+            let targets: Vec<_> = targets.iter().cloned().chain(others).collect();
+            let path = folder.join(Manifest::installed_path(&self.manifest.name));
+            let text = self.manifest.installed(&targets);
+            if fs::read(&path).is_ok_and(|bytes| bytes == text.as_bytes()) {
+                continue;
+            }
+            record::replace(&path, |temporary| fs::write(temporary, &text))
+                .map_err(BuildError::file("write", &path))?;
+        }
+        Ok(())
+    }
+}
+
+impl Shared<'_> {
+    /// Makes a library.
+    fn unit(&self, unit: &Unit<'_>) -> Result<(BuiltLibrary, Vec<Message>), Stopped> {
+        let parts: Vec<_> = (unit.settings.sources)
+            .par_iter()
+            .map(|source| self.part(unit, source))
+            .collect();
+        let mut objects = Vec::new();
+        let mut messages = Vec::new();
+        let mut refused = Vec::new();
+        let mut stopped = false;
+        for part in parts {
+            match part {
+                Ok((object, message)) => {
+                    objects.push(object);
+                    messages.extend(message);
+                }
+                Err(Stopped::Failed(BuildError::Refused { messages })) => refused.extend(messages),
+                Err(Stopped::Failed(error)) => return Err(error.into()),
+                Err(Stopped::Idle) => stopped = true,
+            }
+        }
+        if !refused.is_empty() {
+            return Err(BuildError::Refused { messages: refused }.into());
+        }
+        if stopped {
+            return Err(Stopped::Idle);
+        }
+        let name = unit
+            .path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let words = compile::link_words(unit, &objects);
+        let (is_new, message) = self.step(unit, &name, &words, &objects, &unit.path)?;
+        let metadata = fs::metadata(&unit.path).map_err(BuildError::file("read", &unit.path))?;
+        let library = BuiltLibrary {
+            target: unit.target.clone(),
+            variant: unit.variant.map(str::to_owned),
+            path: unit.path.clone(),
+            size: metadata.len(),
+            provider: unit.provider.as_ref().map(|(provider, _)| provider.name.clone()),
+            is_new,
+        };
+        Ok((library, messages.into_iter().chain(message).collect()))
+    }
+
+    /// Compiles a source.
+    fn part(&self, unit: &Unit<'_>, source: &Source) -> Result<(PathBuf, Option<Message>), Stopped> {
+        let object = unit.parts.join(compile::object_name(source));
+        let words = compile::words(self.build.manifest, unit, source);
+        let mut inputs = vec![source.path.clone()];
+        inputs.extend(unit.provider.iter().filter_map(|(_, file)| file.clone()));
+        let (_, message) = self.step(unit, &source.path.display().to_string(), &words, &inputs, &object)?;
+        Ok((object, message))
+    }
+
+    /// Runs the compiler, unless its output is already what it would be. Tells whether it did, and what the compiler
+    /// said.
+    fn step(
+        &self,
+        unit: &Unit<'_>,
+        source: &str,
+        words: &[OsString],
+        inputs: &[PathBuf],
+        output: &Path,
+    ) -> Result<(bool, Option<Message>), Stopped> {
+        if self.failed.load(Ordering::Relaxed) {
+            return Err(Stopped::Idle);
+        }
+        let result = self.try_step(unit, source, words, inputs, output);
+        if result.is_err() {
+            self.failed.store(true, Ordering::Relaxed);
+        }
+        self.done.fetch_add(1, Ordering::Relaxed);
+        Ok(result?)
+    }
+
+    fn try_step(
+        &self,
+        unit: &Unit<'_>,
+        source: &str,
+        words: &[OsString],
+        inputs: &[PathBuf],
+        output: &Path,
+    ) -> Result<(bool, Option<Message>), BuildError> {
+        let name = output.file_name().unwrap_or_default();
+        let record_path = unit.parts.join(name).with_extension("json");
+        let command = record::hash_command(&self.version, words);
+        if Record::read(&record_path).is_some_and(|record| record.holds(&command, output, &self.hashes)) {
+            return Ok((false, None));
+        }
+        (self.progress)(
+            self.done.load(Ordering::Relaxed),
+            self.total,
+            &format!("{source} for {}", unit.label()),
+        );
+        fs::create_dir_all(&unit.parts).map_err(BuildError::file("make", &unit.parts))?;
+        // It is not known any more what the output is made of.
+        let _ = fs::remove_file(&record_path);
+        let list = tempfile::NamedTempFile::new_in(&unit.parts)
+            .map_err(BuildError::file("write in", &unit.parts))?;
+        let mut message = None;
+        let mut refused = None;
+        record::replace(output, |temporary| {
+            let mut command = Command::new(&self.build.clang);
+            command.args(words).arg("-o").arg(temporary);
+            command.arg("-MD").arg("-MF").arg(list.path());
+            let ran = command.output()?;
+            let text = String::from_utf8_lossy(&ran.stderr).trim_end().to_owned();
+            let said = Message {
+                source: source.to_owned(),
+                target: unit.label(),
+                text,
+            };
+            if !ran.status.success() {
+                refused = Some(said);
+                return Err(io::Error::other("the compiler failed"));
+            }
+            message = Some(said).filter(|said| !said.text.is_empty());
+            Ok(())
+        })
+        .map_err(|error| match refused {
+            Some(said) => BuildError::Refused { messages: vec![said] },
+            None if error.kind() == io::ErrorKind::NotFound && !self.build.clang.is_file() => {
+                BuildError::Start {
+                    program: self.build.clang.clone(),
+                    source: error,
+                }
+            }
+            None => BuildError::file("write", output)(error),
+        })?;
+        let headers = fs::read_to_string(list.path()).unwrap_or_default();
+        let all = iter::empty()
+            .chain(inputs.iter().cloned())
+            .chain(record::dependencies(&headers));
+        // What warns is compiled again the next time, so that the warning is not lost.
+        if message.is_none()
+            && let Some(record) = Record::of(command, all, output, &self.hashes)
+        {
+            record
+                .write(&record_path)
+                .map_err(BuildError::file("write", &record_path))?;
+        }
+        Ok((true, message))
+    }
+}

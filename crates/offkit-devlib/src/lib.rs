@@ -1,0 +1,24 @@
+//! Device libraries: bitcode that device code is linked with, found by `-lX` as a host's libraries are.
+//!
+//! [`Search`] knows the folders and looks for a library in them, for one target at a time, by the rules of [`Rule`]; its
+//! [`Answer`] says what was found by which rule, and which paths were looked at. [`AbiClash`] is found before anything
+//! is linked. `offkit-link` links what is found.
+
+mod abi;
+pub mod build;
+pub mod code;
+mod device_type;
+mod layouts;
+pub mod manifest;
+mod naming;
+mod processors;
+mod search;
+pub mod target;
+
+pub use abi::{Abi, AbiClash};
+pub use code::{Input, ReadError};
+pub use device_type::{device_type, device_type_of};
+pub use naming::{architecture_names, library_path, short_architecture};
+pub use processors::{fitting_processors, target_of_name};
+pub use search::{Answer, Found, LibraryFile, Origin, Outcome, Rule, Search, SearchFolder, Tried};
+pub use target::ptx_version;

@@ -1,0 +1,568 @@
+//! The search: folders, rules, and what came of each path.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::{env, fmt, fs};
+
+use offkit_object::{ImageFormat, Target};
+
+use crate::abi::Abi;
+use crate::code::{Input, Module, ReadError, modules, sources};
+use crate::layouts;
+use crate::manifest::{Manifest, ManifestError};
+use crate::naming::{architecture_names, processor_names};
+use crate::processors::fitting_processors;
+use crate::target::{Family, fits, processor};
+
+/// Who named a folder of the search path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// `-L`.
+    Option,
+    /// `LIBRARY_PATH`.
+    Variable,
+    /// `lib` beside the compiler.
+    Compiler,
+    /// Where a vendor's libraries are installed: only their own layouts are looked for.
+    Vendor,
+}
+
+impl Origin {
+    /// As messages call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Option => "-L",
+            Self::Variable => "LIBRARY_PATH",
+            Self::Compiler => "compiler",
+            Self::Vendor => "vendor",
+        }
+    }
+}
+
+/// A folder in which libraries are looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SearchFolder {
+    /// The folder.
+    pub path: PathBuf,
+    /// Who named it.
+    pub origin: Origin,
+}
+
+/// The rule by which a library was found, in the order in which they are tried in each folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// `libdevice/<gpu>/libX-<arch>-<gpu>.bc`.
+    ProcessorFolder,
+    /// `libX-<arch>-<gpu>.bc`.
+    Processor,
+    /// `libdevice/<arch>/libX-<arch>.bc`.
+    ArchitectureFolder,
+    /// `libX-<arch>.bc`.
+    Architecture,
+    /// `libX.bc`.
+    Any,
+    /// `<triple>/libX.a` and `<triple>/libX.bc`.
+    TripleFolder,
+    /// ROCm's `amdgcn/bitcode/*.bc`.
+    Rocm,
+    /// CUDA's `nvvm/libdevice/libdevice.10.bc`.
+    Cuda,
+    /// LLVM's `clc/*.bc`.
+    Libclc,
+    /// `libX.a` with device code in it.
+    Archive,
+    /// `:FILE`.
+    File,
+}
+
+impl Rule {
+    /// The name in listings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ProcessorFolder => "libdevice/<gpu>/libX-<arch>-<gpu>.bc",
+            Self::Processor => "libX-<arch>-<gpu>.bc",
+            Self::ArchitectureFolder => "libdevice/<arch>/libX-<arch>.bc",
+            Self::Architecture => "libX-<arch>.bc",
+            Self::Any => "libX.bc",
+            Self::TripleFolder => "<triple>/libX.a",
+            Self::Rocm => "ROCm",
+            Self::Cuda => "CUDA",
+            Self::Libclc => "libclc",
+            Self::Archive => "libX.a",
+            Self::File => ":FILE",
+        }
+    }
+}
+
+/// What became of a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// There is no such file.
+    Missing,
+    /// It is there, and is not what is looked for.
+    Skipped(String),
+    /// It is taken.
+    Taken,
+}
+
+/// A path that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tried {
+    /// The path.
+    pub path: PathBuf,
+    /// By which rule.
+    pub rule: Rule,
+    /// Who named the folder.
+    pub origin: Origin,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
+/// A library that was found.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The file of the library, and behind it those that have to go with it.
+    pub files: Vec<Arc<LibraryFile>>,
+    /// By which rule.
+    pub rule: Rule,
+    /// Who named the folder.
+    pub origin: Origin,
+    /// Files that should go with it and are not there, and libraries, such as `-lX`.
+    pub missing: Vec<PathBuf>,
+    /// What its manifest says about its binary interface.
+    pub abi: Abi,
+}
+
+/// What a search came to.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The library, as `-l` has it.
+    pub library: String,
+    /// The target.
+    pub target: Target,
+    /// What was found.
+    pub found: Option<Found>,
+    /// The paths that were looked at, in order.
+    pub tried: Vec<Tried>,
+    /// A manifest that cannot be used.
+    pub problem: Option<Arc<ManifestError>>,
+}
+
+/// A file with device code.
+pub struct LibraryFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its content.
+    pub bytes: Vec<u8>,
+    /// Whether it is bitcode itself, of which functions are linked one by one, and not a container or archive.
+    pub is_bitcode: bool,
+    /// What there is code for.
+    pub targets: Vec<Target>,
+    /// Of bitcode, what was read of it, without the bytes.
+    pub module: Option<Module<'static>>,
+}
+
+impl fmt::Debug for LibraryFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LibraryFile")
+            .field("path", &self.path)
+            .field("targets", &self.targets)
+            .finish_non_exhaustive()
+    }
+}
+
+impl LibraryFile {
+    /// Which of the targets inside are taken for a target: those that fit best.
+    pub fn fitting(&self, target: &Target) -> Vec<Target> {
+        let best = self.targets.iter().filter_map(|own| closeness(own, target)).min();
+        let fitting = self
+            .targets
+            .iter()
+            .filter(|own| best.is_some() && closeness(own, target) == best);
+        fitting.cloned().collect()
+    }
+}
+
+/// How far code of a library is from a target, 0 the closest; `None` if it cannot be part of it.
+fn closeness(own: &Target, target: &Target) -> Option<usize> {
+    let without = |target: &Target| Target {
+        arch: "".into(),
+        features: Vec::new(),
+        ..target.clone()
+    };
+    if !fits(&without(own), &without(target)) {
+        return None;
+    }
+    if fits(own, target) {
+        return Some(0);
+    }
+    if !Family::of(&target.triple).needs_processor() {
+        return None;
+    }
+    // Features that a module leaves open fit all.
+    let others = fitting_processors(target);
+    others
+        .iter()
+        .position(|other| fits(own, other) && processor(own) == other.arch)
+}
+
+/// Where device libraries are looked for.
+#[derive(Clone, Debug, Default)]
+pub struct Search {
+    /// The folders, in order.
+    pub folders: Vec<SearchFolder>,
+    /// Whether `libX.a` is left alone where the linker of a host would take `libX.so`, which keeps its device code for
+    /// itself.
+    pub shared_libraries: bool,
+    /// Whether only bitcode is looked for, and `libX.a` is left to whoever reads it anyway.
+    pub only_bitcode: bool,
+    /// The version of AMDGPU code objects, times 100, where it is known.
+    pub code_object_version: Option<u32>,
+    read: Cache,
+}
+
+/// Files are read once, however many targets they are looked at for.
+type Cache = Arc<Mutex<HashMap<PathBuf, Result<Arc<LibraryFile>, String>>>>;
+
+impl Search {
+    /// The search on this machine: in the folders of `-L`, in those of `LIBRARY_PATH`, and beside the compiler.
+    pub fn on_this_machine(named: &[PathBuf]) -> Self {
+        let variable = env::var_os("LIBRARY_PATH");
+        // Without a compiler there is nothing beside it.
+        let compiler = offkit_host::clang::find().ok();
+        Self::new(named, variable.as_deref(), compiler.as_deref())
+    }
+
+    /// Looks in the folders of `-L`, those of `LIBRARY_PATH`, and those of the compiler, in this order, and at last in
+    /// the vendors'.
+    pub fn new(named: &[PathBuf], variable: Option<&OsStr>, compiler: Option<&Path>) -> Self {
+        let in_variable: Vec<PathBuf> = variable.map(env::split_paths).into_iter().flatten().collect();
+        let of_compiler = compiler.map(compiler_folders).unwrap_or_default();
+        let all = [
+            (named.to_vec(), Origin::Option),
+            (in_variable, Origin::Variable),
+            (of_compiler, Origin::Compiler),
+            (vendor_folders(), Origin::Vendor),
+        ];
+        let folders = all.into_iter().flat_map(|(paths, origin)| {
+            // Nothing between two separators, or in the whole variable, is not the current folder.
+            let paths = paths.into_iter().filter(|path| !path.as_os_str().is_empty());
+            paths.map(move |path| SearchFolder { path, origin })
+        });
+        Self {
+            folders: folders.collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Looks for a library, as `-l` names it, for a target, and for the libraries that it depends on.
+    pub fn find(&self, library: &str, target: &Target) -> Answer {
+        let mut answer = Answer {
+            library: library.to_owned(),
+            target: target.clone(),
+            found: None,
+            tried: Vec::new(),
+            problem: None,
+        };
+        self.add(library, &mut vec![library.to_owned()], &mut answer);
+        answer
+    }
+
+    /// Adds a library to what was found; `seen` are those that were looked for already.
+    fn add(&self, library: &str, seen: &mut Vec<String>, answer: &mut Answer) -> bool {
+        let target = answer.target.clone();
+        for folder in &self.folders {
+            let mut candidates = Vec::new();
+            self.candidates(library, &target, folder, &mut candidates);
+            let mut found = None;
+            for (rule, candidate) in candidates {
+                found = self.look(rule, candidate, folder.origin, &target, &mut answer.tried);
+                if found.is_some() {
+                    break;
+                }
+            }
+            let Some(mut found) = found else { continue };
+            let has_manifest = !matches!(found.rule, Rule::Rocm | Rule::Cuda | Rule::Libclc | Rule::File);
+            let manifest = match Manifest::beside(&folder.path, library) {
+                _ if !has_manifest => None,
+                Ok(manifest) => manifest,
+                Err(error) => {
+                    answer.problem.get_or_insert(Arc::new(error));
+                    None
+                }
+            };
+            let mut dependencies = Vec::new();
+            if let Some(manifest) = manifest {
+                let settings = manifest.settings(&target);
+                found.abi = Abi::of_manifest(&settings.abi);
+                dependencies = settings.dependencies;
+            }
+            match &mut answer.found {
+                None => answer.found = Some(found),
+                Some(first) => {
+                    first.files.extend(found.files);
+                    first.missing.extend(found.missing);
+                }
+            }
+            for dependency in dependencies {
+                if seen.contains(&dependency) {
+                    continue;
+                }
+                seen.push(dependency.clone());
+                if !self.add(&dependency, seen, answer)
+                    && let Some(found) = &mut answer.found
+                {
+                    found.missing.push(format!("-l{dependency}").into());
+                }
+            }
+            return true;
+        }
+        false
+    }
+
+    /// The first archive of that name in the folders that has device code, for whatever target.
+    pub fn archive(&self, library: &str) -> Option<Arc<LibraryFile>> {
+        let folders = self
+            .folders
+            .iter()
+            .filter(|folder| folder.origin != Origin::Vendor);
+        let mut paths = folders.map(|folder| folder.path.join(format!("lib{library}.a")));
+        paths.find_map(|path| {
+            let file = path.is_file().then(|| self.file(&path).ok()).flatten()?;
+            (!file.targets.is_empty()).then_some(file)
+        })
+    }
+
+    /// The files that a library may be in a folder, best first.
+    fn candidates(
+        &self,
+        library: &str,
+        target: &Target,
+        folder: &SearchFolder,
+        candidates: &mut Vec<(Rule, layouts::Candidate)>,
+    ) {
+        let path = &folder.path;
+        let file = |file: PathBuf| layouts::Candidate {
+            file,
+            ..layouts::Candidate::default()
+        };
+        if let Some(name) = library.strip_prefix(':') {
+            if folder.origin != Origin::Vendor && !self.only_bitcode {
+                candidates.push((Rule::File, file(path.join(name))));
+            }
+            return;
+        }
+        if folder.origin != Origin::Vendor {
+            let architectures = architecture_names(&target.triple);
+            let processors = fitting_processors(target);
+            let libdevice = path.join("libdevice");
+            for (rule, in_folder) in [(Rule::ProcessorFolder, true), (Rule::Processor, false)] {
+                for processor in processors.iter().flat_map(processor_names) {
+                    let place = if in_folder {
+                        libdevice.join(&processor)
+                    } else {
+                        path.clone()
+                    };
+                    for architecture in &architectures {
+                        let name = format!("lib{library}-{architecture}-{processor}.bc");
+                        candidates.push((rule, file(place.join(name))));
+                    }
+                }
+            }
+            for (rule, in_folder) in [(Rule::ArchitectureFolder, true), (Rule::Architecture, false)] {
+                for architecture in &architectures {
+                    let place = if in_folder {
+                        libdevice.join(architecture)
+                    } else {
+                        path.clone()
+                    };
+                    candidates.push((rule, file(place.join(format!("lib{library}-{architecture}.bc")))));
+                }
+            }
+            candidates.push((Rule::Any, file(path.join(format!("lib{library}.bc")))));
+            for triple in triple_folders(&target.triple) {
+                for extension in ["a", "bc"] {
+                    let name = format!("lib{library}.{extension}");
+                    candidates.push((Rule::TripleFolder, file(path.join(triple).join(name))));
+                }
+            }
+        }
+        let rocm = layouts::rocm(path, library, target, self.code_object_version);
+        candidates.extend(rocm.into_iter().map(|candidate| (Rule::Rocm, candidate)));
+        let cuda = layouts::cuda(path, library, target);
+        candidates.extend(cuda.into_iter().map(|candidate| (Rule::Cuda, candidate)));
+        let libclc = layouts::libclc(path, library, target);
+        candidates.extend(libclc.into_iter().map(|candidate| (Rule::Libclc, candidate)));
+        if folder.origin != Origin::Vendor && !self.only_bitcode {
+            candidates.push((Rule::Archive, file(path.join(format!("lib{library}.a")))));
+        }
+    }
+
+    /// Looks at a file.
+    fn look(
+        &self,
+        rule: Rule,
+        candidate: layouts::Candidate,
+        origin: Origin,
+        target: &Target,
+        tried: &mut Vec<Tried>,
+    ) -> Option<Found> {
+        let path = candidate.file;
+        let shared = path.with_extension("so");
+        let is_hidden = self.shared_libraries && rule == Rule::Archive && shared.is_file();
+        let looked = if !path.is_file() {
+            Err(Outcome::Missing)
+        } else if is_hidden {
+            let reason = format!("the host's linker takes `{}`", shared.display());
+            Err(Outcome::Skipped(reason))
+        } else {
+            self.suitable(&path, target).map_err(Outcome::Skipped)
+        };
+        let (file, outcome) = match looked {
+            Ok(file) => (Some(file), Outcome::Taken),
+            Err(outcome) => (None, outcome),
+        };
+        tried.push(Tried {
+            path,
+            rule,
+            origin,
+            outcome,
+        });
+        let mut files = vec![file?];
+        for path in candidate.with {
+            let (file, outcome) = match self.suitable(&path, target) {
+                Ok(file) => (Some(file), Outcome::Taken),
+                Err(reason) => (None, Outcome::Skipped(reason)),
+            };
+            files.extend(file);
+            tried.push(Tried {
+                path,
+                rule,
+                origin,
+                outcome,
+            });
+        }
+        tried.extend(candidate.missing.iter().map(|path| Tried {
+            path: path.clone(),
+            rule,
+            origin,
+            outcome: Outcome::Missing,
+        }));
+        Some(Found {
+            files,
+            rule,
+            origin,
+            missing: candidate.missing,
+            abi: Abi::default(),
+        })
+    }
+
+    /// The file, if it has code for the target.
+    fn suitable(&self, path: &Path, target: &Target) -> Result<Arc<LibraryFile>, String> {
+        let file = self.file(path)?;
+        if file.targets.is_empty() {
+            return Err("there is no device code in it".to_owned());
+        }
+        if file.fitting(target).is_empty() {
+            let targets = offkit_object::backquoted(&file.targets);
+            return Err(format!("it is for {targets}"));
+        }
+        Ok(file)
+    }
+
+    /// A file, read if it was not before.
+    fn file(&self, path: &Path) -> Result<Arc<LibraryFile>, String> {
+        let mut cache = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = cache
+            .entry(path.to_owned())
+            .or_insert_with(|| read(path).map(Arc::new));
+        read.clone()
+    }
+}
+
+fn read(path: &Path) -> Result<LibraryFile, String> {
+    let bytes = fs::read(path).map_err(|error| format!("it cannot be read: {error}"))?;
+    let inputs = [Input::read_file(path, bytes.as_slice())];
+    let mut targets: Vec<Target> = Vec::new();
+    // The path is told beside the reason.
+    let told = format!("{}: ", path.display());
+    let reason = |error: ReadError| {
+        let reason = error.to_string();
+        reason.strip_prefix(&told).unwrap_or(&reason).to_owned()
+    };
+    let sources = sources(&inputs).map_err(reason)?;
+    let is_bitcode = ImageFormat::detect(&bytes) == ImageFormat::Bitcode;
+    let mut bitcode = None;
+    for module in modules(&sources).map_err(reason)? {
+        let is_device_code = !matches!(
+            module.format,
+            ImageFormat::Archive | ImageFormat::Compressed | ImageFormat::Unknown
+        );
+        if is_device_code && !targets.contains(&module.target) {
+            targets.push(module.target.clone());
+        }
+        if is_bitcode {
+            bitcode = Some(module.without_bytes());
+        }
+    }
+    drop(sources);
+    Ok(LibraryFile {
+        path: path.to_owned(),
+        targets,
+        is_bitcode,
+        module: bitcode,
+        bytes,
+    })
+}
+
+/// The folders of a triple: as it is written, and as clang writes it.
+fn triple_folders(triple: &str) -> Vec<&str> {
+    let usual: &[&str] = match crate::short_architecture(triple) {
+        "nvptx" => &["nvptx64-nvidia-cuda"],
+        "amdgcn" => &["amdgcn-amd-amdhsa"],
+        "spirv64" => &["spirv64-unknown-unknown", "spirv64"],
+        "spirv32" => &["spirv32-unknown-unknown", "spirv32"],
+        _ => &[],
+    };
+    let mut folders = vec![triple];
+    folders.extend(usual.iter().copied().filter(|folder| *folder != triple));
+    folders.retain(|folder| !folder.is_empty());
+    folders
+}
+
+/// `lib` beside the compiler, links followed, and the folder there where it keeps what is its own.
+fn compiler_folders(compiler: &Path) -> Vec<PathBuf> {
+    let real = fs::canonicalize(compiler).unwrap_or_else(|_| compiler.to_owned());
+    let root = |program: &Path| Some(program.parent()?.parent()?.to_owned());
+    // Beside a link in `/usr/bin` are the libraries of the whole system, and not the compiler's.
+    let linked = root(compiler).filter(|root| !["/", "/usr"].map(Path::new).contains(&root.as_path()));
+    let mut roots: Vec<PathBuf> = [linked, root(&real)].into_iter().flatten().collect();
+    roots.dedup();
+    roots
+        .into_iter()
+        .flat_map(|root| {
+            let lib = root.join("lib");
+            let versions = fs::read_dir(lib.join("clang")).into_iter().flatten().flatten();
+            let mut own: Vec<PathBuf> = versions.map(|version| version.path().join("lib")).collect();
+            own.sort();
+            std::iter::once(lib).chain(own)
+        })
+        .collect()
+}
+
+/// Where vendors' packages put their libraries, and where variables of theirs say they are.
+fn vendor_folders() -> Vec<PathBuf> {
+    let named = ["ROCM_PATH", "CUDA_PATH", "CUDA_HOME"].map(env::var_os);
+    let named = named.into_iter().flatten().map(PathBuf::from);
+    let usual = [
+        "/opt/rocm",
+        "/usr/local/cuda",
+        "/usr/lib/x86_64-linux-gnu",
+        "/usr/lib/aarch64-linux-gnu",
+        "/usr/lib",
+        "/usr/share",
+    ];
+    named.chain(usual.map(PathBuf::from)).collect()
+}

@@ -1,0 +1,586 @@
+//! What a command line says about offloading.
+
+use std::ffi::OsString;
+
+use crate::arguments::{Argument, Role};
+use crate::{UsageError, Warning};
+
+/// The state of the SYCLBIN file that is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SyclBinState {
+    /// Device code that is not linked yet.
+    Input,
+    /// Linked, with symbols left for others to supply.
+    Object,
+    /// Complete.
+    Executable,
+}
+
+impl SyclBinState {
+    /// Its name in options.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Input => "input",
+            Self::Object => "object",
+            Self::Executable => "executable",
+        }
+    }
+}
+
+/// A device to compile for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// The target triple.
+    pub triple: String,
+    /// The processor, where the triple does not say enough.
+    pub arch: Option<String>,
+}
+
+/// The target that is compiled for unless others are asked for.
+pub const PORTABLE_TRIPLE: &str = "spirv64-unknown-unknown";
+
+/// A target of DPC++ whose host code does what a runtime does elsewhere.
+const NATIVE_CPU: &str = "native_cpu";
+
+impl Target {
+    /// A target without a processor, by its triple or one of the short names in use.
+    pub fn new(name: &str) -> Self {
+        let device = |triple: &str, arch: &str| Self {
+            triple: triple.to_owned(),
+            arch: (!arch.is_empty()).then(|| arch.to_owned()),
+        };
+        if let Some(arch) = name.strip_prefix("nvidia_gpu_") {
+            return device("nvptx64-nvidia-cuda", arch);
+        }
+        if let Some(arch) = name.strip_prefix("amd_gpu_") {
+            return device("amdgcn-amd-amdhsa", arch);
+        }
+        if let Some(arch) = name.strip_prefix("intel_gpu_") {
+            return device(PORTABLE_TRIPLE, arch);
+        }
+        let triple = match name.split('-').next().unwrap_or_default() {
+            // DPC++'s name of the same code.
+            "spir64" | "spirv64" if !name.contains("-intel") => PORTABLE_TRIPLE,
+            "nvptx64" => "nvptx64-nvidia-cuda",
+            "amdgcn" => "amdgcn-amd-amdhsa",
+            _ => name,
+        };
+        device(triple, "")
+    }
+
+    /// The target that an `--offload-arch=` names.
+    fn of_arch(arch: &str) -> Self {
+        let triple = if arch.starts_with("sm_") {
+            "nvptx64-nvidia-cuda"
+        } else if arch.starts_with("gfx") {
+            "amdgcn-amd-amdhsa"
+        } else {
+            PORTABLE_TRIPLE
+        };
+        Self {
+            triple: triple.to_owned(),
+            arch: Some(arch.to_owned()),
+        }
+    }
+
+    /// Whether that triple means the same device, however it is spelt.
+    pub fn has_triple(&self, triple: &str) -> bool {
+        self.triple == triple || self.triple == Self::new(triple).triple
+    }
+
+    /// Whether its code is compiled for a processor when it is loaded.
+    pub fn is_portable(&self) -> bool {
+        self.triple.starts_with("spir")
+    }
+
+    /// Triple and processor in one word, for names of files.
+    pub fn file_name(&self) -> String {
+        match &self.arch {
+            Some(arch) => format!("{}-{arch}", self.triple).replace(':', "-"),
+            None => self.triple.clone(),
+        }
+    }
+
+    /// As `offkit link --target` takes it.
+    pub fn option(&self) -> String {
+        match &self.arch {
+            Some(arch) => format!("--target={},arch={arch}", self.triple),
+            None => format!("--target={}", self.triple),
+        }
+    }
+}
+
+/// Whether a triple is that of a device rather than of a host.
+pub fn is_device_triple(triple: &str) -> bool {
+    let architecture = triple.split('-').next().unwrap_or_default();
+    ["spir", "nvptx", "amdgcn", "amdgpu"]
+        .iter()
+        .any(|device| architecture.starts_with(device))
+}
+
+/// Who makes the device code of a command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Nobody: it has nothing to do with offloading.
+    None,
+    /// clang's own OpenMP, CUDA and HIP; only the tool that links device code is ours.
+    Clang,
+    /// The driver.
+    Driver,
+}
+
+/// The settings for offloading, checked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Offload {
+    /// `-fsyclbin`: the output is a SYCLBIN file in that state.
+    pub syclbin: Option<SyclBinState>,
+    /// `-fsycl-link`: the output is the linked device code.
+    pub link: bool,
+    /// `-fsycl-device-only`: no host code.
+    pub device_only: bool,
+    /// `-fsycl-host-only`: no device code.
+    pub host_only: bool,
+    /// The targets to compile for.
+    pub targets: Vec<Target>,
+    /// Whether they were asked for; else it is the portable one, and a link takes what there is.
+    pub targets_given: bool,
+    /// Whether images may need symbols of others when they are loaded.
+    pub allow_dependencies: bool,
+    /// How device code is split into images, as `offkit link --split` takes it.
+    pub split: Option<&'static str>,
+    /// Options for the compiler of a target, with the triple they are for.
+    pub backend_options: Vec<(Option<String>, OsString)>,
+    /// Options for the linker of a target, with the triple they are for.
+    pub linker_options: Vec<(Option<String>, OsString)>,
+    /// How many commands may run at a time.
+    pub jobs: Option<usize>,
+    /// What the user should know.
+    pub warnings: Vec<Warning>,
+}
+
+const ALLOW: &str = "-fsycl-allow-device-image-dependencies";
+const DISALLOW: &str = "-fno-sycl-allow-device-image-dependencies";
+
+impl Offload {
+    /// Finds out who is to do the offloading, and how.
+    ///
+    /// # Errors
+    ///
+    /// Values that are none, and options that contradict each other.
+    pub fn read(arguments: &[Argument]) -> Result<(Mode, Self), UsageError> {
+        let mut offload = Self::default();
+        let mut sycl = false;
+        let mut allowed: Option<(bool, String)> = None;
+        let mut syclbin: Option<(SyclBinState, String)> = None;
+        let mut archs = Vec::new();
+        let mut triples: Vec<String> = Vec::new();
+        let mut openmp = None;
+        let mut split = None;
+        let mut jobs = None;
+        for argument in arguments {
+            let Role::Offload(name) = argument.role else {
+                continue;
+            };
+            let value = || argument.value(name);
+            let text = || value().to_string_lossy().into_owned();
+            match name {
+                "-fsycl" => sycl = true,
+                "-fno-sycl" => sycl = false,
+                "-fsycl-device-only" => offload.device_only = true,
+                "-fsycl-host-only" => offload.host_only = true,
+                "-fsycl-link" => offload.link = true,
+                "-fsyclbin" => syclbin = Some((SyclBinState::Executable, argument.spelling())),
+                "-fsyclbin=" => {
+                    let state = match &*text() {
+                        "input" => SyclBinState::Input,
+                        "object" => SyclBinState::Object,
+                        "executable" => SyclBinState::Executable,
+                        other => return Err(UsageError::value(other, name)),
+                    };
+                    syclbin = Some((state, argument.spelling()));
+                }
+                "-fsycl-targets=" | "--offload-targets=" => {
+                    triples.extend(
+                        text()
+                            .split(',')
+                            .filter(|triple| !triple.is_empty())
+                            .map(str::to_owned),
+                    );
+                }
+                "--offload-arch=" => {
+                    archs.extend(
+                        text()
+                            .split(',')
+                            .filter(|arch| !arch.is_empty())
+                            .map(str::to_owned),
+                    );
+                }
+                "-fopenmp-targets=" | "-fopenmp-targets" => openmp = Some(argument.spelling()),
+                ALLOW => allowed = Some((true, argument.spelling())),
+                DISALLOW => allowed = Some((false, argument.spelling())),
+                "-fsycl-device-code-split" => split = Some("auto"),
+                "-fsycl-device-code-split=" => {
+                    split = Some(match &*text() {
+                        "auto" => "auto",
+                        "per_source" => "source",
+                        "per_kernel" => "kernel",
+                        "off" => "none",
+                        other => return Err(UsageError::value(other, name)),
+                    });
+                }
+                "-Xsycl-target-backend" | "-Xs" => offload.backend_options.push((None, value())),
+                "-Xsycl-target-linker" => offload.linker_options.push((None, value())),
+                "-Xsycl-target-backend=" => offload
+                    .backend_options
+                    .push((Some(triple_of(argument, name)), value())),
+                "-Xsycl-target-linker=" => offload
+                    .linker_options
+                    .push((Some(triple_of(argument, name)), value())),
+                "--offload-jobs=" if text() != "jobserver" => jobs = Some((text(), argument.spelling())),
+                _ => {}
+            }
+        }
+        if offload.device_only
+            && let Some((_, spelling)) = syclbin.take()
+        {
+            offload.warnings.push(Warning::unused(&spelling));
+        }
+        let mode = if sycl || syclbin.is_some() || offload.link || offload.device_only || offload.host_only {
+            Mode::Driver
+        } else if openmp.is_some() || arguments.iter().any(is_clangs) {
+            Mode::Clang
+        } else {
+            Mode::None
+        };
+        if mode != Mode::Driver {
+            let unused = arguments.iter().filter(|argument| {
+                !argument.is_known_to_clang() && argument.role != Role::Offload("--offload-rdc")
+            });
+            offload
+                .warnings
+                .extend(unused.map(|argument| Warning::unused(&argument.spelling())));
+            return Ok((mode, offload));
+        }
+        if let Some(spelling) = openmp {
+            return Err(UsageError::new(format!(
+                "`{spelling}` and SYCL in one command: compile and link the sources of each by themselves"
+            )));
+        }
+        offload.targets_given = !(triples.is_empty() && archs.is_empty());
+        offload.set_targets(&triples, &archs)?;
+        offload.split = split;
+        if let Some((value, spelling)) = jobs {
+            let number = value.parse().ok().filter(|&number| number > 0);
+            offload.jobs = Some(number.ok_or_else(|| {
+                UsageError::new(format!("invalid integral value '{value}' in '{spelling}'"))
+            })?);
+        }
+        if syclbin.is_some() {
+            offload.warn_of_lost_options(arguments);
+        }
+        offload.set_dependencies(syclbin.as_ref(), allowed.as_ref())?;
+        offload.syclbin = syclbin.map(|(state, _)| state);
+        Ok((mode, offload))
+    }
+
+    fn set_targets(&mut self, triples: &[String], archs: &[String]) -> Result<(), UsageError> {
+        let archs: Vec<_> = archs.iter().map(|arch| Target::of_arch(arch)).collect();
+        for triple in triples {
+            if triple == NATIVE_CPU {
+                return Err(UsageError::new(format!(
+                    "`{triple}` is a target of DPC++ alone, with a runtime of its own: CPU devices take \
+                     `{PORTABLE_TRIPLE}`, and a host's triple, such as `x86_64-unknown-linux-gnu`, makes native \
+                     code of OpenCL C"
+                )));
+            }
+            let target = Target::new(triple);
+            // The processors of a triple stand in its place.
+            if !archs.iter().any(|arch| arch.triple == target.triple) || target.arch.is_some() {
+                self.targets.push(target);
+            }
+        }
+        for arch in archs {
+            if !triples.is_empty()
+                && !triples
+                    .iter()
+                    .any(|triple| Target::new(triple).triple == arch.triple)
+            {
+                return Err(UsageError::new(format!(
+                    "`--offload-arch={}` is a processor of `{}`, which is not among the targets",
+                    arch.arch.unwrap_or_default(),
+                    arch.triple
+                )));
+            }
+            self.targets.push(arch);
+        }
+        if self.targets.is_empty() {
+            self.targets.push(Target::new(PORTABLE_TRIPLE));
+        }
+        let mut seen = Vec::new();
+        self.targets.retain(|target| {
+            let is_new = !seen.contains(target);
+            seen.push(target.clone());
+            is_new
+        });
+        match self
+            .targets
+            .iter()
+            .find(|target| target.triple.starts_with("amdgcn") && target.arch.is_none())
+        {
+            Some(target) => Err(UsageError::new(format!(
+                "code for `{}` is made for one processor: add --offload-arch=gfx90a, for example",
+                target.triple
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// A SYCLBIN file has no place for options of compilers and linkers that run when a kernel is loaded.
+    fn warn_of_lost_options(&mut self, arguments: &[Argument]) {
+        let is_lost = |argument: &&Argument| match argument.role {
+            Role::Offload("-Xsycl-target-linker" | "-Xsycl-target-linker=") => true,
+            Role::Offload("-Xsycl-target-backend" | "-Xs") => self.targets.iter().all(Target::is_portable),
+            Role::Offload(name @ "-Xsycl-target-backend=") => {
+                let triple = triple_of(argument, name);
+                let mut targets = self.targets.iter().filter(|target| target.triple == triple);
+                targets.all(Target::is_portable)
+            }
+            _ => false,
+        };
+        let lost = arguments.iter().filter(is_lost);
+        let warnings: Vec<_> = lost
+            .map(|argument| Warning::unused(&argument.spelling()))
+            .collect();
+        self.warnings.extend(warnings);
+    }
+
+    /// Code that is linked later may leave symbols for others to supply; complete code may not.
+    fn set_dependencies(
+        &mut self,
+        syclbin: Option<&(SyclBinState, String)>,
+        allowed: Option<&(bool, String)>,
+    ) -> Result<(), UsageError> {
+        self.allow_dependencies = match (syclbin, allowed) {
+            (Some((SyclBinState::Executable, option)), Some((true, allow))) => {
+                // Without a value the option is spelt as DPC++ spells it: with its default.
+                let option = if option.contains('=') {
+                    option.clone()
+                } else {
+                    format!("{option}=executable")
+                };
+                self.warnings.push(Warning {
+                    text: format!("'{allow}' has no effect with '{option}'"),
+                    group: "option-ignored",
+                });
+                false
+            }
+            (Some((SyclBinState::Executable, _)), _) => false,
+            (Some((_, option)), Some((false, disallow))) => {
+                return Err(UsageError::new(format!(
+                    "invalid argument '{disallow}' not allowed with '{option}': \
+                     code in that state is linked with others later; use '-fsyclbin=executable'"
+                )));
+            }
+            (Some(_), _) => true,
+            (None, allowed) => allowed.is_some_and(|(allow, _)| *allow),
+        };
+        Ok(())
+    }
+}
+
+fn triple_of(argument: &Argument, name: &str) -> String {
+    let option = argument.name();
+    Target::new(option.strip_prefix(name).unwrap_or_default()).triple
+}
+
+/// Whether an argument makes clang do offloading of its own.
+fn is_clangs(argument: &Argument) -> bool {
+    match &argument.role {
+        Role::Offload(name) => matches!(*name, "--offload-arch=" | "--offload-targets="),
+        Role::Input(Some(language)) => matches!(&**language, "cuda" | "hip"),
+        Role::Input(None) => {
+            let name = argument.name();
+            [".cu", ".hip"].iter().any(|extension| name.ends_with(extension))
+        }
+        Role::Other => argument.name() == "--offload-link",
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> Result<(Mode, Offload), UsageError> {
+        let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+        Offload::read(&super::super::arguments::parse(&words))
+    }
+
+    fn driver(line: &str) -> Offload {
+        let (mode, offload) = read(line).expect("a good command line");
+        assert_eq!(mode, Mode::Driver, "{line}");
+        offload
+    }
+
+    fn warnings(offload: &Offload) -> Vec<String> {
+        offload.warnings.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn who_does_the_offloading() {
+        for (line, expected) in [
+            ("-c a.cpp", Mode::None),
+            ("-c a.cpp --offload-rdc", Mode::None),
+            ("-fsycl a.cpp", Mode::Driver),
+            ("-fsycl -fno-sycl a.cpp", Mode::None),
+            ("-fsyclbin a.cpp", Mode::Driver),
+            ("-fno-sycl -fsyclbin=input a.cpp", Mode::Driver),
+            ("-fsycl-link a.o", Mode::Driver),
+            ("-fopenmp -fopenmp-targets=x86_64-pc-linux-gnu a.c", Mode::Clang),
+            ("-fopenmp --offload-arch=gfx90a a.c", Mode::Clang),
+            ("-x hip a.cpp", Mode::Clang),
+            ("a.cu", Mode::Clang),
+        ] {
+            assert_eq!(read(line).expect(line).0, expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_state_decides_about_dependencies() {
+        for (line, allowed) in [
+            ("-fsycl", false),
+            ("-fsycl -fsycl-allow-device-image-dependencies", true),
+            (
+                "-fsycl -fsycl-allow-device-image-dependencies -fno-sycl-allow-device-image-dependencies",
+                false,
+            ),
+            ("-fsyclbin=input", true),
+            ("-fsyclbin=object -fsycl-allow-device-image-dependencies", true),
+            ("-fsyclbin", false),
+            (
+                "-fsyclbin=executable -fno-sycl-allow-device-image-dependencies",
+                false,
+            ),
+        ] {
+            let offload = driver(line);
+            assert_eq!(offload.allow_dependencies, allowed, "{line}");
+            assert_eq!(warnings(&offload), Vec::<String>::new(), "{line}");
+        }
+        for state in ["-fsyclbin", "-fsyclbin=executable"] {
+            let offload = driver(&format!("{state} -fsycl-allow-device-image-dependencies"));
+            assert!(!offload.allow_dependencies);
+            assert_eq!(
+                warnings(&offload),
+                [
+                    "'-fsycl-allow-device-image-dependencies' has no effect with '-fsyclbin=executable' [-Woption-ignored]"
+                ]
+            );
+        }
+        for state in ["input", "object"] {
+            let line = format!("-fsyclbin={state} -fno-sycl-allow-device-image-dependencies");
+            let error = read(&line).expect_err("a contradiction").to_string();
+            assert!(
+                error.contains(&format!(
+                    "'-fno-sycl-allow-device-image-dependencies' not allowed with '-fsyclbin={state}'"
+                )),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_has_no_effect_is_told() {
+        let offload = driver("-fsycl -fsycl-device-only -fsyclbin=object a.cpp");
+        assert_eq!(offload.syclbin, None);
+        assert_eq!(
+            warnings(&offload),
+            ["argument unused during compilation: '-fsyclbin=object' [-Wunused-command-line-argument]"]
+        );
+        let (_, offload) =
+            read("-fsycl-targets=spir64 -Xsycl-target-backend -g a.o").expect("a good command line");
+        assert_eq!(
+            warnings(&offload),
+            [
+                "argument unused during compilation: '-fsycl-targets=spir64' [-Wunused-command-line-argument]",
+                "argument unused during compilation: '-Xsycl-target-backend -g' [-Wunused-command-line-argument]"
+            ]
+        );
+    }
+
+    #[test]
+    fn options_that_a_file_cannot_keep_are_told() {
+        let lost = |line: &str| driver(line).warnings.len();
+        assert_eq!(lost("-fsycl -Xsycl-target-backend -g -Xsycl-target-linker -g"), 0);
+        assert_eq!(
+            lost("-fsyclbin -Xsycl-target-backend -g -Xsycl-target-linker -g"),
+            2
+        );
+        assert_eq!(lost("-fsyclbin --offload-arch=sm_70 -Xsycl-target-backend -g"), 0);
+        assert_eq!(
+            lost("-fsyclbin --offload-arch=sm_70 -Xsycl-target-backend=spir64 -g"),
+            1
+        );
+    }
+
+    #[test]
+    fn targets_are_triples_or_processors() {
+        let targets =
+            |line: &str| -> Vec<String> { driver(line).targets.iter().map(Target::option).collect() };
+        assert_eq!(targets("-fsycl"), ["--target=spirv64-unknown-unknown"]);
+        assert_eq!(
+            targets("-fsycl -fsycl-targets=spir64,nvptx64-nvidia-cuda,spirv64"),
+            ["--target=spirv64-unknown-unknown", "--target=nvptx64-nvidia-cuda"]
+        );
+        assert_eq!(
+            targets("-fsycl --offload-arch=gfx90a,sm_70,bmg_g21"),
+            [
+                "--target=amdgcn-amd-amdhsa,arch=gfx90a",
+                "--target=nvptx64-nvidia-cuda,arch=sm_70",
+                "--target=spirv64-unknown-unknown,arch=bmg_g21"
+            ]
+        );
+        assert_eq!(
+            targets(
+                "-fsycl -fsycl-targets=spir64,nvptx64-nvidia-cuda --offload-arch=sm_80 -fsycl-targets=amd_gpu_gfx942"
+            ),
+            [
+                "--target=spirv64-unknown-unknown",
+                "--target=amdgcn-amd-amdhsa,arch=gfx942",
+                "--target=nvptx64-nvidia-cuda,arch=sm_80"
+            ]
+        );
+        let error = read("-fsycl -fsycl-targets=spir64 --offload-arch=gfx90a").expect_err("a contradiction");
+        assert!(error.to_string().contains("amdgcn-amd-amdhsa"), "{error}");
+        let error = read("-fsycl -fsycl-targets=amdgcn-amd-amdhsa").expect_err("no processor");
+        assert!(error.to_string().contains("--offload-arch="), "{error}");
+    }
+
+    #[test]
+    fn values_are_checked() {
+        for (line, message) in [
+            ("-fsyclbin=exe", "invalid value 'exe' in '-fsyclbin='"),
+            (
+                "-fsycl -fsycl-device-code-split=some",
+                "invalid value 'some' in '-fsycl-device-code-split='",
+            ),
+            (
+                "-fsycl --offload-jobs=0",
+                "invalid integral value '0' in '--offload-jobs=0'",
+            ),
+        ] {
+            assert_eq!(read(line).expect_err(line).to_string(), message);
+        }
+        assert_eq!(driver("-fsycl -fsycl-device-code-split").split, Some("auto"));
+        assert_eq!(
+            driver("-fsycl -fsycl-device-code-split=per_kernel").split,
+            Some("kernel")
+        );
+        assert_eq!(
+            driver("-fsycl -Xsycl-target-backend=spir64 -g -Xs -O0").backend_options,
+            [
+                (Some(PORTABLE_TRIPLE.to_owned()), "-g".into()),
+                (None, "-O0".into())
+            ]
+        );
+    }
+}

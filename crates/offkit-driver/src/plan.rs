@@ -1,0 +1,342 @@
+//! From a command line to a list of commands.
+
+mod compile;
+mod link;
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use crate::arguments::{Argument, Role, Stop};
+use crate::inputs::{Input, InputKind, inputs};
+use crate::offload::Mode;
+use crate::{CommandLine, Environment, UsageError, Work};
+use offkit_host::command_line;
+
+/// Commands, in an order in which they can run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// The commands.
+    pub steps: Vec<Step>,
+    /// Temporary files, and the files of the command line that they are made of: in messages these stand for
+    /// those. Longer names come first.
+    pub(super) origins: Vec<(PathBuf, PathBuf)>,
+}
+
+/// One command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The program and its arguments.
+    pub words: Vec<OsString>,
+    /// The steps, by number, that must have succeeded before.
+    pub needs: Vec<usize>,
+    /// Whether the program is clang.
+    pub(super) is_clang: bool,
+    /// How many arguments must stay outside of a file of arguments, if the program takes one.
+    pub(super) before_response_file: Option<usize>,
+}
+
+impl Step {
+    /// The command as it can be typed.
+    pub fn line(&self) -> String {
+        command_line::line(&self.words)
+    }
+
+    pub(super) fn new(words: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
+        Self {
+            words: words.into_iter().map(Into::into).collect(),
+            needs: Vec::new(),
+            is_clang: false,
+            before_response_file: None,
+        }
+    }
+}
+
+/// A file that a step makes, and the step.
+#[derive(Clone, Debug)]
+struct Made {
+    path: PathBuf,
+    step: usize,
+}
+
+pub(super) fn plan(command_line: &CommandLine, environment: &Environment<'_>) -> Result<Work, UsageError> {
+    let arguments = &command_line.arguments;
+    let mut planner = Planner {
+        command_line,
+        environment,
+        inputs: inputs(arguments, environment.files),
+        plan: Plan::default(),
+        names: HashSet::new(),
+    };
+    let informs = arguments
+        .iter()
+        .any(|argument| argument.role == Role::Information);
+    if informs || planner.inputs.is_empty() || command_line.mode != Mode::Driver {
+        return Ok(Work::Clang(planner.for_clang()));
+    }
+    if command_line.offload.host_only {
+        return Ok(Work::Clang(planner.for_clang()));
+    }
+    if let Some(output) = command_line.output()
+        && planner.inputs.iter().any(|input| input.path == output)
+    {
+        return Err(UsageError::new(format!(
+            "`{}` is read and would be written: give `-o` another name",
+            output.display()
+        )));
+    }
+    match stop(arguments) {
+        Some(Stop::Earlier) => return planner.stop_early(),
+        _ if command_line.offload.device_only => planner.device_only()?,
+        Some(Stop::Object) => planner.compile_only()?,
+        None => planner.link()?,
+    }
+    planner.finish()
+}
+
+/// Where clang would stop: the earliest of what is asked for.
+fn stop(arguments: &[Argument]) -> Option<Stop> {
+    let stops = arguments.iter().filter_map(|argument| match argument.role {
+        Role::Stop(stop) => Some(stop),
+        _ => None,
+    });
+    stops.fold(None, |earliest, stop| match (earliest, stop) {
+        (Some(Stop::Earlier), _) | (_, Stop::Earlier) => Some(Stop::Earlier),
+        _ => Some(Stop::Object),
+    })
+}
+
+struct Planner<'a> {
+    command_line: &'a CommandLine,
+    environment: &'a Environment<'a>,
+    inputs: Vec<Input>,
+    plan: Plan,
+    /// The names of temporary files in use.
+    names: HashSet<PathBuf>,
+}
+
+impl Planner<'_> {
+    /// The command line for clang alone.
+    fn for_clang(&self) -> Vec<OsString> {
+        let offload = &self.command_line.offload;
+        let mut words = Vec::new();
+        let compiles = self.inputs.iter().any(|input| input.kind != InputKind::Linkable);
+        if self.command_line.mode != Mode::None && compiles {
+            words.extend(self.include());
+        }
+        let links = !self.inputs.is_empty() && stop(&self.command_line.arguments).is_none();
+        if self.command_line.mode == Mode::Clang && links {
+            let mut option = OsString::from("-B");
+            option.push(&self.environment.tools);
+            words.push(option);
+        }
+        // Here it means no more than this much of `-fsycl`.
+        if offload.device_only && !self.command_line.has("-fsycl") {
+            words.push("-fsycl".into());
+        }
+        for argument in &self.command_line.arguments {
+            if argument.role == Role::Offload("--offload-rdc") {
+                words.push("-fgpu-rdc".into());
+            } else if argument.is_known_to_clang() {
+                words.extend(argument.words.iter().cloned());
+            }
+        }
+        words
+    }
+
+    /// `-E` and the like: what clang makes of it, with nothing to link.
+    fn stop_early(mut self) -> Result<Work, UsageError> {
+        let is_opencl = |input: &Input| matches!(input.kind, InputKind::Device(_));
+        if !self.inputs.iter().any(is_opencl) {
+            let mut words = self.for_clang();
+            if self.command_line.offload.syclbin.is_some() {
+                words.splice(..0, ["-fsycl".into(), "-fsycl-device-only".into()]);
+            }
+            return Ok(Work::Clang(words));
+        }
+        if let Some(other) = self.inputs.iter().find(|input| !is_opencl(input)) {
+            return Err(UsageError::new(format!(
+                "`{}` and OpenCL C in one command that does not make objects: give each a command of its own",
+                other.path.display()
+            )));
+        }
+        let target = self.command_line.offload.targets.first().cloned();
+        for input in self.inputs.clone() {
+            let mut words = self.device_compiler(&input, target.as_ref());
+            words.extend(
+                self.words_of(|role| matches!(role, Role::Stop(_) | Role::Dependencies | Role::Output)),
+            );
+            words.push(input.path.into());
+            self.clang(words, []);
+        }
+        self.finish()
+    }
+
+    fn finish(mut self) -> Result<Work, UsageError> {
+        let length = |(path, _): &(PathBuf, PathBuf)| std::cmp::Reverse(path.as_os_str().len());
+        self.plan.origins.sort_by_key(length);
+        Ok(Work::Plan(self.plan))
+    }
+
+    /// Remembers what a temporary file is made of. Files that are kept are known by their own names.
+    fn made_of(&mut self, made: &Path, input: &Input) {
+        if self.command_line.kept_temporaries().is_none() {
+            self.plan.origins.push((made.to_owned(), input.path.clone()));
+        }
+    }
+
+    /// `-fsycl-device-only`: marked bitcode for each source and target.
+    fn device_only(&mut self) -> Result<(), UsageError> {
+        let sources = self
+            .inputs
+            .iter()
+            .filter(|input| input.kind.is_compiled() && input.kind != InputKind::Host);
+        let sources: Vec<_> = sources.cloned().collect();
+        let targets = &self.command_line.offload.targets;
+        self.check_one_output(sources.len() * targets.len())?;
+        for input in &sources {
+            for target in targets {
+                let output = self.command_line.output().unwrap_or_else(|| {
+                    format!("{}-sycl-{}.bc", stem(&input.path), target.file_name()).into()
+                });
+                self.device_code(input, target, Some(output))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// `-c`: an object for each source, with the device code in it.
+    fn compile_only(&mut self) -> Result<(), UsageError> {
+        let sources: Vec<_> = self
+            .inputs
+            .iter()
+            .filter(|input| input.kind.is_compiled())
+            .cloned()
+            .collect();
+        self.check_one_output(sources.len())?;
+        for input in &sources {
+            let output = self.command_line.output();
+            let output = output.unwrap_or_else(|| self.object_name(input));
+            if input.kind == InputKind::Host {
+                self.host_object(input, Some(output), None);
+                continue;
+            }
+            let modules = self.device_modules(input)?;
+            let packed = self.pack(input, &modules);
+            if input.kind == InputKind::Shared && self.command_line.offload.syclbin.is_none() {
+                self.host_object(input, Some(output), Some(&packed));
+            } else {
+                self.object_without_code(&output, &packed);
+            }
+        }
+        Ok(())
+    }
+
+    /// What clang calls the object of a source.
+    fn object_name(&self, input: &Input) -> PathBuf {
+        let extension = if self.command_line.has("-emit-llvm") {
+            "bc"
+        } else {
+            "o"
+        };
+        format!("{}.{extension}", stem(&input.path)).into()
+    }
+
+    fn clang(&mut self, words: Vec<OsString>, needs: impl IntoIterator<Item = usize>) -> usize {
+        self.plan.steps.push(Step {
+            needs: needs.into_iter().collect(),
+            is_clang: true,
+            before_response_file: Some(self.environment.clang.len().saturating_sub(1)),
+            ..Step::new(words)
+        });
+        self.plan.steps.len() - 1
+    }
+
+    fn offkit(
+        &mut self,
+        words: Vec<OsString>,
+        needs: impl IntoIterator<Item = usize>,
+        output: &Path,
+    ) -> Made {
+        // The verb that reads any number of files; others read one.
+        let takes_file = words.get(1).is_some_and(|verb| verb == "link");
+        self.plan.steps.push(Step {
+            needs: needs.into_iter().collect(),
+            before_response_file: takes_file.then_some(1),
+            ..Step::new(words)
+        });
+        Made {
+            path: output.to_owned(),
+            step: self.plan.steps.len() - 1,
+        }
+    }
+
+    /// The words of the arguments with such roles, but not those about the driver itself.
+    fn words_of(&self, wanted: impl Fn(&Role) -> bool) -> Vec<OsString> {
+        let arguments = self.command_line.arguments.iter();
+        arguments
+            .filter(|argument| wanted(&argument.role) && !is_about_the_driver(argument))
+            .flat_map(|argument| argument.words.iter().cloned())
+            .collect()
+    }
+
+    /// The options that every compiler gets.
+    fn others(&self) -> impl Iterator<Item = &Argument> {
+        let arguments = self.command_line.arguments.iter();
+        arguments.filter(|argument| argument.role == Role::Other && !is_about_the_driver(argument))
+    }
+
+    fn words_of_save_temps(&self) -> Vec<OsString> {
+        let arguments = self.command_line.arguments.iter();
+        arguments
+            .filter(|argument| is_save_temps(argument))
+            .flat_map(|argument| argument.words.clone())
+            .collect()
+    }
+
+    fn include(&self) -> [OsString; 2] {
+        ["-isystem".into(), self.environment.include.clone().into()]
+    }
+
+    fn check_one_output(&self, outputs: usize) -> Result<(), UsageError> {
+        if outputs > 1 && self.command_line.output().is_some() {
+            return Err(UsageError::new(
+                "cannot specify -o when generating multiple output files",
+            ));
+        }
+        Ok(())
+    }
+
+    /// A name for a temporary file that is not used yet.
+    fn temporary(&mut self, name: &str, kind: &str, extension: &str) -> PathBuf {
+        // Commas would end the name where it is part of an option.
+        let name = name.replace(',', "_");
+        let suffix = &self.environment.suffix;
+        let folder = &self.environment.temporary;
+        let mut path = folder.join(format!("{name}{kind}{suffix}.{extension}"));
+        let mut number = 2;
+        while !self.names.insert(path.clone()) {
+            path = folder.join(format!("{name}-{number}{kind}{suffix}.{extension}"));
+            number += 1;
+        }
+        path
+    }
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem()
+        .map_or_else(|| "a".to_owned(), |stem| stem.to_string_lossy().into_owned())
+}
+
+fn is_save_temps(argument: &Argument) -> bool {
+    let name = argument.name();
+    name.starts_with("-save-temps") || name.starts_with("--save-temps")
+}
+
+/// Options that say how the driver works, and are not for each command that it runs.
+fn is_about_the_driver(argument: &Argument) -> bool {
+    ["-###", "-time"].contains(&&*argument.name()) || is_save_temps(argument)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,360 @@
+//! The steps that make objects and bitcode of sources.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::{Made, Planner, stem, stop};
+use crate::UsageError;
+use crate::arguments::{Argument, Role};
+use crate::inputs::{Input, InputKind};
+use crate::offload::{PORTABLE_TRIPLE, Target};
+
+impl Planner<'_> {
+    /// The device code of a source for every target, as bitcode.
+    pub(super) fn device_modules(&mut self, input: &Input) -> Result<Vec<(Made, Target)>, UsageError> {
+        let targets = &self.command_line.offload.targets;
+        let targets = match (input.kind, &input.triple) {
+            // It is for one target, which it says itself.
+            (InputKind::DeviceBitcode, Some(triple)) => vec![
+                (targets.iter().find(|target| target.has_triple(triple)).cloned())
+                    .unwrap_or_else(|| Target::new(triple)),
+            ],
+            (InputKind::DeviceBitcode, None) => targets.iter().take(1).cloned().collect(),
+            _ => targets.clone(),
+        };
+        let modules = targets.into_iter();
+        modules
+            .map(|target| Ok((self.device_code(input, &target, None)?, target)))
+            .collect()
+    }
+
+    /// The device code of a source for a target, marked with where it comes from.
+    pub(super) fn device_code(
+        &mut self,
+        input: &Input,
+        target: &Target,
+        output: Option<PathBuf>,
+    ) -> Result<Made, UsageError> {
+        let name = stem(&input.path);
+        let kind = format!("-sycl-{}", target.file_name());
+        let compiled = if input.kind == InputKind::DeviceBitcode {
+            None
+        } else {
+            let path = self.temporary(&name, &kind, "bc");
+            self.made_of(&path, input);
+            let mut words = self.device_compiler(input, Some(target));
+            let offload = &self.command_line.offload;
+            let is_compiled_for_host =
+                input.kind == InputKind::Shared && offload.syclbin.is_none() && !offload.device_only;
+            if !is_compiled_for_host {
+                words.extend(self.dependencies(input));
+            }
+            words.extend(self.device_libraries(target)?);
+            words.extend([
+                "-c".into(),
+                input.path.clone().into(),
+                "-o".into(),
+                path.clone().into(),
+            ]);
+            Some(Made {
+                step: self.clang(words, []),
+                path,
+            })
+        };
+        let output = output.unwrap_or_else(|| {
+            let path = self.temporary(&name, &format!("{kind}.marked"), "bc");
+            self.made_of(&path, input);
+            path
+        });
+        let mut module_id = OsString::from("--module-id=");
+        module_id.push(&input.path);
+        let mut words: Vec<OsString> = vec![self.environment.offkit.clone().into(), "mark".into(), module_id];
+        if compiled.is_none() {
+            words.push("--only-annotated".into());
+        }
+        let read = compiled.as_ref().map_or(&input.path, |made| &made.path);
+        words.extend([read.into(), "-o".into(), output.clone().into()]);
+        Ok(self.offkit(words, compiled.as_ref().map(|made| made.step), &output))
+    }
+
+    /// The options that have the front end link the device libraries of `-l`, where no link follows that does so.
+    fn device_libraries(&self, target: &Target) -> Result<Vec<OsString>, UsageError> {
+        let arguments = &self.command_line.arguments;
+        if stop(arguments).is_none() && !self.command_line.offload.device_only {
+            return Ok(Vec::new());
+        }
+        let folders: Vec<PathBuf> = arguments
+            .iter()
+            .filter(|argument| argument.role == Role::LibraryFolder)
+            .map(|argument| argument.value("-L").into())
+            .collect();
+        let target = offkit_object::Target::new(target.triple.as_str(), target.arch.as_deref().unwrap_or(""));
+        let mut words: Vec<OsString> = Vec::new();
+        for library in arguments.iter().filter(|argument| argument.role == Role::Library) {
+            let name = library.value("-l").to_string_lossy().into_owned();
+            let found = self
+                .environment
+                .files
+                .find_device_library(&name, &folders, &target)?;
+            words.extend(found.into_iter().flat_map(|path| {
+                let words = [
+                    "-Xclang".into(),
+                    "-mlink-builtin-bitcode".into(),
+                    "-Xclang".into(),
+                    path.into(),
+                ];
+                <[OsString; 4]>::into_iter(words)
+            }));
+        }
+        if !words.is_empty() {
+            // The search has seen that they fit; vendors write triples of their own.
+            words.push("-Wno-linker-warnings".into());
+        }
+        Ok(words)
+    }
+
+    /// The call of the front end that makes device code, without its input and output.
+    pub(super) fn device_compiler(&self, input: &Input, target: Option<&Target>) -> Vec<OsString> {
+        let mut words = self.environment.clang.clone();
+        words.push("-Qunused-arguments".into());
+        let portable = Target {
+            triple: PORTABLE_TRIPLE.to_owned(),
+            arch: None,
+        };
+        let target = target.unwrap_or(&portable);
+        let is_portable = target.triple == PORTABLE_TRIPLE;
+        let arch = target.arch.as_deref().filter(|_| !is_portable);
+        if let InputKind::Device(standard) = input.kind {
+            words.push(format!("--target={}", target.triple).into());
+            if let Some(arch) = arch {
+                let option = if target.triple.starts_with("amdgcn") {
+                    "-mcpu="
+                } else {
+                    "-march="
+                };
+                words.push(format!("{option}{arch}").into());
+                words.extend(offkit_devlib::ptx_version(arch).map(OsString::from));
+            }
+            let has = |prefix: &str| self.others().any(|argument| argument.name().starts_with(prefix));
+            if !has("-cl-std=") && !has("-std=cl") && !has("-std=CL") {
+                words.push(format!("-cl-std={standard}").into());
+            }
+            // Code for an unknown device is best left with its loops.
+            words.extend(["-O2", "-fno-unroll-loops"].map(OsString::from));
+            words.extend(["-nogpulib", "-emit-llvm"].map(OsString::from));
+            words.extend(
+                self.others()
+                    .filter(|argument| is_for_opencl(argument))
+                    .flat_map(device_words),
+            );
+        } else {
+            words.extend(["-fsycl", "-fsycl-device-only"].map(OsString::from));
+            if is_portable {
+                words.push("-fno-unroll-loops".into());
+            } else {
+                // clang 22's driver knows few targets for SYCL; its front end knows all.
+                let mut front_end = vec!["-triple".to_owned(), target.triple.clone()];
+                let mut features = arch.unwrap_or_default().split(':');
+                if let Some(cpu) = features.next().filter(|cpu| !cpu.is_empty()) {
+                    front_end.extend(["-target-cpu".to_owned(), cpu.to_owned()]);
+                }
+                for feature in features {
+                    let (name, sign) = feature.split_at(feature.len().saturating_sub(1));
+                    front_end.extend(["-target-feature".to_owned(), format!("{sign}{name}")]);
+                }
+                words.extend(
+                    front_end
+                        .into_iter()
+                        .flat_map(|word| [OsString::from("-Xclang"), word.into()]),
+                );
+            }
+            let others = self
+                .others()
+                .filter(|argument| !is_for_the_host(&argument.name()));
+            words.extend(others.flat_map(|argument| argument.words.iter().cloned()));
+            if self.command_line.kept_temporaries().is_some() {
+                words.extend(self.words_of_save_temps());
+            }
+        }
+        words.extend(self.include());
+        words.extend(language(input));
+        words
+    }
+
+    /// The options about files of dependencies for a compiler whose output is a temporary file, of which the
+    /// usual names must not be made.
+    fn dependencies(&self, input: &Input) -> Vec<OsString> {
+        let mut words = self.words_of(|role| *role == Role::Dependencies);
+        if words.is_empty() {
+            return words;
+        }
+        let output = self.command_line.output();
+        let output = output.unwrap_or_else(|| self.object_name(input));
+        let has = |option: &str| {
+            let mut arguments = self.command_line.arguments.iter();
+            arguments.any(|argument| argument.name().starts_with(option))
+        };
+        if !has("-MF") {
+            words.extend(["-MF".into(), output.with_extension("d").into()]);
+        }
+        if !has("-MT") && !has("-MQ") {
+            words.extend(["-MT".into(), output.into()]);
+        }
+        words
+    }
+
+    /// An offload binary of a source's modules, for an object to hold.
+    pub(super) fn pack(&mut self, input: &Input, modules: &[(Made, Target)]) -> Made {
+        let output = self.temporary(&stem(&input.path), "-sycl", "out");
+        self.made_of(&output, input);
+        let mut words: Vec<OsString> = vec![
+            self.environment.offkit.clone().into(),
+            "pack".into(),
+            "-o".into(),
+            output.clone().into(),
+        ];
+        for (module, target) in modules {
+            let mut image = OsString::from("--image=file=");
+            image.push(&module.path);
+            let arch = target.arch.as_deref().unwrap_or("generic");
+            image.push(format!(",triple={},arch={arch},kind=sycl", target.triple));
+            words.push(image);
+        }
+        self.offkit(words, modules.iter().map(|(module, _)| module.step), &output)
+    }
+
+    /// A source compiled for the host: by itself an output, with `output`, else a temporary file.
+    pub(super) fn host_object(
+        &mut self,
+        input: &Input,
+        output: Option<PathBuf>,
+        embedded: Option<&Made>,
+    ) -> Made {
+        let mut words = self.environment.clang.clone();
+        if input.kind == InputKind::Shared {
+            words.extend(["-fsycl", "-fsycl-host-only"].map(OsString::from));
+        }
+        if output.is_none() {
+            words.push("-Qunused-arguments".into());
+        }
+        let is_output = output.is_some();
+        words.extend(self.words_of(|role| match role {
+            Role::Other => true,
+            // clang says that it has no use for what is for the linker.
+            Role::Dependencies | Role::Linker => is_output,
+            // Those of devices have had their use.
+            Role::Library | Role::LibraryFolder => is_output && input.kind == InputKind::Host,
+            _ => false,
+        }));
+        if !is_output {
+            words.extend(self.dependencies(input));
+        }
+        if self.command_line.kept_temporaries().is_some() {
+            words.extend(self.words_of_save_temps());
+        }
+        if input.kind == InputKind::Shared {
+            words.extend(self.include());
+        }
+        words.extend(language(input));
+        let path = output.unwrap_or_else(|| {
+            let path = self.temporary(&stem(&input.path), "-host", "o");
+            self.made_of(&path, input);
+            path
+        });
+        words.extend([
+            "-c".into(),
+            input.path.clone().into(),
+            "-o".into(),
+            path.clone().into(),
+        ]);
+        words.extend(embedded.into_iter().flat_map(embed));
+        let step = self.clang(words, embedded.map(|made| made.step));
+        Made { path, step }
+    }
+
+    /// An object that has device code only.
+    pub(super) fn object_without_code(&mut self, output: &Path, packed: &Made) {
+        let mut words = self.environment.clang.clone();
+        let for_target = |argument: &&Argument| {
+            let name = argument.name();
+            ["--target=", "-target", "-m", "-emit-llvm"]
+                .iter()
+                .any(|prefix| name.starts_with(prefix))
+                && name != "-mllvm"
+        };
+        words.push("-Qunused-arguments".into());
+        words.extend(
+            self.others()
+                .filter(for_target)
+                .flat_map(|argument| argument.words.iter().cloned()),
+        );
+        let nothing = if cfg!(windows) { "NUL" } else { "/dev/null" };
+        words.extend(["-x", "c", "-c", nothing, "-o"].map(OsString::from));
+        words.push(output.into());
+        words.extend(embed(packed));
+        self.clang(words, [packed.step]);
+    }
+}
+
+/// The option that says what language a source is in, where its name does not.
+fn language(input: &Input) -> impl Iterator<Item = OsString> {
+    let language = input.language.iter();
+    language.flat_map(|language| [OsString::from("-x"), language.into()])
+}
+
+fn embed(packed: &Made) -> [OsString; 2] {
+    let mut option = OsString::from("-fembed-offload-object=");
+    option.push(&packed.path);
+    ["-Xclang".into(), option]
+}
+
+/// Options that change how code runs on the host: devices have no use for them, and clang's front ends
+/// for devices refuse some.
+fn is_for_the_host(name: &str) -> bool {
+    const PREFIXES: &[&str] = &[
+        "-fsanitize",
+        "-fno-sanitize",
+        "-fprofile",
+        "-fno-profile",
+        "-fcs-profile",
+        "-fcoverage",
+        "--coverage",
+        "-coverage",
+        "-fcf-protection",
+        "-fstack-protector",
+        "-fstack-clash-protection",
+        "-fxray",
+        "-flto",
+        "-fno-lto",
+        "-ffat-lto",
+        "-fsplit-lto",
+        "-fsplit-stack",
+        "-fpatchable-function-entry",
+        "-fopenmp",
+        "-fno-plt",
+        "-fwhole-program-vtables",
+        "-finstrument-functions",
+        "-ftest-coverage",
+        "-emit-llvm",
+    ];
+    name == "-pg" || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// Options that OpenCL C has, too. Processors and language standards are the host's.
+fn is_for_opencl(argument: &Argument) -> bool {
+    let name = argument.name();
+    let is_standard = name
+        .strip_prefix("-std=")
+        .is_some_and(|standard| !standard.to_ascii_lowercase().starts_with("cl"));
+    let is_processor = name.starts_with("-m") && name != "-mllvm" && !name.starts_with("-mllvm=");
+    let is_target = name.starts_with("--target=") || name == "-target" || name == "-Xarch_host";
+    !(is_standard || is_processor || is_target || is_for_the_host(&name) || name.starts_with("-stdlib="))
+}
+
+/// What a compiler for one device is given of an option that may be for devices only.
+fn device_words(argument: &Argument) -> Vec<OsString> {
+    match argument.words.as_slice() {
+        [option, value] if option == "-Xarch_device" => vec![value.clone()],
+        words => words.to_vec(),
+    }
+}

@@ -1,0 +1,410 @@
+//! Plans of whole command lines.
+
+use super::super::inputs::Content;
+use super::*;
+use crate::Files;
+
+/// `-ldevice` is bitcode in the first folder, by the name of the target; other libraries are for hosts only.
+struct OneLibrary;
+
+impl Files for OneLibrary {
+    fn look(&self, _: &Path) -> Content {
+        Content::Unknown
+    }
+
+    fn find_device_library(
+        &self,
+        name: &str,
+        folders: &[PathBuf],
+        target: &offkit_object::Target,
+    ) -> Result<Vec<PathBuf>, UsageError> {
+        let found = (name == "device").then(|| folders[0].join(format!("libdevice-{target}.bc")));
+        Ok(found.into_iter().collect())
+    }
+}
+
+/// The commands of a line, with short names for clang and the header's folder.
+fn commands(line: &str) -> Result<Vec<String>, UsageError> {
+    let words = line.split_whitespace().map(OsString::from).collect();
+    let command_line = CommandLine::read(words, &|_| None)?;
+    let environment = Environment {
+        clang: vec!["clang++".into()],
+        offkit: "offkit".into(),
+        include: "inc".into(),
+        tools: "tools".into(),
+        temporary: "tmp".into(),
+        suffix: String::new(),
+        files: &OneLibrary,
+    };
+    let joined = |words: &[OsString]| {
+        let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+        words.join(" ").replace("-isystem inc ", "")
+    };
+    Ok(match command_line.plan(&environment)? {
+        Work::Clang(words) => vec![joined(&words)],
+        Work::Plan(plan) => {
+            let steps = plan.steps.iter();
+            steps
+                .map(|step| format!("{} {:?}", joined(&step.words), step.needs))
+                .collect()
+        }
+    })
+}
+
+#[track_caller]
+fn check(line: &str, expected: &[&str]) {
+    assert_eq!(commands(line).expect("a good command line"), expected, "{line}");
+}
+
+const CXX: &str = "clang++ -Qunused-arguments -fsycl -fsycl-device-only -fno-unroll-loops";
+const OPENCL: &str = "clang++ -Qunused-arguments --target=spirv64-unknown-unknown -cl-std=CL3.0 -O2 -fno-unroll-loops \
+                      -nogpulib -emit-llvm";
+const MODULE: &str = "tmp/a-sycl-spirv64-unknown-unknown.bc";
+const MARKED: &str = "tmp/a-sycl-spirv64-unknown-unknown.marked.bc";
+
+#[test]
+fn what_is_not_for_offloading_is_as_it_was() {
+    check(
+        "-c a.cpp -o a.o -MD -DX='y z'",
+        &["-c a.cpp -o a.o -MD -DX='y z'"],
+    );
+    check("-c a.cpp --offload-rdc", &["-c a.cpp -fgpu-rdc"]);
+    check("-fsycl --version", &["-fsycl --version"]);
+    check("-fsycl -E -- a.cpp", &["-fsycl -E -- a.cpp"]);
+    check("-fsyclbin -print-prog-name=ld", &["-print-prog-name=ld"]);
+}
+
+#[test]
+fn command_lines_of_other_compilers_are_clangs() {
+    for (line, expected) in [
+        ("-c a.cpp", false),
+        ("--driver-mode=cl -fsycl /c a.cpp", false),
+        ("--driver-mode=cl --offload-rdc a.cpp", false),
+        ("--driver-mode=g++ -fsycl a.cpp", true),
+        ("-fsycl-targets=spir64 a.o", true),
+        ("--offload-rdc a.o", true),
+    ] {
+        let words = line.split_whitespace().map(OsString::from).collect();
+        let command_line = CommandLine::read(words, &|_| None).expect("a good command line");
+        assert_eq!(command_line.is_for_offloading(), expected, "{line}");
+    }
+}
+
+#[test]
+fn an_object_holds_the_device_code() {
+    check(
+        "-fsycl -O1 -MD -Iinc -c src/a.cpp -o out/a.o",
+        &[
+            &format!("{CXX} -O1 -Iinc -c src/a.cpp -o {MODULE} []"),
+            &format!("offkit mark --module-id=src/a.cpp {MODULE} -o {MARKED} [0]"),
+            &format!(
+                "offkit pack -o tmp/a-sycl.out --image=file={MARKED},\
+                 triple=spirv64-unknown-unknown,arch=generic,kind=sycl [1]"
+            ),
+            "clang++ -fsycl -fsycl-host-only -O1 -MD -Iinc -c src/a.cpp -o out/a.o \
+             -Xclang -fembed-offload-object=tmp/a-sycl.out [2]",
+        ],
+    );
+}
+
+#[test]
+fn sources_for_devices_alone_make_objects_without_host_code() {
+    let made =
+        commands("-fsycl -fPIC -std=c++20 -march=native -DX -MD -c a.cl").expect("a good command line");
+    assert_eq!(
+        made[0],
+        format!("{OPENCL} -fPIC -DX -MD -MF a.d -MT a.o -c a.cl -o {MODULE} []")
+    );
+    assert_eq!(
+        made[3],
+        "clang++ -Qunused-arguments -march=native -x c -c /dev/null -o a.o \
+         -Xclang -fembed-offload-object=tmp/a-sycl.out [2]"
+    );
+    let made = commands("-fsyclbin -c a.cpp").expect("a good command line");
+    assert!(made[3].contains("-x c -c /dev/null -o a.o"), "{made:#?}");
+    let made = commands("-fsycl -emit-llvm -c a.cpp").expect("a good command line");
+    assert!(made[3].contains(" -emit-llvm -c a.cpp -o a.bc "), "{made:#?}");
+    // An assembler knows no device code.
+    check("-fsycl -c a.S", &["clang++ -c a.S -o a.o []"]);
+}
+
+#[test]
+fn a_syclbin_needs_no_host() {
+    check(
+        "-fsycl -fsyclbin a.cpp",
+        &[
+            &format!("{CXX} -c a.cpp -o {MODULE} []"),
+            &format!("offkit mark --module-id=a.cpp {MODULE} -o {MARKED} [0]"),
+            &format!("offkit link -q --state=executable --driver=syclbin -o a.syclbin {MARKED} [1]"),
+        ],
+    );
+    check(
+        "-fsyclbin=input a.o b.bc libc.a -Ldir -ldevice -o x.syclbin -fsycl-device-code-split=per_kernel \
+         -fsycl-targets=nvptx64,spir64 -Xsycl-target-backend=nvptx64 -g",
+        &[
+            "offkit mark --module-id=b.bc --only-annotated b.bc \
+             -o tmp/b-sycl-nvptx64-nvidia-cuda.marked.bc []",
+            "offkit link -q --state=input --driver=syclbin --target=nvptx64-nvidia-cuda --target=spirv64-unknown-unknown --split=kernel \
+             --backend-option=-g -o x.syclbin a.o tmp/b-sycl-nvptx64-nvidia-cuda.marked.bc libc.a -Ldir -ldevice [0]",
+        ],
+    );
+}
+
+#[test]
+fn a_program_is_linked_with_its_images() {
+    let made = commands(
+        "-fsycl -fsycl-allow-device-image-dependencies a.cpp main.S b.o k.syclbin libs.so -Llib -larchive -lm -shared \
+         -o app",
+    );
+    let made = made.expect("a good command line");
+    let programs: Vec<_> = made
+        .iter()
+        .map(|line| line.split(' ').take(2).collect::<Vec<_>>().join(" "))
+        .collect();
+    assert_eq!(
+        programs,
+        [
+            "clang++ -fsycl",
+            "clang++ -Qunused-arguments",
+            "offkit mark",
+            "clang++ -Qunused-arguments",
+            "offkit link",
+            "offkit wrap",
+            "clang++ -Qunused-arguments"
+        ]
+    );
+    assert_eq!(
+        made[4],
+        format!(
+            "offkit link -q --state=executable --driver=program --archive-kernels --allow-empty \
+             --prefer-shared-libraries --allow-undefined --allow-device-image-dependencies \
+             -o tmp/app-device.syclbin {MARKED} b.o k.syclbin -Llib -larchive -lm [2]"
+        )
+    );
+    assert_eq!(
+        made[5],
+        "offkit wrap -q --kind=sycl-v3 --allow-empty -o tmp/app-device.o tmp/app-device.syclbin [4]"
+    );
+    assert_eq!(
+        made[6],
+        "clang++ -Qunused-arguments tmp/a-host.o tmp/main-host.o b.o libs.so -Llib tmp/app-device.o -larchive -lm \
+         -shared -o app [0, 3, 5]"
+    );
+}
+
+#[test]
+fn dependencies_are_not_those_of_temporary_files() {
+    let made = commands("-fsycl -MD a.cpp -o bin/app").expect("a good command line");
+    assert!(
+        made[0].contains(" -MD -MF bin/app.d -MT bin/app -c a.cpp -o tmp/a-host.o"),
+        "{made:#?}"
+    );
+    assert!(!made[1].contains("-MD"), "{made:#?}");
+}
+
+const LINK: &str = "offkit link -q --state=executable --driver=program --archive-kernels --allow-empty";
+
+#[test]
+fn a_link_of_objects_keeps_clangs_own_warnings() {
+    check(
+        "-fsycl a.o -o app",
+        &[
+            &format!("{LINK} -o tmp/app-device.syclbin a.o []"),
+            "offkit wrap -q --kind=sycl-v3 --allow-empty -o tmp/app-device.o tmp/app-device.syclbin [0]",
+            "clang++ a.o -o app tmp/app-device.o [1]",
+        ],
+    );
+    // Objects that are joined keep their device code for the link proper.
+    check("-fsycl -r a.o b.o -o ab.o", &["clang++ -r a.o b.o -o ab.o []"]);
+    assert!(commands("-fsycl -r a.cpp").is_err());
+}
+
+#[test]
+fn whole_archives_are_whole_for_devices_too() {
+    for archives in [
+        "-Wl,--whole-archive libx.a -Wl,--no-whole-archive",
+        "-Wl,--whole-archive,libx.a,--no-whole-archive",
+    ] {
+        let made = commands(&format!("-fsycl a.o {archives} -o app")).expect("a good command line");
+        assert!(
+            made[0].ends_with("a.o --whole-archive libx.a --no-whole-archive []"),
+            "{made:#?}"
+        );
+    }
+}
+
+#[test]
+fn libraries_keep_their_place() {
+    let line = "-fsycl a.o -Wl,--whole-archive -lx -Wl,--no-whole-archive -ly b.o -static -o app";
+    let made = commands(line).expect("a good command line");
+    assert!(
+        made[0].ends_with(
+            "--allow-empty -o tmp/app-device.syclbin a.o --whole-archive -lx --no-whole-archive -ly b.o []"
+        ),
+        "{made:#?}"
+    );
+}
+
+#[test]
+fn objects_are_linked_with_device_libraries_early() {
+    let made = commands("-fsycl --offload-arch=sm_70,gfx90a -c a.cpp -Llib -ldevice -lmpi");
+    let made = made.expect("a good command line");
+    let library = |target: &str| {
+        format!(
+            " -Xclang -mlink-builtin-bitcode -Xclang lib/libdevice-{target}.bc -Wno-linker-warnings -c a.cpp"
+        )
+    };
+    assert!(
+        made[0].contains(&library("nvptx64-nvidia-cuda-sm_70")),
+        "{made:#?}"
+    );
+    assert!(
+        made[2].contains(&library("amdgcn-amd-amdhsa-gfx90a")),
+        "{made:#?}"
+    );
+    // They have had their use: clang need not say that it has none for them.
+    assert_eq!(made[5].matches(" -l").count(), 0, "{made:#?}");
+    // A link that follows takes what is needed.
+    let made = commands("-fsyclbin a.cpp -Llib -ldevice").expect("a good command line");
+    assert!(!made[0].contains("-mlink-builtin-bitcode"), "{made:#?}");
+    assert!(
+        made[2].ends_with(&format!("{MARKED} -Llib -ldevice [1]")),
+        "{made:#?}"
+    );
+}
+
+#[test]
+fn device_code_is_linked_alone() {
+    check(
+        "-fsycl -fsycl-link a.o",
+        &[
+            &format!("{LINK} -o tmp/a-device.syclbin a.o []"),
+            "offkit wrap -q --kind=sycl-v3 --allow-empty -o a.o tmp/a-device.syclbin [0]",
+        ],
+    );
+    check(
+        "-fsycl-link a.syclbin b.syclbin -o c.syclbin",
+        &["offkit link -q --state=executable --driver=syclbin -o c.syclbin a.syclbin b.syclbin []"],
+    );
+    check(
+        "-fsycl-link -fsyclbin=object a.syclbin b.syclbin",
+        &["offkit link -q --state=object --driver=syclbin -o a.syclbin a.syclbin b.syclbin []"],
+    );
+}
+
+#[test]
+fn options_reach_the_compilers_of_their_devices() {
+    let made = commands(
+        "-fsycl -fsycl-targets=spir64,amd_gpu_gfx90a --target=aarch64-linux-gnu a.o -o app \
+         -Xsycl-target-backend=spir64 -cl-fast -Xsycl-target-backend=amdgcn --some -Xs -both -Xsycl-target-linker -l",
+    );
+    let made = made.expect("a good command line");
+    assert!(
+        made[0].contains(" --backend-option=--some --backend-option=-both -o "),
+        "{made:#?}"
+    );
+    assert!(
+        made[1].contains(
+            " --host-triple=aarch64-linux-gnu --compile-options=-cl-fast -both --link-options=-l -o "
+        ),
+        "{made:#?}"
+    );
+}
+
+#[test]
+fn every_target_is_compiled_for() {
+    let made =
+        commands("-fsycl -fsycl-targets=spir64 --offload-arch=gfx90a:xnack+ -fsycl-targets=amdgcn -c a.cpp");
+    let made = made.expect("a good command line");
+    assert_eq!(
+        made[2],
+        "clang++ -Qunused-arguments -fsycl -fsycl-device-only -Xclang -triple -Xclang amdgcn-amd-amdhsa \
+         -Xclang -target-cpu -Xclang gfx90a -Xclang -target-feature -Xclang +xnack \
+         -c a.cpp -o tmp/a-sycl-amdgcn-amd-amdhsa-gfx90a-xnack+.bc []"
+    );
+    assert!(
+        made[4].contains("triple=amdgcn-amd-amdhsa,arch=gfx90a:xnack+,kind=sycl"),
+        "{made:#?}"
+    );
+    let made = commands("-fsycl --offload-arch=gfx90a -c a.cl").expect("a good command line");
+    assert!(
+        made[0].contains("--target=amdgcn-amd-amdhsa -mcpu=gfx90a"),
+        "{made:#?}"
+    );
+    let made = commands("-fsycl --offload-arch=sm_70 -c a.cl").expect("a good command line");
+    assert!(
+        made[0].contains("--target=nvptx64-nvidia-cuda -march=sm_70 --cuda-feature=+ptx61"),
+        "{made:#?}"
+    );
+}
+
+#[test]
+fn device_only_leaves_marked_bitcode() {
+    check(
+        "-fsycl -fsycl-device-only -c a.cpp -o a.bc",
+        &[
+            &format!("{CXX} -c a.cpp -o {MODULE} []"),
+            &format!("offkit mark --module-id=a.cpp {MODULE} -o a.bc [0]"),
+        ],
+    );
+    check(
+        "-fsycl -fsycl-host-only -c a.cpp",
+        &["-fsycl -fsycl-host-only -c a.cpp"],
+    );
+    check(
+        "-fsycl-device-only -S a.cpp",
+        &["-fsycl -fsycl-device-only -S a.cpp"],
+    );
+    check("-fsycl -E a.cpp", &["-fsycl -E a.cpp"]);
+    let made = commands("-fsycl -E a.cl").expect("a good command line");
+    assert_eq!(made, [format!("{OPENCL} -E a.cl []")]);
+}
+
+#[test]
+fn clangs_own_offloading_is_linked_by_our_tool() {
+    check(
+        "-fopenmp -fopenmp-targets=x86_64-pc-linux-gnu a.c -o app",
+        &["-Btools -fopenmp -fopenmp-targets=x86_64-pc-linux-gnu a.c -o app"],
+    );
+    check(
+        "-fopenmp --offload-arch=gfx90a -c a.c",
+        &["-fopenmp --offload-arch=gfx90a -c a.c"],
+    );
+    check("--offload-rdc a.hip", &["-Btools -fgpu-rdc a.hip"]);
+}
+
+#[test]
+fn names_of_temporary_files_differ() {
+    let made = commands("-fsyclbin x/a.cl y/a.cl").expect("a good command line");
+    assert!(
+        made[4].ends_with(&format!(
+            "{MARKED} tmp/a-2-sycl-spirv64-unknown-unknown.marked.bc [1, 3]"
+        )),
+        "{made:#?}"
+    );
+}
+
+#[test]
+fn one_output_is_not_for_two() {
+    for line in [
+        "-fsycl -c a.cpp b.cpp -o x.o",
+        "-fsycl -fsycl-device-only a.cpp -fsycl-targets=spirv64,nvptx64 -o x",
+    ] {
+        let error = commands(line).expect_err(line).to_string();
+        assert_eq!(error, "cannot specify -o when generating multiple output files");
+    }
+}
+
+#[test]
+fn instrumentation_of_the_host_is_not_for_devices() {
+    let made = commands("-fsycl -fsanitize=address -fcf-protection -flto -Xarch_host -O0 -c a.cpp");
+    let made = made.expect("a good command line");
+    assert!(
+        made[0].starts_with(&format!("{CXX} -Xarch_host -O0 -c a.cpp")),
+        "{made:#?}"
+    );
+    assert!(
+        made[3].contains("-fsanitize=address -fcf-protection -flto -Xarch_host -O0"),
+        "{made:#?}"
+    );
+}

@@ -1,0 +1,351 @@
+//! Files in and out: mapped when read, replaced as a whole when written.
+
+use std::fs::File;
+use std::io::{self, IoSlice, Read, Write};
+use std::ops::{Deref, Range};
+use std::path::{Path, PathBuf};
+
+use memmap2::{Mmap, UncheckedAdvice};
+
+/// The content of a file, mapped where it can be.
+#[derive(Debug)]
+pub enum Content {
+    /// A mapping of the file.
+    Mapped(Mmap),
+    /// A copy in memory.
+    Read(Vec<u8>),
+}
+
+impl Deref for Content {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Mapped(map) => map,
+            Self::Read(bytes) => bytes,
+        }
+    }
+}
+
+impl Content {
+    /// Tells the system that a part of the file is not needed in memory for now. It comes back when it is
+    /// looked at.
+    pub fn release(&self, part: Range<usize>) {
+        let Self::Mapped(map) = self else { return };
+        if part.end > map.len() {
+            return;
+        }
+        // SAFETY: the mapping is of a file and read only, so nothing is lost: a page that is used again is
+        // read from the file again, as it was the first time.
+        let released =
+            unsafe { map.unchecked_advise_range(UncheckedAdvice::DontNeed, part.start, part.len()) };
+        // It is but an advice.
+        drop(released);
+    }
+}
+
+impl AsRef<[u8]> for Content {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+/// Something went wrong with a file as a whole.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {action} `{}`", .path.display())]
+pub struct FileError {
+    action: &'static str,
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// Opens a file; `-` is standard input.
+pub fn open(path: &Path) -> Result<Content, FileError> {
+    let failed = |source| FileError {
+        action: "read",
+        path: path.to_owned(),
+        source,
+    };
+    if is_standard_stream(path) {
+        let mut bytes = Vec::new();
+        io::stdin().lock().read_to_end(&mut bytes).map_err(failed)?;
+        return Ok(Content::Read(bytes));
+    }
+    let mut file = File::open(path).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    if metadata.is_dir() {
+        return Err(failed(io::ErrorKind::IsADirectory.into()));
+    }
+    // Pipes and the like have no length to map, and an empty mapping is an error.
+    if !metadata.is_file() || metadata.len() == 0 {
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(failed)?;
+        return Ok(Content::Read(bytes));
+    }
+    // SAFETY: the mapping is private and read only. Another process that cuts the file short while
+    // it is mapped would end this one with a bus error, as it would any program that maps its input;
+    // no memory of this process can be changed that way.
+    let map = unsafe { Mmap::map(&file) }.map_err(failed)?;
+    Ok(Content::Mapped(map))
+}
+
+/// Opens a file that another one names, which must not be a device or a pipe: reading it might never end.
+pub fn open_regular(path: &Path) -> Result<Content, FileError> {
+    let failed = |source| FileError {
+        action: "read",
+        path: path.to_owned(),
+        source,
+    };
+    let metadata = path.metadata().map_err(failed)?;
+    if !metadata.is_file() {
+        return Err(failed(io::Error::other("not a regular file")));
+    }
+    open(path)
+}
+
+/// Writes the chunks, one after the other, as a file: a temporary file beside it takes its place once
+/// all is written, so that nothing is lost or left half-written.
+///
+/// A symbolic link stays and what it points to is replaced. What is no regular file, such as a pipe, is
+/// written to; `-` is standard output.
+pub fn write(path: &Path, chunks: &[&[u8]]) -> Result<(), FileError> {
+    write_chunks(path, chunks).map_err(|source| FileError {
+        action: "write",
+        path: path.to_owned(),
+        source,
+    })
+}
+
+fn write_chunks(path: &Path, chunks: &[&[u8]]) -> io::Result<()> {
+    if is_standard_stream(path) {
+        let mut output = io::stdout().lock();
+        return match write_all(&mut output, chunks) {
+            // The reader has seen enough.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            result => result,
+        };
+    }
+    let Some(target) = replaced(path)? else {
+        return write_all(&mut File::create(path)?, chunks);
+    };
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".offkit-");
+    // Temporary files are private by default; what is made here is an ordinary file.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = builder.tempfile_in(folder(&target)).map_err(without_path)?;
+    if let Ok(metadata) = target.metadata() {
+        file.as_file().set_permissions(metadata.permissions())?;
+    }
+    write_all(file.as_file_mut(), chunks)?;
+    file.persist(&target).map_err(|error| error.error)?;
+    Ok(())
+}
+
+fn write_all(output: &mut impl Write, chunks: &[&[u8]]) -> io::Result<()> {
+    // No system takes more at once.
+    const MOST: usize = 1024;
+    for chunks in chunks.chunks(MOST) {
+        let mut slices: Vec<IoSlice<'_>> = chunks.iter().map(|chunk| IoSlice::new(chunk)).collect();
+        let mut left = slices.as_mut_slice();
+        // Empty ones at the start would look like an output that takes no more.
+        IoSlice::advance_slices(&mut left, 0);
+        while !left.is_empty() {
+            match output.write_vectored(left) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => IoSlice::advance_slices(&mut left, count),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    output.flush()
+}
+
+/// Makes a folder, and those it is in, unless it is there.
+pub fn create_folder(path: &Path) -> Result<(), FileError> {
+    std::fs::create_dir_all(path).map_err(|source| FileError {
+        action: "create the folder",
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// Whether a name stands for standard input or output.
+pub fn is_standard_stream(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// Checks that a file can be written there: there is a folder, and no folder of that very name.
+///
+/// Says early what [`write()`] would say after all the work.
+pub fn check_output(path: &Path) -> Result<(), FileError> {
+    let check = || {
+        if is_standard_stream(path) {
+            return Ok(());
+        }
+        if path.is_dir() {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        match replaced(path)? {
+            Some(target) if !folder(&target).metadata()?.is_dir() => Err(io::ErrorKind::NotADirectory.into()),
+            _ => Ok(()),
+        }
+    };
+    check().map_err(|source| FileError {
+        action: "write",
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// Checks that writing the output does not replace an input.
+pub fn check_inputs_stay<'a>(
+    output: &Path,
+    inputs: impl IntoIterator<Item = &'a PathBuf>,
+) -> Result<(), ReplacedInput> {
+    let mut inputs = inputs.into_iter();
+    let replaced = inputs.find(|input| !is_standard_stream(input) && is_same(input, output));
+    replaced.map_or(Ok(()), |input| Err(ReplacedInput(input.clone())))
+}
+
+/// An input that would be replaced.
+#[derive(Debug, thiserror::Error)]
+#[error("the output would replace the input `{}`", .0.display())]
+pub struct ReplacedInput(PathBuf);
+
+/// Whether two names are for the same file, so that writing one would replace the other.
+pub fn is_same(a: &Path, b: &Path) -> bool {
+    let whole = |path: &Path| {
+        let target = replaced(path).ok()??;
+        Some(folder(&target).canonicalize().ok()?.join(target.file_name()?))
+    };
+    if is_standard_stream(a) || is_standard_stream(b) {
+        return a == b;
+    }
+    matches!((whole(a), whole(b)), (Some(a), Some(b)) if a == b)
+}
+
+/// The file that is replaced by writing to `path`, behind all symbolic links; `None` if it is not to
+/// be replaced but written to.
+fn replaced(path: &Path) -> io::Result<Option<PathBuf>> {
+    match path.metadata() {
+        Ok(metadata) if !metadata.is_file() => return Ok(None),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut target = path.to_owned();
+    loop {
+        // An open file by its number may be a regular file, but its other users go on with it.
+        if ["/proc", "/dev/fd"]
+            .iter()
+            .any(|folder| target.starts_with(folder))
+        {
+            return Ok(None);
+        }
+        let Ok(next) = target.read_link() else {
+            return Ok(Some(target));
+        };
+        target = folder(&target).join(next);
+    }
+}
+
+/// The folder that a file is in.
+fn folder(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// The system's reason without the name of a temporary file, of which the user knows nothing.
+fn without_path(error: io::Error) -> io::Error {
+    match error.to_string().split_once(" at path ") {
+        Some((reason, _)) => io::Error::new(error.kind(), reason),
+        None => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writing_replaces_the_file_and_leaves_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.bin");
+        write(&path, &[b"old"]).unwrap();
+        write(&path, &[b"ne", b"", b"w"]).unwrap();
+        assert_eq!(&*open(&path).unwrap(), b"new");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_failed_write_keeps_what_was_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("missing/out.bin");
+        let error = write(&path, &[b"new"]).unwrap_err();
+        assert!(error.to_string().starts_with("cannot write `"), "{error}");
+        assert!(!error.source.to_string().contains(".offkit"), "{}", error.source);
+        assert!(check_output(&path).is_err());
+        assert!(check_output(folder.path()).is_err());
+        assert!(check_output(&folder.path().join("out.bin")).is_ok());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_and_permissions_stay() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        std::fs::write(path("target"), "old").unwrap();
+        std::fs::set_permissions(path("target"), PermissionsExt::from_mode(0o640)).unwrap();
+        symlink("target", path("near")).unwrap();
+        symlink(path("near"), path("far")).unwrap();
+        symlink("later", path("dangling")).unwrap();
+        write(&path("far"), &[b"new"]).unwrap();
+        write(&path("dangling"), &[b"made"]).unwrap();
+        assert!(path("far").is_symlink() && path("near").is_symlink() && path("dangling").is_symlink());
+        assert_eq!(std::fs::read(path("target")).unwrap(), b"new");
+        assert_eq!(std::fs::read(path("later")).unwrap(), b"made");
+        let mode = path("target").metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o640);
+
+        assert!(is_same(&path("far"), &folder.path().join("./target")));
+        assert!(is_same(&path("new"), &folder.path().join("./new")));
+        assert!(!is_same(&path("far"), &path("later")));
+        symlink("loop", path("loop")).unwrap();
+        assert!(write(&path("loop"), &[b"new"]).is_err());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn open_files_and_devices_are_written_to() {
+        use std::os::fd::AsRawFd;
+        use std::os::unix::fs::MetadataExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.bin");
+        let file = File::create(&path).unwrap();
+        let before = path.metadata().unwrap().ino();
+        write(Path::new(&format!("/dev/fd/{}", file.as_raw_fd())), &[b"new"]).unwrap();
+        assert_eq!(
+            path.metadata().unwrap().ino(),
+            before,
+            "not another file in its place"
+        );
+        assert_eq!(std::fs::read(&path).unwrap(), b"new");
+        write(Path::new("/dev/null"), &[b"new"]).unwrap();
+        assert!(write(Path::new("/dev/full"), &[b"new"]).is_err());
+        assert!(!is_same(Path::new("/dev/null"), Path::new("/dev/null")));
+    }
+
+    #[test]
+    fn empty_files_and_folders_are_told_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("empty");
+        std::fs::write(&path, b"").unwrap();
+        assert!(open(&path).unwrap().is_empty());
+        assert!(open(folder.path()).is_err());
+    }
+}

@@ -1,0 +1,471 @@
+//! Device code in the inputs of a link, put together by target.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use offkit_object::host::{SectionContent, device_sections, is_host};
+use offkit_object::{ContainerKind, ImageFormat, Limits, OffloadBinary, OffloadKind, archive};
+
+use super::options::{Meaning, Options};
+use offkit_host::files::{self, Content};
+
+/// A triple and an architecture.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct TargetId {
+    pub(super) triple: String,
+    pub(super) arch: String,
+}
+
+/// The file or archive member that device code is from.
+pub(super) struct Origin {
+    /// Its name without folder and ending.
+    pub(super) stem: String,
+    /// What messages call it.
+    pub(super) label: String,
+}
+
+/// Device code to be linked.
+#[derive(Clone)]
+pub(super) struct DeviceFile<'data> {
+    pub(super) origin: Arc<Origin>,
+    pub(super) kind: OffloadKind,
+    pub(super) image: Cow<'data, [u8]>,
+}
+
+/// The inputs of one device link.
+pub(super) struct TargetInput<'data> {
+    pub(super) target: TargetId,
+    pub(super) files: Vec<DeviceFile<'data>>,
+}
+
+/// An input of the host's link that was opened.
+pub(super) struct InputFile {
+    path: PathBuf,
+    content: Content,
+    /// Whether all members count, should it be an archive.
+    is_whole: bool,
+}
+
+/// Opens the files among the linker's arguments: objects, archives and offload binaries, in order.
+///
+/// A library that is not found is an error; a file that is not there is the linker's business.
+pub(super) fn open(options: &Options) -> Result<Vec<InputFile>, String> {
+    let mut folders = Vec::new();
+    for argument in &options.linker {
+        if let Meaning::LibraryPath(folder) = &argument.meaning {
+            folders.push(in_sysroot(folder, &options.sysroot));
+        }
+    }
+    let mut is_whole = options.whole_archive;
+    let mut found = Vec::new();
+    for argument in &options.linker {
+        let path = match &argument.meaning {
+            Meaning::WholeArchive(whole) => {
+                is_whole = *whole;
+                continue;
+            }
+            Meaning::Input(path) => path.clone(),
+            Meaning::Library(name) => {
+                in_folders(name, &folders).ok_or_else(|| format!("unable to find library -l{name}"))?
+            }
+            _ => continue,
+        };
+        if !path.is_file() {
+            continue;
+        }
+        let content = files::open(&path).map_err(|error| offkit_host::chain(&error))?;
+        if is_interesting(&content) {
+            add_with_thin_members(path, content, is_whole, &mut found)?;
+        }
+    }
+    Ok(found)
+}
+
+/// An archive that only names its members is replaced by these.
+fn add_with_thin_members(
+    path: PathBuf,
+    content: Content,
+    is_whole: bool,
+    found: &mut Vec<InputFile>,
+) -> Result<(), String> {
+    let members = archive::thin_members(&content, &Limits::default())
+        .map_err(|error| error.with_file(path.display().to_string()).to_string())?;
+    let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+    found.push(InputFile {
+        path,
+        content,
+        is_whole,
+    });
+    for member in members {
+        let path = folder.join(member);
+        let content = files::open(&path).map_err(|error| offkit_host::chain(&error))?;
+        found.push(InputFile {
+            path,
+            content,
+            is_whole,
+        });
+    }
+    Ok(())
+}
+
+/// Whether device code to be linked may be in a file: in shared libraries there is none.
+fn is_interesting(content: &[u8]) -> bool {
+    const TYPE_SHARED: [u8; 2] = [3, 0];
+    const TYPE_AT: std::ops::Range<usize> = 16..18;
+    if content.starts_with(b"\x7fELF") {
+        return content.get(TYPE_AT) != Some(&TYPE_SHARED);
+    }
+    true
+}
+
+/// `=folder` is one in the folder of the target system.
+pub(super) fn in_sysroot(folder: &Path, sysroot: &Path) -> PathBuf {
+    match folder.to_str().and_then(|folder| folder.strip_prefix('=')) {
+        Some(folder) => sysroot.join(folder.trim_start_matches('/')),
+        None => folder.to_owned(),
+    }
+}
+
+/// The library that `-l` with this name means: in the first of the folders that has it, shared before static.
+pub(super) fn in_folders(name: &str, folders: &[PathBuf]) -> Option<PathBuf> {
+    let names = match name.strip_prefix(':') {
+        Some(exact) => vec![exact.to_owned()],
+        None if name.ends_with(".lib") => vec![name.to_owned()],
+        None => vec![format!("lib{name}.so"), format!("lib{name}.a")],
+    };
+    folders.iter().find_map(|folder| {
+        let mut paths = names.iter().map(|name| folder.join(name));
+        paths.find(|path| path.exists())
+    })
+}
+
+/// The device code of all files, by target, in the order in which targets are met.
+///
+/// A file's code also goes to every target met before that is compatible with its own. What is in archives counts
+/// only for targets that other files have, or whose architecture is asked for.
+pub(super) fn by_target<'data>(
+    inputs: &'data [InputFile],
+    should_extract: &[String],
+) -> Result<Vec<TargetInput<'data>>, String> {
+    let mut targets = Targets::default();
+    let mut from_archives = Vec::new();
+    for input in inputs {
+        let is_archive = ContainerKind::Archive == kind_of(&input.content);
+        let mut visit = |target: TargetId, file| {
+            if is_archive && !input.is_whole {
+                from_archives.push((target, file));
+            } else {
+                targets.add(target, file, true);
+            }
+        };
+        device_code(input, &mut visit)
+            .map_err(|error| error.with_file(input.path.display().to_string()).to_string())?;
+    }
+    let should_extract: HashSet<_> = should_extract.iter().map(String::as_str).collect();
+    for (target, file) in from_archives {
+        let is_wanted = should_extract.contains(target.arch.as_str());
+        targets.add(target, file, is_wanted);
+    }
+    Ok(targets.found)
+}
+
+fn kind_of(content: &[u8]) -> ContainerKind {
+    if content.starts_with(b"!<arch>\n") || content.starts_with(b"!<thin>\n") {
+        ContainerKind::Archive
+    } else if content.starts_with(&offkit_object::offload_binary::MAGIC) {
+        ContainerKind::OffloadBinary
+    } else if is_host(content) {
+        ContainerKind::Host
+    } else {
+        ContainerKind::Unknown
+    }
+}
+
+type Visit<'visit, 'data> = &'visit mut dyn FnMut(TargetId, DeviceFile<'data>);
+
+/// Hands over the device code of one file.
+fn device_code<'data>(input: &'data InputFile, visit: Visit<'_, 'data>) -> Result<(), offkit_object::Error> {
+    let path = input.path.to_string_lossy();
+    match kind_of(&input.content) {
+        ContainerKind::Archive => {
+            for member in archive::members(&input.content, &Limits::default())? {
+                let name = String::from_utf8_lossy(member.name);
+                let origin = Arc::new(Origin {
+                    stem: stem(&name),
+                    label: format!("{path}({name})"),
+                });
+                of_file(&origin, member.bytes, visit)
+                    .map_err(|error| error.with_file(origin.label.clone()))?;
+            }
+            Ok(())
+        }
+        _ => {
+            let origin = Origin {
+                stem: stem(&path),
+                label: path.into_owned(),
+            };
+            of_file(&Arc::new(origin), &input.content, visit)
+        }
+    }
+}
+
+fn of_file<'data>(
+    origin: &Arc<Origin>,
+    bytes: &'data [u8],
+    visit: Visit<'_, 'data>,
+) -> Result<(), offkit_object::Error> {
+    match kind_of(bytes) {
+        ContainerKind::OffloadBinary => of_binaries(origin, bytes, visit),
+        ContainerKind::Host => {
+            for section in device_sections(bytes, &Limits::default())? {
+                let is_offloading =
+                    section.content == SectionContent::Container(ContainerKind::OffloadBinary);
+                // What is loaded is linked and registered already.
+                if is_offloading && !section.is_loaded {
+                    of_binaries(origin, section.bytes, visit)?;
+                }
+            }
+            Ok(())
+        }
+        _ if ImageFormat::detect(bytes) == ImageFormat::Bitcode => {
+            for binary in offkit_object::embedded_in_bitcode(bytes, &Limits::default())? {
+                of_owned_binaries(origin, &binary, visit)?;
+            }
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn of_binaries<'data>(
+    origin: &Arc<Origin>,
+    bytes: &'data [u8],
+    visit: Visit<'_, 'data>,
+) -> Result<(), offkit_object::Error> {
+    match OffloadBinary::inflate(bytes, u64::MAX)? {
+        Cow::Borrowed(bytes) => {
+            for binary in OffloadBinary::parse_all(bytes, &Limits::default())? {
+                for entry in binary.entries {
+                    visit(
+                        target_of(&entry),
+                        device_file(origin, &entry, Cow::Borrowed(entry.image)),
+                    );
+                }
+            }
+            Ok(())
+        }
+        Cow::Owned(bytes) => of_owned_binaries(origin, &bytes, visit),
+    }
+}
+
+/// The same for binaries that are not in a file as they are.
+fn of_owned_binaries(
+    origin: &Arc<Origin>,
+    bytes: &[u8],
+    visit: Visit<'_, '_>,
+) -> Result<(), offkit_object::Error> {
+    for binary in OffloadBinary::parse_all(bytes, &Limits::default())? {
+        for entry in binary.entries {
+            visit(
+                target_of(&entry),
+                device_file(origin, &entry, Cow::Owned(entry.image.to_vec())),
+            );
+        }
+    }
+    Ok(())
+}
+
+fn target_of(entry: &offkit_object::OffloadEntry<'_>) -> TargetId {
+    let text = |key| entry.strings.get(key).unwrap_or_default().to_owned();
+    TargetId {
+        triple: text("triple"),
+        arch: text("arch"),
+    }
+}
+
+fn device_file<'data>(
+    origin: &Arc<Origin>,
+    entry: &offkit_object::OffloadEntry<'_>,
+    image: Cow<'data, [u8]>,
+) -> DeviceFile<'data> {
+    DeviceFile {
+        origin: Arc::clone(origin),
+        kind: entry.offload_kind,
+        image,
+    }
+}
+
+fn stem(name: &str) -> String {
+    let stem = Path::new(name).file_stem().unwrap_or_default();
+    stem.to_string_lossy().into_owned()
+}
+
+/// The targets met so far.
+#[derive(Default)]
+struct Targets<'data> {
+    found: Vec<TargetInput<'data>>,
+    by_id: HashMap<TargetId, usize>,
+    /// The targets of a triple, by processor: those that may be compatible with each other.
+    by_processor: HashMap<(String, String), Vec<usize>>,
+    by_triple: HashMap<String, Vec<usize>>,
+}
+
+impl<'data> Targets<'data> {
+    /// Adds code to its own target, which is made if `is_wanted`, and to all that are compatible with it.
+    fn add(&mut self, target: TargetId, file: DeviceFile<'data>, is_wanted: bool) {
+        let mut takers = self.compatible_with(&target);
+        match self.by_id.get(&target) {
+            Some(own) => takers.push(*own),
+            None if is_wanted => takers.push(self.insert(target)),
+            None => {}
+        }
+        let Some(last) = takers.pop() else { return };
+        for taker in takers {
+            if let Some(input) = self.found.get_mut(taker) {
+                input.files.push(file.clone());
+            }
+        }
+        if let Some(input) = self.found.get_mut(last) {
+            input.files.push(file);
+        }
+    }
+
+    fn insert(&mut self, target: TargetId) -> usize {
+        let index = self.found.len();
+        let processor = (target.triple.clone(), processor(&target.arch).to_owned());
+        self.by_processor.entry(processor).or_default().push(index);
+        self.by_triple
+            .entry(target.triple.clone())
+            .or_default()
+            .push(index);
+        self.by_id.insert(target.clone(), index);
+        self.found.push(TargetInput {
+            target,
+            files: Vec::new(),
+        });
+        index
+    }
+
+    /// Other targets that can use the code: generic code fits every processor of its triple, and code for AMD's
+    /// processors fits where no feature says otherwise.
+    fn compatible_with(&self, target: &TargetId) -> Vec<usize> {
+        if target.arch == GENERIC {
+            let same = self.by_triple.get(&target.triple);
+            return self.others(same, target).collect();
+        }
+        let of_processor = |processor: &str| {
+            self.by_processor
+                .get(&(target.triple.clone(), processor.to_owned()))
+        };
+        let generic = self.others(of_processor(GENERIC), target);
+        if !target.triple.starts_with("amdgcn") {
+            return generic.collect();
+        }
+        let same = self.others(of_processor(processor(&target.arch)), target);
+        let fits = |index: &usize| {
+            self.found
+                .get(*index)
+                .is_some_and(|other| do_features_fit(&target.arch, &other.target.arch))
+        };
+        generic.chain(same.filter(fits)).collect()
+    }
+
+    fn others<'a>(
+        &'a self,
+        indices: Option<&'a Vec<usize>>,
+        target: &'a TargetId,
+    ) -> impl Iterator<Item = usize> + 'a {
+        let is_other = |index: &usize| {
+            self.found
+                .get(*index)
+                .is_some_and(|other| other.target != *target)
+        };
+        indices.into_iter().flatten().copied().filter(is_other)
+    }
+}
+
+/// The architecture of code that is for none.
+pub(super) const GENERIC: &str = "generic";
+
+fn processor(arch: &str) -> &str {
+    arch.split(':').next().unwrap_or_default()
+}
+
+fn do_features_fit(one: &str, other: &str) -> bool {
+    let conflicts = |feature: &str| {
+        let (on, off) = (format!("{feature}+"), format!("{feature}-"));
+        (one.contains(&on) && other.contains(&off)) || (one.contains(&off) && other.contains(&on))
+    };
+    !["xnack", "sramecc"].into_iter().any(conflicts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn targets(list: &[(&str, &str, bool)]) -> Vec<(String, usize)> {
+        let mut targets = Targets::default();
+        let origin = Arc::new(Origin {
+            stem: String::new(),
+            label: String::new(),
+        });
+        for (triple, arch, is_wanted) in list {
+            let file = DeviceFile {
+                origin: Arc::clone(&origin),
+                kind: OffloadKind::OpenMp,
+                image: Cow::Borrowed(b""),
+            };
+            let target = TargetId {
+                triple: (*triple).to_owned(),
+                arch: (*arch).to_owned(),
+            };
+            targets.add(target, file, *is_wanted);
+        }
+        let found = targets.found.into_iter();
+        found
+            .map(|input| (input.target.arch, input.files.len()))
+            .collect()
+    }
+
+    #[test]
+    fn code_goes_where_it_fits() {
+        const AMD: &str = "amdgcn-amd-amdhsa";
+        const NVIDIA: &str = "nvptx64-nvidia-cuda";
+        let found = |list: &[(&str, &str, bool)]| {
+            let found = targets(list);
+            let texts: Vec<_> = found
+                .iter()
+                .map(|(arch, count)| format!("{arch} {count}"))
+                .collect();
+            texts.join(", ")
+        };
+        assert_eq!(
+            found(&[
+                (AMD, "gfx90a:xnack+", true),
+                (AMD, "gfx90a:xnack-", true),
+                (AMD, "gfx90a", false),
+                (AMD, "gfx908", false)
+            ]),
+            "gfx90a:xnack+ 2, gfx90a:xnack- 2"
+        );
+        assert_eq!(
+            found(&[
+                (AMD, "gfx90a", true),
+                (NVIDIA, "sm_70", true),
+                (AMD, "gfx908", true),
+                (AMD, "generic", false)
+            ]),
+            "gfx90a 2, sm_70 1, gfx908 2"
+        );
+        assert_eq!(
+            found(&[
+                (NVIDIA, "sm_70", true),
+                (NVIDIA, "sm_70", false),
+                (NVIDIA, "sm_52", false)
+            ]),
+            "sm_70 2"
+        );
+    }
+}

@@ -1,0 +1,330 @@
+//! The device link of one target by offkit itself, without a compiler.
+//!
+//! Bitcode and objects for AMD's devices and for those that are a host's processor are linked here, and so is SYCL's
+//! bitcode. To `clang` go the targets whose linkers are others' (NVIDIA's, and `spirv-link` for SPIR-V that is not
+//! SYCL's), hosts without ELF, arguments that only a compiler understands, and bitcode that is to stay such.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use offkit_devlib::Search;
+use offkit_link::device_link::{DeviceLink, Input, LinkError};
+use offkit_object::{ImageFormat, ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, Target};
+
+use super::commands::Commands;
+use super::device_link::{is_amd, is_library};
+use super::inputs::{DeviceFile, in_folders, in_sysroot};
+use super::options::{Argument, Meaning, Options};
+use crate::sycl_linker;
+use offkit_host::files;
+
+/// What to link, and how.
+pub(super) struct OwnLink<'a> {
+    triple: &'a str,
+    arch: &'a str,
+    files: &'a [DeviceFile<'a>],
+    /// Files that the arguments for the device's linker name.
+    libraries: Vec<PathBuf>,
+    /// The libraries of the host's link, which may be there for the device, too, and where they are looked for.
+    named_libraries: Vec<String>,
+    search: Search,
+    linker: Vec<OsString>,
+    backend: Vec<String>,
+    optimization: u8,
+    /// Whether intermediate files stay.
+    keeps: bool,
+}
+
+/// The processors of hosts with code in ELF that code can be generated for.
+const HOSTS: [&str; 4] = ["x86_64", "aarch64", "riscv64", "loongarch64"];
+
+impl<'a> OwnLink<'a> {
+    /// The link of these files, if it can be done here: the target must be one for it, and so must be all that
+    /// there is for the device's `compiler` and `linker`.
+    pub(super) fn new(
+        triple: &'a str,
+        arch: &'a str,
+        files: &'a [DeviceFile<'a>],
+        options: &Options,
+        compiler: &[String],
+        linker: &[String],
+    ) -> Option<Self> {
+        let mut parts = triple.split('-');
+        let is_host = parts.next().is_some_and(|name| HOSTS.contains(&name))
+            && triple.split('-').any(|part| part.starts_with("linux"));
+        let is_linked = |file: &DeviceFile<'_>| {
+            let format = ImageFormat::detect(&file.image);
+            matches!(
+                format,
+                ImageFormat::Bitcode | ImageFormat::Elf | ImageFormat::Amdgpu
+            )
+        };
+        if !(is_host || is_amd(triple)) || options.embed_bitcode || !files.iter().all(is_linked) {
+            return None;
+        }
+        let mut link = Self {
+            triple,
+            arch,
+            files,
+            libraries: Vec::new(),
+            named_libraries: Vec::new(),
+            search: Search::default(),
+            linker: Vec::new(),
+            backend: Vec::new(),
+            optimization: DeviceLink::default().optimization,
+            keeps: options.save_temps,
+        };
+        for argument in compiler {
+            link.take_for_compiler(argument)?;
+        }
+        for (option, _) in &options.llvm {
+            link.take_for_llvm(option);
+        }
+        if is_host {
+            link.linker
+                .extend(["--no-undefined", "-Bsymbolic", "--eh-frame-hdr"].map(OsString::from));
+            link.add_host_libraries(options);
+        }
+        link.take_for_linker(linker);
+        link.find_device_libraries(options);
+        let has_libc = |argument: &Argument| argument.meaning == Meaning::Library("c".into());
+        if is_host && !options.linker.iter().any(has_libc) {
+            link.add_c_library(&options.sysroot)?;
+        }
+        Some(link)
+    }
+
+    /// An argument for the device's compiler, if it means something for a link.
+    fn take_for_compiler(&mut self, argument: &str) -> Option<()> {
+        if let Some(level) = argument.strip_prefix("-O") {
+            self.optimization = level_of(level)?;
+        } else if argument.starts_with("-save-temps") || argument.starts_with("--save-temps") {
+            self.keeps = true;
+        } else if !(argument.starts_with("-flto") || argument.starts_with("-g") || argument == "-v") {
+            return None;
+        }
+        Some(())
+    }
+
+    /// An option of LLVM. The linker gets it, too: it says so if there is none of this name.
+    fn take_for_llvm(&mut self, option: &str) {
+        self.backend.push(option.to_owned());
+        self.linker.extend(["-mllvm".into(), option.into()]);
+    }
+
+    /// The libraries of the host's link: a device that is a CPU may need them, too.
+    fn add_host_libraries(&mut self, options: &Options) {
+        for argument in &options.linker {
+            match &argument.meaning {
+                Meaning::WholeArchive(true) => self.linker.push("--whole-archive".into()),
+                Meaning::WholeArchive(false) => self.linker.push("--no-whole-archive".into()),
+                Meaning::Input(path) if !is_library(path) => {}
+                Meaning::Input(_) | Meaning::Library(_) | Meaning::LibraryPath(_) | Meaning::RunPath => {
+                    self.linker.extend(argument.words.iter().cloned());
+                }
+                Meaning::Output | Meaning::Other => {}
+            }
+        }
+    }
+
+    /// Has the libraries of the host's link looked for. Of archives the code was taken with that of the other inputs.
+    fn find_device_libraries(&mut self, options: &Options) {
+        let mut folders = Vec::new();
+        for argument in &options.linker {
+            match &argument.meaning {
+                Meaning::LibraryPath(folder) => folders.push(in_sysroot(folder, &options.sysroot)),
+                Meaning::Library(name) if !self.named_libraries.contains(name) => {
+                    self.named_libraries.push(name.clone());
+                }
+                _ => {}
+            }
+        }
+        if !self.named_libraries.is_empty() {
+            self.search = Search::on_this_machine(&folders);
+            self.search.only_bitcode = true;
+        }
+    }
+
+    /// The C library and the compiler's, where the host's link does not name them: one that is to be followed by
+    /// another does not.
+    fn add_c_library(&mut self, sysroot: &Path) -> Option<()> {
+        let system = format!("{}-linux-gnu", self.triple.split('-').next()?);
+        let folders = [
+            format!("usr/lib/{system}"),
+            format!("lib/{system}"),
+            format!("usr/{system}/lib"),
+            "usr/lib64".into(),
+            "lib64".into(),
+            "usr/lib".into(),
+        ];
+        let root = match sysroot.as_os_str().is_empty() {
+            true => Path::new("/"),
+            false => sysroot,
+        };
+        let folders = folders.map(|folder| root.join(folder));
+        self.linker.push("--as-needed".into());
+        for name in [":libc.so", ":libgcc_s.so.1"] {
+            match in_folders(name, &folders) {
+                Some(path) => self.linker.push(path.into()),
+                None if name == ":libc.so" => return None,
+                None => {}
+            }
+        }
+        Some(())
+    }
+
+    /// The arguments for the device's linker. What is code or a library for a device without a C library of the
+    /// host's is linked as device code is; all else is for the linker.
+    fn take_for_linker(&mut self, arguments: &[String]) {
+        let mut folders: Vec<PathBuf> = Vec::new();
+        let mut rest = arguments.iter();
+        while let Some(argument) = rest.next() {
+            let mut value = |option: &str| match argument.strip_prefix(option)? {
+                "" => rest.next().cloned(),
+                value => Some(value.to_owned()),
+            };
+            if argument == "-mllvm" {
+                if let Some(option) = rest.next() {
+                    self.take_for_llvm(option);
+                }
+            } else if let Some(option) =
+                (argument.strip_prefix("--plugin-opt=")).or(argument.strip_prefix("-plugin-opt="))
+            {
+                match option.strip_prefix('O').map(level_of) {
+                    Some(Some(level)) => self.optimization = level,
+                    _ if option.starts_with('-') => self.take_for_llvm(option),
+                    _ => self.linker.push(argument.into()),
+                }
+            } else if let Some(folder) = value("-L") {
+                self.linker.push(format!("-L{folder}").into());
+                folders.push(folder.into());
+            } else if let Some(name) = value("-l") {
+                match in_folders(&name, &folders).filter(|path| self.is_device_code(path)) {
+                    Some(path) => self.libraries.push(path),
+                    None => self.linker.push(format!("-l{name}").into()),
+                }
+            } else if !argument.starts_with('-') && self.is_device_code(Path::new(argument)) {
+                self.libraries.push(argument.into());
+            } else {
+                self.linker.push(argument.into());
+            }
+        }
+    }
+
+    /// Whether a file is linked as device code is, and not by the linker for objects: bitcode, and archives for
+    /// devices whose code is never a host's.
+    fn is_device_code(&self, path: &Path) -> bool {
+        let format = |content: files::Content| ImageFormat::detect(&content);
+        match files::open(path).map(format) {
+            Ok(ImageFormat::Bitcode) => true,
+            Ok(ImageFormat::Archive) => is_amd(self.triple),
+            _ => false,
+        }
+    }
+
+    /// Links; `Ok(None)` where the linker for objects is missing. `output` is where the image will be, and
+    /// `folder` is for intermediate files, if they are kept.
+    pub(super) fn run(
+        &self,
+        output: &Path,
+        folder: &Path,
+        commands: &Commands,
+    ) -> Result<Option<Vec<u8>>, String> {
+        let target = Target::new(self.triple, self.arch);
+        let mut inputs = Vec::new();
+        for file in self.files {
+            let mut entry = OffloadEntry::new(ImageKind::None, file.kind, &file.image);
+            entry.strings.set("triple", self.triple);
+            entry.strings.set("arch", self.arch);
+            let binary = OffloadBinary::from(entry)
+                .write(OffloadBinaryVersion::V1)
+                .map_err(|error| offkit_host::chain(&error))?;
+            inputs.push(Input::bytes(file.origin.label.as_str(), binary));
+        }
+        inputs.extend(self.libraries.iter().cloned().map(Input::file));
+        let names: Vec<_> = inputs.iter().map(|input| input.name().to_owned()).collect();
+        inputs.extend(self.named_libraries.iter().map(Input::library));
+        commands.note(&format!(
+            "clang-linker-wrapper: offkit links for {target}: {} -o {}",
+            names.join(", "),
+            output.display()
+        ));
+        let link = DeviceLink {
+            inputs,
+            search: self.search.clone(),
+            targets: vec![target],
+            optimization: self.optimization,
+            backend_options: self.backend.clone(),
+            linker_arguments: self.linker.clone(),
+            keep: self.keeps.then(|| folder.to_owned()),
+            ..DeviceLink::default()
+        };
+        if commands.is_shown() {
+            let plan = link.plan().map_err(|error| offkit_host::chain(&error))?;
+            for command in plan.iter().flat_map(|plan| &plan.commands) {
+                // Made in a folder of its own, it becomes this file.
+                commands.note(&command.replace("-o 0.out", &format!("-o {}", output.display())));
+            }
+        }
+        let mut step: Option<(&str, Instant)> = None;
+        let mut next = |name| {
+            let ended = step.replace((name, Instant::now()));
+            if let Some((name, start)) = ended {
+                commands.trace.note("Device link", name, start, start.elapsed());
+            }
+        };
+        let linked = link.run_alone(&mut next);
+        next("end");
+        let linked = match linked {
+            Ok(linked) => linked,
+            Err(LinkError::NoLinker { .. }) => return Ok(None),
+            Err(error) => return Err(offkit_host::chain(&error)),
+        };
+        let mut images = linked.images.into_iter();
+        match (images.next(), images.next()) {
+            (Some(image), None) => Ok(Some(image.bytes)),
+            _ => Err(format!("{}: more than one image was linked", self.triple)),
+        }
+    }
+}
+
+/// The level of optimisation that `-O` with this behind it means.
+fn level_of(text: &str) -> Option<u8> {
+    match text {
+        "0" => Some(0),
+        "" | "1" | "g" => Some(1),
+        "2" | "s" | "z" => Some(2),
+        "3" | "4" | "fast" => Some(3),
+        _ => None,
+    }
+}
+
+/// Links SYCL's bitcode, as `clang-sycl-linker` does; whether that was done. What there is for the device's
+/// compiler must say nothing of the link.
+pub(super) fn link_sycl(
+    triple: &str,
+    arch: &str,
+    inputs: &[PathBuf],
+    output: &Path,
+    compiler: &[String],
+    linker: &[String],
+    commands: &Commands,
+) -> Result<bool, String> {
+    let says_nothing = |argument: &String| argument.starts_with("-O") || argument.starts_with("-g");
+    if !compiler.iter().all(says_nothing) {
+        return Ok(false);
+    }
+    let mut arguments: Vec<OsString> = inputs.iter().map(|path| path.clone().into()).collect();
+    arguments.push("-o".into());
+    arguments.push(output.into());
+    arguments.push(format!("-triple={triple}").into());
+    arguments.push(format!("-arch={arch}").into());
+    arguments.extend(linker.iter().map(OsString::from));
+    let words: Vec<_> = arguments.iter().map(|word| word.to_string_lossy()).collect();
+    commands.note(&format!(
+        "offkit links for {triple}: clang-sycl-linker {}",
+        words.join(" ")
+    ));
+    sycl_linker::run("clang-sycl-linker", arguments).map(|()| true)
+}

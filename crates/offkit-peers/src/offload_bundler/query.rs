@@ -1,0 +1,32 @@
+//! The short answer to what is in a file: `x86_64, gfx803-hsaco, gfx900-bc, sm_60-cubin`.
+
+use offkit_object::{Item, Limits};
+
+use super::{Message, Result};
+use offkit_devlib::device_type;
+
+/// Every device that a file of any kind has code for, with what kind of code it is, in the order of the file
+/// and each once; a host has its architecture alone.
+pub(super) fn query(file: &str, bytes: &[u8]) -> Result<String> {
+    let mut answers: Vec<String> = Vec::new();
+    let mut problem = None;
+    offkit_object::walk(file, bytes, None, &Limits::default(), &mut |item| match item {
+        Item::Image(image) => {
+            let answer = device_type(&image);
+            if !answers.contains(&answer) {
+                answers.push(answer);
+            }
+        }
+        Item::Problem(found) => problem = problem.take().or(Some(found)),
+        _ => {}
+    });
+    match problem {
+        Some(problem) if answers.is_empty() => return Err(Message::new(problem.to_string())),
+        Some(problem) => super::say(format_args!("{}: warning: {problem}", super::NAME)),
+        None => {}
+    }
+    if answers.is_empty() {
+        return Ok(String::new());
+    }
+    Ok(format!("{}\n", answers.join(", ")))
+}

@@ -1,0 +1,279 @@
+//! `sycl-post-link`: a device module split into images, with their symbols and properties, and a table of the
+//! files.
+
+mod options;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use offkit_link::post_link::{PlanOptions, PostLink, PostLinked, PostLinkedImage, device_library_image};
+use offkit_link::properties::REQUIRED_WORK_GROUP_SIZE;
+use offkit_llvm::Worker;
+use offkit_object::property_set::names;
+use offkit_object::{PropertySets, property_set};
+
+use crate::{say, show};
+use offkit_host::causes;
+use offkit_host::files;
+use options::{Options, Output, Parsed};
+
+/// The device libraries for bfloat16: for devices without the operations, and for those with them.
+const BFLOAT16_LIBRARIES: [&str; 2] = ["libsycl-fallback-bfloat16.bc", "libsycl-native-bfloat16.bc"];
+
+/// Runs as the tool, called by the name `called`.
+pub(super) fn run(called: &str, args: Vec<OsString>) -> Result<(), String> {
+    let mut options = match Options::parse(called, args)? {
+        Parsed::Run(options) => *options,
+        Parsed::Show(text) => {
+            show(&text);
+            return Ok(());
+        }
+    };
+    options.check()?;
+    let said =
+        |error: &(dyn std::error::Error + 'static)| format!("{called}: error: {}", offkit_host::chain(error));
+    let _temporary = offkit_host::temporary::keep_together();
+    let folder = tempfile::Builder::new().prefix("offkit-post-link-").tempdir();
+    let folder = folder.map_err(|error| said(&error))?;
+    let input = if files::is_standard_stream(&options.input) {
+        let kept = folder.path().join("standard-input");
+        keep_standard_input(&kept).map_err(|error| said(&error))?;
+        kept
+    } else {
+        // The real tool's words for a file that is not there.
+        fs::File::open(&options.input).map_err(|error| {
+            format!(
+                "{called}: {}: error: Could not open input file: {}",
+                options.input.display(),
+                reason(&error)
+            )
+        })?;
+        options.input.clone()
+    };
+    let given_output = !options.outputs.is_empty();
+    if !given_output {
+        let extension = if options.ir_output_only { "out" } else { "files" };
+        let stem = options.input.file_stem().unwrap_or_default();
+        options.outputs.push(Output {
+            target: String::new(),
+            path: Path::new(stem).with_extension(extension),
+        });
+    }
+
+    // Told before all the work, and before anything is replaced.
+    for output in &options.outputs {
+        files::check_output(&output.path).map_err(|error| cannot_write(called, &output.path, &error))?;
+    }
+    if !options.ir_output_only {
+        let first = PathBuf::from(format!("{}_0.bc", prefix(&options)));
+        files::check_output(&first).map_err(|error| cannot_write(called, &first, &error))?;
+    }
+
+    let name = if files::is_standard_stream(&options.input) {
+        "<stdin>".to_owned()
+    } else {
+        options.input.display().to_string()
+    };
+    let post_link = PostLink {
+        input,
+        name,
+        sources: BTreeMap::new(),
+        plan: PlanOptions {
+            only_kernels: options.only_kernels,
+            dependencies: options.dependencies,
+            one_image: options.ir_output_only,
+            split_esimd: options.split_esimd,
+            ..PlanOptions::compiler(options.split)
+        },
+        properties: options.properties,
+        specialization_constants: options.specialization_constants,
+        default_constants: options.default_constants,
+        text: options.text,
+        esimd_split_status: !options.ir_output_only,
+        check_device_globals: options.properties.device_globals,
+        lower_esimd: options.lower_esimd,
+        jobs: 0,
+    };
+    let mut worker = Worker::start().map_err(|error| said(&error))?;
+    let mut linked = post_link
+        .run(&mut worker, folder.path(), &mut |_| {})
+        .map_err(|error| {
+            said(&error).replace(
+                &folder.path().join("standard-input").display().to_string(),
+                "<stdin>",
+            )
+        })?;
+    for image in &linked.images {
+        for function in image.undefined.iter().filter(|_| !image.has_default_constants) {
+            say(&format!(
+                "warning: Undefined function {function} found in {}. This may result in runtime errors.",
+                post_link.name
+            ));
+        }
+    }
+    if options.ir_output_only {
+        if linked
+            .images
+            .iter()
+            .any(|image| image.number > 0 && !image.has_default_constants)
+        {
+            return Err("some modules had to be split, '-ir-output-only' can't be used".into());
+        }
+        let code = fs::read(&linked.images[0].path).map_err(|error| said(&error))?;
+        return write(
+            called,
+            &options.outputs[0].path,
+            &code,
+            options.binary_output_is_fine(),
+        );
+    }
+    if let (true, Some(libraries)) = (linked.needs_bfloat16, &options.device_libraries) {
+        let next = linked.images.last().map_or(0, |image| image.number + 1);
+        for (number, library) in (next..).zip(BFLOAT16_LIBRARIES) {
+            let library = libraries.join(library);
+            match device_library_image(&mut worker, &library, folder.path(), number, options.text) {
+                Ok(image) => linked.images.push(image),
+                Err(_) => say("sycl-post-link NOTE: fail to load bfloat16 device library modules"),
+            }
+        }
+    }
+    let unchanged = !linked.is_modified && !given_output;
+    if unchanged {
+        say("sycl-post-link NOTE: no modifications to the input LLVM IR have been made");
+    }
+    Writer {
+        called,
+        options: &options,
+        prefix: prefix(&options),
+        keep_input: unchanged,
+    }
+    .write(&linked)
+}
+
+/// What the names of all files begin with.
+fn prefix(options: &Options) -> String {
+    let first = &options.outputs[0].path;
+    let folder = options.folder.as_deref().or(first.parent());
+    let folder = folder
+        .map(|folder| folder.display().to_string())
+        .unwrap_or_default();
+    let stem = first.file_stem().unwrap_or_default().display();
+    match folder.as_str() {
+        "" => stem.to_string(),
+        folder if folder.ends_with('/') => format!("{folder}{stem}"),
+        folder => format!("{folder}/{stem}"),
+    }
+}
+
+struct Writer<'a> {
+    called: &'a str,
+    options: &'a Options,
+    prefix: String,
+    /// Whether the table names the input in the place of code that would be the same.
+    keep_input: bool,
+}
+
+impl Writer<'_> {
+    fn write(&self, linked: &PostLinked) -> Result<(), String> {
+        let mut header = vec!["Code"];
+        if self.options.write_properties {
+            header.push("Properties");
+        }
+        if self.options.write_symbols {
+            header.push("Symbols");
+        }
+        let header = format!("[{}]\n", header.join("|"));
+        let mut tables = vec![header; self.options.outputs.len()];
+        let is_fine = self.options.binary_output_is_fine();
+        for image in &linked.images {
+            let suffix = if image.is_esimd { "_esimd" } else { "" };
+            let named = |suffix: &str, extension: &str| {
+                format!("{}{suffix}_{}.{extension}", self.prefix, image.number)
+            };
+            let code = if self.keep_input {
+                self.options.input.display().to_string()
+            } else {
+                let path = named(suffix, if self.options.text { "ll" } else { "bc" });
+                let content = fs::read(&image.path).map_err(|error| format!("{}: {error}", self.called))?;
+                write(self.called, Path::new(&path), &content, is_fine)?;
+                path
+            };
+            let mut symbols = None;
+            if self.options.write_symbols {
+                let path = named(suffix, "sym");
+                let text: String = (image.entry_points.iter())
+                    .map(|name| format!("{name}\n"))
+                    .collect();
+                write(self.called, Path::new(&path), text.as_bytes(), true)?;
+                symbols = Some(path);
+            }
+            for (table, output) in tables.iter_mut().zip(&self.options.outputs) {
+                if !super::sycl_targets::is_compatible(&output.target, image) {
+                    continue;
+                }
+                let mut row = vec![code.clone()];
+                if self.options.write_properties {
+                    let suffix = match output.target.as_str() {
+                        "" => suffix.to_owned(),
+                        target => format!("_{target}"),
+                    };
+                    let path = named(&suffix, "prop");
+                    let properties = self.properties(image, &output.target);
+                    let text = property_set::to_text(&properties)
+                        .map_err(|error| format!("{}: {error}", self.called))?;
+                    write(self.called, Path::new(&path), text.as_bytes(), true)?;
+                    row.push(path);
+                }
+                row.extend(symbols.clone());
+                table.push_str(&row.join("|"));
+                table.push('\n');
+            }
+        }
+        for (table, output) in tables.iter().zip(&self.options.outputs) {
+            write(self.called, &output.path, table.as_bytes(), true)?;
+        }
+        Ok(())
+    }
+
+    fn properties(&self, image: &PostLinkedImage, target: &str) -> PropertySets {
+        let mut properties = image.properties.clone();
+        let requirements = properties.set_mut(names::DEVICE_REQUIREMENTS);
+        if self.options.split == offkit_link::post_link::SplitMode::None {
+            // Kernels of one image may well differ in it.
+            requirements.remove(REQUIRED_WORK_GROUP_SIZE);
+        }
+        if !target.is_empty() {
+            requirements.insert("compile_target", target);
+        }
+        properties
+    }
+}
+
+fn write(called: &str, path: &Path, content: &[u8], is_fine: bool) -> Result<(), String> {
+    if files::is_standard_stream(path) && !is_fine && std::io::IsTerminal::is_terminal(&std::io::stdout()) {
+        say(
+            "WARNING: You're attempting to print out a bitcode file.\nThis is inadvisable as it may cause display problems. If\nyou REALLY want to taste LLVM bitcode first-hand, you\ncan force output with the `-f' option.\n",
+        );
+        return Ok(());
+    }
+    files::write(path, &[content]).map_err(|error| cannot_write(called, path, &error))
+}
+
+fn cannot_write(called: &str, path: &Path, error: &files::FileError) -> String {
+    let causes = causes(error).join(": ");
+    format!("{called}: error opening the file '{}': {causes}", path.display())
+}
+
+/// The system's reason, without the number of the error.
+fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split_once(" (os error")
+        .map_or(text.clone(), |(reason, _)| reason.to_owned())
+}
+
+fn keep_standard_input(path: &PathBuf) -> io::Result<()> {
+    io::copy(&mut io::stdin().lock(), &mut fs::File::create(path)?)?;
+    Ok(())
+}
