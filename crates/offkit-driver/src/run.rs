@@ -185,9 +185,7 @@ impl Step {
         if self.is_clang
             && io::stderr().is_terminal()
             && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-            && !arguments
-                .iter()
-                .any(|word| word.to_string_lossy().contains("color"))
+            && !arguments.iter().any(|word| is_about_colors(word))
         {
             command.arg("-fcolor-diagnostics");
         }
@@ -249,6 +247,18 @@ impl Step {
     }
 }
 
+/// Whether an option says already whether clang's messages are to have colours.
+fn is_about_colors(word: &OsStr) -> bool {
+    let name = word.to_str().and_then(|word| word.strip_prefix("-f"));
+    name.is_some_and(|name| {
+        let (name, _) = name.split_once('=').unwrap_or((name, ""));
+        matches!(
+            name.strip_prefix("no-").unwrap_or(name),
+            "color-diagnostics" | "diagnostics-color"
+        )
+    })
+}
+
 /// Messages that name what the user has instead of temporary files.
 fn with_origins<'a>(said: Vec<u8>, origins: impl Iterator<Item = &'a (PathBuf, PathBuf)>) -> Vec<u8> {
     if said.is_empty() {
@@ -290,6 +300,22 @@ mod tests {
             ..Plan::default()
         };
         plan.run(&options).map(drop)
+    }
+
+    #[test]
+    fn only_options_choose_colors() {
+        for word in [
+            "-fcolor-diagnostics",
+            "-fno-color-diagnostics",
+            "-fdiagnostics-color",
+            "-fno-diagnostics-color",
+            "-fdiagnostics-color=never",
+        ] {
+            assert!(is_about_colors(word.as_ref()), "{word}");
+        }
+        for word in ["colors.cpp", "-Icolor", "-fcolors", "-o", "color-diagnostics"] {
+            assert!(!is_about_colors(word.as_ref()), "{word}");
+        }
     }
 
     #[test]
