@@ -31,6 +31,7 @@
 pub mod arguments;
 use offkit_host::command_line;
 pub mod inputs;
+mod messages;
 pub mod offload;
 mod plan;
 mod run;

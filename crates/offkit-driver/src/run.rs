@@ -1,6 +1,5 @@
 //! Carrying out a plan: independent commands at the same time, their messages one after the other.
 
-use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
@@ -9,6 +8,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::messages::Messages;
 use crate::plan::{Plan, Step};
 use offkit_host::command_line;
 
@@ -59,8 +59,8 @@ struct Progress {
     failed: bool,
     /// How long each step took.
     times: Vec<Duration>,
-    /// What steps that failed have said: host and device say the same of a source.
-    said: HashSet<Vec<u8>>,
+    /// What the steps have said: host and device say the same of a source.
+    messages: Messages,
 }
 
 impl Plan {
@@ -99,10 +99,8 @@ impl Plan {
                 let time = start.elapsed();
                 state = progress.lock().unwrap_or_else(PoisonError::into_inner);
                 state.times[number] = time;
-                if result.is_ok() || state.said.insert(message.clone()) {
-                    // Nobody may be listening.
-                    let _ = io::stderr().lock().write_all(&message);
-                }
+                // Nobody may be listening.
+                let _ = io::stderr().lock().write_all(&state.messages.news(message));
                 state.failed |= result.is_err();
                 state.ended[number] = Some(result);
                 changed.notify_all();

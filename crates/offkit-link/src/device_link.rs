@@ -14,6 +14,7 @@ mod select;
 mod target_link;
 mod undefined;
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::thread::{self, JoinHandle};
@@ -344,6 +345,9 @@ impl DeviceLink<'_> {
         if linked.images.is_empty() {
             return Err(LinkError::NothingToLink { inputs: self.names() });
         }
+        // Several targets often have the same to say.
+        let mut told = HashSet::new();
+        linked.notes.retain(|note| told.insert(note.clone()));
         linked.steps = steps.done;
         Ok(linked)
     }

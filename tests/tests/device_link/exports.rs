@@ -130,6 +130,21 @@ fn variables_that_images_have_copies_of_are_told() {
         !outcome.stderr.contains("table"),
         "what cannot change may be copied"
     );
+    // For any processor, and so for two of them.
+    for name in ["app", "data"] {
+        let source = String::from_utf8(folder.read(&format!("{name}.cl"))).unwrap();
+        compile(&folder, name, &source, target, "-nogpulib");
+    }
+    let outcome = folder.offkit(
+        "link app.bc data.bc --target amdgcn-amd-amdhsa,arch=gfx900 --target amdgcn-amd-amdhsa,arch=gfx906 \
+         --format offload -o out",
+    );
+    assert_eq!(
+        outcome.stderr.matches("`counter` is in 2 images").count(),
+        1,
+        "the same about both processors: {}",
+        outcome.stderr
+    );
     let outcome = folder.offkit("link app.bc data.bc --split none --format offload -o out");
     assert!(!outcome.stderr.contains("counter"), "{}", outcome.stderr);
 }

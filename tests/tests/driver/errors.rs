@@ -36,6 +36,29 @@ fn failures_are_told_once() {
 }
 
 #[test]
+fn warnings_about_host_and_device_are_told_once() {
+    need!("clang-22", "llvm-config-22");
+    let folder = Folder::new();
+    folder.write(
+        "warned.cpp",
+        "int both() { int on_both; return 1; }
+#ifdef __SYCL_DEVICE_ONLY__
+int device() { int on_device; return 1; }
+#else
+int host() { int on_host; return 1; }
+#endif
+",
+    );
+    let said = driver(&folder, "c++ -fsycl -Wall -c warned.cpp -o warned.o").stderr;
+    for name in ["on_both", "on_device", "on_host"] {
+        let warning = format!("unused variable '{name}'");
+        assert_eq!(said.matches(&warning).count(), 1, "{said}");
+    }
+    assert!(said.contains("2 warnings generated.\n"), "{said}");
+    assert!(said.contains("\n1 warning generated.\n"), "{said}");
+}
+
+#[test]
 fn errors_speak_of_what_was_typed() {
     need!("clang-22", "llvm-config-22");
     let folder = sources();
