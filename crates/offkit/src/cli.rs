@@ -28,7 +28,7 @@ pub(crate) struct Cli {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done; 1 the answer is no (a comparison found a difference, a rule is broken, something
+Exit codes: 0 done; 1 the answer is no (a comparison found a difference, a rule is broken, something \
 would be lost); 2 the input or the usage is wrong; 3 the machine lacks something (no device, no LLVM).";
 
 const LS_EXAMPLES: &str = "\
@@ -46,8 +46,10 @@ const EXTRACT_EXAMPLES: &str = "\
 Examples:
   offkit extract app.o!.llvm.offloading/0 -o images
   offkit extract --arch sm_90 libkernels.so -o images
-  offkit extract --libdevice --arch gfx90a,gfx942 --format bitcode libphysics.a -o lib
-  offkit extract --stored 'lib.so!.hip_fatbin/0/gfx90a' -o - > gfx90a.hsaco";
+  offkit extract --libdevice --arch gfx90a,gfx942 \\
+      --format bitcode libphysics.a -o lib
+  offkit extract --stored 'lib.so!.hip_fatbin/0/gfx90a' \\
+      -o - > gfx90a.hsaco";
 
 const REPLACE_EXAMPLES: &str = "\
 Examples:
@@ -56,13 +58,16 @@ Examples:
 
 const PACK_EXAMPLES: &str = "\
 Examples:
-  offkit pack -o app.out --image=file=k.cubin,triple=nvptx64-nvidia-cuda,arch=sm_80,kind=cuda
-  offkit pack -o app.syclbin --format=syclbin,v1 --image=file=k.spv,triple=spirv64,kind=sycl";
+  offkit pack -o app.out --image \\
+      file=k.hsaco,triple=amdgcn-amd-amdhsa,arch=gfx90a
+  offkit pack -o app.syclbin --format=syclbin,v1 \\
+      --image=file=k.spv,triple=spirv64,kind=sycl";
 
 const CONVERT_EXAMPLES: &str = "\
 Examples:
   offkit convert app.out -o app.v2 --to offload,v2
-  offkit convert app.syclbin -o app.out --to offload,v1 --allow-loss";
+  offkit convert app.syclbin -o app.out \\
+      --to offload,v1 --allow-loss";
 
 const VERIFY_EXAMPLES: &str = "\
 Examples:
@@ -70,32 +75,44 @@ Examples:
   offkit verify --json --no-spirv wheel.whl";
 
 const AS_EXAMPLES: &str = "\
-Tools: clang-linker-wrapper, clang-offload-bundler, clang-offload-packager, clang-offload-wrapper,
-clang-sycl-linker, llvm-offload-binary, llvm-offload-wrapper, sycl-post-link, syclbin-dump. A link to offkit with one
+Tools: clang-linker-wrapper, clang-offload-bundler, clang-offload-packager, clang-offload-wrapper, \
+clang-sycl-linker, llvm-offload-binary, llvm-offload-wrapper, sycl-post-link, syclbin-dump. A link to offkit with one \
 of these names is that tool too.
 
 Examples:
-  offkit as clang-offload-bundler --list --type=o --input=app.o
+  offkit as clang-offload-bundler --list \\
+      --type=o --input=app.o
   ln -s offkit syclbin-dump && ./syclbin-dump app.syclbin";
 
 const CC_OPTIONS: &str = "\
 Everything that clang 22 takes, and:
-  -fsycl                                     device code of C++ (SYCL) and OpenCL C sources and bitcode
-  -fsyclbin[=input|object|executable]        write a SYCLBIN file, without host code
-  -fsycl-link                                link device code only: into an object, or SYCLBIN files into one
-  -fsycl-targets=TRIPLE,…                    the devices to compile for; the default is SPIR-V
-  --offload-arch=ARCH,…                      the same by processors, such as gfx90a, sm_80
+  -fsycl
+      device code of C++ (SYCL) and OpenCL C sources and bitcode
+  -fsyclbin[=input|object|executable]
+      write a SYCLBIN file, without host code
+  -fsycl-link
+      link device code only: into an object, or SYCLBIN files into one
+  -fsycl-targets=TRIPLE,…
+      the devices to compile for; the default is SPIR-V
+  --offload-arch=ARCH,…
+      the same by processors, such as gfx90a, sm_80
   -fsycl-device-code-split=auto|per_source|per_kernel|off
-  -f[no-]sycl-allow-device-image-dependencies  leave symbols for other images to supply
-  -Xsycl-target-backend[=TRIPLE] OPTION      an option for the compiler of a device
-  --offload-rdc                              the same as -fgpu-rdc
-  -###                                       print the commands instead of running them
-  -save-temps                                keep the files between the steps
+      how to split device code into images
+  -f[no-]sycl-allow-device-image-dependencies
+      leave symbols for other images to supply
+  -Xsycl-target-backend[=TRIPLE] OPTION
+      an option for the compiler of a device
+  --offload-rdc
+      the same as -fgpu-rdc
+  -###
+      print the commands instead of running them
+  -save-temps
+      keep the files between the steps
 
 OFFKIT_CLANG names the clang to use instead of `clang-22`.
 
 Examples:
-  offkit c++ -fsyclbin kernels.cpp library.cl -o kernels.syclbin
+  offkit c++ -fsyclbin kernels.cpp -o kernels.syclbin
   offkit c++ -fsycl -c kernels.cpp -o kernels.o
   make CXX='offkit c++' CXXFLAGS=-fsycl LDFLAGS=-fsycl";
 
@@ -446,6 +463,50 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
+
+    /// The help of every command, as it is shown on a terminal of that width, with what it is made of.
+    fn helps(width: usize) -> Vec<(clap::Command, String)> {
+        fn collect(command: &clap::Command, width: usize, all: &mut Vec<(clap::Command, String)>) {
+            let mut shown = command.clone().term_width(width);
+            all.push((command.clone(), shown.render_long_help().to_string()));
+            for verb in command.get_subcommands() {
+                collect(verb, width, all);
+            }
+        }
+        let mut all = Vec::new();
+        let mut cli = Cli::command();
+        cli.build();
+        collect(&cli, width, &mut all);
+        all
+    }
+
+    #[test]
+    fn help_is_wrapped_once() {
+        for width in [60, 80, 100] {
+            for (command, help) in helps(width) {
+                let name = command.get_name();
+                let after = command
+                    .get_after_help()
+                    .map(ToString::to_string)
+                    .unwrap_or_default();
+                let mut lines = after.lines().peekable();
+                while let Some(line) = lines.next() {
+                    if line.starts_with(' ') {
+                        // Descriptions may be wrapped; what is to be typed would not work any more.
+                        let is_typed = !line.starts_with("      ") || line.contains("--");
+                        let is_whole = help.lines().any(|shown| shown == line);
+                        assert!(!is_typed || is_whole, "{name}: `{line}` is wrapped at {width}");
+                    } else if !line.is_empty() && !line.ends_with(':') {
+                        let next = lines.peek().copied().unwrap_or_default();
+                        assert!(
+                            next.is_empty() || next.starts_with(' '),
+                            "{name}: a paragraph is one line, wrapped where it is shown: `{next}`"
+                        );
+                    }
+                }
+            }
+        }
+    }
 
     #[test]
     fn a_command_says_of_itself_what_is_said_in_the_list_of_commands() {

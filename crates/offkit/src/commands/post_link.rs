@@ -21,9 +21,10 @@ use offkit_host::files;
 
 const EXAMPLES: &str = "\
 Examples:
-  offkit post-link app.bc                          what the images would be
+  offkit post-link app.bc    # what the images would be
   offkit post-link app.bc -o images --split kernel
-  offkit post-link app.bc -o images --json | jq -r '.file, .exports[]'";
+  offkit post-link app.bc -o images --json |
+      jq -r '.file, .exports[]'";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]

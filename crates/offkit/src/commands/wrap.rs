@@ -11,13 +11,16 @@ use crate::terminal::{NAME, Terminal, size};
 use offkit_host::files::{self, Content};
 
 const EXAMPLES: &str = "\
-Kinds: sycl-v2 and sycl-v3 (DPC++ up to 2025, and 2026), sycl-llvm (as LLVM 22 has version 3), offload (one offload
+Kinds: sycl-v2 and sycl-v3 (DPC++ up to 2025, and 2026), sycl-llvm (as LLVM 22 has version 3), offload (one offload \
 binary, as LLVM registers it after 22), openmp, cuda (of a fatbin), hip (of a bundle).
 
 Examples:
-  offkit wrap app.syclbin -o images.o --kind sycl-v3 && c++ main.o images.o -lsycl
-  offkit wrap kernels.spv -o images.o --kind sycl-v3 --triple spir64 --entries saxpy,reduce
-  offkit wrap device.so -o images.o --kind openmp --triple x86_64-pc-linux-gnu";
+  offkit wrap app.syclbin -o images.o --kind sycl-v3 &&
+      c++ main.o images.o -lsycl
+  offkit wrap kernels.spv -o images.o --kind sycl-v3 \\
+      --triple spir64 --entries saxpy,reduce
+  offkit wrap device.so -o images.o --kind openmp \\
+      --triple x86_64-pc-linux-gnu";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]

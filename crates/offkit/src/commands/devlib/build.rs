@@ -20,8 +20,10 @@ const DEFAULT_VARIANT: &str = "default";
 const EXAMPLES: &str = "\
 Examples:
   offkit devlib build libm/libdevice.toml -o lib
-  offkit devlib build libm/libdevice.toml -o lib --target sm_80 --target gfx90a --variant debug
-  offkit devlib build libm/libdevice.toml -o lib --arch nvptx -L /usr/local/cuda/nvvm/libdevice";
+  offkit devlib build libm/libdevice.toml -o lib \\
+      --target sm_80 --target gfx90a --variant debug
+  offkit devlib build libm/libdevice.toml -o lib \\
+      --arch nvptx -L /usr/local/cuda/nvvm/libdevice";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]

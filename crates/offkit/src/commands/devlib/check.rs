@@ -16,7 +16,8 @@ use offkit_host::files::{self, Content};
 const EXAMPLES: &str = "\
 Examples:
   offkit devlib check app.o -L lib -lm -lphysics
-  offkit devlib check app.bc -lm --json | jq -r 'select(.path == null) | .symbol'
+  offkit devlib check app.bc -lm --json |
+      jq -r 'select(.path == null) | .symbol'
 
 Exit code 1: a symbol is supplied by no library for a target.";
 

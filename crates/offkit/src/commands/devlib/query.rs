@@ -16,7 +16,8 @@ const EXAMPLES: &str = "\
 Examples:
   offkit devlib query libm.a
   offkit devlib query --long --symbols app.o
-  offkit devlib query --json --arch gfx90a lib.a | jq -r '.exports[]'";
+  offkit devlib query --json --arch gfx90a lib.a |
+      jq -r '.exports[]'";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]

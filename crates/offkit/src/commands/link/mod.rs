@@ -24,9 +24,13 @@ use offkit_host::files::{self, Content};
 const EXAMPLES: &str = "\
 Examples:
   offkit link app.bc library.bc -o app.syclbin
-  offkit link app.o -L lib -l device --format offload -o app.out
-  offkit link app.bc --target nvptx64-nvidia-cuda,arch=sm_80 --device-lib libdevice.bc --format offload -o app.out
-  offkit link app.syclbin library.syclbin --state executable -o program.syclbin";
+  offkit link app.o -L lib -l device \\
+      --format offload -o app.out
+  offkit link app.bc --device-lib libdevice.bc \\
+      --target nvptx64-nvidia-cuda,arch=sm_80 \\
+      --format offload -o app.out
+  offkit link app.syclbin library.syclbin \\
+      --state executable -o program.syclbin";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
