@@ -36,7 +36,7 @@ impl Content {
             return;
         }
         // SAFETY: the mapping is of a file and read only, so nothing is lost: a page that is used again is
-        // read from the file again, as it was the first time.
+        // read from the file again.
         let released =
             unsafe { map.unchecked_advise_range(UncheckedAdvice::DontNeed, part.start, part.len()) };
         // It is but an advice.
@@ -82,9 +82,13 @@ pub fn open(path: &Path) -> Result<Content, FileError> {
         file.read_to_end(&mut bytes).map_err(failed)?;
         return Ok(Content::Read(bytes));
     }
-    // SAFETY: the mapping is private and read only. Another process that cuts the file short while
-    // it is mapped would end this one with a bus error, as it would any program that maps its input;
-    // no memory of this process can be changed that way.
+    // SAFETY: nothing in this process writes to the file: it is opened for reading, and outputs become new files
+    // that are renamed. Nobody can keep another process from it: what that one writes in place is seen here, for
+    // the mapping is shared (in a private one too, which promises nothing about pages that were not written to),
+    // and where it cuts the file short the next look at what is gone ends this process with a bus error. The readers
+    // take every byte for hostile, check what they have read and have no unsafe code, so that both cost this run its
+    // result and nothing else. A program of one command, as a linker, may take that; libraries that live in others'
+    // processes may not, and read instead (`offkit_runtime::ImageRegistry::open`).
     let map = unsafe { Mmap::map(&file) }.map_err(failed)?;
     Ok(Content::Mapped(map))
 }

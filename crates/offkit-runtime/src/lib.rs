@@ -21,7 +21,7 @@
 //! # Example
 //!
 //! An app and a library, as images described by hand; from files they come by
-//! [`ImageRegistry::add_file`].
+//! [`ImageRegistry::open`].
 //!
 //! ```
 //! use offkit_object::Location;

@@ -1,6 +1,8 @@
 //! All the device images a process knows, and which of them have a kernel.
 
-use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::{fmt, fs, io};
 
 use offkit_image::{KernelName, NameMatch};
 use offkit_object::{Limits, Location, Problem, backquoted, describe_symbol};
@@ -82,6 +84,24 @@ impl ImageRegistry {
         tracing::debug!(location = %image.location(), format = %image.format(), "registered a device image");
         self.images.push(image);
         ImageId(self.images.len() - 1)
+    }
+
+    /// Adds all images of a file by its path, as [`add_file`](Self::add_file) does.
+    ///
+    /// The file is read and not mapped: this may be a guest in another's process, which must live on, with the code it
+    /// has loaded, when somebody changes or cuts short a file on disk.
+    ///
+    /// # Errors
+    ///
+    /// The system's, if the file cannot be read.
+    pub fn open(
+        &mut self,
+        path: impl AsRef<Path>,
+        limits: &Limits,
+    ) -> io::Result<(Vec<ImageId>, Vec<Problem>)> {
+        let path = path.as_ref();
+        let bytes: SharedBytes = Arc::new(fs::read(path)?);
+        Ok(self.add_file(&path.to_string_lossy(), bytes, limits))
     }
 
     /// Adds all images of a file: a container of any kind that offkit reads, or an image by itself.
@@ -179,5 +199,27 @@ impl ImageRegistry {
                     .collect(),
             }),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn images_stay_when_their_file_changes() {
+        let image = [b"\x03\x02\x23\x07".as_slice(), &[7; 9996]].concat();
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("image.spv");
+        fs::write(&path, &image).expect("the folder is writable");
+        let mut registry = ImageRegistry::new();
+        let (added, _) = registry
+            .open(&path, &Limits::default())
+            .expect("the file is readable");
+        // Where it is, as another program would: a mapping would change with it, and end the process where it is gone.
+        fs::write(&path, [0; 16]).expect("the file is writable");
+        let bytes = |id: &ImageId| registry.image(*id).bytes().to_vec();
+        assert!(added.iter().map(bytes).eq([image]));
+        assert!(registry.open(folder.path(), &Limits::default()).is_err());
     }
 }
