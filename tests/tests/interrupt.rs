@@ -7,6 +7,9 @@ use std::time::Duration;
 use offkit_llvm::PROTOCOL_VERSION;
 use offkit_tests::{Folder, need, offkit};
 
+/// The exit code of a program that was stopped.
+const INTERRUPTED: i32 = 130;
+
 #[test]
 fn an_interrupted_link_leaves_no_temporary_files() {
     need!("clang-22", "llc");
@@ -38,7 +41,82 @@ fn an_interrupted_link_leaves_no_temporary_files() {
             .args(["-s", signal, &link.id().to_string()])
             .status();
         assert!(sent.unwrap().success());
-        assert_eq!(link.wait().unwrap().code(), Some(130), "{line}");
+        assert_eq!(link.wait().unwrap().code(), Some(INTERRUPTED), "{line}");
         assert_eq!(first(&temporary), None, "{signal}");
     }
+}
+
+#[test]
+fn an_interrupted_replacement_leaves_the_file_as_it_was() {
+    const SIZE: u64 = 256 << 20;
+    let folder = Folder::new();
+    folder.write("old.spv", b"\x03\x02\x23\x07old");
+    // So much that it is not written in the time that it takes to stop the program.
+    let new = folder.write("new.spv", b"\x03\x02\x23\x07new");
+    let file = std::fs::File::options().write(true).open(new).unwrap();
+    file.set_len(SIZE).unwrap();
+    for signal in ["INT", "TERM", "HUP"] {
+        let is_temporary = |name: &String| name.starts_with(".offkit-");
+        let mut replace = Command::new(offkit())
+            .args(["replace", "old.spv", "old.spv=new.spv"])
+            .current_dir(folder.path("."))
+            .spawn()
+            .unwrap();
+        while !folder.list().iter().any(is_temporary) {
+            assert!(replace.try_wait().unwrap().is_none(), "it ended by itself");
+            std::thread::yield_now();
+        }
+        let sent = Command::new("kill")
+            .args(["-s", signal, &replace.id().to_string()])
+            .status();
+        assert!(sent.unwrap().success());
+        assert_eq!(replace.wait().unwrap().code(), Some(INTERRUPTED), "{signal}");
+        assert_eq!(folder.list(), ["new.spv", "old.spv"], "{signal}");
+        assert_eq!(folder.read("old.spv"), b"\x03\x02\x23\x07old");
+    }
+}
+
+#[test]
+fn an_interrupted_build_of_a_library_leaves_no_temporary_files() {
+    let folder = Folder::new();
+    folder.write("some.c", "int f(void) { return 1; }\n");
+    folder.write(
+        "libdevice.toml",
+        "name = \"some\"\nsources = [\"some.c\"]\ntargets = [\"spirv64\"]\n",
+    );
+    // A compiler that knows its version, says who it is, and does not end by itself.
+    let clang = folder.script(
+        "clang",
+        "case $1 in --version) echo 'clang version 22.1.8';; *) echo $$ > pid; exec sleep 60;; esac",
+    );
+    let mut build = Command::new(offkit())
+        .args(["devlib", "build", "libdevice.toml", "-o", "lib"])
+        .env("OFFKIT_CLANG", clang)
+        .current_dir(folder.path("."))
+        .spawn()
+        .unwrap();
+    let compiler = || std::fs::read_to_string(folder.path("pid")).unwrap_or_default();
+    while !compiler().ends_with('\n') {
+        assert!(build.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(temporary_in(&folder.path("lib")).is_some());
+    let kill = |process: &str| Command::new("kill").args(["-s", "TERM", process]).status();
+    assert!(kill(&build.id().to_string()).unwrap().success());
+    assert_eq!(build.wait().unwrap().code(), Some(INTERRUPTED));
+    assert_eq!(temporary_in(&folder.path("lib")), None);
+    assert!(kill(compiler().trim()).unwrap().success());
+}
+
+/// A temporary file or folder somewhere in a folder.
+fn temporary_in(folder: &Path) -> Option<std::path::PathBuf> {
+    for entry in std::fs::read_dir(folder).ok()?.flatten() {
+        if entry.file_name().to_string_lossy().starts_with(".offkit-") {
+            return Some(entry.path());
+        }
+        if let Some(found) = temporary_in(&entry.path()) {
+            return Some(found);
+        }
+    }
+    None
 }

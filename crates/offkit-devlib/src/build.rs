@@ -50,6 +50,9 @@ pub struct Build<'a> {
     pub providers: Vec<String>,
     /// How many compilers may run at a time; at least one does.
     pub jobs: usize,
+    /// Told of the folder that a file is made in, beside its place: whoever ends the process before [`run`](Self::run)
+    /// has returned may remove it.
+    pub on_temporary: fn(&Path),
 }
 
 /// A library that is there for one target.
@@ -361,7 +364,7 @@ impl Build<'_> {
             if fs::read(&path).is_ok_and(|bytes| bytes == text.as_bytes()) {
                 continue;
             }
-            record::replace(&path, |temporary| fs::write(temporary, &text))
+            record::replace(&path, self.on_temporary, |temporary| fs::write(temporary, &text))
                 .map_err(BuildError::file("write", &path))?;
         }
         Ok(())
@@ -469,14 +472,14 @@ impl Shared<'_> {
         fs::create_dir_all(&unit.parts).map_err(BuildError::file("make", &unit.parts))?;
         // It is not known any more what the output is made of.
         let _ = fs::remove_file(&record_path);
-        let list = tempfile::NamedTempFile::new_in(&unit.parts)
-            .map_err(BuildError::file("write in", &unit.parts))?;
+        let mut headers = String::new();
         let mut message = None;
         let mut refused = None;
-        record::replace(output, |temporary| {
+        record::replace(output, self.build.on_temporary, |temporary| {
+            let list = temporary.with_extension("d");
             let mut command = Command::new(&self.build.clang);
             command.args(words).arg("-o").arg(temporary);
-            command.arg("-MD").arg("-MF").arg(list.path());
+            command.arg("-MD").arg("-MF").arg(&list);
             let ran = command.output()?;
             let text = String::from_utf8_lossy(&ran.stderr).trim_end().to_owned();
             let said = Message {
@@ -489,6 +492,7 @@ impl Shared<'_> {
                 return Err(io::Error::other("the compiler failed"));
             }
             message = Some(said).filter(|said| !said.text.is_empty());
+            headers = fs::read_to_string(&list).unwrap_or_default();
             Ok(())
         })
         .map_err(|error| match refused {
@@ -501,7 +505,6 @@ impl Shared<'_> {
             }
             None => BuildError::file("write", output)(error),
         })?;
-        let headers = fs::read_to_string(list.path()).unwrap_or_default();
         let all = iter::empty()
             .chain(inputs.iter().cloned())
             .chain(record::dependencies(&headers));
@@ -510,7 +513,7 @@ impl Shared<'_> {
             && let Some(record) = Record::of(command, all, output, &self.hashes)
         {
             record
-                .write(&record_path)
+                .write(&record_path, self.build.on_temporary)
                 .map_err(BuildError::file("write", &record_path))?;
         }
         Ok((true, message))

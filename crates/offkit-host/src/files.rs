@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use memmap2::{Mmap, UncheckedAdvice};
 
+use crate::temporary::Replacement;
+
 /// The content of a file, mapped where it can be.
 #[derive(Debug)]
 pub enum Content {
@@ -132,17 +134,12 @@ fn write_chunks(path: &Path, chunks: &[&[u8]]) -> io::Result<()> {
     let Some(target) = replaced(path)? else {
         return write_all(&mut File::create(path)?, chunks);
     };
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".offkit-");
-    // Temporary files are private by default; what is made here is an ordinary file.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file = builder.tempfile_in(folder(&target)).map_err(without_path)?;
+    let mut file = Replacement::new(folder(&target)).map_err(without_path)?;
     if let Ok(metadata) = target.metadata() {
-        file.as_file().set_permissions(metadata.permissions())?;
+        file.file().set_permissions(metadata.permissions())?;
     }
-    write_all(file.as_file_mut(), chunks)?;
-    file.persist(&target).map_err(|error| error.error)?;
+    write_all(file.file(), chunks)?;
+    file.persist(&target)?;
     Ok(())
 }
 

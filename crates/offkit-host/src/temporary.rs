@@ -1,16 +1,46 @@
-//! Temporary files that are gone when the program is stopped.
+//! Temporary files that are gone when the program is stopped: interrupted, terminated or hung up.
 
-use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use tempfile::TempDir;
+use tempfile::{NamedTempFile, TempDir};
 
 /// The exit code of a program that was stopped by its user, as shells have it for an interrupt.
 const INTERRUPTED: i32 = 130;
 
-/// How often removing the folder is tried.
+/// How often removing a file or a folder is tried.
 const ATTEMPTS: usize = 1000;
+
+/// What is removed when the program is stopped.
+static KEPT: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn kept() -> MutexGuard<'static, Vec<PathBuf>> {
+    KEPT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes what is kept and ends the program. Runs in a thread of its own, not in the handler of a signal.
+fn stop() {
+    // Locked to the end: no other temporary file is made from now on.
+    for path in kept().iter() {
+        // Others of this process may still write into a folder; what cannot be removed at all stays.
+        for _ in 0..ATTEMPTS {
+            if fs::remove_file(path).is_ok() || fs::remove_dir_all(path).is_ok() || !path.exists() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    std::process::exit(INTERRUPTED);
+}
+
+/// Sees to it that the program is stopped by [`stop`]; whether it is.
+fn is_ready() -> bool {
+    static READY: OnceLock<bool> = OnceLock::new();
+    *READY.get_or_init(|| ctrlc::set_handler(stop).is_ok())
+}
 
 /// The folder for all temporary files of this process, while it is kept.
 #[must_use]
@@ -19,32 +49,63 @@ pub struct TemporaryFiles {
 }
 
 /// Puts the temporary files of this process, those of libraries too, into one folder, which is also removed where the
-/// process is interrupted, terminated or hung up.
+/// process is stopped.
 ///
 /// Where there is no place for it, whoever needs a temporary file says so.
 pub fn keep_together() -> TemporaryFiles {
-    static PATH: OnceLock<PathBuf> = OnceLock::new();
-    let remove = || {
-        if let Some(path) = PATH.get() {
-            // Others of this process may still write into it; what cannot be removed at all stays.
-            for _ in 0..ATTEMPTS {
-                if std::fs::remove_dir_all(path).is_ok() || !path.exists() {
-                    break;
-                }
-                std::thread::sleep(Duration::from_millis(1));
-            }
-        }
-        std::process::exit(INTERRUPTED);
-    };
     // Without either the files go where they would go otherwise, and an interrupt leaves them.
-    let folder = match ctrlc::set_handler(remove) {
-        Ok(()) => tempfile::Builder::new().prefix("offkit-").tempdir().ok(),
-        Err(_) => None,
-    };
+    let folder = is_ready()
+        .then(|| tempfile::Builder::new().prefix("offkit-").tempdir().ok())
+        .flatten();
     if let Some(folder) = &folder
-        && PATH.set(folder.path().to_owned()).is_ok()
+        && tempfile::env::override_temp_dir(folder.path()).is_ok()
     {
-        let _ = tempfile::env::override_temp_dir(folder.path());
+        remove_when_stopped(folder.path());
     }
     TemporaryFiles { _folder: folder }
+}
+
+/// Has a file or folder removed where the process is stopped.
+pub fn remove_when_stopped(path: &Path) {
+    if is_ready() {
+        kept().push(path.to_owned());
+    }
+}
+
+/// A file with another's content to be, beside it: gone when dropped or when the process is stopped.
+#[derive(Debug)]
+pub struct Replacement(NamedTempFile);
+
+impl Replacement {
+    /// Makes an empty file in a folder, with the permissions that any new file gets.
+    pub fn new(folder: &Path) -> io::Result<Self> {
+        let is_ready = is_ready();
+        let create = |path: &Path| {
+            // Nobody is stopped between the two.
+            let mut kept = kept();
+            let file = File::options().write(true).create_new(true).open(path)?;
+            if is_ready {
+                kept.push(path.to_owned());
+            }
+            Ok(file)
+        };
+        let file = tempfile::Builder::new()
+            .prefix(".offkit-")
+            .make_in(folder, create);
+        file.map(Self)
+    }
+
+    /// The file, to be written.
+    pub fn file(&mut self) -> &mut File {
+        self.0.as_file_mut()
+    }
+
+    /// Puts it in the place of another file.
+    pub fn persist(self, target: &Path) -> io::Result<()> {
+        let mut kept = kept();
+        let path = self.0.path().to_owned();
+        self.0.persist(target).map_err(|error| error.error)?;
+        kept.retain(|other| *other != path);
+        Ok(())
+    }
 }

@@ -120,17 +120,22 @@ impl Record {
     }
 
     /// Writes it down.
-    pub(super) fn write(&self, path: &Path) -> io::Result<()> {
+    pub(super) fn write(&self, path: &Path, on_temporary: fn(&Path)) -> io::Result<()> {
         let text = serde_json::to_vec(self)?;
-        replace(path, |temporary| fs::write(temporary, &text))
+        replace(path, on_temporary, |temporary| fs::write(temporary, &text))
     }
 }
 
 /// Has a file made under a temporary name, and puts it in its place once it is complete.
-pub(super) fn replace(path: &Path, make: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
+pub(super) fn replace(
+    path: &Path,
+    on_temporary: fn(&Path),
+    make: impl FnOnce(&Path) -> io::Result<()>,
+) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
     let temporary = tempfile::Builder::new().prefix(".offkit-").tempdir_in(folder)?;
+    on_temporary(temporary.path());
     let made = temporary.path().join(path.file_name().unwrap_or_default());
     make(&made)?;
     fs::rename(made, path)

@@ -12,6 +12,7 @@ use serde_json::json;
 
 use crate::commands::cc::clang;
 use crate::failure::{ExitStatus, Failure};
+use crate::temporary;
 use crate::terminal::{FAINT, NAME, Terminal, size};
 
 /// The name of the usual build among the variants.
@@ -88,6 +89,7 @@ pub(super) fn run(arguments: &Build, terminal: Terminal) -> Result<(), Failure> 
             || thread::available_parallelism().map_or(1, usize::from),
             usize::from,
         ),
+        on_temporary: temporary::remove_when_stopped,
     };
     let progress = terminal.progress();
     let built = build.run(&|done, total, what| progress.step(format!("{done}/{total} {what}")));
