@@ -114,15 +114,34 @@ pub fn open_regular(path: &Path) -> Result<Content, FileError> {
 ///
 /// A symbolic link stays and what it points to is replaced. What is no regular file, such as a pipe, is
 /// written to; `-` is standard output.
+///
+/// It is not waited until the disk has it, as compilers do not: what is written can be made again. [`replace()`] is for
+/// what cannot.
 pub fn write(path: &Path, chunks: &[&[u8]]) -> Result<(), FileError> {
-    write_chunks(path, chunks).map_err(|source| FileError {
+    write_chunks(path, chunks, Durability::MadeAgain).map_err(|source| FileError {
         action: "write",
         path: path.to_owned(),
         source,
     })
 }
 
-fn write_chunks(path: &Path, chunks: &[&[u8]]) -> io::Result<()> {
+/// The same for a file that may be all there is of its content: after a crash or a loss of power either the old or the
+/// new content is there, and once this returns the new.
+pub fn replace(path: &Path, chunks: &[&[u8]]) -> Result<(), FileError> {
+    write_chunks(path, chunks, Durability::Kept).map_err(|source| FileError {
+        action: "write",
+        path: path.to_owned(),
+        source,
+    })
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Durability {
+    MadeAgain,
+    Kept,
+}
+
+fn write_chunks(path: &Path, chunks: &[&[u8]], durability: Durability) -> io::Result<()> {
     if is_standard_stream(path) {
         let mut output = io::stdout().lock();
         return match write_all(&mut output, chunks) {
@@ -139,7 +158,16 @@ fn write_chunks(path: &Path, chunks: &[&[u8]]) -> io::Result<()> {
         file.file().set_permissions(metadata.permissions())?;
     }
     write_all(file.file(), chunks)?;
+    if durability == Durability::Kept {
+        // Before the name: it must not stand for a file whose content never reached the disk.
+        file.file().sync_all()?;
+    }
     file.persist(&target)?;
+    #[cfg(unix)]
+    if durability == Durability::Kept {
+        // The name is part of the folder.
+        File::open(folder(&target))?.sync_all()?;
+    }
     Ok(())
 }
 

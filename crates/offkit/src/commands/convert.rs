@@ -29,7 +29,13 @@ pub(crate) fn run(options: &Convert, terminal: Terminal) -> Result<(), Failure> 
     let converted = input
         .convert(options.to, options.state.bundle_state())
         .map_err(failed)?;
-    write(&converted, &options.output, options.to, &options.losses, terminal)
+    // In place, what is written is all that is left.
+    let write_file = match files::is_same(&options.input, &options.output) {
+        true => files::replace,
+        false => files::write,
+    };
+    check_losses(&converted, &options.output, options.to, &options.losses, terminal)?;
+    write_file(&options.output, &converted.content.slices()).map_err(Failure::input)
 }
 
 // What is to happen when a format cannot say everything.
@@ -43,8 +49,8 @@ pub(crate) struct LossOptions {
     json: bool,
 }
 
-/// Writes a file unless something would be lost that must not be.
-pub(super) fn write(
+/// Tells what is lost in a file to be written, and fails where nothing may be.
+pub(super) fn check_losses(
     converted: &Converted<'_>,
     output: &Path,
     format: OutputFormat,
@@ -80,5 +86,5 @@ pub(super) fn write(
             return Err(Failure::new(ExitStatus::No, message).hint("--allow-loss writes the rest"));
         }
     }
-    files::write(output, &converted.content.slices()).map_err(Failure::input)
+    Ok(())
 }

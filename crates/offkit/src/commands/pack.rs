@@ -85,11 +85,12 @@ pub(crate) fn run(options: &Pack, terminal: Terminal) -> Result<(), Failure> {
     });
     let packed = offkit_object::pack(images.collect(), options.format, options.state.bundle_state())
         .map_err(|error| Failure::input(error.with_file(options.output.display().to_string())))?;
-    super::convert::write(
+    super::convert::check_losses(
         &packed,
         &options.output,
         options.format,
         &options.losses,
         terminal,
-    )
+    )?;
+    files::write(&options.output, &packed.content.slices()).map_err(Failure::input)
 }

@@ -24,7 +24,7 @@ pub(crate) fn run(options: &Replace, terminal: Terminal) -> Result<(), Failure> 
     }
     let output = options.output.as_deref().unwrap_or(&options.file);
     let bytes = changed.as_deref().unwrap_or(&source.content);
-    files::write(output, &[bytes]).map_err(Failure::input)?;
+    files::replace(output, &[bytes]).map_err(Failure::input)?;
     terminal.note(format_args!(
         "{}: replaced {}",
         output.display(),

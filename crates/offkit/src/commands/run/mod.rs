@@ -106,7 +106,8 @@ pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
 
     for (index, path) in &outputs {
         let array = &results[index];
-        files::write(path, &[&npy::header(array), &array.data]).map_err(Failure::input)?;
+        // It may be in the place of an array that went in.
+        files::replace(path, &[&npy::header(array), &array.data]).map_err(Failure::input)?;
         terminal.note(format_args!(
             "{NAME}{}{NAME:#}: {} elements of {}",
             path.display(),
