@@ -1,0 +1,89 @@
+//! `docs/walkthrough.md`: what it shows is what happens, and what it names is there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use offkit_tests::documentation::commands;
+use offkit_tests::{Folder, need, root};
+
+const PAGE: &str = "docs/walkthrough.md";
+
+#[test]
+fn its_commands_do_what_it_says() {
+    need!("clang-22", "llc");
+    let folder = Folder::new();
+    for entry in fs::read_dir(root().join("examples/shared-library")).unwrap() {
+        let path = entry.unwrap().path();
+        fs::copy(&path, folder.path(&path.file_name().unwrap().to_string_lossy())).unwrap();
+    }
+    let commands = commands(PAGE);
+    assert!(commands.len() > 8, "{}", commands.len());
+    for command in commands {
+        command.check(&folder);
+    }
+}
+
+/// The sources of a package that is called so, or lies there.
+fn sources(package: &str) -> Option<Vec<String>> {
+    let folder = ["crates", "."].map(|within| root().join(within).join(package).join("src"));
+    let mut folders: Vec<PathBuf> = folder.into_iter().filter(|folder| folder.is_dir()).collect();
+    let mut sources = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                sources.push(fs::read_to_string(path).unwrap());
+            }
+        }
+    }
+    Some(sources).filter(|sources| !sources.is_empty())
+}
+
+#[test]
+fn its_crates_and_names_are_there() {
+    let text = fs::read_to_string(root().join(PAGE)).unwrap();
+    let mut rows = 0;
+    for line in text.lines() {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let ["", _, package, name, ""] = cells.as_slice() else {
+            continue;
+        };
+        let (Some(package), Some(name)) = (quoted(package), quoted(name)) else {
+            continue;
+        };
+        let sources = sources(package).unwrap_or_else(|| panic!("there is no `{package}`"));
+        let definitions = ["struct", "enum", "trait", "fn", "mod", "macro_rules!"];
+        let is_there = definitions.iter().any(|kind| {
+            let definition = format!("{kind} {name}");
+            let is_definition = |line: &str| {
+                line.split(&*definition)
+                    .nth(1)
+                    .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+            };
+            sources.iter().any(|source| source.lines().any(is_definition))
+        });
+        assert!(is_there, "`{package}` has no `{name}`");
+        rows += 1;
+    }
+    assert!(rows > 10, "{rows}");
+}
+
+fn quoted(cell: &str) -> Option<&str> {
+    cell.strip_prefix('`')?.strip_suffix('`')
+}
+
+#[test]
+fn its_links_lead_somewhere() {
+    let text = fs::read_to_string(root().join(PAGE)).unwrap();
+    let links: Vec<&str> = text
+        .split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split(')').next())
+        .collect();
+    assert!(links.len() > 4, "{links:?}");
+    for link in links {
+        assert!(root().join("docs").join(Path::new(link)).exists(), "{link}");
+    }
+}
