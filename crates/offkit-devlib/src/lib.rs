@@ -20,5 +20,7 @@ pub use code::{Input, ReadError};
 pub use device_type::{device_type, device_type_of};
 pub use naming::{architecture_names, library_path, short_architecture};
 pub use processors::{fitting_processors, target_of_name};
-pub use search::{Answer, Found, LibraryFile, Origin, Outcome, Rule, Search, SearchFolder, Tried};
+pub use search::{
+    Answer, Found, LIBRARY_PATH_VARIABLE, LibraryFile, Origin, Outcome, Rule, Search, SearchFolder, Tried,
+};
 pub use target::ptx_version;

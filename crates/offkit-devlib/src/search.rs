@@ -16,6 +16,9 @@ use crate::naming::{architecture_names, processor_names};
 use crate::processors::fitting_processors;
 use crate::target::{Family, fits, processor};
 
+/// The environment variable that names folders for libraries, as for clang.
+pub const LIBRARY_PATH_VARIABLE: &str = "LIBRARY_PATH";
+
 /// Who named a folder of the search path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
@@ -229,7 +232,7 @@ type Cache = Arc<Mutex<HashMap<PathBuf, Result<Arc<LibraryFile>, String>>>>;
 impl Search {
     /// The search on this machine: in the folders of `-L`, in those of `LIBRARY_PATH`, and beside the compiler.
     pub fn on_this_machine(named: &[PathBuf]) -> Self {
-        let variable = env::var_os("LIBRARY_PATH");
+        let variable = env::var_os(LIBRARY_PATH_VARIABLE);
         // Without a compiler there is nothing beside it.
         let compiler = offkit_host::clang::find().ok();
         Self::new(named, variable.as_deref(), compiler.as_deref())

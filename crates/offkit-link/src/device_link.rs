@@ -33,6 +33,7 @@ pub use error::{Crash, LinkError, UndefinedSymbol};
 pub(crate) use generate::is_supplied;
 use join::Part;
 use libraries::Libraries;
+pub use lld::FOLDER_VARIABLE as LLVM_FOLDER_VARIABLE;
 pub use offkit_devlib::code::Input;
 use offkit_devlib::code::{self, Module, Native, sources};
 use offkit_devlib::target::fits;

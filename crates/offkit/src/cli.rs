@@ -20,6 +20,7 @@ use crate::commands::wrap::WrapOptions;
 /// The toolkit for offloaded device code: list what is inside, link it, load it, launch it.
 #[derive(Debug, Parser)]
 #[command(version, about, arg_required_else_help = true, max_term_width = 100, after_help = EXIT_CODES)]
+#[command(after_long_help = format!("{EXIT_CODES}\n\n{}", crate::environment::help()))]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `cli` | the command line as types |
 //! | `commands` | one module for each verb |
+//! | `environment` | the variables that are looked at |
 //! | `array` | arrays of numbers, `.npy` files |
 //! | `files` | files in and out |
 //! | `pack` | images and what the command line says about them |
@@ -18,6 +19,7 @@
 mod array;
 mod cli;
 mod commands;
+mod environment;
 mod failure;
 mod terminal;
 
@@ -33,9 +35,6 @@ use tracing_subscriber::EnvFilter;
 use cli::{Cli, Color, Command};
 use failure::Failure;
 use terminal::Terminal;
-
-/// The environment variable that says what is logged, such as `offkit_runtime=debug`.
-const LOG_VARIABLE: &str = "OFFKIT_LOG";
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os();
@@ -138,15 +137,15 @@ fn log(verbose: u8, terminal: Terminal) {
             "off,offkit={level},offkit_link={level},offkit_runtime={level},offkit_pi={level},offkit_plugin_cpu={level},offkit_llvm={level}"
         ))
     };
-    let filter = match std::env::var(LOG_VARIABLE) {
+    let filter = match std::env::var(environment::LOG) {
         Err(VarError::NotPresent) => usual(),
         Err(error) => {
-            terminal.warning(format_args!("{LOG_VARIABLE} is ignored: {error}"));
+            terminal.warning(format_args!("{} is ignored: {error}", environment::LOG));
             usual()
         }
         Ok(text) if text.is_empty() => usual(),
         Ok(text) => EnvFilter::try_new(&text).unwrap_or_else(|error| {
-            terminal.warning(format_args!("{LOG_VARIABLE} is ignored: {error}"));
+            terminal.warning(format_args!("{} is ignored: {error}", environment::LOG));
             usual()
         }),
     };

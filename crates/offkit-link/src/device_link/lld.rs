@@ -15,7 +15,7 @@ use offkit_host::program;
 const NAMES: [&str; 2] = ["ld.lld-22", "ld.lld"];
 
 /// The environment variable that names the folder of LLVM's programs, beside those of `PATH`.
-const FOLDER_VARIABLE: &str = "OFFKIT_LLVM_BIN";
+pub const FOLDER_VARIABLE: &str = "OFFKIT_LLVM_BIN";
 
 /// Where Debian's packages keep them.
 const FOLDER: &str = "/usr/lib/llvm-22/bin";

@@ -13,6 +13,7 @@ use offkit_driver::{CommandLine, Content, Environment, Files, RunError, RunOptio
 use offkit_object::{ContainerKind, ImageFormat, Item, Limits, Location, Target, inspect, walk};
 
 use super::link::temporary_failure;
+use crate::environment;
 use crate::failure::{ExitStatus, Failure};
 use crate::terminal::{FAINT, Terminal, duration};
 use offkit_host::files;
@@ -224,7 +225,7 @@ pub(super) fn cache_folder() -> Option<PathBuf> {
             .filter(|value| !value.is_empty())
             .map(PathBuf::from)
     };
-    named("XDG_CACHE_HOME")
+    named(environment::CACHE)
         .or_else(|| Some(named("HOME")?.join(".cache")))
         .filter(|folder| folder.is_absolute())
 }

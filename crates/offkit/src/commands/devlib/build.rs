@@ -12,8 +12,8 @@ use serde_json::json;
 
 use crate::commands::cc::clang;
 use crate::failure::{ExitStatus, Failure};
-use crate::temporary;
 use crate::terminal::{FAINT, NAME, Terminal, size};
+use offkit_host::temporary;
 
 /// The name of the usual build among the variants.
 const DEFAULT_VARIANT: &str = "default";

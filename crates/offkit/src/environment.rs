@@ -1,0 +1,123 @@
+//! The environment variables that offkit looks at, whichever crate does: what `offkit --help` and the README say.
+
+use offkit_devlib::LIBRARY_PATH_VARIABLE;
+use offkit_host::clang::CLANG_VARIABLE;
+use offkit_link::device_link::LLVM_FOLDER_VARIABLE;
+use offkit_llvm::WORKER_VARIABLE;
+use offkit_runtime::PLUGINS_VARIABLE;
+
+/// Says what is logged, such as `offkit_runtime=debug`.
+pub(crate) const LOG: &str = "OFFKIT_LOG";
+
+/// Names the user's folder for files that can be made again.
+pub(crate) const CACHE: &str = "XDG_CACHE_HOME";
+
+/// Every variable and what it does. Those of the peers' tools are theirs, and are not here.
+pub(crate) const VARIABLES: &[(&str, &str)] = &[
+    (WORKER_VARIABLE, "names the LLVM worker program"),
+    (
+        LLVM_FOLDER_VARIABLE,
+        "names the folder with LLVM 22's `ld.lld`, where it is not on `PATH`",
+    ),
+    (CLANG_VARIABLE, "names the clang 22 that `offkit cc` runs"),
+    (
+        PLUGINS_VARIABLE,
+        "names plugin libraries to load besides the built-in CPU device, separated by `:`",
+    ),
+    (
+        LOG,
+        "says what is logged, such as `offkit_runtime=debug`; `-v` is the short form",
+    ),
+    (
+        LIBRARY_PATH_VARIABLE,
+        "names folders to look for device libraries in, after those of `-L`, separated by `:`",
+    ),
+    (
+        "ROCM_PATH",
+        "names the folder of ROCm, whose device libraries are found there",
+    ),
+    (
+        "CUDA_PATH",
+        "names the folder of CUDA, for libdevice; so does `CUDA_HOME`",
+    ),
+    (
+        CACHE,
+        "names the folder for files that can be made again, such as headers for `offkit cc`",
+    ),
+    ("NO_COLOR", "switches colours off"),
+];
+
+/// The variables as `offkit --help` shows them.
+pub(crate) fn help() -> String {
+    let mut text = "Environment:".to_owned();
+    for (name, does) in VARIABLES {
+        text += &format!("\n  {name}\n      {does}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    use super::*;
+
+    fn root() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+    }
+
+    #[test]
+    fn the_readme_says_the_same() {
+        let readme = fs::read_to_string(root().join("README.md")).unwrap();
+        let (_, table) = readme
+            .split_once("| Variable | Does |\n|---|---|\n")
+            .expect("the README has a table of variables");
+        let rows: Vec<&str> = table.lines().take_while(|line| line.starts_with('|')).collect();
+        let expected: Vec<_> = VARIABLES
+            .iter()
+            .map(|(name, does)| format!("| `{name}` | {does} |"))
+            .collect();
+        assert_eq!(rows, expected);
+    }
+
+    #[test]
+    fn no_variable_is_looked_at_in_secret() {
+        let mut folders = vec![root().join("crates"), root().join("plugins")];
+        let mut found = 0;
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    // What tests set for themselves is nobody's business.
+                    folders.extend(Some(path).filter(|path| !path.ends_with("tests")));
+                    continue;
+                }
+                if path.extension().is_none_or(|extension| extension != "rs") {
+                    continue;
+                }
+                let text = fs::read_to_string(&path).unwrap();
+                for rest in text.split("\"OFFKIT_").skip(1) {
+                    let Some((name, _)) = rest.split_once('"') else {
+                        continue;
+                    };
+                    if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+                    {
+                        continue;
+                    }
+                    let name = format!("OFFKIT_{name}");
+                    // Tests of a crate may ask for tools.
+                    let is_known =
+                        VARIABLES.iter().any(|(known, _)| *known == name) || name == "OFFKIT_REQUIRE_TOOLS";
+                    assert!(
+                        is_known,
+                        "{}: `{name}` is not among the variables",
+                        path.display()
+                    );
+                    found += 1;
+                }
+            }
+        }
+        assert!(found >= 5, "{found}");
+    }
+}
