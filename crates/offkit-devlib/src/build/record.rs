@@ -194,7 +194,7 @@ mod tests {
         }
         let inputs = || [path("a.c"), path("a.h")].into_iter();
         let record = Record::of("c".into(), inputs(), &path("a.bc"), &Hashes::default()).unwrap();
-        record.write(&path("a.json")).unwrap();
+        record.write(&path("a.json"), |_| ()).unwrap();
         let record = Record::read(&path("a.json")).unwrap();
         let holds = |command: &str| record.holds(command, &path("a.bc"), &Hashes::default());
         assert!(holds("c") && !holds("d"));
