@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use offkit_llvm::PROTOCOL_VERSION;
-use offkit_tests::{Folder, need, offkit};
+use offkit_tests::{Folder, need, offkit, tool};
 
 /// The exit code of a program that was stopped.
 const INTERRUPTED: i32 = 130;
@@ -46,34 +46,80 @@ fn an_interrupted_link_leaves_no_temporary_files() {
     }
 }
 
+const OLD: &[u8] = b"\x03\x02\x23\x07old";
+const NEW: &[u8] = b"\x03\x02\x23\x07new";
+
+/// A disk that takes its time, until there is a file `go`.
+const SLOW_DISK: &str = r#"
+#include <unistd.h>
+
+int fsync(int number) {
+    while (access("go", F_OK) != 0) usleep(1000);
+    return 0;
+}
+"#;
+
+/// A folder with an image, another to be in its place, and the slow disk.
+fn with_images() -> Folder {
+    let folder = Folder::new();
+    folder.write("old.spv", OLD);
+    folder.write("new.spv", NEW);
+    folder.write("disk.c", SLOW_DISK);
+    let compiler = tool("cc").expect("asked for before");
+    folder
+        .run(compiler, ["-shared", "-fPIC", "disk.c", "-o", "disk.so"])
+        .ok();
+    folder
+}
+
+/// Replaces the image, sends the signal while the new one is being written, and says how the program ended.
+fn replace_and_signal(folder: &Folder, setting: &str, signal: &str) -> Option<i32> {
+    let is_temporary = |name: &String| name.starts_with(".offkit-");
+    let mut replace = Command::new("sh")
+        .arg("-c")
+        .arg(format!(
+            r#"{setting} LD_PRELOAD=./disk.so exec "$0" replace old.spv old.spv=new.spv"#
+        ))
+        .arg(offkit())
+        .current_dir(folder.path("."))
+        .spawn()
+        .unwrap();
+    while !folder.list().iter().any(is_temporary) {
+        assert!(replace.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let sent = Command::new("kill")
+        .args(["-s", signal, &replace.id().to_string()])
+        .status();
+    assert!(sent.unwrap().success());
+    if !setting.is_empty() {
+        folder.write("go", "");
+    }
+    replace.wait().unwrap().code()
+}
+
+#[cfg(target_os = "linux")]
 #[test]
 fn an_interrupted_replacement_leaves_the_file_as_it_was() {
-    const SIZE: u64 = 256 << 20;
-    let folder = Folder::new();
-    folder.write("old.spv", b"\x03\x02\x23\x07old");
-    // So much that it is not written in the time that it takes to stop the program.
-    let new = folder.write("new.spv", b"\x03\x02\x23\x07new");
-    let file = std::fs::File::options().write(true).open(new).unwrap();
-    file.set_len(SIZE).unwrap();
+    need!("cc");
+    let folder = with_images();
+    let before = folder.list();
     for signal in ["INT", "TERM", "HUP"] {
-        let is_temporary = |name: &String| name.starts_with(".offkit-");
-        let mut replace = Command::new(offkit())
-            .args(["replace", "old.spv", "old.spv=new.spv"])
-            .current_dir(folder.path("."))
-            .spawn()
-            .unwrap();
-        while !folder.list().iter().any(is_temporary) {
-            assert!(replace.try_wait().unwrap().is_none(), "it ended by itself");
-            std::thread::yield_now();
-        }
-        let sent = Command::new("kill")
-            .args(["-s", signal, &replace.id().to_string()])
-            .status();
-        assert!(sent.unwrap().success());
-        assert_eq!(replace.wait().unwrap().code(), Some(INTERRUPTED), "{signal}");
-        assert_eq!(folder.list(), ["new.spv", "old.spv"], "{signal}");
-        assert_eq!(folder.read("old.spv"), b"\x03\x02\x23\x07old");
+        let code = replace_and_signal(&folder, "", signal);
+        assert_eq!(code, Some(INTERRUPTED), "{signal}");
+        assert_eq!(folder.list(), before, "{signal}");
+        assert_eq!(folder.read("old.spv"), OLD);
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_signal_that_is_to_be_ignored_is() {
+    need!("cc");
+    let folder = with_images();
+    // As `nohup` starts it.
+    assert_eq!(replace_and_signal(&folder, "trap '' HUP;", "HUP"), Some(0));
+    assert_eq!(folder.read("old.spv"), NEW);
 }
 
 #[test]

@@ -39,8 +39,43 @@ fn stop() {
 /// Sees to it that the program is stopped by [`stop`]; whether it is.
 fn is_ready() -> bool {
     static READY: OnceLock<bool> = OnceLock::new();
-    *READY.get_or_init(|| ctrlc::set_handler(stop).is_ok())
+    *READY.get_or_init(|| {
+        let ignored = ignored();
+        let is_set = ctrlc::set_handler(stop).is_ok();
+        ignore(&ignored);
+        is_set
+    })
 }
+
+/// The signals to stop that whoever started this program wants ignored, as `nohup` does.
+#[cfg(unix)]
+fn ignored() -> Vec<libc::c_int> {
+    let is_ignored = |signal: &libc::c_int| {
+        let mut action = std::mem::MaybeUninit::<libc::sigaction>::uninit();
+        // SAFETY: without a new action nothing changes, and the old one is written to where there is place for one.
+        let asked = unsafe { libc::sigaction(*signal, std::ptr::null(), action.as_mut_ptr()) };
+        // SAFETY: it was written where the call has succeeded.
+        asked == 0 && unsafe { action.assume_init() }.sa_sigaction == libc::SIG_IGN
+    };
+    [libc::SIGINT, libc::SIGTERM, libc::SIGHUP]
+        .into_iter()
+        .filter(is_ignored)
+        .collect()
+}
+
+#[cfg(unix)]
+fn ignore(signals: &[libc::c_int]) {
+    for signal in signals {
+        // SAFETY: these are signals that may be ignored, and no handler of ours is told.
+        unsafe { libc::signal(*signal, libc::SIG_IGN) };
+    }
+}
+
+#[cfg(not(unix))]
+fn ignored() {}
+
+#[cfg(not(unix))]
+fn ignore((): &()) {}
 
 /// The folder for all temporary files of this process, while it is kept.
 #[must_use]
