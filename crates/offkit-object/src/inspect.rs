@@ -37,7 +37,8 @@ pub struct Inspection {
     /// What can be launched, in the order of the image.
     pub kernels: Vec<InspectedKernel>,
     /// Symbols that another image must define. Left out is what the device or its driver supplies by rule: names
-    /// that start with `__spirv_` or `llvm.`, and what is open in an image that is linked already.
+    /// that start with `__spirv_` or `llvm.`, functions of OpenCL C that SPIR-V has no instructions for, and what is
+    /// open in an image that is linked already.
     pub imports: Vec<String>,
     /// Symbols that another image may define, and that are null otherwise.
     pub weak_imports: Vec<String>,
@@ -173,10 +174,10 @@ fn inspect_part(source: Source<'_>, format: ImageFormat, findings: &mut Findings
     }
 }
 
-/// The target that the first bytes of an image show: an ELF header, the first lines of PTX.
+/// The target that the first bytes of an image show: an ELF header, the first lines of PTX, the memory model of SPIR-V.
 ///
-/// Cheap enough to be asked for each of many images. Empty for SPIR-V and bitcode, whose beginnings do not tell,
-/// and for whatever cannot be read.
+/// Cheap enough to be asked for each of many images. Empty for bitcode, whose beginning does not tell, and for
+/// whatever cannot be read.
 ///
 /// ```
 /// use offkit_object::{ImageFormat, header_target};
@@ -187,6 +188,7 @@ fn inspect_part(source: Source<'_>, format: ImageFormat, findings: &mut Findings
 #[must_use]
 pub fn header_target(bytes: &[u8], format: ImageFormat) -> Target {
     match format {
+        ImageFormat::Spirv => spirv::header_target(bytes),
         ImageFormat::Ptx => ptx::header_target(bytes),
         ImageFormat::Cubin => elf::Header::read(Source::new(bytes)).map(|header| cubin::target(&header)),
         ImageFormat::Amdgpu => elf::Header::read(Source::new(bytes)).map(|header| amdgpu::target(&header)),

@@ -386,7 +386,9 @@ impl Walker<'_> {
 
 /// Fills in what the container does not say about the target, as far as the image's header says it.
 fn complete_target(target: &mut Target, bytes: &[u8], format: ImageFormat) {
-    if !target.triple.is_empty() && !target.arch.is_empty() {
+    // SPIR-V is for no architecture: with a triple, nothing is left to look for.
+    let is_complete = !target.arch.is_empty() || format == ImageFormat::Spirv;
+    if !target.triple.is_empty() && is_complete {
         return;
     }
     let shown = header_target(bytes, format);

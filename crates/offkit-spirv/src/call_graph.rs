@@ -3,11 +3,11 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use rspirv::dr::{Instruction, Operand};
-use spirv::{ExecutionModel, LinkageType, Op};
+use spirv::{ExecutionModel, Op};
 
 use crate::index::Index;
 use crate::module::Module;
-use crate::symbols::{SymbolKind, is_supplied_by_device};
+use crate::symbols::{Linkage, SymbolKind, is_import};
 
 /// Most steps of the way to a symbol that are told. With all of them, the ways to all symbols could take the square of
 /// the size of the module.
@@ -85,7 +85,7 @@ impl CallGraph {
         for instruction in &module.types_global_values {
             let role = match instruction.class.opcode {
                 Op::Variable | Op::UntypedVariableKHR => Role::Variable {
-                    imported: is_import(index, instruction.result_id),
+                    imported: instruction.result_id.is_some_and(|id| is_imported(index, id)),
                 },
                 op if op.is_type() => continue,
                 _ => Role::Constant,
@@ -97,7 +97,7 @@ impl CallGraph {
         for function in &module.functions {
             if let Some(id) = function.def_id() {
                 let role = Role::Function {
-                    imported: is_import(index, Some(id)),
+                    imported: is_imported(index, id),
                 };
                 nodes.insert(id, Node::new(index, id, role, function.all_inst_iter()));
             }
@@ -165,7 +165,7 @@ impl CallGraph {
                 Role::Variable { imported: true } => SymbolKind::Variable,
                 _ => return None,
             };
-            (!is_supplied_by_device(&node.label)).then_some((id, node.label.as_str(), kind))
+            Some((id, node.label.as_str(), kind))
         })
     }
 
@@ -246,9 +246,11 @@ impl Node {
     }
 }
 
-fn is_import(index: &Index<'_>, id: Option<u32>) -> bool {
-    let linkage = id.and_then(|id| index.linkage(id));
-    linkage.is_some_and(|(_, linkage)| linkage == LinkageType::Import)
+/// Whether another module has to supply a function or variable.
+fn is_imported(index: &Index<'_>, id: u32) -> bool {
+    index
+        .linkage(id)
+        .is_some_and(|(name, linkage)| is_import(name, Linkage::from(linkage), index.built_in(id).is_some()))
 }
 
 /// Name and function id of each entry point for OpenCL-style devices.

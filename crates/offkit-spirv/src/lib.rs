@@ -1,7 +1,8 @@
 //! SPIR-V modules for OpenCL-style devices: what is in them, and linking them.
 //!
-//! SPIR-V is the form in which device code travels to a driver, or to offkit's own CPU device. This crate works on
-//! whole modules: it says what a module offers and needs ([`reflect`], [`CallGraph`]), joins several into one
+//! SPIR-V is the form in which device code travels to a driver, or to offkit's own CPU device. For lists and selections
+//! [`Outline`] reads a module up to its first function, however damaged the rest is. Everything else works on whole
+//! modules: it says what a module offers and needs ([`reflect`], [`CallGraph`]), joins several into one
 //! ([`link`]), sets specialization constants for good ([`specialize`]), and asks the Khronos validator what it thinks
 //! ([`validate`]). It does not run, translate or optimise code. The instructions themselves are those of the
 //! [`rspirv`] crate, which is re-exported; [`Module::dr`] gives access to them.
@@ -75,12 +76,12 @@
 //!
 //! # What compilers write
 //!
-//! Some symbols look like imports and exports and are not; [`Reflection`] leaves them out of its lists, and [`link`]
-//! lets them be. Built-in variables (`__spirv_BuiltIn…`) are marked as imports although the device supplies them, and
-//! LLVM leaves some functions of OpenCL C as imports ([`is_opencl_builtin`]). Clang makes a copy of each OpenCL C
-//! kernel, for calls from other kernels, and exports it as `__clang_ocl_kern_imp_…`. LLVM has no types for pointers to
-//! memory, so what a pointer in its modules points to is a guess: the same function may be imported with a pointer to
-//! `i8` and exported with a pointer to `f32`.
+//! Some symbols look like imports and exports and are not; [`Outline`] and [`Reflection`] leave them out of their lists,
+//! by one rule, and [`link`] lets them be. Built-in variables (`__spirv_BuiltIn…`) are marked as imports although the
+//! device supplies them, and LLVM leaves some functions of OpenCL C as imports ([`is_opencl_builtin`]). Clang makes a
+//! copy of each OpenCL C kernel, for calls from other kernels, and exports it as `__clang_ocl_kern_imp_…`. LLVM has no
+//! types for pointers to memory, so what a pointer in its modules points to is a guess: the same function may be
+//! imported with a pointer to `i8` and exported with a pointer to `f32`.
 
 #![forbid(unsafe_code)]
 
@@ -91,8 +92,10 @@ mod kernel;
 mod link;
 mod loader;
 mod module;
+pub mod names;
 mod opencl_builtin;
 mod operands;
+mod outline;
 mod quantity;
 mod reflect;
 mod specialize;
@@ -106,6 +109,7 @@ pub use kernel::{Access, Argument, ArgumentKind, ImageDimensions, Kernel, Storag
 pub use link::{LinkError, LinkInput, LinkOptions, UnresolvedSymbol, link};
 pub use module::{ByteOrder, Generator, Limits, Module, Version};
 pub use opencl_builtin::is_opencl_builtin;
+pub use outline::{EntryPoint, Enumerant, Literal, Outline, OutlineSymbol, triple_of};
 pub use reflect::{Reflection, SpecializationConstant, reflect};
 pub use specialize::specialize;
 pub use symbols::{Linkage, Symbol, SymbolKind};

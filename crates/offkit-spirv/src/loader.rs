@@ -17,7 +17,7 @@ use crate::module::Limits;
 use crate::operands::{InstructionSets, is_extended, is_spec_constant_op, parser_input, spec_constant_op};
 
 /// Words of the module header.
-const HEADER_WORDS: usize = 5;
+pub(crate) const HEADER_WORDS: usize = 5;
 
 /// Parses `words`, of which the first is known to be the magic number.
 pub(crate) fn load(words: &[u32], limits: &Limits) -> Result<dr::Module, ReadError> {
@@ -75,7 +75,7 @@ fn instruction_offsets(words: &[u32]) -> Result<Vec<usize>, ReadError> {
 }
 
 /// The name of the opcode in the first word of an instruction, or its number when it has none.
-fn opcode_name(first_word: u32) -> String {
+pub(crate) fn opcode_name(first_word: u32) -> String {
     let opcode = first_word & 0xffff;
     match Op::from_u32(opcode) {
         Some(op) => format!("Op{op:?}"),

@@ -6,6 +6,7 @@ use rspirv::dr;
 use crate::error::ReadError;
 use crate::loader;
 use crate::operands::{InstructionSets, is_extended};
+use crate::outline::{self, Enumerant};
 use crate::quantity;
 
 /// What a reader accepts before it gives up.
@@ -47,6 +48,17 @@ pub enum ByteOrder {
     Big,
 }
 
+impl ByteOrder {
+    /// The byte order of a module, by its first word.
+    pub(crate) fn of_magic(word: [u8; 4]) -> Result<Self, ReadError> {
+        match u32::from_le_bytes(word) {
+            spirv::MAGIC_NUMBER => Ok(Self::Little),
+            found if found.swap_bytes() == spirv::MAGIC_NUMBER => Ok(Self::Big),
+            found => Err(ReadError::Magic { found }),
+        }
+    }
+}
+
 /// The version of SPIR-V a module is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
@@ -54,6 +66,14 @@ pub struct Version {
     pub major: u8,
     /// Minor version, 0 to 6.
     pub minor: u8,
+}
+
+impl Version {
+    /// The version in the second word of a module.
+    pub(crate) fn of_word(word: u32) -> Self {
+        let [_, major, minor, _] = word.to_be_bytes();
+        Self { major, minor }
+    }
 }
 
 impl std::fmt::Display for Version {
@@ -72,6 +92,14 @@ pub struct Generator {
 }
 
 impl Generator {
+    /// The tool in the third word of a module.
+    pub(crate) fn of_word(word: u32) -> Self {
+        Self {
+            tool: (word >> 16) as u16,
+            version: (word & 0xffff) as u16,
+        }
+    }
+
     /// The registered name of the tool, for those that write modules for OpenCL-style devices.
     pub fn name(self) -> Option<&'static str> {
         Some(match self.tool {
@@ -212,10 +240,15 @@ impl Module {
 
     /// The tool that wrote the module.
     pub fn generator(&self) -> Generator {
-        let word = self.dr.header.as_ref().map_or(0, |header| header.generator);
-        Generator {
-            tool: (word >> 16) as u16,
-            version: (word & 0xffff) as u16,
+        Generator::of_word(self.dr.header.as_ref().map_or(0, |header| header.generator))
+    }
+
+    /// The triple of the target that the module is for: `spirv32-unknown-unknown` or `spirv64-unknown-unknown`, by the
+    /// width of pointers, and `spirv-unknown-unknown` where they have none (`Logical`).
+    pub fn triple(&self) -> Option<&'static str> {
+        match self.dr.memory_model.as_ref()?.operands.first() {
+            Some(dr::Operand::AddressingModel(model)) => outline::triple(Enumerant::Known(*model)),
+            _ => None,
         }
     }
 
@@ -254,11 +287,7 @@ fn words_of(bytes: &[u8], limits: &Limits) -> Result<(Vec<u32>, ByteOrder), Read
     let Some(&first) = chunks.first() else {
         return Err(ReadError::Header { words: 0 });
     };
-    let byte_order = match u32::from_le_bytes(first) {
-        spirv::MAGIC_NUMBER => ByteOrder::Little,
-        found if found.swap_bytes() == spirv::MAGIC_NUMBER => ByteOrder::Big,
-        found => return Err(ReadError::Magic { found }),
-    };
+    let byte_order = ByteOrder::of_magic(first)?;
     if chunks.len() > limits.max_words {
         return Err(ReadError::Limit {
             what: "words",

@@ -3,21 +3,25 @@
 use spirv::{LinkageType, Op};
 
 use crate::index::Index;
+use crate::names;
 use crate::opencl_builtin::is_opencl_builtin;
 use crate::types::Types;
 
-/// Prefix of names that belong to SPIR-V itself: built-in variables, which clang marks as imports, and functions
-/// that every device supplies.
-const SPIRV_PREFIX: &str = "__spirv_";
+/// Whether another module has to supply what has a linkage, unless it is a variable that the device fills in.
+pub(crate) fn is_import(name: &str, linkage: Linkage, is_built_in: bool) -> bool {
+    linkage == Linkage::Import && !is_built_in && !is_supplied_by_device(name)
+}
+
+/// Whether other modules may use what has a linkage.
+pub(crate) fn is_export(name: &str, linkage: Linkage, is_built_in: bool) -> bool {
+    let is_defined = linkage != Linkage::Import && !is_built_in && !names::is_built_in(name);
+    is_defined && names::kernel_of_copy(name).is_none()
+}
 
 /// Whether the device supplies what a module imports under this name.
 pub(crate) fn is_supplied_by_device(name: &str) -> bool {
-    name.starts_with(SPIRV_PREFIX) || is_opencl_builtin(name)
+    names::is_built_in(name) || is_opencl_builtin(name)
 }
-
-/// Prefix of the second copy that clang makes of each OpenCL C kernel, for calls from other kernels. It is exported,
-/// but no other module knows of it.
-pub(crate) const KERNEL_COPY_PREFIX: &str = "__clang_ocl_kern_imp_";
 
 /// How a symbol takes part in linking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -69,20 +73,23 @@ pub struct Symbol {
     pub linkage: Linkage,
     /// Its type in readable form: `f32(global i8*, i32)` for a function, the pointer to it for a variable.
     pub type_name: String,
+    /// Whether it is a variable that the device fills in.
+    pub is_built_in: bool,
     /// The id it has in the module.
     pub id: u32,
 }
 
 impl Symbol {
-    /// Whether other modules may use this definition: it is exported, and not the copy clang makes of a kernel.
+    /// Whether other modules may use this definition: it is exported, and neither part of SPIR-V itself nor the copy
+    /// that clang makes of a kernel.
     pub fn is_export(&self) -> bool {
-        self.linkage != Linkage::Import && !self.name.starts_with(KERNEL_COPY_PREFIX)
+        is_export(&self.name, self.linkage, self.is_built_in)
     }
 
     /// Whether another module has to supply this symbol: it is imported, and neither part of SPIR-V itself nor a
     /// function of OpenCL C that the device supplies.
     pub fn is_import(&self) -> bool {
-        self.linkage == Linkage::Import && !is_supplied_by_device(&self.name)
+        is_import(&self.name, self.linkage, self.is_built_in)
     }
 }
 
@@ -105,6 +112,7 @@ pub(crate) fn symbols(index: &Index<'_>, types: &Types<'_, '_>) -> Vec<Symbol> {
                 kind,
                 linkage: linkage.into(),
                 type_name: types.describe(type_id),
+                is_built_in: index.built_in(id).is_some(),
                 id,
             })
         })

@@ -7,13 +7,11 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use offkit_object::Target;
+use offkit_spirv::names::kernel_of_copy;
 
 use super::error::LinkError;
 use offkit_devlib::code::Module;
 use offkit_devlib::target::{complete, fits};
-
-/// What stands before the name of a kernel in that of the copy of it that clang makes for calls from other kernels.
-const KERNEL_COPY: &str = "__clang_ocl_kern_imp_";
 
 /// The targets of a link in which none were asked for: those that there is code for, in order.
 ///
@@ -127,7 +125,7 @@ pub(super) fn select(
             },
         };
         // Where a kernel is called, its copy is needed, which is wherever the kernel is.
-        let (providers, defined, name) = match symbol.strip_prefix(KERNEL_COPY) {
+        let (providers, defined, name) = match kernel_of_copy(symbol) {
             Some(kernel) => (&kernel_providers, &mut kernels_defined, kernel),
             None => (&providers, &mut defined, symbol),
         };

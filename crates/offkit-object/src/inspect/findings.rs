@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use offkit_image::{Error, Limits};
+use offkit_spirv::names::{is_built_in, kernel_of_copy};
 
 use super::{Detail, DetailValue, InspectedKernel, Inspection};
 use crate::reading::Reading;
@@ -74,9 +75,7 @@ impl Findings {
 
     /// Adds a symbol that is defined here, unless no other image is meant to know it.
     pub(super) fn export(&mut self, name: String) {
-        /// The second copy that clang makes of each OpenCL C kernel, for calls from other kernels.
-        const KERNEL_COPY: &str = "__clang_ocl_kern_imp_";
-        if !name.starts_with(KERNEL_COPY) && !is_built_in(&name) {
+        if kernel_of_copy(&name).is_none() && !is_built_in(&name) {
             self.inspection.exports.push(name);
         }
     }
@@ -93,26 +92,5 @@ impl Findings {
         if !is_built_in(&name) {
             self.inspection.weak_imports.push(name);
         }
-    }
-}
-
-/// Whether a name belongs to the representation itself and is no symbol of a program.
-fn is_built_in(name: &str) -> bool {
-    // SYCL's headers declare the operations of SPIR-V as C++ functions: a length stands before the name.
-    let function = name
-        .strip_prefix("_Z")
-        .map_or(name, |rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
-    name.is_empty() || function.starts_with("__spirv_") || name.starts_with("llvm.")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_built_in;
-
-    #[test]
-    fn operations_of_spirv_are_no_symbols() {
-        assert!(is_built_in("_Z22__spirv_ControlBarrierjjj"));
-        assert!(is_built_in("__spirv_BuiltInGlobalInvocationId"));
-        assert!(!is_built_in("_Z5scalef") && !is_built_in("__devicelib_exit"));
     }
 }

@@ -111,3 +111,22 @@ fn work_is_bounded_where_everything_refers_to_the_same_bytes() {
         inspection.problems
     );
 }
+
+/// One long name for very many symbols, by way of a decoration group.
+#[test]
+fn a_name_counts_for_each_symbol_that_has_it() {
+    let mut linkage = vec![1, 41];
+    linkage.extend([u32::from_le_bytes(*b"name"); 10_000]);
+    linkage.extend([0, 0]);
+    let targets: Vec<u32> = (1..30_000).collect();
+    let bytes = assembled(&[(71, &linkage), (73, &[1]), (74, &targets)]);
+    let inspection = look(&bytes);
+    let kept: usize = inspection.exports.iter().map(String::len).sum();
+    assert!((1..9 * bytes.len()).contains(&kept), "{kept}");
+    assert!(
+        inspection
+            .problems
+            .iter()
+            .any(|error| error.kind() == offkit_object::ErrorKind::LimitExceeded)
+    );
+}

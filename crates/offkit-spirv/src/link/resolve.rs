@@ -6,7 +6,8 @@ use spirv::Op;
 
 use super::{Input, LinkError};
 use crate::index::Index;
-use crate::symbols::{KERNEL_COPY_PREFIX, Linkage, SymbolKind};
+use crate::names::kernel_of_copy;
+use crate::symbols::{Linkage, SymbolKind};
 
 /// An id of one of the modules being linked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -44,7 +45,7 @@ pub(super) struct Unresolved {
 pub(super) fn linkage<'m>(index: &Index<'m>, id: u32) -> Option<(&'m str, Linkage)> {
     let (name, linkage) = index.linkage(id)?;
     let linkage = Linkage::from(linkage);
-    let is_kernel_copy = linkage != Linkage::Import && name.starts_with(KERNEL_COPY_PREFIX);
+    let is_kernel_copy = linkage != Linkage::Import && kernel_of_copy(name).is_some();
     (index.built_in(id).is_none() && !is_kernel_copy).then_some((name, linkage))
 }
 
