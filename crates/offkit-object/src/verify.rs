@@ -3,9 +3,10 @@
 mod offload;
 mod syclbin;
 
-use offkit_image::{ContainerKind, Error, Limits, Location, Problem};
+use offkit_image::{ContainerKind, DeviceImage, Error, ImageFormat, Limits, Location, Problem, Target};
 
 use crate::container;
+use crate::inspect::header_target;
 use crate::part::{Content, Part};
 use crate::reading::Reading;
 use crate::source::Source;
@@ -18,7 +19,8 @@ use crate::{bundle, offload_binary};
 /// That is, of an offload binary: sizes and places that are no multiples of 8, bytes that belong to nothing and are
 /// not zero, parts that overlap, keys that occur twice, flags without a meaning. Of a SYCLBIN: the same for its
 /// tables, images that no module has, and contents that its state does not allow. Of a bundle: a wrong hash, IDs that
-/// occur twice, images that overlap. What is inside of an image is not looked at.
+/// occur twice, images that overlap. Of an image itself only the width of pointers is looked at, in SPIR-V, which the
+/// container must not contradict.
 ///
 /// ```
 /// use offkit_object::{ImageKind, Limits, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind};
@@ -35,9 +37,15 @@ use crate::{bundle, offload_binary};
 pub fn verify(file_name: &str, bytes: &[u8], limits: &Limits) -> Vec<Problem> {
     let mut problems = Vec::new();
     walk(file_name, bytes, None, limits, &mut |item| {
-        if let Item::Problem(problem) = item {
-            problems.push(problem);
-        }
+        let problem = match item {
+            Item::Problem(problem) => Some(problem),
+            Item::Image(image) => check_pointers(&image).err().map(|error| Problem {
+                location: image.location,
+                error,
+            }),
+            Item::Container(_) => None,
+        };
+        problems.extend(problem.filter(|_| problems.len() < limits.max_problems));
     });
     let mut checker = Checker {
         limits,
@@ -58,6 +66,35 @@ pub fn verify(file_name: &str, bytes: &[u8], limits: &Limits) -> Vec<Problem> {
         }
     }
     problems
+}
+
+/// Checks that SPIR-V is for pointers as wide as those of the target that its container names.
+fn check_pointers(image: &DeviceImage<'_>) -> Result<(), Error> {
+    if image.format != ImageFormat::Spirv {
+        return Ok(());
+    }
+    let shown = header_target(&image.bytes, image.format);
+    match (pointer_bits(&image.target), pointer_bits(&shown)) {
+        (Some(said), Some(found)) if said != found => {
+            let error = Error::malformed("SPIR-V has pointers of another width than its container says");
+            Err(error
+                .at(image.offset.unwrap_or_default())
+                .expecting(format!("{said} bits, for {}", image.target.triple))
+                .finding(format_args!("{found} bits")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The width of pointers on a target of SPIR-V, where it has one.
+fn pointer_bits(target: &Target) -> Option<u8> {
+    match target.triple.split('-').next().unwrap_or_default() {
+        "spir" => Some(32),
+        // The version of SPIR-V, or a kind of device, may follow the name.
+        name if name.starts_with("spirv32") => Some(32),
+        name if name.starts_with("spirv64") || name.starts_with("spir64") => Some(64),
+        _ => None,
+    }
 }
 
 struct Checker<'l> {
