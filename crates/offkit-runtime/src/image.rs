@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use offkit_object::{DeviceImage, ImageFormat, Limits, Location, symbols_of};
-use offkit_spirv::{Module, Reflection};
+use offkit_spirv::{Module, Reflection, reflect};
 
 /// The bytes of a file, shared by the images in it: a mapping, a vector, anything that stays put.
 pub type SharedBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
@@ -24,45 +24,24 @@ pub struct Description {
 }
 
 impl Description {
-    /// Describes an image.
-    ///
-    /// Kernels are those of the module where it can be read: containers also list other names as
-    /// kernels, aliases and exported functions. What the container says about symbols counts before
-    /// what the module says, since a tool chain may link more than it means to export.
+    /// Describes an image: the names as [`Symbols::of`] has them, and the module for its details.
     pub fn of(image: &DeviceImage<'_>) -> Self {
+        let symbols = symbols_of(image, &Limits::default());
         let spirv = (image.format == ImageFormat::Spirv).then(|| Module::from_bytes(&image.bytes));
-        let Some(module) = spirv.and_then(|read| {
+        let module = spirv.and_then(|read| {
             read.inspect_err(
                 |error| tracing::warn!(location = %image.location, %error, "not a readable module"),
             )
             .ok()
-        }) else {
-            let symbols = symbols_of(image, &Limits::default());
-            return Self {
-                kernels: symbols.kernels,
-                imports: symbols.imports,
-                exports: symbols.exports,
-                module: None,
-            };
-        };
-        let reflection = offkit_spirv::reflect(&module);
-        let names =
-            |symbols: &[offkit_spirv::Symbol]| symbols.iter().map(|symbol| symbol.name.clone()).collect();
-        let (imports, exports) = if image.properties.is_empty() {
-            (names(&reflection.imports), names(&reflection.exports))
-        } else {
-            (image.imports.clone(), image.exports.clone())
-        };
-        let kernels = reflection
-            .kernels
-            .iter()
-            .map(|kernel| kernel.name.clone())
-            .collect();
+        });
         Self {
-            kernels,
-            imports,
-            exports,
-            module: Some(Arc::new((module, reflection))),
+            kernels: symbols.kernels,
+            imports: symbols.imports,
+            exports: symbols.exports,
+            module: module.map(|module| {
+                let reflection = reflect(&module);
+                Arc::new((module, reflection))
+            }),
         }
     }
 
