@@ -364,10 +364,7 @@ fn module<'a>(source: &Source<'_>, image: DeviceImage<'a>) -> Module<'a> {
     let abi = Abi::of(&shown);
     let mut target = image.target;
     if target.triple.is_empty() {
-        target.triple = match image.format {
-            ImageFormat::Spirv => "spirv64-unknown-unknown".into(),
-            _ => shown.target.triple,
-        };
+        target.triple = shown.target.triple;
     }
     if processor(&target).is_empty() {
         target.arch.clear();

@@ -39,10 +39,9 @@ pub fn verify(file_name: &str, bytes: &[u8], limits: &Limits) -> Vec<Problem> {
     walk(file_name, bytes, None, limits, &mut |item| {
         let problem = match item {
             Item::Problem(problem) => Some(problem),
-            Item::Image(image) => check_pointers(&image).err().map(|error| Problem {
-                location: image.location,
-                error,
-            }),
+            Item::Image(image) => check_pointers(&image)
+                .err()
+                .map(|error| Problem::new(image.location, error)),
             Item::Container(_) => None,
         };
         problems.extend(problem.filter(|_| problems.len() < limits.max_problems));

@@ -46,6 +46,69 @@ fn spirv_is_linked_with_what_bitcode_becomes() {
 }
 
 #[test]
+fn spirv_is_for_pointers_as_wide_as_its_own() {
+    need!("clang-22", "spirv-val");
+    let folder = Folder::new();
+    let clang = tool("clang-22").unwrap();
+    for width in ["32", "64"] {
+        for (name, source) in [("app", APP_ALONE), ("helper", HELPER), ("deep", DEEP)] {
+            folder.write("source.cl", source);
+            let line = format!("--target=spirv{width} -cl-std=CL3.0 -O1 -c source.cl -o {name}{width}.spv");
+            folder.run(&clang, line.split_whitespace()).ok();
+        }
+        let triple = format!("spirv{width}-unknown-unknown");
+        let app = format!("app{width}.spv");
+        let is_for = |file: &str, json: &str| {
+            let shown = folder.offkit(&format!("{json} {file}")).json();
+            assert_eq!(shown.len(), 1, "{shown:#?}");
+            assert_eq!(shown[0]["triple"], triple.as_str(), "{shown:#?}");
+            assert_eq!(shown[0]["kernels"], serde_json::json!(["k"]), "{shown:#?}");
+        };
+        is_for(&app, "ls --json");
+        is_for(&app, "show --json");
+        is_for(&app, &format!("ls --json --triple {triple}"));
+        let types = folder.offkit(&format!("devlib query {app}")).ok();
+        assert_eq!(types.trim(), format!("spirv{width}-spv"));
+        // A container that names no target leaves it to the bytes.
+        folder
+            .offkit(&format!("pack -o packed --image=file={app},kind=sycl"))
+            .ok();
+        is_for("packed", "ls --json");
+        let short = if width == "32" { "spir" } else { "spir64" };
+        folder
+            .offkit(&format!("wrap {app} --kind sycl-v2 -o wrapped.o"))
+            .ok();
+        let wrapped = folder.offkit("ls --json wrapped.o").json();
+        assert_eq!(wrapped[0]["triple"], short, "{wrapped:#?}");
+
+        let inputs = format!("{app} helper{width}.spv deep{width}.spv");
+        folder
+            .offkit(&format!("link {inputs} -o out.syclbin --state executable"))
+            .ok();
+        is_for("out.syclbin", "ls --json");
+        folder.offkit("verify out.syclbin").ok();
+    }
+    let mixed = folder
+        .offkit("link app32.spv helper64.spv deep64.spv -o x.syclbin")
+        .fails(2);
+    says(
+        &mixed,
+        &["app32.spv", "spirv32-unknown-unknown", "spirv64-unknown-unknown"],
+    );
+    // A container may say what it likes, but not to `verify`.
+    folder
+        .offkit("pack -o packed --image=file=app32.spv,kind=sycl,triple=spir64-unknown-unknown")
+        .ok();
+    let found = folder.offkit("verify --json packed").json();
+    assert_eq!(found.len(), 1, "{found:#?}");
+    let message = found[0]["problem"].as_str().unwrap();
+    says(
+        message,
+        &["expected 64 bits, for spir64-unknown-unknown", "found 32 bits"],
+    );
+}
+
+#[test]
 fn nvidia_gets_ptx_of_a_version_that_its_processor_has() {
     need!("clang-22", "llc");
     let folder = Folder::new();

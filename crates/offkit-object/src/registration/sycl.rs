@@ -2,6 +2,7 @@
 
 use object::SymbolKind;
 use offkit_image::{DeviceImage, Error, ImageFormat};
+use offkit_spirv::triple_of;
 
 use super::Registration;
 use super::code::Instruction::{Address, Call, Enter, Jump, Leave, Return};
@@ -221,6 +222,10 @@ impl Form {
         if self.is_llvm {
             return triple;
         }
+        let triple = match triple {
+            "" if image.format == ImageFormat::Spirv => triple_of(&image.bytes).unwrap_or_default(),
+            triple => triple,
+        };
         match triple.split('-').next().unwrap_or_default() {
             arch if arch.starts_with("spirv64") => "spir64",
             arch if arch.starts_with("spirv32") => "spir",

@@ -80,9 +80,6 @@ pub(crate) fn target_of(image: &DeviceImage<'_>) -> Target {
         if target.arch.is_empty() {
             target.arch = own.arch;
         }
-        if target.triple.is_empty() && image.format == ImageFormat::Spirv {
-            target.triple = "spirv64-unknown-unknown".into();
-        }
     }
     target
 }
