@@ -31,6 +31,6 @@ fn check(bytes: &[u8], limits: &Limits) {
     let contents = offkit_object::read("file", bytes, limits);
     for image in &contents.images {
         let offset = image.offset.expect("read images have an offset") as usize;
-        assert_eq!(bytes[offset..offset + image.bytes.len()], *image.bytes);
+        assert_eq!(bytes[offset..offset + image.stored_bytes().len()], *image.stored_bytes());
     }
 }

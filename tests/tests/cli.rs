@@ -196,7 +196,7 @@ fn names_in_files_cannot_steer_the_terminal() {
     let mut properties = property_set::PropertySets::new();
     properties.insert_symbols(property_set::names::KERNEL_NAMES, ["\u{1b}[31mred"]);
     let image = DeviceImage::new(b"BC\xc0\xde\0\0\0\0".as_slice()).with_properties(properties);
-    let file = SyclBin::from_images(BundleState::Object, [image]);
+    let file = SyclBin::from_images(BundleState::Object, [image]).unwrap();
     folder.write("k.syclbin", file.write(SyclBinVersion::V1Enveloped).unwrap());
     for line in ["ls k.syclbin", "ls -k k.syclbin", "ls -p k.syclbin"] {
         let listing = folder.offkit(line).ok();

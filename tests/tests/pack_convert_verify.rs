@@ -222,7 +222,7 @@ fn what_a_format_cannot_say_is_listed_and_nothing_is_written() {
         .ok();
     let out = folder.read("out");
     let binary = OffloadBinary::parse(&out, &Limits::default()).unwrap();
-    assert_eq!(binary.entries[0].image, SPIRV);
+    assert_eq!(*binary.entries[0].image, *SPIRV);
 
     // Without loss, and back to the very file.
     folder.offkit("convert in.syclbin -o v2 --to syclbin,v2").ok();

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use offkit_object::{
-    ContainerKind, DeviceImage, ImageFormat, Limits, Location, Problem, Producer, PropertySets, Target,
-    archive, inspect,
+    Bytes, Code, ContainerKind, DeviceImage, ImageFormat, Limits, Location, Problem, Producer, PropertySets,
+    Target, archive, inspect,
 };
 
 use crate::abi::Abi;
@@ -346,21 +346,35 @@ pub fn modules<'a>(sources: impl IntoIterator<Item = &'a Source<'a>>) -> Result<
                 module.native.push(Native {
                     target: image.target,
                     format: image.format,
-                    bytes: image.bytes.into_owned(),
+                    bytes: unpacked(source, &image.location, image.code)?.into_owned(),
                 });
                 continue;
             }
             open = abstract_module
                 .filter(|_| !is_native)
                 .map(|name| (name, modules.len()));
-            modules.push(module(source, image));
+            modules.push(module(source, image)?);
         }
     }
     Ok(modules)
 }
 
-fn module<'a>(source: &Source<'_>, image: DeviceImage<'a>) -> Module<'a> {
-    let shown = inspect(&image.bytes, image.format, &Limits::default());
+/// The bytes of an image; an error that says which image cannot be decompressed.
+fn unpacked<'a>(
+    source: &Source<'_>,
+    location: &Location,
+    code: Code<'a>,
+) -> Result<Cow<'a, [u8]>, ReadError> {
+    let unpacked = code.into_bytes().map_err(|error| {
+        let location = source.location.join_inside(location);
+        ReadError::Damaged(Box::new(Problem::new(location, error)))
+    });
+    unpacked.map(Bytes::into_cow)
+}
+
+fn module<'a>(source: &Source<'_>, image: DeviceImage<'a>) -> Result<Module<'a>, ReadError> {
+    let bytes = unpacked(source, &image.location, image.code)?;
+    let shown = inspect(&bytes, image.format, &Limits::default());
     let abi = Abi::of(&shown);
     let mut target = image.target;
     if target.triple.is_empty() {
@@ -373,7 +387,7 @@ fn module<'a>(source: &Source<'_>, image: DeviceImage<'a>) -> Module<'a> {
         }
     }
     let is_file = image.location.is_file();
-    Module {
+    Ok(Module {
         abi,
         is_library: false,
         is_damaged: !shown.problems.is_empty(),
@@ -392,8 +406,8 @@ fn module<'a>(source: &Source<'_>, image: DeviceImage<'a>) -> Module<'a> {
         exports: shown.exports,
         imports: shown.imports,
         tool: shown.producer,
-        bytes: image.bytes,
-    }
+        bytes,
+    })
 }
 
 #[cfg(test)]

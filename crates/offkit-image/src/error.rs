@@ -27,9 +27,10 @@ pub enum ErrorKind {
 /// so that searching for one finds the other.
 ///
 /// ```
-/// use offkit_image::{Limits, OffloadBinary};
+/// use offkit_image::{Error, ErrorKind};
 ///
-/// let error = OffloadBinary::parse(b"\x10\xff\x10\xad", &Limits::default()).unwrap_err();
+/// let error = Error::new(ErrorKind::OutOfBounds, "Invalid Offload Binary size").at(0).field("header");
+/// let error = error.expecting("at least 0x20 bytes").finding("0x4");
 /// assert_eq!(
 ///     error.with_file("app.out").to_string(),
 ///     "app.out: offset 0x0: Invalid Offload Binary size (header): expected at least 0x20 bytes, found 0x4"

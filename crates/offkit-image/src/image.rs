@@ -1,9 +1,9 @@
 //! The device image: the one model that every container is read into.
 
-use std::borrow::Cow;
-
+use crate::bytes::{Code, SharedBytes, Storage};
 use crate::compression::Compression;
 use crate::container::ContainerKind;
+use crate::error::Error;
 use crate::format::ImageFormat;
 use crate::location::Location;
 use crate::producer::Producer;
@@ -12,12 +12,13 @@ use crate::strings::Strings;
 use crate::target::Target;
 
 /// Code for a device, and everything its container tells about it.
+///
+/// Made by [`new`](Self::new) from its code; everything else is told about it then.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DeviceImage<'data> {
-    /// The code, exactly as it is in the container; borrowed from the file when it was read.
-    pub bytes: Cow<'data, [u8]>,
-    /// How the bytes are stored.
-    pub storage: Storage<'data>,
+    /// The code as it is in the container, which [`bytes`](Self::bytes) reads.
+    pub code: Code<'data>,
     /// The innermost container.
     pub container: ContainerKind,
     /// The version of the container's format, where it has one.
@@ -49,13 +50,19 @@ pub struct DeviceImage<'data> {
 }
 
 impl<'data> DeviceImage<'data> {
-    /// An image of which nothing is known but its bytes, and the format that they show.
-    pub fn new(bytes: impl Into<Cow<'data, [u8]>>) -> Self {
-        let bytes = bytes.into();
+    /// An image of which nothing is known but its code, and the format that it shows if it is not still compressed.
+    pub fn new(code: impl Into<Code<'data>>) -> Self {
+        let code = code.into();
+        let format = code.at_hand().map_or(ImageFormat::Unknown, ImageFormat::detect);
+        Self::of_format(code, format)
+    }
+
+    /// An image of which nothing is known but its code and its format.
+    #[inline]
+    pub fn of_format(code: impl Into<Code<'data>>, format: ImageFormat) -> Self {
         Self {
-            format: ImageFormat::detect(&bytes),
-            bytes,
-            storage: Storage::Plain,
+            code: code.into(),
+            format,
             container: ContainerKind::Image,
             container_version: None,
             target: Target::default(),
@@ -71,40 +78,74 @@ impl<'data> DeviceImage<'data> {
         }
     }
 
+    /// The code's bytes; those that are stored compressed are unpacked when they are first asked for.
+    ///
+    /// # Errors
+    ///
+    /// Compressed bytes that cannot be unpacked.
+    pub fn bytes(&self) -> Result<&[u8], Error> {
+        self.code.bytes().map_err(|error| match self.offset {
+            Some(offset) => error.at(offset),
+            None => error,
+        })
+    }
+
+    /// How many bytes the code has, which unpacks none of them.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.code.size()
+    }
+
     /// The bytes as they are in the file; of an image inside of something compressed, those that come out.
     #[must_use]
     pub fn stored_bytes(&self) -> &[u8] {
-        self.storage.stored_bytes(&self.bytes)
+        self.code.stored()
     }
 
     /// How many bytes of the file the image takes; `None` inside of something compressed.
     #[must_use]
     pub fn stored_size(&self) -> Option<u64> {
-        match &self.storage {
-            Storage::Within { .. } => None,
-            Storage::Plain | Storage::Compressed { .. } => Some(self.stored_bytes().len() as u64),
+        match self.storage() {
+            Storage::Within(_) => None,
+            Storage::Plain | Storage::Compressed(_) => Some(self.stored_bytes().len() as u64),
+        }
+    }
+
+    /// How the code is stored.
+    #[must_use]
+    pub fn storage(&self) -> Storage {
+        self.code.storage()
+    }
+
+    /// How the code is compressed, alone or in something larger.
+    #[must_use]
+    pub fn compression(&self) -> Option<Compression> {
+        match self.storage() {
+            Storage::Plain => None,
+            Storage::Compressed(method) | Storage::Within(method) => Some(method),
         }
     }
 
     /// The same image, which borrows nothing.
     #[must_use]
     pub fn into_owned(self) -> DeviceImage<'static> {
-        self.rebase(&[])
+        self.map(Code::into_owned)
     }
 
     /// The same image, borrowing from `file` what lies in it and owning the rest.
     pub fn rebase<'file>(self, file: &'file [u8]) -> DeviceImage<'file> {
-        let storage = match self.storage {
-            Storage::Plain => Storage::Plain,
-            Storage::Compressed { method, bytes } => Storage::Compressed {
-                method,
-                bytes: rebase(bytes, file),
-            },
-            Storage::Within { method } => Storage::Within { method },
-        };
+        self.map(|code| code.rebase(file))
+    }
+
+    /// The same image, sharing with `file` what lies in it and owning the rest.
+    #[must_use]
+    pub fn share(self, file: &SharedBytes) -> DeviceImage<'static> {
+        self.map(|code| code.share(file))
+    }
+
+    fn map<'other>(self, code: impl FnOnce(Code<'data>) -> Code<'other>) -> DeviceImage<'other> {
         DeviceImage {
-            bytes: rebase(self.bytes, file),
-            storage,
+            code: code(self.code),
             container: self.container,
             container_version: self.container_version,
             format: self.format,
@@ -131,62 +172,4 @@ impl<'data> DeviceImage<'data> {
         self.properties = properties;
         self
     }
-}
-
-/// The part of `file` that `bytes` are, or else the bytes themselves.
-fn rebase<'file>(bytes: Cow<'_, [u8]>, file: &'file [u8]) -> Cow<'file, [u8]> {
-    let inside = offset_within(file, &bytes).and_then(|offset| {
-        let start = usize::try_from(offset).ok()?;
-        file.get(start..start.checked_add(bytes.len())?)
-    });
-    match inside {
-        Some(part) => Cow::Borrowed(part),
-        None => Cow::Owned(bytes.into_owned()),
-    }
-}
-
-/// How the bytes of an image are stored in the file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Storage<'data> {
-    /// As they are.
-    Plain,
-    /// Compressed, alone.
-    Compressed {
-        /// How.
-        method: Compression,
-        /// The compressed stream.
-        bytes: Cow<'data, [u8]>,
-    },
-    /// As a part of something larger that is compressed.
-    Within {
-        /// How the larger thing is compressed.
-        method: Compression,
-    },
-}
-
-impl Storage<'_> {
-    /// The bytes in the file of an image that has these.
-    pub fn stored_bytes<'a>(&'a self, bytes: &'a [u8]) -> &'a [u8] {
-        match self {
-            Self::Compressed { bytes, .. } => bytes,
-            Self::Plain | Self::Within { .. } => bytes,
-        }
-    }
-
-    /// The compression, if there is any.
-    #[must_use]
-    pub fn compression(&self) -> Option<Compression> {
-        match self {
-            Self::Plain => None,
-            Self::Compressed { method, .. } | Self::Within { method } => Some(*method),
-        }
-    }
-}
-
-/// Where `part` begins in `whole`, if it is a part of it.
-#[must_use]
-pub fn offset_within(whole: &[u8], part: &[u8]) -> Option<u64> {
-    let offset = part.as_ptr().addr().checked_sub(whole.as_ptr().addr())?;
-    let end = offset.checked_add(part.len())?;
-    (end <= whole.len()).then_some(offset as u64)
 }

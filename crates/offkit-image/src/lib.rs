@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod bytes;
 mod compression;
 mod container;
 mod error;
@@ -19,11 +20,12 @@ mod symbol_name;
 mod symbols;
 mod target;
 
+pub use bytes::{Bytes, Code, Inflate, SharedBytes, Storage, offset_within};
 pub use compression::Compression;
 pub use container::ContainerKind;
 pub use error::{Error, ErrorKind};
 pub use format::{ImageFormat, MACHINE_INTEL_GPU};
-pub use image::{DeviceImage, Storage, offset_within};
+pub use image::DeviceImage;
 pub use kernel_name::{KernelName, NameMatch};
 pub use limits::Limits;
 pub use location::{Joining, Location, PartName, WrittenParts};

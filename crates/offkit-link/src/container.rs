@@ -17,7 +17,7 @@ impl Linked {
     /// A symbol that the format cannot express.
     pub fn write(&self, format: OutputFormat, state: BundleState) -> Result<Vec<u8>, Error> {
         if let OutputFormat::SyclBin(version) = format {
-            return self.syclbin(state).write(version);
+            return self.syclbin(state)?.write(version);
         }
         let images = self.images.iter().map(|image| {
             let kind = OffloadKind::of(image.producer).unwrap_or(OffloadKind::None);
@@ -46,8 +46,8 @@ impl Linked {
     }
 
     /// The images as a SYCL program; those that are forms of the same code are in one module.
-    pub fn syclbin(&self, state: BundleState) -> SyclBin<'_> {
-        let mut program = SyclBin::from_images(state, self.device_images());
+    pub fn syclbin(&self, state: BundleState) -> Result<SyclBin<'_>, Error> {
+        let mut program = SyclBin::from_images(state, self.device_images())?;
         let mut modules: Vec<AbstractModule<'_>> = Vec::new();
         let mut last = None;
         for (module, image) in program.modules.drain(..).zip(&self.images) {
@@ -61,7 +61,7 @@ impl Linked {
             last = Some(image.group);
         }
         program.modules = modules;
-        program
+        Ok(program)
     }
 
     /// The images in the model that all containers share.

@@ -129,7 +129,7 @@ fn describe(image: &mut DeviceImage<'_>) {
     let is_described = image.entries.is_some() || !image.properties.is_empty();
     if !is_described
         && image.format == ImageFormat::Spirv
-        && let Ok(module) = Module::from_bytes(&image.bytes)
+        && let Ok(module) = Module::from_bytes(image.bytes().unwrap_or_default())
     {
         let kernels = std::mem::take(&mut image.kernels);
         *image = image.clone().with_properties(image_properties(&reflect(&module)));

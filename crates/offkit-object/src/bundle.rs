@@ -36,7 +36,7 @@ mod text;
 
 use std::borrow::Cow;
 
-use offkit_image::{Error, Limits};
+use offkit_image::{Bytes, Error, Limits};
 
 use crate::chunks::Chunks;
 use crate::reading::Reading;
@@ -70,12 +70,12 @@ pub struct BundleEntry<'data> {
     /// Which language and target it is for; see [`EntryId`].
     pub id: Cow<'data, str>,
     /// The code, exactly.
-    pub bytes: Cow<'data, [u8]>,
+    pub bytes: Bytes<'data>,
 }
 
 impl<'data> BundleEntry<'data> {
     /// An entry.
-    pub fn new(id: impl Into<Cow<'data, str>>, bytes: impl Into<Cow<'data, [u8]>>) -> Self {
+    pub fn new(id: impl Into<Cow<'data, str>>, bytes: impl Into<Bytes<'data>>) -> Self {
         Self {
             id: id.into(),
             bytes: bytes.into(),

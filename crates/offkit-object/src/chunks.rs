@@ -1,6 +1,6 @@
 //! Files to be written, as pieces that need not be copied together.
 
-use std::borrow::Cow;
+use offkit_image::Bytes;
 
 /// What a writer makes: pieces that follow each other.
 ///
@@ -8,7 +8,7 @@ use std::borrow::Cow;
 /// in memory.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Chunks<'data> {
-    pieces: Vec<Cow<'data, [u8]>>,
+    pieces: Vec<Bytes<'data>>,
     /// What comes after the pieces, still growing.
     tail: Vec<u8>,
     length: u64,
@@ -55,14 +55,14 @@ impl<'data> Chunks<'data> {
     }
 
     /// Adds bytes that live as long as the result.
-    pub(crate) fn push(&mut self, bytes: impl Into<Cow<'data, [u8]>>) {
+    pub(crate) fn push(&mut self, bytes: impl Into<Bytes<'data>>) {
         let bytes = bytes.into();
         if bytes.len() < WORTH_BORROWING {
             return self.copy(&bytes);
         }
         self.length = self.length.saturating_add(bytes.len() as u64);
         if !self.tail.is_empty() {
-            self.pieces.push(Cow::Owned(std::mem::take(&mut self.tail)));
+            self.pieces.push(std::mem::take(&mut self.tail).into());
         }
         self.pieces.push(bytes);
     }
@@ -89,8 +89,8 @@ impl<'data> Chunks<'data> {
     }
 }
 
-impl<'data> From<Cow<'data, [u8]>> for Chunks<'data> {
-    fn from(bytes: Cow<'data, [u8]>) -> Self {
+impl<'data> From<Bytes<'data>> for Chunks<'data> {
+    fn from(bytes: Bytes<'data>) -> Self {
         let mut chunks = Self::new();
         chunks.push(bytes);
         chunks

@@ -50,6 +50,11 @@ pub(crate) fn inflate(
     }
 }
 
+/// Unpacks `bytes`, of which exactly `size` must come out.
+pub(crate) fn inflate_whole(compression: Compression, bytes: &[u8], size: u64) -> Result<Vec<u8>, Error> {
+    inflate(compression, bytes, Some(size), size)
+}
+
 fn too_large(limit: u64) -> Error {
     Error::new(ErrorKind::LimitExceeded, "too much compressed data")
         .expecting(format!("at most {limit} bytes"))

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use offkit_image::property_set::PropertySets;
-use offkit_image::{BundleState, Compression, Error, ErrorKind, Limits, Location};
+use offkit_image::{BundleState, Bytes, Compression, Error, ErrorKind, Limits, Location};
 
 use crate::bundle::{Bundle, BundleEntry, CompressedBundle, CompressedVersion, is_text};
 use crate::chunks::Chunks;
@@ -164,7 +164,7 @@ impl<'data> ConversionInput<'data> {
             }
             (_, OutputFormat::SyclBin(version)) => {
                 let items = self.items(&mut losses)?;
-                syclbin::from_items(&items, state, &mut losses).write_chunks(version)?
+                syclbin::from_items(&items, state, &mut losses)?.write_chunks(version)?
             }
             (_, OutputFormat::OffloadBinary(version)) => {
                 let items = self.items(&mut losses)?;
@@ -219,7 +219,7 @@ fn write_bundle(bundle: Bundle<'_>, form: BundleForm) -> Result<Chunks<'_>, Erro
             None,
         )?,
     };
-    Ok(Chunks::from(Cow::Owned(bytes)))
+    Ok(Chunks::from(Bytes::from(bytes)))
 }
 
 /// An image to be put into a file.
@@ -269,7 +269,7 @@ pub fn pack<'data>(
                 .filter(|(item, _)| !item.entry.is_metadata_only())
                 .map(|(_, properties)| properties)
                 .collect();
-            let mut program = syclbin::from_items(&items, state, &mut losses);
+            let mut program = syclbin::from_items(&items, state, &mut losses)?;
             for (module, own) in program.modules.iter_mut().zip(own) {
                 module.properties.extend(&own);
             }

@@ -44,7 +44,7 @@
 //! let mut library = DeviceImage::new(spirv).with_properties(properties);
 //! library.target = Target::new("spir64-unknown-unknown", "");
 //!
-//! let program = SyclBin::from_images(BundleState::Object, [app, library]);
+//! let program = SyclBin::from_images(BundleState::Object, [app, library])?;
 //! let file = program.write(SyclBinVersion::V1Enveloped)?;
 //!
 //! let contents = offkit_object::read("program.syclbin", &file, &Limits::default());
@@ -125,9 +125,10 @@ pub use inspect::{
     Detail, DetailValue, InspectedKernel, Inspection, embedded_in_bitcode, header_target, inspect,
 };
 pub use offkit_image::{
-    BundleState, ByteArray, Compression, ContainerKind, DeviceImage, Error, ErrorKind, ImageFormat,
-    KernelName, Limits, Location, NameMatch, Problem, Producer, PropertySet, PropertySets, PropertyValue,
-    Storage, Strings, Symbols, Target, WrittenParts, backquoted, demangle, describe_symbol,
+    BundleState, ByteArray, Bytes, Code, Compression, ContainerKind, DeviceImage, Error, ErrorKind,
+    ImageFormat, KernelName, Limits, Location, NameMatch, Problem, Producer, PropertySet, PropertySets,
+    PropertyValue, SharedBytes, Storage, Strings, Symbols, Target, WrittenParts, backquoted, demangle,
+    describe_symbol,
 };
 pub use offload_binary::{
     ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind, offload_entries,

@@ -25,7 +25,7 @@ mod write;
 
 use std::borrow::Cow;
 
-use offkit_image::{Compression, Error, Limits, Strings};
+use offkit_image::{Bytes, Compression, Error, Limits, Strings};
 
 use crate::chunks::Chunks;
 use crate::reading::Reading;
@@ -81,7 +81,7 @@ pub struct OffloadEntry<'data> {
     /// Further facts by name, such as `triple` and `arch`.
     pub strings: Strings<'data>,
     /// The image, exactly: without padding.
-    pub image: &'data [u8],
+    pub image: Bytes<'data>,
 }
 
 /// The versions of the format that can be written.
@@ -114,13 +114,13 @@ impl<'data> OffloadEntry<'data> {
 
     /// An entry without strings and flags.
     #[must_use]
-    pub fn new(image_kind: ImageKind, offload_kind: OffloadKind, image: &'data [u8]) -> Self {
+    pub fn new(image_kind: ImageKind, offload_kind: OffloadKind, image: impl Into<Bytes<'data>>) -> Self {
         Self {
             image_kind,
             offload_kind,
             flags: 0,
             strings: Strings::new(),
-            image,
+            image: image.into(),
         }
     }
 

@@ -157,6 +157,7 @@ impl Inventory {
         };
         let mut bytes_left = Limits::FREE_ENTERING.saturating_add(bytes.len() as u64);
         let mut is_too_much = false;
+        let mut damage = None;
         // The file's name is that of the location, whatever it is.
         walk(named.file(), bytes, None, limits, &mut |item| match item {
             Item::Container(container) => {
@@ -165,8 +166,8 @@ impl Inventory {
             }
             Item::Image(image) => {
                 // What comes out of decompression is bounded as it is.
-                if !matches!(image.storage, Storage::Compressed { .. }) {
-                    let rest = bytes_left.checked_sub(image.bytes.len() as u64);
+                if !matches!(image.storage(), Storage::Compressed(_)) {
+                    let rest = bytes_left.checked_sub(image.size());
                     is_too_much |= rest.is_none();
                     bytes_left = rest.unwrap_or_default();
                 }
@@ -174,7 +175,10 @@ impl Inventory {
                     return;
                 }
                 if image.location == *named {
-                    inventory.named = Some(digest(&image.bytes));
+                    match image.bytes() {
+                        Ok(bytes) => inventory.named = Some(digest(bytes)),
+                        Err(error) => damage = Some(error),
+                    }
                 }
                 inventory.facts.push(facts(&image, image.location == *named));
             }
@@ -184,7 +188,10 @@ impl Inventory {
             let message = "too many images share their bytes";
             return Err(Error::new(ErrorKind::LimitExceeded, message));
         }
-        Ok(inventory)
+        match damage {
+            Some(error) => Err(error),
+            None => Ok(inventory),
+        }
     }
 }
 
@@ -196,7 +203,7 @@ fn facts(image: &DeviceImage<'_>, changes: bool) -> u64 {
     // These have no hashes of their own; writing them to a hasher does not fail.
     let _ = write!(Digest(&mut hasher), "{:?}{:?}", image.properties, image.strings);
     if !changes {
-        (&image.bytes, &image.target, image.format).hash(&mut hasher);
+        (image.stored_bytes(), &image.target, image.format).hash(&mut hasher);
         (&image.kernels, &image.entries, &image.imports, &image.exports).hash(&mut hasher);
     }
     hasher.finish()

@@ -81,11 +81,10 @@ impl<'data> Source<'data> {
     }
 
     /// The place in the file of bytes that were cut out of this part.
-    pub(crate) fn locate(self, part: &'data [u8]) -> Self {
-        Self {
-            bytes: part,
-            base: self.at(offset_within(self.bytes, part).unwrap_or_default()),
-        }
+    pub(crate) fn locate(self, part: &[u8]) -> Self {
+        offset_within(self.bytes, part)
+            .and_then(|offset| self.get(offset, part.len() as u64))
+            .unwrap_or_else(|| self.from(u64::MAX))
     }
 
     /// A header at `offset`; all header types are unaligned and little endian.

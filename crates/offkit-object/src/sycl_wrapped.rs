@@ -105,7 +105,7 @@ impl Registered {
         };
         let mut images = binaries.iter().flat_map(|found| &found.binary.entries);
         images.all(|entry| {
-            let offset = offset_within(section.bytes(), entry.image);
+            let offset = offset_within(section.bytes(), &entry.image);
             offset.is_some_and(|offset| {
                 let place = (section.at(offset), entry.image.len() as u64);
                 self.places.contains(&place)

@@ -17,9 +17,7 @@ mod replace;
 pub(crate) mod v1;
 mod v2;
 
-use std::borrow::Cow;
-
-use offkit_image::{BundleState, Error, Limits, PropertySets, Strings};
+use offkit_image::{BundleState, Bytes, Error, Limits, PropertySets, Strings};
 
 use crate::chunks::Chunks;
 use crate::offload_binary::{
@@ -36,8 +34,8 @@ pub(crate) use v2::OWN_STRINGS;
 /// The content of a SYCLBIN file, of any version.
 ///
 /// ```
-/// use offkit_object::syclbin::{AbstractModule, BundleState, IrModule, IrType, SyclBin, SyclBinVersion};
-/// use offkit_object::Limits;
+/// use offkit_object::syclbin::{AbstractModule, IrModule, IrType, SyclBin, SyclBinVersion};
+/// use offkit_object::{BundleState, Limits};
 ///
 /// let mut module = AbstractModule::default();
 /// module.properties.insert_symbols("SYCL/kernel names", ["saxpy"]);
@@ -82,7 +80,7 @@ pub struct IrModule<'data> {
     /// Metadata of the module other than type and target; so far nobody writes any.
     pub properties: PropertySets,
     /// The IR itself.
-    pub bytes: Cow<'data, [u8]>,
+    pub bytes: Bytes<'data>,
 }
 
 /// Native code of an abstract module.
@@ -95,7 +93,7 @@ pub struct NativeImage<'data> {
     /// Metadata of the image other than architecture and target; so far nobody writes any.
     pub properties: PropertySets,
     /// The code itself.
-    pub bytes: Cow<'data, [u8]>,
+    pub bytes: Bytes<'data>,
 }
 
 /// The kind of IR in an [`IrModule`].
@@ -163,7 +161,7 @@ impl SyclBinVersion {
 
 impl<'data> IrModule<'data> {
     /// IR for a target triple.
-    pub fn new(ir_type: IrType, target: impl Into<String>, bytes: impl Into<Cow<'data, [u8]>>) -> Self {
+    pub fn new(ir_type: IrType, target: impl Into<String>, bytes: impl Into<Bytes<'data>>) -> Self {
         Self {
             ir_type,
             target: target.into(),
@@ -175,11 +173,7 @@ impl<'data> IrModule<'data> {
 
 impl<'data> NativeImage<'data> {
     /// Code for an architecture of a target triple.
-    pub fn new(
-        arch: impl Into<String>,
-        target: impl Into<String>,
-        bytes: impl Into<Cow<'data, [u8]>>,
-    ) -> Self {
+    pub fn new(arch: impl Into<String>, target: impl Into<String>, bytes: impl Into<Bytes<'data>>) -> Self {
         Self {
             arch: arch.into(),
             target: target.into(),
@@ -276,11 +270,11 @@ pub(crate) fn read_found<'data>(
     let Some(first) = found.binary.entries.first() else {
         return Err(Error::malformed("OffloadBinary contains no entries").at(found.source.at(0)));
     };
-    let is_v1 = has_magic(first.image);
+    let is_v1 = has_magic(&first.image);
     if !is_v1 && found.version >= 2 {
         return Ok((v2::read(found, reading)?, SyclBinVersion::V2));
     }
-    let image = found.source.locate(first.image);
+    let image = found.source.locate(&first.image);
     if first.image_kind != ImageKind::Syclbin {
         let error = Error::malformed("Unexpected image type")
             .at(image.at(0))

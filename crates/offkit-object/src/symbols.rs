@@ -11,7 +11,7 @@ use crate::inspect::{Inspection, inspect};
 /// since a toolchain may link more than it means to export.
 #[must_use]
 pub fn symbols_of(image: &DeviceImage<'_>, limits: &Limits) -> Symbols {
-    let inspection = inspect(&image.bytes, image.format, limits);
+    let inspection = inspect(image.bytes().unwrap_or_default(), image.format, limits);
     let is_told = !image.properties.is_empty() || !image.imports.is_empty() || !image.exports.is_empty();
     let (imports, exports) = if is_told {
         (image.imports.clone(), image.exports.clone())

@@ -3,7 +3,9 @@
 mod offload;
 mod syclbin;
 
-use offkit_image::{ContainerKind, DeviceImage, Error, ImageFormat, Limits, Location, Problem, Target};
+use offkit_image::{
+    ContainerKind, DeviceImage, Error, ImageFormat, Limits, Location, Problem, Storage, Target,
+};
 
 use crate::container;
 use crate::inspect::header_target;
@@ -36,16 +38,15 @@ use crate::{bundle, offload_binary};
 #[must_use]
 pub fn verify(file_name: &str, bytes: &[u8], limits: &Limits) -> Vec<Problem> {
     let mut problems = Vec::new();
-    walk(file_name, bytes, None, limits, &mut |item| {
-        let problem = match item {
-            Item::Problem(problem) => Some(problem),
-            Item::Image(image) => check_pointers(&image)
-                .err()
-                .map(|error| Problem::new(image.location, error)),
-            Item::Container(_) => None,
-        };
-        problems.extend(problem.filter(|_| problems.len() < limits.max_problems));
+    walk(file_name, bytes, None, limits, &mut |item| match item {
+        Item::Problem(problem) => problems.push(problem),
+        Item::Image(image) => {
+            let problem = |error| Problem::new(image.location.clone(), error);
+            problems.extend(check_image(&image).into_iter().map(problem));
+        }
+        Item::Container(_) => {}
     });
+    problems.truncate(limits.max_problems);
     let mut checker = Checker {
         limits,
         problems: Vec::new(),
@@ -68,11 +69,11 @@ pub fn verify(file_name: &str, bytes: &[u8], limits: &Limits) -> Vec<Problem> {
 }
 
 /// Checks that SPIR-V is for pointers as wide as those of the target that its container names.
-fn check_pointers(image: &DeviceImage<'_>) -> Result<(), Error> {
+fn check_pointers(image: &DeviceImage<'_>, bytes: &[u8]) -> Result<(), Error> {
     if image.format != ImageFormat::Spirv {
         return Ok(());
     }
-    let shown = header_target(&image.bytes, image.format);
+    let shown = header_target(bytes, image.format);
     match (pointer_bits(&image.target), pointer_bits(&shown)) {
         (Some(said), Some(found)) if said != found => {
             let error = Error::malformed("SPIR-V has pointers of another width than its container says");
@@ -94,6 +95,33 @@ fn pointer_bits(target: &Target) -> Option<u8> {
         name if name.starts_with("spirv64") || name.starts_with("spir64") => Some(64),
         _ => None,
     }
+}
+
+/// Compares what a container says of an image with its bytes, where reading took the container's word for it.
+fn check_image(image: &DeviceImage<'_>) -> Vec<Error> {
+    let bytes = match image.bytes() {
+        Ok(bytes) => bytes,
+        Err(error) => return vec![error],
+    };
+    let format = matches!(image.storage(), Storage::Compressed(_))
+        .then(|| check_format(bytes, Some(image.format), image.offset))
+        .flatten();
+    format
+        .into_iter()
+        .chain(check_pointers(image, bytes).err())
+        .collect()
+}
+
+/// Says that an image is something else than a header claims.
+pub(crate) fn check_format(bytes: &[u8], claim: Option<ImageFormat>, offset: Option<u64>) -> Option<Error> {
+    let shown = ImageFormat::detect(bytes);
+    let claim = claim.filter(|claim| shown != ImageFormat::Unknown && !shown.satisfies(*claim))?;
+    Some(
+        Error::malformed("image is not what its header says")
+            .at(offset.unwrap_or_default())
+            .expecting(claim.name())
+            .finding(shown.name()),
+    )
 }
 
 struct Checker<'l> {
@@ -131,6 +159,9 @@ impl Checker<'_> {
                 self.open(part.stored, part.content, &place, reading, depth);
                 continue;
             };
+            if part.content == Content::Image {
+                continue;
+            }
             if let Ok(bytes) = part.inflate(coding, reading.inflation_left()) {
                 reading.count_inflated(bytes.len() as u64);
                 self.open(Source::new(&bytes), part.content, &place, reading, depth);

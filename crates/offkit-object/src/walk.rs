@@ -2,17 +2,19 @@
 
 use offkit_image::property_set::PropertySets;
 use offkit_image::{
-    BundleState, ContainerKind, DeviceImage, Error, ErrorKind, ImageFormat, Joining, Limits, Location,
-    Problem, Storage, Target, offset_within,
+    BundleState, Code, Compression, ContainerKind, DeviceImage, Error, ErrorKind, ImageFormat, Joining,
+    Limits, Location, Problem, Target, offset_within,
 };
 use rayon::prelude::*;
 
+use crate::compression::inflate_whole;
 use crate::container;
 use crate::inspect::header_target;
 use crate::part::{Coding, Content, Facts, MoreFacts, Part};
 use crate::reading::Reading;
 use crate::source::Source;
 use crate::syclbin::{self, SyclBinVersion};
+use crate::verify::check_format;
 
 /// Something that a [`walk`] comes across, in the order of the file.
 #[derive(Debug)]
@@ -89,28 +91,14 @@ pub fn walk(
         problems: 0,
     };
     let mut reading = Reading::tolerant(limits).for_file_of(bytes.len() as u64);
-    let source = Source::new(bytes);
-    let part = Opened {
-        source,
-        storage: Storage::Plain,
-        content: Content::File,
-        facts: &mut Facts::default(),
-    };
     walker.open(
         &mut reading,
-        part,
+        Source::new(bytes),
+        Content::File,
+        &mut Facts::default(),
         Location::of_file(file_name),
         Surroundings::FILE,
     );
-}
-
-/// A part whose bytes are at hand.
-struct Opened<'facts, 'a> {
-    source: Source<'a>,
-    storage: Storage<'a>,
-    content: Content,
-    /// Where the reader left them, as they are large; an image takes them from there.
-    facts: &'facts mut Facts<'a>,
 }
 
 /// What a part is in.
@@ -122,7 +110,7 @@ struct Surroundings {
     /// The version of the container, where only its own header says it: that of a compressed bundle.
     version: Option<u32>,
     /// How something larger that the part is in is compressed.
-    within: Option<crate::Compression>,
+    within: Option<Compression>,
 }
 
 impl Surroundings {
@@ -142,41 +130,49 @@ struct Walker<'w> {
 }
 
 impl Walker<'_> {
+    /// Opens a part whose bytes are in the file, or came out of something compressed that is more than the part.
     fn open(
         &mut self,
         reading: &mut Reading,
-        part: Opened<'_, '_>,
+        source: Source<'_>,
+        content: Content,
+        facts: &mut Facts<'_>,
         location: Location,
         around: Surroundings,
     ) {
-        match self.kind_of(&part, &location) {
-            Some(kind) => self.enter(reading, &part, kind, &location, around),
-            None => self.add_image(reading, part, location, around),
+        if let Some(kind) = self.kind_of(content, source.bytes(), &location) {
+            return self.enter(reading, source, kind, facts.version, &location, around);
+        }
+        let code = match around.within {
+            None => Code::from(source.bytes()),
+            Some(method) => Code::within(source.bytes(), method),
+        };
+        self.add_image(reading, code, content, facts, location, around);
+    }
+
+    fn kind_of(&self, content: Content, bytes: &[u8], location: &Location) -> Option<ContainerKind> {
+        match content {
+            Content::Image if self.goal_is_inside(location) => container::kind_of(Content::File, bytes),
+            content => container::kind_of(content, bytes),
         }
     }
 
-    fn kind_of(&self, part: &Opened<'_, '_>, location: &Location) -> Option<ContainerKind> {
-        let bytes = part.source.bytes();
-        let is_beyond = |goal: &&Location| goal.depth() > location.depth();
-        match part.content {
-            // Members of an archive that is an image by itself are of interest to those who ask for one.
-            Content::Image if self.goal.as_ref().is_some_and(is_beyond) => {
-                container::kind_of(Content::File, bytes)
-            }
-            content => container::kind_of(content, bytes),
-        }
+    /// Whether the goal may be in an image: members of an archive that is an image by itself are of interest to those
+    /// who ask for one.
+    fn goal_is_inside(&self, location: &Location) -> bool {
+        self.goal.is_some_and(|goal| goal.depth() > location.depth())
     }
 
     /// Enters a container.
     fn enter(
         &mut self,
         reading: &mut Reading,
-        part: &Opened<'_, '_>,
+        source: Source<'_>,
         kind: ContainerKind,
+        version: Option<u32>,
         location: &Location,
         around: Surroundings,
     ) {
-        let source = part.source;
         if around.depth > reading.limits().max_nesting {
             let limit = reading.limits().max_nesting;
             let error = Error::new(ErrorKind::LimitExceeded, "containers are nested too deep")
@@ -200,10 +196,7 @@ impl Walker<'_> {
             kind,
             version: match &program {
                 Some(program) => Some(program.form.number()),
-                None => part
-                    .facts
-                    .version
-                    .or_else(|| container::version_of(kind, source.bytes())),
+                None => version.or_else(|| container::version_of(kind, source.bytes())),
             },
             size: source.len(),
             program,
@@ -211,8 +204,8 @@ impl Walker<'_> {
         let inside = Surroundings {
             kind,
             depth: around.depth.saturating_add(1),
-            version: part.facts.version,
-            within: part.storage.compression().or(around.within),
+            version,
+            within: around.within,
         };
         let mut batch = Batch::default();
         let mut places = Joining::new(location);
@@ -225,20 +218,28 @@ impl Walker<'_> {
             if part.is_redundant && self.goal.is_none_or(|goal| !goal.is_within(&place)) {
                 return;
             }
-            if let Some(coding) = part.coding {
-                batch.add(part, coding, place);
-                if batch.is_full() {
-                    self.open_batch(reading, &mut batch, inside);
+            match part.coding {
+                Some(coding) if !self.is_known(&part, coding, &place) => {
+                    batch.add(part, coding, place);
+                    if batch.is_full() {
+                        self.open_batch(reading, &mut batch, inside);
+                    }
                 }
-            } else {
-                self.open_batch(reading, &mut batch, inside);
-                let part = Opened {
-                    source: part.stored,
-                    storage: Storage::Plain,
-                    content: part.content,
-                    facts: &mut part.facts,
-                };
-                self.open(reading, part, place, inside);
+                coding => {
+                    self.open_batch(reading, &mut batch, inside);
+                    let Part {
+                        stored,
+                        content,
+                        facts,
+                        ..
+                    } = &mut part;
+                    match coding {
+                        None => self.open(reading, *stored, *content, facts, place, inside),
+                        Some(coding) => {
+                            self.add_compressed(reading, *stored, coding, facts, place, inside);
+                        }
+                    }
+                }
             }
         });
         self.report(reading, location);
@@ -254,6 +255,34 @@ impl Walker<'_> {
             .is_none_or(|goal| place.is_within(goal) || goal.is_within(place))
     }
 
+    /// Whether a compressed part is an image of which the container says all that must be known: what it is, and its
+    /// size. Nothing is decompressed then.
+    fn is_known(&self, part: &Part<'_>, coding: Coding, place: &Location) -> bool {
+        part.content == Content::Image
+            && part.facts.claim.is_some()
+            && coding.size.is_some()
+            && !self.goal_is_inside(place)
+    }
+
+    /// Adds an image that stays compressed.
+    fn add_compressed(
+        &mut self,
+        reading: &mut Reading,
+        stored: Source<'_>,
+        coding: Coding,
+        facts: &mut Facts<'_>,
+        location: Location,
+        around: Surroundings,
+    ) {
+        match coding.allow(stored, reading) {
+            Ok(size) => {
+                let code = Code::compressed(stored.bytes(), coding.compression, size, inflate_whole);
+                self.add_image(reading, code, Content::Image, facts, location, around);
+            }
+            Err(error) => self.problem(reading, &location, error),
+        }
+    }
+
     /// Decompresses the parts of a batch, on all cores, and opens them one after the other.
     fn open_batch(&mut self, reading: &mut Reading, batch: &mut Batch<'_>, inside: Surroundings) {
         if batch.members.is_empty() {
@@ -261,7 +290,7 @@ impl Walker<'_> {
         }
         let mut allowed = Vec::new();
         for member in batch.take() {
-            match member.allow(reading) {
+            match member.coding.allow(member.part.stored, reading) {
                 Ok(most) => allowed.push((member, most)),
                 Err(error) => self.problem(reading, &member.location, error),
             }
@@ -283,33 +312,42 @@ impl Walker<'_> {
                 reading.count_inflated(bytes.len() as u64);
             }
             reading.allow_content(bytes.len() as u64);
-            let opened = Opened {
-                source: Source::new(&bytes),
-                storage: Storage::Compressed {
-                    method: member.coding.compression,
-                    bytes: member.part.stored.bytes().into(),
-                },
-                content: member.part.content,
-                facts: &mut member.part.facts,
-            };
-            self.open(reading, opened, member.location, inside);
+            let Part {
+                stored,
+                content,
+                facts,
+                ..
+            } = &mut member.part;
+            let method = member.coding.compression;
+            if let Some(kind) = self.kind_of(*content, &bytes, &member.location) {
+                let around = Surroundings {
+                    within: Some(method),
+                    ..inside
+                };
+                let source = Source::new(&bytes);
+                self.enter(reading, source, kind, facts.version, &member.location, around);
+            } else {
+                let code = Code::inflated(stored.bytes(), method, bytes);
+                self.add_image(reading, code, *content, facts, member.location, inside);
+            }
         }
     }
 
     fn add_image(
         &mut self,
         reading: &mut Reading,
-        part: Opened<'_, '_>,
+        code: Code<'_>,
+        content: Content,
+        facts: &mut Facts<'_>,
         location: Location,
         around: Surroundings,
     ) {
-        let bytes = part.source.bytes();
-        let facts = part.facts;
-        let shown = ImageFormat::detect(bytes);
-        if part.content == Content::File && shown == ImageFormat::Unknown {
+        let bytes = code.at_hand();
+        let shown = bytes.map_or(ImageFormat::Unknown, ImageFormat::detect);
+        if content == Content::File && shown == ImageFormat::Unknown {
             // In archives and packages, most files are something else.
             if around.depth == 0 {
-                let found = if bytes.is_empty() {
+                let found = if code.size() == 0 {
                     "an empty file"
                 } else {
                     "other bytes"
@@ -320,51 +358,36 @@ impl Walker<'_> {
             }
             return;
         }
+        let offset = offset_within(self.file, code.stored());
         // Every image has the names of all that it is in.
         if let Err(error) = reading.count_metadata(location.cost()) {
-            return self.problem(reading, &location, error.at(part.source.at(0)));
+            return self.problem(reading, &location, error.at(offset.unwrap_or_default()));
         }
-        let storage = match (part.storage, around.within) {
-            (Storage::Plain, Some(method)) => Storage::Within { method },
-            (storage, _) => storage,
-        };
-        let offset = offset_within(self.file, storage.stored_bytes(bytes));
-        if let Some(claim) = facts.claim
-            && shown != ImageFormat::Unknown
-            && !shown.satisfies(claim)
-        {
-            let error = Error::malformed("image is not what its header says")
-                .at(offset.unwrap_or_default())
-                .expecting(claim.name())
-                .finding(shown.name());
+        if let Some(error) = bytes.and_then(|bytes| check_format(bytes, facts.claim, offset)) {
             self.problem(reading, &location, error);
         }
         let kind = facts.container.unwrap_or(around.kind);
         let format = shown.or(facts.claim);
-        complete_target(&mut facts.target, bytes, format);
+        complete_target(&mut facts.target, bytes.unwrap_or_default(), format);
         let more = facts.more.take().map_or_else(MoreFacts::default, |more| *more);
-        // Built where it is used: copying it would be a large part of all the work.
-        (self.visit)(Item::Image(DeviceImage {
-            storage,
-            container: if kind.is_host() {
-                ContainerKind::Image
-            } else {
-                kind
-            },
-            container_version: facts.version.or(around.version),
-            format,
-            target: std::mem::take(&mut facts.target),
-            producer: facts.producer,
-            properties: more.properties,
-            kernels: more.kernels,
-            entries: more.entries,
-            imports: more.imports,
-            exports: more.exports,
-            strings: more.strings,
-            location,
-            bytes: bytes.into(),
-            offset,
-        }));
+        let mut image = DeviceImage::of_format(code, format);
+        image.container = if kind.is_host() {
+            ContainerKind::Image
+        } else {
+            kind
+        };
+        image.container_version = facts.version.or(around.version);
+        image.target = std::mem::take(&mut facts.target);
+        image.producer = facts.producer;
+        image.properties = more.properties;
+        image.kernels = more.kernels;
+        image.entries = more.entries;
+        image.imports = more.imports;
+        image.exports = more.exports;
+        image.strings = more.strings;
+        image.location = location;
+        image.offset = offset;
+        (self.visit)(Item::Image(image));
     }
 
     /// Hands over the faults that were noted while reading as problems of `location`.
@@ -446,18 +469,21 @@ impl Compressed<'_> {
         let bytes = member.part.inflate(member.coding, most);
         (member, bytes)
     }
+}
 
-    /// The most bytes that may come out; an error when more are promised.
-    fn allow(&self, reading: &mut Reading) -> Result<u64, Error> {
+impl Coding {
+    /// The most bytes that may come out of a stream; an error when more are promised. Those that are promised count as
+    /// decompressed.
+    fn allow(self, stored: Source<'_>, reading: &mut Reading) -> Result<u64, Error> {
         let left = reading.inflation_left();
-        let most = self.coding.size.unwrap_or(left);
+        let most = self.size.unwrap_or(left);
         if most > left {
             return Err(Error::new(ErrorKind::LimitExceeded, "too much compressed data")
-                .at(self.part.stored.at(0))
+                .at(stored.at(0))
                 .expecting(format!("at most {left} bytes more"))
                 .finding(most));
         }
-        if self.coding.size.is_some() {
+        if self.size.is_some() {
             reading.count_inflated(most);
         }
         Ok(most)

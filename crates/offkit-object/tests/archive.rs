@@ -197,7 +197,7 @@ fn a_replaced_member_leaves_all_others_and_the_linker_finds_its_symbols() {
         let bundled: Vec<_> = contents
             .images
             .iter()
-            .filter(|image| *image.bytes == *b"BC\xc0\xde short")
+            .filter(|image| *image.bytes().unwrap() == *b"BC\xc0\xde short")
             .collect();
         assert_eq!(bundled.len(), 3, "{format}");
         for image in bundled {

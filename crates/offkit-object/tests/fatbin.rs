@@ -123,7 +123,7 @@ fn read(bytes: &[u8]) -> Contents<'_> {
 }
 
 fn compression(image: &DeviceImage<'_>) -> Option<Compression> {
-    image.storage.compression()
+    image.compression()
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn every_entry_says_what_it_is() {
     }
     let locations = contents.images.iter().map(|image| image.location.to_string());
     assert!(locations.eq(["file!0/0", "file!0/1", "file!0/2", "file!1/0"]));
-    assert_eq!((ptx.format, &*ptx.bytes), (ImageFormat::Ptx, PTX));
+    assert_eq!((ptx.format, ptx.bytes().unwrap()), (ImageFormat::Ptx, PTX));
     assert_eq!(
         (ptx.target.arch.as_str(), compression(ptx)),
         ("sm_90a", Some(Compression::Zstd))
@@ -151,23 +151,70 @@ fn every_entry_says_what_it_is() {
     assert_eq!(ptx.strings.get("identifier"), Some("saxpy.cu"));
     assert_eq!(ptx.strings.get("ptxas-options"), Some("--compile-only"));
     assert_eq!(
-        (plain.format, &*plain.bytes),
+        (plain.format, plain.bytes().unwrap()),
         (ImageFormat::Cubin, cubin().as_slice())
     );
     assert_eq!(
-        (plain.target.arch.as_str(), &plain.storage),
-        ("sm_80", &Storage::Plain)
+        (plain.target.arch.as_str(), plain.storage()),
+        ("sm_80", Storage::Plain)
     );
     assert_eq!(plain.strings.get("identifier"), Some("odd.cu"));
     assert_eq!(
         (family.target.arch.as_str(), compression(family)),
         ("sm_100f", Some(Compression::Lz4))
     );
-    assert_eq!(*family.bytes, *cubin());
+    assert_eq!(*family.bytes().unwrap(), *cubin());
     assert_eq!(
-        *last.bytes, *PTX,
+        *last.bytes().unwrap(),
+        *PTX,
         "with the zero byte that ends it, and without padding"
     );
+}
+
+#[test]
+fn compressed_entries_are_listed_without_a_look_into_them() {
+    let whole = sample();
+    let compressed = |image: &&DeviceImage<'_>| compression(image).is_some();
+    let mut damaged = whole.clone();
+    for image in read(&whole).images.iter().filter(compressed) {
+        let offset = image.offset.unwrap() as usize;
+        damaged[offset..offset + image.stored_bytes().len()].fill(0xff);
+    }
+    let (whole, contents) = (read(&whole), read(&damaged));
+    assert_eq!(contents.problems, []);
+    let listed = |contents: &Contents<'_>| -> Vec<_> {
+        let images = contents.images.iter();
+        images
+            .map(|image| {
+                (
+                    image.target.clone(),
+                    image.format,
+                    image.size(),
+                    image.stored_size(),
+                )
+            })
+            .collect()
+    };
+    assert_eq!(listed(&contents), listed(&whole));
+    let problems = offkit_object::verify("file", &damaged, &limits());
+    let damaged: Vec<_> = contents.images.iter().filter(compressed).collect();
+    assert_eq!((damaged.len(), problems.len()), (2, 2));
+    for (image, problem) in damaged.iter().zip(problems) {
+        assert_eq!(image.bytes().unwrap_err(), problem.error);
+        assert_eq!(
+            (&image.location, image.offset),
+            (&problem.location, problem.error.offset())
+        );
+    }
+}
+
+#[test]
+fn a_compressed_entry_that_is_something_else_is_a_problem() {
+    let bytes = fatbin(&[Entry::new(2, 80, FLAGS | ZSTD, PTX)]);
+    assert_eq!(read(&bytes).images[0].format, ImageFormat::Cubin);
+    let problems = offkit_object::verify("file", &bytes, &limits());
+    assert_eq!(problems[0].error.message(), "image is not what its header says");
+    assert_eq!(problems[0].error.found(), Some("PTX"));
 }
 
 #[test]
@@ -210,9 +257,9 @@ fn entries_are_replaced_in_their_own_compression() {
             let expected = if image.location == location {
                 new
             } else {
-                &*before.bytes
+                &*before.bytes().unwrap()
             };
-            assert_eq!(*image.bytes, *expected, "{part}: {}", image.location);
+            assert_eq!(*image.bytes().unwrap(), *expected, "{part}: {}", image.location);
             assert_eq!(compression(image), compression(before));
             assert_eq!(image.strings, before.strings);
         }
@@ -248,8 +295,8 @@ fn a_damaged_fatbin_does_not_hide_the_next() {
         );
         let found = contents.images.last().unwrap();
         assert_eq!(
-            (&found.bytes, &found.location),
-            (&last.bytes, &last.location),
+            (&found.bytes().unwrap(), &found.location),
+            (&last.bytes().unwrap(), &last.location),
             "{name}"
         );
     }
@@ -266,12 +313,16 @@ fn a_damaged_fatbin_does_not_hide_the_next() {
 fn every_truncation_and_every_flipped_bit_is_harmless() {
     let mut bytes = sample();
     let whole = read(&bytes);
-    let known: Vec<_> = whole.images.iter().map(|image| image.bytes.to_vec()).collect();
+    let known: Vec<_> = whole
+        .images
+        .iter()
+        .map(|image| image.bytes().unwrap().to_vec())
+        .collect();
     for length in 0..bytes.len() {
         let contents = read(&bytes[..length]);
         for image in &contents.images {
             assert!(
-                known.contains(&image.bytes.to_vec()),
+                known.contains(&image.bytes().unwrap().to_vec()),
                 "cut to {length}: {}",
                 image.location
             );

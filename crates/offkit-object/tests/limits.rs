@@ -22,7 +22,7 @@ fn read<'data>(bytes: &'data [u8], limits: &Limits) -> Contents<'data> {
 /// A version 2 binary in which every entry has the image of the first.
 fn sharing_one_image(image: &[u8], count: usize) -> Vec<u8> {
     let mut entries = vec![OffloadEntry::new(ImageKind::None, OffloadKind::None, &[]); count];
-    entries[0].image = image;
+    entries[0].image = image.into();
     let mut bytes = OffloadBinary { entries }.write(OffloadBinaryVersion::V2).unwrap();
     let first = bytes[32 + 24..32 + 40].to_vec();
     for number in 1..count {

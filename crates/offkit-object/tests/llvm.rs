@@ -83,7 +83,7 @@ fn version_1_is_written_byte_for_byte_as_llvm_writes_it() {
             arguments.push(format!(
                 "--image=file={file},triple={triple},arch={arch},kind={kind_name}"
             ));
-            let mut entry = OffloadEntry::new(*image_kind, kind, bytes);
+            let mut entry = OffloadEntry::new(*image_kind, kind, *bytes);
             entry.strings.set("triple", triple);
             entry.strings.set("arch", arch);
             entry.strings.sort();

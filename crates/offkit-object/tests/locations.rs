@@ -152,7 +152,7 @@ fn images(file: &[u8], goal: Option<&Location>) -> Vec<(Location, Vec<u8>)> {
     let mut images = Vec::new();
     walk("dir/f!le", file, goal, &limits(), &mut |item| {
         if let Item::Image(image) = item {
-            images.push((image.location.clone(), image.bytes.into_owned()));
+            images.push((image.location.clone(), image.bytes().unwrap().to_vec()));
         }
     });
     images

@@ -19,7 +19,7 @@ fn read(bytes: &[u8]) -> Contents<'_> {
 fn images(contents: &Contents<'_>) -> Vec<(String, Vec<u8>)> {
     let images = contents.images.iter();
     images
-        .map(|image| (image.location.to_string(), image.bytes.to_vec()))
+        .map(|image| (image.location.to_string(), image.bytes().unwrap().to_vec()))
         .collect()
 }
 
@@ -93,7 +93,7 @@ fn a_binary_with_a_wrong_size_does_not_hide_the_next() {
             .iter()
             .rev()
             .take(2)
-            .map(|image| &*image.bytes)
+            .map(|image| &*image.bytes().unwrap())
             .collect();
         assert_eq!(last, [b"BC\xc0\xde3".as_slice(), b"BC\xc0\xde2"], "{size}");
         assert_eq!(contents.problems.len(), 1, "{:?}", contents.problems);
@@ -239,7 +239,7 @@ fn no_binary_inherits_what_another_one_says() {
                 assert_eq!(image.target, expected.target, "bit {bit}");
                 assert_eq!(image.strings, expected.strings, "bit {bit}");
                 assert_eq!(image.kernels, expected.kernels, "bit {bit}");
-                assert_eq!(image.bytes, expected.bytes, "bit {bit}");
+                assert_eq!(image.bytes().unwrap(), expected.bytes().unwrap(), "bit {bit}");
             }
         }
         assert!(compared > 300, "{compared}");

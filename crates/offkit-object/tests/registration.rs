@@ -75,8 +75,8 @@ proptest! {
             prop_assert_eq!(&contents.problems, &[]);
             prop_assert_eq!(contents.images.len(), images.len());
             for (found, image) in contents.images.iter().zip(&images) {
-                prop_assert_eq!(&found.bytes, &image.bytes);
-                prop_assert_eq!(&found.storage, &Storage::Plain);
+                prop_assert_eq!(&found.bytes().unwrap(), &image.bytes().unwrap());
+                prop_assert_eq!(&found.storage(), &Storage::Plain);
                 prop_assert_eq!(&found.target, &image.target);
                 prop_assert_eq!(found.container_version, Some(version));
                 prop_assert_eq!(&found.entries, &image.entries);

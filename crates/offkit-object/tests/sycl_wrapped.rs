@@ -311,7 +311,7 @@ fn wrapped<'c, 'data>(contents: &'c Contents<'data>) -> Vec<&'c DeviceImage<'dat
 /// Everything that is said about an image, but where its bytes are.
 fn facts(image: &DeviceImage<'_>) -> impl PartialEq + std::fmt::Debug + use<> {
     (
-        image.bytes.to_vec(),
+        image.bytes().unwrap().to_vec(),
         (
             image.format,
             image.target.clone(),
@@ -329,7 +329,7 @@ fn facts(image: &DeviceImage<'_>) -> impl PartialEq + std::fmt::Debug + use<> {
             .iter()
             .map(|(key, value)| (key.to_owned(), value.to_vec()))
             .collect::<Vec<_>>(),
-        (image.storage.compression(), image.location.to_string()),
+        (image.compression(), image.location.to_string()),
     )
 }
 
@@ -346,7 +346,7 @@ fn check(contents: &Contents<'_>, version: u16) {
         assert!(image.offset.is_some());
     }
     assert_eq!(first.location.to_string(), "program!sycl/0/0");
-    assert_eq!(*first.bytes, *first_code());
+    assert_eq!(*first.bytes().unwrap(), *first_code());
     assert_eq!(
         (first.format, first.target.to_string().as_str()),
         (ImageFormat::Spirv, "spir64")
@@ -381,8 +381,8 @@ fn check(contents: &Contents<'_>, version: u16) {
         (&["kernel_c".to_owned()][..], &["function".to_owned()][..])
     );
 
-    assert_eq!(third.storage.compression(), Some(Compression::Zstd));
-    assert_eq!(*third.bytes, *spirv(&["packed"]));
+    assert_eq!(third.compression(), Some(Compression::Zstd));
+    assert_eq!(*third.bytes().unwrap(), *spirv(&["packed"]));
     assert_eq!(third.kernels, ["packed"]);
 
     assert_eq!(fourth.location.to_string(), "program!sycl/1/0");
@@ -482,7 +482,7 @@ fn an_image_is_replaced_by_one_of_the_same_size_only() {
         *new.last_mut().unwrap() ^= 0xff;
         let changed = replace(&bytes, "0/0", &new).unwrap();
         assert_eq!(changed.len(), bytes.len());
-        assert_eq!(*read(&changed).images[0].bytes, *new);
+        assert_eq!(*read(&changed).images[0].bytes().unwrap(), *new);
         let differing = changed.iter().zip(&bytes).filter(|(new, old)| new != old).count();
         assert_eq!(differing, 1);
         for (part, new) in [("0/0", &new[4..]), ("0/2", &new)] {
@@ -551,12 +551,16 @@ fn every_truncation_and_every_flipped_bit_is_harmless() {
         let mut bytes = build(V3, how);
         let whole = read(&bytes);
         let count = whole.images.len();
-        let known: Vec<_> = whole.images.iter().map(|image| image.bytes.to_vec()).collect();
+        let known: Vec<_> = whole
+            .images
+            .iter()
+            .map(|image| image.bytes().unwrap().to_vec())
+            .collect();
         for length in 0..bytes.len() {
             let contents = read(&bytes[..length]);
             for image in wrapped(&contents) {
                 assert!(
-                    known.contains(&image.bytes.to_vec()),
+                    known.contains(&image.bytes().unwrap().to_vec()),
                     "cut to {length}: {}",
                     image.location
                 );

@@ -171,7 +171,7 @@ fn version_2_names_its_parts() {
         );
     }
     assert_eq!(binary.entries[0].image, b"[SYCLBIN/global metadata]\nstate=1|1\n");
-    let size = u64_at(binary.entries[2].image, 0) as usize;
+    let size = u64_at(&binary.entries[2].image, 0) as usize;
     assert_eq!(&binary.entries[2].image[8 + size..], SPIRV);
 }
 
@@ -235,7 +235,7 @@ fn device_images_go_in_and_come_out() {
         assert_eq!(image.properties, property_sets());
     }
 
-    let again = SyclBin::from_images(BundleState::Object, images.clone());
+    let again = SyclBin::from_images(BundleState::Object, images.clone()).unwrap();
     assert_eq!(again.modules.len(), 3, "a module for each image");
     assert_eq!(again.modules[0].ir_modules, program().modules[0].ir_modules);
     assert_eq!(again.modules[1].native_images, program().modules[0].native_images);
@@ -252,7 +252,7 @@ fn symbols_known_beside_the_properties_are_stored() {
     image
         .properties
         .insert(names::SYCLBIN_IR_MODULE_METADATA, "type", 0);
-    let program = SyclBin::from_images(BundleState::Input, [image]);
+    let program = SyclBin::from_images(BundleState::Input, [image]).unwrap();
     let module = &program.modules[0];
     assert_eq!(module.ir_modules[0].ir_type, IrType::Amdgcn);
     assert_eq!(

@@ -65,15 +65,15 @@ fn every_fault_of_version_2_has_the_reference_text() {
             "Unsupported sycl_format_version '3' (this reader supports v2)",
         ),
         (
-            |entries| entries[2].image = &[0; 7],
+            |entries| entries[2].image = (&[0; 7]).into(),
             "SYCLBIN v2 entry image too small",
         ),
         (
-            |entries| entries[3].image = &[1, 0, 0, 0, 0, 0, 0, 0],
+            |entries| entries[3].image = (&[1, 0, 0, 0, 0, 0, 0, 0]).into(),
             "SYCLBIN v2 entry metadata size out of range",
         ),
         (
-            |entries| entries[3].image = &[0xff; 8],
+            |entries| entries[3].image = (&[0xff; 8]).into(),
             "SYCLBIN v2 entry metadata size out of range",
         ),
         (
@@ -190,7 +190,7 @@ fn every_fault_of_version_1_has_the_reference_text() {
 #[test]
 fn faults_of_the_envelope_have_the_runtimes_texts() {
     let bare = program().write(SyclBinVersion::V1).unwrap();
-    let envelope = |kind, image, version| {
+    let envelope = |kind, image: &[u8], version| {
         OffloadBinary::from(OffloadEntry::new(kind, OffloadKind::Sycl, image))
             .write(version)
             .unwrap()

@@ -76,7 +76,7 @@ fn metadata_is_read_as_written_by_all_revisions() {
             b"code",
         ]
         .concat();
-        entries[3].image = payload.leak();
+        entries[3].image = payload.into();
     });
     let native = &parse(&bytes).unwrap().modules[0].native_images[0];
     assert_eq!(

@@ -50,8 +50,11 @@ fn device_code_is_found_among_other_files() {
             "file!pkg/lib/code.bin#1/0"
         ]
     );
-    assert_eq!(contents.images[0].bytes, contents.images[1].bytes);
-    assert_eq!(contents.images[2].bytes.len(), 5_000 + 29);
+    assert_eq!(
+        contents.images[0].bytes().unwrap(),
+        contents.images[1].bytes().unwrap()
+    );
+    assert_eq!(contents.images[2].bytes().unwrap().len(), 5_000 + 29);
 }
 
 #[test]

@@ -222,7 +222,7 @@ impl<'data> Match<'data> {
         Self {
             image: match inside {
                 Some(image) => Cow::Borrowed(image),
-                None => Cow::Owned(entry.image.to_owned()),
+                None => Cow::Owned(entry.image.to_vec()),
             },
             kind: entry.image_kind,
             triple: text("triple"),

@@ -1,14 +1,10 @@
 //! Device images as the runtime keeps them.
 
 use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
 
-use offkit_object::{DeviceImage, ImageFormat, Limits, Location, symbols_of};
+use offkit_object::{Code, DeviceImage, ImageFormat, Limits, Location, SharedBytes, symbols_of};
 use offkit_spirv::{Module, Reflection, reflect};
-
-/// The bytes of a file, shared by the images in it: a mapping, a vector, anything that stays put.
-pub type SharedBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
 /// What an image offers and needs, from its container and from the image itself.
 #[derive(Clone, Debug, Default)]
@@ -27,7 +23,8 @@ impl Description {
     /// Describes an image: the names as [`Symbols::of`] has them, and the module for its details.
     pub fn of(image: &DeviceImage<'_>) -> Self {
         let symbols = symbols_of(image, &Limits::default());
-        let spirv = (image.format == ImageFormat::Spirv).then(|| Module::from_bytes(&image.bytes));
+        let spirv = (image.format == ImageFormat::Spirv)
+            .then(|| Module::from_bytes(image.bytes().unwrap_or_default()));
         let module = spirv.and_then(|read| {
             read.inspect_err(
                 |error| tracing::warn!(location = %image.location, %error, "not a readable module"),
@@ -60,8 +57,7 @@ pub struct Image {
     location: Location,
     format: ImageFormat,
     description: Description,
-    data: SharedBytes,
-    range: Range<usize>,
+    code: Code<'static>,
 }
 
 impl fmt::Debug for Image {
@@ -72,7 +68,7 @@ impl fmt::Debug for Image {
             .field("kernels", &self.description.kernels)
             .field("imports", &self.description.imports)
             .field("exports", &self.description.exports)
-            .field("bytes", &self.range.len())
+            .field("bytes", &self.code.size())
             .finish_non_exhaustive()
     }
 }
@@ -81,38 +77,21 @@ impl Image {
     /// An image in memory, described by hand; what a container says is described by
     /// [`crate::ImageRegistry::add_file`].
     pub fn new(location: Location, bytes: Vec<u8>, description: Description) -> Self {
-        let range = 0..bytes.len();
-        let format = ImageFormat::detect(&bytes);
         Self {
             location,
-            format,
+            format: ImageFormat::detect(&bytes),
             description,
-            data: Arc::new(bytes),
-            range,
+            code: bytes.into(),
         }
     }
 
     /// Takes an image over from the container it was read from.
     pub(crate) fn from_container(image: &DeviceImage<'_>, file: &SharedBytes) -> Self {
-        // Bytes that are part of the file are shared; bytes that were unpacked are kept apart.
-        let borrowed = image.offset.and_then(|offset| {
-            let start = usize::try_from(offset).ok()?;
-            let range = start..start.checked_add(image.bytes.len())?;
-            std::ptr::eq((**file).as_ref().get(range.clone())?, &*image.bytes).then_some(range)
-        });
-        let (data, range) = match borrowed {
-            Some(range) => (Arc::clone(file), range),
-            None => (
-                Arc::new(image.bytes.to_vec()) as SharedBytes,
-                0..image.bytes.len(),
-            ),
-        };
         Self {
             location: image.location.clone(),
             format: image.format,
             description: Description::of(image),
-            data,
-            range,
+            code: image.code.clone().share(file),
         }
     }
 
@@ -131,8 +110,8 @@ impl Image {
         &self.description
     }
 
-    /// The code.
+    /// The code; empty if it is compressed and cannot be unpacked.
     pub fn bytes(&self) -> &[u8] {
-        (*self.data).as_ref().get(self.range.clone()).unwrap_or_default()
+        self.code.bytes().unwrap_or_default()
     }
 }

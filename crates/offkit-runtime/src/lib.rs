@@ -80,9 +80,10 @@ mod similar;
 pub use build::BuildError;
 pub use collect::{CollectError, Collection, Resolution};
 pub use discover::{DeviceError, DiscoveryFailure, PLUGINS_VARIABLE, Runtime};
-pub use image::{Description, Image, SharedBytes};
+pub use image::{Description, Image};
 pub use kernel::{
     Argument, ArgumentError, Given, Kernel, LaunchError, ValueType, check_arguments, signature,
 };
+pub use offkit_object::SharedBytes;
 pub use registry::{ImageId, ImageRegistry, KernelId, KernelNameError};
 pub use {offkit_object as object, offkit_pi as pi, offkit_spirv as spirv};

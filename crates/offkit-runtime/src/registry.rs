@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::{fmt, fs, io};
 
 use offkit_image::{KernelName, NameMatch};
-use offkit_object::{Limits, Location, Problem, backquoted, describe_symbol};
+use offkit_object::{Limits, Location, Problem, SharedBytes, backquoted, describe_symbol};
 
-use crate::image::{Image, SharedBytes};
+use crate::image::Image;
 use crate::similar::similar;
 
 /// The device images a process knows, in the order in which they became known.

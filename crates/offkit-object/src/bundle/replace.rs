@@ -203,7 +203,7 @@ mod tests {
         bundle
             .entries
             .into_iter()
-            .map(|entry| entry.bytes.into_owned())
+            .map(|entry| entry.bytes.to_vec())
             .collect()
     }
 

@@ -36,7 +36,7 @@ pub(super) fn items<'data>(
             };
             let kind = OffloadKind::of(producer).unwrap_or(OffloadKind::None);
             let format = ImageFormat::detect(&bundled.bytes);
-            let mut entry = OffloadEntry::new(ImageKind::of_format(format), kind, &bundled.bytes);
+            let mut entry = OffloadEntry::new(ImageKind::of_format(format), kind, &*bundled.bytes);
             if !id.processor.is_empty() {
                 entry.strings.set("arch", id.processor);
             }
@@ -67,7 +67,7 @@ pub(super) fn from_items<'data>(items: &[Item<'data>], losses: &mut Losses) -> B
         if entry.flags != 0 {
             losses.add(location, format!("the flags {:#x}", entry.flags));
         }
-        if entry.image_kind != ImageKind::of_format(ImageFormat::detect(entry.image)) {
+        if entry.image_kind != ImageKind::of_format(ImageFormat::detect(&entry.image)) {
             losses.add(location, format!("the image kind {}", entry.image_kind));
         }
         let producer = entry.offload_kind.producer(entry.image_kind);
@@ -86,7 +86,7 @@ pub(super) fn from_items<'data>(items: &[Item<'data>], losses: &mut Losses) -> B
         if !seen.insert(id.clone()) {
             losses.add(location, format!("an ID of its own: there are several '{id}'"));
         }
-        bundle.entries.push(BundleEntry::new(id, entry.image));
+        bundle.entries.push(BundleEntry::new(id, entry.image.clone()));
     }
     bundle
 }

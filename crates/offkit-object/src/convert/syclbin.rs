@@ -1,9 +1,7 @@
 //! Entries to and from SYCLBIN.
 
-use std::borrow::Cow;
-
 use offkit_image::property_set::{PropertySets, PropertyValue, names};
-use offkit_image::{BundleState, DeviceImage, ImageFormat, Limits, Location, Producer, Target};
+use offkit_image::{BundleState, Bytes, DeviceImage, Error, ImageFormat, Limits, Location, Producer, Target};
 
 use super::{Item, Losses};
 use crate::offload_binary::{ImageKind, OffloadBinary, OffloadEntry, OffloadKind};
@@ -48,13 +46,8 @@ pub(super) fn items<'data>(
             others.remove(names::KERNEL_NAMES);
         }
         property_sets(&others, &place, losses);
-        let make = |bytes: Cow<'data, [u8]>, triple: &str, arch: &str| {
-            // Readers borrow.
-            let image = match bytes {
-                Cow::Borrowed(image) => image,
-                Cow::Owned(_) => &[],
-            };
-            let kind = ImageKind::of_format(ImageFormat::detect(image));
+        let make = |image: Bytes<'data>, triple: &str, arch: &str| {
+            let kind = ImageKind::of_format(ImageFormat::detect(&image));
             let mut entry = OffloadEntry::new(kind, OffloadKind::Sycl, image);
             if !arch.is_empty() {
                 entry.strings.set("arch", arch.to_owned());
@@ -105,7 +98,7 @@ pub(super) fn from_items<'data>(
     items: &[Item<'data>],
     state: BundleState,
     losses: &mut Losses,
-) -> SyclBin<'data> {
+) -> Result<SyclBin<'data>, Error> {
     let mut images = Vec::new();
     for Item { location, entry } in items {
         if entry.is_metadata_only() {
@@ -126,10 +119,10 @@ pub(super) fn from_items<'data>(
         if entry.flags != 0 {
             losses.add(location, format!("the flags {:#x}", entry.flags));
         }
-        if entry.image_kind != ImageKind::of_format(ImageFormat::detect(entry.image)) {
+        if entry.image_kind != ImageKind::of_format(ImageFormat::detect(&entry.image)) {
             losses.add(location, format!("the image kind {}", entry.image_kind));
         }
-        let mut image = DeviceImage::new(entry.image);
+        let mut image = DeviceImage::new(entry.image.clone());
         image.target = Target::new(text("triple"), text("arch"));
         image.kernels = text(SYMBOLS)
             .lines()
@@ -142,4 +135,27 @@ pub(super) fn from_items<'data>(
         images.push(image);
     }
     SyclBin::from_images(state, images)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::syclbin::{AbstractModule, IrModule};
+
+    #[test]
+    fn code_that_is_owned_is_written_as_code_that_is_borrowed() {
+        let code = b"\x03\x02\x23\x07 and so on";
+        let items_of = |bytes: Bytes<'static>| {
+            let mut module = AbstractModule::default();
+            module
+                .ir_modules
+                .push(IrModule::new(IrType::Spirv, "spir64-unknown-unknown", bytes));
+            let mut program = SyclBin::new(BundleState::Object);
+            program.modules.push(module);
+            items(program, &Location::of_file("f"), &mut Losses::default())
+        };
+        let (owned, borrowed) = (items_of(code.to_vec().into()), items_of(code.into()));
+        assert_eq!(owned[0].entry.image, code);
+        assert_eq!(owned[0].entry, borrowed[0].entry);
+    }
 }

@@ -185,7 +185,7 @@ impl<'data> StoredEntry<'data> {
             offload_kind: self.offload_kind(),
             flags: self.raw.flags.get(),
             strings,
-            image: self.image.bytes(),
+            image: self.image.bytes().into(),
         })
     }
 }

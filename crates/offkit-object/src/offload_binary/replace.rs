@@ -45,7 +45,7 @@ pub(crate) fn replace(source: Source<'_>, id: usize, new: &[u8], limits: &Limits
                 (_, None) => new.to_vec(),
                 (_, Some(found)) => {
                     let entry = found.binary.entries.get(index);
-                    if entry.is_some_and(|entry| entry.image == new && !entry.is_metadata_only()) {
+                    if entry.is_some_and(|entry| *entry.image == *new && !entry.is_metadata_only()) {
                         return Ok(source.bytes().to_vec());
                     }
                     return replace_entry(source, whole, index, new, limits);

@@ -21,7 +21,7 @@ pub(crate) struct Pending<'data, 'strings> {
 impl<'data> OffloadEntry<'data> {
     fn pending<'strings>(&'strings self) -> Pending<'data, 'strings> {
         let mut image = Chunks::new();
-        image.push(self.image);
+        image.push(self.image.clone());
         Pending {
             image_kind: self.image_kind,
             offload_kind: self.offload_kind,

@@ -70,7 +70,7 @@ pub(super) fn add(
     let container = object.section(
         language.container_section,
         SectionKind::ReadOnlyData,
-        image.bytes.to_vec(),
+        image.bytes()?.to_vec(),
         language.container_alignment,
     );
     let mut table = object.table_section(language.wrapper_section);

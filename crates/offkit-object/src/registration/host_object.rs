@@ -457,9 +457,11 @@ impl Embedded {
     pub(super) fn for_images(images: &[DeviceImage<'_>]) -> Self {
         // What a binary with the usual strings is larger than its image, about.
         const AROUND: usize = 256;
-        let sizes = images
-            .iter()
-            .map(|image| image.bytes.len().saturating_add(AROUND));
+        let sizes = images.iter().map(|image| {
+            usize::try_from(image.size())
+                .unwrap_or_default()
+                .saturating_add(AROUND)
+        });
         Self {
             bytes: Vec::with_capacity(sizes.fold(0, usize::saturating_add)),
             images: Vec::with_capacity(images.len()),

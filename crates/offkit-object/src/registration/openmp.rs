@@ -76,13 +76,16 @@ pub(super) fn add(
 
 /// A binary of version 1 with the image and what is known about its target.
 pub(super) fn offload_binary(image: &DeviceImage<'_>, kind: OffloadKind) -> Result<Vec<u8>, Error> {
-    OffloadBinary::from(entry(image, kind)).write(OffloadBinaryVersion::V1)
+    OffloadBinary::from(entry(image, kind)?).write(OffloadBinaryVersion::V1)
 }
 
 /// The image as an entry of an offload binary.
-pub(super) fn entry<'image>(image: &'image DeviceImage<'_>, kind: OffloadKind) -> OffloadEntry<'image> {
-    let mut entry = OffloadEntry::new(ImageKind::of_format(image.format), kind, &image.bytes);
+pub(super) fn entry<'image>(
+    image: &'image DeviceImage<'_>,
+    kind: OffloadKind,
+) -> Result<OffloadEntry<'image>, Error> {
+    let mut entry = OffloadEntry::new(ImageKind::of_format(image.format), kind, image.bytes()?);
     entry.strings.set("triple", image.target.triple.as_str());
     entry.strings.set("arch", image.target.arch_with_features());
-    entry
+    Ok(entry)
 }

@@ -58,7 +58,7 @@ pub(super) fn add(
 ) -> Result<(), Error> {
     let mut embedded = Embedded::for_images(images);
     for image in images {
-        let mut entry = entry(image, OffloadKind::Sycl);
+        let mut entry = entry(image, OffloadKind::Sycl)?;
         if !image.kernels.is_empty() {
             entry.strings.set("symbols", image.kernels.join("\n"));
         }
@@ -223,7 +223,9 @@ impl Form {
             return triple;
         }
         let triple = match triple {
-            "" if image.format == ImageFormat::Spirv => triple_of(&image.bytes).unwrap_or_default(),
+            "" if image.format == ImageFormat::Spirv => {
+                image.bytes().ok().and_then(triple_of).unwrap_or_default()
+            }
             triple => triple,
         };
         match triple.split('-').next().unwrap_or_default() {

@@ -1,7 +1,7 @@
 //! SYCLBIN content from device images.
 
 use offkit_image::property_set::names;
-use offkit_image::{BundleState, DeviceImage, ImageFormat};
+use offkit_image::{BundleState, DeviceImage, Error, ImageFormat};
 
 use super::{AbstractModule, IrModule, IrType, NativeImage, SyclBin, metadata};
 
@@ -34,12 +34,19 @@ impl<'data> SyclBin<'data> {
     /// SPIR-V, bitcode and PTX become IR, everything else native images. Symbols that are known of an image
     /// but are not in its properties are added to these, as [`names::KERNEL_NAMES`] and the sets of imported
     /// and exported symbols.
-    #[must_use]
-    pub fn from_images(state: BundleState, images: impl IntoIterator<Item = DeviceImage<'data>>) -> Self {
-        Self {
-            modules: images.into_iter().map(AbstractModule::from_image).collect(),
+    ///
+    /// # Errors
+    ///
+    /// An image whose bytes cannot be decompressed.
+    pub fn from_images(
+        state: BundleState,
+        images: impl IntoIterator<Item = DeviceImage<'data>>,
+    ) -> Result<Self, Error> {
+        let modules = images.into_iter().map(AbstractModule::from_image);
+        Ok(Self {
+            modules: modules.collect::<Result<_, _>>()?,
             ..Self::new(state)
-        }
+        })
     }
 }
 
@@ -50,17 +57,19 @@ impl<'data> AbstractModule<'data> {
         self.ir_modules.len().saturating_add(self.native_images.len())
     }
 
-    fn from_image(image: DeviceImage<'data>) -> Self {
+    fn from_image(image: DeviceImage<'data>) -> Result<Self, Error> {
         let mut module = Self::default();
-        match IrType::of(&image) {
+        let ir_type = IrType::of(&image);
+        let bytes = image.code.into_bytes()?;
+        match ir_type {
             Some(ir_type) => module
                 .ir_modules
-                .push(IrModule::new(ir_type, image.target.triple, image.bytes)),
+                .push(IrModule::new(ir_type, image.target.triple, bytes)),
             None => {
                 let arch = image.target.arch_with_features();
                 module
                     .native_images
-                    .push(NativeImage::new(arch, image.target.triple, image.bytes));
+                    .push(NativeImage::new(arch, image.target.triple, bytes));
             }
         }
         module.properties = image.properties;
@@ -76,6 +85,6 @@ impl<'data> AbstractModule<'data> {
         for name in metadata::OWN_SETS {
             module.properties.remove(name);
         }
-        module
+        Ok(module)
     }
 }

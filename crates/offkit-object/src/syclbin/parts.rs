@@ -1,7 +1,5 @@
 //! The images of a SYCLBIN as parts.
 
-use std::borrow::Cow;
-
 use offkit_image::PartName as Name;
 use offkit_image::property_set::{PropertySets, names};
 use offkit_image::{BundleState, Error, ImageFormat, Producer, Target};
@@ -43,44 +41,41 @@ pub(crate) fn parts<'data>(
             break;
         }
         let properties = &module.properties;
-        let mut hand_over = |reading: &mut Reading, kind: &str, number: usize, image, facts: Facts<'data>| {
-            let path = [index.to_string(), kind.to_owned(), number.to_string()];
-            let image = match image {
-                Cow::Borrowed(bytes) => source.locate(bytes),
-                // Readers borrow.
-                Cow::Owned(_) => source.from(u64::MAX),
+        let mut hand_over =
+            |reading: &mut Reading, kind: &str, number: usize, image: &[u8], facts: Facts<'data>| {
+                let path = [index.to_string(), kind.to_owned(), number.to_string()];
+                let image = source.locate(image);
+                let mut part = Part::new(id, Name::Path(path.to_vec()), image, Content::Image);
+                id = id.saturating_add(1);
+                let symbols = |set| properties.symbols(set).map(str::to_owned).collect();
+                part.facts = Facts {
+                    version: Some(version.number()),
+                    producer: Producer::Sycl,
+                    more: Some(Box::new(MoreFacts {
+                        kernels: symbols(names::KERNEL_NAMES),
+                        imports: symbols(names::IMPORTED_SYMBOLS),
+                        exports: symbols(names::EXPORTED_SYMBOLS),
+                        properties: properties.clone(),
+                        ..MoreFacts::default()
+                    })),
+                    ..facts
+                };
+                visit(reading, part);
             };
-            let mut part = Part::new(id, Name::Path(path.to_vec()), image, Content::Image);
-            id = id.saturating_add(1);
-            let symbols = |set| properties.symbols(set).map(str::to_owned).collect();
-            part.facts = Facts {
-                version: Some(version.number()),
-                producer: Producer::Sycl,
-                more: Some(Box::new(MoreFacts {
-                    kernels: symbols(names::KERNEL_NAMES),
-                    imports: symbols(names::IMPORTED_SYMBOLS),
-                    exports: symbols(names::EXPORTED_SYMBOLS),
-                    properties: properties.clone(),
-                    ..MoreFacts::default()
-                })),
-                ..facts
-            };
-            visit(reading, part);
-        };
         for (number, ir) in module.ir_modules.into_iter().enumerate() {
             let facts = Facts {
                 claim: claimed_format(ir.ir_type, &ir.bytes),
                 target: Target::new(ir.target, ""),
                 ..Facts::default()
             };
-            hand_over(reading, "ir", number, ir.bytes, facts);
+            hand_over(reading, "ir", number, &ir.bytes, facts);
         }
         for (number, native) in module.native_images.into_iter().enumerate() {
             let facts = Facts {
                 target: Target::new(native.target, &native.arch),
                 ..Facts::default()
             };
-            hand_over(reading, "native", number, native.bytes, facts);
+            hand_over(reading, "native", number, &native.bytes, facts);
         }
     }
     Ok(())

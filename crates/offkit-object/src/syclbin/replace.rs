@@ -18,16 +18,16 @@ pub(crate) fn replace(source: Source<'_>, id: usize, new: &[u8], limits: &Limits
     let first = found.binary.entries.first();
     let first =
         first.ok_or_else(|| Error::malformed("OffloadBinary contains no entries").at(source.at(0)))?;
-    if has_magic(first.image) {
-        let bare = replace_bare(found.source.locate(first.image), id, new, limits)?;
-        if bare == first.image {
+    if has_magic(&first.image) {
+        let bare = replace_bare(found.source.locate(&first.image), id, new, limits)?;
+        if bare == *first.image {
             return Ok(source.bytes().to_vec());
         }
         return replace_entry(source, found.source, 0, &bare, limits);
     }
     let number = *v2::image_entries(&found)?.get(id).ok_or_else(|| none_such(id))?;
     let entry = found.binary.entries.get(number).ok_or_else(|| none_such(id))?;
-    let (_, old) = v2::split(found.source.locate(entry.image))?;
+    let (_, old) = v2::split(found.source.locate(&entry.image))?;
     if old == new {
         return Ok(source.bytes().to_vec());
     }

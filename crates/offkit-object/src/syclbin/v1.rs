@@ -1,9 +1,7 @@
 //! Version 1: headers, a table of property-set texts, a table of images.
 
-use std::borrow::Cow;
-
 use offkit_image::property_set::PropertySets;
-use offkit_image::{BundleState, Error, ErrorKind};
+use offkit_image::{BundleState, Bytes, Error, ErrorKind};
 use zerocopy::IntoBytes;
 
 use super::raw::{AbstractModuleHeader, FileHeader, ImageHeader, Indices, MAGIC, Range};
@@ -196,7 +194,7 @@ impl<'data> File<'data> {
         reading.count_image()?;
         let module = metadata::read_ir(self.metadata(&header.metadata)?, reading)?;
         Ok(IrModule {
-            bytes: Cow::Borrowed(self.image(&header.bytes)?.bytes()),
+            bytes: self.image(&header.bytes)?.bytes().into(),
             ..module
         })
     }
@@ -205,7 +203,7 @@ impl<'data> File<'data> {
         reading.count_image()?;
         let image = metadata::read_native(self.metadata(&header.metadata)?, reading)?;
         Ok(NativeImage {
-            bytes: Cow::Borrowed(self.image(&header.bytes)?.bytes()),
+            bytes: self.image(&header.bytes)?.bytes().into(),
             ..image
         })
     }
@@ -282,7 +280,7 @@ impl Table {
 }
 
 /// Adds an image to the table.
-fn add<'data>(table: &mut Chunks<'data>, image: Cow<'data, [u8]>) -> Range {
+fn add<'data>(table: &mut Chunks<'data>, image: Bytes<'data>) -> Range {
     let range = Range {
         offset: table.len().into(),
         size: (image.len() as u64).into(),

@@ -1,10 +1,9 @@
 //! Version 2: an offload binary whose entries are the parts, told apart by their string `role`.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use offkit_image::property_set::PropertySets;
-use offkit_image::{BundleState, Error, Strings};
+use offkit_image::{BundleState, Bytes, Error, Strings};
 
 use super::{AbstractModule, IrModule, NativeImage, SyclBin, metadata};
 use crate::chunks::Chunks;
@@ -50,7 +49,7 @@ pub(super) fn read<'data>(found: &Found<'data>, reading: &mut Reading) -> Result
     let entries = &found.binary.entries;
     let mut parts = Parts::default();
     for (index, entry) in entries.iter().enumerate() {
-        let image = found.source.locate(entry.image);
+        let image = found.source.locate(&entry.image);
         let result = parts.add(entry, image, entries.len(), reading);
         reading.accept(result.map_err(|error| error.or_at(image.at(0)).within(format!("entry {index}"))))?;
     }
@@ -119,7 +118,7 @@ impl<'data> Parts<'data> {
                 let (text, bytes) = split(image)?;
                 let module = metadata::read_ir(text, reading)?;
                 let module = IrModule {
-                    bytes: Cow::Borrowed(bytes),
+                    bytes: bytes.into(),
                     ..module
                 };
                 self.modules.entry(index).or_default().ir_modules.push(module);
@@ -130,7 +129,7 @@ impl<'data> Parts<'data> {
                 let (text, bytes) = split(image)?;
                 let native = metadata::read_native(text, reading)?;
                 let native = NativeImage {
-                    bytes: Cow::Borrowed(bytes),
+                    bytes: bytes.into(),
                     ..native
                 };
                 self.modules.entry(index).or_default().native_images.push(native);
@@ -215,7 +214,7 @@ pub(super) fn split(image: Source<'_>) -> Result<(Source<'_>, &[u8]), Error> {
 }
 
 /// The bytes of an entry with metadata and an image.
-fn join<'data>(text: &str, bytes: &Cow<'data, [u8]>) -> Chunks<'data> {
+fn join<'data>(text: &str, bytes: &Bytes<'data>) -> Chunks<'data> {
     let mut joined = Chunks::new();
     joined.copy(&(text.len() as u64).to_le_bytes());
     joined.copy(text.as_bytes());
@@ -241,12 +240,12 @@ pub(super) fn write<'data>(program: &SyclBin<'data>) -> Result<Chunks<'data>, Er
     let mut entries = Vec::new();
     let mut add = |strings, image| entries.push((strings, image));
     let global = metadata::write_global(program)?.into_bytes();
-    add(strings(GLOBAL, []), Chunks::from(Cow::Owned(global)));
+    add(strings(GLOBAL, []), Chunks::from(Bytes::from(global)));
     for (index, module) in program.modules.iter().enumerate() {
         let within = |error: Error| error.within(format!("abstract module {index}"));
         let index = || (MODULE_INDEX, index.to_string());
         let text = metadata::write_module(module).map_err(within)?.into_bytes();
-        add(strings(MODULE, [index()]), Chunks::from(Cow::Owned(text)));
+        add(strings(MODULE, [index()]), Chunks::from(Bytes::from(text)));
         for ir in &module.ir_modules {
             let text = metadata::write_ir(ir).map_err(within)?;
             let ir_type = (IR_TYPE, ir.ir_type.raw().to_string());

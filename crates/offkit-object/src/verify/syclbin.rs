@@ -17,9 +17,9 @@ pub(super) fn check(source: Source<'_>, reading: &mut Reading) -> Result<(), Err
         check_tables(source, reading)?;
     } else if let Ok(found) = read_one(source, &mut quiet)
         && let Some(first) = found.binary.entries.first()
-        && syclbin::has_magic(first.image)
+        && syclbin::has_magic(&first.image)
     {
-        check_tables(found.source.locate(first.image), reading)?;
+        check_tables(found.source.locate(&first.image), reading)?;
     }
     // The program itself is checked when all of it could be read.
     let _ = quiet.take_problems();

@@ -16,7 +16,7 @@ fn an_image_in_an_object_grows_and_shrinks_and_nothing_else_changes() {
             let contents = read(&changed);
             assert_eq!(contents.problems, [], "{triple}");
             assert_eq!(contents.images.len(), 1);
-            assert_eq!(*contents.images[0].bytes, *image);
+            assert_eq!(*contents.images[0].bytes().unwrap(), *image);
             assert_eq!(outline(&folder, "after.o", &changed), before, "{triple}");
             folder.run("llvm-objdump --offloading -d -r after.o");
             let back = replace_section(&changed, ".llvm.offloading", content).unwrap();
@@ -57,7 +57,12 @@ fn changed_objects_link_and_copy() {
             2
         };
         assert_eq!(contents.images.len(), expected, "{output}");
-        assert!(contents.images.get(1).is_none_or(|image| *image.bytes == new));
+        assert!(
+            contents
+                .images
+                .get(1)
+                .is_none_or(|image| *image.bytes().unwrap() == new)
+        );
     }
     folder.run("ld.lld -shared new.o -o with-lld.so");
     folder.run("ld -shared new.o -o with-gnu.so --allow-shlib-undefined -z notext");
@@ -99,7 +104,7 @@ fn images_in_linked_programs_are_replaced_where_they_fit() {
         ] {
             let changed = replace_section(&old, name, &offload(shorter)).unwrap();
             assert_eq!(changed.len(), old.len());
-            assert_eq!(*read(&changed).images[0].bytes, *shorter);
+            assert_eq!(*read(&changed).images[0].bytes().unwrap(), *shorter);
             assert_eq!(read(&changed).problems, []);
             folder.write("changed", &changed);
             folder.run("llvm-readobj --sections --program-headers changed");

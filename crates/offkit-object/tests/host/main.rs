@@ -86,7 +86,7 @@ fn embedded_offload_binaries_are_found_in_objects_of_every_kind() {
             ["file!.llvm.offloading/0", "file!.llvm.offloading/1"],
             "{triple}"
         );
-        assert_eq!(&*contents.images[0].bytes, b"BC\xc0\xde one");
+        assert_eq!(&*contents.images[0].bytes().unwrap(), b"BC\xc0\xde one");
         let sections = device_sections(&bytes, &limits()).unwrap();
         assert_eq!(sections.len(), 1);
         assert_eq!(
@@ -214,7 +214,11 @@ fn bundled_objects_are_read_entry_by_entry() {
     let bytes = folder.read("all.o");
     let contents = read(&bytes);
     assert_eq!(contents.problems, []);
-    let images: Vec<_> = contents.images.iter().map(|image| image.bytes.to_vec()).collect();
+    let images: Vec<_> = contents
+        .images
+        .iter()
+        .map(|image| image.bytes().unwrap().to_vec())
+        .collect();
     assert!(
         images.contains(&b"BC\xc0\xde gfx90a".to_vec()) && images.contains(&b"BC\xc0\xde sm_60".to_vec())
     );

@@ -250,7 +250,7 @@ fn of_binaries<'data>(
                 for entry in binary.entries {
                     visit(
                         target_of(&entry),
-                        device_file(origin, &entry, Cow::Borrowed(entry.image)),
+                        device_file(origin, &entry, entry.image.clone().into_cow()),
                     );
                 }
             }

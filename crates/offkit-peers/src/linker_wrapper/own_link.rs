@@ -234,7 +234,7 @@ impl<'a> OwnLink<'a> {
         let target = Target::new(self.triple, self.arch);
         let mut inputs = Vec::new();
         for file in self.files {
-            let mut entry = OffloadEntry::new(ImageKind::None, file.kind, &file.image);
+            let mut entry = OffloadEntry::new(ImageKind::None, file.kind, &*file.image);
             entry.strings.set("triple", self.triple);
             entry.strings.set("arch", self.arch);
             let binary = OffloadBinary::from(entry)

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use offkit_object::bundle::{Bundle, BundleEntry, COMPRESSED_MAGIC, Comment, MAGIC};
 use offkit_object::host::{self, NewSection, SectionContent};
-use offkit_object::{Chunks, Limits};
+use offkit_object::{Bytes, Chunks, Limits};
 
 use super::target::{EntryTarget, TargetId};
 use super::{Message, NAME, Result, order, say};
@@ -61,7 +61,7 @@ impl<'a> From<BundleEntry<'a>> for Entry<'a> {
     fn from(entry: BundleEntry<'a>) -> Self {
         Self {
             id: entry.id,
-            content: Content::Bytes(entry.bytes),
+            content: Content::Bytes(entry.bytes.into_cow()),
         }
     }
 }
@@ -154,7 +154,7 @@ pub(super) fn write<'data>(
             .map(|(target, bytes)| BundleEntry::new(target.as_str().to_owned(), *bytes))
             .collect(),
     };
-    let whole = |bytes| Chunks::from(Cow::Owned(bytes));
+    let whole = |bytes| Chunks::from(Bytes::from(bytes));
     let written = match (file_type, host) {
         (FileType::Text(comment), _) => bundle().write_text(comment).map(whole),
         (FileType::Object | FileType::Archive, Some(host)) if is_object_bundle(entries, host) => {

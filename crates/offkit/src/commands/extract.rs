@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use offkit_devlib::library_path;
-use offkit_object::DeviceImage;
+use offkit_object::{DeviceImage, Problem, Storage};
 
 use super::Source;
 use super::filter::target_of;
@@ -74,7 +74,8 @@ impl Extraction<'_> {
         let bytes = if self.options.stored {
             image.stored_bytes()
         } else {
-            &image.bytes
+            let damaged = |error| Failure::input(Problem::new(image.location.clone(), error).to_string());
+            image.bytes().map_err(damaged)?
         };
         if files::is_standard_stream(&self.options.output) {
             if self.written > 0 {
@@ -179,7 +180,7 @@ fn file_name(image: &DeviceImage<'_>, stored: bool) -> String {
         name.push('.');
         name.push_str(extension);
     }
-    if stored && let offkit_object::Storage::Compressed { method, .. } = &image.storage {
+    if stored && let Storage::Compressed(method) = image.storage() {
         name.push('.');
         name.push_str(method.name());
     }

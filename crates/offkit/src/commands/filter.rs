@@ -75,7 +75,12 @@ impl Filter {
 pub(crate) fn target_of(image: &DeviceImage<'_>) -> Target {
     let mut target = image.target.clone();
     if target.triple.is_empty() && target.arch.is_empty() {
-        let own = inspect(&image.bytes, image.format, &Limits::default()).target;
+        let own = inspect(
+            image.bytes().unwrap_or_default(),
+            image.format,
+            &Limits::default(),
+        )
+        .target;
         target.triple = own.triple;
         if target.arch.is_empty() {
             target.arch = own.arch;

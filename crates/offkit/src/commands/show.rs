@@ -88,7 +88,7 @@ impl<'a> View<'a> {
     fn new(image: &'a DeviceImage<'a>, containers: &'a [Container], options: &Show) -> Self {
         let limits = options.limits.limits();
         let description = Description::of(image);
-        let inspection = offkit_object::inspect(&image.bytes, image.format, &limits);
+        let inspection = offkit_object::inspect(image.bytes().unwrap_or_default(), image.format, &limits);
         Self {
             image,
             containers,
@@ -227,10 +227,10 @@ impl<'a> View<'a> {
                 .iter()
                 .map(|producer| ("written by".into(), producer.clone())),
         );
-        let bytes = image.bytes.len();
-        facts.push(("size".into(), format!("{} ({bytes} bytes)", size(bytes as u64))));
-        if let Storage::Compressed { method, bytes } = &image.storage {
-            let bytes = bytes.len();
+        let bytes = image.size();
+        facts.push(("size".into(), format!("{} ({bytes} bytes)", size(bytes))));
+        if let Storage::Compressed(method) = image.storage() {
+            let bytes = image.stored_bytes().len();
             facts.push((
                 "stored".into(),
                 format!("{method}, {} ({bytes} bytes)", size(bytes as u64)),

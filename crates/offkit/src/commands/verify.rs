@@ -179,7 +179,8 @@ fn report(options: &Verify, terminal: Terminal, path: &Path, findings: &[Finding
 
 /// The extensions of vendors that a module uses: releases of the validator are years behind these.
 fn vendor_extensions(image: &DeviceImage<'_>) -> String {
-    let inspection = offkit_object::inspect(&image.bytes, image.format, &super::limits());
+    let inspection =
+        offkit_object::inspect(image.bytes().unwrap_or_default(), image.format, &super::limits());
     let extensions = inspection
         .details
         .iter()
@@ -212,7 +213,7 @@ impl Validator {
         if self.is_missing {
             return None;
         }
-        match validate(&image.bytes) {
+        match validate(image.bytes().unwrap_or_default()) {
             Ok(result) => {
                 self.has_refused |= result.is_some();
                 result

@@ -123,7 +123,7 @@ fn add(types: &mut Vec<DeviceType>, image: &DeviceImage<'_>, symbols: bool) {
     });
     let device = &mut types[at];
     device.images += 1;
-    device.bytes += image.bytes.len() as u64;
+    device.bytes += image.size();
     if symbols {
         let names = symbols_of(image, &Limits::default());
         for (all, new) in [

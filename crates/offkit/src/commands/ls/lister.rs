@@ -16,7 +16,7 @@ use crate::terminal::{Output, size};
 /// How many images are looked into for names without being asked.
 const IMAGES_DESCRIBED: usize = 256;
 /// The largest image that is copied, to be looked into by the other core.
-const LOOKED_INTO_LATER: usize = 1 << 14;
+const LOOKED_INTO_LATER: u64 = 1 << 14;
 /// What is handed to the other core together: little enough to stay in its cache.
 const HANDED_OVER_TOGETHER: usize = 1024;
 
@@ -126,7 +126,7 @@ impl Lister {
         let place = self.waiting.say(image.location.written_parts().as_str());
         let target = self.waiting.say_target(image);
         let image = FoundImage {
-            size: image.bytes.len() as u64,
+            size: image.size(),
             format: image.format,
             // The last, as it may take all of the image.
             more: self.more(image),
@@ -138,22 +138,22 @@ impl Lister {
 
     fn more(&self, image: &mut DeviceImage<'_>) -> Option<Box<More>> {
         let is_looked_into = self.each_kernel || self.images <= IMAGES_DESCRIBED;
-        let is_plain = matches!(image.storage, Storage::Plain);
+        let is_plain = image.storage() == Storage::Plain;
         if !is_looked_into && is_plain && !self.describer.is_told(image) {
             return None;
         }
-        let note = match &image.storage {
+        let note = match image.storage() {
             Storage::Plain => String::new(),
-            Storage::Compressed { method, bytes } => {
-                format!("{method}, {} stored", size(bytes.len() as u64))
+            Storage::Compressed(method) => {
+                format!("{method}, {} stored", size(image.stored_bytes().len() as u64))
             }
-            Storage::Within { method } => format!("in {method}"),
+            Storage::Within(method) => format!("in {method}"),
         };
         let details = if !is_looked_into {
             Details::Described(self.describer.told(image))
-        } else if !self.each_kernel && image.bytes.len() <= LOOKED_INTO_LATER {
+        } else if !self.each_kernel && image.size() <= LOOKED_INTO_LATER {
             Details::Inside(Box::new(
-                std::mem::replace(image, DeviceImage::new(&[])).into_owned(),
+                std::mem::replace(image, DeviceImage::new(&[0; 0])).into_owned(),
             ))
         } else {
             Details::Described(self.describer.look_into(image))
