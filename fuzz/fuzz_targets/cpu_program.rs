@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
 use offkit_plugin_cpu::{
-    AllocationKind, Argument, ArgumentKind, LaunchOptions, Memory, NdRange, Program, Specialization,
+    AllocationKind, Argument, LaunchOptions, Memory, NdRange, Program, Specialization,
 };
+use offkit_spirv::{ParameterKind, Storage};
 
 /// Bytes of the buffer that every pointer gets, and most of what a value gets.
 const BUFFER: usize = 256;
@@ -27,9 +28,12 @@ fuzz_target!(|bytes: &[u8]| {
         .parameters
         .iter()
         .map(|parameter| match parameter.kind {
-            ArgumentKind::Value(size) => Argument::Bytes(vec![1; size.min(BUFFER as u64) as usize]),
-            ArgumentKind::Local => Argument::Local(64),
-            _ => Argument::Pointer(buffer),
+            ParameterKind::Pointer {
+                storage: Storage::Local,
+                ..
+            } => Argument::Local(64),
+            ParameterKind::Pointer { .. } => Argument::Pointer(buffer),
+            _ => Argument::Bytes(vec![1; parameter.size.min(BUFFER as u64) as usize]),
         })
         .collect();
     let options = LaunchOptions {

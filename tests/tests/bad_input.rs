@@ -158,8 +158,16 @@ fn arguments_must_fit_the_kernel() {
         &["argument 0", "f32", "given f64"],
     );
     says(
+        &saxpy("--arg bytes:0a0b --arg x.npy --arg y.npy"),
+        &["argument 0", "f32", "given a value of 2 bytes instead of 4"],
+    );
+    says(
         &saxpy("--arg f32:2 --arg f32:1 --arg y.npy"),
         &["argument 1", "global const f32*"],
+    );
+    says(
+        &saxpy("--arg f32:2 --arg x.npy --arg local:16"),
+        &["argument 2", "global f32*", "given 16 bytes of local memory"],
     );
     says(
         &saxpy("--arg x.npy --arg x.npy --arg y.npy"),

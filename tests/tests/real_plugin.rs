@@ -4,7 +4,7 @@
 use std::process::Command;
 
 use offkit_pi::ffi::PI_DEVICE_TYPE_ALL;
-use offkit_pi::host::{BuildStatus, Context, NdRange, Plugin, QueueProperties, UsmKind};
+use offkit_pi::host::{Argument, BuildStatus, Context, NdRange, Plugin, QueueProperties, UsmKind};
 use offkit_tests::sycl_runtime::SyclRuntime;
 use offkit_tests::{Folder, need, npy_i32, offkit, read_i32, tool};
 
@@ -75,13 +75,13 @@ fn a_kernel_runs_through_a_real_plugin() {
     );
     assert!(kernel.work_group_size(&device).unwrap() >= 16);
     let range = NdRange::new([64]).with_local([16]);
-    kernel.set_arg_bytes(0, &2.0f32.to_ne_bytes()).unwrap();
-    kernel.set_arg_local(3, 16 * 4).unwrap();
+    kernel.set_argument(0, 2.0f32).unwrap();
+    kernel.set_argument(3, Argument::Local(16 * 4)).unwrap();
 
     // With buffers.
     let [x, y] = [3.0, 1.0].map(|value| context.buffer_from(&bytes(value)).unwrap());
-    kernel.set_arg_buffer(1, &x).unwrap();
-    kernel.set_arg_buffer(2, &y).unwrap();
+    kernel.set_argument(1, &x).unwrap();
+    kernel.set_argument(2, &y).unwrap();
     let launch = queue.launch(&kernel, &range, &[]).unwrap();
     let read = queue.read_buffer_later(&y, 0, 256, &[&launch]).unwrap();
     assert_eq!(read.wait().unwrap(), bytes(7.0));
@@ -92,8 +92,8 @@ fn a_kernel_runs_through_a_real_plugin() {
     let [x, y] = [UsmKind::Device, UsmKind::Shared].map(|kind| context.usm(kind, &device, 256, 0).unwrap());
     queue.write_usm(&x, 0, &bytes(0.5), &[]).unwrap();
     queue.write_usm(&y, 0, &bytes(4.0), &[]).unwrap();
-    kernel.set_arg_usm(1, &x, 0).unwrap();
-    kernel.set_arg_usm(2, &y, 0).unwrap();
+    kernel.set_argument(1, &x).unwrap();
+    kernel.set_argument(2, &y).unwrap();
     kernel.set_indirect_access(true).unwrap();
     queue.launch(&kernel, &range, &[]).unwrap().wait().unwrap();
     let mut out = [0; 256];

@@ -38,8 +38,8 @@ fn a_kernel_runs() {
     );
     assert_eq!(kernel.work_group_size(&device).unwrap(), 64);
     assert_eq!(kernel.compile_work_group_size(&device).unwrap(), None);
-    kernel.set_arg_buffer(0, &buffer).unwrap();
-    kernel.set_arg_bytes(1, &[10]).unwrap();
+    kernel.set_argument(0, &buffer).unwrap();
+    kernel.set_argument(1, Argument::bytes(&[10])).unwrap();
     let launch = queue.launch(&kernel, &NdRange::new([3]), &[]).unwrap();
     launch.wait().unwrap();
     assert_eq!(launch.status().unwrap(), CommandStatus::Complete);
@@ -80,19 +80,22 @@ fn errors_name_the_function_the_code_and_the_reason() {
 
     let mut kernel = program.kernel("add").unwrap();
     assert_eq!(
-        kernel.set_arg_bytes(2, &[0]).unwrap_err().result(),
+        kernel
+            .set_argument(2, Argument::bytes(&[0]))
+            .unwrap_err()
+            .result(),
         PI_INVALID_ARG_INDEX
     );
     assert_eq!(
-        kernel.set_arg_local(1, 4).unwrap_err().result(),
+        kernel.set_argument(1, Argument::Local(4)).unwrap_err().result(),
         PI_INVALID_ARG_VALUE
     );
     let refused = queue.launch(&kernel, &NdRange::new([1]), &[]).unwrap_err();
     assert_eq!(refused.message(), Some("not all arguments are set"));
 
     // A command that fails while it runs fails its event, and the event knows why.
-    kernel.set_arg_buffer(0, &context.buffer(4).unwrap()).unwrap();
-    kernel.set_arg_bytes(1, &[0]).unwrap();
+    kernel.set_argument(0, &context.buffer(4).unwrap()).unwrap();
+    kernel.set_argument(1, Argument::bytes(&[0])).unwrap();
     let launch = queue.launch(&kernel, &NdRange::new([5]), &[]).unwrap();
     let failure = launch.wait().unwrap_err();
     assert_eq!(
@@ -204,9 +207,9 @@ fn objects_outlive_what_they_were_made_from_in_the_hands_of_the_host() {
         program.build("").unwrap();
         let mut kernel = program.kernel("add").unwrap();
         kernel
-            .set_arg_buffer(0, &context.buffer_from(&[5]).unwrap())
+            .set_argument(0, &context.buffer_from(&[5]).unwrap())
             .unwrap();
-        kernel.set_arg_bytes(1, &[1]).unwrap();
+        kernel.set_argument(1, Argument::bytes(&[1])).unwrap();
         (
             context.queue(&device, QueueProperties::default()).unwrap(),
             kernel,
@@ -249,8 +252,8 @@ fn objects_are_used_from_several_threads_at_once() {
             scope.spawn(|| {
                 let queue = context.queue(&device, QueueProperties::default()).unwrap();
                 let mut kernel = program.kernel("add").unwrap();
-                kernel.set_arg_buffer(0, &buffer).unwrap();
-                kernel.set_arg_bytes(1, &[1]).unwrap();
+                kernel.set_argument(0, &buffer).unwrap();
+                kernel.set_argument(1, Argument::bytes(&[1])).unwrap();
                 for _ in 0..20 {
                     queue
                         .launch(&kernel, &NdRange::new([1]), &[])

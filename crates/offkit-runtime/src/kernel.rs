@@ -1,10 +1,8 @@
 //! Kernels and their arguments.
 
-use std::fmt;
-
 use offkit_pi::NdRange;
-use offkit_pi::host::{Buffer, Event, PiError, Queue};
-use offkit_spirv::{ArgumentKind, Scalar, Storage};
+use offkit_pi::host::{Argument, Event, PiError, Queue, ValueType};
+use offkit_spirv::{Parameter, ParameterKind, Scalar, Storage};
 
 /// A kernel that can be launched on the device it was built for.
 #[derive(Debug)]
@@ -14,102 +12,34 @@ pub struct Kernel {
     description: Option<offkit_spirv::Kernel>,
 }
 
-/// What is passed for one argument.
-#[derive(Clone, Copy, Debug)]
-pub enum Argument<'a> {
-    /// A number, a vector of numbers, or anything else by its bytes, little endian.
-    Value {
-        /// The bytes.
-        bytes: &'a [u8],
-        /// What the caller takes them for.
-        value: ValueType,
-    },
-    /// Device memory.
-    Buffer(&'a Buffer),
-    /// A pointer to nothing: any access through it is an error.
-    Null,
-    /// So many bytes of memory for each work-group.
-    Local(usize),
-}
-
-/// What is passed for one argument, without the thing itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Given {
-    /// A number, a vector of numbers, or anything else by its bytes.
-    Value {
-        /// Its size in bytes.
-        size: usize,
-        /// What the caller takes it for.
-        value: ValueType,
-    },
-    /// Device memory, or a pointer to nothing.
-    Buffer,
-    /// So many bytes of memory for each work-group.
-    Local(usize),
-}
-
-impl From<&Argument<'_>> for Given {
-    fn from(argument: &Argument<'_>) -> Self {
-        match argument {
-            Argument::Value { bytes, value } => Self::Value {
-                size: bytes.len(),
-                value: *value,
-            },
-            Argument::Buffer(_) | Argument::Null => Self::Buffer,
-            Argument::Local(size) => Self::Local(*size),
-        }
-    }
-}
-
-/// What a value is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ValueType {
-    /// Integers of either sign.
-    Integer {
-        /// The size of one in bits.
-        bits: u32,
-        /// How many: 1 for a number, else a vector.
-        components: u32,
-    },
-    /// Floating-point numbers.
-    Float {
-        /// The size of one in bits.
-        bits: u32,
-        /// How many: 1 for a number, else a vector.
-        components: u32,
-    },
-    /// A struct, or a type the caller does not know: only its size counts.
-    Bytes,
-}
-
 /// The arguments do not fit the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArgumentError {
     /// There are too many or too few.
-    #[error("kernel `{kernel}` takes {expected} arguments, {found} given: {signature}")]
+    #[error("kernel `{kernel}` takes {expected} arguments, {given} given: {signature}")]
     Count {
         /// The kernel.
         kernel: String,
         /// How many it takes.
         expected: usize,
         /// How many there are.
-        found: usize,
+        given: usize,
         /// What it takes.
         signature: String,
     },
     /// One is of another kind, type or size.
-    #[error("argument {index} of kernel `{kernel}` is {expected}, given {found}: {signature}")]
+    #[error("{} of kernel `{kernel}` is {parameter}, given {given}: {signature}", .parameter.label(*.index))]
     Mismatch {
         /// The kernel.
         kernel: String,
         /// Which argument, from 0.
         index: usize,
-        /// What it takes.
-        expected: String,
+        /// What the kernel declares for it.
+        parameter: Box<Parameter>,
         /// What was given.
-        found: String,
-        /// All that it takes.
+        given: String,
+        /// All that the kernel takes.
         signature: String,
     },
 }
@@ -165,21 +95,14 @@ impl Kernel {
     ///
     /// [`LaunchError::Argument`] for arguments that do not fit what the image says about the kernel,
     /// before the device sees any; [`LaunchError::Device`] for what the device refuses.
-    pub fn set_arguments(&mut self, arguments: &[Argument<'_>]) -> Result<(), LaunchError> {
+    pub fn set_arguments(&mut self, arguments: &[Argument]) -> Result<(), LaunchError> {
         if let Some(description) = &self.description {
-            check_arguments(
-                description,
-                &arguments.iter().map(Given::from).collect::<Vec<_>>(),
-            )?;
+            check_arguments(description, arguments)?;
         }
         for (index, argument) in (0..).zip(arguments) {
-            let set = match argument {
-                Argument::Value { bytes, .. } => self.kernel.set_arg_bytes(index, bytes),
-                Argument::Buffer(buffer) => self.kernel.set_arg_buffer(index, buffer),
-                Argument::Null => self.kernel.set_arg_pointer(index, 0),
-                Argument::Local(size) => self.kernel.set_arg_local(index, *size),
-            };
-            set.map_err(|source| self.failed(source))?;
+            self.kernel
+                .set_argument(index, argument.clone())
+                .map_err(|source| self.failed(source))?;
         }
         Ok(())
     }
@@ -213,139 +136,96 @@ impl Kernel {
     }
 }
 
-impl fmt::Display for Given {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Value {
-                value: ValueType::Integer { bits, components: 1 },
-                ..
-            } => write!(f, "i{bits}"),
-            Self::Value {
-                value: ValueType::Float { bits, components: 1 },
-                ..
-            } => write!(f, "f{bits}"),
-            Self::Value {
-                value: ValueType::Integer { bits, components },
-                ..
-            } => write!(f, "i{bits}x{components}"),
-            Self::Value {
-                value: ValueType::Float { bits, components },
-                ..
-            } => write!(f, "f{bits}x{components}"),
-            Self::Value {
-                size,
-                value: ValueType::Bytes,
-            } => write!(f, "a value of {size} bytes"),
-            Self::Buffer => f.write_str("a buffer"),
-            Self::Local(size) => write!(f, "{size} bytes of local memory"),
-        }
-    }
-}
-
-/// Checks that arguments fit a kernel in number, kind and size.
+/// Checks that arguments fit what a kernel declares in number, kind and size.
+///
+/// [`Kernel::set_arguments`] does so. Programs that have the arguments before they have a device, and nothing
+/// but a file's name for a buffer, say, can ask early.
 ///
 /// # Errors
 ///
 /// The first that does not fit, with all that the kernel takes.
-pub fn check_arguments(kernel: &offkit_spirv::Kernel, arguments: &[Given]) -> Result<(), ArgumentError> {
-    if kernel.arguments.len() != arguments.len() {
+pub fn check_arguments<M>(
+    kernel: &offkit_spirv::Kernel,
+    arguments: &[Argument<M>],
+) -> Result<(), ArgumentError> {
+    if kernel.parameters.len() != arguments.len() {
         return Err(ArgumentError::Count {
             kernel: kernel.name.clone(),
-            expected: kernel.arguments.len(),
-            found: arguments.len(),
-            signature: signature(kernel),
+            expected: kernel.parameters.len(),
+            given: arguments.len(),
+            signature: kernel.signature(),
         });
     }
-    for (index, (expected, given)) in kernel.arguments.iter().zip(arguments).enumerate() {
-        if !fits(expected, *given) {
-            return Err(ArgumentError::Mismatch {
-                kernel: kernel.name.clone(),
-                index,
-                expected: describe(expected),
-                found: given.to_string(),
-                signature: signature(kernel),
-            });
-        }
+    let mut pairs = kernel.parameters.iter().zip(arguments).enumerate();
+    match pairs.find(|(_, (parameter, argument))| !fits(parameter, argument)) {
+        None => Ok(()),
+        Some((index, (parameter, argument))) => Err(ArgumentError::Mismatch {
+            kernel: kernel.name.clone(),
+            index,
+            parameter: Box::new(parameter.clone()),
+            given: given(parameter, argument),
+            signature: kernel.signature(),
+        }),
     }
-    Ok(())
 }
 
-fn fits(expected: &offkit_spirv::Argument, given: Given) -> bool {
-    match (&expected.kind, given) {
+/// What messages call an argument that does not fit: where only the size can be wrong, with the right one.
+fn given<M>(parameter: &Parameter, argument: &Argument<M>) -> String {
+    let of_bytes = matches!(
+        argument,
+        Argument::Value {
+            value_type: ValueType::Bytes,
+            ..
+        }
+    );
+    match &parameter.kind {
+        ParameterKind::Scalar(_) | ParameterKind::Vector { .. } if of_bytes => {
+            format!("{argument} instead of {}", parameter.size)
+        }
+        _ => argument.to_string(),
+    }
+}
+
+fn fits<M>(parameter: &Parameter, argument: &Argument<M>) -> bool {
+    match (&parameter.kind, argument) {
         (
-            ArgumentKind::Pointer {
+            ParameterKind::Pointer {
                 storage: Storage::Local,
                 ..
             },
-            Given::Local(_),
-        ) => true,
-        (ArgumentKind::Pointer { storage, .. }, Given::Buffer) => *storage != Storage::Local,
-        (ArgumentKind::Scalar(scalar), Given::Value { size, value }) => {
-            number_fits(*scalar, 1, value, size, expected)
+            _,
+        ) => matches!(argument, Argument::Local(_)),
+        (ParameterKind::Pointer { .. }, _) => matches!(
+            argument,
+            Argument::Buffer(_) | Argument::Usm { .. } | Argument::Address(_)
+        ),
+        (ParameterKind::Scalar(scalar), Argument::Value { bytes, value_type }) => {
+            is_value(*value_type, bytes, *scalar, 1, parameter.size)
         }
-        (ArgumentKind::Vector { component, count }, Given::Value { size, value }) => {
-            number_fits(*component, *count, value, size, expected)
+        (ParameterKind::Vector { component, count }, Argument::Value { bytes, value_type }) => {
+            is_value(*value_type, bytes, *component, *count, parameter.size)
         }
-        (ArgumentKind::ByValue { .. } | ArgumentKind::Struct { .. }, Given::Value { size, value }) => {
-            value == ValueType::Bytes && size as u64 == expected.size
-        }
+        (
+            ParameterKind::ByValue { .. } | ParameterKind::Struct { .. },
+            Argument::Value {
+                bytes,
+                value_type: ValueType::Bytes,
+            },
+        ) => bytes.len() as u64 == parameter.size,
         // What this runtime knows nothing about is for the device to judge.
-        (ArgumentKind::Other(_), _) => true,
+        (ParameterKind::Other(_), _) => true,
         _ => false,
     }
 }
 
 /// Whether a value is `count` numbers of that type. Integers carry no sign in SPIR-V.
-fn number_fits(
-    scalar: Scalar,
-    count: u32,
-    value: ValueType,
-    size: usize,
-    expected: &offkit_spirv::Argument,
-) -> bool {
+fn is_value(value: ValueType, bytes: &[u8], scalar: Scalar, count: u32, size: u64) -> bool {
     match (scalar, value) {
-        (_, ValueType::Bytes) => size as u64 == expected.size,
+        (_, ValueType::Bytes) => bytes.len() as u64 == size,
         (Scalar::Int { width }, ValueType::Integer { bits, components })
         | (Scalar::Float { width }, ValueType::Float { bits, components }) => {
             width == bits && count == components
         }
         _ => false,
-    }
-}
-
-/// A kernel's name and arguments, `saxpy(f32, global f32*, global f32*)`.
-pub fn signature(kernel: &offkit_spirv::Kernel) -> String {
-    let arguments: Vec<_> = kernel.arguments.iter().map(describe).collect();
-    format!("{}({})", kernel.name, arguments.join(", "))
-}
-
-fn describe(argument: &offkit_spirv::Argument) -> String {
-    match &argument.kind {
-        ArgumentKind::Pointer { storage, pointee } => {
-            let storage = match storage {
-                Storage::Global => "global",
-                Storage::Constant => "constant",
-                Storage::Local => "local",
-                Storage::Generic => "generic",
-            };
-            let read_only = if argument.read_only && storage == "global" {
-                "const "
-            } else {
-                ""
-            };
-            format!("{storage} {read_only}{}*", pointee.name)
-        }
-        ArgumentKind::ByValue { value } | ArgumentKind::Struct { value } => {
-            format!("{} of {} bytes", value.name, argument.size)
-        }
-        ArgumentKind::Scalar(scalar) => scalar.to_string(),
-        ArgumentKind::Vector { component, count } => format!("{component}x{count}"),
-        ArgumentKind::Image { .. } => "an image".to_owned(),
-        ArgumentKind::Sampler => "a sampler".to_owned(),
-        ArgumentKind::Pipe => "a pipe".to_owned(),
-        ArgumentKind::Event | ArgumentKind::DeviceEvent => "an event".to_owned(),
-        ArgumentKind::Queue => "a queue".to_owned(),
-        ArgumentKind::Other(name) => name.clone(),
-        _ => "of a kind that this version does not know".to_owned(),
     }
 }

@@ -52,7 +52,7 @@
 //! ```no_run
 //! use offkit_pi::host::{Context, QueueProperties};
 //! use offkit_pi::NdRange;
-//! use offkit_runtime::{Argument, ImageRegistry, Runtime, ValueType};
+//! use offkit_runtime::{ImageRegistry, Runtime};
 //! # fn run(registry: &ImageRegistry, collection: &offkit_runtime::Collection, cpu: &offkit_pi::BuiltIn)
 //! # -> Result<(), Box<dyn std::error::Error>> {
 //! let runtime = Runtime::discover(&[cpu]);
@@ -61,8 +61,7 @@
 //! let queue = context.queue(device, QueueProperties::default())?;
 //! let mut kernel = registry.build(collection, &context, device)?;
 //! let y = context.buffer_from(&[0; 4096])?;
-//! let a = Argument::Value { bytes: &2.5_f32.to_le_bytes(), value: ValueType::Float { bits: 32, components: 1 } };
-//! kernel.set_arguments(&[a, Argument::Buffer(&y)])?;
+//! kernel.set_arguments(&[2.5_f32.into(), (&y).into()])?;
 //! let launch = kernel.launch(&queue, &NdRange::new([1024]), &[])?;
 //! kernel.wait(&launch)?;
 //! # Ok(())
@@ -81,9 +80,8 @@ pub use build::BuildError;
 pub use collect::{CollectError, Collection, Resolution};
 pub use discover::{DeviceError, DiscoveryFailure, PLUGINS_VARIABLE, Runtime};
 pub use image::{Description, Image};
-pub use kernel::{
-    Argument, ArgumentError, Given, Kernel, LaunchError, ValueType, check_arguments, signature,
-};
+pub use kernel::{ArgumentError, Kernel, LaunchError, check_arguments};
 pub use offkit_object::SharedBytes;
+pub use offkit_pi::host::{Argument, ValueType};
 pub use registry::{ImageId, ImageRegistry, KernelId, KernelNameError};
 pub use {offkit_object as object, offkit_pi as pi, offkit_spirv as spirv};

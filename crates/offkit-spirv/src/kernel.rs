@@ -1,12 +1,13 @@
-//! Kernels and their arguments.
+//! Kernels and what they declare.
 
 use std::collections::HashMap;
 
-use rspirv::dr::{self, Operand};
+use rspirv::dr::Operand;
 use spirv::{AccessQualifier, Decoration, Dim, ExecutionMode, FunctionParameterAttribute, Op, StorageClass};
 
 use crate::call_graph::{self, CallGraph};
 use crate::index::Index;
+use crate::module::Module;
 use crate::symbols::function_type;
 use crate::types::{Scalar, Type, Types};
 
@@ -16,8 +17,8 @@ use crate::types::{Scalar, Type, Types};
 pub struct Kernel {
     /// The name it is launched by.
     pub name: String,
-    /// The arguments, in order.
-    pub arguments: Vec<Argument>,
+    /// The parameters, in order.
+    pub parameters: Vec<Parameter>,
     /// The only work-group size it may be launched with, in work-items.
     pub required_work_group_size: Option<[u32; 3]>,
     /// The work-group size it was tuned for.
@@ -33,29 +34,32 @@ pub struct Kernel {
     pub uses_barrier: bool,
 }
 
-/// An argument of a kernel.
+/// What a kernel declares for one of its arguments.
+///
+/// This is the only description of a parameter: runtimes and devices check what they are given against it. What is
+/// *given* for a parameter is an argument, and belongs to whoever launches the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Argument {
+pub struct Parameter {
     /// Its name in the source, if the compiler kept it.
     pub name: Option<String>,
     /// Its type in the source, such as `float4*`, if the compiler kept it: the Khronos translator can, LLVM's own
     /// back end does not.
     pub source_type: Option<String>,
     /// What is passed.
-    pub kind: ArgumentKind,
+    pub kind: ParameterKind,
     /// The number of bytes passed for it, as `clSetKernelArg` takes it. For global and constant pointers, images and
     /// other handles this is the size of a pointer on the device. Zero for local memory, of which the caller chooses
     /// the amount, and for a type whose size is not known.
     pub size: u64,
-    /// The kernel does not write through this pointer (`NoWrite`), or may only read the image.
+    /// The kernel does not write through this pointer (`NoWrite`, or constant memory), or may only read the image.
     pub read_only: bool,
 }
 
-/// What is passed to a kernel for one argument.
+/// The type of a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum ArgumentKind {
+pub enum ParameterKind {
     /// A pointer to memory.
     Pointer {
         /// The kind of memory.
@@ -106,7 +110,7 @@ pub enum ArgumentKind {
     Other(String),
 }
 
-/// The memory a pointer argument points to.
+/// The memory a pointer points to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Storage {
     /// Memory of the device, shared by all work-items.
@@ -143,24 +147,29 @@ pub enum Access {
     ReadWrite,
 }
 
+/// The parameters of each kernel, in module order.
+///
+/// They are those of [`reflect`](crate::reflect), for who needs no more: nothing follows the kernels' calls, which takes
+/// as long as all else that is done to build a large module.
+pub fn kernel_parameters(module: &Module) -> Vec<Vec<Parameter>> {
+    let index = Index::new(module.dr());
+    let types = Types::new(&index);
+    let source_types = source_types(&index);
+    call_graph::kernels(&index)
+        .map(|(name, id)| parameters(&index, &types, id, source_types.get(name)))
+        .collect()
+}
+
 /// The kernels of a module, in module order.
 pub(crate) fn kernels(index: &Index<'_>, types: &Types<'_, '_>, graph: &CallGraph) -> Vec<Kernel> {
     let modes = ExecutionModes::new(index);
     let source_types = source_types(index);
     call_graph::kernels(index)
         .map(|(name, id)| {
-            let function = index.function(id);
-            let mut arguments = function.map_or_else(Vec::new, |f| arguments(index, types, f));
-            for (argument, source) in arguments
-                .iter_mut()
-                .zip(source_types.get(name).into_iter().flatten())
-            {
-                argument.source_type = Some((*source).to_owned());
-            }
             let reached = graph.reach(id).order;
             Kernel {
                 name: name.to_owned(),
-                arguments,
+                parameters: parameters(index, types, id, source_types.get(name)),
                 required_work_group_size: modes
                     .size(id, ExecutionMode::LocalSize)
                     .or_else(|| modes.size_from_ids(index, id, ExecutionMode::LocalSizeId)),
@@ -220,7 +229,7 @@ impl<'m> ExecutionModes<'m> {
     }
 }
 
-/// The argument types that the Khronos translator keeps in strings: `kernel_arg_type.NAME.int*,float4,`.
+/// The parameter types that the Khronos translator keeps in strings: `kernel_arg_type.NAME.int*,float4,`.
 fn source_types<'m>(index: &Index<'m>) -> HashMap<&'m str, Vec<&'m str>> {
     let strings = index.module().debug_string_source.iter();
     let texts = strings.filter_map(|string| match (string.class.opcode, string.operands.as_slice()) {
@@ -254,67 +263,91 @@ fn local_memory(index: &Index<'_>, types: &Types<'_, '_>, reached: &[u32]) -> u6
     })
 }
 
-fn arguments(index: &Index<'_>, types: &Types<'_, '_>, function: &dr::Function) -> Vec<Argument> {
+fn parameters(
+    index: &Index<'_>,
+    types: &Types<'_, '_>,
+    kernel: u32,
+    source_types: Option<&Vec<&str>>,
+) -> Vec<Parameter> {
+    let Some(function) = index.function(kernel) else {
+        return Vec::new();
+    };
     let from_type = function_type(function).and_then(|id| index.global(id));
     let from_type = from_type.map_or(&[][..], |i| i.operands.get(1..).unwrap_or_default());
-    let parameters = function.parameters.iter();
-    parameters
+    let mut source_types = source_types.into_iter().flatten();
+    let instructions = function.parameters.iter();
+    instructions
         .zip(from_type.iter().filter_map(Operand::id_ref_any))
-        .map(|(parameter, type_id)| argument(index, types, parameter.result_id.unwrap_or(0), type_id))
+        .map(|(instruction, type_id)| {
+            let id = instruction.result_id.unwrap_or(0);
+            parameter(index, types, id, type_id, source_types.next().copied())
+        })
         .collect()
 }
 
-fn argument(index: &Index<'_>, types: &Types<'_, '_>, id: u32, type_id: u32) -> Argument {
-    let kind = argument_kind(index, types, id, type_id);
+fn parameter(
+    index: &Index<'_>,
+    types: &Types<'_, '_>,
+    id: u32,
+    type_id: u32,
+    source_type: Option<&str>,
+) -> Parameter {
+    let kind = parameter_kind(index, types, id, type_id);
     let size = match &kind {
-        ArgumentKind::Pointer {
+        ParameterKind::Pointer {
             storage: Storage::Local,
             ..
         } => 0,
-        ArgumentKind::ByValue { value } | ArgumentKind::Struct { value } => {
+        ParameterKind::ByValue { value } | ParameterKind::Struct { value } => {
             value.layout.map_or(0, |l| l.size)
         }
-        ArgumentKind::Scalar(_) | ArgumentKind::Vector { .. } => types.layout(type_id).map_or(0, |l| l.size),
-        ArgumentKind::Other(_) => 0,
+        ParameterKind::Scalar(_) | ParameterKind::Vector { .. } => {
+            types.layout(type_id).map_or(0, |l| l.size)
+        }
+        ParameterKind::Other(_) => 0,
         _ => types.pointer_size(),
     };
     let read_only = match &kind {
-        ArgumentKind::Image { access, .. } => *access == Access::Read,
+        ParameterKind::Image { access, .. } => *access == Access::Read,
+        ParameterKind::Pointer {
+            storage: Storage::Constant,
+            ..
+        } => true,
         _ => index.has_attribute(id, FunctionParameterAttribute::NoWrite),
     };
-    Argument {
+    Parameter {
         name: index.name(id).map(str::to_owned),
-        source_type: None,
+        source_type: source_type.map(str::to_owned),
         kind,
         size,
         read_only,
     }
 }
 
-fn argument_kind(index: &Index<'_>, types: &Types<'_, '_>, id: u32, type_id: u32) -> ArgumentKind {
-    let other = || ArgumentKind::Other(types.describe(type_id));
+fn parameter_kind(index: &Index<'_>, types: &Types<'_, '_>, id: u32, type_id: u32) -> ParameterKind {
+    let other = || ParameterKind::Other(types.describe(type_id));
     let Some(instruction) = index.global(type_id) else {
         return other();
     };
     match (instruction.class.opcode, instruction.operands.as_slice()) {
-        (Op::TypeInt | Op::TypeFloat, _) => types.scalar(type_id).map_or_else(other, ArgumentKind::Scalar),
+        (Op::TypeInt | Op::TypeFloat, _) => types.scalar(type_id).map_or_else(other, ParameterKind::Scalar),
         (Op::TypeVector, [Operand::IdRef(component), Operand::LiteralBit32(count)]) => {
             match types.scalar(*component) {
-                Some(component) => ArgumentKind::Vector {
+                Some(component) => ParameterKind::Vector {
                     component,
                     count: *count,
                 },
                 None => other(),
             }
         }
-        (Op::TypeStruct | Op::TypeArray, _) => ArgumentKind::Struct {
+        (Op::TypeStruct | Op::TypeArray, _) => ParameterKind::Struct {
             value: types.get(type_id),
         },
         (Op::TypePointer, [Operand::StorageClass(storage), Operand::IdRef(pointee)]) => {
             let storage = match storage {
                 // Without the attribute this is a module that no launch can satisfy; it is shown for what it is.
                 StorageClass::Function if index.has_attribute(id, FunctionParameterAttribute::ByVal) => {
-                    return ArgumentKind::ByValue {
+                    return ParameterKind::ByValue {
                         value: types.get(*pointee),
                     };
                 }
@@ -324,22 +357,22 @@ fn argument_kind(index: &Index<'_>, types: &Types<'_, '_>, id: u32, type_id: u32
                 StorageClass::Generic => Storage::Generic,
                 _ => return other(),
             };
-            ArgumentKind::Pointer {
+            ParameterKind::Pointer {
                 storage,
                 pointee: types.get(*pointee),
             }
         }
         (Op::TypeImage, operands) => image(operands).unwrap_or_else(other),
-        (Op::TypeSampler, _) => ArgumentKind::Sampler,
-        (Op::TypePipe, _) => ArgumentKind::Pipe,
-        (Op::TypeEvent, _) => ArgumentKind::Event,
-        (Op::TypeDeviceEvent, _) => ArgumentKind::DeviceEvent,
-        (Op::TypeQueue, _) => ArgumentKind::Queue,
+        (Op::TypeSampler, _) => ParameterKind::Sampler,
+        (Op::TypePipe, _) => ParameterKind::Pipe,
+        (Op::TypeEvent, _) => ParameterKind::Event,
+        (Op::TypeDeviceEvent, _) => ParameterKind::DeviceEvent,
+        (Op::TypeQueue, _) => ParameterKind::Queue,
         _ => other(),
     }
 }
 
-fn image(operands: &[Operand]) -> Option<ArgumentKind> {
+fn image(operands: &[Operand]) -> Option<ParameterKind> {
     let [
         _sampled_type,
         Operand::Dim(dimensions),
@@ -362,7 +395,7 @@ fn image(operands: &[Operand]) -> Option<ArgumentKind> {
         Some(Operand::AccessQualifier(AccessQualifier::ReadWrite)) => Access::ReadWrite,
         _ => Access::Read,
     };
-    Some(ArgumentKind::Image {
+    Some(ParameterKind::Image {
         dimensions,
         array: *array != 0,
         access,

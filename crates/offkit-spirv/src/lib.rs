@@ -11,11 +11,11 @@
 //! allocates by a number that was read, and reports the word and the instruction that is wrong. A module that was not
 //! changed is written back byte for byte.
 //!
-//! # Kernels and arguments
+//! # Kernels and parameters
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! use offkit_spirv::{ArgumentKind, Module, Scalar, Storage, reflect};
+//! use offkit_spirv::{Module, ParameterKind, Scalar, Storage, reflect};
 //! # use offkit_spirv::{rspirv, spirv};
 //! # let bytes = {
 //! #     use rspirv::binary::Assemble;
@@ -42,9 +42,9 @@
 //! let [kernel] = reflect(&module).kernels.try_into().expect("one kernel");
 //!
 //! assert_eq!(kernel.name, "scale");
-//! let [data, factor] = kernel.arguments.try_into().expect("two arguments");
-//! assert!(matches!(data.kind, ArgumentKind::Pointer { storage: Storage::Global, .. }));
-//! assert_eq!(factor.kind, ArgumentKind::Scalar(Scalar::Float { width: 32 }));
+//! let [data, factor] = kernel.parameters.try_into().expect("two parameters");
+//! assert!(matches!(data.kind, ParameterKind::Pointer { storage: Storage::Global, .. }));
+//! assert_eq!(factor.kind, ParameterKind::Scalar(Scalar::Float { width: 32 }));
 //! assert_eq!(factor.size, 4);
 //!
 //! assert_eq!(module.to_bytes(), bytes);
@@ -98,6 +98,7 @@ mod operands;
 mod outline;
 mod quantity;
 mod reflect;
+mod signature;
 mod specialize;
 mod symbols;
 mod types;
@@ -105,7 +106,7 @@ mod validate;
 
 pub use call_graph::{CallGraph, Need};
 pub use error::ReadError;
-pub use kernel::{Access, Argument, ArgumentKind, ImageDimensions, Kernel, Storage};
+pub use kernel::{Access, ImageDimensions, Kernel, Parameter, ParameterKind, Storage, kernel_parameters};
 pub use link::{LinkError, LinkInput, LinkOptions, UnresolvedSymbol, link};
 pub use module::{ByteOrder, Generator, Limits, Module, Version};
 pub use opencl_builtin::is_opencl_builtin;

@@ -157,7 +157,7 @@ fn many_entry_points_of_one_function() {
     let few = Module::from_bytes(&entry_points(4, 3)).unwrap();
     let kernels = reflect(&few).kernels;
     assert_eq!(kernels.len(), 4);
-    assert!(kernels.iter().all(|kernel| kernel.arguments.len() == 3));
+    assert!(kernels.iter().all(|kernel| kernel.parameters.len() == 3));
 }
 
 #[test]

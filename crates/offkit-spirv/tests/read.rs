@@ -429,9 +429,12 @@ fn types_that_contain_themselves_end() {
     ]);
     let module = Module::from_bytes(&bytes(&words)).unwrap();
     let reflection = reflect(&module);
-    let arguments = &reflection.kernels[0].arguments;
+    let parameters = &reflection.kernels[0].parameters;
     assert_eq!(
-        arguments.iter().map(|argument| argument.size).collect::<Vec<_>>(),
+        parameters
+            .iter()
+            .map(|parameter| parameter.size)
+            .collect::<Vec<_>>(),
         [0, 0, 0]
     );
     drop(try_link(&[&module], LinkOptions::default()));

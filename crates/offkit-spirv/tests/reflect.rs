@@ -5,14 +5,14 @@ mod common;
 use common::{assemble, compile, compile_for, read};
 use offkit_spirv::spirv::{AddressingModel, Capability, MemoryModel};
 use offkit_spirv::{
-    Access, Argument, ArgumentKind, CallGraph, ImageDimensions, Kernel, Linkage, Module, Scalar, Storage,
+    Access, CallGraph, ImageDimensions, Kernel, Linkage, Module, Parameter, ParameterKind, Scalar, Storage,
     SymbolKind, Version, reflect,
 };
 
 const F32: Scalar = Scalar::Float { width: 32 };
 
-fn int(width: u32) -> ArgumentKind {
-    ArgumentKind::Scalar(Scalar::Int { width })
+fn int(width: u32) -> ParameterKind {
+    ParameterKind::Scalar(Scalar::Int { width })
 }
 
 fn kernel(module: &Module, name: &str) -> Kernel {
@@ -22,9 +22,9 @@ fn kernel(module: &Module, name: &str) -> Kernel {
         .unwrap_or_else(|| panic!("no kernel {name}"))
 }
 
-fn pointer(argument: &Argument) -> (Storage, &str) {
-    match &argument.kind {
-        ArgumentKind::Pointer { storage, pointee } => (*storage, &pointee.name),
+fn pointer(parameter: &Parameter) -> (Storage, &str) {
+    match &parameter.kind {
+        ParameterKind::Pointer { storage, pointee } => (*storage, &pointee.name),
         other => panic!("{other:?} is not a pointer"),
     }
 }
@@ -38,20 +38,20 @@ fn scalars_and_vectors_have_the_sizes_of_opencl_c() {
     ) else {
         return;
     };
-    let arguments = kernel(&module, "k").arguments;
-    let scalars = arguments.iter().take(7);
-    let kinds: Vec<_> = scalars.clone().map(|argument| argument.kind.clone()).collect();
-    let float = |width| ArgumentKind::Scalar(Scalar::Float { width });
+    let parameters = kernel(&module, "k").parameters;
+    let scalars = parameters.iter().take(7);
+    let kinds: Vec<_> = scalars.clone().map(|parameter| parameter.kind.clone()).collect();
+    let float = |width| ParameterKind::Scalar(Scalar::Float { width });
     assert_eq!(
         kinds,
         [int(8), int(16), int(32), int(64), float(32), float(64), float(16)]
     );
-    let sizes: Vec<u64> = arguments.iter().map(|argument| argument.size).collect();
+    let sizes: Vec<u64> = parameters.iter().map(|parameter| parameter.size).collect();
     // A vector of three is passed in the space of four.
     assert_eq!(sizes, [1, 2, 4, 8, 4, 8, 2, 2, 16, 32, 32, 32, 8]);
     assert_eq!(
-        arguments[8].kind,
-        ArgumentKind::Vector {
+        parameters[8].kind,
+        ParameterKind::Vector {
             component: F32,
             count: 3
         }
@@ -69,8 +69,8 @@ fn pointers_say_where_they_point_and_whether_they_are_written() {
     ) else {
         return;
     };
-    let arguments = kernel(&module, "k").arguments;
-    let pointers: Vec<_> = arguments.iter().map(pointer).collect();
+    let parameters = kernel(&module, "k").parameters;
+    let pointers: Vec<_> = parameters.iter().map(pointer).collect();
     assert_eq!(
         pointers,
         [
@@ -80,10 +80,10 @@ fn pointers_say_where_they_point_and_whether_they_are_written() {
             (Storage::Local, "f32x4")
         ]
     );
-    let read_only: Vec<bool> = arguments.iter().map(|argument| argument.read_only).collect();
+    let read_only: Vec<bool> = parameters.iter().map(|parameter| parameter.read_only).collect();
     assert_eq!(read_only, [false, true, true, false]);
     // The caller chooses how much local memory to pass.
-    let sizes: Vec<u64> = arguments.iter().map(|argument| argument.size).collect();
+    let sizes: Vec<u64> = parameters.iter().map(|parameter| parameter.size).collect();
     assert_eq!(sizes, [8, 8, 8, 0]);
 }
 
@@ -99,14 +99,14 @@ fn structs_passed_by_value_have_the_size_the_host_gives_them() {
     ) else {
         return;
     };
-    let arguments = kernel(&module, "k").arguments;
-    let layouts: Vec<_> = arguments
+    let parameters = kernel(&module, "k").parameters;
+    let layouts: Vec<_> = parameters
         .iter()
         .skip(1)
-        .map(|argument| match &argument.kind {
-            ArgumentKind::ByValue { value } => {
+        .map(|parameter| match &parameter.kind {
+            ParameterKind::ByValue { value } => {
                 let layout = value.layout.unwrap();
-                assert_eq!(layout.size, argument.size);
+                assert_eq!(layout.size, parameter.size);
                 (
                     value.name.split(' ').nth(1).unwrap(),
                     layout.size,
@@ -132,16 +132,16 @@ fn handles_are_told_apart() {
     ) else {
         return;
     };
-    let image = |dimensions, array, access| ArgumentKind::Image {
+    let image = |dimensions, array, access| ParameterKind::Image {
         dimensions,
         array,
         access,
     };
-    let arguments = kernel(&module, "k").arguments;
-    let kinds: Vec<_> = arguments
+    let parameters = kernel(&module, "k").parameters;
+    let kinds: Vec<_> = parameters
         .iter()
         .take(7)
-        .map(|argument| argument.kind.clone())
+        .map(|parameter| parameter.kind.clone())
         .collect();
     assert_eq!(
         kinds,
@@ -150,16 +150,16 @@ fn handles_are_told_apart() {
             image(ImageDimensions::Three, false, Access::Write),
             image(ImageDimensions::Two, true, Access::ReadWrite),
             image(ImageDimensions::Buffer, false, Access::Read),
-            ArgumentKind::Sampler,
-            ArgumentKind::Queue,
-            ArgumentKind::DeviceEvent,
+            ParameterKind::Sampler,
+            ParameterKind::Queue,
+            ParameterKind::DeviceEvent,
         ]
     );
-    assert!(arguments.iter().all(|argument| argument.size == 8));
-    let read_only: Vec<bool> = arguments
+    assert!(parameters.iter().all(|parameter| parameter.size == 8));
+    let read_only: Vec<bool> = parameters
         .iter()
         .take(4)
-        .map(|argument| argument.read_only)
+        .map(|parameter| parameter.read_only)
         .collect();
     assert_eq!(read_only, [true, false, false, true]);
 }
@@ -296,14 +296,14 @@ fn the_target_decides_version_and_width() {
         );
         assert!(reflection.capabilities.contains(&Capability::Kernel));
         assert_eq!(reflection.extended_instruction_sets, ["OpenCL.std"]);
-        assert_eq!(reflection.kernels[0].arguments[1].size, pointer_size);
+        assert_eq!(reflection.kernels[0].parameters[1].size, pointer_size);
         assert_eq!(module.to_bytes(), bytes);
     }
 }
 
 #[test]
 fn modules_of_other_compilers_are_understood() {
-    // Decoration groups and the types of arguments in a string, as the Khronos translator writes them.
+    // Decoration groups and the types of parameters in a string, as the Khronos translator writes them.
     let Some(module) = assemble(
         r#"
         OpCapability Addresses
@@ -343,8 +343,8 @@ fn modules_of_other_compilers_are_understood() {
         panic!("{:?}", reflection.kernels)
     };
     assert_eq!(kernel.required_work_group_size, Some([32, 1, 1]));
-    let [data, count] = kernel.arguments.as_slice() else {
-        panic!("{:?}", kernel.arguments)
+    let [data, count] = kernel.parameters.as_slice() else {
+        panic!("{:?}", kernel.parameters)
     };
     assert_eq!(
         (data.name.as_deref(), count.name.as_deref()),
@@ -355,6 +355,15 @@ fn modules_of_other_compilers_are_understood() {
         (Some("float*"), Some("ulong"))
     );
     assert_eq!((data.read_only, count.read_only), (true, false));
+    assert_eq!(kernel.signature(), "k(global const f32*, i64)");
+    assert_eq!(
+        [data.label(0), count.label(1)],
+        ["argument 0 (`data`)", "argument 1"]
+    );
+    assert_eq!(
+        [data.expects(), count.expects()],
+        ["a pointer to global memory", "a value of 8 bytes"]
+    );
     let [constant] = reflection.specialization_constants.as_slice() else {
         panic!("{:?}", reflection.specialization_constants)
     };

@@ -14,7 +14,7 @@ use crate::commands::limits::LimitOptions;
 use crate::commands::link::Link;
 use crate::commands::pack::ImageText;
 use crate::commands::post_link::PostLinkArguments;
-use crate::commands::run::arguments::{ArgumentText, ArrayFile, Sizes};
+use crate::commands::run::arguments::{self, ArrayFile, ArraySource, Sizes};
 use crate::commands::wrap::WrapOptions;
 
 /// The toolkit for offloaded device code: list what is inside, link it, load it, launch it.
@@ -431,6 +431,7 @@ pub(crate) struct Run {
         long = "arg",
         value_name = "ARGUMENT",
         allow_hyphen_values = true,
+        value_parser = arguments::argument,
         long_help = "The arguments, in order:\n  \
             i32:7, f32:2.5, f32:1,2,3,4  a number, a vector (i8 to i64, u8 to u64, f16, f32, f64)\n  \
             bytes:0100000000002040       a struct by its bytes, in hexadecimal\n  \
@@ -438,7 +439,7 @@ pub(crate) struct Run {
             f32[1024], f32[64,64]        a buffer of zeros\n  \
             local:256                    so many bytes of local memory"
     )]
-    pub(crate) arguments: Vec<ArgumentText>,
+    pub(crate) arguments: Vec<offkit_runtime::Argument<ArraySource>>,
     /// Write a buffer afterwards: argument N, or the only buffer that the kernel may write
     #[arg(long = "out", value_name = "[N=]F.npy")]
     pub(crate) outputs: Vec<ArrayFile>,

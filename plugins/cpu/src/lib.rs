@@ -100,8 +100,9 @@ pub mod plugin;
 mod reader;
 
 pub use error::BuildError;
+pub(crate) use interpreter::CheckedArgument;
 pub use interpreter::{
-    Argument, ArgumentKind, KernelFault, KernelInfo, LaunchError, LaunchOptions, MAX_LOCAL_MEMORY,
-    MAX_WORK_GROUP_SIZE, NdRange, Parameter, Program, SUB_GROUP_SIZE, Specialization,
+    Argument, ArgumentError, KernelFault, KernelInfo, LaunchError, LaunchOptions, MAX_LOCAL_MEMORY,
+    MAX_WORK_GROUP_SIZE, NdRange, Program, SUB_GROUP_SIZE, Specialization,
 };
 pub use memory::{Allocation, AllocationKind, Memory, MemoryError};

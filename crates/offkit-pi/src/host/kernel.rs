@@ -1,9 +1,10 @@
 //! Kernels and their arguments.
 
 use super::Result;
+use super::argument::Argument;
 use super::device::Device;
 use super::handle::{Owned, integer, query, sizes, text};
-use super::memory::{Allocation, Buffer, Usm};
+use super::memory::{Allocation, Buffer};
 use super::plugin::{Plugin, call};
 use super::program::Program;
 use crate::ffi::*;
@@ -18,18 +19,10 @@ use std::sync::Arc;
 pub struct Kernel {
     handle: Owned<pi_kernel>,
     program: Program,
-    /// What the arguments refer to, by index.
+    /// The arguments set last, by index.
     arguments: HashMap<u32, Argument>,
     /// Whether the kernel finds addresses in memory.
     indirect: bool,
-}
-
-enum Argument {
-    #[expect(dead_code, reason = "held so that the buffer stays alive")]
-    Buffer(Buffer),
-    Usm(Usm),
-    /// An address of anything.
-    Address,
 }
 
 impl Kernel {
@@ -56,13 +49,13 @@ impl Kernel {
         let any = self
             .arguments
             .values()
-            .any(|value| matches!(value, Argument::Address));
+            .any(|value| matches!(value, Argument::Address(1..)));
         if self.indirect || any {
             return self.program.context().allocations();
         }
         let usm = |argument: &Argument| match argument {
-            Argument::Usm(usm) => Some(usm.allocation()),
-            Argument::Buffer(_) | Argument::Address => None,
+            Argument::Usm { allocation, .. } => Some(allocation.allocation()),
+            _ => None,
         };
         self.arguments.values().filter_map(usm).collect()
     }
@@ -72,92 +65,68 @@ impl Kernel {
         &self.program
     }
 
-    /// Sets an argument that is passed by value (an integer, a float, a vector, a struct) to its bytes in
-    /// memory.
+    /// Sets an argument.
+    ///
+    /// Only the plugin knows here what the kernel takes, so it is the plugin that checks.
     ///
     /// # Errors
     ///
-    /// [`PiError`](super::PiError) if there is no such argument, or it is of another kind or size.
-    pub fn set_arg_bytes(&mut self, index: u32, value: &[u8]) -> Result<()> {
-        self.set_arg(index, value.len(), value.as_ptr().cast())
-    }
-
-    /// Sets an argument that points to local memory to a region of `size` bytes for each work-group.
-    ///
-    /// # Errors
-    ///
-    /// [`PiError`](super::PiError) if there is no such argument, or it is of another kind.
-    pub fn set_arg_local(&mut self, index: u32, size: usize) -> Result<()> {
-        self.set_arg(index, size, core::ptr::null())
-    }
-
-    fn set_arg(&mut self, index: u32, size: usize, value: *const c_void) -> Result<()> {
-        // SAFETY: `value` is null or has `size` bytes (callers above).
-        unsafe { call!(self.plugin(), piKernelSetArg(self.raw(), index, size, value)) }?;
-        self.arguments.remove(&index);
+    /// [`PiError`](super::PiError) if there is no such argument, it is of another kind or size, a buffer or
+    /// allocation is of another context, or an offset is past the allocation's end.
+    pub fn set_argument(&mut self, index: u32, argument: impl Into<Argument>) -> Result<()> {
+        let argument = argument.into();
+        match &argument {
+            Argument::Value { bytes, .. } => self.set_value(index, bytes.len(), bytes.as_ptr().cast()),
+            // The interface has no function of its own for local memory: it is a value of that size which
+            // is nowhere.
+            Argument::Local(size) => self.set_value(index, *size, core::ptr::null()),
+            Argument::Buffer(buffer) => self.set_buffer(index, buffer),
+            Argument::Usm { allocation, offset } => {
+                let function = Function::piextKernelSetArgPointer;
+                self.program
+                    .context()
+                    .check_same(allocation.context(), function, "allocation")?;
+                let address = allocation.range(function, *offset, 0)?;
+                self.set_address(index, address.addr())
+            }
+            Argument::Address(address) => self.set_address(index, *address),
+        }?;
+        // Plugins need not keep what an argument refers to before a launch uses it, so it is kept here.
+        self.arguments.insert(index, argument);
         Ok(())
     }
 
-    /// Sets an argument that points to global or constant memory to a buffer.
-    ///
-    /// # Errors
-    ///
-    /// [`PiError`](super::PiError) if there is no such argument, it is of another kind, or the buffer is of
-    /// another context.
-    pub fn set_arg_buffer(&mut self, index: u32, buffer: &Buffer) -> Result<()> {
+    fn set_value(&self, index: u32, size: usize, value: *const c_void) -> Result<()> {
+        // SAFETY: `value` is null or has `size` bytes (callers above), which the plugin copies during the call.
+        unsafe { call!(self.plugin(), piKernelSetArg(self.raw(), index, size, value)) }
+    }
+
+    fn set_buffer(&self, index: u32, buffer: &Buffer) -> Result<()> {
         let function = Function::piextKernelSetArgMemObj;
         self.program
             .context()
             .check_same(buffer.context(), function, "buffer")?;
         let handle = buffer.raw();
-        // SAFETY: kernel and buffer are valid.
+        // SAFETY: kernel and buffer are valid. The function takes a pointer to the handle, as
+        // `clSetKernelArg` does, and reads it during the call.
         unsafe {
             call!(
                 self.plugin(),
                 piextKernelSetArgMemObj(self.raw(), index, &raw const handle)
             )
-        }?;
-        self.arguments.insert(index, Argument::Buffer(buffer.clone()));
-        Ok(())
+        }
     }
 
-    /// Sets an argument that points to global or constant memory to an address within a USM allocation.
-    ///
-    /// # Errors
-    ///
-    /// [`PiError`](super::PiError) if there is no such argument, it is of another kind, `offset` is past the
-    /// allocation's end, or the allocation is of another context.
-    pub fn set_arg_usm(&mut self, index: u32, usm: &Usm, offset: usize) -> Result<()> {
-        let function = Function::piextKernelSetArgPointer;
-        self.program
-            .context()
-            .check_same(usm.context(), function, "allocation")?;
-        let address = usm.range(function, offset, 0)?;
-        self.set_arg_pointer(index, address.addr())?;
-        self.arguments.insert(index, Argument::Usm(usm.clone()));
-        Ok(())
-    }
-
-    /// Sets an argument that points to global or constant memory to any address, such as 0.
-    ///
-    /// # Errors
-    ///
-    /// [`PiError`](super::PiError) if there is no such argument, or it is of another kind.
-    pub fn set_arg_pointer(&mut self, index: u32, address: usize) -> Result<()> {
+    fn set_address(&self, index: u32, address: usize) -> Result<()> {
+        // Unlike `clSetKernelArgSVMPointer`, this takes a pointer to the address, and its size.
         let size = size_of::<usize>();
-        // SAFETY: the value is a pointer to the address.
+        // SAFETY: the value is a pointer to the address, which the plugin reads during the call.
         unsafe {
             call!(
                 self.plugin(),
                 piextKernelSetArgPointer(self.raw(), index, size, (&raw const address).cast::<c_void>())
             )
-        }?;
-        if address == 0 {
-            self.arguments.remove(&index);
-        } else {
-            self.arguments.insert(index, Argument::Address);
         }
-        Ok(())
     }
 
     /// Says whether the kernel reaches USM allocations through pointers stored in memory.

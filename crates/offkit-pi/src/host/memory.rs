@@ -1,5 +1,6 @@
 //! Buffers and USM allocations.
 
+use super::argument::Argument;
 use super::context::Context;
 use super::device::Device;
 use super::handle::Owned;
@@ -199,6 +200,14 @@ impl Usm {
     /// Size in bytes.
     pub fn size(&self) -> usize {
         self.inner.size
+    }
+
+    /// An argument: the address of the byte at `offset`.
+    pub fn at(&self, offset: usize) -> Argument {
+        Argument::Usm {
+            allocation: self.clone(),
+            offset,
+        }
     }
 
     /// Who can reach it.

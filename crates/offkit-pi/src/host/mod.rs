@@ -13,6 +13,7 @@
 //! function can. What this module promises is that *hosts* written in safe Rust cannot misuse handles,
 //! buffers and lifetimes.
 
+mod argument;
 mod context;
 mod device;
 mod error;
@@ -25,6 +26,7 @@ mod program;
 mod queue;
 
 pub use crate::range::NdRange;
+pub use argument::{Argument, ValueType};
 pub use context::{Context, QueueProperties};
 pub use device::{Device, DeviceType, Platform};
 pub use error::{LoadError, PiError};

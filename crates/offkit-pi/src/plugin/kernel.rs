@@ -9,18 +9,37 @@ use super::{Error, Info, Plugin, Program, Result};
 use crate::ffi::*;
 use crate::table::Function;
 use core::ffi::{c_char, c_void};
+use core::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 
-/// The value of a kernel's argument.
+/// What a host gives for a kernel's argument, as it comes through the table of functions.
+///
+/// The host may be a program in any language, and nothing of what it gives is checked against the kernel yet:
+/// [`Kernel::set_argument`] is where that is done, and for the plugin the only place. Here handles have become
+/// objects, and pointers slices; no more can be known without the kernel.
 pub enum Argument<'a, P: Plugin> {
-    /// Bytes, for an argument passed by value.
+    /// Bytes, for an argument passed by value. They are the host's, and gone after the call.
     Bytes(&'a [u8]),
-    /// Local memory of this many bytes.
+    /// Local memory of this many bytes. Where the kernel takes a pointer to other memory and the size is that
+    /// of a pointer, it is a null pointer: the interface writes both the same way.
     Local(usize),
     /// A buffer; `None` for a null pointer.
     Memory(Option<Arc<P::Memory>>),
-    /// An address.
+    /// An address, in a USM allocation or wherever the device can follow it.
     Pointer(usize),
+}
+
+/// What kind of argument it is, for messages: `a value of 4 bytes`, `a buffer`.
+impl<P: Plugin> Display for Argument<'_, P> {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Argument::Bytes(bytes) => write!(formatter, "a value of {} bytes", bytes.len()),
+            Argument::Local(size) => write!(formatter, "{size} bytes of local memory"),
+            Argument::Memory(Some(_)) => formatter.write_str("a buffer"),
+            Argument::Memory(None) | Argument::Pointer(0) => formatter.write_str("a null pointer"),
+            Argument::Pointer(address) => write!(formatter, "the address {address:#x}"),
+        }
+    }
 }
 
 /// An entry point of a program, with its arguments.
@@ -31,7 +50,7 @@ pub trait Kernel<P: Plugin>: Send + Sync + 'static {
     /// Number of arguments.
     fn num_args(&self) -> u32;
 
-    /// Sets an argument.
+    /// Checks an argument against what the kernel declares, and keeps it for the launches to come.
     ///
     /// # Errors
     ///
@@ -106,6 +125,8 @@ pub(super) unsafe extern "C" fn set_arg<P: Registered>(
     guard(Function::piKernelSetArg, || {
         let kernel = state::kernel::<P>(kernel)?;
         let value = if value.is_null() {
+            // `clSetKernelArg` takes no value for local memory, which has a size alone, and for a null
+            // pointer. Which of them is meant only the kernel knows.
             Argument::Local(size)
         } else {
             // SAFETY: the host passes `size` bytes.
@@ -122,6 +143,7 @@ pub(super) unsafe extern "C" fn set_arg_memory<P: Registered>(
 ) -> pi_result {
     guard(Function::piextKernelSetArgMemObj, || {
         let kernel = state::kernel::<P>(kernel)?;
+        // A null pointer to a buffer comes in two ways: no handle, or a handle that is null.
         // SAFETY: the host passes a pointer to a handle, or null.
         let handle = unsafe { value.as_ref() }
             .copied()
@@ -152,7 +174,9 @@ pub(super) unsafe extern "C" fn set_arg_pointer<P: Registered>(
         let kernel = state::kernel::<P>(kernel)?;
         let address = match value.is_null() {
             true => 0,
-            // SAFETY: not null, so the host passes a pointer to the pointer. It need not be aligned.
+            // The address is behind a `void *`, which promises no alignment. The size that comes with it is not
+            // looked at: only an address can be meant, and its size is known.
+            // SAFETY: not null, so the host passes a pointer to the address.
             false => unsafe { value.cast::<usize>().read_unaligned() },
         };
         kernel.object.set_argument(index, Argument::Pointer(address))

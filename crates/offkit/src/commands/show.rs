@@ -148,7 +148,7 @@ impl<'a> View<'a> {
         let kernels = self.description.kernels.iter();
         kernels
             .filter_map(|name| self.description.kernel(name))
-            .map(offkit_runtime::signature)
+            .map(offkit_spirv::Kernel::signature)
             .collect()
     }
 
@@ -257,7 +257,7 @@ impl<'a> View<'a> {
     fn print_kernel(&self, name: &str, output: &mut Output) -> Result<(), Failure> {
         let Styles { faint, .. } = output.styles();
         let shown = self.shown(name);
-        let signature = self.description.kernel(name).map(offkit_runtime::signature);
+        let signature = self.description.kernel(name).map(offkit_spirv::Kernel::signature);
         let arguments = signature
             .as_deref()
             .and_then(|signature| signature.strip_prefix(name))

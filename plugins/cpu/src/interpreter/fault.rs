@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use super::argument::ArgumentError;
 use crate::memory::Violation;
 
 /// Why a work-item could not go on.
@@ -31,31 +32,6 @@ impl From<Violation> for Fault {
     }
 }
 
-/// A value that an argument should have had.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ArgumentKind {
-    /// A value of so many bytes.
-    Value(u64),
-    /// An address in global memory.
-    GlobalPointer,
-    /// An address in global memory that the kernel only reads.
-    ConstantPointer,
-    /// So much local memory as the caller likes.
-    Local,
-}
-
-impl Display for ArgumentKind {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            ArgumentKind::Value(size) => write!(formatter, "a value of {size} bytes"),
-            ArgumentKind::GlobalPointer => formatter.write_str("a pointer to global memory"),
-            ArgumentKind::ConstantPointer => formatter.write_str("a pointer to constant memory"),
-            ArgumentKind::Local => formatter.write_str("a size of local memory"),
-        }
-    }
-}
-
 /// Why a launch failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -79,19 +55,8 @@ pub enum LaunchError {
         found: usize,
     },
     /// An argument of the wrong kind or size.
-    #[error("argument {index} (`{name}`) of kernel `{kernel}` must be {expected}, found {found}")]
-    Argument {
-        /// The kernel.
-        kernel: String,
-        /// Number of the argument, from 0.
-        index: usize,
-        /// The parameter's name, or its number in the module where it has none.
-        name: String,
-        /// What the parameter takes.
-        expected: ArgumentKind,
-        /// What was given.
-        found: String,
-    },
+    #[error(transparent)]
+    Argument(#[from] ArgumentError),
     /// The range of work-items is not one that can be launched.
     #[error("kernel `{kernel}` cannot be launched over this range: {reason}")]
     Range {

@@ -5,6 +5,7 @@
 //! part have come; then the operation is done for all of them, and they go on.
 
 mod advance;
+mod argument;
 mod collective;
 mod decode;
 mod fault;
@@ -22,10 +23,10 @@ mod space;
 mod step;
 mod worker;
 
-pub use fault::{ArgumentKind, KernelFault, LaunchError};
-pub use program::{
-    Argument, KernelInfo, LaunchOptions, MAX_LOCAL_MEMORY, Parameter, Program, Specialization,
-};
+pub use argument::{Argument, ArgumentError};
+pub use fault::{KernelFault, LaunchError};
+pub use program::{KernelInfo, LaunchOptions, MAX_LOCAL_MEMORY, Program, Specialization};
 pub use range::{MAX_WORK_GROUP_SIZE, NdRange, SUB_GROUP_SIZE};
 
+pub(crate) use argument::CheckedArgument;
 pub(crate) use range::check_built_in;

@@ -5,17 +5,17 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use offkit_spirv::Module;
-use spirv::StorageClass;
+use offkit_spirv::{Module, Parameter, ParameterKind, kernel_parameters};
 
+use super::argument::{Argument, CheckedArgument};
 use super::decode::{self, Code};
-use super::fault::{ArgumentKind, LaunchError};
+use super::fault::LaunchError;
 use super::launch::{Launch, LocalLayout, Owner};
 use super::limits::Limits;
 use super::range::{Geometry, NdRange, SUB_GROUP_SIZE};
 use super::space::{LARGEST_SEGMENT, Space, segment_address};
 use crate::error::BuildError;
-use crate::ir::{self, Home, Type};
+use crate::ir::{self, Home};
 use crate::memory::{AllocationKind, Memory};
 use crate::reader;
 
@@ -31,7 +31,7 @@ pub type Specialization = BTreeMap<u32, Vec<u8>>;
 pub struct KernelInfo {
     /// Its name.
     pub name: String,
-    /// What it takes.
+    /// What it takes, as the module declares it.
     pub parameters: Vec<Parameter>,
     /// The only work-group size it may be launched with.
     pub required_local_size: Option<[u64; 3]>,
@@ -43,37 +43,6 @@ pub struct KernelInfo {
     pub local_memory: u64,
     /// Bytes of private memory in the variables of the kernel and the functions it calls.
     pub private_memory: u64,
-}
-
-/// A parameter of a kernel.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Parameter {
-    /// Its name, or its number in the module where that has no names.
-    pub name: String,
-    /// What it takes.
-    pub kind: ArgumentKind,
-}
-
-/// An argument of a launch.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Argument {
-    /// A value: the bytes of a scalar, vector or struct as they lie in memory, little-endian.
-    Bytes(Vec<u8>),
-    /// An address in global memory.
-    Pointer(u64),
-    /// So many bytes of local memory.
-    Local(usize),
-}
-
-impl Argument {
-    fn describe(&self) -> String {
-        match self {
-            Argument::Bytes(bytes) => format!("a value of {} bytes", bytes.len()),
-            Argument::Pointer(address) => format!("the address {address:#x}"),
-            Argument::Local(size) => format!("{size} bytes of local memory"),
-        }
-    }
 }
 
 /// How a launch may be limited and where it prints.
@@ -169,6 +138,7 @@ impl Program {
         specialization: &Specialization,
         memory: Arc<Memory>,
     ) -> Result<Program, BuildError> {
+        let mut declared = kernel_parameters(module).into_iter();
         let module = reader::read(module.dr(), specialization)?;
         ir::verify(&module)
             .map_err(|problem| BuildError::malformed(problem.what).in_function(&problem.function))?;
@@ -188,7 +158,9 @@ impl Program {
         program.allocate_variables()?;
         program.code = decode::decode(&program.module, &program.addresses)?;
         for index in 0..program.module.kernels.len() {
-            let (info, needs) = program.kernel_info(index)?;
+            // Both lists are of the entry points, in the order of the module.
+            let parameters = declared.next().unwrap_or_default();
+            let (info, needs) = program.kernel_info(index, parameters)?;
             program.kernels.push(info);
             program.needs.push(needs);
         }
@@ -263,7 +235,7 @@ impl Program {
     }
 
     /// What a kernel looks like from outside, and what its code needs.
-    fn kernel_info(&self, index: usize) -> Result<(KernelInfo, Needs), BuildError> {
+    fn kernel_info(&self, index: usize, declared: Vec<Parameter>) -> Result<(KernelInfo, Needs), BuildError> {
         let kernel = &self.module.kernels[index];
         let types = &self.module.types;
         let mut needs = Needs::default();
@@ -293,41 +265,10 @@ impl Program {
                 .sum::<u64>();
             left.extend(&function.calls);
         }
-        let parameter = |parameter: &ir::Parameter| {
-            let kind = match types.get(parameter.kind) {
-                Type::Pointer { pointee, .. } if parameter.by_value => {
-                    ArgumentKind::Value(types.layout(*pointee).size)
-                }
-                Type::Pointer {
-                    class: StorageClass::Workgroup,
-                    ..
-                } => ArgumentKind::Local,
-                Type::Pointer {
-                    class: StorageClass::UniformConstant,
-                    ..
-                } => ArgumentKind::ConstantPointer,
-                Type::Pointer {
-                    class: StorageClass::CrossWorkgroup | StorageClass::Generic,
-                    ..
-                } => ArgumentKind::GlobalPointer,
-                Type::Pointer { class, .. } => {
-                    return Err(BuildError::unsupported(format!(
-                        "kernel parameters that point to storage class {class:?}"
-                    ))
-                    .in_function(&kernel.name));
-                }
-                _ => ArgumentKind::Value(types.layout(parameter.kind).size),
-            };
-            Ok(Parameter {
-                name: parameter.name.clone(),
-                kind,
-            })
-        };
-        let parameters = &self.module.functions[kernel.function.0 as usize].parameters;
         let size = |id: &u32| types.layout(self.module.globals[*id as usize].kind).size;
         let info = KernelInfo {
             name: kernel.name.clone(),
-            parameters: parameters.iter().map(parameter).collect::<Result<_, _>>()?,
+            parameters: self.parameters(kernel, declared)?,
             required_local_size: kernel.required_local_size,
             local_size_hint: kernel.local_size_hint,
             sub_group_size: kernel
@@ -338,6 +279,48 @@ impl Program {
             private_memory,
         };
         Ok((info, needs))
+    }
+
+    /// What a kernel declares, once it is clear that each of it is a pointer or a value for the code as well.
+    fn parameters(
+        &self,
+        kernel: &ir::Kernel,
+        mut declared: Vec<Parameter>,
+    ) -> Result<Vec<Parameter>, BuildError> {
+        let types = &self.module.types;
+        let function = &self.module.functions[kernel.function.0 as usize];
+        if declared.len() != function.parameters.len() {
+            let (found, expected) = (function.parameters.len(), declared.len());
+            let what = format!("it has {found} parameters, {expected} are declared");
+            return Err(BuildError::malformed(what).in_function(&kernel.name));
+        }
+        for (parameter, code) in declared.iter_mut().zip(&function.parameters) {
+            let size = match types.get(code.kind) {
+                ir::Type::Pointer { pointee, .. } if code.by_value => Some(types.layout(*pointee).size),
+                ir::Type::Pointer { .. } => None,
+                _ => Some(types.layout(code.kind).size),
+            };
+            match (&parameter.kind, size) {
+                (ParameterKind::Pointer { .. }, None) => {}
+                (
+                    ParameterKind::ByValue { .. }
+                    | ParameterKind::Scalar(_)
+                    | ParameterKind::Vector { .. }
+                    | ParameterKind::Struct { .. }
+                    | ParameterKind::Other(_),
+                    Some(size @ ..=LARGEST_SEGMENT),
+                ) => {
+                    // Reflection sees the constants before they are specialized, and an array may be as long as one
+                    // of them.
+                    parameter.size = size;
+                }
+                _ => {
+                    let what = format!("kernel parameters of type {parameter}");
+                    return Err(BuildError::unsupported(what).in_function(&kernel.name));
+                }
+            }
+        }
+        Ok(declared)
     }
 
     /// Runs a kernel over a range of work-items and returns when all are done.
@@ -357,9 +340,31 @@ impl Program {
             name: kernel.to_owned(),
             available: self.kernels.iter().map(|info| info.name.clone()).collect(),
         })?;
+        let info = &self.kernels[index];
+        if arguments.len() != info.parameters.len() {
+            return Err(LaunchError::ArgumentCount {
+                kernel: info.name.clone(),
+                expected: info.parameters.len(),
+                found: arguments.len(),
+            });
+        }
+        let checked = arguments.iter().enumerate();
+        let checked = checked.map(|(index, argument)| info.check(index, argument.clone(), argument));
+        let checked = checked.collect::<Result<Vec<_>, _>>()?;
+        info.check_local_memory(&checked)?;
+        self.launch_checked(index, range, checked, options)
+    }
+
+    /// Runs the kernel with this number as [`Program::launch`] does. All its arguments have been checked, and
+    /// the local memory that they need.
+    pub(crate) fn launch_checked(
+        &self,
+        index: usize,
+        range: &NdRange,
+        arguments: Vec<CheckedArgument>,
+        options: &LaunchOptions<'_>,
+    ) -> Result<(), LaunchError> {
         let (info, needs) = (&self.kernels[index], &self.needs[index]);
-        let mut local = self.local_layout(info, needs, arguments)?;
-        let words = self.arguments(index, arguments, &mut local)?;
         if range.global.contains(&0) {
             return Ok(());
         }
@@ -370,7 +375,7 @@ impl Program {
             info.sub_group_size,
         );
         let geometry = geometry.map_err(|reason| LaunchError::Range {
-            kernel: kernel.to_owned(),
+            kernel: info.name.clone(),
             reason,
         })?;
         let waiting = if needs.has_collectives {
@@ -382,19 +387,22 @@ impl Program {
         let pointers = arguments
             .iter()
             .enumerate()
-            .filter_map(|(index, argument)| match argument {
+            .filter_map(|(index, argument)| match argument.get() {
                 Argument::Pointer(address) => Some((index, *address)),
                 _ => None,
-            });
+            })
+            .collect();
+        let mut local = self.local_layout(needs, &arguments);
+        let words = self.words(index, arguments, &mut local);
         let launch = Launch {
-            kernel,
+            kernel: &info.name,
             module: &self.module,
             code: &self.code,
             function: self.module.kernels[index].function.0,
             geometry,
             global: &snapshot,
             arguments: words,
-            pointers: pointers.collect(),
+            pointers,
             local,
             has_collectives: needs.has_collectives,
             limits: Limits::new(options.max_instructions, options.cancel, waiting),
@@ -405,14 +413,8 @@ impl Program {
     }
 
     /// The segments of local memory: first the variables of the module, by number, then the arguments.
-    fn local_layout(
-        &self,
-        info: &KernelInfo,
-        needs: &Needs,
-        arguments: &[Argument],
-    ) -> Result<LocalLayout, LaunchError> {
+    fn local_layout(&self, needs: &Needs, arguments: &[CheckedArgument]) -> LocalLayout {
         let mut layout = LocalLayout::default();
-        let mut needed = info.local_memory;
         for (index, global) in self.module.globals.iter().enumerate() {
             let used = needs.locals.contains(&(index as u32));
             let size = if used {
@@ -423,72 +425,37 @@ impl Program {
             layout.push(size, Owner::Variable(index));
         }
         for (index, argument) in arguments.iter().enumerate() {
-            if let Argument::Local(size) = argument {
-                needed = needed.saturating_add(*size as u64);
+            if let Argument::Local(size) = argument.get() {
                 layout.push(*size as u64, Owner::Argument(index));
             }
         }
-        if needed > MAX_LOCAL_MEMORY {
-            let (kernel, available) = (info.name.clone(), MAX_LOCAL_MEMORY);
-            return Err(LaunchError::LocalMemory {
-                kernel,
-                needed,
-                available,
-            });
-        }
-        Ok(layout)
+        layout
     }
 
-    /// The words of all arguments, checked against the parameters.
-    fn arguments(
-        &self,
-        index: usize,
-        arguments: &[Argument],
-        local: &mut LocalLayout,
-    ) -> Result<Vec<u64>, LaunchError> {
-        let info = &self.kernels[index];
+    /// The words of all arguments. A struct passed by value gets a segment of its own, since its parameter is
+    /// the address of a copy.
+    fn words(&self, index: usize, arguments: Vec<CheckedArgument>, local: &mut LocalLayout) -> Vec<u64> {
         let function = &self.module.functions[self.module.kernels[index].function.0 as usize];
-        if arguments.len() != info.parameters.len() {
-            return Err(LaunchError::ArgumentCount {
-                kernel: info.name.clone(),
-                expected: info.parameters.len(),
-                found: arguments.len(),
-            });
-        }
         let mut words = Vec::new();
         let mut next_local = self.module.globals.len();
-        for (index, (argument, parameter)) in arguments.iter().zip(&info.parameters).enumerate() {
-            match (parameter.kind, argument) {
-                (ArgumentKind::Value(size), Argument::Bytes(bytes))
-                    if bytes.len() as u64 == size && size <= LARGEST_SEGMENT =>
-                {
-                    if function.parameters[index].by_value {
-                        let segment = local.push(size, Owner::Argument(index));
-                        local.values.push((segment, bytes.clone()));
-                        words.push(segment_address(Space::Local, segment));
-                    } else {
-                        words.extend(self.value_words(function.parameters[index].kind, bytes));
-                    }
+        for (index, argument) in arguments.into_iter().enumerate() {
+            match argument.into_inner() {
+                Argument::Bytes(bytes) if function.parameters[index].by_value => {
+                    let segment = local.push(bytes.len() as u64, Owner::Argument(index));
+                    words.push(segment_address(Space::Local, segment));
+                    local.values.push((segment, bytes));
                 }
-                (ArgumentKind::GlobalPointer | ArgumentKind::ConstantPointer, Argument::Pointer(address)) => {
-                    words.push(*address);
+                Argument::Bytes(bytes) => {
+                    words.extend(self.value_words(function.parameters[index].kind, &bytes));
                 }
-                (ArgumentKind::Local, Argument::Local(_)) => {
+                Argument::Pointer(address) => words.push(address),
+                Argument::Local(_) => {
                     words.push(segment_address(Space::Local, next_local));
                     next_local += 1;
                 }
-                (expected, found) => {
-                    return Err(LaunchError::Argument {
-                        kernel: info.name.clone(),
-                        index,
-                        name: parameter.name.clone(),
-                        expected,
-                        found: found.describe(),
-                    });
-                }
             }
         }
-        Ok(words)
+        words
     }
 
     fn value_words(&self, kind: ir::TypeId, bytes: &[u8]) -> Vec<u64> {

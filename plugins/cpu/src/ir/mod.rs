@@ -190,7 +190,6 @@ pub(crate) struct Function {
 /// A parameter of a function.
 #[derive(Clone, Debug)]
 pub(crate) struct Parameter {
-    pub(crate) name: String,
     pub(crate) kind: TypeId,
     /// The callee gets the address of a copy of its own.
     pub(crate) by_value: bool,

@@ -5,60 +5,71 @@ use offkit_pi::ffi::*;
 use offkit_pi::plugin::{Argument, Error, Info, Kernel, Result};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use offkit_spirv::{ParameterKind, Storage};
+
 use super::Cpu;
 use super::device::CpuDevice;
 use super::memory::CpuBuffer;
-use crate::{ArgumentKind, KernelInfo, LaunchOptions, MAX_LOCAL_MEMORY, MAX_WORK_GROUP_SIZE, Program};
+use crate::{ArgumentError, CheckedArgument, KernelInfo, LaunchOptions, MAX_WORK_GROUP_SIZE, Program};
 
 /// A kernel and its arguments.
 pub(crate) struct CpuKernel {
     program: Arc<Program>,
-    description: KernelInfo,
-    arguments: Mutex<Vec<Option<Value>>>,
+    /// The kernel's number in the program.
+    index: usize,
+    arguments: Mutex<Vec<Option<Kept>>>,
 }
 
-/// The value of an argument.
+/// An argument, kept for the launches to come.
 #[derive(Clone)]
-enum Value {
-    Plain(crate::Argument),
-    Buffer(Arc<CpuBuffer>),
+struct Kept {
+    argument: CheckedArgument,
+    /// The buffer whose address it is, which must not go before a launch is done.
+    buffer: Option<Arc<CpuBuffer>>,
 }
 
 /// A launch with everything it needs, ready to run.
 pub(super) struct Launch {
     program: Arc<Program>,
-    kernel: String,
+    kernel: usize,
     range: crate::NdRange,
-    arguments: Vec<Value>,
+    arguments: Vec<CheckedArgument>,
+    /// Their addresses are among the arguments.
+    _buffers: Vec<Arc<CpuBuffer>>,
 }
 
 impl CpuKernel {
-    pub(super) fn new(program: Arc<Program>, description: KernelInfo) -> CpuKernel {
-        let arguments = Mutex::new(vec![None; description.parameters.len()]);
+    pub(super) fn new(program: Arc<Program>, index: usize) -> CpuKernel {
+        let arguments = Mutex::new(vec![None; program.kernels()[index].parameters.len()]);
         CpuKernel {
             program,
-            description,
+            index,
             arguments,
         }
     }
 
+    fn info(&self) -> &KernelInfo {
+        &self.program.kernels()[self.index]
+    }
+
     /// Takes the arguments as they are, and checks that the kernel can be launched with them over the range.
     pub(super) fn prepare(&self, range: &NdRange) -> Result<Launch> {
-        let name = &self.description.name;
-        let arguments = self.arguments.lock().unwrap_or_else(PoisonError::into_inner);
-        let unset = |index| {
-            Error::new(
-                PI_INVALID_KERNEL_ARGS,
-                format_args!("kernel {name}: argument {index} is not set"),
-            )
-        };
-        let arguments: Vec<Value> = arguments
-            .iter()
-            .enumerate()
-            .map(|(index, value)| value.clone().ok_or_else(|| unset(index)))
-            .collect::<Result<_>>()?;
+        let info = self.info();
+        let (mut arguments, mut buffers) = (Vec::new(), Vec::new());
+        let kept = self.arguments.lock().unwrap_or_else(PoisonError::into_inner);
+        for (index, kept) in kept.iter().enumerate() {
+            let Some(Kept { argument, buffer }) = kept.clone() else {
+                let label = info.parameters[index].label(index);
+                let message = format!("{label} of kernel `{}` is not set", info.name);
+                return Err(Error::new(PI_INVALID_KERNEL_ARGS, message));
+            };
+            arguments.push(argument);
+            buffers.extend(buffer);
+        }
+        drop(kept);
         self.check_range(range)?;
-        self.check_local_memory(&arguments)?;
+        info.check_local_memory(&arguments)
+            .map_err(|error| Error::new(PI_OUT_OF_RESOURCES, error))?;
         let wide = |sizes: [usize; 3]| sizes.map(|size| size as u64);
         let range = crate::NdRange {
             dimensions: range.dimensions,
@@ -68,19 +79,20 @@ impl CpuKernel {
         };
         Ok(Launch {
             program: Arc::clone(&self.program),
-            kernel: name.clone(),
+            kernel: self.index,
             range,
             arguments,
+            _buffers: buffers,
         })
     }
 
     fn check_range(&self, range: &NdRange) -> Result<()> {
-        let name = &self.description.name;
+        let name = &self.info().name;
         let Some(local) = range.local else { return Ok(()) };
         let size = local
             .iter()
             .try_fold(1usize, |product, size| product.checked_mul(*size));
-        let problem = match (size, self.description.required_local_size) {
+        let problem = match (size, self.info().required_local_size) {
             (_, Some(required)) if required != local.map(|size| size as u64) => {
                 format!("it is made for work-groups of {required:?} work-items")
             }
@@ -91,116 +103,69 @@ impl CpuKernel {
             format!("kernel {name} cannot be launched with a work-group size of {local:?}: {problem}");
         Err(Error::new(PI_INVALID_WORK_GROUP_SIZE, message))
     }
-
-    fn check_local_memory(&self, arguments: &[Value]) -> Result<()> {
-        let sizes = arguments.iter().map(|value| match value {
-            Value::Plain(crate::Argument::Local(size)) => *size as u64,
-            _ => 0,
-        });
-        let size = sizes.fold(self.description.local_memory, u64::saturating_add);
-        if size <= MAX_LOCAL_MEMORY {
-            return Ok(());
-        }
-        let name = &self.description.name;
-        let message =
-            format!("kernel {name} wants {size} bytes of local memory; there are {MAX_LOCAL_MEMORY}");
-        Err(Error::new(PI_OUT_OF_RESOURCES, message))
-    }
-}
-
-impl CpuKernel {
-    fn keep(&self, index: u32, value: Value) -> Result<()> {
-        let mut arguments = self.arguments.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(slot) = arguments.get_mut(index as usize) {
-            *slot = Some(value);
-        }
-        Ok(())
-    }
 }
 
 impl Launch {
     /// Runs the kernel over its range.
     pub(super) fn run(self) -> Result<(), String> {
-        let arguments: Vec<crate::Argument> = self
-            .arguments
-            .iter()
-            .map(|value| match value {
-                Value::Plain(argument) => argument.clone(),
-                Value::Buffer(buffer) => crate::Argument::Pointer(buffer.address()),
-            })
-            .collect();
         let options = LaunchOptions::default();
         let launched = self
             .program
-            .launch(&self.kernel, &self.range, &arguments, &options);
+            .launch_checked(self.kernel, &self.range, self.arguments, &options);
         launched.map_err(|error| error.to_string())
     }
 }
 
 impl Kernel<Cpu> for CpuKernel {
     fn name(&self) -> String {
-        self.description.name.clone()
+        self.info().name.clone()
     }
 
     fn num_args(&self) -> u32 {
-        self.description.parameters.len() as u32
+        self.info().parameters.len() as u32
     }
 
+    // The one place where what a host gives becomes what the interpreter takes. The interpreter has an argument
+    // type of its own because it knows no handles, and because the host's bytes are gone when the launch runs.
     fn set_argument(&self, index: u32, value: Argument<'_, Cpu>) -> Result<()> {
-        let name = &self.description.name;
-        let count = self.description.parameters.len();
-        let Some(parameter) = self.description.parameters.get(index as usize) else {
-            let message = format!("kernel {name} has {count} arguments, there is no argument {index}");
-            return Err(Error::new(PI_INVALID_ARG_INDEX, message));
+        let info = self.info();
+        let (index, mut buffer) = (index as usize, None);
+        let takes_pointer = || {
+            let kind = info.parameters.get(index).map(|parameter| &parameter.kind);
+            kind.is_some_and(
+                |kind| matches!(kind, ParameterKind::Pointer { storage, .. } if *storage != Storage::Local),
+            )
         };
-        let (code, found) = match (parameter.kind, value) {
-            (ArgumentKind::Value(size), Argument::Bytes(bytes)) if bytes.len() as u64 == size => {
-                return self.keep(index, Value::Plain(crate::Argument::Bytes(bytes.to_vec())));
+        let argument = match &value {
+            Argument::Bytes(bytes) => crate::Argument::Bytes(bytes.to_vec()),
+            // The interface writes a null pointer as it writes local memory of a pointer's size.
+            Argument::Local(size) if *size == size_of::<usize>() && takes_pointer() => {
+                crate::Argument::Pointer(0)
             }
-            (ArgumentKind::Local, Argument::Local(size)) if size != 0 => {
-                return self.keep(index, Value::Plain(crate::Argument::Local(size)));
+            Argument::Local(size) => crate::Argument::Local(*size),
+            Argument::Memory(Some(memory)) => {
+                buffer = Some(Arc::clone(memory));
+                crate::Argument::Pointer(memory.address())
             }
-            (ArgumentKind::GlobalPointer | ArgumentKind::ConstantPointer, Argument::Memory(Some(buffer))) => {
-                return self.keep(index, Value::Buffer(buffer));
-            }
-            (ArgumentKind::GlobalPointer | ArgumentKind::ConstantPointer, Argument::Memory(None)) => {
-                return self.keep(index, Value::Plain(crate::Argument::Pointer(0)));
-            }
-            // A null value of a pointer's size is what the interface has for local memory, and for a null
-            // pointer: the parameter tells which.
-            (ArgumentKind::GlobalPointer | ArgumentKind::ConstantPointer, Argument::Local(size))
-                if size == size_of::<usize>() =>
-            {
-                return self.keep(index, Value::Plain(crate::Argument::Pointer(0)));
-            }
-            (ArgumentKind::GlobalPointer | ArgumentKind::ConstantPointer, Argument::Pointer(address)) => {
-                return self.keep(index, Value::Plain(crate::Argument::Pointer(address as u64)));
-            }
-            (ArgumentKind::Value(_), Argument::Bytes(bytes)) => {
-                (PI_INVALID_ARG_SIZE, format!("a value of {} bytes", bytes.len()))
-            }
-            (ArgumentKind::Local, Argument::Local(_)) => (PI_INVALID_ARG_SIZE, "a size of 0".to_owned()),
-            (_, Argument::Bytes(bytes)) => {
-                (PI_INVALID_ARG_VALUE, format!("a value of {} bytes", bytes.len()))
-            }
-            (_, Argument::Local(size)) => (PI_INVALID_ARG_VALUE, format!("{size} bytes of local memory")),
-            (_, Argument::Memory(_)) => (PI_INVALID_ARG_VALUE, "a buffer".to_owned()),
-            (_, Argument::Pointer(address)) => (PI_INVALID_ARG_VALUE, format!("the address {address:#x}")),
+            Argument::Memory(None) => crate::Argument::Pointer(0),
+            Argument::Pointer(address) => crate::Argument::Pointer(*address as u64),
         };
-        let crate::Parameter {
-            name: parameter,
-            kind,
-            ..
-        } = parameter;
-        Err(Error::new(
-            code,
-            format_args!("argument {index} (`{parameter}`) of kernel {name} must be {kind}, found {found}"),
-        ))
+        let argument = info.check(index, argument, &value).map_err(|error| {
+            let code = match error {
+                ArgumentError::Index { .. } => PI_INVALID_ARG_INDEX,
+                ArgumentError::Mismatch { only_size: true, .. } => PI_INVALID_ARG_SIZE,
+                ArgumentError::Mismatch { .. } => PI_INVALID_ARG_VALUE,
+            };
+            Error::new(code, error)
+        })?;
+        let mut arguments = self.arguments.lock().unwrap_or_else(PoisonError::into_inner);
+        arguments[index] = Some(Kept { argument, buffer });
+        Ok(())
     }
 
     fn group_info(&self, _: &Arc<CpuDevice>, name: pi_kernel_group_info) -> Result<Info> {
         let required = self
-            .description
+            .info()
             .required_local_size
             .map(|size| size.map(|size| size as usize));
         Ok(match name {
@@ -208,17 +173,17 @@ impl Kernel<Cpu> for CpuKernel {
                 .map_or(MAX_WORK_GROUP_SIZE as usize, |size| size.iter().product())
                 .into(),
             PI_KERNEL_GROUP_INFO_COMPILE_WORK_GROUP_SIZE => required.unwrap_or([0; 3]).into(),
-            PI_KERNEL_GROUP_INFO_LOCAL_MEM_SIZE => self.description.local_memory.into(),
+            PI_KERNEL_GROUP_INFO_LOCAL_MEM_SIZE => self.info().local_memory.into(),
             PI_KERNEL_GROUP_INFO_PREFERRED_WORK_GROUP_SIZE_MULTIPLE => {
-                (self.description.sub_group_size as usize).into()
+                (self.info().sub_group_size as usize).into()
             }
-            PI_KERNEL_GROUP_INFO_PRIVATE_MEM_SIZE => self.description.private_memory.into(),
+            PI_KERNEL_GROUP_INFO_PRIVATE_MEM_SIZE => self.info().private_memory.into(),
             name => return Err(Error::unknown_query(name)),
         })
     }
 
     fn sub_group_info(&self, _: &Arc<CpuDevice>, name: pi_kernel_sub_group_info) -> Result<u32> {
-        let size = self.description.sub_group_size;
+        let size = self.info().sub_group_size;
         Ok(match name {
             PI_KERNEL_MAX_SUB_GROUP_SIZE => size,
             PI_KERNEL_MAX_NUM_SUB_GROUPS => (MAX_WORK_GROUP_SIZE as u32).div_ceil(size.max(1)),

@@ -251,7 +251,7 @@ impl Program<Cpu> for CpuProgram {
 
     fn create_kernel(self: &Arc<Self>, name: &str) -> Result<CpuKernel> {
         let executable = self.executable()?;
-        let Some(kernel) = executable.kernels().iter().find(|kernel| kernel.name == name) else {
+        let Some(index) = executable.kernels().iter().position(|kernel| kernel.name == name) else {
             let names: Vec<&str> = executable
                 .kernels()
                 .iter()
@@ -260,7 +260,6 @@ impl Program<Cpu> for CpuProgram {
             let message = format!("there is no kernel {name}; the program has {}", names.join(", "));
             return Err(Error::new(PI_INVALID_KERNEL_NAME, message));
         };
-        let kernel = kernel.clone();
-        Ok(CpuKernel::new(executable, kernel))
+        Ok(CpuKernel::new(executable, index))
     }
 }

@@ -314,7 +314,6 @@ impl Reader<'_> {
                 let word = result_id(source)?;
                 let by_value = self.decorations.is_by_value(word) && self.module.types.is_pointer(*kind);
                 Ok(ir::Parameter {
-                    name: self.decorations.name(word),
                     kind: *kind,
                     by_value,
                 })

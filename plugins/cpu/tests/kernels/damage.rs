@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use offkit_plugin_cpu::{
-    AllocationKind, Argument, ArgumentKind, BuildError, KernelInfo, LaunchOptions, Memory, NdRange, Program,
-    Specialization,
+    AllocationKind, Argument, BuildError, KernelInfo, LaunchOptions, Memory, NdRange, Program, Specialization,
 };
+use offkit_spirv::{Parameter, ParameterKind, Storage};
 
 use crate::support::compile;
 
@@ -34,16 +34,15 @@ fn exercise(spirv: &[u8]) -> Result<usize, BuildError> {
 }
 
 fn launch(program: &Program, kernel: &KernelInfo, buffer: u64) {
-    let argument = |kind| match kind {
-        ArgumentKind::Value(size) => Argument::Bytes(vec![1; size.min(1 << 20) as usize]),
-        ArgumentKind::Local => Argument::Local(64),
-        _ => Argument::Pointer(buffer),
+    let argument = |parameter: &Parameter| match parameter.kind {
+        ParameterKind::Pointer {
+            storage: Storage::Local,
+            ..
+        } => Argument::Local(64),
+        ParameterKind::Pointer { .. } => Argument::Pointer(buffer),
+        _ => Argument::Bytes(vec![1; parameter.size.min(1 << 20) as usize]),
     };
-    let arguments: Vec<Argument> = kernel
-        .parameters
-        .iter()
-        .map(|parameter| argument(parameter.kind))
-        .collect();
+    let arguments: Vec<Argument> = kernel.parameters.iter().map(argument).collect();
     let options = LaunchOptions {
         max_instructions: Some(20_000),
         print: Some(&|_| {}),

@@ -209,11 +209,19 @@ fn wrong_arguments() {
         );
         assert_names(
             &with(2, value(1f32)),
-            &["argument 2", "a value of 16 bytes, found a value of 4 bytes"],
+            &[
+                "argument 2",
+                "f32x4",
+                "a value of 16 bytes, given a value of 4 bytes",
+            ],
         );
         assert_names(
             &with(3, Argument::Local(4)),
             &["argument 3", "constant memory", "4 bytes of local memory"],
+        );
+        assert_names(
+            &with(1, Argument::Local(0)),
+            &["argument 1", "a size of local memory", "given 0 bytes"],
         );
         assert_names(
             &with(1, Argument::Local(1 << 30)),

@@ -2,7 +2,7 @@
 
 use crate::support::{spirv, with_both};
 use offkit_pi::ffi::*;
-use offkit_pi::host::{CommandStatus, Event, NdRange, QueueProperties, UsmKind};
+use offkit_pi::host::{Argument, CommandStatus, Event, NdRange, QueueProperties, UsmKind};
 
 const ADD: &str = "kernel void add(int n, global int *p) { p[get_global_id(0)] += n; }";
 
@@ -44,9 +44,9 @@ fn an_in_order_queue_keeps_the_order() {
     with_both(|machine| {
         let buffer = machine.context.buffer_from(&[0; 64]).unwrap();
         let mut kernel = machine.build(&spirv).kernel("add").unwrap();
-        kernel.set_arg_buffer(1, &buffer).unwrap();
+        kernel.set_argument(1, &buffer).unwrap();
         for n in 0..50i32 {
-            kernel.set_arg_bytes(0, &n.to_ne_bytes()).unwrap();
+            kernel.set_argument(0, n).unwrap();
             machine.queue.launch(&kernel, &NdRange::new([16]), &[]).unwrap();
             machine.queue.fill_buffer(&buffer, &[0; 4], 0, 4, &[]).unwrap();
         }
@@ -79,8 +79,8 @@ fn events_order_commands_of_different_queues() {
             .unwrap();
         let buffer = machine.context.buffer(4).unwrap();
         let mut kernel = machine.build(&spirv).kernel("add").unwrap();
-        kernel.set_arg_bytes(0, &5i32.to_ne_bytes()).unwrap();
-        kernel.set_arg_buffer(1, &buffer).unwrap();
+        kernel.set_argument(0, 5i32).unwrap();
+        kernel.set_argument(1, &buffer).unwrap();
 
         // Nothing can start before the host says so.
         let gate = machine.context.user_event().unwrap();
@@ -253,8 +253,10 @@ fn memory_of_another_context_is_out_of_bounds() {
         let other = offkit_pi::host::Context::new(&[&machine.device]).unwrap();
         let foreign = other.usm(UsmKind::Shared, &machine.device, 64, 0).unwrap();
         let mut kernel = machine.build(&spirv).kernel("add").unwrap();
-        kernel.set_arg_bytes(0, &[0; 4]).unwrap();
-        kernel.set_arg_pointer(1, foreign.address()).unwrap();
+        kernel.set_argument(0, Argument::bytes(&[0; 4])).unwrap();
+        kernel
+            .set_argument(1, Argument::Address(foreign.address()))
+            .unwrap();
         let error = machine
             .queue
             .launch(&kernel, &NdRange::new([1]), &[])
@@ -280,8 +282,8 @@ fn several_threads_use_one_context() {
                         .unwrap();
                     let mut kernel = program.kernel("add").unwrap();
                     let buffer = machine.context.buffer_from(&[0; 400]).unwrap();
-                    kernel.set_arg_bytes(0, &thread.to_ne_bytes()).unwrap();
-                    kernel.set_arg_buffer(1, &buffer).unwrap();
+                    kernel.set_argument(0, thread).unwrap();
+                    kernel.set_argument(1, &buffer).unwrap();
                     for _ in 0..20 {
                         queue.launch(&kernel, &NdRange::new([100]), &[]).unwrap();
                     }

@@ -2,7 +2,7 @@
 
 use crate::support::{library, spirv, with_both};
 use offkit_pi::ffi::*;
-use offkit_pi::host::{Context, Device, NdRange, Plugin, QueueProperties, Result, UsmKind};
+use offkit_pi::host::{Argument, Context, Device, NdRange, Plugin, QueueProperties, Result, UsmKind};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
@@ -45,13 +45,15 @@ fn a_launch_keeps_the_memory_of_its_arguments() {
         let usm = || context.usm(UsmKind::Shared, device, 64, 0).unwrap();
 
         let mut kernel = program.kernel("fill").unwrap();
-        kernel.set_arg_usm(0, &usm(), 0).unwrap();
+        kernel.set_argument(0, &usm()).unwrap();
         let direct = machine
             .queue
             .launch(&kernel, &NdRange::new([64]), &[gate.event()])
             .unwrap();
         let by_address = usm();
-        kernel.set_arg_pointer(0, by_address.address()).unwrap();
+        kernel
+            .set_argument(0, Argument::Address(by_address.address()))
+            .unwrap();
         let address = machine
             .queue
             .launch(&kernel, &NdRange::new([64]), &[gate.event()])
@@ -61,7 +63,7 @@ fn a_launch_keeps_the_memory_of_its_arguments() {
         let mut kernel = program.kernel("fill_indirect").unwrap();
         let pointed_to = usm();
         let pointer = context.buffer_from(&pointed_to.address().to_ne_bytes()).unwrap();
-        kernel.set_arg_buffer(0, &pointer).unwrap();
+        kernel.set_argument(0, &pointer).unwrap();
         kernel.set_indirect_access(true).unwrap();
         let indirect = machine
             .queue
@@ -139,7 +141,7 @@ fn objects_of_another_context_are_refused() {
         let program = other.program_with_il(&spirv).unwrap();
         program.build("").unwrap();
         let mut kernel = program.kernel("fill").unwrap();
-        kernel.set_arg_usm(0, &usm, 0).unwrap();
+        kernel.set_argument(0, &usm).unwrap();
         let mut own_kernel = machine.build(&spirv).kernel("fill").unwrap();
         let foreign: [(&str, Result<()>); 11] = [
             (
@@ -159,8 +161,8 @@ fn objects_of_another_context_are_refused() {
             ),
             ("wait", queue.marker(&[event.event()]).map(drop)),
             ("launch", queue.launch(&kernel, &NdRange::new([1]), &[]).map(drop)),
-            ("buffer argument", own_kernel.set_arg_buffer(0, &buffer)),
-            ("USM argument", own_kernel.set_arg_usm(0, &usm, 0)),
+            ("buffer argument", own_kernel.set_argument(0, &buffer)),
+            ("USM argument", own_kernel.set_argument(0, &usm)),
         ];
         for (what, result) in foreign {
             assert_eq!(result.unwrap_err().result(), PI_INVALID_CONTEXT, "{what}");

@@ -33,11 +33,11 @@ fn two_modules_compiled_and_linked_run() {
 
         let mut kernel = program.kernel("saxpy").unwrap();
         let y = machine.context.buffer_from(&bytes(&[1.0; 8])).unwrap();
-        kernel.set_arg_bytes(0, &3.0f32.to_ne_bytes()).unwrap();
+        kernel.set_argument(0, 3.0f32).unwrap();
         kernel
-            .set_arg_buffer(1, &machine.context.buffer_from(&bytes(&[2.0; 8])).unwrap())
+            .set_argument(1, &machine.context.buffer_from(&bytes(&[2.0; 8])).unwrap())
             .unwrap();
-        kernel.set_arg_buffer(2, &y).unwrap();
+        kernel.set_argument(2, &y).unwrap();
         machine.run(&kernel, 8);
         assert_eq!(machine.floats(&y), [7.0; 8]);
     });
@@ -107,9 +107,9 @@ fn built_in_functions_that_compilers_leave_as_imports_do_not_hinder_a_link() {
             .unwrap();
         let y = machine.context.buffer(8).unwrap();
         kernel
-            .set_arg_buffer(0, &machine.context.buffer_from(&7i32.to_ne_bytes()).unwrap())
+            .set_argument(0, &machine.context.buffer_from(&7i32.to_ne_bytes()).unwrap())
             .unwrap();
-        kernel.set_arg_buffer(1, &y).unwrap();
+        kernel.set_argument(1, &y).unwrap();
         machine.run(&kernel, 1);
         let mut out = [0; 8];
         machine.queue.read_buffer(&y, 0, &mut out, &[]).unwrap();
@@ -206,7 +206,7 @@ fn specialization_constants_are_set_for_a_build_and_for_each_module_of_a_link() 
         let values = |program: &offkit_pi::host::Program| {
             let mut kernel = program.kernel("values").unwrap();
             let out = machine.context.buffer(8).unwrap();
-            kernel.set_arg_buffer(0, &out).unwrap();
+            kernel.set_argument(0, &out).unwrap();
             machine.run(&kernel, 1);
             let read = machine
                 .queue

@@ -112,7 +112,7 @@ impl Describer {
         let description = Description::of(image);
         let lines = names.iter().map(|name| {
             let shown = self.shown(name);
-            let signature = description.kernel(name).map(offkit_runtime::signature);
+            let signature = description.kernel(name).map(offkit_spirv::Kernel::signature);
             let arguments = signature
                 .as_deref()
                 .and_then(|signature| signature.strip_prefix(name.as_str()))

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use offkit_runtime::{Argument, ValueType};
+
 use crate::array::ElementType;
 
 /// One to three sizes, `X[,Y[,Z]]`.
@@ -43,82 +45,67 @@ impl FromStr for Sizes {
     }
 }
 
-/// One argument as it is typed.
+/// Where the content of a buffer comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum ArgumentText {
-    /// `i32:7`, `f32:1,2,3,4`: the bytes of a number or vector.
-    Value {
-        element: ElementType,
-        components: u32,
-        bytes: Vec<u8>,
-    },
-    /// `bytes:0a0b`: a struct, or anything else, by its bytes.
-    Bytes(Vec<u8>),
+pub(crate) enum ArraySource {
     /// `in.npy`.
     File(PathBuf),
-    /// `f32[64,64]`: a buffer of zeros.
+    /// `f32[64,64]`: zeros.
     Zeros { element: ElementType, shape: Vec<u64> },
-    /// `local:256`.
-    Local(usize),
 }
 
-impl FromStr for ArgumentText {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text.ends_with(".npy") {
-            return Ok(Self::File(text.into()));
-        }
-        if let Some((element, shape)) = text.strip_suffix(']').and_then(|text| text.split_once('[')) {
-            let extent = |part: &str| {
-                part.trim()
-                    .parse()
-                    .map_err(|_| format!("`{part}` is no number of elements"))
-            };
-            let shape = shape.split(',').map(extent).collect::<Result<_, _>>()?;
-            return Ok(Self::Zeros {
-                element: element.parse()?,
-                shape,
-            });
-        }
-        let Some((kind, value)) = text.split_once(':') else {
-            return Err(
-                "expected `TYPE:VALUE`, `bytes:HEX`, `FILE.npy`, `TYPE[SIZE]` or `local:SIZE`".into(),
-            );
-        };
-        if kind == "local" {
-            return value
-                .parse()
-                .map(Self::Local)
-                .map_err(|_| format!("`{value}` is no number of bytes"));
-        }
-        if kind == "bytes" {
-            return hexadecimal(value).map(Self::Bytes).ok_or_else(|| {
-                format!("`{value}` is no sequence of bytes: expected pairs of hexadecimal digits")
-            });
-        }
-        let element: ElementType = kind.parse()?;
-        let mut bytes = Vec::new();
-        let components: Vec<_> = value.split(',').collect();
-        if !matches!(components.len(), 1 | 2 | 3 | 4 | 8 | 16) {
-            return Err(format!(
-                "{} components: vectors have 2, 3, 4, 8 or 16",
-                components.len()
-            ));
-        }
-        for component in &components {
-            bytes.extend(element.encode(component.trim())?);
-        }
-        if components.len() == 3 {
-            // A vector of three takes the space of four.
-            bytes.resize(4 * element.size(), 0);
-        }
-        Ok(Self::Value {
-            element,
-            components: components.len() as u32,
-            bytes,
-        })
+/// Reads one argument as it is typed.
+pub(crate) fn argument(text: &str) -> Result<Argument<ArraySource>, String> {
+    if text.ends_with(".npy") {
+        return Ok(Argument::Buffer(ArraySource::File(text.into())));
     }
+    if let Some((element, shape)) = text.strip_suffix(']').and_then(|text| text.split_once('[')) {
+        let extent = |part: &str| {
+            part.trim()
+                .parse()
+                .map_err(|_| format!("`{part}` is no number of elements"))
+        };
+        let shape = shape.split(',').map(extent).collect::<Result<_, _>>()?;
+        let element = element.parse()?;
+        return Ok(Argument::Buffer(ArraySource::Zeros { element, shape }));
+    }
+    match text.split_once(':') {
+        None => Err("expected `TYPE:VALUE`, `bytes:HEX`, `FILE.npy`, `TYPE[SIZE]` or `local:SIZE`".into()),
+        Some(("local", size)) => match size.parse() {
+            Ok(size) => Ok(Argument::Local(size)),
+            Err(_) => Err(format!("`{size}` is no number of bytes")),
+        },
+        Some(("bytes", digits)) => match hexadecimal(digits) {
+            Some(bytes) => Ok(Argument::bytes(&bytes)),
+            None => Err(format!(
+                "`{digits}` is no sequence of bytes: expected pairs of hexadecimal digits"
+            )),
+        },
+        Some((element, numbers)) => value(element.parse()?, numbers),
+    }
+}
+
+/// A number, or a vector of numbers with commas between them.
+fn value(element: ElementType, numbers: &str) -> Result<Argument<ArraySource>, String> {
+    let numbers: Vec<_> = numbers.split(',').collect();
+    let count = numbers.len();
+    if !matches!(count, 1 | 2 | 3 | 4 | 8 | 16) {
+        return Err(format!("{count} components: vectors have 2, 3, 4, 8 or 16"));
+    }
+    let mut bytes = Vec::new();
+    for number in numbers {
+        bytes.extend(element.encode(number.trim())?);
+    }
+    if count == 3 {
+        // A vector of three takes the space of four.
+        bytes.resize(4 * element.size(), 0);
+    }
+    let (bits, components) = (element.size() as u32 * 8, count as u32);
+    let value_type = match element {
+        ElementType::Int { .. } => ValueType::Integer { bits, components },
+        ElementType::Float { .. } => ValueType::Float { bits, components },
+    };
+    Ok(Argument::Value { bytes, value_type })
 }
 
 fn hexadecimal(text: &str) -> Option<Vec<u8>> {
@@ -169,36 +156,34 @@ mod tests {
 
     #[test]
     fn arguments_are_read_as_documented() {
-        let parse = |text: &str| text.parse::<ArgumentText>();
-        let float = ElementType::Float { bytes: 4 };
-        let int = ElementType::Int {
-            signed: true,
-            bytes: 4,
+        let value = |text: &str| match argument(text) {
+            Ok(Argument::Value { bytes, value_type }) => (bytes, value_type),
+            other => panic!("{text}: {other:?}"),
         };
+        let buffer = |text: &str| match argument(text) {
+            Ok(Argument::Buffer(source)) => source,
+            other => panic!("{text}: {other:?}"),
+        };
+        let integer = |bits| ValueType::Integer { bits, components: 1 };
+        let float = |components| ValueType::Float { bits: 32, components };
+        assert_eq!(value("i32:-7"), ((-7_i32).to_le_bytes().into(), integer(32)));
+        assert_eq!(value("u16:0x102"), (vec![2, 1], integer(16)));
+        assert_eq!(value("bytes:0a0B"), (vec![10, 11], ValueType::Bytes));
+        let (bytes, value_type) = value("f32:1,2,3");
         assert_eq!(
-            parse("i32:-7"),
-            Ok(ArgumentText::Value {
-                element: int,
-                components: 1,
-                bytes: (-7_i32).to_le_bytes().into()
-            })
+            (bytes.len(), value_type),
+            (16, float(3)),
+            "a vector of three takes the space of four"
         );
-        assert_eq!(parse("in.npy"), Ok(ArgumentText::File("in.npy".into())));
+        assert_eq!(buffer("in.npy"), ArraySource::File("in.npy".into()));
         assert_eq!(
-            parse("f32[8,2]"),
-            Ok(ArgumentText::Zeros {
-                element: float,
+            buffer("f32[8,2]"),
+            ArraySource::Zeros {
+                element: ElementType::Float { bytes: 4 },
                 shape: vec![8, 2]
-            })
+            }
         );
-        assert_eq!(parse("local:256"), Ok(ArgumentText::Local(256)));
-        let Ok(ArgumentText::Value {
-            components: 3, bytes, ..
-        }) = parse("f32:1,2,3")
-        else {
-            panic!("no vector")
-        };
-        assert_eq!(bytes.len(), 16, "a vector of three takes the space of four");
+        assert!(matches!(argument("local:256"), Ok(Argument::Local(256))));
         for wrong in [
             "7",
             "i33:7",
@@ -208,7 +193,7 @@ mod tests {
             "local:many",
             "u8:-1",
         ] {
-            assert!(parse(wrong).is_err(), "{wrong}");
+            assert!(argument(wrong).is_err(), "{wrong}");
         }
     }
 

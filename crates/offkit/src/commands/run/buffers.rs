@@ -1,164 +1,115 @@
 //! Kernel arguments as data: read from files, copied to the device and back.
 
-use offkit_pi::host::{Buffer, Context, PiError, Queue};
-use offkit_runtime::{Argument, Given, ValueType, check_arguments, signature};
-use offkit_spirv::{ArgumentKind, Storage};
+use offkit_pi::host::{Context, PiError, Queue};
+use offkit_runtime::{Argument, check_arguments};
+use offkit_spirv::ParameterKind;
 
-use super::arguments::ArgumentText;
+use super::arguments::ArraySource;
 use super::array_file::read_array;
 use crate::array::{Array, ElementType, memory};
 use crate::failure::Failure;
 
-/// The arguments of one launch.
-pub(super) struct Arguments(Vec<Item>);
-
-enum Item {
-    Value { value: ValueType, bytes: Vec<u8> },
-    Array(Array),
-    Local(usize),
-}
+/// The arguments of one launch, with arrays for the buffers they will be given to the device in.
+pub(super) struct Arguments(Vec<Argument<Array>>);
 
 /// What it takes to make a buffer of zeros without asking for more than the machine has.
 const MAX_BUFFER_BYTES: u64 = 1 << 40;
 
 impl Arguments {
     /// Reads the arrays that the arguments name.
-    pub(super) fn read(texts: &[ArgumentText]) -> Result<Self, Failure> {
-        let items = texts.iter().map(|text| match text {
-            ArgumentText::Value {
-                element,
-                components,
-                bytes,
-            } => {
-                let (bits, components) = (element.size() as u32 * 8, *components);
-                let value = match element {
-                    ElementType::Int { .. } => ValueType::Integer { bits, components },
-                    ElementType::Float { .. } => ValueType::Float { bits, components },
-                };
-                Ok(Item::Value {
-                    value,
-                    bytes: bytes.clone(),
-                })
-            }
-            ArgumentText::Bytes(bytes) => Ok(Item::Value {
-                value: ValueType::Bytes,
-                bytes: bytes.clone(),
-            }),
-            ArgumentText::File(path) => Ok(Item::Array(read_array(path).map_err(Failure::input)?)),
-            ArgumentText::Zeros { element, shape } => zeros(*element, shape).map(Item::Array),
-            ArgumentText::Local(size) => Ok(Item::Local(*size)),
+    pub(super) fn read(arguments: &[Argument<ArraySource>]) -> Result<Self, Failure> {
+        let arrays = arguments.iter().map(|argument| {
+            argument.with_memory(|source| {
+                Ok(Argument::Buffer(match source {
+                    ArraySource::File(path) => read_array(path).map_err(Failure::input)?,
+                    ArraySource::Zeros { element, shape } => zeros(*element, shape)?,
+                }))
+            })
         });
-        items.collect::<Result<_, Failure>>().map(Self)
+        arrays.collect::<Result<_, Failure>>().map(Self)
     }
 
-    /// Checks that the arguments fit the kernel, and that the arrays hold what its pointers point to.
+    /// Checks that the arguments fit the kernel, and that the arrays hold what its pointers point to: what
+    /// arrays are made of is nothing that a device would know.
     pub(super) fn check(&self, kernel: &offkit_spirv::Kernel) -> Result<(), Failure> {
-        let given = self.0.iter().map(|item| match item {
-            Item::Value { value, bytes } => Given::Value {
-                size: bytes.len(),
-                value: *value,
-            },
-            Item::Array(_) => Given::Buffer,
-            Item::Local(size) => Given::Local(*size),
-        });
-        check_arguments(kernel, &given.collect::<Vec<_>>()).map_err(Failure::input)?;
-        for (index, (item, argument)) in self.0.iter().zip(&kernel.arguments).enumerate() {
-            if let (Item::Array(array), ArgumentKind::Pointer { pointee, .. }) = (item, &argument.kind)
+        check_arguments(kernel, &self.0).map_err(Failure::input)?;
+        for (index, (argument, parameter)) in self.0.iter().zip(&kernel.parameters).enumerate() {
+            if let (Argument::Buffer(array), ParameterKind::Pointer { pointee, .. }) =
+                (argument, &parameter.kind)
                 && !holds(array.element, &pointee.name)
             {
                 return Err(Failure::input(format!(
-                    "argument {index} of kernel `{}` points to {}, given an array of {}: {}",
+                    "{} of kernel `{}` points to {}, given an array of {}: {}",
+                    parameter.label(index),
                     kernel.name,
                     pointee.name,
                     array.element,
-                    signature(kernel)
+                    kernel.signature()
                 )));
             }
         }
         Ok(())
     }
 
-    /// Whether that argument is a buffer.
-    pub(super) fn is_buffer(&self, index: usize) -> bool {
-        matches!(self.0.get(index), Some(Item::Array(_)))
+    /// The array of that argument, if it is a buffer.
+    pub(super) fn array(&self, index: usize) -> Option<&Array> {
+        match self.0.get(index) {
+            Some(Argument::Buffer(array)) => Some(array),
+            _ => None,
+        }
     }
 
     /// The buffers that the kernel may write; all of them if nothing is known about it.
     pub(super) fn writable(&self, kernel: Option<&offkit_spirv::Kernel>) -> Vec<usize> {
         let read_only = |index: usize| {
             kernel
-                .and_then(|kernel| kernel.arguments.get(index))
-                .is_some_and(|argument| {
-                    let constant = matches!(
-                        argument.kind,
-                        ArgumentKind::Pointer {
-                            storage: Storage::Constant,
-                            ..
-                        }
-                    );
-                    argument.read_only || constant
-                })
+                .and_then(|kernel| kernel.parameters.get(index))
+                .is_some_and(|parameter| parameter.read_only)
         };
         (0..self.0.len())
-            .filter(|&index| self.is_buffer(index) && !read_only(index))
+            .filter(|&index| self.array(index).is_some() && !read_only(index))
             .collect()
     }
 
-    /// Makes a device buffer of each array; a buffer cannot be empty, so an empty array has none.
-    pub(super) fn upload(&self, context: &Context) -> Result<Vec<Option<Buffer>>, PiError> {
-        let buffers = self.0.iter().map(|item| match item {
-            Item::Array(array) if !array.data.is_empty() => context.buffer_from(&array.data).map(Some),
-            Item::Array(_) | Item::Value { .. } | Item::Local(_) => Ok(None),
+    /// What the kernel is given: a device buffer for each array.
+    pub(super) fn upload(&self, context: &Context) -> Result<Vec<Argument>, PiError> {
+        let uploaded = self.0.iter().map(|argument| {
+            argument.with_memory(|array| {
+                if array.data.is_empty() {
+                    // A buffer cannot be empty. Any access to an element that is not there is an error.
+                    return Ok(Argument::Address(0));
+                }
+                context.buffer_from(&array.data).map(Argument::Buffer)
+            })
         });
-        buffers.collect()
+        uploaded.collect()
     }
 
     /// Fills the buffers with the arrays again.
-    pub(super) fn reset(&self, queue: &Queue, buffers: &[Option<Buffer>]) -> Result<(), PiError> {
-        for (item, buffer) in self.0.iter().zip(buffers) {
-            if let (Item::Array(array), Some(buffer)) = (item, buffer) {
+    pub(super) fn reset(&self, queue: &Queue, given: &[Argument]) -> Result<(), PiError> {
+        for (argument, given) in self.0.iter().zip(given) {
+            if let (Argument::Buffer(array), Argument::Buffer(buffer)) = (argument, given) {
                 queue.write_buffer(buffer, 0, &array.data, &[])?;
             }
         }
         Ok(())
     }
 
-    /// What the kernel is given.
-    pub(super) fn pass<'a>(&'a self, buffers: &'a [Option<Buffer>]) -> Vec<Argument<'a>> {
-        let passed = self
-            .0
-            .iter()
-            .zip(buffers)
-            .map(|(item, buffer)| match (item, buffer) {
-                (Item::Value { value, bytes }, _) => Argument::Value { bytes, value: *value },
-                (Item::Local(size), _) => Argument::Local(*size),
-                (Item::Array(_), Some(buffer)) => Argument::Buffer(buffer),
-                // Any access to an element that is not there is an error.
-                (Item::Array(_), None) => Argument::Null,
-            });
-        passed.collect()
-    }
-
     /// Copies a buffer back; the argument is one.
-    pub(super) fn download(
-        &self,
-        queue: &Queue,
-        buffers: &[Option<Buffer>],
-        index: usize,
-    ) -> Result<Array, Failure> {
-        let Item::Array(given) = &self.0[index] else {
+    pub(super) fn download(&self, queue: &Queue, given: &[Argument], index: usize) -> Result<Array, Failure> {
+        let Some(array) = self.array(index) else {
             unreachable!("only buffers are selected");
         };
-        let mut data = memory(given.data.len() as u64).map_err(Failure::input)?;
-        data.resize(given.data.len(), 0);
-        if let Some(buffer) = &buffers[index] {
+        let mut data = memory(array.data.len() as u64).map_err(Failure::input)?;
+        data.resize(array.data.len(), 0);
+        if let Some(Argument::Buffer(buffer)) = given.get(index) {
             queue
                 .read_buffer(buffer, 0, &mut data, &[])
                 .map_err(Failure::input)?;
         }
         Ok(Array {
-            element: given.element,
-            shape: given.shape.clone(),
+            element: array.element,
+            shape: array.shape.clone(),
             data,
         })
     }

@@ -76,16 +76,14 @@ pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
         .time("build", || registry.build(&collection, &context, device))
         .map_err(build_failure)?;
 
-    let buffers = steps
+    let given = steps
         .time("copy in", || arguments.upload(&context))
         .map_err(Failure::input)?;
-    kernel
-        .set_arguments(&arguments.pass(&buffers))
-        .map_err(launch_failure)?;
+    kernel.set_arguments(&given).map_err(launch_failure)?;
     for repetition in 0..options.repeat {
         if repetition > 0 {
             // Every launch starts from the same input, or repeating would change the result.
-            arguments.reset(&queue, &buffers).map_err(Failure::input)?;
+            arguments.reset(&queue, &given).map_err(Failure::input)?;
         }
         steps
             .time("launch", || {
@@ -98,7 +96,7 @@ pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
     let mut results = BTreeMap::new();
     for (index, _) in outputs.iter().chain(&checks) {
         if !results.contains_key(index) {
-            let array = steps.time("copy out", || arguments.download(&queue, &buffers, *index));
+            let array = steps.time("copy out", || arguments.download(&queue, &given, *index));
             results.insert(*index, array?);
         }
     }
@@ -215,7 +213,7 @@ fn select<'a>(
         .iter()
         .map(|file| {
             let index = match (file.argument.or(usual), writable.as_slice()) {
-                (Some(index), _) if arguments.is_buffer(index) => index,
+                (Some(index), _) if arguments.array(index).is_some() => index,
                 (Some(index), _) => {
                     return Err(Failure::input(format!(
                         "`{}`: argument {index} is no buffer",

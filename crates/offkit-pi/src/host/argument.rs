@@ -1,0 +1,204 @@
+//! What is given for a kernel's argument.
+
+use super::memory::{Buffer, Usm};
+use core::fmt::{self, Display, Formatter};
+
+/// What is given for one argument of a kernel.
+///
+/// `M` is what stands for memory of the device: a [`Buffer`] when the kernel is launched, and before that
+/// whatever its content comes from, an array or the name of a file. So a host can put a launch together, and
+/// check it against what the kernel declares, before there is a device; [`with_memory`](Self::with_memory)
+/// goes from one to the next.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Argument<M = Buffer> {
+    /// A number, a vector, a struct: whatever is passed by value.
+    Value {
+        /// The bytes as they lie in memory.
+        bytes: Vec<u8>,
+        /// What the host takes them for. The plugin sees the bytes alone; this is for hosts that compare it
+        /// with what the kernel declares.
+        value_type: ValueType,
+    },
+    /// A buffer, for a pointer to global or constant memory.
+    Buffer(M),
+    /// An address within a USM allocation, for a pointer to global or constant memory.
+    Usm {
+        /// The allocation.
+        allocation: Usm,
+        /// The first byte, counted from the allocation's start.
+        offset: usize,
+    },
+    /// Any address, for a pointer to global or constant memory; 0 is a pointer to nothing.
+    Address(usize),
+    /// So many bytes of memory for each work-group, for a pointer to local memory.
+    Local(usize),
+}
+
+/// What the bytes of a value are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ValueType {
+    /// Integers of either sign.
+    Integer {
+        /// The size of one in bits.
+        bits: u32,
+        /// How many: 1 for a number, else a vector.
+        components: u32,
+    },
+    /// Floating-point numbers.
+    Float {
+        /// The size of one in bits.
+        bits: u32,
+        /// How many: 1 for a number, else a vector.
+        components: u32,
+    },
+    /// A struct, or a type that the host does not know: only its size counts.
+    Bytes,
+}
+
+impl<M> Argument<M> {
+    /// A value of which the host knows the bytes and no more.
+    pub fn bytes(bytes: &[u8]) -> Argument<M> {
+        Argument::Value {
+            bytes: bytes.to_vec(),
+            value_type: ValueType::Bytes,
+        }
+    }
+
+    /// The same argument with another thing for memory. Where there is no memory to be had (a buffer cannot
+    /// be empty), `convert` may give an argument of another kind.
+    ///
+    /// # Errors
+    ///
+    /// That of `convert`.
+    pub fn with_memory<N, E>(
+        &self,
+        convert: impl FnOnce(&M) -> Result<Argument<N>, E>,
+    ) -> Result<Argument<N>, E> {
+        Ok(match self {
+            Argument::Buffer(memory) => return convert(memory),
+            Argument::Value { bytes, value_type } => Argument::Value {
+                bytes: bytes.clone(),
+                value_type: *value_type,
+            },
+            Argument::Usm { allocation, offset } => Argument::Usm {
+                allocation: allocation.clone(),
+                offset: *offset,
+            },
+            Argument::Address(address) => Argument::Address(*address),
+            Argument::Local(size) => Argument::Local(*size),
+        })
+    }
+}
+
+/// What kind of argument it is, for messages: `f32`, `a value of 12 bytes`, `a buffer`.
+impl<M> Display for Argument<M> {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        let (letter, bits, components) = match self {
+            Argument::Value { bytes, value_type } => match value_type {
+                ValueType::Integer { bits, components } => ('i', bits, components),
+                ValueType::Float { bits, components } => ('f', bits, components),
+                ValueType::Bytes => return write!(formatter, "a value of {} bytes", bytes.len()),
+            },
+            Argument::Buffer(_) => return formatter.write_str("a buffer"),
+            Argument::Usm { .. } => return formatter.write_str("an address in a USM allocation"),
+            Argument::Address(0) => return formatter.write_str("a null pointer"),
+            Argument::Address(address) => return write!(formatter, "the address {address:#x}"),
+            Argument::Local(size) => return write!(formatter, "{size} bytes of local memory"),
+        };
+        match components {
+            1 => write!(formatter, "{letter}{bits}"),
+            count => write!(formatter, "{letter}{bits}x{count}"),
+        }
+    }
+}
+
+impl From<&Buffer> for Argument {
+    fn from(buffer: &Buffer) -> Argument {
+        Argument::Buffer(buffer.clone())
+    }
+}
+
+impl<M> From<&Usm> for Argument<M> {
+    /// The allocation's first byte.
+    fn from(allocation: &Usm) -> Argument<M> {
+        Argument::Usm {
+            allocation: allocation.clone(),
+            offset: 0,
+        }
+    }
+}
+
+macro_rules! numbers {
+    ($variant:ident: $($number:ty),*) => {$(
+        impl<M> From<$number> for Argument<M> {
+            fn from(number: $number) -> Argument<M> {
+                Argument::Value {
+                    bytes: number.to_ne_bytes().to_vec(),
+                    value_type: ValueType::$variant {
+                        bits: 8 * size_of::<$number>() as u32,
+                        components: 1,
+                    },
+                }
+            }
+        }
+    )*};
+}
+
+numbers!(Integer: i8, u8, i16, u16, i32, u32, i64, u64);
+numbers!(Float: f32, f64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_say_what_kind_of_argument_it_is() {
+        let vector = ValueType::Float {
+            bits: 32,
+            components: 4,
+        };
+        let arguments: [(Argument<()>, &str); 8] = [
+            (7_i32.into(), "i32"),
+            (7_u64.into(), "i64"),
+            (2.5_f64.into(), "f64"),
+            (
+                Argument::Value {
+                    bytes: vec![0; 16],
+                    value_type: vector,
+                },
+                "f32x4",
+            ),
+            (Argument::bytes(&[1, 2, 3]), "a value of 3 bytes"),
+            (Argument::Buffer(()), "a buffer"),
+            (Argument::Address(0), "a null pointer"),
+            (Argument::Local(64), "64 bytes of local memory"),
+        ];
+        for (argument, text) in arguments {
+            assert_eq!(argument.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn memory_is_exchanged_and_the_rest_stays() {
+        let files = [
+            Argument::Buffer("in.npy"),
+            Argument::Local(4),
+            Argument::Buffer(""),
+        ];
+        let arrays = files.map(|file| {
+            file.with_memory(|name| match name.len() {
+                0 => Ok::<_, ()>(Argument::Address(0)),
+                length => Ok(Argument::Buffer(length)),
+            })
+        });
+        assert!(matches!(
+            arrays,
+            [
+                Ok(Argument::Buffer(6)),
+                Ok(Argument::Local(4)),
+                Ok(Argument::Address(0))
+            ]
+        ));
+    }
+}
