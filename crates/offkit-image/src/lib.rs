@@ -18,7 +18,7 @@ mod state;
 mod strings;
 mod symbol_name;
 mod symbols;
-mod target;
+pub mod target;
 
 pub use bytes::{Bytes, Code, Inflate, SharedBytes, Storage, offset_within};
 pub use compression::Compression;
@@ -36,4 +36,4 @@ pub use state::BundleState;
 pub use strings::Strings;
 pub use symbol_name::{backquoted, demangle, describe_symbol};
 pub use symbols::Symbols;
-pub use target::Target;
+pub use target::{Family, Target};

@@ -1,8 +1,30 @@
-//! What code is compiled for.
+//! What code is compiled for: the one place that knows how targets are written, and what fits what.
+//!
+//! A [`Target`] is a triple, an architecture and features, as a container or a command line has them. Its
+//! [`Family`] says which rules apply; [`names`] reads and writes all spellings in use, and [`fit`] answers
+//! whether code can be linked with other code ([`Target::links_with`]) or runs on a device
+//! ([`Target::runs_on`]), and if not, why.
+
+pub mod amd;
+pub mod family;
+pub mod fit;
+pub mod host;
+pub mod names;
+pub mod nvidia;
+pub mod triple;
 
 use std::fmt;
 
 use compact_str::CompactString;
+
+pub use family::Family;
+pub use fit::{Misfit, Run};
+pub use host::HostCpu;
+pub use names::triples;
+pub use triple::{System, Triple};
+
+/// The architecture of code that is for none in particular: it says as much as an empty one.
+pub const GENERIC: &str = "generic";
 
 /// What a device image was compiled for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -42,6 +64,83 @@ impl Target {
         }
         text
     }
+
+    /// Which rules apply.
+    #[must_use]
+    pub fn family(&self) -> Family {
+        Family::of(&self.triple)
+    }
+
+    /// The parts of the triple.
+    #[must_use]
+    pub fn parts(&self) -> Triple<'_> {
+        Triple::new(&self.triple)
+    }
+
+    /// The architecture, if it is one: [`GENERIC`] says nothing.
+    #[must_use]
+    pub fn processor(&self) -> &str {
+        match self.arch.as_str() {
+            GENERIC => "",
+            arch => arch,
+        }
+    }
+
+    /// What stands behind the prefix of its vendor in a processor's name: `90a` of `sm_90a` and of `gfx90a`.
+    /// A name without such a prefix stays as it is.
+    #[must_use]
+    pub fn processor_number(&self) -> &str {
+        let arch = self.arch.as_str();
+        nvidia::number_of(arch)
+            .or_else(|| amd::number_of(arch))
+            .unwrap_or(arch)
+    }
+
+    /// Fills in what it leaves open with what a fitting one says.
+    pub fn complete(&mut self, with: &Self) {
+        if self.processor().is_empty() && self.family().needs_processor() {
+            with.arch.clone_into(&mut self.arch);
+        }
+        for feature in &with.features {
+            if !self.features.contains(feature) {
+                self.features.push(feature.clone());
+            }
+        }
+    }
+
+    /// The features as LLVM takes them: `xnack+` of a target is `+xnack` there.
+    pub fn llvm_features(&self) -> impl Iterator<Item = String> {
+        self.features.iter().map(|feature| match Sign::split(feature) {
+            (name, Some(sign)) => format!("{}{name}", sign.letter()),
+            (name, None) if name.starts_with(['+', '-']) => name.to_owned(),
+            (name, None) => format!("+{name}"),
+        })
+    }
+}
+
+/// Whether a feature is demanded to be on or off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sign {
+    On,
+    Off,
+}
+
+impl Sign {
+    /// A feature's name, and the sign behind it.
+    fn split(feature: &str) -> (&str, Option<Self>) {
+        match (feature.strip_suffix('+'), feature.strip_suffix('-')) {
+            (Some(name), _) => (name, Some(Self::On)),
+            (_, Some(name)) => (name, Some(Self::Off)),
+            _ => (feature, None),
+        }
+    }
+
+    fn letter(self) -> char {
+        match self {
+            Self::On => '+',
+            Self::Off => '-',
+        }
+    }
 }
 
 impl fmt::Display for Target {
@@ -52,5 +151,46 @@ impl fmt::Display for Target {
             ("", only) | (only, "") => f.pad(only),
             (triple, arch) => f.pad(&format!("{triple}-{arch}")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn features_are_written_as_llvm_takes_them() {
+        let mut target = Target::new("amdgcn-amd-amdhsa", "gfx90a:sramecc+:xnack-");
+        target.features.push("ptx80".into());
+        let features: Vec<_> = target.llvm_features().collect();
+        assert_eq!(features, ["+sramecc", "-xnack", "+ptx80"]);
+    }
+
+    #[test]
+    fn generic_is_no_processor() {
+        let of = |arch| Target::new("nvptx64-nvidia-cuda", arch);
+        assert_eq!(of("generic").processor(), "");
+        assert_eq!(of("sm_90a").processor(), "sm_90a");
+        assert_eq!(of("sm_90a").processor_number(), "90a");
+        assert_eq!(of("gfx9-4-generic").processor_number(), "9-4-generic");
+        assert_eq!(of("pvc").processor_number(), "pvc");
+    }
+
+    #[test]
+    fn what_is_open_is_filled_in() {
+        let completed = |triple: &str, arch, with| {
+            let mut target = Target::new(triple, arch);
+            target.complete(&Target::new(triple, with));
+            target.arch_with_features()
+        };
+        assert_eq!(
+            completed("amdgcn-amd-amdhsa", "", "gfx90a:xnack+"),
+            "gfx90a:xnack+"
+        );
+        assert_eq!(
+            completed("amdgcn-amd-amdhsa", "gfx90a", "gfx90a:xnack+"),
+            "gfx90a:xnack+"
+        );
+        assert_eq!(completed("spirv64-unknown-unknown", "", "pvc"), "");
     }
 }

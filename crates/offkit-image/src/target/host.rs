@@ -1,0 +1,122 @@
+//! Processors of hosts.
+
+/// A kind of processor that operating systems run on. It can be a device, too: OpenMP offloads to hosts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum HostCpu {
+    /// x86 with 32 bits.
+    X86,
+    /// x86 with 64 bits.
+    X86_64,
+    /// ARM with 32 bits.
+    Arm,
+    /// ARM with 64 bits.
+    Aarch64,
+    /// The same, big endian.
+    Aarch64Be,
+    /// POWER, big endian.
+    PowerPc64,
+    /// POWER, little endian.
+    PowerPc64Le,
+    /// RISC-V with 32 bits.
+    Riscv32,
+    /// RISC-V with 64 bits.
+    Riscv64,
+    /// LoongArch with 64 bits.
+    LoongArch64,
+    /// z/Architecture.
+    S390x,
+}
+
+impl HostCpu {
+    /// The processor that the first part of a triple names.
+    #[must_use]
+    pub fn of(architecture: &str) -> Option<Self> {
+        Some(match architecture {
+            "i386" | "i486" | "i586" | "i686" => Self::X86,
+            "x86_64" | "amd64" | "x86_64h" => Self::X86_64,
+            "aarch64" | "arm64" | "arm64e" => Self::Aarch64,
+            "aarch64_be" => Self::Aarch64Be,
+            "powerpc64" | "ppc64" => Self::PowerPc64,
+            "powerpc64le" | "ppc64le" => Self::PowerPc64Le,
+            "riscv32" => Self::Riscv32,
+            "riscv64" => Self::Riscv64,
+            "loongarch64" => Self::LoongArch64,
+            "s390x" | "systemz" => Self::S390x,
+            "arm" | "thumb" => Self::Arm,
+            name if name.starts_with("armv") || name.starts_with("thumbv") => Self::Arm,
+            _ => return None,
+        })
+    }
+
+    /// The usual name in triples.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::X86 => "i386",
+            Self::X86_64 => "x86_64",
+            Self::Arm => "arm",
+            Self::Aarch64 => "aarch64",
+            Self::Aarch64Be => "aarch64_be",
+            Self::PowerPc64 => "powerpc64",
+            Self::PowerPc64Le => "powerpc64le",
+            Self::Riscv32 => "riscv32",
+            Self::Riscv64 => "riscv64",
+            Self::LoongArch64 => "loongarch64",
+            Self::S390x => "s390x",
+        }
+    }
+
+    /// Whether pointers have 64 bits.
+    #[must_use]
+    pub fn is_64(self) -> bool {
+        !matches!(self, Self::X86 | Self::Arm | Self::Riscv32)
+    }
+}
+
+/// What the machine in an ELF header (`e_machine`) is called. The number does not tell the width of RISC-V and
+/// `LoongArch`.
+#[must_use]
+pub fn elf_machine_name(machine: u16) -> Option<&'static str> {
+    Some(match machine {
+        3 => HostCpu::X86.name(),
+        21 => HostCpu::PowerPc64.name(),
+        22 => HostCpu::S390x.name(),
+        40 => HostCpu::Arm.name(),
+        62 => HostCpu::X86_64.name(),
+        183 => HostCpu::Aarch64.name(),
+        243 => "riscv",
+        247 => "bpf",
+        251 => "ve",
+        258 => "loongarch",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_processor_knows_its_own_name() {
+        use HostCpu::*;
+        for cpu in [
+            X86,
+            X86_64,
+            Arm,
+            Aarch64,
+            Aarch64Be,
+            PowerPc64,
+            PowerPc64Le,
+            Riscv32,
+            Riscv64,
+            LoongArch64,
+            S390x,
+        ] {
+            assert_eq!(HostCpu::of(cpu.name()), Some(cpu));
+        }
+        assert_eq!(HostCpu::of("i686"), Some(X86));
+        assert_eq!(HostCpu::of("armv7l"), Some(Arm));
+        assert_eq!(HostCpu::of("nvptx64"), None);
+    }
+}
