@@ -36,7 +36,7 @@ impl Abi {
         Self {
             code_object_version: number("code object version"),
             wavefront_size: number("wavefront size"),
-            spirv_version: version_of_triple(&inspection.target.triple),
+            spirv_version: inspection.target.parts().spirv_version(),
             data_layout: match detail("data layout") {
                 Some(DetailValue::Text(text)) if !text.is_empty() => Some(text.clone()),
                 _ => None,
@@ -111,16 +111,6 @@ impl Abi {
     }
 }
 
-/// `spirv64v1.4-unknown-unknown` is for SPIR-V 1.4.
-fn version_of_triple(triple: &str) -> Option<(u8, u8)> {
-    let architecture = triple.split('-').next()?;
-    let version = architecture
-        .strip_prefix("spirv64v")
-        .or_else(|| architecture.strip_prefix("spirv32v"))?;
-    let (major, minor) = version.split_once('.')?;
-    Some((major.parse().ok()?, minor.parse().ok()?))
-}
-
 /// The first parts of two data layouts that are about the same and differ.
 ///
 /// Compilers of different versions write the parts in another order, and newer ones write more of them: what only one of
@@ -183,6 +173,8 @@ impl fmt::Display for AbiClash {
 
 #[cfg(test)]
 mod tests {
+    use offkit_image::target::Triple;
+
     use super::*;
 
     #[test]
@@ -218,7 +210,7 @@ mod tests {
     #[test]
     fn older_spirv_is_part_of_newer() {
         let of = |triple| Abi {
-            spirv_version: version_of_triple(triple),
+            spirv_version: Triple::new(triple).spirv_version(),
             ..Abi::default()
         };
         let (old, new, open) = (

@@ -27,7 +27,7 @@ use std::{fs, iter};
 use offkit_object::Target;
 use rayon::prelude::*;
 
-use crate::manifest::{Manifest, Provider, Source, TargetSettings, target_name};
+use crate::manifest::{Manifest, Provider, Source, TargetSettings};
 use crate::naming::library_path;
 use record::{Hashes, Record};
 
@@ -172,7 +172,7 @@ struct Unit<'a> {
 
 impl Unit<'_> {
     fn label(&self) -> String {
-        let name = target_name(self.target);
+        let name = self.target.short_name();
         match self.variant {
             Some(variant) => format!("{name}, {variant}"),
             None => name,
@@ -276,7 +276,7 @@ impl Build<'_> {
                 if settings.sources.is_empty() {
                     return Err(BuildError::NoSources {
                         manifest: self.manifest.path.clone(),
-                        target: target_name(target),
+                        target: target.short_name(),
                     });
                 }
                 let build = folder
@@ -289,7 +289,7 @@ impl Build<'_> {
                     provider: self.provider(target, &settings)?,
                     settings,
                     path: folder.join(library_path(&self.manifest.name, target)),
-                    parts: build.join(target_name(target).replace(':', "-")),
+                    parts: build.join(target.short_name().replace(':', "-")),
                 });
             }
         }
@@ -331,7 +331,7 @@ impl Build<'_> {
             missing.clone_from(&self.providers);
         }
         Err(BuildError::NoProvider {
-            target: target_name(target),
+            target: target.short_name(),
             files: missing,
         })
     }

@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 
 use offkit_object::{
     Bytes, Code, ContainerKind, DeviceImage, ImageFormat, Limits, Location, Problem, Producer, PropertySets,
-    Target, archive, inspect,
+    Target, archive, completed_target, inspect,
 };
 
 use crate::abi::Abi;
-use crate::target::{Family, fits, processor};
 
 /// A file of device code cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -246,7 +245,7 @@ impl Module<'_> {
     pub fn is_for(&self, target: &Target) -> bool {
         match &self.found_for {
             Some(targets) => targets.contains(target),
-            None => fits(&self.target, target),
+            None => self.target.fits(target),
         }
     }
 }
@@ -376,13 +375,10 @@ fn module<'a>(source: &Source<'_>, image: DeviceImage<'a>) -> Result<Module<'a>,
     let bytes = unpacked(source, &image.location, image.code)?;
     let shown = inspect(&bytes, image.format, &Limits::default());
     let abi = Abi::of(&shown);
-    let mut target = image.target;
-    if target.triple.is_empty() {
-        target.triple = shown.target.triple;
-    }
-    if processor(&target).is_empty() {
+    let mut target = completed_target(&image.target, &shown.target, image.format);
+    if target.processor().is_empty() {
         target.arch.clear();
-        if Family::of(&target.triple).needs_processor() {
+        if target.family().needs_processor() {
             target.arch = shown.target.arch;
         }
     }

@@ -1,5 +1,6 @@
 //! Device types: the short names of what an image is for.
 
+use offkit_image::target::GENERIC;
 use offkit_object::{DeviceImage, ImageFormat, Producer, Target};
 
 /// The short name of what an image is for: `gfx803-hsaco`, `sm_60-cubin`, `spirv64-bc`, and of code for a host its
@@ -12,10 +13,10 @@ pub fn device_type(image: &DeviceImage<'_>) -> String {
 /// As [`device_type`], of an image with these facts.
 #[must_use]
 pub fn device_type_of(target: &Target, producer: Producer, format: ImageFormat) -> String {
-    let architecture = || target.triple.split('-').next().unwrap_or_default().to_owned();
+    let architecture = || target.parts().architecture().to_owned();
     match target.arch_with_features() {
         _ if producer == Producer::Host => architecture(),
-        arch if arch.is_empty() || arch == "generic" => format!("{}-{}", architecture(), kind(format)),
+        arch if arch.is_empty() || arch == GENERIC => format!("{}-{}", architecture(), kind(format)),
         arch => format!("{arch}-{}", kind(format)),
     }
 }

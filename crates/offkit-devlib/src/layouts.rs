@@ -3,10 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use offkit_object::Target;
-
-use crate::naming::short_architecture;
-use crate::processors::fitting_processors;
+use offkit_image::target::{Family, Target, amd};
 
 /// A library in a layout of its own: the file, what has to go with it, and what of that is not there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,7 +40,7 @@ pub(super) fn rocm(
     target: &Target,
     code_object_version: Option<u32>,
 ) -> Vec<Candidate> {
-    let (Some(file), "amdgcn") = (rocm_name(name), short_architecture(&target.triple)) else {
+    let (Some(file), Family::Amdgcn) = (rocm_name(name), target.family()) else {
         return Vec::new();
     };
     let in_bitcode = |bitcode: PathBuf| {
@@ -67,15 +64,13 @@ pub(super) fn rocm(
         for other in others {
             add((*other).to_owned());
         }
-        let isa = target.arch.strip_prefix("gfx").unwrap_or_default();
-        add(format!("oclc_isa_version_{isa}"));
-        let wavefront_is_64 = wavefront_is_64(target);
+        add(format!("oclc_isa_version_{}", target.processor_number()));
         for (option, is_on) in [
             ("correctly_rounded_sqrt", true),
             ("daz_opt", false),
             ("finite_only", false),
             ("unsafe_math", false),
-            ("wavefrontsize64", wavefront_is_64),
+            ("wavefrontsize64", amd::wavefront_size(target) == 64),
         ] {
             add(format!("oclc_{option}_{}", if is_on { "on" } else { "off" }));
         }
@@ -115,20 +110,9 @@ fn abi_version(bitcode: &Path, version: Option<u32>) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// Whether a wavefront has 64 work-items: from `gfx10` on only where a feature says so.
-fn wavefront_is_64(target: &Target) -> bool {
-    let says = |name: &str| {
-        let mut features = target.features.iter();
-        features.any(|feature| feature.trim_matches('+') == name)
-    };
-    let number = target.arch.strip_prefix("gfx").unwrap_or_default();
-    let is_old = number.len() <= 3 || number.starts_with("9-");
-    (is_old && !says("wavefrontsize32")) || says("wavefrontsize64")
-}
-
 /// CUDA: `nvvm/libdevice/libdevice.10.bc`, the math library.
 pub(super) fn cuda(folder: &Path, name: &str, target: &Target) -> Vec<Candidate> {
-    if !matches!(name, "m" | "device") || short_architecture(&target.triple) != "nvptx" {
+    if !matches!(name, "m" | "device") || !target.family().is_nvptx() {
         return Vec::new();
     }
     beside(folder, "nvvm/libdevice/libdevice.10.bc")
@@ -143,28 +127,21 @@ pub(super) fn libclc(folder: &Path, name: &str, target: &Target) -> Vec<Candidat
     if name != "clc" {
         return Vec::new();
     }
-    let mut files: Vec<String> = Vec::new();
-    let archs = fitting_processors(target).into_iter().map(|fitting| fitting.arch);
+    let archs = target
+        .fitting_processors()
+        .into_iter()
+        .map(|fitting| fitting.arch);
     let mut archs: Vec<_> = archs.collect();
     archs.dedup();
-    let mut of_processors = |suffix: &str| {
-        files.extend(archs.iter().map(|arch| format!("{arch}-{suffix}.bc")));
-        files.push(format!("{suffix}.bc"));
-    };
-    match short_architecture(&target.triple) {
-        "nvptx" => {
-            files.extend(
-                ["nvptx64-nvidia-cuda.bc", "nvptx64--nvidiacl.bc", "nvptx64--.bc"].map(str::to_owned),
-            );
-        }
-        "amdgcn" => {
-            of_processors("amdgcn-amd-amdhsa");
-            of_processors("amdgcn--");
-        }
-        "spirv64" => files.extend(["spirv64--.bc", "spirv64-mesa3d-.bc"].map(str::to_owned)),
-        "spirv32" => files.extend(["spirv--.bc", "spirv-mesa3d-.bc"].map(str::to_owned)),
-        _ => files.push(format!("{}.bc", target.triple)),
+    // Of AMD's targets only there are files for processors.
+    if target.family() != Family::Amdgcn {
+        archs.clear();
     }
+    let files = target.libclc_triples().into_iter().flat_map(|triple| {
+        let of_processors = archs.iter().map(move |arch| format!("{arch}-{triple}.bc"));
+        of_processors.chain([format!("{triple}.bc")])
+    });
+    let files: Vec<String> = files.collect();
     let folders = [folder.join("clc"), folder.join("share/clc")];
     let in_folder = |clc: PathBuf| {
         let candidates = files.iter().map(|file| Candidate::alone(clc.join(file)));

@@ -11,16 +11,14 @@ mod device_type;
 mod layouts;
 pub mod manifest;
 mod naming;
-mod processors;
+mod processor_options;
 mod search;
-pub mod target;
 
 pub use abi::{Abi, AbiClash};
 pub use code::{Input, ReadError};
 pub use device_type::{device_type, device_type_of};
-pub use naming::{architecture_names, library_path, short_architecture};
-pub use processors::{fitting_processors, target_of_name};
+pub use naming::library_path;
+pub use processor_options::processor_options;
 pub use search::{
     Answer, Found, LIBRARY_PATH_VARIABLE, LibraryFile, Origin, Outcome, Rule, Search, SearchFolder, Tried,
 };
-pub use target::ptx_version;

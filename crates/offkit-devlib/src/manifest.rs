@@ -27,8 +27,6 @@ use std::path::{Path, PathBuf};
 use offkit_object::Target;
 use serde::Deserialize;
 
-use crate::naming::{architecture_names, short_architecture};
-use crate::processors::target_of_name;
 use text::{File, Place};
 
 /// The manifest's usual file name.
@@ -286,7 +284,7 @@ impl Manifest {
 
     /// All that it says of a target: the section of the processor counts before that of the architecture.
     pub fn settings(&self, target: &Target) -> TargetSettings<'_> {
-        let architectures = architecture_names(&target.triple);
+        let architectures = target.library_architectures();
         let mut names: Vec<&str> = architectures.iter().map(String::as_str).collect();
         names.push(&target.arch);
         let with_features = target.arch_with_features();
@@ -327,7 +325,7 @@ impl Manifest {
         let mut text = format!(
             "# Written by `offkit devlib build`.\nname = {:?}\ntargets = [{}]\ndependencies = [{}]\n",
             self.name,
-            list(targets.iter().map(target_name).collect()),
+            list(targets.iter().map(Target::short_name).collect()),
             list(self.dependencies.clone()),
         );
         let mut section = |heading: &str, facts: &str| {
@@ -353,22 +351,10 @@ impl Manifest {
 /// A target that can be compiled for, by one of the names in use: a processor's (`gfx90a:xnack+`, `sm_60`), an
 /// architecture's (`spirv64`), or a triple.
 pub fn target_named(name: &str) -> Option<Target> {
-    let target = target_of_name(name);
-    let needs_processor = matches!(short_architecture(&target.triple), "nvptx" | "amdgcn");
+    let target = Target::named(name);
+    let needs_processor = target.family().needs_processor();
     let is_known = target.triple.contains('-') && (!needs_processor || !target.arch.is_empty());
     is_known.then_some(target)
-}
-
-/// The name that [`target_named`] understands.
-pub fn target_name(target: &Target) -> String {
-    let architecture = short_architecture(&target.triple);
-    if !target.arch.is_empty() {
-        target.arch_with_features()
-    } else if architecture.starts_with("spirv") {
-        architecture.to_owned()
-    } else {
-        target.triple.to_string()
-    }
 }
 
 #[cfg(test)]

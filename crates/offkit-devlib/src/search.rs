@@ -12,9 +12,7 @@ use crate::abi::Abi;
 use crate::code::{Input, Module, ReadError, modules, sources};
 use crate::layouts;
 use crate::manifest::{Manifest, ManifestError};
-use crate::naming::{architecture_names, processor_names};
-use crate::processors::fitting_processors;
-use crate::target::{Family, fits, processor};
+use crate::naming::processor_names;
 
 /// The environment variable that names folders for libraries, as for clang.
 pub const LIBRARY_PATH_VARIABLE: &str = "LIBRARY_PATH";
@@ -179,36 +177,14 @@ impl fmt::Debug for LibraryFile {
 impl LibraryFile {
     /// Which of the targets inside are taken for a target: those that fit best.
     pub fn fitting(&self, target: &Target) -> Vec<Target> {
-        let best = self.targets.iter().filter_map(|own| closeness(own, target)).min();
+        let distance = |own: &Target| target.distance_to(own).ok();
+        let best = self.targets.iter().filter_map(distance).min();
         let fitting = self
             .targets
             .iter()
-            .filter(|own| best.is_some() && closeness(own, target) == best);
+            .filter(|own| best.is_some() && distance(own) == best);
         fitting.cloned().collect()
     }
-}
-
-/// How far code of a library is from a target, 0 the closest; `None` if it cannot be part of it.
-fn closeness(own: &Target, target: &Target) -> Option<usize> {
-    let without = |target: &Target| Target {
-        arch: "".into(),
-        features: Vec::new(),
-        ..target.clone()
-    };
-    if !fits(&without(own), &without(target)) {
-        return None;
-    }
-    if fits(own, target) {
-        return Some(0);
-    }
-    if !Family::of(&target.triple).needs_processor() {
-        return None;
-    }
-    // Features that a module leaves open fit all.
-    let others = fitting_processors(target);
-    others
-        .iter()
-        .position(|other| fits(own, other) && processor(own) == other.arch)
 }
 
 /// Where device libraries are looked for.
@@ -358,8 +334,8 @@ impl Search {
             return;
         }
         if folder.origin != Origin::Vendor {
-            let architectures = architecture_names(&target.triple);
-            let processors = fitting_processors(target);
+            let architectures = target.library_architectures();
+            let processors = target.fitting_processors();
             let libdevice = path.join("libdevice");
             for (rule, in_folder) in [(Rule::ProcessorFolder, true), (Rule::Processor, false)] {
                 for processor in processors.iter().flat_map(processor_names) {
@@ -385,7 +361,7 @@ impl Search {
                 }
             }
             candidates.push((Rule::Any, file(path.join(format!("lib{library}.bc")))));
-            for triple in triple_folders(&target.triple) {
+            for triple in target.library_folders() {
                 for extension in ["a", "bc"] {
                     let name = format!("lib{library}.{extension}");
                     candidates.push((Rule::TripleFolder, file(path.join(triple).join(name))));
@@ -518,21 +494,6 @@ fn read(path: &Path) -> Result<LibraryFile, String> {
         module: bitcode,
         bytes,
     })
-}
-
-/// The folders of a triple: as it is written, and as clang writes it.
-fn triple_folders(triple: &str) -> Vec<&str> {
-    let usual: &[&str] = match crate::short_architecture(triple) {
-        "nvptx" => &["nvptx64-nvidia-cuda"],
-        "amdgcn" => &["amdgcn-amd-amdhsa"],
-        "spirv64" => &["spirv64-unknown-unknown", "spirv64"],
-        "spirv32" => &["spirv32-unknown-unknown", "spirv32"],
-        _ => &[],
-    };
-    let mut folders = vec![triple];
-    folders.extend(usual.iter().copied().filter(|folder| *folder != triple));
-    folders.retain(|folder| !folder.is_empty());
-    folders
 }
 
 /// `lib` beside the compiler, links followed, and the folder there where it keeps what is its own.

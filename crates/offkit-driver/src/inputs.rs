@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Files;
 use crate::arguments::{Argument, Role};
-use crate::offload::is_device_triple;
+use offkit_image::Family;
 
 /// An input, and what is to be done with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,7 +109,9 @@ fn kind(path: &Path, language: Option<&str>, files: &dyn Files) -> InputKind {
         "cl" => InputKind::Device("CL3.0"),
         "clcpp" => InputKind::Device("CLC++2021"),
         "ir" => match files.look(path) {
-            Content::Module(triple) if !triple.is_empty() && !is_device_triple(&triple) => InputKind::Host,
+            Content::Module(triple) if !triple.is_empty() && !Family::of(&triple).is_device() => {
+                InputKind::Host
+            }
             _ => InputKind::DeviceBitcode,
         },
         "" => match extension {
@@ -123,7 +125,7 @@ fn kind(path: &Path, language: Option<&str>, files: &dyn Files) -> InputKind {
                 InputKind::SharedLibrary
             }
             _ => match files.look(path) {
-                Content::Module(triple) if is_device_triple(&triple) => InputKind::DeviceBitcode,
+                Content::Module(triple) if Family::of(&triple).is_device() => InputKind::DeviceBitcode,
                 Content::DeviceImages => InputKind::DeviceImages,
                 _ => InputKind::Linkable,
             },

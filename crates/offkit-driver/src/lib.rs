@@ -141,7 +141,7 @@ pub trait Files {
         &self,
         name: &str,
         folders: &[PathBuf],
-        target: &offkit_object::Target,
+        target: &offkit_image::Target,
     ) -> Result<Vec<PathBuf>, UsageError> {
         let _ = (name, folders, target);
         Ok(Vec::new())

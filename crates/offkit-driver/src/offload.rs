@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use crate::arguments::{Argument, Role};
 use crate::{UsageError, Warning};
+use offkit_image::target::{Family, Target, triples};
 
 /// The state of the SYCLBIN file that is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,95 +28,22 @@ impl SyclBinState {
     }
 }
 
-/// A device to compile for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
-    /// The target triple.
-    pub triple: String,
-    /// The processor, where the triple does not say enough.
-    pub arch: Option<String>,
-}
-
-/// The target that is compiled for unless others are asked for.
-pub const PORTABLE_TRIPLE: &str = "spirv64-unknown-unknown";
-
 /// A target of DPC++ whose host code does what a runtime does elsewhere.
 const NATIVE_CPU: &str = "native_cpu";
 
-impl Target {
-    /// A target without a processor, by its triple or one of the short names in use.
-    pub fn new(name: &str) -> Self {
-        let device = |triple: &str, arch: &str| Self {
-            triple: triple.to_owned(),
-            arch: (!arch.is_empty()).then(|| arch.to_owned()),
-        };
-        if let Some(arch) = name.strip_prefix("nvidia_gpu_") {
-            return device("nvptx64-nvidia-cuda", arch);
-        }
-        if let Some(arch) = name.strip_prefix("amd_gpu_") {
-            return device("amdgcn-amd-amdhsa", arch);
-        }
-        if let Some(arch) = name.strip_prefix("intel_gpu_") {
-            return device(PORTABLE_TRIPLE, arch);
-        }
-        let triple = match name.split('-').next().unwrap_or_default() {
-            // DPC++'s name of the same code.
-            "spir64" | "spirv64" if !name.contains("-intel") => PORTABLE_TRIPLE,
-            "nvptx64" => "nvptx64-nvidia-cuda",
-            "amdgcn" => "amdgcn-amd-amdhsa",
-            _ => name,
-        };
-        device(triple, "")
-    }
-
-    /// The target that an `--offload-arch=` names.
-    fn of_arch(arch: &str) -> Self {
-        let triple = if arch.starts_with("sm_") {
-            "nvptx64-nvidia-cuda"
-        } else if arch.starts_with("gfx") {
-            "amdgcn-amd-amdhsa"
-        } else {
-            PORTABLE_TRIPLE
-        };
-        Self {
-            triple: triple.to_owned(),
-            arch: Some(arch.to_owned()),
-        }
-    }
-
-    /// Whether that triple means the same device, however it is spelt.
-    pub fn has_triple(&self, triple: &str) -> bool {
-        self.triple == triple || self.triple == Self::new(triple).triple
-    }
-
-    /// Whether its code is compiled for a processor when it is loaded.
-    pub fn is_portable(&self) -> bool {
-        self.triple.starts_with("spir")
-    }
-
-    /// Triple and processor in one word, for names of files.
-    pub fn file_name(&self) -> String {
-        match &self.arch {
-            Some(arch) => format!("{}-{arch}", self.triple).replace(':', "-"),
-            None => self.triple.clone(),
-        }
-    }
-
-    /// As `offkit link --target` takes it.
-    pub fn option(&self) -> String {
-        match &self.arch {
-            Some(arch) => format!("--target={},arch={arch}", self.triple),
-            None => format!("--target={}", self.triple),
-        }
-    }
+/// The target that is compiled for unless others are asked for.
+pub fn portable() -> Target {
+    Target::new(triples::SPIRV64, "")
 }
 
-/// Whether a triple is that of a device rather than of a host.
-pub fn is_device_triple(triple: &str) -> bool {
-    let architecture = triple.split('-').next().unwrap_or_default();
-    ["spir", "nvptx", "amdgcn", "amdgpu"]
-        .iter()
-        .any(|device| architecture.starts_with(device))
+/// Whether code for a target is compiled for a processor when it is loaded.
+pub fn is_portable(target: &Target) -> bool {
+    target.family().is_written_as_spirv()
+}
+
+/// The target that a value of `-fsycl-targets=` names, with the usual triple.
+pub(super) fn target_named(name: &str) -> Target {
+    Target::named(name).with_usual_triple()
 }
 
 /// Who makes the device code of a command line.
@@ -284,18 +212,19 @@ impl Offload {
     }
 
     fn set_targets(&mut self, triples: &[String], archs: &[String]) -> Result<(), UsageError> {
-        let archs: Vec<_> = archs.iter().map(|arch| Target::of_arch(arch)).collect();
+        let archs: Vec<_> = archs.iter().map(|arch| Target::of_processor(arch)).collect();
         for triple in triples {
             if triple == NATIVE_CPU {
                 return Err(UsageError::new(format!(
                     "`{triple}` is a target of DPC++ alone, with a runtime of its own: CPU devices take \
-                     `{PORTABLE_TRIPLE}`, and a host's triple, such as `x86_64-unknown-linux-gnu`, makes native \
-                     code of OpenCL C"
+                     `{}`, and a host's triple, such as `x86_64-unknown-linux-gnu`, makes native \
+                     code of OpenCL C",
+                    triples::SPIRV64
                 )));
             }
-            let target = Target::new(triple);
+            let target = target_named(triple);
             // The processors of a triple stand in its place.
-            if !archs.iter().any(|arch| arch.triple == target.triple) || target.arch.is_some() {
+            if !archs.iter().any(|arch| arch.triple == target.triple) || !target.arch.is_empty() {
                 self.targets.push(target);
             }
         }
@@ -303,18 +232,18 @@ impl Offload {
             if !triples.is_empty()
                 && !triples
                     .iter()
-                    .any(|triple| Target::new(triple).triple == arch.triple)
+                    .any(|triple| target_named(triple).triple == arch.triple)
             {
                 return Err(UsageError::new(format!(
                     "`--offload-arch={}` is a processor of `{}`, which is not among the targets",
-                    arch.arch.unwrap_or_default(),
+                    arch.arch_with_features(),
                     arch.triple
                 )));
             }
             self.targets.push(arch);
         }
         if self.targets.is_empty() {
-            self.targets.push(Target::new(PORTABLE_TRIPLE));
+            self.targets.push(portable());
         }
         let mut seen = Vec::new();
         self.targets.retain(|target| {
@@ -325,7 +254,7 @@ impl Offload {
         match self
             .targets
             .iter()
-            .find(|target| target.triple.starts_with("amdgcn") && target.arch.is_none())
+            .find(|target| target.family() == Family::Amdgcn && target.arch.is_empty())
         {
             Some(target) => Err(UsageError::new(format!(
                 "code for `{}` is made for one processor: add --offload-arch=gfx90a, for example",
@@ -339,11 +268,11 @@ impl Offload {
     fn warn_of_lost_options(&mut self, arguments: &[Argument]) {
         let is_lost = |argument: &&Argument| match argument.role {
             Role::Offload("-Xsycl-target-linker" | "-Xsycl-target-linker=") => true,
-            Role::Offload("-Xsycl-target-backend" | "-Xs") => self.targets.iter().all(Target::is_portable),
+            Role::Offload("-Xsycl-target-backend" | "-Xs") => self.targets.iter().all(is_portable),
             Role::Offload(name @ "-Xsycl-target-backend=") => {
                 let triple = triple_of(argument, name);
                 let mut targets = self.targets.iter().filter(|target| target.triple == triple);
-                targets.all(Target::is_portable)
+                targets.all(is_portable)
             }
             _ => false,
         };
@@ -388,9 +317,16 @@ impl Offload {
     }
 }
 
+/// A target as `offkit link` takes it.
+pub(super) fn target_option(target: &Target) -> String {
+    format!("--target={}", target.option_value())
+}
+
 fn triple_of(argument: &Argument, name: &str) -> String {
     let option = argument.name();
-    Target::new(option.strip_prefix(name).unwrap_or_default()).triple
+    target_named(option.strip_prefix(name).unwrap_or_default())
+        .triple
+        .into()
 }
 
 /// Whether an argument makes clang do offloading of its own.
@@ -525,7 +461,7 @@ mod tests {
     #[test]
     fn targets_are_triples_or_processors() {
         let targets =
-            |line: &str| -> Vec<String> { driver(line).targets.iter().map(Target::option).collect() };
+            |line: &str| -> Vec<String> { driver(line).targets.iter().map(target_option).collect() };
         assert_eq!(targets("-fsycl"), ["--target=spirv64-unknown-unknown"]);
         assert_eq!(
             targets("-fsycl -fsycl-targets=spir64,nvptx64-nvidia-cuda,spirv64"),
@@ -578,7 +514,7 @@ mod tests {
         assert_eq!(
             driver("-fsycl -Xsycl-target-backend=spir64 -g -Xs -O0").backend_options,
             [
-                (Some(PORTABLE_TRIPLE.to_owned()), "-g".into()),
+                (Some(triples::SPIRV64.to_owned()), "-g".into()),
                 (None, "-O0".into())
             ]
         );

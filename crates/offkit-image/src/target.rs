@@ -65,6 +65,15 @@ impl Target {
         text
     }
 
+    /// The same, and [`GENERIC`] where there is none: as `clang` packs code that is for no processor.
+    #[must_use]
+    pub fn arch_or_generic(&self) -> String {
+        match self.arch_with_features() {
+            none if none.is_empty() => GENERIC.to_owned(),
+            arch => arch,
+        }
+    }
+
     /// Which rules apply.
     #[must_use]
     pub fn family(&self) -> Family {

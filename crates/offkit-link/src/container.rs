@@ -28,13 +28,8 @@ impl Linked {
             };
             let mut entry = OffloadEntry::new(ImageKind::of_format(image.format), kind, &image.bytes);
             // As `clang-sycl-linker` writes them; property sets have no place.
-            let arch = image.target.arch_with_features();
-            let arch = match arch.as_str() {
-                "" => "generic".to_owned(),
-                _ => arch,
-            };
             entry.strings.set("triple", image.target.triple.as_str());
-            entry.strings.set("arch", arch);
+            entry.strings.set("arch", image.target.arch_or_generic());
             entry.strings.set("symbols", image.kernels.join("\n"));
             NewImage {
                 name: image.label.clone(),

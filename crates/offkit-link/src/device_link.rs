@@ -36,7 +36,6 @@ use libraries::Libraries;
 pub use lld::FOLDER_VARIABLE as LLVM_FOLDER_VARIABLE;
 pub use offkit_devlib::code::Input;
 use offkit_devlib::code::{self, Module, Native, sources};
-use offkit_devlib::target::fits;
 use select::select;
 pub(crate) use select::targets as targets_of;
 use target_link::TargetLink;
@@ -407,7 +406,7 @@ impl DeviceLink<'_> {
         }
         // A module by itself that was named is for one of the targets, or was named by mistake; objects and the
         // like may have code for others.
-        let fitting = |module: &Module<'_>| self.targets.iter().any(|target| fits(target, &module.target));
+        let fitting = |module: &Module<'_>| self.targets.iter().any(|target| target.fits(&module.target));
         if let Some(module) = modules.iter().find(|module| module.is_file && !fitting(module)) {
             return Err(LinkError::Target {
                 input: module.label.clone(),
@@ -416,7 +415,7 @@ impl DeviceLink<'_> {
             });
         }
         for target in &self.targets {
-            if !modules.iter().any(|module| fits(target, &module.target)) {
+            if !modules.iter().any(|module| target.fits(&module.target)) {
                 return Err(LinkError::NoCode {
                     target: target.to_string(),
                 });
@@ -439,7 +438,7 @@ impl DeviceLink<'_> {
             };
             let (label, found, what) = (first.label.clone(), first.target.to_string(), first.format.name());
             let mut fitting = own
-                .filter(|module| targets.iter().any(|target| fits(target, &module.target)))
+                .filter(|module| targets.iter().any(|target| target.fits(&module.target)))
                 .peekable();
             if fitting.peek().is_none() {
                 return Err(LinkError::Target {

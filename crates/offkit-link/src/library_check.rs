@@ -8,7 +8,6 @@ use offkit_spirv::is_opencl_builtin;
 
 use offkit_devlib::Search;
 use offkit_devlib::code::{Module, modules, sources};
-use offkit_devlib::target::Family;
 
 use crate::device_link::{Input, LinkError, is_supplied, targets_of};
 use crate::symbols::is_builtin;
@@ -90,7 +89,7 @@ pub fn check(
 
 /// The symbols that modules need and none of them defines.
 fn missing<'a>(modules: impl Iterator<Item = &'a Module<'a>> + Clone, target: &Target) -> BTreeSet<&'a str> {
-    let family = Family::of(&target.triple);
+    let family = target.family();
     let names = |of: &'a [String]| of.iter().map(String::as_str);
     let defined: HashSet<&str> = modules
         .clone()

@@ -6,6 +6,7 @@
 
 mod opencl;
 
+use offkit_image::Family;
 use offkit_llvm::{CallingConvention, FunctionSummary, Linkage, ModuleSummary, VariableSummary};
 
 /// The string attribute that the SYCL front end puts on kernels and on functions that are exported:
@@ -14,10 +15,9 @@ pub const MODULE_ID: &str = "sycl-module-id";
 
 /// Whether the variables in an address space can be shared between images: global and constant memory.
 fn is_shared_memory(triple: &str, address_space: u32) -> bool {
-    match triple.split('-').next().unwrap_or_default() {
-        // The version may follow the name.
-        name if name.starts_with("spir") => matches!(address_space, 1 | 2),
-        "nvptx" | "nvptx64" | "amdgcn" => matches!(address_space, 1 | 4),
+    match Family::of(triple) {
+        family if family.is_written_as_spirv() => matches!(address_space, 1 | 2),
+        Family::Nvptx64 | Family::Nvptx32 | Family::Amdgcn => matches!(address_space, 1 | 4),
         // The memory of hosts is one.
         _ => true,
     }
@@ -26,9 +26,10 @@ fn is_shared_memory(triple: &str, address_space: u32) -> bool {
 /// Whether the variables in an address space are in the memory of the device: not those of a work item or a work
 /// group.
 pub(crate) fn is_memory_of_device(triple: &str, address_space: u32) -> bool {
-    match triple.split('-').next().unwrap_or_default() {
-        name if name.starts_with("spir") || name == "amdgcn" => address_space == 1,
-        "nvptx" | "nvptx64" => matches!(address_space, 0 | 1),
+    match Family::of(triple) {
+        family if family.is_written_as_spirv() => address_space == 1,
+        Family::Amdgcn => address_space == 1,
+        Family::Nvptx64 | Family::Nvptx32 => matches!(address_space, 0 | 1),
         _ => true,
     }
 }

@@ -14,6 +14,7 @@ use llvm_sys::transforms::pass_builder::{
     LLVMPassBuilderOptionsSetLoopInterleaving, LLVMPassBuilderOptionsSetLoopUnrolling,
     LLVMPassBuilderOptionsSetLoopVectorization, LLVMPassBuilderOptionsSetSLPVectorization,
 };
+use offkit_image::target::{Family, HostCpu};
 
 use crate::Error;
 use crate::beyond_c;
@@ -35,10 +36,10 @@ pub struct TargetMachine {
     is_text: bool,
 }
 
-/// Declares the functions that tell LLVM of targets, by what the targets' triples begin with. Parsers are for
+/// Declares the functions that tell LLVM of targets, by the targets' families. Parsers are for
 /// assembly inside of code; where there is none, such assembly is printed as it is.
 macro_rules! targets {
-    ($($prefix:literal: $info:ident $target:ident $machine_code:ident $printer:ident $($parser:ident)?;)+) => {
+    ($($family:pat => $info:ident $target:ident $machine_code:ident $printer:ident $($parser:ident)?;)+) => {
         // llvm-sys declares them for some targets only.
         unsafe extern "C" {
             $(fn $info(); fn $target(); fn $machine_code(); fn $printer(); $(fn $parser();)?)+
@@ -46,8 +47,9 @@ macro_rules! targets {
 
         /// Makes the target of a triple known to LLVM: all of them would take several milliseconds.
         pub fn register(triple: &str) {
+            let family = Family::of(triple);
             $(
-                if triple.starts_with($prefix) {
+                if matches!(family, $family) {
                     static REGISTERED: Once = Once::new();
                     // SAFETY: registering a target has no conditions beyond happening once at a time.
                     REGISTERED.call_once(|| unsafe {
@@ -64,23 +66,13 @@ macro_rules! targets {
 }
 
 targets! {
-    "spirv": LLVMInitializeSPIRVTargetInfo LLVMInitializeSPIRVTarget LLVMInitializeSPIRVTargetMC LLVMInitializeSPIRVAsmPrinter;
-    "nvptx": LLVMInitializeNVPTXTargetInfo LLVMInitializeNVPTXTarget LLVMInitializeNVPTXTargetMC LLVMInitializeNVPTXAsmPrinter;
-    "amdgcn": LLVMInitializeAMDGPUTargetInfo LLVMInitializeAMDGPUTarget LLVMInitializeAMDGPUTargetMC LLVMInitializeAMDGPUAsmPrinter LLVMInitializeAMDGPUAsmParser;
-    "x86_64": LLVMInitializeX86TargetInfo LLVMInitializeX86Target LLVMInitializeX86TargetMC LLVMInitializeX86AsmPrinter LLVMInitializeX86AsmParser;
-    "aarch64": LLVMInitializeAArch64TargetInfo LLVMInitializeAArch64Target LLVMInitializeAArch64TargetMC LLVMInitializeAArch64AsmPrinter LLVMInitializeAArch64AsmParser;
-    "riscv64": LLVMInitializeRISCVTargetInfo LLVMInitializeRISCVTarget LLVMInitializeRISCVTargetMC LLVMInitializeRISCVAsmPrinter LLVMInitializeRISCVAsmParser;
-    "loongarch64": LLVMInitializeLoongArchTargetInfo LLVMInitializeLoongArchTarget LLVMInitializeLoongArchTargetMC LLVMInitializeLoongArchAsmPrinter LLVMInitializeLoongArchAsmParser;
-}
-
-/// Whether a target's code is SPIR-V.
-pub fn is_spirv(triple: &str) -> bool {
-    triple.starts_with("spirv")
-}
-
-/// Whether a target is a device with back end rules of its own, as opposed to a host's processor.
-pub fn is_device(triple: &str) -> bool {
-    is_spirv(triple) || triple.starts_with("nvptx") || triple.starts_with("amdgcn")
+    Family::Spirv64 | Family::Spirv32 | Family::SpirvLogical => LLVMInitializeSPIRVTargetInfo LLVMInitializeSPIRVTarget LLVMInitializeSPIRVTargetMC LLVMInitializeSPIRVAsmPrinter;
+    Family::Nvptx64 | Family::Nvptx32 => LLVMInitializeNVPTXTargetInfo LLVMInitializeNVPTXTarget LLVMInitializeNVPTXTargetMC LLVMInitializeNVPTXAsmPrinter;
+    Family::Amdgcn => LLVMInitializeAMDGPUTargetInfo LLVMInitializeAMDGPUTarget LLVMInitializeAMDGPUTargetMC LLVMInitializeAMDGPUAsmPrinter LLVMInitializeAMDGPUAsmParser;
+    Family::Host(HostCpu::X86_64) => LLVMInitializeX86TargetInfo LLVMInitializeX86Target LLVMInitializeX86TargetMC LLVMInitializeX86AsmPrinter LLVMInitializeX86AsmParser;
+    Family::Host(HostCpu::Aarch64) => LLVMInitializeAArch64TargetInfo LLVMInitializeAArch64Target LLVMInitializeAArch64TargetMC LLVMInitializeAArch64AsmPrinter LLVMInitializeAArch64AsmParser;
+    Family::Host(HostCpu::Riscv64) => LLVMInitializeRISCVTargetInfo LLVMInitializeRISCVTarget LLVMInitializeRISCVTargetMC LLVMInitializeRISCVAsmPrinter LLVMInitializeRISCVAsmParser;
+    Family::Host(HostCpu::LoongArch64) => LLVMInitializeLoongArchTargetInfo LLVMInitializeLoongArchTarget LLVMInitializeLoongArchTargetMC LLVMInitializeLoongArchAsmPrinter LLVMInitializeLoongArchAsmParser;
 }
 
 impl TargetMachine {
@@ -92,13 +84,14 @@ impl TargetMachine {
     /// This LLVM has no such target.
     pub fn new(triple: &str, cpu: &str, features: &str, optimization: u8) -> Result<Self, Error> {
         register(triple);
+        let family = Family::of(triple);
         let name = CString::new(triple).unwrap_or_default();
         let (cpu, features) = (
             CString::new(cpu).unwrap_or_default(),
             CString::new(features).unwrap_or_default(),
         );
         // Code of a host becomes part of a shared library; device targets know themselves what they need.
-        let relocation = match is_device(triple) {
+        let relocation = match family.is_device() {
             true => LLVMRelocMode::LLVMRelocDefault,
             false => LLVMRelocMode::LLVMRelocPIC,
         };
@@ -131,8 +124,8 @@ impl TargetMachine {
         }
         Ok(Self {
             raw,
-            is_portable: is_spirv(triple),
-            is_text: triple.starts_with("nvptx"),
+            is_portable: family.is_spirv(),
+            is_text: family.is_nvptx(),
         })
     }
 

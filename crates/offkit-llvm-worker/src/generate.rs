@@ -8,10 +8,11 @@ use llvm_sys::core::{
     LLVMDisposeBuilder, LLVMFunctionType, LLVMPositionBuilderAtEnd, LLVMSetFunctionCallConv, LLVMSetLinkage,
     LLVMVoidTypeInContext,
 };
+use offkit_image::Family;
 use offkit_llvm::{CallingConvention, EmitOptions, GeneratedPart, Linkage, Part, Reply};
 
 use crate::Error;
-use crate::codegen::{TargetMachine, is_device, is_spirv, register, set_options};
+use crate::codegen::{TargetMachine, register, set_options};
 use crate::context::Context;
 use crate::conversions;
 use crate::link::Kept;
@@ -108,12 +109,13 @@ fn emit(
         module.write(&keep.with_extension("bc"))?;
     }
     module.verify()?;
-    if is_spirv(&options.triple) {
+    let family = Family::of(&options.triple);
+    if family.is_spirv() {
         conversions::define(module.context(), &mut module)?;
-    } else if is_device(&options.triple) || options.allow_imports {
+    } else if family.is_device() || options.allow_imports {
         show(&module, options.allow_imports);
     }
-    if !is_device(&options.triple) {
+    if !family.is_device() {
         // Back ends of hosts other than x86 do not have that of kernels.
         let functions = module.globals().filter(|global| global.is_function());
         functions
@@ -131,7 +133,7 @@ fn emit(
     if let Some(keep) = keep {
         module.write(&keep.with_extension("opt.bc"))?;
     }
-    if is_spirv(&options.triple) {
+    if family.is_spirv() {
         keep_variables(&module);
     }
     let generated = symbols(&module);

@@ -14,6 +14,7 @@ use llvm_sys::core::{
 };
 use llvm_sys::prelude::LLVMValueRef;
 use llvm_sys::{LLVMLinkage, LLVMOpcode};
+use offkit_image::Family;
 use offkit_llvm::ModuleSummary;
 
 use crate::Error;
@@ -72,7 +73,7 @@ fn write_prepared(module: &Module<'_>, output: &Path, summary: &mut ModuleSummar
             .filter(|(variable, _)| variable.attributes.contains_key(DEVICE_GLOBAL))
             .map(|(variable, number)| (variable.name.as_str(), number))
             .collect();
-        if summary.triple.contains("spir")
+        if Family::of(&summary.triple).is_written_as_spirv()
             && keep_used_by_compiler(module, |name| !device_globals.contains_key(name))
         {
             module.write(output)?;

@@ -38,6 +38,7 @@ use llvm_sys::target::{
     LLVMABIAlignmentOfType, LLVMABISizeOfType, LLVMGetModuleDataLayout, LLVMOffsetOfElement,
     LLVMStoreSizeOfType, LLVMTargetDataRef,
 };
+use offkit_image::Family;
 use offkit_llvm::SpecializationConstant;
 
 use crate::Error;
@@ -107,7 +108,7 @@ pub fn lower(
             context,
             layout: LLVMGetModuleDataLayout(module.as_raw()),
             builder: LLVMCreateBuilderInContext(context),
-            is_spir: module.triple().starts_with("spir"),
+            is_spir: Family::of(&module.triple()).is_written_as_spirv(),
             next_number: 0,
             next_offset: 0,
             known: HashMap::new(),

@@ -9,6 +9,8 @@ mod elf_size;
 mod raw;
 
 use offkit_image::PartName as Name;
+use offkit_image::target::nvidia::{Processor, Scope};
+use offkit_image::target::triples;
 use offkit_image::{Compression, Error, ImageFormat, Limits, Producer, Target};
 use zerocopy::IntoBytes;
 
@@ -387,17 +389,21 @@ impl<'data> Entry<'data> {
     fn target(&self) -> Target {
         let flags = self.header.flags.get();
         let triple = if flags & raw::FLAG_64_BIT != 0 {
-            "nvptx64-nvidia-cuda"
+            triples::NVPTX64
         } else {
-            "nvptx-nvidia-cuda"
+            triples::NVPTX32
         };
-        let arch = match self.header.arch.get() {
-            0 => String::new(),
-            number if flags & raw::FLAG_ARCH_SPECIFIC != 0 => format!("sm_{number}a"),
-            number if flags & raw::FLAG_FAMILY_SPECIFIC != 0 => format!("sm_{number}f"),
-            number => format!("sm_{number}"),
+        let scope = if flags & raw::FLAG_ARCH_SPECIFIC != 0 {
+            Scope::Only
+        } else if flags & raw::FLAG_FAMILY_SPECIFIC != 0 {
+            Scope::Family
+        } else {
+            Scope::Plain
         };
-        Target::new(triple, &arch)
+        match self.header.arch.get() {
+            0 => Target::new(triple, ""),
+            number => Target::new(triple, &Processor { number, scope }.to_string()),
+        }
     }
 
     /// The identifier and the options behind the header; a kind that is not known, as a number.

@@ -92,6 +92,7 @@
 pub mod archive;
 pub mod bundle;
 mod chunks;
+mod code_target;
 mod compression;
 mod container;
 mod contents;
@@ -118,6 +119,7 @@ mod walk;
 pub mod zip;
 
 pub use chunks::Chunks;
+pub use code_target::{completed_target, target_of};
 pub use container::looks_like_device_code;
 pub use contents::{Contents, read};
 pub use convert::{ConversionInput, Converted, Loss, NewImage, pack};

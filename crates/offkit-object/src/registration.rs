@@ -42,6 +42,7 @@ mod offload;
 mod openmp;
 mod sycl;
 
+use offkit_image::target::Triple;
 use offkit_image::{DeviceImage, Error};
 
 use crate::host::ObjectFormat;
@@ -135,9 +136,7 @@ impl HostTarget {
                 AARCH64 => Some(Self::ElfAarch64),
                 _ => None,
             },
-            ObjectFormat::Coff { machine: COFF_X86_64 }
-                if triple.contains("gnu") || triple.contains("mingw") =>
-            {
+            ObjectFormat::Coff { machine: COFF_X86_64 } if Triple::new(triple).is_mingw() => {
                 Some(Self::MingwX86_64)
             }
             ObjectFormat::Coff { machine: COFF_X86_64 } => Some(Self::CoffX86_64),

@@ -33,7 +33,7 @@ use std::process::ExitCode;
 use bundled::{Content, FileType};
 use offkit_host::files;
 use options::{Mode, Options};
-use target::{EntryTarget, TargetId};
+use target::TargetId;
 
 /// The name in messages.
 const NAME: &str = "clang-offload-bundler";
@@ -154,7 +154,7 @@ fn unbundle(options: &Options, targets: &[TargetId], file: &str) -> Result<()> {
     let bytes = read(file)?;
     let bytes = compression::unpack(options, file, &bytes)?;
     let entries = bundled::read(file_type, file, &bytes)?;
-    let known: Vec<EntryTarget<'_>> = entries.iter().map(|entry| EntryTarget::new(&entry.id)).collect();
+    let known: Vec<&str> = entries.iter().map(|entry| &*entry.id).collect();
     let found: Vec<Option<usize>> = targets
         .iter()
         .map(|target| target.find_in(&known, options.hip_openmp_compatible))

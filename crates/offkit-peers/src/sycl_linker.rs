@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{env, fs};
 
+use offkit_image::Family;
 use offkit_llvm::{EmitOptions, ModuleFile, Part, Worker};
 use offkit_object::{ImageFormat, ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind};
 
@@ -103,7 +104,7 @@ fn link(options: &Options) -> Result<(), String> {
         .triple
         .as_deref()
         .ok_or("Target triple must be specified")?;
-    if !triple.starts_with("spirv") {
+    if !Family::of(triple).is_spirv() {
         return Err(format!("'{triple}' is no target with SPIR-V"));
     }
     let libraries = device_libraries(options)?;

@@ -8,45 +8,67 @@ use offkit_link::post_link::PostLinkedImage;
 use offkit_link::properties::aspects::{ATOMIC64, EXT_INTEL_ESIMD, FP16, FP64};
 use offkit_object::property_set::names;
 
+/// What is known of some targets, by their names as after `-fsycl-targets=`.
 struct Known {
+    targets: &'static [&'static str],
     aspects: &'static [u32],
     sub_group_sizes: &'static [u32],
 }
 
-/// What is known of a target by its name, as after `-fsycl-targets=`.
-fn known(target: &str) -> Option<Known> {
-    const SMALL_TO_LARGE: &[u32] = &[8, 16, 32];
-    const WITH_DOUBLE: &[u32] = &[EXT_INTEL_ESIMD, FP16, FP64, ATOMIC64];
-    const WITHOUT_DOUBLE: &[u32] = &[EXT_INTEL_ESIMD, FP16, ATOMIC64];
-    let (aspects, sub_group_sizes) = match target.strip_prefix("intel_gpu_") {
-        Some("pvc" | "pvc_vg") => (WITH_DOUBLE, &[16, 32][..]),
-        Some(
-            "arl_h" | "mtl_h" | "mtl_u" | "cml" | "aml" | "whl" | "glk" | "apl" | "cfl" | "kbl" | "skl"
-            | "bdw",
-        ) => (WITH_DOUBLE, SMALL_TO_LARGE),
-        Some(
-            "acm_g10" | "acm_g11" | "acm_g12" | "dg1" | "adl_n" | "adl_p" | "adl_s" | "rkl" | "tgllp" | "ehl"
-            | "icllp",
-        ) => (WITHOUT_DOUBLE, SMALL_TO_LARGE),
-        // Of these nothing is said, and so nothing optional is there.
-        None if matches!(
-            target,
-            "spir64" | "spir64_gen" | "spir64_x86_64" | "spir64_fpga" | "x86_64"
-        ) =>
-        {
-            (&[][..], &[][..])
-        }
-        _ => return None,
-    };
-    Some(Known {
-        aspects,
-        sub_group_sizes,
-    })
-}
+const KNOWN: [Known; 4] = [
+    Known {
+        targets: &["intel_gpu_pvc", "intel_gpu_pvc_vg"],
+        aspects: &[EXT_INTEL_ESIMD, FP16, FP64, ATOMIC64],
+        sub_group_sizes: &[16, 32],
+    },
+    Known {
+        targets: &[
+            "intel_gpu_arl_h",
+            "intel_gpu_mtl_h",
+            "intel_gpu_mtl_u",
+            "intel_gpu_cml",
+            "intel_gpu_aml",
+            "intel_gpu_whl",
+            "intel_gpu_glk",
+            "intel_gpu_apl",
+            "intel_gpu_cfl",
+            "intel_gpu_kbl",
+            "intel_gpu_skl",
+            "intel_gpu_bdw",
+        ],
+        aspects: &[EXT_INTEL_ESIMD, FP16, FP64, ATOMIC64],
+        sub_group_sizes: &[8, 16, 32],
+    },
+    Known {
+        targets: &[
+            "intel_gpu_acm_g10",
+            "intel_gpu_acm_g11",
+            "intel_gpu_acm_g12",
+            "intel_gpu_dg1",
+            "intel_gpu_adl_n",
+            "intel_gpu_adl_p",
+            "intel_gpu_adl_s",
+            "intel_gpu_rkl",
+            "intel_gpu_tgllp",
+            "intel_gpu_ehl",
+            "intel_gpu_icllp",
+        ],
+        aspects: &[EXT_INTEL_ESIMD, FP16, ATOMIC64],
+        sub_group_sizes: &[8, 16, 32],
+    },
+    // Of these nothing is said, and so nothing optional is there.
+    Known {
+        targets: &["spir64", "spir64_gen", "spir64_x86_64", "spir64_fpga", "x86_64"],
+        aspects: &[],
+        sub_group_sizes: &[],
+    },
+];
 
 /// Whether code of an image can be compiled for a target. A target of which nothing is known restricts nothing.
 pub(super) fn is_compatible(target: &str, image: &PostLinkedImage) -> bool {
-    let Some(known) = known(target) else { return true };
+    let Some(known) = KNOWN.iter().find(|known| known.targets.contains(&target)) else {
+        return true;
+    };
     let required = |key| image.properties.get(names::DEVICE_REQUIREMENTS, key);
     let aspects = required("aspects")
         .and_then(|aspects| aspects.as_u32s())

@@ -9,20 +9,12 @@ use offkit_object::Target;
 
 use super::Unit;
 use crate::manifest::{Language, Manifest, Source};
-use crate::target::ptx_version;
+use crate::processor_options;
 
 /// The options that say what to make code for.
 fn target_words(target: &Target) -> Vec<OsString> {
     let mut words = vec![OsString::from(format!("--target={}", target.triple))];
-    if !target.arch.is_empty() {
-        let option = if target.triple.starts_with("amdgcn") {
-            "-mcpu"
-        } else {
-            "-march"
-        };
-        words.push(format!("{option}={}", target.arch_with_features()).into());
-        words.extend(ptx_version(&target.arch).map(OsString::from));
-    }
+    words.extend(processor_options(target).map(OsString::from));
     words
 }
 

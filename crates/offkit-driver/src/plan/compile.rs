@@ -3,11 +3,14 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use offkit_image::target::{Target, triples};
+
 use super::{Made, Planner, stem, stop};
 use crate::UsageError;
 use crate::arguments::{Argument, Role};
 use crate::inputs::{Input, InputKind};
-use crate::offload::{PORTABLE_TRIPLE, Target};
+use crate::offload::{portable, target_named};
+use offkit_devlib::processor_options;
 
 impl Planner<'_> {
     /// The device code of a source for every target, as bitcode.
@@ -16,8 +19,8 @@ impl Planner<'_> {
         let targets = match (input.kind, &input.triple) {
             // It is for one target, which it says itself.
             (InputKind::DeviceBitcode, Some(triple)) => vec![
-                (targets.iter().find(|target| target.has_triple(triple)).cloned())
-                    .unwrap_or_else(|| Target::new(triple)),
+                (targets.iter().find(|target| has_triple(target, triple)).cloned())
+                    .unwrap_or_else(|| target_named(triple)),
             ],
             (InputKind::DeviceBitcode, None) => targets.iter().take(1).cloned().collect(),
             _ => targets.clone(),
@@ -88,14 +91,13 @@ impl Planner<'_> {
             .filter(|argument| argument.role == Role::LibraryFolder)
             .map(|argument| argument.value("-L").into())
             .collect();
-        let target = offkit_object::Target::new(target.triple.as_str(), target.arch.as_deref().unwrap_or(""));
         let mut words: Vec<OsString> = Vec::new();
         for library in arguments.iter().filter(|argument| argument.role == Role::Library) {
             let name = library.value("-l").to_string_lossy().into_owned();
             let found = self
                 .environment
                 .files
-                .find_device_library(&name, &folders, &target)?;
+                .find_device_library(&name, &folders, target)?;
             words.extend(found.into_iter().flat_map(|path| {
                 let words = [
                     "-Xclang".into(),
@@ -117,23 +119,13 @@ impl Planner<'_> {
     pub(super) fn device_compiler(&self, input: &Input, target: Option<&Target>) -> Vec<OsString> {
         let mut words = self.environment.clang.clone();
         words.push("-Qunused-arguments".into());
-        let portable = Target {
-            triple: PORTABLE_TRIPLE.to_owned(),
-            arch: None,
-        };
+        let portable = portable();
         let target = target.unwrap_or(&portable);
-        let is_portable = target.triple == PORTABLE_TRIPLE;
-        let arch = target.arch.as_deref().filter(|_| !is_portable);
+        let is_portable = target.triple == triples::SPIRV64;
         if let InputKind::Device(standard) = input.kind {
             words.push(format!("--target={}", target.triple).into());
-            if let Some(arch) = arch {
-                let option = if target.triple.starts_with("amdgcn") {
-                    "-mcpu="
-                } else {
-                    "-march="
-                };
-                words.push(format!("{option}{arch}").into());
-                words.extend(offkit_devlib::ptx_version(arch).map(OsString::from));
+            if !is_portable {
+                words.extend(processor_options(target).map(OsString::from));
             }
             let has = |prefix: &str| self.others().any(|argument| argument.name().starts_with(prefix));
             if !has("-cl-std=") && !has("-std=cl") && !has("-std=CL") {
@@ -153,14 +145,12 @@ impl Planner<'_> {
                 words.push("-fno-unroll-loops".into());
             } else {
                 // clang 22's driver knows few targets for SYCL; its front end knows all.
-                let mut front_end = vec!["-triple".to_owned(), target.triple.clone()];
-                let mut features = arch.unwrap_or_default().split(':');
-                if let Some(cpu) = features.next().filter(|cpu| !cpu.is_empty()) {
-                    front_end.extend(["-target-cpu".to_owned(), cpu.to_owned()]);
+                let mut front_end = vec!["-triple".to_owned(), target.triple.to_string()];
+                if !target.arch.is_empty() {
+                    front_end.extend(["-target-cpu".to_owned(), target.arch.to_string()]);
                 }
-                for feature in features {
-                    let (name, sign) = feature.split_at(feature.len().saturating_sub(1));
-                    front_end.extend(["-target-feature".to_owned(), format!("{sign}{name}")]);
+                for feature in target.llvm_features() {
+                    front_end.extend(["-target-feature".to_owned(), feature]);
                 }
                 words.extend(
                     front_end
@@ -216,7 +206,7 @@ impl Planner<'_> {
         for (module, target) in modules {
             let mut image = OsString::from("--image=file=");
             image.push(&module.path);
-            let arch = target.arch.as_deref().unwrap_or("generic");
+            let arch = target.arch_or_generic();
             image.push(format!(",triple={},arch={arch},kind=sycl", target.triple));
             words.push(image);
         }
@@ -306,6 +296,11 @@ fn embed(packed: &Made) -> [OsString; 2] {
     let mut option = OsString::from("-fembed-offload-object=");
     option.push(&packed.path);
     ["-Xclang".into(), option]
+}
+
+/// Whether that triple means a target, however it is spelt.
+fn has_triple(target: &Target, triple: &str) -> bool {
+    target.triple == triple || target.triple == target_named(triple).triple
 }
 
 /// Options that change how code runs on the host: devices have no use for them, and clang's front ends

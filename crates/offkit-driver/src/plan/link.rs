@@ -3,11 +3,13 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use offkit_image::Target;
+
 use super::{Made, Planner, is_about_the_driver, stem};
 use crate::UsageError;
 use crate::arguments::{Argument, Role};
 use crate::inputs::InputKind;
-use crate::offload::{SyclBinState, Target};
+use crate::offload::{SyclBinState, is_portable, target_option};
 
 /// What links read, in order.
 #[derive(Debug, Default)]
@@ -113,7 +115,7 @@ impl Planner<'_> {
         let is_program = offload.syclbin.is_none() && !self.links_syclbins();
         words.push(format!("--driver={}", if is_program { "program" } else { "syclbin" }).into());
         if offload.targets_given {
-            let targets = offload.targets.iter().map(Target::option);
+            let targets = offload.targets.iter().map(target_option);
             words.extend(targets.map(OsString::from));
         }
         words.extend(offload.split.map(|split| format!("--split={split}").into()));
@@ -129,14 +131,11 @@ impl Planner<'_> {
                 words.extend(open.map(OsString::from));
             }
         }
-        words.extend(
-            self.backend_options(|target| !target.is_portable())
-                .map(|option| {
-                    let mut word = OsString::from("--backend-option=");
-                    word.push(option);
-                    word
-                }),
-        );
+        words.extend(self.backend_options(|target| !is_portable(target)).map(|option| {
+            let mut word = OsString::from("--backend-option=");
+            word.push(option);
+            word
+        }));
         words.extend(["-o".into(), output.clone().into()]);
         words.extend_from_slice(&linked.device);
         self.offkit(words, linked.device_needs.iter().copied(), &output)
@@ -161,7 +160,7 @@ impl Planner<'_> {
             word
         }));
         // Portable code is compiled when the program runs: its options go with it.
-        let compile: Vec<_> = self.backend_options(Target::is_portable).collect();
+        let compile: Vec<_> = self.backend_options(is_portable).collect();
         let link: Vec<_> = offload_options(&self.command_line.offload.linker_options, |_| true).collect();
         for (name, options) in [("--compile-options=", compile), ("--link-options=", link)] {
             if !options.is_empty() {

@@ -179,6 +179,36 @@ impl Target {
         }
     }
 
+    /// A target as `--target` takes it: `TRIPLE[,arch=ARCH][,features=A,B]`. The triple stays as it is written.
+    ///
+    /// # Errors
+    ///
+    /// What was expected instead.
+    pub fn from_option_value(text: &str) -> Result<Self, String> {
+        let mut parts = text.split(',');
+        let triple = parts.next().filter(|triple| !triple.is_empty());
+        let mut target = Self::new(triple.ok_or("expected a target triple")?, "");
+        let mut in_features = false;
+        for part in parts {
+            match part.split_once('=') {
+                Some(("arch", arch)) => {
+                    let given = Self::new("", arch);
+                    target.arch = given.arch;
+                    target.features.extend(given.features);
+                    in_features = false;
+                }
+                Some(("features", feature)) => {
+                    target.features.push(feature.to_owned());
+                    in_features = true;
+                }
+                None if in_features => target.features.push(part.to_owned()),
+                _ => return Err(format!("`{part}`: expected arch=… or features=…")),
+            }
+        }
+        target.features.retain(|feature| !feature.is_empty());
+        Ok(target)
+    }
+
     /// Triple and architecture in one word, for names of files.
     #[must_use]
     pub fn file_name(&self) -> String {
@@ -358,6 +388,16 @@ mod tests {
         assert_eq!(target.file_name(), "amdgcn-amd-amdhsa-gfx90a-xnack+");
         assert_eq!(target.option_value(), "amdgcn-amd-amdhsa,arch=gfx90a:xnack+");
         assert_eq!(Target::named(&target.option_value()), target);
+        assert_eq!(
+            Target::from_option_value(&target.option_value()),
+            Ok(target.clone())
+        );
+        assert_eq!(
+            Target::from_option_value("amdgcn-amd-amdhsa,features=xnack+,arch=gfx90a"),
+            Ok(target)
+        );
+        assert!(Target::from_option_value("amdgcn-amd-amdhsa,gfx90a").is_err());
+        assert!(Target::from_option_value(",arch=gfx90a").is_err());
     }
 
     #[test]

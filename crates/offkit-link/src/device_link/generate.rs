@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use offkit_image::Family;
 use offkit_llvm::{
     EmitOptions, GeneratedPart, Linkage, ModuleFile, ModuleSummary, Part, SpecializationConstantMode, Worker,
     WorkerError,
@@ -20,7 +21,6 @@ use super::{DeviceLink, LinkedImage, Llvm, lld};
 use crate::post_link::{CopiedVariables, PlanOptions, PostLink, PostLinked};
 use crate::properties::image_properties;
 use offkit_devlib::code::Module;
-use offkit_devlib::target::{Family, generated_triple, llvm_features, processor};
 use offkit_host::command_line::typed;
 
 /// The names of the functions that OpenMP's regions become, which a host launches.
@@ -31,7 +31,7 @@ const CUDA_SUPPLIED: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
 
 /// Whether a driver supplies a symbol to every program.
 pub(crate) fn is_supplied(family: Family, name: &str) -> bool {
-    family == Family::Nvptx64 && CUDA_SUPPLIED.contains(&name)
+    family.is_nvptx() && CUDA_SUPPLIED.contains(&name)
 }
 
 /// ELF's type of an object to be linked.
@@ -39,8 +39,8 @@ const ELF_RELOCATABLE: u8 = 1;
 
 /// Whether a module is an object that the linker for objects takes.
 pub(super) fn is_object(module: &Module<'_>, target: &Target) -> bool {
-    let is_elf = match Family::of(&target.triple) {
-        Family::Host => module.format == ImageFormat::Elf,
+    let is_elf = match target.family() {
+        Family::Host(_) => module.format == ImageFormat::Elf,
         Family::Amdgcn => module.format == ImageFormat::Amdgpu,
         _ => false,
     };
@@ -50,11 +50,11 @@ pub(super) fn is_object(module: &Module<'_>, target: &Target) -> bool {
 
 /// What objects become, for a target whose images are made of such.
 pub(super) fn linker_kind(options: &DeviceLink<'_>, target: &Target) -> Option<lld::Kind> {
-    match Family::of(&target.triple) {
+    match target.family() {
         Family::Amdgcn => Some(lld::Kind::Shared { allow_imports: false }),
-        Family::Host if options.relocatable => Some(lld::Kind::Relocatable),
+        Family::Host(_) if options.relocatable => Some(lld::Kind::Relocatable),
         // What is open is supplied by the process that loads the image.
-        Family::Host => Some(lld::Kind::Shared { allow_imports: true }),
+        Family::Host(_) => Some(lld::Kind::Shared { allow_imports: true }),
         _ => None,
     }
 }
@@ -69,7 +69,7 @@ impl TargetLink<'_, '_> {
         llvm: &mut Llvm<'_>,
         notes: &mut Vec<String>,
     ) -> Result<Vec<LinkedImage>, LinkError> {
-        let family = Family::of(&self.target.triple);
+        let family = self.target.family();
         let object_files = self.object_files(objects)?;
         let producer = (bitcode.iter().chain(objects))
             .map(|module| module.producer)
@@ -110,7 +110,7 @@ impl TargetLink<'_, '_> {
             }
             let extension = match family {
                 Family::Nvptx64 => "ptx",
-                Family::Amdgcn | Family::Host => "o",
+                Family::Amdgcn | Family::Host(_) => "o",
                 _ => "spv",
             };
             let numbered = planned.iter().enumerate().map(|(number, image)| Part {
@@ -215,7 +215,7 @@ impl TargetLink<'_, '_> {
         linked: PathBuf,
         sources: BTreeMap<String, String>,
     ) -> Result<(Vec<Planned>, CopiedVariables), LinkError> {
-        let is_spirv = Family::of(&self.target.triple).is_spirv();
+        let is_spirv = self.target.family().is_spirv();
         let usual = PlanOptions::from(self.options.split);
         let post_link = PostLink {
             name: "linked.bc".to_owned(),
@@ -255,17 +255,17 @@ impl TargetLink<'_, '_> {
     }
 
     fn emit_options(&self) -> EmitOptions {
-        let family = Family::of(&self.target.triple);
+        let family = self.target.family();
         EmitOptions {
-            triple: generated_triple(&self.target, self.options.spirv_version),
+            triple: self.target.code_generation_triple(self.options.spirv_version),
             optimization: self.options.optimization,
             spirv_extensions: match family.is_spirv() {
                 true => self.options.spirv_extensions.clone(),
                 false => Vec::new(),
             },
-            cpu: processor(&self.target).to_owned(),
-            features: llvm_features(&self.target),
-            allow_imports: self.options.allow_imports || family == Family::Host,
+            cpu: self.target.processor().to_owned(),
+            features: self.target.llvm_features().collect::<Vec<_>>().join(","),
+            allow_imports: self.options.allow_imports || family.is_host(),
             as_it_is: false,
             backend_options: self.options.backend_options.clone(),
         }
@@ -308,7 +308,7 @@ impl TargetLink<'_, '_> {
 
     /// Checks what the modules say themselves, and takes the processor from them if nothing else told it.
     fn check(&mut self, modules: &[&Module<'_>], summaries: &[ModuleSummary]) -> Result<(), LinkError> {
-        let family = Family::of(&self.target.triple);
+        let family = self.target.family();
         for (module, summary) in modules.iter().zip(summaries) {
             if Family::of(&summary.triple) != family {
                 return Err(LinkError::Target {
@@ -319,12 +319,12 @@ impl TargetLink<'_, '_> {
             }
         }
         // Asked after LLVM has read the bitcode: what is damaged often says nothing of a target.
-        if family == Family::Other {
+        if !family.is_generated() {
             return Err(LinkError::NoGenerator {
                 triple: self.target.triple.to_string(),
             });
         }
-        if family.needs_processor() && processor(&self.target).is_empty() {
+        if family.needs_processor() && self.target.processor().is_empty() {
             return Err(LinkError::NoProcessor {
                 triple: self.target.triple.to_string(),
                 example: family.example(),
@@ -343,9 +343,9 @@ impl TargetLink<'_, '_> {
         if let Some(path) = &reproducer {
             words.push(typed(path.as_os_str()));
         }
-        let family = Family::of(&self.target.triple);
+        let family = self.target.family();
         let mut target = self.target.triple.clone();
-        if !family.is_spirv() && !processor(&self.target).is_empty() {
+        if !family.is_spirv() && !self.target.processor().is_empty() {
             target.push_str(&format!(",arch={}", self.target.arch_with_features()));
         }
         let (major, minor) = self.options.spirv_version;
@@ -533,7 +533,7 @@ fn describe(
     producer: Producer,
 ) -> Result<LinkedImage, LinkError> {
     let bytes = fs::read(path)?;
-    let family = Family::of(&target.triple);
+    let family = target.family();
     let mut image = LinkedImage {
         label,
         format: ImageFormat::detect(&bytes),
@@ -552,13 +552,7 @@ fn describe(
         let reflection = reflect(&module);
         image.properties = planned.properties_with(&image_properties(&reflection));
         image.set_reflection(reflection);
-        image.target = Target::new(
-            match family {
-                Family::Spirv32 => "spirv32-unknown-unknown",
-                _ => "spirv64-unknown-unknown",
-            },
-            "",
-        );
+        image.target = target.as_generated_spirv();
     } else {
         let imports = generated.imports.iter().filter(|name| !is_supplied(family, name));
         image.imports = imports.cloned().collect();

@@ -11,7 +11,6 @@ use offkit_spirv::names::kernel_of_copy;
 
 use super::error::LinkError;
 use offkit_devlib::code::Module;
-use offkit_devlib::target::{complete, fits};
 
 /// The targets of a link in which none were asked for: those that there is code for, in order.
 ///
@@ -22,7 +21,7 @@ pub(crate) fn targets(modules: &[Module<'_>]) -> Result<Vec<Target>, LinkError> 
     let named = || modules.iter().filter(|module| !module.on_demand);
     let mut files = named().filter(|module| module.is_file);
     if let Some(first) = files.next()
-        && let Some(other) = files.find(|other| !fits(&first.target, &other.target))
+        && let Some(other) = files.find(|other| !first.target.fits(&other.target))
     {
         return Err(LinkError::Conflict {
             first: first.label.clone(),
@@ -44,9 +43,9 @@ pub(crate) fn targets(modules: &[Module<'_>]) -> Result<Vec<Target>, LinkError> 
     });
     let mut first_seen: Vec<usize> = Vec::new();
     for (number, module) in order {
-        match targets.iter().position(|target| fits(target, &module.target)) {
+        match targets.iter().position(|target| target.fits(&module.target)) {
             Some(at) => {
-                complete(&mut targets[at], &module.target);
+                targets[at].complete(&module.target);
                 first_seen[at] = first_seen[at].min(number);
             }
             None => {

@@ -15,7 +15,6 @@ use super::select::select;
 use super::{DeviceLink, LinkedImage, Llvm, Steps, generate, undefined};
 use crate::properties::image_properties;
 use offkit_devlib::code::Module;
-use offkit_devlib::target::Family;
 
 /// The link for one target.
 pub(super) struct TargetLink<'a, 'steps> {
@@ -53,7 +52,7 @@ impl<'a> TargetLink<'a, '_> {
             if bitcode.is_empty() {
                 return Ok((chosen, None));
             }
-            let is_spirv = Family::of(&self.target.triple).is_spirv();
+            let is_spirv = self.target.family().is_spirv();
             check_abi(
                 &bitcode,
                 &libraries,
@@ -120,7 +119,7 @@ impl TargetLink<'_, '_> {
         let parts = self.steps.time("link images", || join(parts, is_closed, notes))?;
 
         let images = || parts.iter().map(|part| &part.image);
-        if !self.options.allow_imports && Family::of(&self.target.triple) != Family::Host {
+        if !self.options.allow_imports && !self.target.family().is_host() {
             let missing = undefined::undefined(images());
             if !missing.is_empty() {
                 let worker = match bitcode.is_empty() {

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use offkit_image::Family;
 use offkit_llvm::{FunctionSummary, Linkage, Metadata, ModuleSummary, VariableSummary, WrittenPart};
 use offkit_object::property_set::{ByteArray, PropertySets, PropertyValue, names};
 
@@ -167,7 +168,8 @@ impl<'a> ModuleImage<'a> {
     /// The symbols that other images may use: functions, then variables, each in module order.
     pub fn exported_symbols(&self) -> Vec<&'a str> {
         // The compilers export `spir_func` functions only, so nothing for targets that do not have these.
-        let has_exports = self.rules == SymbolRules::Toolkit || self.module.module.triple.starts_with("spir");
+        let has_exports = self.rules == SymbolRules::Toolkit
+            || Family::of(&self.module.module.triple).is_written_as_spirv();
         // Virtual functions are found by the name of their set.
         let functions = self.entry_points().into_iter().filter(|function| {
             has_exports

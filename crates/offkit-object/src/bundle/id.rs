@@ -7,6 +7,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use offkit_image::target::triple::is_environment;
 use offkit_image::{ContainerKind, Producer, Target};
 
 use crate::part::Facts;
@@ -79,8 +80,8 @@ fn processor_offset(kind: &str, target: &str) -> Option<usize> {
         // SYCL's IDs have no environment of their own, so that a fourth component is the device.
         let is_processor = match index {
             0 => false,
-            1 | 2 => is_processor_name(component),
-            3 => is_processor_name(component) || (kind == "sycl" && !is_environment(component)),
+            1 | 2 => Target::is_processor_name(component),
+            3 => Target::is_processor_name(component) || (kind == "sycl" && !is_environment(component)),
             _ => true,
         };
         if is_processor {
@@ -89,29 +90,6 @@ fn processor_offset(kind: &str, target: &str) -> Option<usize> {
         offset = offset.saturating_add(component.len()).saturating_add(1);
     }
     None
-}
-
-fn is_processor_name(component: &str) -> bool {
-    let numbered = |prefix| {
-        component
-            .strip_prefix(prefix)
-            .is_some_and(|rest: &str| rest.starts_with(|first: char| first.is_ascii_digit()))
-    };
-    numbered("gfx") || numbered("sm_") || numbered("compute_") || component == "amdgcnspirv"
-}
-
-fn is_environment(component: &str) -> bool {
-    const ENVIRONMENTS: [&str; 8] = [
-        "gnu",
-        "musl",
-        "msvc",
-        "android",
-        "eabi",
-        "itanium",
-        "sycldevice",
-        "unknown",
-    ];
-    component.is_empty() || ENVIRONMENTS.iter().any(|known| component.starts_with(known))
 }
 
 /// What an entry's ID says about its image.

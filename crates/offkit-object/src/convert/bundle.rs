@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use offkit_image::target::{System, Triple};
 use offkit_image::{ImageFormat, Location, Producer, Target};
 
 use super::{Item, Losses};
@@ -104,7 +105,7 @@ fn id_of(entry: &OffloadEntry<'_>) -> String {
     let triple = entry.strings.get("triple").unwrap_or_default();
     let arch = entry.strings.get("arch").unwrap_or_default();
     let environment = match triple.split('-').count() {
-        3 if triple.ends_with("-amdhsa") => "-",
+        3 if Triple::new(triple).system() == System::AmdHsa => "-",
         3 => "-unknown",
         _ => "",
     };

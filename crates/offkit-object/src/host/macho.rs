@@ -5,6 +5,7 @@ use object::macho::{
     CPU_TYPE_ARM64, CPU_TYPE_X86_64, CpuType, FatArch32, FatArch64, MachHeader32, MachHeader64,
 };
 use object::read::macho::{FatArch, MachHeader, MachOFatFile, Section, Segment};
+use offkit_image::target::HostCpu;
 use offkit_image::{Error, ErrorKind};
 
 use super::section::{Found, bytes_of, content_of, name_at};
@@ -84,7 +85,7 @@ fn slices<'data, Arch: FatArch>(
 /// The name of a part of a universal file, as in Apple's tools; else its number.
 fn arch_name(cpu: CpuType, number: usize) -> String {
     match cpu {
-        CPU_TYPE_X86_64 => "x86_64".to_owned(),
+        CPU_TYPE_X86_64 => HostCpu::X86_64.name().to_owned(),
         CPU_TYPE_ARM64 => "arm64".to_owned(),
         _ => number.to_string(),
     }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use object::elf;
 use object::pe;
+use offkit_image::target::{Family, HostCpu, System, Triple};
 use offkit_image::{Error, ErrorKind};
 
 use super::coff::{self, Coff};
@@ -242,30 +243,34 @@ impl ObjectFormat {
     /// The format of objects for a target; `None` where this crate cannot write it.
     #[must_use]
     pub fn for_triple(triple: &str) -> Option<Self> {
-        let arch = triple.split('-').next().unwrap_or_default();
-        if triple.contains("windows") || triple.contains("mingw") || triple.contains("cygwin") {
-            let machine = match arch {
-                "x86_64" | "amd64" => 0x8664,
-                "i386" | "i486" | "i586" | "i686" => 0x014c,
-                "aarch64" | "arm64" => 0xaa64,
-                _ => return None,
-            };
-            return Some(Self::Coff { machine });
-        }
-        if triple.contains("apple") || triple.contains("darwin") || triple.contains("macos") {
+        let parts = Triple::new(triple);
+        let Family::Host(cpu) = Family::of(triple) else {
             return None;
+        };
+        match parts.system() {
+            System::Windows => {
+                let machine = match cpu {
+                    HostCpu::X86_64 => 0x8664,
+                    HostCpu::X86 => 0x014c,
+                    HostCpu::Aarch64 => 0xaa64,
+                    _ => return None,
+                };
+                return Some(Self::Coff { machine });
+            }
+            System::Apple => return None,
+            _ => {}
         }
-        let (is_64, is_big_endian, machine, flags) = match arch {
-            "x86_64" | "amd64" => (!triple.ends_with("x32"), false, elf::EM_X86_64, 0),
-            "i386" | "i486" | "i586" | "i686" => (false, false, elf::EM_386, 0),
-            "aarch64" | "arm64" => (true, false, elf::EM_AARCH64, 0),
-            "aarch64_be" => (true, true, elf::EM_AARCH64, 0),
+        let (is_64, is_big_endian, machine, flags) = match cpu {
+            HostCpu::X86_64 => (!parts.is_x32(), false, elf::EM_X86_64, 0),
+            HostCpu::X86 => (false, false, elf::EM_386, 0),
+            HostCpu::Aarch64 => (true, false, elf::EM_AARCH64, 0),
+            HostCpu::Aarch64Be => (true, true, elf::EM_AARCH64, 0),
             // The second version of the ABI, which is the only one for little endian.
-            "powerpc64le" | "ppc64le" => (true, false, elf::EM_PPC64, 2),
-            "powerpc64" | "ppc64" => (true, true, elf::EM_PPC64, 0),
-            "riscv64" => (true, false, elf::EM_RISCV, 0),
-            "loongarch64" => (true, false, elf::EM_LOONGARCH, 0),
-            "s390x" | "systemz" => (true, true, elf::EM_S390, 0),
+            HostCpu::PowerPc64Le => (true, false, elf::EM_PPC64, 2),
+            HostCpu::PowerPc64 => (true, true, elf::EM_PPC64, 0),
+            HostCpu::Riscv64 => (true, false, elf::EM_RISCV, 0),
+            HostCpu::LoongArch64 => (true, false, elf::EM_LOONGARCH, 0),
+            HostCpu::S390x => (true, true, elf::EM_S390, 0),
             _ => return None,
         };
         Some(Self::Elf {

@@ -1,6 +1,6 @@
 //! AMDGPU code objects, versions 2 to 6.
 
-use compact_str::format_compact;
+use offkit_image::target::{amd, triples};
 use offkit_image::{Error, ErrorKind, Target};
 use rmpv::ValueRef;
 
@@ -27,21 +27,16 @@ fn version(header: &Header) -> Option<u8> {
 
 /// The target in a header.
 pub(super) fn target(header: &Header) -> Target {
-    let system = match header.os_abi {
-        OS_ABI_HSA => "amdhsa",
-        OS_ABI_PAL => "amdpal",
-        OS_ABI_MESA => "mesa3d",
-        _ => "",
+    let triple = match header.os_abi {
+        OS_ABI_HSA => triples::AMDHSA,
+        OS_ABI_PAL => triples::AMDPAL,
+        OS_ABI_MESA => triples::MESA3D,
+        _ => triples::AMDGCN,
     };
     let [machine, ..] = header.flags.to_le_bytes();
-    let known = MACHINES.iter().find(|(number, _)| *number == machine);
-    let arch = known.map_or("", |(_, name)| *name);
     Target {
-        triple: match system {
-            "" => "amdgcn".into(),
-            system => format_compact!("amdgcn-amd-{system}"),
-        },
-        arch: arch.into(),
+        triple: triple.into(),
+        arch: amd::processor_of_machine(machine).unwrap_or_default().into(),
         features: features(version(header), header.flags),
     }
 }
@@ -108,7 +103,7 @@ fn read_notes(elf: &Elf<'_>, findings: &mut Findings) -> Result<(), Error> {
 /// Two u16 sizes of names, then u32 major, minor and stepping: 9, 0, 10 for gfx90a.
 fn isa_version(fields: Fields<'_>) -> Option<String> {
     let (major, minor, stepping) = (fields.word(4)?, fields.word(8)?, fields.word(12)?);
-    Some(format!("gfx{major}{minor:x}{stepping:x}"))
+    Some(amd::processor_of_version(major, minor, stepping))
 }
 
 /// `MessagePack`: a map with `amdhsa.kernels`, an array of maps.
@@ -283,60 +278,3 @@ fn read_symbols(elf: &Elf<'_>, findings: &mut Findings) {
         }
     }
 }
-
-/// `EF_AMDGPU_MACH` of `e_flags`: the lowest byte.
-const MACHINES: &[(u8, &str)] = &[
-    (0x20, "gfx600"),
-    (0x21, "gfx601"),
-    (0x22, "gfx700"),
-    (0x23, "gfx701"),
-    (0x24, "gfx702"),
-    (0x25, "gfx703"),
-    (0x26, "gfx704"),
-    (0x28, "gfx801"),
-    (0x29, "gfx802"),
-    (0x2a, "gfx803"),
-    (0x2b, "gfx810"),
-    (0x2c, "gfx900"),
-    (0x2d, "gfx902"),
-    (0x2e, "gfx904"),
-    (0x2f, "gfx906"),
-    (0x30, "gfx908"),
-    (0x31, "gfx909"),
-    (0x32, "gfx90c"),
-    (0x33, "gfx1010"),
-    (0x34, "gfx1011"),
-    (0x35, "gfx1012"),
-    (0x36, "gfx1030"),
-    (0x37, "gfx1031"),
-    (0x38, "gfx1032"),
-    (0x39, "gfx1033"),
-    (0x3a, "gfx602"),
-    (0x3b, "gfx705"),
-    (0x3c, "gfx805"),
-    (0x3d, "gfx1035"),
-    (0x3e, "gfx1034"),
-    (0x3f, "gfx90a"),
-    (0x41, "gfx1100"),
-    (0x42, "gfx1013"),
-    (0x43, "gfx1150"),
-    (0x44, "gfx1103"),
-    (0x45, "gfx1036"),
-    (0x46, "gfx1101"),
-    (0x47, "gfx1102"),
-    (0x48, "gfx1200"),
-    (0x49, "gfx1250"),
-    (0x4a, "gfx1151"),
-    (0x4c, "gfx942"),
-    (0x4e, "gfx1201"),
-    (0x4f, "gfx950"),
-    (0x51, "gfx9-generic"),
-    (0x52, "gfx10-1-generic"),
-    (0x53, "gfx10-3-generic"),
-    (0x54, "gfx11-generic"),
-    (0x55, "gfx1152"),
-    (0x58, "gfx1153"),
-    (0x59, "gfx12-generic"),
-    (0x5a, "gfx1251"),
-    (0x5f, "gfx9-4-generic"),
-];

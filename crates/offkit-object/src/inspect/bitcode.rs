@@ -6,7 +6,7 @@ mod embedded;
 
 use std::collections::HashMap;
 
-use offkit_image::Error;
+use offkit_image::{Error, Family};
 
 use super::findings::Findings;
 use crate::source::Source;
@@ -444,12 +444,12 @@ fn add_symbols(
 /// Whether the metadata of a module is to be read: its kernels may be named there only.
 fn needs_annotations(module: &Module, findings: &Findings) -> bool {
     let has_kernels = module.globals.iter().flatten().any(Global::is_kernel);
-    (findings.inspection.target.triple.starts_with("nvptx") && !has_kernels) || is_amdgpu(findings)
+    (findings.inspection.target.family().is_nvptx() && !has_kernels) || is_amdgpu(findings)
 }
 
 /// Whether the module is for AMDGPU, whose versions of code objects are among the metadata.
 fn is_amdgpu(findings: &Findings) -> bool {
-    findings.inspection.target.triple.starts_with("amdgcn")
+    findings.inspection.target.family() == Family::Amdgcn
 }
 
 /// Operands that are letters.

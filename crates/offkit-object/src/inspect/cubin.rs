@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use compact_str::format_compact;
+use compact_str::ToCompactString;
+use offkit_image::target::nvidia::{Processor, Scope};
+use offkit_image::target::triples;
 use offkit_image::{Error, Target};
 
 use super::InspectedKernel;
@@ -40,14 +42,16 @@ pub(super) fn target(header: &Header) -> Target {
     } else {
         (middle, header.flags & 0x8 != 0)
     };
+    let processor = Processor {
+        number: number.into(),
+        scope: if only_this { Scope::Only } else { Scope::Plain },
+    };
     Target {
-        triple: if header.is_64 {
-            "nvptx64-nvidia-cuda"
-        } else {
-            "nvptx-nvidia-cuda"
-        }
-        .into(),
-        arch: format_compact!("sm_{number}{}", if only_this { "a" } else { "" }),
+        triple: match header.is_64 {
+            true => triples::NVPTX64.into(),
+            false => triples::NVPTX32.into(),
+        },
+        arch: processor.to_compact_string(),
         features: Vec::new(),
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! What is read here is counted, names above all: in a small file millions of symbols can share one long name.
 
+use offkit_image::target::host::elf_machine_name;
 use offkit_image::{Error, ErrorKind};
 
 use super::findings::Findings;
@@ -459,17 +460,8 @@ fn type_name(kind: u16) -> String {
 }
 
 fn machine_name(machine: u16) -> String {
-    match machine {
-        3 => "i386".to_owned(),
-        21 => "powerpc64".to_owned(),
-        22 => "s390x".to_owned(),
-        40 => "arm".to_owned(),
-        62 => "x86_64".to_owned(),
-        183 => "aarch64".to_owned(),
-        243 => "riscv".to_owned(),
-        247 => "bpf".to_owned(),
-        251 => "ve".to_owned(),
-        258 => "loongarch".to_owned(),
-        other => format!("machine {other}"),
+    match elf_machine_name(machine) {
+        Some(name) => name.to_owned(),
+        None => format!("machine {machine}"),
     }
 }

@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 
+use offkit_image::target::triples;
 use offkit_image::{Error, Target};
 
 use super::InspectedKernel;
@@ -86,8 +87,8 @@ impl<'data> Header<'data> {
 
     fn target(&self) -> Target {
         let triple = match self.address_size {
-            Some(32) => "nvptx-nvidia-cuda",
-            _ => "nvptx64-nvidia-cuda",
+            Some(32) => triples::NVPTX32,
+            _ => triples::NVPTX64,
         };
         Target {
             triple: triple.into(),

@@ -2,12 +2,12 @@
 
 use object::SymbolKind;
 use offkit_image::{DeviceImage, Error, ImageFormat};
-use offkit_spirv::triple_of;
 
 use super::Registration;
 use super::code::Instruction::{Address, Call, Enter, Jump, Leave, Return};
 use super::host_object::{Embedded, Growing, HostObject, Place};
 use super::openmp::entry;
+use crate::code_target::target_of;
 use crate::offload_binary::{ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadKind};
 use crate::property_set::{PropertySet, PropertySets, PropertyValue, names};
 use crate::sycl_wrapped::raw::{
@@ -71,7 +71,7 @@ pub(super) fn add(
     for (image, (begin, end)) in images.iter().zip(ranges) {
         structures.push(Structure {
             header: [form.kind, form.format_of(image)],
-            target: object.text(form.target_of(image))?,
+            target: object.text(&form.target_of(image))?,
             compile_options: object.text(image.strings.get("compile-opts").unwrap_or_default())?,
             link_options: object.text(image.strings.get("link-opts").unwrap_or_default())?,
             code: (code.after(begin), code.after(end)),
@@ -217,24 +217,11 @@ impl Form {
     }
 
     /// DPC++'s runtimes know targets by short names.
-    fn target_of<'image>(&self, image: &'image DeviceImage<'_>) -> &'image str {
-        let triple = image.target.triple.as_str();
+    fn target_of(&self, image: &DeviceImage<'_>) -> String {
         if self.is_llvm {
-            return triple;
+            return image.target.triple.to_string();
         }
-        let triple = match triple {
-            "" if image.format == ImageFormat::Spirv => {
-                image.bytes().ok().and_then(triple_of).unwrap_or_default()
-            }
-            triple => triple,
-        };
-        match triple.split('-').next().unwrap_or_default() {
-            arch if arch.starts_with("spirv64") => "spir64",
-            arch if arch.starts_with("spirv32") => "spir",
-            "" if image.format == ImageFormat::Spirv => "spir64",
-            "" => "<unknown>",
-            arch => arch,
-        }
+        target_of(image).sycl_name().to_owned()
     }
 
     /// The table of entries: beginning and end, none if there is no entry.

@@ -1,7 +1,7 @@
 //! SYCLBIN content from device images.
 
 use offkit_image::property_set::names;
-use offkit_image::{BundleState, DeviceImage, Error, ImageFormat};
+use offkit_image::{BundleState, DeviceImage, Error, Family, ImageFormat};
 
 use super::{AbstractModule, IrModule, IrType, NativeImage, SyclBin, metadata};
 
@@ -19,7 +19,7 @@ impl IrType {
     /// The type under which an image is stored as IR; `None` for native code.
     pub(crate) fn of(image: &DeviceImage<'_>) -> Option<Self> {
         match image.format {
-            ImageFormat::Bitcode if image.target.triple.starts_with("amdgcn") => Some(Self::Amdgcn),
+            ImageFormat::Bitcode if image.target.family() == Family::Amdgcn => Some(Self::Amdgcn),
             // The type SPIR-V is what runtimes store bitcode under.
             ImageFormat::Spirv | ImageFormat::Bitcode => Some(Self::Spirv),
             ImageFormat::Ptx => Some(Self::Ptx),

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use offkit_image::target::{Family, amd, triples};
 use offkit_link::wrap::{Wrap, WrapKind};
 use offkit_object::host::intel_openmp_elf;
 use offkit_object::{
@@ -26,8 +27,7 @@ pub(super) struct Bundler<'a> {
 
 /// An image of one language.
 struct Image {
-    triple: String,
-    arch: String,
+    target: Target,
     file: PathBuf,
     bytes: Vec<u8>,
 }
@@ -46,16 +46,14 @@ impl Bundler<'_> {
             };
             for kind in others {
                 let image = Image {
-                    triple: linked.triple.clone(),
-                    arch: linked.arch.clone(),
+                    target: linked.target.clone(),
                     file: linked.file.clone(),
                     bytes: linked.bytes.clone(),
                 };
                 add(&mut kinds, *kind, image);
             }
             let image = Image {
-                triple: linked.triple,
-                arch: linked.arch,
+                target: linked.target,
                 file: linked.file,
                 bytes: linked.bytes,
             };
@@ -63,7 +61,7 @@ impl Bundler<'_> {
         }
         let mut objects = Vec::new();
         for (kind, mut images) in kinds {
-            images.sort_by(|a, b| (&b.triple, &b.arch).cmp(&(&a.triple, &a.arch)));
+            images.sort_by(|a, b| b.target.cmp(&a.target));
             let bundled = self.container(kind, images)?;
             if self.options.fatbin_only {
                 self.write_container(kind, &bundled)?;
@@ -85,10 +83,8 @@ impl Bundler<'_> {
             if !bytes.starts_with(b"\x7fELF") {
                 return Err(format!("'{}': not an ELF file", file.display()));
             }
-            let target = header_target(&bytes, ImageFormat::detect(&bytes));
             let image = Image {
-                arch: target.arch_with_features(),
-                triple: target.triple.to_string(),
+                target: header_target(&bytes, ImageFormat::detect(&bytes)),
                 file: file.clone(),
                 bytes,
             };
@@ -106,8 +102,7 @@ impl Bundler<'_> {
             _ => return Ok(images),
         };
         Ok(vec![Image {
-            triple: String::new(),
-            arch: String::new(),
+            target: Target::default(),
             bytes: self.commands.read(&file)?,
             file,
         }])
@@ -115,8 +110,8 @@ impl Bundler<'_> {
 
     /// Intel's runtime does not take SPIR-V as it is.
     fn for_openmp(&self, mut image: Image) -> Result<Image, String> {
-        let mut parts = image.triple.split('-').skip(1);
-        if image.triple.starts_with("spirv") && parts.next() == Some("intel") && !self.commands.is_dry() {
+        let target = &image.target;
+        if target.family().is_spirv() && target.parts().vendor() == "intel" && !self.commands.is_dry() {
             image.bytes = intel_openmp_elf(&image.bytes).map_err(|error| error.to_string())?;
         }
         Ok(image)
@@ -131,14 +126,17 @@ impl Bundler<'_> {
             .collect();
         let program = self.commands.find("fatbinary", &folders)?;
         let output = self.commands.file(&file_name(self.executable), "fatbin")?;
-        let is_64 = !self.host.starts_with('i') && !self.host.starts_with("arm-");
+        let is_64 = match Family::of(self.host) {
+            Family::Host(cpu) => cpu.is_64(),
+            _ => true,
+        };
         let mut arguments = vec![
             if is_64 { "-64".into() } else { "-32".into() },
             "--create".into(),
             output.clone().into_os_string(),
         ];
         for image in images {
-            let number = image.arch.strip_prefix("sm_").unwrap_or(&image.arch);
+            let number = image.target.processor_number();
             arguments.push(format!("--image3=kind=elf,sm={number},file={}", image.file.display()).into());
         }
         self.commands.run(&program, &arguments)?;
@@ -168,11 +166,11 @@ impl Bundler<'_> {
         }
         let mut targets = String::from("-targets=host-x86_64-unknown-linux-gnu");
         for image in images {
-            let triple = match image.arch.as_str() {
-                "amdgcnspirv" => "spirv64-amd-amdhsa",
-                _ => "amdgcn-amd-amdhsa",
+            let triple = match image.target.arch.as_str() {
+                amd::SPIRV_PROCESSOR => triples::SPIRV64_AMD,
+                _ => triples::AMDHSA,
             };
-            targets.push_str(&format!(",hip-{triple}--{}", image.arch));
+            targets.push_str(&format!(",hip-{triple}--{}", image.target.arch_with_features()));
         }
         arguments.push(targets.into());
         arguments.push(
@@ -202,8 +200,8 @@ impl Bundler<'_> {
         let written = match kind {
             OffloadKind::OpenMp => {
                 let mut entry = OffloadEntry::new(self.image_kind(), kind, &image.bytes);
-                entry.strings.set("triple", image.triple.as_str());
-                entry.strings.set("arch", image.arch.as_str());
+                entry.strings.set("triple", image.target.triple.as_str());
+                entry.strings.set("arch", image.target.arch_with_features());
                 &OffloadBinary::from(entry)
                     .write(OffloadBinaryVersion::V1)
                     .map_err(|error| error.to_string())?
@@ -278,6 +276,6 @@ fn describe(kind: OffloadKind, image: &Image) -> Result<Vec<DeviceImage<'_>>, St
         say("warning: SYCL's device linker wrote no offload binary");
     }
     let mut described = DeviceImage::new(image.bytes.as_slice());
-    described.target = Target::new(image.triple.as_str(), &image.arch);
+    described.target = image.target.clone();
     Ok(vec![described])
 }

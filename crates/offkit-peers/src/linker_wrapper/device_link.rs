@@ -3,10 +3,11 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use offkit_image::target::{Family, HostCpu, Target, Triple};
 use offkit_object::OffloadKind;
 
 use super::commands::Commands;
-use super::inputs::{GENERIC, TargetInput};
+use super::inputs::TargetInput;
 use super::options::{Meaning, Options};
 use super::own_link::{self, OwnLink};
 
@@ -14,8 +15,7 @@ use super::own_link::{self, OwnLink};
 pub(super) struct LinkedImage {
     /// The languages whose code went in.
     pub(super) kinds: Vec<OffloadKind>,
-    pub(super) triple: String,
-    pub(super) arch: String,
+    pub(super) target: Target,
     pub(super) file: PathBuf,
     pub(super) bytes: Vec<u8>,
 }
@@ -35,12 +35,11 @@ pub(super) fn link(
     commands: &Commands,
     executable: &str,
 ) -> Result<LinkedImage, String> {
-    let triple = input.target.triple.as_str();
-    let arch = match input.target.arch.as_str() {
-        GENERIC => "",
-        arch => arch,
-    };
-    check_target(triple)?;
+    let mut target = input.target.clone();
+    target.arch = input.target.processor().into();
+    check_target(&target)?;
+    let family = target.family();
+    let (triple, arch) = (target.triple.as_str(), target.arch_with_features());
     let kinds: Vec<_> = KINDS
         .into_iter()
         .filter(|kind| input.files.iter().any(|file| file.kind == *kind))
@@ -54,14 +53,18 @@ pub(super) fn link(
     let mut files = Vec::new();
     for file in &input.files {
         let path = commands.file(
-            &format!("{}-{triple}-{}", file.origin.stem, input.target.arch),
+            &format!(
+                "{}-{triple}-{}",
+                file.origin.stem,
+                input.target.arch_with_features()
+            ),
             "o",
         )?;
         commands.write(&path, &file.image)?;
         files.push(path);
     }
 
-    let base = format!(".{}.{arch}", triple.split('-').next().unwrap_or_default());
+    let base = format!(".{}.{arch}", target.parts().architecture());
     let name = Path::new(executable).file_name().unwrap_or_default();
     let output = commands.file(&format!("{}{base}", name.to_string_lossy()), "img")?;
     let for_target = |everywhere: &[String], given: &[String]| -> Vec<String> {
@@ -72,26 +75,16 @@ pub(super) fn link(
     let for_compiler = for_target(&options.compiler_arguments, &options.device_compiler);
     let linked = |bytes| LinkedImage {
         kinds: kinds.clone(),
-        triple: triple.to_owned(),
-        arch: arch.to_owned(),
+        target: target.clone(),
         bytes,
         file: output.clone(),
     };
     if !commands.is_dry() {
         if is_sycl {
-            if own_link::link_sycl(
-                triple,
-                arch,
-                &files,
-                &output,
-                &for_compiler,
-                &for_linker,
-                commands,
-            )? {
+            if own_link::link_sycl(&target, &files, &output, &for_compiler, &for_linker, commands)? {
                 return Ok(linked(commands.read(&output)?));
             }
-        } else if let Some(link) =
-            OwnLink::new(triple, arch, &input.files, options, &for_compiler, &for_linker)
+        } else if let Some(link) = OwnLink::new(&target, &input.files, options, &for_compiler, &for_linker)
             && let Some(bytes) = link.run(&output, format!("{executable}{base}.temps").as_ref(), commands)?
         {
             commands.write(&output, &bytes)?;
@@ -109,25 +102,21 @@ pub(super) fn link(
     arguments.add(format!("{executable}{base}.img."));
     arguments.add(format!("--target={triple}"));
     if !arch.is_empty() {
-        arguments.add(if is_amd(triple) {
-            format!("-mcpu={arch}")
-        } else {
-            format!("-march={arch}")
-        });
+        arguments.add(format!("{}={arch}", family.clang_processor_option()));
     }
-    if is_amd(triple) {
+    if family == Family::Amdgcn {
         arguments.add("-flto");
     }
     for (option, _) in &options.llvm {
         arguments.for_linker(&format!("--plugin-opt={option}"));
     }
-    if !triple.starts_with("nvptx") && !triple.starts_with("spirv") {
+    if !family.is_nvptx() && !family.is_spirv() {
         arguments.add("-Wl,--no-undefined");
     }
     for file in files {
         arguments.add(file);
     }
-    if !is_gpu(triple) {
+    if !is_gpu(family) {
         arguments.add("-Wl,-Bsymbolic");
         arguments.add("-shared");
         arguments.add_libraries(options);
@@ -135,7 +124,7 @@ pub(super) fn link(
     for (option, _) in options.llvm.iter().filter(|(_, is_for_clang)| *is_for_clang) {
         arguments.for_linker(&format!("-mllvm={option}"));
     }
-    if options.save_temps && does_lto(triple) {
+    if options.save_temps && does_lto(family) {
         arguments.add("-Wl,--save-temps");
     }
     if options.embed_bitcode {
@@ -201,63 +190,37 @@ pub(super) fn is_library(path: &Path) -> bool {
 /// An argument that may be for one target alone, `TRIPLE=ARGUMENT`, if it is for this one.
 fn of_target(argument: &str, triple: &str) -> Option<String> {
     match argument.split_once('=') {
-        Some((target, "")) if is_triple(target) => Some(target.to_owned()),
-        Some((target, value)) if is_triple(target) => (target == triple).then(|| value.to_owned()),
+        Some((target, "")) if Triple::new(target).has_known_architecture() => Some(target.to_owned()),
+        Some((target, value)) if Triple::new(target).has_known_architecture() => {
+            (target == triple).then(|| value.to_owned())
+        }
         _ => Some(argument.to_owned()),
     }
 }
 
-/// The architectures that code can be linked for.
-const ARCHITECTURES: &[&str] = &[
-    "nvptx",
-    "nvptx64",
-    "amdgcn",
-    "i386",
-    "i486",
-    "i586",
-    "i686",
-    "x86_64",
-    "amd64",
-    "aarch64",
-    "arm64",
-    "aarch64_be",
-    "powerpc64",
-    "ppc64",
-    "powerpc64le",
-    "ppc64le",
-    "spirv64",
-    "s390x",
-    "systemz",
-    "loongarch64",
-];
-
-fn is_triple(text: &str) -> bool {
-    let arch = text.split('-').next().unwrap_or_default();
-    ARCHITECTURES.contains(&arch)
-        || arch.starts_with("spirv64v")
-        || ["spirv32", "spirv", "r600"].contains(&arch)
-}
-
-fn check_target(triple: &str) -> Result<(), String> {
-    let arch = triple.split('-').next().unwrap_or_default();
-    if ARCHITECTURES.contains(&arch) || arch.starts_with("spirv64v") {
-        Ok(())
-    } else {
-        Err(format!("{arch} linking is not supported"))
+/// Whether code can be linked for a target, by `clang-linker-wrapper`'s list.
+fn check_target(target: &Target) -> Result<(), String> {
+    let is_linked = match target.family() {
+        Family::Spirv64 | Family::Nvptx32 | Family::Nvptx64 | Family::Amdgcn => true,
+        Family::Host(cpu) => !matches!(cpu, HostCpu::Arm | HostCpu::Riscv32 | HostCpu::Riscv64),
+        _ => false,
+    };
+    match is_linked {
+        true => Ok(()),
+        false => Err(format!(
+            "{} linking is not supported",
+            target.parts().architecture()
+        )),
     }
 }
 
-pub(super) fn is_amd(triple: &str) -> bool {
-    triple.starts_with("amdgcn")
-}
-
-fn is_gpu(triple: &str) -> bool {
-    is_amd(triple) || triple.starts_with("nvptx") || triple.starts_with("spirv")
+fn is_gpu(family: Family) -> bool {
+    does_lto(family) || family.is_spirv()
 }
 
 /// Whether the target's linker compiles bitcode.
-fn does_lto(triple: &str) -> bool {
-    is_amd(triple) || triple.starts_with("nvptx")
+fn does_lto(family: Family) -> bool {
+    family == Family::Amdgcn || family.is_nvptx()
 }
 
 #[cfg(test)]

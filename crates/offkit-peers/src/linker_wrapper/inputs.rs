@@ -5,18 +5,12 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use offkit_image::target::{Family, GENERIC};
 use offkit_object::host::{SectionContent, device_sections, is_host};
-use offkit_object::{ContainerKind, ImageFormat, Limits, OffloadBinary, OffloadKind, archive};
+use offkit_object::{ContainerKind, ImageFormat, Limits, OffloadBinary, OffloadKind, Target, archive};
 
 use super::options::{Meaning, Options};
 use offkit_host::files::{self, Content};
-
-/// A triple and an architecture.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub(super) struct TargetId {
-    pub(super) triple: String,
-    pub(super) arch: String,
-}
 
 /// The file or archive member that device code is from.
 pub(super) struct Origin {
@@ -36,7 +30,7 @@ pub(super) struct DeviceFile<'data> {
 
 /// The inputs of one device link.
 pub(super) struct TargetInput<'data> {
-    pub(super) target: TargetId,
+    pub(super) target: Target,
     pub(super) files: Vec<DeviceFile<'data>>,
 }
 
@@ -153,7 +147,7 @@ pub(super) fn by_target<'data>(
     let mut from_archives = Vec::new();
     for input in inputs {
         let is_archive = ContainerKind::Archive == kind_of(&input.content);
-        let mut visit = |target: TargetId, file| {
+        let mut visit = |target: Target, file| {
             if is_archive && !input.is_whole {
                 from_archives.push((target, file));
             } else {
@@ -165,7 +159,7 @@ pub(super) fn by_target<'data>(
     }
     let should_extract: HashSet<_> = should_extract.iter().map(String::as_str).collect();
     for (target, file) in from_archives {
-        let is_wanted = should_extract.contains(target.arch.as_str());
+        let is_wanted = should_extract.contains(target.arch_with_features().as_str());
         targets.add(target, file, is_wanted);
     }
     Ok(targets.found)
@@ -183,7 +177,7 @@ fn kind_of(content: &[u8]) -> ContainerKind {
     }
 }
 
-type Visit<'visit, 'data> = &'visit mut dyn FnMut(TargetId, DeviceFile<'data>);
+type Visit<'visit, 'data> = &'visit mut dyn FnMut(Target, DeviceFile<'data>);
 
 /// Hands over the device code of one file.
 fn device_code<'data>(input: &'data InputFile, visit: Visit<'_, 'data>) -> Result<(), offkit_object::Error> {
@@ -277,12 +271,9 @@ fn of_owned_binaries(
     Ok(())
 }
 
-fn target_of(entry: &offkit_object::OffloadEntry<'_>) -> TargetId {
-    let text = |key| entry.strings.get(key).unwrap_or_default().to_owned();
-    TargetId {
-        triple: text("triple"),
-        arch: text("arch"),
-    }
+fn target_of(entry: &offkit_object::OffloadEntry<'_>) -> Target {
+    let text = |key| entry.strings.get(key).unwrap_or_default();
+    Target::new(text("triple"), text("arch"))
 }
 
 fn device_file<'data>(
@@ -306,15 +297,15 @@ fn stem(name: &str) -> String {
 #[derive(Default)]
 struct Targets<'data> {
     found: Vec<TargetInput<'data>>,
-    by_id: HashMap<TargetId, usize>,
+    by_id: HashMap<Target, usize>,
     /// The targets of a triple, by processor: those that may be compatible with each other.
-    by_processor: HashMap<(String, String), Vec<usize>>,
+    by_processor: HashMap<Target, Vec<usize>>,
     by_triple: HashMap<String, Vec<usize>>,
 }
 
 impl<'data> Targets<'data> {
     /// Adds code to its own target, which is made if `is_wanted`, and to all that are compatible with it.
-    fn add(&mut self, target: TargetId, file: DeviceFile<'data>, is_wanted: bool) {
+    fn add(&mut self, target: Target, file: DeviceFile<'data>, is_wanted: bool) {
         let mut takers = self.compatible_with(&target);
         match self.by_id.get(&target) {
             Some(own) => takers.push(*own),
@@ -332,12 +323,12 @@ impl<'data> Targets<'data> {
         }
     }
 
-    fn insert(&mut self, target: TargetId) -> usize {
+    fn insert(&mut self, target: Target) -> usize {
         let index = self.found.len();
-        let processor = (target.triple.clone(), processor(&target.arch).to_owned());
+        let processor = Target::new(target.triple.clone(), &target.arch);
         self.by_processor.entry(processor).or_default().push(index);
         self.by_triple
-            .entry(target.triple.clone())
+            .entry(target.triple.to_string())
             .or_default()
             .push(index);
         self.by_id.insert(target.clone(), index);
@@ -350,24 +341,24 @@ impl<'data> Targets<'data> {
 
     /// Other targets that can use the code: generic code fits every processor of its triple, and code for AMD's
     /// processors fits where no feature says otherwise.
-    fn compatible_with(&self, target: &TargetId) -> Vec<usize> {
+    fn compatible_with(&self, target: &Target) -> Vec<usize> {
         if target.arch == GENERIC {
-            let same = self.by_triple.get(&target.triple);
+            let same = self.by_triple.get(target.triple.as_str());
             return self.others(same, target).collect();
         }
         let of_processor = |processor: &str| {
             self.by_processor
-                .get(&(target.triple.clone(), processor.to_owned()))
+                .get(&Target::new(target.triple.clone(), processor))
         };
         let generic = self.others(of_processor(GENERIC), target);
-        if !target.triple.starts_with("amdgcn") {
+        if target.family() != Family::Amdgcn {
             return generic.collect();
         }
-        let same = self.others(of_processor(processor(&target.arch)), target);
+        let same = self.others(of_processor(&target.arch), target);
         let fits = |index: &usize| {
             self.found
                 .get(*index)
-                .is_some_and(|other| do_features_fit(&target.arch, &other.target.arch))
+                .is_some_and(|other| target.conflicting_feature(&other.target).is_none())
         };
         generic.chain(same.filter(fits)).collect()
     }
@@ -375,7 +366,7 @@ impl<'data> Targets<'data> {
     fn others<'a>(
         &'a self,
         indices: Option<&'a Vec<usize>>,
-        target: &'a TargetId,
+        target: &'a Target,
     ) -> impl Iterator<Item = usize> + 'a {
         let is_other = |index: &usize| {
             self.found
@@ -384,21 +375,6 @@ impl<'data> Targets<'data> {
         };
         indices.into_iter().flatten().copied().filter(is_other)
     }
-}
-
-/// The architecture of code that is for none.
-pub(super) const GENERIC: &str = "generic";
-
-fn processor(arch: &str) -> &str {
-    arch.split(':').next().unwrap_or_default()
-}
-
-fn do_features_fit(one: &str, other: &str) -> bool {
-    let conflicts = |feature: &str| {
-        let (on, off) = (format!("{feature}+"), format!("{feature}-"));
-        (one.contains(&on) && other.contains(&off)) || (one.contains(&off) && other.contains(&on))
-    };
-    !["xnack", "sramecc"].into_iter().any(conflicts)
 }
 
 #[cfg(test)]
@@ -417,15 +393,11 @@ mod tests {
                 kind: OffloadKind::OpenMp,
                 image: Cow::Borrowed(b""),
             };
-            let target = TargetId {
-                triple: (*triple).to_owned(),
-                arch: (*arch).to_owned(),
-            };
-            targets.add(target, file, *is_wanted);
+            targets.add(Target::new(*triple, arch), file, *is_wanted);
         }
         let found = targets.found.into_iter();
         found
-            .map(|input| (input.target.arch, input.files.len()))
+            .map(|input| (input.target.arch_with_features(), input.files.len()))
             .collect()
     }
 

@@ -9,11 +9,12 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use offkit_devlib::Search;
+use offkit_image::target::{Family, System};
 use offkit_link::device_link::{DeviceLink, Input, LinkError};
 use offkit_object::{ImageFormat, ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, Target};
 
 use super::commands::Commands;
-use super::device_link::{is_amd, is_library};
+use super::device_link::is_library;
 use super::inputs::{DeviceFile, in_folders, in_sysroot};
 use super::options::{Argument, Meaning, Options};
 use crate::sycl_linker;
@@ -21,8 +22,7 @@ use offkit_host::files;
 
 /// What to link, and how.
 pub(super) struct OwnLink<'a> {
-    triple: &'a str,
-    arch: &'a str,
+    target: &'a Target,
     files: &'a [DeviceFile<'a>],
     /// Files that the arguments for the device's linker name.
     libraries: Vec<PathBuf>,
@@ -36,23 +36,18 @@ pub(super) struct OwnLink<'a> {
     keeps: bool,
 }
 
-/// The processors of hosts with code in ELF that code can be generated for.
-const HOSTS: [&str; 4] = ["x86_64", "aarch64", "riscv64", "loongarch64"];
-
 impl<'a> OwnLink<'a> {
     /// The link of these files, if it can be done here: the target must be one for it, and so must be all that
     /// there is for the device's `compiler` and `linker`.
     pub(super) fn new(
-        triple: &'a str,
-        arch: &'a str,
+        target: &'a Target,
         files: &'a [DeviceFile<'a>],
         options: &Options,
         compiler: &[String],
         linker: &[String],
     ) -> Option<Self> {
-        let mut parts = triple.split('-');
-        let is_host = parts.next().is_some_and(|name| HOSTS.contains(&name))
-            && triple.split('-').any(|part| part.starts_with("linux"));
+        let family = target.family();
+        let is_host = family.is_host() && family.is_generated() && target.parts().system() == System::Linux;
         let is_linked = |file: &DeviceFile<'_>| {
             let format = ImageFormat::detect(&file.image);
             matches!(
@@ -60,12 +55,11 @@ impl<'a> OwnLink<'a> {
                 ImageFormat::Bitcode | ImageFormat::Elf | ImageFormat::Amdgpu
             )
         };
-        if !(is_host || is_amd(triple)) || options.embed_bitcode || !files.iter().all(is_linked) {
+        if !(is_host || family == Family::Amdgcn) || options.embed_bitcode || !files.iter().all(is_linked) {
             return None;
         }
         let mut link = Self {
-            triple,
-            arch,
+            target,
             files,
             libraries: Vec::new(),
             named_libraries: Vec::new(),
@@ -149,7 +143,7 @@ impl<'a> OwnLink<'a> {
     /// The C library and the compiler's, where the host's link does not name them: one that is to be followed by
     /// another does not.
     fn add_c_library(&mut self, sysroot: &Path) -> Option<()> {
-        let system = format!("{}-linux-gnu", self.triple.split('-').next()?);
+        let system = format!("{}-linux-gnu", self.target.parts().architecture());
         let folders = [
             format!("usr/lib/{system}"),
             format!("lib/{system}"),
@@ -218,7 +212,7 @@ impl<'a> OwnLink<'a> {
         let format = |content: files::Content| ImageFormat::detect(&content);
         match files::open(path).map(format) {
             Ok(ImageFormat::Bitcode) => true,
-            Ok(ImageFormat::Archive) => is_amd(self.triple),
+            Ok(ImageFormat::Archive) => self.target.family() == Family::Amdgcn,
             _ => false,
         }
     }
@@ -231,12 +225,12 @@ impl<'a> OwnLink<'a> {
         folder: &Path,
         commands: &Commands,
     ) -> Result<Option<Vec<u8>>, String> {
-        let target = Target::new(self.triple, self.arch);
+        let target = self.target;
         let mut inputs = Vec::new();
         for file in self.files {
             let mut entry = OffloadEntry::new(ImageKind::None, file.kind, &*file.image);
-            entry.strings.set("triple", self.triple);
-            entry.strings.set("arch", self.arch);
+            entry.strings.set("triple", target.triple.as_str());
+            entry.strings.set("arch", target.arch_with_features());
             let binary = OffloadBinary::from(entry)
                 .write(OffloadBinaryVersion::V1)
                 .map_err(|error| offkit_host::chain(&error))?;
@@ -253,7 +247,7 @@ impl<'a> OwnLink<'a> {
         let link = DeviceLink {
             inputs,
             search: self.search.clone(),
-            targets: vec![target],
+            targets: vec![target.clone()],
             optimization: self.optimization,
             backend_options: self.backend.clone(),
             linker_arguments: self.linker.clone(),
@@ -284,7 +278,7 @@ impl<'a> OwnLink<'a> {
         let mut images = linked.images.into_iter();
         match (images.next(), images.next()) {
             (Some(image), None) => Ok(Some(image.bytes)),
-            _ => Err(format!("{}: more than one image was linked", self.triple)),
+            _ => Err(format!("{}: more than one image was linked", target.triple)),
         }
     }
 }
@@ -303,8 +297,7 @@ fn level_of(text: &str) -> Option<u8> {
 /// Links SYCL's bitcode, as `clang-sycl-linker` does; whether that was done. What there is for the device's
 /// compiler must say nothing of the link.
 pub(super) fn link_sycl(
-    triple: &str,
-    arch: &str,
+    target: &Target,
     inputs: &[PathBuf],
     output: &Path,
     compiler: &[String],
@@ -318,8 +311,9 @@ pub(super) fn link_sycl(
     let mut arguments: Vec<OsString> = inputs.iter().map(|path| path.clone().into()).collect();
     arguments.push("-o".into());
     arguments.push(output.into());
+    let triple = &target.triple;
     arguments.push(format!("-triple={triple}").into());
-    arguments.push(format!("-arch={arch}").into());
+    arguments.push(format!("-arch={}", target.arch_with_features()).into());
     arguments.extend(linker.iter().map(OsString::from));
     let words: Vec<_> = arguments.iter().map(|word| word.to_string_lossy()).collect();
     commands.note(&format!(

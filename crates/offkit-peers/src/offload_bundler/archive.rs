@@ -3,12 +3,14 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+use offkit_image::Family;
 use offkit_object::Limits;
 use offkit_object::archive::{self, ArchiveKind};
+use offkit_object::bundle::EntryId;
 
 use super::bundled::{self, Content, FileType};
 use super::options::Options;
-use super::target::{EntryTarget, TargetId, find_conflict};
+use super::target::{TargetId, find_conflict};
 use super::{Message, Result, compression, read, say, write};
 
 /// The first bytes of an archive that names the files of its members.
@@ -85,9 +87,8 @@ pub(super) fn unbundle(options: &Options, targets: &[TargetId], file: &str, byte
             )));
         }
         for entry in entries {
-            let known = EntryTarget::new(&entry.id);
             for (target, output) in targets.iter().zip(&mut outputs) {
-                if !target.accepts(&known, options.hip_openmp_compatible) {
+                if !target.accepts(&entry.id, options.hip_openmp_compatible) {
                     continue;
                 }
                 let bytes = match &entry.content {
@@ -129,12 +130,12 @@ fn output_name(member: &str, id: &str) -> String {
         Some((stem, extension)) if !stem.is_empty() => (stem, Some(extension)),
         _ => (member, None),
     };
-    let extension = if id.contains("gfx") {
-        Some("bc")
-    } else if id.contains("sm_") {
-        Some("cubin")
-    } else {
-        extension
+    let target = EntryId::parse(id).target();
+    let extension = match target.family() {
+        _ if target.arch.is_empty() => extension,
+        Family::Amdgcn => Some("bc"),
+        Family::Nvptx64 | Family::Nvptx32 => Some("cubin"),
+        _ => extension,
     };
     let dot = if extension.is_some() { "." } else { "" };
     let id = id.replace(':', "_");

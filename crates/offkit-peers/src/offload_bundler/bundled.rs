@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use offkit_object::bundle::{Bundle, BundleEntry, COMPRESSED_MAGIC, Comment, MAGIC};
+use offkit_object::bundle::{Bundle, BundleEntry, COMPRESSED_MAGIC, Comment, EntryId, MAGIC};
 use offkit_object::host::{self, NewSection, SectionContent};
-use offkit_object::{Bytes, Chunks, Limits};
+use offkit_object::{Bytes, Chunks, Limits, Producer};
 
-use super::target::{EntryTarget, TargetId};
+use super::target::TargetId;
 use super::{Message, NAME, Result, order, say};
 
 /// What sections of bundled objects are called; the entry's ID follows.
@@ -79,7 +79,7 @@ pub(super) fn read<'a>(file_type: FileType, file: &str, bytes: &'a [u8]) -> Resu
             let sections = host::device_sections(bytes, &limits).map_err(wrong)?;
             let entries = sections.into_iter().filter_map(|section| match section.content {
                 SectionContent::BundleEntry(id) => Some(Entry {
-                    content: match EntryTarget::new(&id).is_host() {
+                    content: match EntryId::parse(&id).producer() == Producer::Host {
                         true => Content::HostObject,
                         false => Content::Bytes(Cow::Borrowed(section.bytes)),
                     },

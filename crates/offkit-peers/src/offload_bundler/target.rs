@@ -1,8 +1,10 @@
-//! The IDs of targets on the command line, and which entries they accept.
+//! The IDs of targets on the command line, and which entries they accept: the rules of `clang-offload-bundler`.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
+use offkit_image::target::triple::is_system;
+use offkit_image::target::{System, Triple};
 use offkit_object::bundle::EntryId;
 
 use super::{Message, Result};
@@ -10,26 +12,6 @@ use super::{Message, Result};
 /// A target, in the spelling that bundles have: `KIND-ARCH-VENDOR-OS-ENVIRONMENT-[PROCESSOR]`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct TargetId(String);
-
-/// The ID of an entry, taken apart.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct EntryTarget<'a> {
-    pub(super) text: &'a str,
-    id: EntryId<'a>,
-}
-
-impl<'a> EntryTarget<'a> {
-    pub(super) fn new(text: &'a str) -> Self {
-        Self {
-            text,
-            id: EntryId::parse(text),
-        }
-    }
-
-    pub(super) fn is_host(&self) -> bool {
-        self.id.kind == "host"
-    }
-}
 
 impl fmt::Display for TargetId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -54,19 +36,20 @@ impl TargetId {
             ));
         };
         let processor = next().unwrap_or_default();
-        if !is_known_kind(kind) || !is_known_arch(arch) {
+        let is_known_arch = Triple::new(arch).has_known_architecture();
+        if !is_known_kind(kind) || !is_known_arch {
             let triple = format!("{arch}-{vendor}-{os}-{environment}");
             let mut message = format!("invalid target '{text}'");
             if !is_known_kind(kind) {
                 message.push_str(&format!(", unknown offloading kind '{kind}'"));
             }
-            if !is_known_arch(arch) {
+            if !is_known_arch {
                 message.push_str(&format!(", unknown target triple '{triple}'"));
             }
             return Err(Message::new(message));
         }
         // A triple without a vendor, as in x86_64-linux-gnu.
-        let (vendor, os, environment) = if is_os(vendor) && !is_os(os) {
+        let (vendor, os, environment) = if is_system(vendor) && !is_system(os) {
             ("unknown", vendor, os)
         } else {
             (vendor, os, environment)
@@ -75,7 +58,7 @@ impl TargetId {
             "mingw32" => ("windows", "gnu"),
             _ => (os, environment),
         };
-        let environment = if os.starts_with("amdhsa") {
+        let environment = if Triple::new(&format!("{arch}-{vendor}-{os}")).system() == System::AmdHsa {
             ""
         } else {
             or_unknown(environment)
@@ -103,8 +86,8 @@ impl TargetId {
     }
 
     /// The entry for this target: the one with its very ID, else the first that fits.
-    pub(super) fn find_in(&self, entries: &[EntryTarget<'_>], hip_openmp_compatible: bool) -> Option<usize> {
-        let exact = entries.iter().position(|entry| entry.text == self.0);
+    pub(super) fn find_in(&self, entries: &[&str], hip_openmp_compatible: bool) -> Option<usize> {
+        let exact = entries.iter().position(|entry| *entry == self.0);
         exact.or_else(|| {
             entries
                 .iter()
@@ -114,8 +97,8 @@ impl TargetId {
 
     /// Whether an entry's code runs on this target: the processor is the same, and every feature that the code
     /// demands to be on or off is so here.
-    pub(super) fn accepts(&self, entry: &EntryTarget<'_>, hip_openmp_compatible: bool) -> bool {
-        let (wanted, entry) = (self.id(), &entry.id);
+    pub(super) fn accepts(&self, entry: &str, hip_openmp_compatible: bool) -> bool {
+        let (wanted, entry) = (self.id(), EntryId::parse(entry));
         let is_hip = |kind| matches!(kind, "hip" | "hipv4");
         let is_kind_fit = wanted.kind == entry.kind
             || is_hip(wanted.kind) && is_hip(entry.kind)
@@ -126,10 +109,7 @@ impl TargetId {
         is_kind_fit
             && wanted_target.triple == target.triple
             && wanted_target.arch == target.arch
-            && target
-                .features
-                .iter()
-                .all(|feature| wanted_target.features.contains(feature))
+            && target.unmet_demand(&wanted_target).is_none()
     }
 }
 
@@ -193,125 +173,6 @@ fn is_known_kind(kind: &str) -> bool {
     matches!(kind, "host" | "openmp" | "hip" | "hipv4" | "sycl" | "cuda")
 }
 
-fn is_os(part: &str) -> bool {
-    const KNOWN: &[&str] = &[
-        "amdhsa", "cuda", "darwin", "freebsd", "fuchsia", "ios", "linux", "macos", "mesa3d", "mingw32",
-        "netbsd", "openbsd", "windows",
-    ];
-    KNOWN.iter().any(|known| part.starts_with(known))
-}
-
-/// Whether LLVM knows the architecture, or SYCL's compiler does.
-fn is_known_arch(arch: &str) -> bool {
-    const KNOWN: &[&str] = &[
-        "aarch64",
-        "aarch64_32",
-        "aarch64_be",
-        "amd64",
-        "amdgcn",
-        "amdil",
-        "amdil64",
-        "arc",
-        "arm",
-        "arm64",
-        "arm64_32",
-        "arm64e",
-        "arm64ec",
-        "armeb",
-        "avr",
-        "bpf",
-        "bpf_be",
-        "bpf_le",
-        "bpfeb",
-        "bpfel",
-        "csky",
-        "dxil",
-        "hexagon",
-        "hsail",
-        "hsail64",
-        "lanai",
-        "loongarch32",
-        "loongarch64",
-        "m68k",
-        "mips",
-        "mips64",
-        "mips64eb",
-        "mips64el",
-        "mips64r6",
-        "mips64r6el",
-        "mipseb",
-        "mipsel",
-        "mipsisa32r6",
-        "mipsisa32r6el",
-        "mipsisa64r6",
-        "mipsisa64r6el",
-        "mipsn32",
-        "mipsn32el",
-        "mipsn32r6",
-        "mipsn32r6el",
-        "mipsr6",
-        "mipsr6el",
-        "msp430",
-        "native_cpu",
-        "nvptx",
-        "nvptx64",
-        "powerpc",
-        "powerpc64",
-        "powerpc64le",
-        "powerpcle",
-        "powerpcspe",
-        "ppc",
-        "ppc32",
-        "ppc32le",
-        "ppc64",
-        "ppc64le",
-        "ppcle",
-        "ppu",
-        "r600",
-        "renderscript32",
-        "renderscript64",
-        "riscv32",
-        "riscv32be",
-        "riscv64",
-        "riscv64be",
-        "s390x",
-        "shave",
-        "sparc",
-        "sparc64",
-        "sparcel",
-        "sparcv9",
-        "spir",
-        "spir64",
-        "spirv",
-        "spirv32",
-        "spirv64",
-        "systemz",
-        "tce",
-        "tcele",
-        "thumb",
-        "thumbeb",
-        "ve",
-        "wasm32",
-        "wasm64",
-        "x86_64",
-        "x86_64h",
-        "xcore",
-        "xscale",
-        "xtensa",
-    ];
-    const VERSIONED: &[&str] = &[
-        "armv",
-        "dxilv",
-        "spir64_",
-        "spirv1.",
-        "spirv32v1.",
-        "spirv64v1.",
-        "thumbv",
-    ];
-    let is_i386 = arch.len() == 4 && arch.starts_with('i') && arch.ends_with("86");
-    is_i386 || KNOWN.binary_search(&arch).is_ok() || VERSIONED.iter().any(|known| arch.starts_with(known))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -364,26 +225,6 @@ mod tests {
     }
 
     #[test]
-    fn architectures_are_sorted() {
-        for arch in [
-            "aarch64",
-            "amdgcn",
-            "i686",
-            "nvptx64",
-            "powerpc64le",
-            "spirv64",
-            "x86_64",
-            "xtensa",
-            "armv7l",
-        ] {
-            assert!(is_known_arch(arch), "{arch}");
-        }
-        for arch in ["", "powerpcxxle", "x86_xx", "X86_64", "i6866"] {
-            assert!(!is_known_arch(arch), "{arch}");
-        }
-    }
-
-    #[test]
     fn two_processors_that_nobody_knows_are_two_targets() {
         let ids = [
             "openmp-amdgcn-amd-amdhsa--gfx9999",
@@ -395,18 +236,17 @@ mod tests {
 
     #[test]
     fn code_with_demands_runs_only_where_they_are_met() {
-        let entry = |text| EntryTarget::new(text);
         let target = |text| TargetId::parse(text).unwrap();
         let any = "hip-amdgcn-amd-amdhsa--gfx906";
         let on = "hip-amdgcn-amd-amdhsa--gfx906:xnack+";
         let off = "hipv4-amdgcn-amd-amdhsa--gfx906:xnack-";
-        assert!(target(on).accepts(&entry(any), false));
-        assert!(target(off).accepts(&entry("hip-amdgcn-amd-amdhsa-gfx906"), false));
-        assert!(!target(any).accepts(&entry(on), false));
-        assert!(!target(off).accepts(&entry(on), false));
-        let openmp = entry("openmp-amdgcn-amd-amdhsa--gfx906");
-        assert!(!target(any).accepts(&openmp, false));
-        assert!(target(any).accepts(&openmp, true));
-        assert_eq!(target(on).find_in(&[entry(any), entry(on)], false), Some(1));
+        assert!(target(on).accepts(any, false));
+        assert!(target(off).accepts("hip-amdgcn-amd-amdhsa-gfx906", false));
+        assert!(!target(any).accepts(on, false));
+        assert!(!target(off).accepts(on, false));
+        let openmp = "openmp-amdgcn-amd-amdhsa--gfx906";
+        assert!(!target(any).accepts(openmp, false));
+        assert!(target(any).accepts(openmp, true));
+        assert_eq!(target(on).find_in(&[any, on], false), Some(1));
     }
 }

@@ -4,10 +4,9 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use offkit_devlib::library_path;
-use offkit_object::{DeviceImage, Problem, Storage};
+use offkit_object::{DeviceImage, Problem, Storage, target_of};
 
 use super::Source;
-use super::filter::target_of;
 use crate::cli::Extract;
 use crate::failure::Failure;
 use crate::terminal::{Terminal, size};
@@ -142,9 +141,7 @@ fn library_name(image: &DeviceImage<'_>, library: Option<&str>) -> PathBuf {
     // Containers name targets: what they say must not lead elsewhere.
     target.triple = target.triple.replace(|c| !is_safe(c), "_").into();
     target.arch = target.arch.replace(|c| !is_safe(c), "_").into();
-    if target.arch == "generic" {
-        target.arch = "".into();
-    }
+    target.arch = target.processor().into();
     for feature in &mut target.features {
         *feature = feature.replace(|c| !is_safe(c), "_");
     }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use offkit_object::{DeviceImage, ImageFormat, KernelName, Limits, Producer, Target, inspect, symbols_of};
+use offkit_object::{DeviceImage, ImageFormat, KernelName, Limits, Producer, Target, symbols_of, target_of};
 
 /// The names of languages, as [`producer_name`] gives them.
 const KINDS: [&str; 5] = ["openmp", "cuda", "hip", "sycl", "host"];
@@ -69,24 +69,6 @@ impl Filter {
         } = self;
         triple.is_empty() && arch.is_empty() && [kind, format, kernel].iter().all(|wanted| wanted.is_none())
     }
-}
-
-/// The target, with what the bytes say where the container says nothing.
-pub(crate) fn target_of(image: &DeviceImage<'_>) -> Target {
-    let mut target = image.target.clone();
-    if target.triple.is_empty() && target.arch.is_empty() {
-        let own = inspect(
-            image.bytes().unwrap_or_default(),
-            image.format,
-            &Limits::default(),
-        )
-        .target;
-        target.triple = own.triple;
-        if target.arch.is_empty() {
-            target.arch = own.arch;
-        }
-    }
-    target
 }
 
 fn has_triple(target: &Target, wanted: &str) -> bool {

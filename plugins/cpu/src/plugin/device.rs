@@ -1,5 +1,6 @@
 //! The platform and the device, and everything they can be asked.
 
+use offkit_image::{Family, Target};
 use offkit_pi::DeviceBinary;
 use offkit_pi::ffi::*;
 use offkit_pi::plugin::{Device, Error, Info, Platform, Result};
@@ -170,13 +171,18 @@ impl Device<Cpu> for CpuDevice {
     }
 
     fn select_binary(&self, images: &[DeviceBinary<'_>]) -> Result<Option<usize>> {
-        let rank = |image: &DeviceBinary<'_>| match (image.detected_format(), image.target) {
-            (PI_DEVICE_BINARY_TYPE_SPIRV, "spir64" | "spirv64") => Some(0),
-            // SPIR-V that does not say for what, or says it in full.
-            (PI_DEVICE_BINARY_TYPE_SPIRV, target) if target.starts_with("spir64-") => Some(1),
-            (PI_DEVICE_BINARY_TYPE_SPIRV, target) if target.starts_with("spirv64-") => Some(1),
-            (PI_DEVICE_BINARY_TYPE_SPIRV, "" | "<unknown>") => Some(2),
-            _ => None,
+        let rank = |image: &DeviceBinary<'_>| {
+            if image.detected_format() != PI_DEVICE_BINARY_TYPE_SPIRV {
+                return None;
+            }
+            let target = Target::of_sycl_name(image.target);
+            match target.family() {
+                Family::Spirv64 if target.triple == target.parts().architecture() => Some(0),
+                // SPIR-V that says in full for what it is, or does not say it.
+                Family::Spirv64 => Some(1),
+                Family::Other if target.triple.is_empty() => Some(2),
+                _ => None,
+            }
         };
         let ranked = images
             .iter()
@@ -212,6 +218,10 @@ mod tests {
             Some(2)
         );
         assert_eq!(choose(&[native.clone(), spirv("spir")]), None);
-        assert_eq!(choose(&[native, spirv("spirv64-unknown-unknown")]), Some(1));
+        assert_eq!(
+            choose(&[native.clone(), spirv("spirv64-unknown-unknown")]),
+            Some(1)
+        );
+        assert_eq!(choose(&[native, spirv("spirv64v1.2-unknown-unknown")]), Some(1));
     }
 }

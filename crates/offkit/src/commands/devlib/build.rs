@@ -4,9 +4,8 @@ use std::path::PathBuf;
 use std::thread;
 
 use clap::Args;
-use offkit_devlib::architecture_names;
 use offkit_devlib::build::{self, BuildError, Message};
-use offkit_devlib::manifest::{Manifest, target_name, target_named};
+use offkit_devlib::manifest::{Manifest, target_named};
 use offkit_object::Target;
 use serde_json::json;
 
@@ -140,14 +139,14 @@ fn targets(arguments: &Build, manifest: &Manifest) -> Result<Vec<Target>, Failur
     let is_of = |target: &Target, arch: &str| {
         target.arch == arch
             || target.arch_with_features() == arch
-            || architecture_names(&target.triple).iter().any(|name| name == arch)
+            || target.library_architectures().iter().any(|name| name == arch)
     };
     if let Some(arch) = arguments
         .archs
         .iter()
         .find(|arch| !all.iter().any(|target| is_of(target, arch)))
     {
-        let names: Vec<_> = all.iter().map(target_name).collect();
+        let names: Vec<_> = all.iter().map(Target::short_name).collect();
         return Err(Failure::input(format!("no target is for `{arch}`")).hint(format!(
             "the targets are {}; `--target` takes any other",
             names.join(", ")

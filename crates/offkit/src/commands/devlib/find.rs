@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use offkit_devlib::{Answer, Found, Outcome, Search, target_of_name};
+use offkit_devlib::{Answer, Found, Outcome, Search};
 use offkit_object::Target;
 use serde_json::{Value, json};
 
@@ -61,7 +61,7 @@ impl SearchOptions {
                 true => vec![archs.as_str()],
                 false => archs.split(',').filter(|name| !name.is_empty()).collect(),
             };
-            for target in names.into_iter().map(target_of_name) {
+            for target in names.into_iter().map(Target::named) {
                 if !targets.contains(&target) {
                     targets.push(target);
                 }

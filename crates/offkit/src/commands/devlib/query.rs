@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use offkit_object::{DeviceImage, ImageFormat, Limits, Producer, Target, symbols_of};
+use offkit_object::{DeviceImage, ImageFormat, Limits, Producer, Target, symbols_of, target_of};
 use serde_json::json;
 
-use crate::commands::filter::{Filter, format_name, producer_name, target_of};
+use crate::commands::filter::{Filter, format_name, producer_name};
 use crate::commands::limits::LimitOptions;
 use crate::commands::{shown_name, source::Source};
 use crate::failure::Failure;

@@ -44,11 +44,12 @@ pub(crate) struct Link {
     #[arg(
         long = "target",
         value_name = "TRIPLE[,KEY=…]",
+        value_parser = Target::from_option_value,
         long_help = "What to link for, instead of all that the inputs have code for; may be repeated. Keys:\n  \
             arch      the processor, such as sm_80 or gfx90a:xnack+\n  \
             features  what the processor has or lacks, as LLVM takes it, such as +ptx80"
     )]
-    pub(crate) targets: Vec<TargetText>,
+    pub(crate) targets: Vec<Target>,
     /// A folder in which libraries are looked for; may be repeated
     #[arg(short = 'L', long = "library-path", value_name = "DIR")]
     pub(crate) library_paths: Vec<PathBuf>,
@@ -159,39 +160,6 @@ impl FromStr for LinkFormat {
     }
 }
 
-/// A target as it is typed: `TRIPLE[,arch=ARCH][,features=A,B]`.
-#[derive(Clone, Debug)]
-pub(crate) struct TargetText(Target);
-
-impl FromStr for TargetText {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let mut parts = text.split(',');
-        let triple = parts.next().filter(|triple| !triple.is_empty());
-        let mut target = Target::new(triple.ok_or("expected a target triple")?, "");
-        let mut in_features = false;
-        for part in parts {
-            match part.split_once('=') {
-                Some(("arch", arch)) => {
-                    let given = Target::new("", arch);
-                    target.arch = given.arch;
-                    target.features.extend(given.features);
-                    in_features = false;
-                }
-                Some(("features", feature)) => {
-                    target.features.push(feature.to_owned());
-                    in_features = true;
-                }
-                None if in_features => target.features.push(part.to_owned()),
-                _ => return Err(format!("`{part}`: expected arch=… or features=…")),
-            }
-        }
-        target.features.retain(|feature| !feature.is_empty());
-        Ok(Self(target))
-    }
-}
-
 fn spirv_version(text: &str) -> Result<(u8, u8), String> {
     let parsed = text
         .split_once('.')
@@ -244,7 +212,7 @@ pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
     let link = DeviceLink {
         inputs,
         search,
-        targets: arguments.targets.iter().map(|target| target.0.clone()).collect(),
+        targets: arguments.targets.clone(),
         device_libraries: (arguments.device_libraries.iter().zip(&device_libraries))
             .map(|(path, content)| input(path, content))
             .collect(),
