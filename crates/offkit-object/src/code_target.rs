@@ -34,3 +34,31 @@ pub fn completed_target(container: &Target, own: &Target, format: ImageFormat) -
     }
     target
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_container_counts_and_then_the_bytes() {
+        let completed =
+            |container: Target, own: Target| completed_target(&container, &own, ImageFormat::Spirv);
+        let narrow = Target::new(triples::SPIRV32, "");
+        assert_eq!(completed(Target::default(), narrow.clone()), narrow);
+        assert_eq!(
+            completed(Target::new("", "pvc"), narrow.clone()),
+            Target::new(triples::SPIRV32, "pvc")
+        );
+        let wide = Target::new("spir64-unknown-unknown", "");
+        assert_eq!(completed(wide.clone(), narrow), wide);
+        assert_eq!(
+            completed(Target::default(), Target::default()).triple,
+            triples::SPIRV64
+        );
+        let amd = Target::new(triples::AMDHSA, "gfx90a:xnack+");
+        assert_eq!(
+            completed_target(&Target::default(), &amd, ImageFormat::Amdgpu),
+            amd
+        );
+    }
+}
