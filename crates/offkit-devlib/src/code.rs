@@ -88,6 +88,15 @@ impl<'data> Input<'data> {
         }
     }
 
+    /// The same under another name: that of what the file was made of, where people know that better.
+    #[must_use]
+    pub fn with_name(self, name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            ..self
+        }
+    }
+
     /// The same, with all members linked if it is an archive, needed or not.
     #[must_use]
     pub fn with_whole_archive(self, whole_archive: bool) -> Self {

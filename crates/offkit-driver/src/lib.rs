@@ -1,13 +1,13 @@
 //! The compiler driver: clang's command line, with offloading by offkit.
 //!
-//! [`CommandLine`] reads a command line and says whether it is any business of the driver. What is not goes
-//! to clang as it is. For the rest, [`CommandLine::plan`] makes a list of commands: clang for the front ends and the
-//! host's linker, offkit for what is between. The planner looks at nothing but its arguments, so that a
-//! plan can be printed, typed, and tested without running anything; [`run`](Plan::run) carries it out.
+//! [`drive`] carries out a whole command line. What has nothing to do with the driver goes to clang as it is. For the
+//! rest, [`CommandLine::plan`] makes a list of steps: clang for the front ends and the host's linker, offkit for what
+//! is between. The planner looks at nothing but its arguments, so that a plan can be printed as commands, typed, and
+//! tested without running anything; [`run`](Plan::run) does the steps, those of offkit in this process.
 //!
 //! ```
 //! use std::path::Path;
-//! use offkit_driver::{CommandLine, Environment, NoFiles, Work};
+//! use offkit_driver::{Action, CommandLine, Environment, NoFiles, Work};
 //!
 //! # fn main() -> Result<(), offkit_driver::UsageError> {
 //! let words = ["-fsyclbin", "kernels.cpp", "-o", "kernels.syclbin"].map(Into::into).to_vec();
@@ -22,30 +22,39 @@
 //!     files: &NoFiles,
 //! };
 //! let Work::Plan(plan) = command_line.plan(&environment)? else { panic!("not for clang alone") };
-//! let programs: Vec<_> = plan.steps.iter().map(|step| step.words[0].to_string_lossy()).collect();
-//! assert_eq!(programs, ["clang-22", "offkit", "offkit"]); // compile, mark, link
+//! let actions: Vec<_> = plan.steps.iter().map(|step| &step.action).collect();
+//! assert!(matches!(actions[..], [Action::Clang(_), Action::Mark(_), Action::Link(_)]));
 //! # Ok(())
 //! # }
 //! ```
 
 pub mod arguments;
-use offkit_host::command_line;
+mod drive;
+mod error;
 pub mod inputs;
 mod messages;
 pub mod offload;
+mod on_disk;
 mod plan;
 mod run;
+mod support;
 
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use arguments::{Argument, Role};
+use offkit_host::command_line;
 use offload::{Mode, Offload};
 
+pub use drive::{Language, Outcome, Report, drive};
+pub use error::DriveError;
 pub use inputs::Content;
-pub use plan::{Plan, Step};
+pub use plan::{
+    Action, Clang, Link, LinkInput, LinkInputKind, LinkResult, Mark, Pack, Plan, Registration, Step,
+};
 pub use run::{RunError, RunOptions, StepTime};
+pub use support::SupportError;
 
 /// The command line is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -163,7 +172,7 @@ impl Files for NoFiles {
 pub enum Work {
     /// clang alone does it, with these arguments.
     Clang(Vec<OsString>),
-    /// Several commands.
+    /// Several steps.
     Plan(Plan),
 }
 
@@ -194,6 +203,11 @@ impl CommandLine {
                 && self.arguments.iter().any(|argument| {
                     argument.role == Role::Offload("--offload-rdc") || !argument.is_known_to_clang()
                 })
+    }
+
+    /// Whether the driver itself is to make the device code, which takes several steps.
+    pub fn is_planned(&self) -> bool {
+        self.mode == Mode::Driver
     }
 
     /// What the user should know.

@@ -2,31 +2,12 @@
 
 use std::ffi::OsString;
 
+use offkit_link::post_link::SplitMode;
+use offkit_object::BundleState;
+
 use crate::arguments::{Argument, Role};
 use crate::{UsageError, Warning};
 use offkit_image::target::{Family, Target, triples};
-
-/// The state of the SYCLBIN file that is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SyclBinState {
-    /// Device code that is not linked yet.
-    Input,
-    /// Linked, with symbols left for others to supply.
-    Object,
-    /// Complete.
-    Executable,
-}
-
-impl SyclBinState {
-    /// Its name in options.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Input => "input",
-            Self::Object => "object",
-            Self::Executable => "executable",
-        }
-    }
-}
 
 /// A target of DPC++ whose host code does what a runtime does elsewhere.
 const NATIVE_CPU: &str = "native_cpu";
@@ -61,7 +42,7 @@ pub enum Mode {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Offload {
     /// `-fsyclbin`: the output is a SYCLBIN file in that state.
-    pub syclbin: Option<SyclBinState>,
+    pub syclbin: Option<BundleState>,
     /// `-fsycl-link`: the output is the linked device code.
     pub link: bool,
     /// `-fsycl-device-only`: no host code.
@@ -74,8 +55,8 @@ pub struct Offload {
     pub targets_given: bool,
     /// Whether images may need symbols of others when they are loaded.
     pub allow_dependencies: bool,
-    /// How device code is split into images, as `offkit link --split` takes it.
-    pub split: Option<&'static str>,
+    /// How device code is split into images.
+    pub split: Option<SplitMode>,
     /// Options for the compiler of a target, with the triple they are for.
     pub backend_options: Vec<(Option<String>, OsString)>,
     /// Options for the linker of a target, with the triple they are for.
@@ -99,7 +80,7 @@ impl Offload {
         let mut offload = Self::default();
         let mut sycl = false;
         let mut allowed: Option<(bool, String)> = None;
-        let mut syclbin: Option<(SyclBinState, String)> = None;
+        let mut syclbin: Option<(BundleState, String)> = None;
         let mut archs = Vec::new();
         let mut triples: Vec<String> = Vec::new();
         let mut openmp = None;
@@ -117,12 +98,12 @@ impl Offload {
                 "-fsycl-device-only" => offload.device_only = true,
                 "-fsycl-host-only" => offload.host_only = true,
                 "-fsycl-link" => offload.link = true,
-                "-fsyclbin" => syclbin = Some((SyclBinState::Executable, argument.spelling())),
+                "-fsyclbin" => syclbin = Some((BundleState::Executable, argument.spelling())),
                 "-fsyclbin=" => {
                     let state = match &*text() {
-                        "input" => SyclBinState::Input,
-                        "object" => SyclBinState::Object,
-                        "executable" => SyclBinState::Executable,
+                        "input" => BundleState::Input,
+                        "object" => BundleState::Object,
+                        "executable" => BundleState::Executable,
                         other => return Err(UsageError::value(other, name)),
                     };
                     syclbin = Some((state, argument.spelling()));
@@ -146,13 +127,12 @@ impl Offload {
                 "-fopenmp-targets=" | "-fopenmp-targets" => openmp = Some(argument.spelling()),
                 ALLOW => allowed = Some((true, argument.spelling())),
                 DISALLOW => allowed = Some((false, argument.spelling())),
-                "-fsycl-device-code-split" => split = Some("auto"),
+                "-fsycl-device-code-split" => split = Some(SplitMode::Source),
                 "-fsycl-device-code-split=" => {
                     split = Some(match &*text() {
-                        "auto" => "auto",
-                        "per_source" => "source",
-                        "per_kernel" => "kernel",
-                        "off" => "none",
+                        "auto" | "per_source" => SplitMode::Source,
+                        "per_kernel" => SplitMode::Kernel,
+                        "off" => SplitMode::None,
                         other => return Err(UsageError::value(other, name)),
                     });
                 }
@@ -286,11 +266,11 @@ impl Offload {
     /// Code that is linked later may leave symbols for others to supply; complete code may not.
     fn set_dependencies(
         &mut self,
-        syclbin: Option<&(SyclBinState, String)>,
+        syclbin: Option<&(BundleState, String)>,
         allowed: Option<&(bool, String)>,
     ) -> Result<(), UsageError> {
         self.allow_dependencies = match (syclbin, allowed) {
-            (Some((SyclBinState::Executable, option)), Some((true, allow))) => {
+            (Some((BundleState::Executable, option)), Some((true, allow))) => {
                 // Without a value the option is spelt as DPC++ spells it: with its default.
                 let option = if option.contains('=') {
                     option.clone()
@@ -303,7 +283,7 @@ impl Offload {
                 });
                 false
             }
-            (Some((SyclBinState::Executable, _)), _) => false,
+            (Some((BundleState::Executable, _)), _) => false,
             (Some((_, option)), Some((false, disallow))) => {
                 return Err(UsageError::new(format!(
                     "invalid argument '{disallow}' not allowed with '{option}': \
@@ -506,10 +486,13 @@ mod tests {
         ] {
             assert_eq!(read(line).expect_err(line).to_string(), message);
         }
-        assert_eq!(driver("-fsycl -fsycl-device-code-split").split, Some("auto"));
+        assert_eq!(
+            driver("-fsycl -fsycl-device-code-split").split,
+            Some(SplitMode::Source)
+        );
         assert_eq!(
             driver("-fsycl -fsycl-device-code-split=per_kernel").split,
-            Some("kernel")
+            Some(SplitMode::Kernel)
         );
         assert_eq!(
             driver("-fsycl -Xsycl-target-backend=spir64 -g -Xs -O0").backend_options,

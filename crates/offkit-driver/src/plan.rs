@@ -1,7 +1,8 @@
-//! From a command line to a list of commands.
+//! From a command line to steps.
 
 mod compile;
 mod link;
+mod step;
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -13,42 +14,25 @@ use crate::offload::Mode;
 use crate::{CommandLine, Environment, UsageError, Work};
 use offkit_host::command_line;
 
-/// Commands, in an order in which they can run.
+pub use step::{Action, Clang, Link, LinkInput, LinkInputKind, LinkResult, Mark, Pack, Registration, Step};
+
+/// Steps, in an order in which they can be done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// The commands.
+    /// The steps.
     pub steps: Vec<Step>,
-    /// Temporary files, and the files of the command line that they are made of: in messages these stand for
-    /// those. Longer names come first.
-    pub(super) origins: Vec<(PathBuf, PathBuf)>,
+    /// This program, as commands name it.
+    pub offkit: PathBuf,
 }
 
-/// One command.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// The program and its arguments.
-    pub words: Vec<OsString>,
-    /// The steps, by number, that must have succeeded before.
-    pub needs: Vec<usize>,
-    /// Whether the program is clang.
-    pub(super) is_clang: bool,
-    /// How many arguments must stay outside of a file of arguments, if the program takes one.
-    pub(super) before_response_file: Option<usize>,
-}
-
-impl Step {
-    /// The command as it can be typed.
-    pub fn line(&self) -> String {
-        command_line::line(&self.words)
+impl Plan {
+    /// The steps as commands that can be typed one after the other.
+    pub fn lines(&self) -> impl Iterator<Item = String> {
+        self.steps.iter().map(|step| self.line(step))
     }
 
-    pub(super) fn new(words: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
-        Self {
-            words: words.into_iter().map(Into::into).collect(),
-            needs: Vec::new(),
-            is_clang: false,
-            before_response_file: None,
-        }
+    pub(super) fn line(&self, step: &Step) -> String {
+        command_line::line(step.action.words(&self.offkit))
     }
 }
 
@@ -65,7 +49,10 @@ pub(super) fn plan(command_line: &CommandLine, environment: &Environment<'_>) ->
         command_line,
         environment,
         inputs: inputs(arguments, environment.files),
-        plan: Plan::default(),
+        plan: Plan {
+            offkit: environment.offkit.clone(),
+            ..Plan::default()
+        },
         names: HashSet::new(),
     };
     let informs = arguments
@@ -91,7 +78,7 @@ pub(super) fn plan(command_line: &CommandLine, environment: &Environment<'_>) ->
         Some(Stop::Object) => planner.compile_only()?,
         None => planner.link()?,
     }
-    planner.finish()
+    Ok(Work::Plan(planner.plan))
 }
 
 /// Where clang would stop: the earliest of what is asked for.
@@ -169,20 +156,7 @@ impl Planner<'_> {
             words.push(input.path.into());
             self.clang(words, []);
         }
-        self.finish()
-    }
-
-    fn finish(mut self) -> Result<Work, UsageError> {
-        let length = |(path, _): &(PathBuf, PathBuf)| std::cmp::Reverse(path.as_os_str().len());
-        self.plan.origins.sort_by_key(length);
         Ok(Work::Plan(self.plan))
-    }
-
-    /// Remembers what a temporary file is made of. Files that are kept are known by their own names.
-    fn made_of(&mut self, made: &Path, input: &Input) {
-        if self.command_line.kept_temporaries().is_none() {
-            self.plan.origins.push((made.to_owned(), input.path.clone()));
-        }
     }
 
     /// `-fsycl-device-only`: marked bitcode for each source and target.
@@ -243,32 +217,22 @@ impl Planner<'_> {
     }
 
     fn clang(&mut self, words: Vec<OsString>, needs: impl IntoIterator<Item = usize>) -> usize {
-        self.plan.steps.push(Step {
-            needs: needs.into_iter().collect(),
-            is_clang: true,
-            before_response_file: Some(self.environment.clang.len().saturating_sub(1)),
-            ..Step::new(words)
-        });
-        self.plan.steps.len() - 1
+        let before_response_file = self.environment.clang.len().saturating_sub(1);
+        self.step(
+            Action::Clang(Clang {
+                words,
+                before_response_file,
+            }),
+            needs,
+        )
     }
 
-    fn offkit(
-        &mut self,
-        words: Vec<OsString>,
-        needs: impl IntoIterator<Item = usize>,
-        output: &Path,
-    ) -> Made {
-        // The verb that reads any number of files; others read one.
-        let takes_file = words.get(1).is_some_and(|verb| verb == "link");
+    fn step(&mut self, action: Action, needs: impl IntoIterator<Item = usize>) -> usize {
         self.plan.steps.push(Step {
+            action,
             needs: needs.into_iter().collect(),
-            before_response_file: takes_file.then_some(1),
-            ..Step::new(words)
         });
-        Made {
-            path: output.to_owned(),
-            step: self.plan.steps.len() - 1,
-        }
+        self.plan.steps.len() - 1
     }
 
     /// The words of the arguments with such roles, but not those about the driver itself.

@@ -1,23 +1,30 @@
-//! Carrying out a plan: independent commands at the same time, their messages one after the other.
+//! Carrying out a plan: independent steps at the same time, their messages one after the other.
+
+mod clang;
+mod own;
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, IsTerminal, Read, Write};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use offkit_host::files::{FileError, ReplacedInput};
+use offkit_link::device_link::{LinkError, Llvm};
+use offkit_link::wrap::WrapError;
+
+use crate::Report;
 use crate::messages::Messages;
-use crate::plan::{Plan, Step};
-use offkit_host::command_line;
+use crate::plan::{Action, Plan, Step};
 
 /// How a plan is carried out.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
-    /// How many commands may run at a time; at least one does.
+    /// How many steps may run at a time; at least one does.
     pub jobs: usize,
-    /// Whether to print each command to standard error before it runs.
+    /// Whether to report each command before its messages.
     pub verbose: bool,
     /// A folder for the arguments of commands that are too long for the system.
     pub folder: PathBuf,
@@ -25,8 +32,9 @@ pub struct RunOptions {
 
 /// A plan was not carried out to its end.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum RunError {
-    /// A command could not be started.
+    /// clang could not be started.
     #[error("cannot start `{program}`")]
     Start {
         /// The program.
@@ -34,7 +42,7 @@ pub enum RunError {
         /// The system's reason.
         source: io::Error,
     },
-    /// A command failed, and has said why.
+    /// clang failed, and has said why.
     #[error("`{program}` failed ({status})")]
     Failed {
         /// The program.
@@ -42,41 +50,78 @@ pub enum RunError {
         /// How it ended.
         status: ExitStatus,
     },
+    /// Device code cannot be linked, or marked before that.
+    #[error("{error}")]
+    Link {
+        /// Why.
+        #[source]
+        error: Box<LinkError>,
+        /// Whether the code is for a program, as opposed to a file by itself.
+        is_program: bool,
+    },
+    /// The images cannot be registered.
+    #[error(transparent)]
+    Wrap(#[from] WrapError),
+    /// A container cannot be written.
+    #[error(transparent)]
+    Object(#[from] offkit_object::Error),
+    /// A file cannot be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// A file would be read and written.
+    #[error(transparent)]
+    Replaced(#[from] ReplacedInput),
 }
 
-/// What registers device code, in a library of whoever's runtime it is.
-const REGISTER: &str = "__sycl_register_lib";
+/// What there is to say of a step.
+#[derive(Debug, Default)]
+struct Said {
+    /// clang's messages.
+    messages: Vec<u8>,
+    /// What the user should know of a link.
+    warnings: Vec<String>,
+}
 
-/// What to do where it is missing.
-const RUNTIME_HINT: &str =
-    "hint: a SYCL runtime registers the program's device code: link one, with `-lsycl` for example\n";
-
-#[derive(Default)]
-struct Progress {
+struct Progress<'a> {
     /// What became of each step; `None` while it has not ended.
     ended: Vec<Option<Result<(), RunError>>>,
     started: Vec<bool>,
     failed: bool,
     /// How long each step took.
     times: Vec<Duration>,
-    /// What the steps have said: host and device say the same of a source.
     messages: Messages,
+    report: &'a mut dyn Report,
 }
 
 impl Plan {
-    /// Runs the commands, each after those it needs. Once one has failed no other is started.
+    /// Does the steps, each after those it needs. Once one has failed no other is started.
+    ///
+    /// clang runs as a process of its own; all else is done here, with one worker for all steps.
     ///
     /// # Errors
     ///
-    /// The failure of the first command, in the plan's order, that failed.
-    pub fn run(&self, options: &RunOptions) -> Result<Vec<StepTime>, RunError> {
+    /// The failure of the first step, in the plan's order, that failed.
+    pub fn run(&self, options: &RunOptions, report: &mut dyn Report) -> Result<Vec<StepTime>, RunError> {
         let progress = Mutex::new(Progress {
             ended: self.steps.iter().map(|_| None).collect(),
             started: vec![false; self.steps.len()],
+            failed: false,
             times: vec![Duration::ZERO; self.steps.len()],
-            ..Progress::default()
+            messages: Messages::default(),
+            report,
         });
         let changed = Condvar::new();
+        let mut llvm = Llvm::default();
+        // What is to be marked is compiled first: the worker starts meanwhile. Whether a link needs it is seen when its
+        // inputs are read.
+        if self
+            .steps
+            .iter()
+            .any(|step| matches!(step.action, Action::Mark(_)))
+        {
+            llvm.start();
+        }
+        let llvm = Mutex::new(llvm);
         let work = || {
             let mut state = progress.lock().unwrap_or_else(PoisonError::into_inner);
             loop {
@@ -95,14 +140,25 @@ impl Plan {
                 state.started[number] = true;
                 drop(state);
                 let start = Instant::now();
-                let (message, result) = self.steps[number].run(number, &self.origins, options);
+                let mut said = Said::default();
+                let result = self.steps[number].run(number, options, &llvm, &mut said);
                 let time = start.elapsed();
-                state = progress.lock().unwrap_or_else(PoisonError::into_inner);
-                state.times[number] = time;
-                // Nobody may be listening.
-                let _ = io::stderr().lock().write_all(&state.messages.news(message));
-                state.failed |= result.is_err();
-                state.ended[number] = Some(result);
+                let mut guard = progress.lock().unwrap_or_else(PoisonError::into_inner);
+                let progress = &mut *guard;
+                progress.times[number] = time;
+                if options.verbose {
+                    progress.report.command(&self.line(&self.steps[number]));
+                }
+                let news = progress.messages.news(said.messages);
+                if !news.is_empty() {
+                    progress.report.messages(&news);
+                }
+                for warning in &said.warnings {
+                    progress.report.warning(warning);
+                }
+                progress.failed |= result.is_err();
+                progress.ended[number] = Some(result);
+                state = guard;
                 changed.notify_all();
             }
         };
@@ -117,127 +173,27 @@ impl Plan {
         let times = self.steps.iter().zip(progress.times);
         Ok(times
             .map(|(step, time)| StepTime {
-                name: step.name(),
+                name: self.name(step),
                 time,
             })
             .collect())
     }
-}
 
-/// How long a command took.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StepTime {
-    /// What people call the command: the program, its verb or the source that it compiles, and what it makes.
-    pub name: String,
-    /// From its start to its end.
-    pub time: Duration,
-}
-
-impl Step {
-    /// Runs the command; what there is to say, and whether it succeeded.
-    fn run(
-        &self,
-        number: usize,
-        origins: &[(PathBuf, PathBuf)],
-        options: &RunOptions,
-    ) -> (Vec<u8>, Result<(), RunError>) {
-        let mut message = Vec::new();
-        let result = self.run_saying(number, origins, options, &mut message);
-        (message, result)
-    }
-
-    fn run_saying(
-        &self,
-        number: usize,
-        origins: &[(PathBuf, PathBuf)],
-        options: &RunOptions,
-        message: &mut Vec<u8>,
-    ) -> Result<(), RunError> {
-        let [program, arguments @ ..] = self.words.as_slice() else {
-            return Ok(());
+    /// What people call a step.
+    fn name(&self, step: &Step) -> String {
+        let words = step.action.words(&self.offkit);
+        let word = |number: usize| words.get(number).map(OsString::as_os_str);
+        let value = |option: &str| {
+            let at = words.iter().position(|word| word == option)?;
+            word(at + 1)
         };
-        let failed_to_start = |source| RunError::Start {
-            program: program.to_string_lossy().into_owned(),
-            source,
-        };
-        if options.verbose {
-            message.extend_from_slice(self.line().as_bytes());
-            message.push(b'\n');
-        }
-        let mut command = Command::new(program);
-        let length: usize = arguments.iter().map(|argument| argument.len() + 1).sum();
-        if let Some(before) = self.before_response_file
-            && length > command_line::LONGEST_COMMAND
-        {
-            let path = options.folder.join(format!("arguments-{number}"));
-            // What chooses how the rest is read comes first and stays outside.
-            let (first, rest) = arguments.split_at(before.min(arguments.len()));
-            std::fs::write(&path, command_line::response_file(rest)).map_err(failed_to_start)?;
-            let mut word = OsString::from("@");
-            word.push(&path);
-            command.args(first).arg(word);
-        } else {
-            command.args(arguments);
-        }
-        // clang looks for a terminal itself, but what it writes goes through a pipe.
-        if self.is_clang
-            && io::stderr().is_terminal()
-            && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-            && !arguments.iter().any(|word| is_about_colors(word))
-        {
-            command.arg("-fcolor-diagnostics");
-        }
-        let mut child = command.stderr(Stdio::piped()).spawn().map_err(failed_to_start)?;
-        if let Some(mut stderr) = child.stderr.take() {
-            let mut said = Vec::new();
-            // What cannot be read was not said.
-            let _ = stderr.read_to_end(&mut said);
-            // What a step writes is known by its own name.
-            let read = origins
-                .iter()
-                .filter(|(made, _)| Some(made.as_os_str()) != self.output());
-            message.extend(with_origins(said, read));
-        }
-        let status = child.wait().map_err(failed_to_start)?;
-        let needs_runtime = |said: &[u8]| {
-            let said = String::from_utf8_lossy(said);
-            said.contains("undefined") && said.contains(REGISTER)
-        };
-        if !status.success() && needs_runtime(message) {
-            message.extend_from_slice(RUNTIME_HINT.as_bytes());
-        }
-        if status.success() {
-            Ok(())
-        } else {
-            Err(RunError::Failed {
-                program: program.to_string_lossy().into_owned(),
-                status,
-            })
-        }
-    }
-}
-
-impl Step {
-    /// The word behind an option.
-    fn value(&self, option: &str) -> Option<&OsStr> {
-        let at = self.words.iter().position(|word| word == option)?;
-        self.words.get(at + 1).map(OsString::as_os_str)
-    }
-
-    /// The file that it writes.
-    fn output(&self) -> Option<&OsStr> {
-        self.value("-o")
-    }
-
-    fn name(&self) -> String {
-        let word = |number: usize| self.words.get(number).map(OsString::as_os_str);
         let program = word(0).map(Path::new).and_then(Path::file_name);
-        let detail = match (self.is_clang, self.value("-c")) {
-            (false, _) => word(1),
-            (true, Some(source)) => Some(source),
-            (true, None) => Some("link".as_ref()),
+        let detail = match (&step.action, value("-c")) {
+            (Action::Clang(_), Some(source)) => Some(source),
+            (Action::Clang(_), None) => Some("link".as_ref()),
+            _ => word(1),
         };
-        let output = self.output().map(Path::new).and_then(Path::file_name);
+        let output = value("-o").map(Path::new).and_then(Path::file_name);
         let arrow = output.map(|_| OsStr::new("→"));
         let words = [program, detail, arrow, output].into_iter().flatten();
         let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
@@ -245,46 +201,62 @@ impl Step {
     }
 }
 
-/// Whether an option says already whether clang's messages are to have colours.
-fn is_about_colors(word: &OsStr) -> bool {
-    let name = word.to_str().and_then(|word| word.strip_prefix("-f"));
-    name.is_some_and(|name| {
-        let (name, _) = name.split_once('=').unwrap_or((name, ""));
-        matches!(
-            name.strip_prefix("no-").unwrap_or(name),
-            "color-diagnostics" | "diagnostics-color"
-        )
-    })
+/// How long a step took.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepTime {
+    /// What people call the step: the program, its verb or the source that it compiles, and what it makes.
+    pub name: String,
+    /// From its start to its end.
+    pub time: Duration,
 }
 
-/// Messages that name what the user has instead of temporary files.
-fn with_origins<'a>(said: Vec<u8>, origins: impl Iterator<Item = &'a (PathBuf, PathBuf)>) -> Vec<u8> {
-    if said.is_empty() {
-        return said;
-    }
-    let mut text = match String::from_utf8(said) {
-        Ok(text) => text,
-        Err(error) => return error.into_bytes(),
-    };
-    for (made, origin) in origins {
-        if let Some(made) = made.to_str()
-            && text.contains(made)
-        {
-            text = text.replace(made, &origin.to_string_lossy());
+impl Step {
+    /// Does it, and puts down what there is to say.
+    fn run(
+        &self,
+        number: usize,
+        options: &RunOptions,
+        llvm: &Mutex<Llvm<'_>>,
+        said: &mut Said,
+    ) -> Result<(), RunError> {
+        match &self.action {
+            Action::Clang(clang) => clang.run(
+                &options.folder.join(format!("arguments-{number}")),
+                &mut said.messages,
+            ),
+            Action::Mark(mark) => mark.run(llvm),
+            Action::Pack(pack) => pack.run(),
+            Action::Link(link) => link.run(llvm, &mut said.warnings),
         }
     }
-    text.into_bytes()
 }
 
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
+    use crate::plan::Clang;
+
+    struct Silence;
+
+    impl Report for Silence {
+        fn warning(&mut self, _: &dyn std::fmt::Display) {}
+        fn command(&mut self, _: &str) {}
+        fn messages(&mut self, _: &[u8]) {}
+        fn time(&mut self, _: &StepTime) {}
+    }
+
+    fn words(words: &[&str], needs: &[usize]) -> Step {
+        Step {
+            action: Action::Clang(Clang {
+                words: words.iter().map(OsString::from).collect(),
+                before_response_file: 0,
+            }),
+            needs: needs.to_vec(),
+        }
+    }
 
     fn step(script: &str, needs: &[usize]) -> Step {
-        Step {
-            needs: needs.to_vec(),
-            ..Step::new(["sh", "-c", script])
-        }
+        words(&["sh", "-c", script], needs)
     }
 
     fn run(steps: Vec<Step>, jobs: usize) -> Result<(), RunError> {
@@ -297,23 +269,7 @@ mod tests {
             steps,
             ..Plan::default()
         };
-        plan.run(&options).map(drop)
-    }
-
-    #[test]
-    fn only_options_choose_colors() {
-        for word in [
-            "-fcolor-diagnostics",
-            "-fno-color-diagnostics",
-            "-fdiagnostics-color",
-            "-fno-diagnostics-color",
-            "-fdiagnostics-color=never",
-        ] {
-            assert!(is_about_colors(word.as_ref()), "{word}");
-        }
-        for word in ["colors.cpp", "-Icolor", "-fcolors", "-o", "color-diagnostics"] {
-            assert!(!is_about_colors(word.as_ref()), "{word}");
-        }
+        plan.run(&options, &mut Silence).map(drop)
     }
 
     #[test]
@@ -348,7 +304,8 @@ mod tests {
             "{error}"
         );
         assert!(!folder.path().join("never").exists());
-        let error = run(vec![Step::new(["/nonexistent/program"])], 1).expect_err("there is no such program");
+        let error =
+            run(vec![words(&["/nonexistent/program"], &[])], 1).expect_err("there is no such program");
         assert!(error.to_string().contains("/nonexistent/program"), "{error}");
     }
 }

@@ -6,6 +6,7 @@
 mod constants;
 mod error;
 mod generate;
+mod hints;
 mod join;
 mod libraries;
 mod lld;
@@ -209,9 +210,9 @@ pub struct TargetPlan {
     pub commands: Vec<String>,
 }
 
-/// A worker that is started when it is known to be needed.
-#[derive(Default)]
-struct Llvm<'a> {
+/// A worker that is started when it is known to be needed, for one link or for several.
+#[derive(Debug, Default)]
+pub struct Llvm<'a> {
     given: Option<&'a mut Worker>,
     starting: Option<JoinHandle<Result<Worker, WorkerError>>>,
     started: Option<Worker>,
@@ -219,13 +220,18 @@ struct Llvm<'a> {
 
 impl Llvm<'_> {
     /// Starts a worker while something else is done.
-    fn start(&mut self) {
+    pub fn start(&mut self) {
         if self.given.is_none() && self.started.is_none() && self.starting.is_none() {
             self.starting = Some(thread::spawn(Worker::start));
         }
     }
 
-    fn worker(&mut self) -> Result<&mut Worker, WorkerError> {
+    /// The worker; waits until it is there.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Worker::start`].
+    pub fn worker(&mut self) -> Result<&mut Worker, WorkerError> {
         if let Some(worker) = &mut self.given {
             return Ok(worker);
         }
@@ -257,11 +263,11 @@ impl DeviceLink<'_> {
         worker: &mut Worker,
         progress: &mut dyn FnMut(&'static str),
     ) -> Result<Linked, LinkError> {
-        let llvm = Llvm {
+        let mut llvm = Llvm {
             given: Some(worker),
             ..Llvm::default()
         };
-        self.run_with(llvm, progress)
+        self.run_with(&mut llvm, progress)
     }
 
     /// Links the inputs as [`run`](Self::run) does, and starts a worker if there is bitcode among them.
@@ -270,12 +276,18 @@ impl DeviceLink<'_> {
     ///
     /// See [`LinkError`].
     pub fn run_alone(&self, progress: &mut dyn FnMut(&'static str)) -> Result<Linked, LinkError> {
-        self.run_with(Llvm::default(), progress)
+        self.run_with(&mut Llvm::default(), progress)
     }
 
-    fn run_with(
+    /// Links the inputs as [`run`](Self::run) does, and starts the worker if there is bitcode among them and it does
+    /// not run yet.
+    ///
+    /// # Errors
+    ///
+    /// See [`LinkError`].
+    pub fn run_with(
         &self,
-        mut llvm: Llvm<'_>,
+        llvm: &mut Llvm<'_>,
         progress: &mut dyn FnMut(&'static str),
     ) -> Result<Linked, LinkError> {
         let mut steps = Steps {
@@ -337,7 +349,7 @@ impl DeviceLink<'_> {
                 keep,
                 steps: &mut steps,
             };
-            let parts = link.run(&mut llvm, &mut linked.notes)?;
+            let parts = link.run(llvm, &mut linked.notes)?;
             for part in parts {
                 groups.add(part, &mut linked.images);
             }

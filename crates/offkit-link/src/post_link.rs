@@ -48,6 +48,18 @@ pub enum SplitMode {
     Kernel,
 }
 
+impl SplitMode {
+    /// Its name in options.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Source => "source",
+            Self::Kernel => "kernel",
+        }
+    }
+}
+
 impl FromStr for SplitMode {
     type Err = String;
 

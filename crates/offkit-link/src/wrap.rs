@@ -24,6 +24,10 @@ pub struct Wrap {
     pub allow_empty: bool,
     /// The name of the descriptor, if others are to see it.
     pub descriptor_name: Option<String>,
+    /// Options that the device's compiler is given when the program runs, instead of those that images have.
+    pub compile_options: Option<String>,
+    /// Options that the device's linker is given when the program runs, instead of those that images have.
+    pub link_options: Option<String>,
 }
 
 /// Why images cannot be wrapped.
@@ -62,6 +66,8 @@ impl Wrap {
             functions: true,
             allow_empty: false,
             descriptor_name: None,
+            compile_options: None,
+            link_options: None,
         }
     }
 
@@ -87,6 +93,14 @@ impl Wrap {
             }
             if producer == Producer::Sycl {
                 describe(image);
+            }
+            for (key, options) in [
+                ("compile-opts", &self.compile_options),
+                ("link-opts", &self.link_options),
+            ] {
+                if let Some(options) = options {
+                    image.strings.set(key, options.clone());
+                }
             }
         }
         let mut registration = Registration::new(self.kind, host);

@@ -117,6 +117,13 @@ Examples:
   offkit c++ -fsycl -c kernels.cpp -o kernels.o
   make CXX='offkit c++' CXXFLAGS=-fsycl LDFLAGS=-fsycl";
 
+const MARK_EXAMPLES: &str = "\
+clang 22 leaves no trace of which functions of a module others may call. The words of `offkit/device.h` do, and this
+makes them what DPC++'s compiler writes, the attribute `sycl-module-id`: `offkit cc` does so with all that it compiles.
+
+Example:
+  clang++-22 -fsycl -fsycl-device-only -I include -c app.cpp -o app.bc && offkit mark app.bc --module-id app.cpp -o marked.bc";
+
 /// The options that every command takes.
 #[derive(Debug, Args)]
 pub(crate) struct Common {
@@ -183,7 +190,6 @@ pub(crate) enum Command {
     #[command(name = "c++", disable_help_flag = true)]
     Cxx(Cc),
     /// Mark kernels and exported functions in bitcode with the source file they come from
-    #[command(hide = true)]
     Mark(Mark),
 }
 
@@ -296,6 +302,7 @@ pub(crate) struct Cc {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = MARK_EXAMPLES)]
 pub(crate) struct Mark {
     /// The module, LLVM bitcode or text
     #[arg(value_name = "FILE")]
@@ -303,7 +310,7 @@ pub(crate) struct Mark {
     /// The bitcode file to write; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
-    /// The source file's name
+    /// The source file's name, which splitting by source goes by
     #[arg(long, value_name = "NAME")]
     pub(crate) module_id: String,
     /// Leave a module as it is that has no annotation of `offkit/device.h`

@@ -54,12 +54,12 @@ fn main() -> ExitCode {
     // What follows these names and verbs is clang's.
     let mut arguments = std::env::args_os();
     if let Some(called) = arguments.next()
-        && let Some(language) = commands::cc::Language::of_program(&called)
+        && let Some(language) = commands::cc::language_of_program(&called)
     {
         return commands::cc::run(language, arguments.collect(), Terminal { quiet: false });
     }
     if let Some(verb) = arguments.next()
-        && let Some(language) = commands::cc::Language::of_verb(&verb)
+        && let Some(language) = commands::cc::language_of_verb(&verb)
     {
         return commands::cc::run(language, arguments.collect(), Terminal { quiet: false });
     }
@@ -91,10 +91,10 @@ fn main() -> ExitCode {
         Command::Wrap(options) => commands::wrap::run(options, terminal),
         Command::Run(options) => commands::run::run(options, terminal),
         Command::Cc(options) => {
-            return commands::cc::run(commands::cc::Language::C, options.arguments.clone(), terminal);
+            return commands::cc::run(offkit_driver::Language::C, options.arguments.clone(), terminal);
         }
         Command::Cxx(options) => {
-            return commands::cc::run(commands::cc::Language::Cxx, options.arguments.clone(), terminal);
+            return commands::cc::run(offkit_driver::Language::Cxx, options.arguments.clone(), terminal);
         }
         Command::Mark(options) => commands::mark::run(options),
     };

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use offkit_image::target::{Target, triples};
 
-use super::{Made, Planner, stem, stop};
+use super::{Action, Made, Mark, Pack, Planner, stem, stop};
 use crate::UsageError;
 use crate::arguments::{Argument, Role};
 use crate::inputs::{Input, InputKind};
@@ -44,7 +44,6 @@ impl Planner<'_> {
             None
         } else {
             let path = self.temporary(&name, &kind, "bc");
-            self.made_of(&path, input);
             let mut words = self.device_compiler(input, Some(target));
             let offload = &self.command_line.offload;
             let is_compiled_for_host =
@@ -64,20 +63,18 @@ impl Planner<'_> {
                 path,
             })
         };
-        let output = output.unwrap_or_else(|| {
-            let path = self.temporary(&name, &format!("{kind}.marked"), "bc");
-            self.made_of(&path, input);
-            path
-        });
-        let mut module_id = OsString::from("--module-id=");
-        module_id.push(&input.path);
-        let mut words: Vec<OsString> = vec![self.environment.offkit.clone().into(), "mark".into(), module_id];
-        if compiled.is_none() {
-            words.push("--only-annotated".into());
-        }
-        let read = compiled.as_ref().map_or(&input.path, |made| &made.path);
-        words.extend([read.into(), "-o".into(), output.clone().into()]);
-        Ok(self.offkit(words, compiled.as_ref().map(|made| made.step), &output))
+        let output = output.unwrap_or_else(|| self.temporary(&name, &format!("{kind}.marked"), "bc"));
+        let needs = compiled.as_ref().map(|made| made.step);
+        let mark = Mark {
+            only_annotated: compiled.is_none(),
+            input: compiled.map_or_else(|| input.path.clone(), |made| made.path),
+            module_id: input.path.clone(),
+            output: output.clone(),
+        };
+        Ok(Made {
+            step: self.step(Action::Mark(mark), needs),
+            path: output,
+        })
     }
 
     /// The options that have the front end link the device libraries of `-l`, where no link follows that does so.
@@ -196,21 +193,17 @@ impl Planner<'_> {
     /// An offload binary of a source's modules, for an object to hold.
     pub(super) fn pack(&mut self, input: &Input, modules: &[(Made, Target)]) -> Made {
         let output = self.temporary(&stem(&input.path), "-sycl", "out");
-        self.made_of(&output, input);
-        let mut words: Vec<OsString> = vec![
-            self.environment.offkit.clone().into(),
-            "pack".into(),
-            "-o".into(),
-            output.clone().into(),
-        ];
-        for (module, target) in modules {
-            let mut image = OsString::from("--image=file=");
-            image.push(&module.path);
-            let arch = target.arch_or_generic();
-            image.push(format!(",triple={},arch={arch},kind=sycl", target.triple));
-            words.push(image);
+        let images = modules.iter();
+        let pack = Pack {
+            images: images
+                .map(|(module, target)| (module.path.clone(), target.clone()))
+                .collect(),
+            output: output.clone(),
+        };
+        Made {
+            step: self.step(Action::Pack(pack), modules.iter().map(|(module, _)| module.step)),
+            path: output,
         }
-        self.offkit(words, modules.iter().map(|(module, _)| module.step), &output)
     }
 
     /// A source compiled for the host: by itself an output, with `output`, else a temporary file.
@@ -246,11 +239,7 @@ impl Planner<'_> {
             words.extend(self.include());
         }
         words.extend(language(input));
-        let path = output.unwrap_or_else(|| {
-            let path = self.temporary(&stem(&input.path), "-host", "o");
-            self.made_of(&path, input);
-            path
-        });
+        let path = output.unwrap_or_else(|| self.temporary(&stem(&input.path), "-host", "o"));
         words.extend([
             "-c".into(),
             input.path.clone().into(),

@@ -1,27 +1,73 @@
-//! The steps that link device code, wrap it, and link programs.
+//! The steps that link device code and programs.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use offkit_image::Target;
+use offkit_object::BundleState;
 
-use super::{Made, Planner, is_about_the_driver, stem};
+use super::{
+    Action, Link, LinkInput, LinkInputKind, LinkResult, Made, Planner, Registration, is_about_the_driver,
+    stem,
+};
 use crate::UsageError;
 use crate::arguments::{Argument, Role};
 use crate::inputs::InputKind;
-use crate::offload::{SyclBinState, is_portable, target_option};
+use crate::offload::is_portable;
+use offkit_image::Target;
 
 /// What links read, in order.
 #[derive(Debug, Default)]
 struct Linked {
-    /// The words for the device's linker.
-    device: Vec<OsString>,
+    /// For the device's linker.
+    device: DeviceInputs,
     /// The steps that make what it reads.
     device_needs: Vec<usize>,
     /// For each input, what the host's linker reads in its place.
     host: Vec<Option<OsString>>,
     /// The steps that make it.
     host_needs: Vec<usize>,
+}
+
+/// The inputs of the device's linker.
+#[derive(Debug, Default)]
+struct DeviceInputs {
+    inputs: Vec<LinkInput>,
+    folders: Vec<PathBuf>,
+    /// Whether archives that follow are linked as a whole.
+    whole_archive: bool,
+}
+
+impl DeviceInputs {
+    fn add(&mut self, what: LinkInputKind) {
+        self.inputs.push(LinkInput {
+            what,
+            whole_archive: self.whole_archive,
+        });
+    }
+
+    /// Takes what `-Wl,--whole-archive` and its end, alone or with archives between, say to the device's linker.
+    fn add_for_linker(&mut self, argument: &Argument) {
+        let name = argument.name();
+        let words: Vec<_> = match name.strip_prefix("-Wl,") {
+            Some(words) => words.split(',').collect(),
+            None => return,
+        };
+        let switch = |word: &str| match word.trim_start_matches('-') {
+            "whole-archive" => Some(true),
+            "no-whole-archive" => Some(false),
+            _ => None,
+        };
+        if !words.iter().any(|word| switch(word).is_some()) {
+            return;
+        }
+        for word in words {
+            match switch(word) {
+                Some(whole) => self.whole_archive = whole,
+                None if word.ends_with(".a") => self.add(LinkInputKind::File(word.into())),
+                None => {}
+            }
+        }
+    }
 }
 
 impl Planner<'_> {
@@ -40,30 +86,25 @@ impl Planner<'_> {
             self.host_link(linked, None);
             return Ok(());
         }
-        let linked = self.linked(only_device_code)?;
-        let name = self.program_stem();
+        let mut linked = self.linked(only_device_code)?;
         if !only_device_code {
-            let images = self.temporary(&name, "-device", "syclbin");
-            let object = self.temporary(&name, "-device", "o");
-            let images = self.device_link(&linked, SyclBinState::Executable, images);
-            let wrapped = self.wrap(&images, object);
-            self.host_link(linked, Some(wrapped));
+            let object = self.temporary(&self.program_stem(), "-device", "o");
+            let registered = self.registration(&mut linked, object);
+            self.host_link(linked, Some(registered));
             return Ok(());
         }
         let output = self.command_line.output();
         let output = output.unwrap_or_else(|| self.default_device_output());
         match offload.syclbin {
             Some(state) => {
-                self.device_link(&linked, state, output);
+                self.device_link(&mut linked, state, LinkResult::SyclBin, output);
             }
             // Files that are linked become one that is complete.
             None if self.links_syclbins() => {
-                self.device_link(&linked, SyclBinState::Executable, output);
+                self.device_link(&mut linked, BundleState::Executable, LinkResult::SyclBin, output);
             }
             None => {
-                let images = self.temporary(&name, "-device", "syclbin");
-                let images = self.device_link(&linked, SyclBinState::Executable, images);
-                self.wrap(&images, output);
+                self.registration(&mut linked, output);
             }
         }
         Ok(())
@@ -75,8 +116,12 @@ impl Planner<'_> {
         let mut inputs = self.inputs.clone().into_iter();
         for argument in &self.command_line.arguments {
             match argument.role {
-                Role::Linker => linked.device.extend(whole_archive(argument)),
-                Role::Library | Role::LibraryFolder => linked.device.extend(argument.words.iter().cloned()),
+                Role::Linker => linked.device.add_for_linker(argument),
+                Role::Library => {
+                    let name = argument.value("-l").to_string_lossy().into_owned();
+                    linked.device.add(LinkInputKind::Library(name));
+                }
+                Role::LibraryFolder => linked.device.folders.push(argument.value("-L").into()),
                 _ => {}
             }
             let Role::Input(_) = argument.role else { continue };
@@ -92,12 +137,14 @@ impl Planner<'_> {
             };
             linked.host.push(host);
             match input.kind {
-                InputKind::Linkable | InputKind::DeviceImages => linked.device.push(input.path.into()),
+                InputKind::Linkable | InputKind::DeviceImages => {
+                    linked.device.add(LinkInputKind::File(input.path));
+                }
                 InputKind::Host | InputKind::SharedLibrary => {}
                 InputKind::Shared | InputKind::Device(_) | InputKind::DeviceBitcode => {
                     for (module, _) in self.device_modules(&input)? {
                         linked.device_needs.push(module.step);
-                        linked.device.push(module.path.into());
+                        linked.device.add(self.made(module.path, &input.path));
                     }
                 }
             }
@@ -105,76 +152,74 @@ impl Planner<'_> {
         Ok(linked)
     }
 
-    /// The device link, into a SYCLBIN file.
-    fn device_link(&mut self, linked: &Linked, state: SyclBinState, output: PathBuf) -> Made {
-        let offload = &self.command_line.offload;
-        let mut words: Vec<OsString> =
-            vec![self.environment.offkit.clone().into(), "link".into(), "-q".into()];
-        words.push(format!("--state={}", state.name()).into());
-        // What its messages suggest is to be typed here.
-        let is_program = offload.syclbin.is_none() && !self.links_syclbins();
-        words.push(format!("--driver={}", if is_program { "program" } else { "syclbin" }).into());
-        if offload.targets_given {
-            let targets = offload.targets.iter().map(target_option);
-            words.extend(targets.map(OsString::from));
+    /// A module as an input of the device link. Files that are kept are known by their own names.
+    fn made(&self, path: PathBuf, source: &Path) -> LinkInputKind {
+        match self.command_line.kept_temporaries() {
+            Some(_) => LinkInputKind::File(path),
+            None => LinkInputKind::Made {
+                path,
+                source: source.to_owned(),
+            },
         }
-        words.extend(offload.split.map(|split| format!("--split={split}").into()));
-        if is_program {
-            // Which kernels the host's code launches is not known here, and it may launch none.
-            words.extend(["--archive-kernels", "--allow-empty"].map(OsString::from));
-            // A shared library keeps its device code for itself.
-            if self.has_libraries() && !self.command_line.has("-static") {
-                words.push("--prefer-shared-libraries".into());
-            }
-            if offload.allow_dependencies {
-                let open = ["--allow-undefined", "--allow-device-image-dependencies"];
-                words.extend(open.map(OsString::from));
-            }
-        }
-        words.extend(self.backend_options(|target| !is_portable(target)).map(|option| {
-            let mut word = OsString::from("--backend-option=");
-            word.push(option);
-            word
-        }));
-        words.extend(["-o".into(), output.clone().into()]);
-        words.extend_from_slice(&linked.device);
-        self.offkit(words, linked.device_needs.iter().copied(), &output)
     }
 
-    /// The host object that registers images.
-    fn wrap(&mut self, images: &Made, output: PathBuf) -> Made {
-        let mut words: Vec<OsString> =
-            vec![self.environment.offkit.clone().into(), "wrap".into(), "-q".into()];
-        words.extend(["--kind=sycl-v3", "--allow-empty"].map(OsString::from));
+    /// The device link into an object that registers the images, for a program.
+    fn registration(&mut self, linked: &mut Linked, output: PathBuf) -> Made {
         let arguments = self.command_line.arguments.iter().rev();
-        let host = arguments
+        let host_triple = arguments
             .filter_map(|argument| {
                 let name = argument.name();
-                let joined = name.strip_prefix("--target=").map(OsString::from);
-                joined.or_else(|| (name == "-target").then(|| argument.value("-target")))
+                let joined = name.strip_prefix("--target=").map(str::to_owned);
+                joined.or_else(|| (name == "-target").then(|| text(argument.value("-target"))))
             })
             .next();
-        words.extend(host.map(|host| {
-            let mut word = OsString::from("--host-triple=");
-            word.push(host);
-            word
-        }));
-        // Portable code is compiled when the program runs: its options go with it.
-        let compile: Vec<_> = self.backend_options(is_portable).collect();
-        let link: Vec<_> = offload_options(&self.command_line.offload.linker_options, |_| true).collect();
-        for (name, options) in [("--compile-options=", compile), ("--link-options=", link)] {
-            if !options.is_empty() {
-                let mut word = OsString::from(name);
-                word.push(options.join(OsStr::new(" ")));
-                words.push(word);
-            }
+        let offload = &self.command_line.offload;
+        let joined = |options: Vec<String>| (!options.is_empty()).then(|| options.join(" "));
+        let registration = Registration {
+            allow_dependencies: offload.allow_dependencies,
+            host_triple,
+            // Portable code is compiled when the program runs: its options go with it.
+            compile_options: joined(self.backend_options(is_portable).collect()),
+            link_options: joined(offload_options(&offload.linker_options, |_| true).collect()),
+        };
+        let result = LinkResult::Registration(registration);
+        self.device_link(linked, BundleState::Executable, result, output)
+    }
+
+    /// The device link.
+    fn device_link(
+        &mut self,
+        linked: &mut Linked,
+        state: BundleState,
+        result: LinkResult,
+        output: PathBuf,
+    ) -> Made {
+        let offload = &self.command_line.offload;
+        let device = std::mem::take(&mut linked.device);
+        let is_program = matches!(result, LinkResult::Registration(_));
+        let link = Link {
+            inputs: device.inputs,
+            library_folders: device.folders,
+            // A shared library keeps its device code for itself.
+            prefer_shared_libraries: is_program && self.has_libraries() && !self.command_line.has("-static"),
+            targets: match offload.targets_given {
+                true => offload.targets.clone(),
+                false => Vec::new(),
+            },
+            state,
+            split: offload.split,
+            backend_options: self.backend_options(|target| !is_portable(target)).collect(),
+            result,
+            output: output.clone(),
+        };
+        Made {
+            step: self.step(Action::Link(Box::new(link)), linked.device_needs.iter().copied()),
+            path: output,
         }
-        words.extend(["-o".into(), output.clone().into(), images.path.clone().into()]);
-        self.offkit(words, [images.step], &output)
     }
 
     /// The options for the compilers of those targets.
-    fn backend_options(&self, wanted: impl Fn(&Target) -> bool) -> impl Iterator<Item = OsString> {
+    fn backend_options(&self, wanted: impl Fn(&Target) -> bool) -> impl Iterator<Item = String> {
         let offload = &self.command_line.offload;
         let targets: Vec<_> = offload.targets.iter().filter(|target| wanted(target)).collect();
         offload_options(&offload.backend_options, move |triple| match triple {
@@ -184,7 +229,7 @@ impl Planner<'_> {
     }
 
     /// The host's link, with objects in the place of what was compiled.
-    fn host_link(&mut self, linked: Linked, mut wrapped: Option<Made>) {
+    fn host_link(&mut self, linked: Linked, mut registered: Option<Made>) {
         let mut words = self.environment.clang.clone();
         if self.inputs.iter().any(|input| input.kind.is_compiled()) {
             words.push("-Qunused-arguments".into());
@@ -198,7 +243,7 @@ impl Planner<'_> {
                 Role::Linker | Role::LibraryFolder | Role::Library => {
                     // What the registration of device code needs is in libraries: it comes before them.
                     if argument.role == Role::Library
-                        && let Some(made) = wrapped.take()
+                        && let Some(made) = registered.take()
                     {
                         words.push(made.path.into());
                         needs.push(made.step);
@@ -209,7 +254,7 @@ impl Planner<'_> {
                 _ => {}
             }
         }
-        if let Some(made) = wrapped {
+        if let Some(made) = registered {
             words.push(made.path.into());
             needs.push(made.step);
         }
@@ -248,34 +293,16 @@ impl Planner<'_> {
 fn offload_options(
     options: &[(Option<String>, OsString)],
     wanted: impl Fn(Option<&str>) -> bool,
-) -> impl Iterator<Item = OsString> {
+) -> impl Iterator<Item = String> {
     let options = options
         .iter()
         .filter(move |(triple, _)| wanted(triple.as_deref()));
     options.flat_map(|(_, text)| {
         let text = text.to_string_lossy();
-        text.split_whitespace().map(OsString::from).collect::<Vec<_>>()
+        text.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
     })
 }
 
-/// What `-Wl,--whole-archive` and its end, alone or with archives between, say to the device's linker.
-fn whole_archive(argument: &Argument) -> Vec<OsString> {
-    let name = argument.name();
-    let Some(words) = name.strip_prefix("-Wl,") else {
-        return Vec::new();
-    };
-    let words: Vec<_> = words.split(',').collect();
-    let is_switch = |word: &str| matches!(word.trim_start_matches('-'), "whole-archive" | "no-whole-archive");
-    if !words.iter().any(|word| is_switch(word)) {
-        return Vec::new();
-    }
-    let named = words
-        .into_iter()
-        .filter(|word| is_switch(word) || word.ends_with(".a"));
-    named
-        .map(|word| match is_switch(word) {
-            true => format!("--{}", word.trim_start_matches('-')).into(),
-            false => word.into(),
-        })
-        .collect()
+fn text(word: OsString) -> String {
+    word.to_string_lossy().into_owned()
 }

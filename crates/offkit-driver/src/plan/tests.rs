@@ -45,7 +45,10 @@ fn commands(line: &str) -> Result<Vec<String>, UsageError> {
         Work::Plan(plan) => {
             let steps = plan.steps.iter();
             steps
-                .map(|step| format!("{} {:?}", joined(&step.words), step.needs))
+                .map(|step| {
+                    let words = step.action.words(&plan.offkit);
+                    format!("{} {:?}", joined(&words), step.needs)
+                })
                 .collect()
         }
     })
@@ -135,7 +138,7 @@ fn a_syclbin_needs_no_host() {
         &[
             &format!("{CXX} -c a.cpp -o {MODULE} []"),
             &format!("offkit mark --module-id=a.cpp {MODULE} -o {MARKED} [0]"),
-            &format!("offkit link -q --state=executable --driver=syclbin -o a.syclbin {MARKED} [1]"),
+            &format!("offkit link -q --state=executable -o a.syclbin {MARKED} [1]"),
         ],
     );
     check(
@@ -144,8 +147,8 @@ fn a_syclbin_needs_no_host() {
         &[
             "offkit mark --module-id=b.bc --only-annotated b.bc \
              -o tmp/b-sycl-nvptx64-nvidia-cuda.marked.bc []",
-            "offkit link -q --state=input --driver=syclbin --target=nvptx64-nvidia-cuda --target=spirv64-unknown-unknown --split=kernel \
-             --backend-option=-g -o x.syclbin a.o tmp/b-sycl-nvptx64-nvidia-cuda.marked.bc libc.a -Ldir -ldevice [0]",
+            "offkit link -q --state=input --target=nvptx64-nvidia-cuda --target=spirv64-unknown-unknown --split=kernel \
+             --backend-option=-g -o x.syclbin -Ldir a.o tmp/b-sycl-nvptx64-nvidia-cuda.marked.bc libc.a -ldevice [0]",
         ],
     );
 }
@@ -169,26 +172,20 @@ fn a_program_is_linked_with_its_images() {
             "offkit mark",
             "clang++ -Qunused-arguments",
             "offkit link",
-            "offkit wrap",
             "clang++ -Qunused-arguments"
         ]
     );
     assert_eq!(
         made[4],
         format!(
-            "offkit link -q --state=executable --driver=program --archive-kernels --allow-empty \
-             --prefer-shared-libraries --allow-undefined --allow-device-image-dependencies \
-             -o tmp/app-device.syclbin {MARKED} b.o k.syclbin -Llib -larchive -lm [2]"
+            "{LINK} --allow-undefined --allow-device-image-dependencies --prefer-shared-libraries \
+             -o tmp/app-device.o -Llib {MARKED} b.o k.syclbin -larchive -lm [2]"
         )
     );
     assert_eq!(
         made[5],
-        "offkit wrap -q --kind=sycl-v3 --allow-empty -o tmp/app-device.o tmp/app-device.syclbin [4]"
-    );
-    assert_eq!(
-        made[6],
         "clang++ -Qunused-arguments tmp/a-host.o tmp/main-host.o b.o libs.so -Llib tmp/app-device.o -larchive -lm \
-         -shared -o app [0, 3, 5]"
+         -shared -o app [0, 3, 4]"
     );
 }
 
@@ -202,16 +199,16 @@ fn dependencies_are_not_those_of_temporary_files() {
     assert!(!made[1].contains("-MD"), "{made:#?}");
 }
 
-const LINK: &str = "offkit link -q --state=executable --driver=program --archive-kernels --allow-empty";
+const LINK: &str =
+    "offkit link -q --state=executable --format=object,sycl-v3 --archive-kernels --allow-empty";
 
 #[test]
 fn a_link_of_objects_keeps_clangs_own_warnings() {
     check(
         "-fsycl a.o -o app",
         &[
-            &format!("{LINK} -o tmp/app-device.syclbin a.o []"),
-            "offkit wrap -q --kind=sycl-v3 --allow-empty -o tmp/app-device.o tmp/app-device.syclbin [0]",
-            "clang++ a.o -o app tmp/app-device.o [1]",
+            &format!("{LINK} -o tmp/app-device.o a.o []"),
+            "clang++ a.o -o app tmp/app-device.o [0]",
         ],
     );
     // Objects that are joined keep their device code for the link proper.
@@ -225,9 +222,9 @@ fn whole_archives_are_whole_for_devices_too() {
         "-Wl,--whole-archive libx.a -Wl,--no-whole-archive",
         "-Wl,--whole-archive,libx.a,--no-whole-archive",
     ] {
-        let made = commands(&format!("-fsycl a.o {archives} -o app")).expect("a good command line");
+        let made = commands(&format!("-fsycl a.o {archives} libc.a -o app")).expect("a good command line");
         assert!(
-            made[0].ends_with("a.o --whole-archive libx.a --no-whole-archive []"),
+            made[0].ends_with("a.o --whole-archive libx.a --no-whole-archive libc.a []"),
             "{made:#?}"
         );
     }
@@ -239,7 +236,7 @@ fn libraries_keep_their_place() {
     let made = commands(line).expect("a good command line");
     assert!(
         made[0].ends_with(
-            "--allow-empty -o tmp/app-device.syclbin a.o --whole-archive -lx --no-whole-archive -ly b.o []"
+            "--allow-empty -o tmp/app-device.o a.o --whole-archive -lx --no-whole-archive -ly b.o []"
         ),
         "{made:#?}"
     );
@@ -268,27 +265,21 @@ fn objects_are_linked_with_device_libraries_early() {
     let made = commands("-fsyclbin a.cpp -Llib -ldevice").expect("a good command line");
     assert!(!made[0].contains("-mlink-builtin-bitcode"), "{made:#?}");
     assert!(
-        made[2].ends_with(&format!("{MARKED} -Llib -ldevice [1]")),
+        made[2].ends_with(&format!("-Llib {MARKED} -ldevice [1]")),
         "{made:#?}"
     );
 }
 
 #[test]
 fn device_code_is_linked_alone() {
-    check(
-        "-fsycl -fsycl-link a.o",
-        &[
-            &format!("{LINK} -o tmp/a-device.syclbin a.o []"),
-            "offkit wrap -q --kind=sycl-v3 --allow-empty -o a.o tmp/a-device.syclbin [0]",
-        ],
-    );
+    check("-fsycl -fsycl-link b.o", &[&format!("{LINK} -o a.o b.o []")]);
     check(
         "-fsycl-link a.syclbin b.syclbin -o c.syclbin",
-        &["offkit link -q --state=executable --driver=syclbin -o c.syclbin a.syclbin b.syclbin []"],
+        &["offkit link -q --state=executable -o c.syclbin a.syclbin b.syclbin []"],
     );
     check(
         "-fsycl-link -fsyclbin=object a.syclbin b.syclbin",
-        &["offkit link -q --state=object --driver=syclbin -o a.syclbin a.syclbin b.syclbin []"],
+        &["offkit link -q --state=object -o a.syclbin a.syclbin b.syclbin []"],
     );
 }
 
@@ -300,12 +291,9 @@ fn options_reach_the_compilers_of_their_devices() {
     );
     let made = made.expect("a good command line");
     assert!(
-        made[0].contains(" --backend-option=--some --backend-option=-both -o "),
-        "{made:#?}"
-    );
-    assert!(
-        made[1].contains(
-            " --host-triple=aarch64-linux-gnu --compile-options=-cl-fast -both --link-options=-l -o "
+        made[0].contains(
+            " --host-triple=aarch64-linux-gnu --compile-options=-cl-fast -both --link-options=-l \
+             --backend-option=--some --backend-option=-both -o "
         ),
         "{made:#?}"
     );

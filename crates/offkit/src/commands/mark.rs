@@ -1,4 +1,4 @@
-//! `offkit mark`: marks on kernels and exported functions, a step of `offkit cc`.
+//! `offkit mark`: marks on kernels and exported functions, as `offkit cc` makes them.
 
 use offkit_llvm::Worker;
 

@@ -105,6 +105,8 @@ pub(crate) fn run(options: &WrapOptions, terminal: Terminal) -> Result<(), Failu
     wrap.functions = !options.no_functions;
     wrap.allow_empty = options.allow_empty;
     wrap.descriptor_name.clone_from(&options.descriptor);
+    wrap.compile_options.clone_from(&options.compile_options);
+    wrap.link_options.clone_from(&options.link_options);
     let object = wrap.run(images).map_err(|error| match error {
         WrapError::Object(error) => Failure::input(error.with_file(options.output.display().to_string())),
         other => Failure::input(other),
@@ -134,11 +136,9 @@ impl WrapOptions {
             self.check_container(&name, content)?;
         }
         if is_container || self.image.triple.is_some() {
-            let mut image = self.image.image(content)?;
-            self.set_options(&mut image);
-            return Ok(vec![image]);
+            return Ok(vec![self.image.image(content)?]);
         }
-        let mut contents = read(&name, content, &super::limits());
+        let contents = read(&name, content, &super::limits());
         if contents.images.is_empty() && !(self.allow_empty && contents.problems.is_empty()) {
             let failure = match contents.problems.first() {
                 Some(problem) => Failure::input(problem.to_string()),
@@ -149,8 +149,7 @@ impl WrapOptions {
         if let Some(problem) = contents.problems.first() {
             return Err(Failure::input(problem.to_string()));
         }
-        for image in &mut contents.images {
-            self.set_options(image);
+        for image in &contents.images {
             if image.target.triple.is_empty() && image.location.is_file() {
                 terminal.warning(format_args!(
                     "{name}: nothing says what the image is for; --triple does"
@@ -176,18 +175,6 @@ impl WrapOptions {
         Err(Failure::input(format!(
             "{name}: offset 0: what {kind} registers starts with the magic number of {expected}"
         )))
-    }
-
-    /// Gives an image its options for the compiler and the linker of its device.
-    fn set_options(&self, image: &mut DeviceImage<'_>) {
-        for (key, options) in [
-            ("compile-opts", &self.compile_options),
-            ("link-opts", &self.link_options),
-        ] {
-            if let Some(options) = options {
-                image.strings.set(key, options.clone());
-            }
-        }
     }
 }
 

@@ -17,7 +17,7 @@ pub(in crate::commands) fn find() -> Result<PathBuf, Failure> {
 }
 
 /// Runs clang in the place of this process, or, where a process cannot be replaced, as its child.
-pub(super) fn become_clang(clang: &Path, words: impl Iterator<Item = OsString>) -> Result<ExitCode, Failure> {
+pub(super) fn become_clang(clang: &Path, words: Vec<OsString>) -> Result<ExitCode, Failure> {
     let mut command = Command::new(clang);
     command.args(words);
     let cannot_start = |error: std::io::Error| {

@@ -12,7 +12,7 @@ use offkit_link::container::OutputFormat;
 use offkit_link::device_link::{DeviceLink, Input, LinkError, Linked, PORTABLE_EXTENSIONS};
 use offkit_link::post_link::{ExportArrangement, SplitMode};
 use offkit_link::wrap::{Wrap, WrapKind, host_triple};
-use offkit_llvm::{WORKER_VARIABLE, WorkerError};
+use offkit_llvm::WorkerError;
 use offkit_object::{BundleState, Target};
 
 use crate::cli::State;
@@ -69,6 +69,12 @@ pub(crate) struct Link {
     /// With `object,KIND`, the host that the object is for
     #[arg(long, value_name = "TRIPLE", default_value_t = host_triple())]
     pub(crate) host_triple: String,
+    /// With `object,KIND`, options that the device's compiler is given when the program runs
+    #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true)]
+    pub(crate) compile_options: Option<String>,
+    /// With `object,KIND`, options that the device's linker is given when the program runs
+    #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true)]
+    pub(crate) link_options: Option<String>,
     /// How far the result is on its way; an executable must not need anything from other files. Without it, a
     /// SYCLBIN is an object and everything else an executable
     #[arg(long)]
@@ -124,18 +130,6 @@ pub(crate) struct Link {
     /// Show how long each step took
     #[arg(long)]
     pub(crate) time: bool,
-    /// The compiler driver calls: hints name its options
-    #[arg(long, value_name = "OUTPUT", hide = true)]
-    pub(crate) driver: Option<DriverOutput>,
-}
-
-/// What a compiler driver makes of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum DriverOutput {
-    /// A SYCLBIN file.
-    Syclbin,
-    /// A part of a program.
-    Program,
 }
 
 /// What the images are put into.
@@ -252,7 +246,7 @@ pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
         Err(LinkError::NoDeviceCode { .. } | LinkError::NothingToLink { .. }) if arguments.allow_empty => {
             Linked::default()
         }
-        result => result.map_err(|error| failure_for(error, arguments.driver))?,
+        result => result.map_err(failure)?,
     };
     progress.step("write");
     let bytes = match arguments.format {
@@ -261,6 +255,8 @@ pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
             let mut wrap = Wrap::new(kind);
             wrap.host_triple.clone_from(&arguments.host_triple);
             wrap.allow_empty = arguments.allow_empty;
+            wrap.compile_options.clone_from(&arguments.compile_options);
+            wrap.link_options.clone_from(&arguments.link_options);
             wrap.run(linked.device_images().collect())
                 .map_err(Failure::input)?
         }
@@ -340,80 +336,37 @@ pub(super) fn temporary_failure(error: io::Error) -> Failure {
     failure(LinkError::Temporary(error))
 }
 
+/// Why a link failed, with what to do next.
 fn failure(error: LinkError) -> Failure {
-    failure_for(error, None)
+    let status = match error.is_of_machine() {
+        true => ExitStatus::Machine,
+        false => ExitStatus::Input,
+    };
+    let mut hints = error.hints();
+    hints.extend(hint_of_options(&error));
+    hints.into_iter().fold(Failure::new(status, error), Failure::hint)
 }
 
-/// Why a link failed, with what to do next; for a caller that is the compiler driver, in its options.
-fn failure_for(error: LinkError, driver: Option<DriverOutput>) -> Failure {
-    match error {
-        LinkError::Worker(WorkerError::Protocol { .. }) => Failure::new(ExitStatus::Machine, error)
-            .hint("build both programs from the same sources: `cargo build -p offkit -p offkit-llvm-worker`"),
-        LinkError::Temporary(_) => {
-            Failure::new(ExitStatus::Machine, error).hint("TMPDIR names the folder for temporary files")
+/// Which option would help.
+fn hint_of_options(error: &LinkError) -> Option<String> {
+    let hint = match error {
+        LinkError::Undefined { .. } => {
+            "add the file that defines it, make an object with `--state object` and link it at run time, or leave it \
+             with `--allow-undefined`"
         }
-        LinkError::Worker(worker) if worker.is_missing_tool() => {
-            let named = std::env::var_os(WORKER_VARIABLE);
-            let hint = match (&worker, named) {
-                (WorkerError::LlvmMissing { .. }, _) => {
-                    "install LLVM 22: `apt-get install libllvm22`".to_owned()
-                }
-                (_, Some(_)) => format!(
-                    "{WORKER_VARIABLE} names that program: correct it, or unset it to use the one beside `offkit`"
-                ),
-                _ => format!(
-                    "build it with `cargo build -p offkit-llvm-worker` (needs Debian's `llvm-22-dev`), \
-                     or name it in {WORKER_VARIABLE}"
-                ),
-            };
-            Failure::new(ExitStatus::Machine, worker).hint(hint)
+        LinkError::Abi(_) => {
+            "compile both alike (`-mcode-object-version=`, `-m[no-]wavefrontsize64`), or link for another \
+             `--spirv-version`"
         }
-        LinkError::NoLinker { .. } => {
-            Failure::new(ExitStatus::Machine, error).hint("install it: `apt-get install lld-22`")
+        LinkError::Conflict { .. } => {
+            "`--target` says what to link for; give it for each target to link for several"
         }
-        LinkError::NothingToLink { .. } => Failure::input(error)
-            .hint("a kernel is what the host launches; a function is exported unless it is static"),
-        LinkError::Undefined { .. } => Failure::input(error).hint(match driver {
-            None => {
-                "add the file that defines it, make an object with `--state object` and link it at run time, or leave \
-                 it with `--allow-undefined`"
-            }
-            Some(DriverOutput::Syclbin) => {
-                "add the file that defines it, or make an object with `-fsyclbin=object`, which is linked with \
-                 others when a kernel is loaded"
-            }
-            Some(DriverOutput::Program) => {
-                "add the file that defines it, or leave it for another shared library or program to supply when a \
-                 kernel is loaded, with `-fsycl-allow-device-image-dependencies`"
-            }
-        }),
-        LinkError::Abi(_) => Failure::input(error)
-            .hint("compile both alike (`-mcode-object-version=`, `-m[no-]wavefrontsize64`), or link for another `--spirv-version`"),
-        LinkError::Conflict { .. } => Failure::input(error).hint(match driver {
-            None => "`--target` says what to link for; give it for each target to link for several",
-            Some(_) => "`-fsycl-targets=` says what to link for",
-        }),
-        LinkError::NoProcessor { ref triple, example } => {
-            let hint = match driver {
-                None => format!("name it: `--target {triple},arch=…`, as in `--target {example}`"),
-                Some(_) => {
-                    let arch = example.rsplit('=').next().unwrap_or_default();
-                    format!("name it: `--offload-arch={arch}`, for example")
-                }
-            };
-            Failure::input(error).hint(hint)
+        LinkError::NoProcessor { triple, example } => {
+            return Some(format!(
+                "name it: `--target {triple},arch=…`, as in `--target {example}`"
+            ));
         }
-        LinkError::Crashed(ref crash) => {
-            let (reproducer, command) = (crash.reproducer.clone(), crash.command.clone());
-            let kept = reproducer
-                .as_ref()
-                .map(|path| format!("the code that led to it is kept in `{}`", path.display()));
-            let again = reproducer
-                .is_some()
-                .then(|| format!("`offkit {command}` does it again"));
-            let hints = kept.into_iter().chain(again);
-            hints.fold(Failure::input(error), Failure::hint)
-        }
-        other => Failure::input(other),
-    }
+        _ => return None,
+    };
+    Some(hint.to_owned())
 }

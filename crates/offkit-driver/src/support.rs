@@ -6,12 +6,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use super::cache_folder;
-use crate::failure::{ExitStatus, Failure};
 use offkit_host::files;
 
 /// The header, for where it is not installed.
-const HEADER: &str = include_str!("../../../../../include/offkit/device.h");
+const HEADER: &str = include_str!("../../../include/offkit/device.h");
 
 /// The tool that clang starts to link a program with device code.
 const LINKER_WRAPPER: &str = "clang-linker-wrapper";
@@ -21,40 +19,37 @@ const CLANG: &str = "clang";
 
 /// Where things are.
 #[derive(Clone, Debug)]
-pub(super) struct Support {
-    /// This program.
-    pub(super) program: PathBuf,
+pub(crate) struct Support {
     /// The folder that holds `offkit/device.h`.
-    pub(super) include: PathBuf,
+    pub(crate) include: PathBuf,
     /// The folder that holds what clang starts, and what that starts in turn.
-    pub(super) tools: PathBuf,
+    pub(crate) tools: PathBuf,
+}
+
+/// A folder for what the driver brings along cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot prepare `{}`: {reason}", .folder.display())]
+pub struct SupportError {
+    folder: PathBuf,
+    reason: String,
 }
 
 impl Support {
     /// Finds everything, and writes what is not installed to the user's cache folder: the same place every
     /// time, so that the same command line leads to the same commands. Without such a folder it is one among
     /// the temporary ones that nobody else can write to.
-    pub(super) fn find(clang: &Path) -> Result<Self, Failure> {
-        let program = env::current_exe().map_err(|error| {
-            Failure::new(
-                ExitStatus::Machine,
-                format!("the program cannot find itself: {error}"),
-            )
-        })?;
+    pub(crate) fn find(program: &Path, clang: &Path) -> Result<Self, SupportError> {
         let clang = std::path::absolute(clang).unwrap_or_else(|_| clang.to_owned());
         let mut hasher = DefaultHasher::new();
-        (HEADER, &program, &clang).hash(&mut hasher);
+        (HEADER, program, &clang).hash(&mut hasher);
         let name = format!("cc-{}-{:016x}", env!("CARGO_PKG_VERSION"), hasher.finish());
         let (cache, is_shared) = match cache_folder() {
             Some(cache) => (cache.join("offkit").join(name), false),
             None => (env::temp_dir().join(format!("offkit-{name}")), true),
         };
-        let cannot = |error: String| {
-            Failure::new(
-                ExitStatus::Machine,
-                format!("cannot prepare `{}`: {error}", cache.display()),
-            )
-            .hint("XDG_CACHE_HOME names the folder for files that can be made again")
+        let cannot = |reason: String| SupportError {
+            folder: cache.clone(),
+            reason,
         };
         if is_shared {
             make_private(&cache).map_err(|error| cannot(error.to_string()))?;
@@ -76,7 +71,7 @@ impl Support {
             }
         };
         let tools = cache.join("bin");
-        for (name, program) in [(LINKER_WRAPPER, &program), (CLANG, &clang)] {
+        for (name, program) in [(LINKER_WRAPPER, program), (CLANG, &*clang)] {
             let link = tools.join(name);
             if link.exists() {
                 continue;
@@ -88,11 +83,7 @@ impl Support {
                 result => result.map_err(|error| cannot(error.to_string()))?,
             }
         }
-        Ok(Self {
-            program,
-            include,
-            tools,
-        })
+        Ok(Self { include, tools })
     }
 }
 
@@ -128,4 +119,16 @@ fn point_to(program: &Path, link: &Path) -> io::Result<()> {
 fn point_to(program: &Path, link: &Path) -> io::Result<()> {
     let link = link.with_extension("exe");
     fs::hard_link(program, &link).or_else(|_| fs::copy(program, &link).map(drop))
+}
+
+/// The user's folder for files that can be made again.
+fn cache_folder() -> Option<PathBuf> {
+    let named = |name: &str| {
+        env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    named("XDG_CACHE_HOME")
+        .or_else(|| Some(named("HOME")?.join(".cache")))
+        .filter(|folder| folder.is_absolute())
 }

@@ -1,0 +1,76 @@
+//! The files of this machine, as the planner looks at them.
+
+use std::path::{Path, PathBuf};
+
+use offkit_host::files;
+use offkit_object::{ContainerKind, ImageFormat, Item, Limits, Location, Target, inspect, walk};
+
+use crate::{Content, Files, UsageError};
+
+/// The files of this machine.
+pub(crate) struct OnDisk;
+
+impl Files for OnDisk {
+    fn look(&self, path: &Path) -> Content {
+        // Nothing of a file that is no regular one, and nothing of a file that is not there yet.
+        let Ok(content) = files::open_regular(path) else {
+            return Content::Unknown;
+        };
+        match ImageFormat::detect(&content) {
+            format @ ImageFormat::Bitcode => Content::Module(
+                inspect(&content, format, &Limits::default())
+                    .target
+                    .triple
+                    .to_string(),
+            ),
+            ImageFormat::Spirv => Content::DeviceImages,
+            _ if path.extension().is_some_and(|extension| extension == "ll") => {
+                Content::Module(text_triple(&content))
+            }
+            _ if is_container(path, &content) => Content::DeviceImages,
+            _ => Content::Unknown,
+        }
+    }
+
+    fn find_device_library(
+        &self,
+        name: &str,
+        folders: &[PathBuf],
+        target: &Target,
+    ) -> Result<Vec<PathBuf>, UsageError> {
+        let answer = offkit_devlib::Search::on_this_machine(folders).find(name, target);
+        if let Some(problem) = answer.problem {
+            return Err(UsageError::new(problem.to_string()));
+        }
+        let files = answer.found.into_iter().flat_map(|found| found.files);
+        Ok(files
+            .filter(|file| file.is_bitcode)
+            .map(|file| file.path.clone())
+            .collect())
+    }
+}
+
+/// Whether it is a container of device images, and not one of files that may have some.
+fn is_container(path: &Path, content: &[u8]) -> bool {
+    let name = path.display().to_string();
+    // Nothing is there, so nothing of what is inside is looked at.
+    let nowhere = Location::of_file(name.as_str()).join("-");
+    let mut kind = None;
+    walk(&name, content, Some(&nowhere), &Limits::default(), &mut |item| {
+        if let Item::Container(container) = item {
+            kind.get_or_insert(container.kind);
+        }
+    });
+    kind.is_some_and(|kind| !kind.is_host() && !matches!(kind, ContainerKind::Image | ContainerKind::Unknown))
+}
+
+/// The triple in the text form of a module.
+fn text_triple(content: &[u8]) -> String {
+    let text = String::from_utf8_lossy(content);
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("target triple = \""));
+    line.and_then(|rest| rest.split('"').next())
+        .unwrap_or_default()
+        .to_owned()
+}

@@ -1,0 +1,62 @@
+//! What to do next where a link failed.
+
+use std::env;
+
+use offkit_llvm::{WORKER_VARIABLE, WorkerError};
+
+use super::LinkError;
+
+impl LinkError {
+    /// Whether the machine lacks something, as opposed to the input being wrong.
+    #[must_use]
+    pub fn is_of_machine(&self) -> bool {
+        match self {
+            Self::Worker(WorkerError::Protocol { .. }) | Self::Temporary(_) | Self::NoLinker { .. } => true,
+            Self::Worker(worker) => worker.is_missing_tool(),
+            _ => false,
+        }
+    }
+
+    /// What to do next. Whoever has a command line knows more: which of its options would help.
+    #[must_use]
+    pub fn hints(&self) -> Vec<String> {
+        let hint = match self {
+            Self::Worker(WorkerError::Protocol { .. }) => {
+                "build both programs from the same sources: `cargo build -p offkit -p offkit-llvm-worker`"
+                    .into()
+            }
+            Self::Worker(worker) if worker.is_missing_tool() => missing_worker(worker),
+            Self::Temporary(_) => "TMPDIR names the folder for temporary files".into(),
+            Self::NoLinker { .. } => "install it: `apt-get install lld-22`".into(),
+            Self::NothingToLink { .. } => {
+                "a kernel is what the host launches; a function is exported unless it is static".into()
+            }
+            Self::Crashed(crash) => {
+                let Some(reproducer) = &crash.reproducer else {
+                    return Vec::new();
+                };
+                return vec![
+                    format!("the code that led to it is kept in `{}`", reproducer.display()),
+                    format!("`offkit {}` does it again", crash.command),
+                ];
+            }
+            _ => return Vec::new(),
+        };
+        vec![hint]
+    }
+}
+
+fn missing_worker(worker: &WorkerError) -> String {
+    match (worker, env::var_os(WORKER_VARIABLE)) {
+        (WorkerError::LlvmMissing { .. }, _) => "install LLVM 22: `apt-get install libllvm22`".into(),
+        (_, Some(_)) => {
+            format!(
+                "{WORKER_VARIABLE} names that program: correct it, or unset it to use the one beside `offkit`"
+            )
+        }
+        _ => format!(
+            "build it with `cargo build -p offkit-llvm-worker` (needs Debian's `llvm-22-dev`), or name it in \
+             {WORKER_VARIABLE}"
+        ),
+    }
+}
