@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use offkit_link::container::OutputFormat;
 use offkit_object::BundleState;
 
@@ -17,7 +17,7 @@ use crate::commands::post_link::PostLinkArguments;
 use crate::commands::run::arguments::{self, ArrayFile, ArraySource, Sizes};
 use crate::commands::wrap::WrapOptions;
 
-/// The toolkit for offloaded device code: list what is inside, link it, load it, launch it.
+/// List, check, link, load and launch offloaded device code: what runs on GPUs and other accelerators
 #[derive(Debug, Parser)]
 #[command(version, about, arg_required_else_help = true, max_term_width = 100, after_help = EXIT_CODES)]
 #[command(after_long_help = format!("{EXIT_CODES}\n\n{}", crate::environment::help()))]
@@ -29,8 +29,8 @@ pub(crate) struct Cli {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done; 1 the answer is no (a comparison found a difference, a rule is broken, something \
-would be lost); 2 the input or the usage is wrong; 3 the machine lacks something (no device, no LLVM).";
+Exit codes: 0 done; 1 the answer is no (a difference, a broken rule, a loss); 2 bad input or usage; \
+3 the machine lacks something (a device, LLVM); 130 interrupted.";
 
 const LS_EXAMPLES: &str = "\
 Examples:
@@ -61,7 +61,7 @@ const PACK_EXAMPLES: &str = "\
 Examples:
   offkit pack -o app.out --image \\
       file=k.hsaco,triple=amdgcn-amd-amdhsa,arch=gfx90a
-  offkit pack -o app.syclbin --format=syclbin,v1 \\
+  offkit pack -o app.syclbin --to syclbin,v1 \\
       --image=file=k.spv,triple=spirv64,kind=sycl";
 
 const CONVERT_EXAMPLES: &str = "\
@@ -69,6 +69,13 @@ Examples:
   offkit convert app.out -o app.v2 --to offload,v2
   offkit convert app.syclbin -o app.out \\
       --to offload,v1 --allow-loss";
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  offkit run app.syclbin saxpy --global 1024 \\
+      --arg f32:2.5 --arg x.npy --arg y.npy --out result.npy
+  offkit run app.syclbin saxpy --link library.syclbin --global 1024 \\
+      --arg f32:2.5 --arg f32[1024] --arg f32[1024] --time";
 
 const VERIFY_EXAMPLES: &str = "\
 Examples:
@@ -121,25 +128,75 @@ const MARK_EXAMPLES: &str = "\
 clang 22 leaves no trace of which functions of a module others may call. The words of `offkit/device.h` do, and this
 makes them what DPC++'s compiler writes, the attribute `sycl-module-id`: `offkit cc` does so with all that it compiles.
 
-Example:
+Examples:
   clang++-22 -fsycl -fsycl-device-only -I include -c app.cpp -o app.bc && offkit mark app.bc --module-id app.cpp -o marked.bc";
+
+/// The heading of the options that every command takes.
+const COMMON: &str = "Common options";
+
+/// The commands as `offkit --help` groups them.
+const GROUPS: [(&str, &[&str]); 4] = [
+    ("Look", &["ls", "show", "verify"]),
+    ("Change", &["extract", "replace", "convert"]),
+    (
+        "Make",
+        &[
+            "pack",
+            "wrap",
+            "mark",
+            "post-link",
+            "link",
+            "devlib",
+            "cc",
+            "c++",
+            "as",
+        ],
+    ),
+    ("Run", &["run"]),
+];
+
+/// The command line, with the commands in groups.
+pub(crate) fn command() -> clap::Command {
+    let command = Cli::command();
+    let mut template = "{about}\n\n{usage-heading} {usage}\n".to_owned();
+    let heading = clap::builder::Styles::styled().get_header().to_owned();
+    for (group, names) in GROUPS {
+        template += &format!("\n{heading}{group}:{heading:#}\n");
+        for name in names {
+            let about = command.find_subcommand(name).and_then(clap::Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            template += &format!("  {name:<10} {about}\n");
+        }
+    }
+    template += &format!(
+        "\n`offkit help COMMAND` shows a command's options, with examples.\n\n{heading}Options:{heading:#}\n{{options}}{{after-help}}"
+    );
+    command.help_template(template)
+}
+
+/// Reads the command line; does not come back if it is wrong, or asks for help.
+pub(crate) fn parse(words: Vec<OsString>) -> Cli {
+    let matches = command().get_matches_from(words);
+    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+}
 
 /// The options that every command takes.
 #[derive(Debug, Args)]
 pub(crate) struct Common {
-    /// Say less: no progress and no news
-    #[arg(short, long, global = true, conflicts_with = "verbose", display_order = 1000)]
+    /// Print only warnings and errors
+    #[arg(short, long, global = true, conflicts_with = "verbose", display_order = 1000, help_heading = COMMON)]
     pub(crate) quiet: bool,
-    /// Say more: every decision; twice for every detail
-    #[arg(short, long, global = true, action = clap::ArgAction::Count, display_order = 1001)]
+    /// Explain every decision; twice for every detail
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, display_order = 1001, help_heading = COMMON)]
     pub(crate) verbose: u8,
-    /// When to use colours; `auto` also obeys NO_COLOR
+    /// When to colour the output; `auto` obeys NO_COLOR
     #[arg(
         long,
         global = true,
         value_name = "WHEN",
         default_value = "auto",
-        display_order = 1002
+        display_order = 1002,
+        help_heading = COMMON
     )]
     pub(crate) color: Color,
 }
@@ -158,35 +215,35 @@ pub(crate) enum Color {
 pub(crate) enum Command {
     /// List the device code inside files
     Ls(Ls),
-    /// Show everything about images: what their containers and what their own bytes say
+    /// Show everything about images: what their containers say and what their bytes say
     Show(Show),
     /// Take images out of files, byte for byte
     Extract(Extract),
-    /// Put another image in the place of one, and change nothing else
+    /// Replace an image and change nothing else
     Replace(Replace),
     /// Pack device images into an offload binary, a SYCLBIN or a bundle
     Pack(Pack),
-    /// Write the content of an offload binary, a SYCLBIN or a bundle in another format
+    /// Convert an offload binary, a SYCLBIN or a bundle to another format
     Convert(Convert),
-    /// Check every rule of every format; exit code 1 when one is broken
+    /// Check files against every rule of their formats; exit code 1 if one is broken
     Verify(Verify),
-    /// Run as one of the tools that offkit stands for, such as `clang-offload-bundler`, with its options
+    /// Run as a tool that offkit replaces, such as `clang-offload-bundler`
     As(As),
-    /// Split a device module into images, and say of each what a runtime needs to know
+    /// Split a device module into images and record what a runtime needs to know about each
     PostLink(PostLinkArguments),
-    /// Link device code: bitcode, SPIR-V and files that hold them in, a container of device images out
+    /// Link bitcode, SPIR-V, or files that contain them, into one container
     Link(Box<Link>),
-    /// Device libraries: find them, look into them
+    /// Find, query, check and build device libraries
     #[command(subcommand)]
     Devlib(Devlib),
-    /// Wrap device images: a host object that registers them when the program starts
+    /// Wrap images in a host object that registers them when the program starts
     Wrap(WrapOptions),
-    /// Launch one kernel and write what it computed
+    /// Launch a kernel and write its results
     Run(Box<Run>),
-    /// Compile and link as clang does, with offloading by offkit: `offkit help cc` shows how
+    /// Compile and link with clang's options, offloading by offkit (C)
     #[command(name = "cc", disable_help_flag = true)]
     Cc(Cc),
-    /// The same for C++
+    /// Compile and link with clang's options, offloading by offkit (C++)
     #[command(name = "c++", disable_help_flag = true)]
     Cxx(Cc),
     /// Mark kernels and exported functions in bitcode with the source file they come from
@@ -205,16 +262,16 @@ pub(crate) struct Ls {
     /// Show the property sets of each image
     #[arg(short, long)]
     pub(crate) properties: bool,
-    /// Show names as they stand in the file instead of demangled
+    /// Do not demangle names
     #[arg(long)]
     pub(crate) mangled: bool,
-    /// Show all images of a file with very many; else a terminal shows the first 200
+    /// Show all images; a terminal shows the first 200 of a file otherwise
     #[arg(short, long)]
     pub(crate) all: bool,
     /// Write one JSON object a line, one line an image
     #[arg(long)]
     pub(crate) json: bool,
-    /// With --json, the SHA-256 of each image as it is stored
+    /// With --json, add the SHA-256 of each image as it is stored
     #[arg(long, requires = "json")]
     pub(crate) hash: bool,
     #[command(flatten)]
@@ -226,10 +283,10 @@ pub(crate) struct Ls {
 #[derive(Debug, Args)]
 #[command(after_help = SHOW_EXAMPLES)]
 pub(crate) struct Show {
-    /// Images, as `offkit ls` shows their locations, `FILE!0/ir/0`; of a file, all of its images
+    /// Locations of images as `offkit ls` prints them, `FILE!0/ir/0`; a file means all of its images
     #[arg(required = true, value_name = "LOCATION")]
     pub(crate) locations: Vec<PathBuf>,
-    /// Show names as they stand in the file instead of demangled
+    /// Do not demangle names
     #[arg(long)]
     pub(crate) mangled: bool,
     /// Write one JSON object a line, one line an image
@@ -244,18 +301,17 @@ pub(crate) struct Show {
 #[derive(Debug, Args)]
 #[command(after_help = EXTRACT_EXAMPLES)]
 pub(crate) struct Extract {
-    /// Locations of images or of what they are in, as `offkit ls` shows them, or whole files; `-` is standard
-    /// input
+    /// Locations as `offkit ls` prints them, of images or containers, or whole files; `-` is standard input
     #[arg(required = true, value_name = "LOCATION")]
     pub(crate) locations: Vec<PathBuf>,
-    /// The folder to write to, made if it is not there; `-` is standard output, for one image
+    /// The folder to write to, created if needed; `-` writes one image to standard output
     #[arg(short, long, value_name = "DIR", default_value = ".")]
     pub(crate) output: PathBuf,
-    /// Write images as they are stored instead of decompressed
+    /// Write images as they are stored, without decompressing them
     #[arg(long)]
     pub(crate) stored: bool,
-    /// Name images as device libraries are, `libdevice/<gpu>/libX-<arch>-<gpu>.bc`, X being NAME or else the name of
-    /// the file or archive member that an image is in
+    /// Name images as device libraries, `libdevice/<gpu>/libX-<arch>-<gpu>.bc`; X is NAME, or the name of the file or
+    /// archive member that contains the image
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true)]
     #[expect(clippy::option_option, reason = "not given, given, given with a name")]
     pub(crate) libdevice: Option<Option<String>>,
@@ -270,11 +326,11 @@ pub(crate) struct Extract {
 pub(crate) struct Replace {
     /// The file to change
     pub(crate) file: PathBuf,
-    /// The location of an image, with or without its file, and a file with what is to be in its place; the
-    /// options below may narrow a container, or with no location the file, down to one image
+    /// The location of an image, with or without its file, and the file to put there; the filters below may select
+    /// one image of a container, or of the whole file
     #[arg(required = true, value_name = "LOCATION=NEW")]
     pub(crate) replacements: Vec<String>,
-    /// Write the changed file here instead of in the place of the old one; `-` is standard output
+    /// Write the changed file here and keep the old one; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
@@ -288,7 +344,7 @@ pub(crate) struct Replace {
 pub(crate) struct As {
     /// The name of a tool, such as clang-offload-bundler
     pub(crate) name: OsString,
-    /// What the tool is given
+    /// The tool's own arguments
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) arguments: Vec<OsString>,
 }
@@ -335,12 +391,17 @@ pub(crate) struct Pack {
             arch        the architecture, such as gfx90a\n  \
             kind        openmp, cuda, hip, sycl or none\n  \
             properties  a file with property sets as text, for SYCLBIN\n\
-            Others become strings of an offload binary"
+            Other keys become strings of an offload binary"
     )]
     pub(crate) images: Vec<ImageText>,
-    /// The format: `offload,v1|v2|v3`, `syclbin,v1|v2`, `bundle,binary|text|compressed`
-    #[arg(long, value_name = "FORMAT", default_value = "offload,v1")]
-    pub(crate) format: OutputFormat,
+    /// The container to write: `offload,v1|v2|v3`, `syclbin,v1|v2`, `bundle,binary|text|compressed`
+    #[arg(
+        long,
+        alias = "format",
+        value_name = "CONTAINER",
+        default_value = "offload,v1"
+    )]
+    pub(crate) to: OutputFormat,
     /// The state of a SYCLBIN
     #[arg(long, default_value = "object")]
     pub(crate) state: State,
@@ -357,10 +418,10 @@ pub(crate) struct Convert {
     /// The file to write; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
-    /// The format: `offload,v1|v2|v3`, `syclbin,v1|v2`, `bundle,binary|text|compressed`
-    #[arg(long, value_name = "FORMAT")]
+    /// The container to write: `offload,v1|v2|v3`, `syclbin,v1|v2`, `bundle,binary|text|compressed`
+    #[arg(long, alias = "format", value_name = "CONTAINER")]
     pub(crate) to: OutputFormat,
-    /// The state of a SYCLBIN that is made of something without a state
+    /// The state of a SYCLBIN, if the input has none
     #[arg(long, default_value = "object")]
     pub(crate) state: State,
     #[command(flatten)]
@@ -389,11 +450,11 @@ pub(crate) struct Verify {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum State {
-    /// To be compiled and linked
+    /// Still to be compiled and linked
     Input,
-    /// Compiled, to be linked with what it imports
+    /// Compiled, still to be linked with what it imports
     Object,
-    /// Complete
+    /// Linked and ready to run
     Executable,
 }
 
@@ -415,19 +476,19 @@ fn tolerance(text: &str) -> Result<f64, String> {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = RUN_EXAMPLES)]
 pub(crate) struct Run {
-    /// The file with the kernel, or the location of an image in it, as `offkit ls` shows them; `-` is
-    /// standard input
+    /// The file with the kernel, or the location of an image as `offkit ls` prints it; `-` is standard input
     pub(crate) file: PathBuf,
-    /// The kernel, by its exact name, without its compiler's prefix, or demangled
+    /// The kernel: its exact name, its name without the compiler's prefix, or its demangled name
     pub(crate) kernel: String,
-    /// A file, or the location of an image, that may supply functions the kernel needs; may be repeated
+    /// A file or location that may supply functions the kernel imports; may be repeated
     #[arg(long, value_name = "FILE")]
     pub(crate) link: Vec<PathBuf>,
     /// The number of work-items in each dimension
     #[arg(long, value_name = "X[,Y[,Z]]")]
     pub(crate) global: Sizes,
-    /// The number of work-items in a work-group; the device chooses if it is left out
+    /// The number of work-items in a work-group; without it, the device chooses
     #[arg(long, value_name = "X[,Y[,Z]]")]
     pub(crate) local: Option<Sizes>,
     /// The index of the first work-item
@@ -444,33 +505,31 @@ pub(crate) struct Run {
             bytes:0100000000002040       a struct by its bytes, in hexadecimal\n  \
             in.npy                       a buffer holding the array\n  \
             f32[1024], f32[64,64]        a buffer of zeros\n  \
-            local:256                    so many bytes of local memory"
+            local:256                    256 bytes of local memory"
     )]
     pub(crate) arguments: Vec<offkit_runtime::Argument<ArraySource>>,
-    /// Write a buffer afterwards: argument N, or the only buffer that the kernel may write
+    /// Write argument N to a file afterwards, or the only buffer that the kernel may write
     #[arg(long = "out", value_name = "[N=]F.npy")]
     pub(crate) outputs: Vec<ArrayFile>,
-    /// Compare a buffer with an array: argument N, or the one of --out; exit code 1 when different
+    /// Compare argument N, or the one of --out, with an array; exit code 1 if they differ
     #[arg(long = "check", value_name = "[N=]F.npy")]
     pub(crate) checks: Vec<ArrayFile>,
-    /// How far numbers may be from those of --check, as a part of their size
+    /// The largest relative difference that --check allows
     #[arg(long, value_name = "PART", default_value = "0", value_parser = tolerance)]
     pub(crate) tolerance: f64,
-    /// The device: a number, a kind (`cpu`) or a part of its name; the first one if left out
+    /// The device: its number, kind (`cpu`) or a part of its name; without it, the first
     #[arg(long)]
     pub(crate) device: Option<String>,
-    /// Launch so many times; the result is that of the last
+    /// Launch this many times; the last result counts
     #[arg(long, value_name = "TIMES", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) repeat: u32,
-    /// Show how long each step took
+    /// Print how long each step took
     #[arg(long)]
     pub(crate) time: bool,
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     /// The help of every command, as it is shown on a terminal of that width, with what it is made of.
@@ -514,6 +573,41 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn every_command_is_in_one_group() {
+        let mut grouped: Vec<_> = GROUPS
+            .iter()
+            .flat_map(|(_, names)| names.iter().copied())
+            .collect();
+        let command = Cli::command();
+        let visible = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+        let mut commands: Vec<_> = visible.map(clap::Command::get_name).collect();
+        grouped.sort_unstable();
+        commands.sort_unstable();
+        assert_eq!(grouped, commands);
+        let help = super::command().render_help().to_string();
+        for line in ["Look:", "  ls         List the device code inside files", "Run:"] {
+            assert!(help.lines().any(|shown| shown == line), "{help}");
+        }
+    }
+
+    #[test]
+    fn every_command_has_an_example() {
+        let mut cli = Cli::command();
+        cli.build();
+        let verbs = cli.get_subcommands().flat_map(|verb| {
+            let nested: Vec<_> = verb
+                .get_subcommands()
+                .filter(|inner| inner.get_name() != "help")
+                .collect();
+            if nested.is_empty() { vec![verb] } else { nested }
+        });
+        for verb in verbs.filter(|verb| !verb.is_hide_set() && verb.get_name() != "help") {
+            let after = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(after.contains("Examples:"), "{}", verb.get_name());
         }
     }
 

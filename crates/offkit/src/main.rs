@@ -28,11 +28,10 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::Parser;
 use offkit_host::command_line::expand;
 use tracing_subscriber::EnvFilter;
 
-use cli::{Cli, Color, Command};
+use cli::{Color, Command};
 use failure::Failure;
 use terminal::Terminal;
 
@@ -63,7 +62,7 @@ fn main() -> ExitCode {
     {
         return commands::cc::run(language, arguments.collect(), Terminal { quiet: false });
     }
-    let cli = Cli::parse_from(with_response_files(std::env::args_os().collect()));
+    let cli = cli::parse(with_response_files(std::env::args_os().collect()));
     match cli.common.color {
         Color::Auto => {}
         Color::Always => anstream::ColorChoice::Always.write_global(),

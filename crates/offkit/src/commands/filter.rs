@@ -15,19 +15,19 @@ const FORMATS: [&str; 9] = [
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Which images")]
 pub(crate) struct Filter {
-    /// Only images for one of these target triples, or a beginning of it that ends at a dash
+    /// Only images for these target triples; the start of a triple, up to a dash, is enough
     #[arg(long, value_name = "TRIPLE[,TRIPLE…]", value_delimiter = ',')]
     triple: Vec<String>,
-    /// Only images for one of these architectures: `sm_80`, `gfx90a`, `gfx90a:xnack+`
+    /// Only images for these architectures (compute capabilities): `sm_80`, `gfx90a`, `gfx90a:xnack+`
     #[arg(long, value_name = "ARCH[,ARCH…]", value_delimiter = ',')]
     arch: Vec<String>,
-    /// Only images made for this language
+    /// Only images made from this offloading language
     #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(KINDS))]
     kind: Option<String>,
     /// Only images of this format
     #[arg(long = "format", value_name = "FORMAT", value_parser = PossibleValuesParser::new(FORMATS))]
     format: Option<String>,
-    /// Only images with this kernel: its exact name, without its compiler's prefix, or demangled
+    /// Only images with this kernel: its exact, unprefixed or demangled name
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
 }

@@ -7,13 +7,13 @@ use offkit_object::Limits;
 
 // Options of every command that reads containers.
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Bounds")]
+#[command(next_help_heading = "Limits")]
 pub(crate) struct LimitOptions {
-    /// Change a bound on what reading may cost; may be repeated
+    /// Change a limit of the readers; may be repeated
     #[arg(
         long = "limit",
         value_name = "NAME=NUMBER",
-        long_help = "Change a bound on what reading may cost; may be repeated:\n  \
+        long_help = "Change a limit of the readers; may be repeated:\n  \
             images      images and entries of all containers together\n  \
             strings     names in archives and strings in offload binaries\n  \
             properties  properties and property sets\n  \

@@ -71,7 +71,7 @@ pub(crate) fn run(options: &Pack, terminal: Terminal) -> Result<(), Failure> {
     let images = images.map(|(ImageText(image), (content, properties))| {
         let mut entry = image.entry(content);
         let shown = ImageKind::of_format(ImageFormat::detect(content));
-        entry.image_kind = match options.format {
+        entry.image_kind = match options.to {
             // As LLVM 22, which knows no name of a file with SPIR-V.
             OutputFormat::OffloadBinary(OffloadBinaryVersion::V1) => entry.image_kind,
             OutputFormat::OffloadBinary(_) if entry.image_kind != ImageKind::None => entry.image_kind,
@@ -83,14 +83,8 @@ pub(crate) fn run(options: &Pack, terminal: Terminal) -> Result<(), Failure> {
             properties: properties.clone(),
         }
     });
-    let packed = offkit_object::pack(images.collect(), options.format, options.state.bundle_state())
+    let packed = offkit_object::pack(images.collect(), options.to, options.state.bundle_state())
         .map_err(|error| Failure::input(error.with_file(options.output.display().to_string())))?;
-    super::convert::check_losses(
-        &packed,
-        &options.output,
-        options.format,
-        &options.losses,
-        terminal,
-    )?;
+    super::convert::check_losses(&packed, &options.output, options.to, &options.losses, terminal)?;
     files::write(&options.output, &packed.content.slices()).map_err(Failure::input)
 }

@@ -29,40 +29,39 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct PostLinkArguments {
-    /// The module: bitcode or LLVM's text form, of one file or linked from several; `-` is standard input
+    /// The module: bitcode or LLVM's text form; `-` is standard input
     #[arg(value_name = "FILE")]
     input: PathBuf,
-    /// The folder to write images (`NAME_0.bc`) and property sets (`NAME_0.prop`) into; without it nothing is
-    /// written
+    /// The folder for images (`NAME_0.bc`) and property sets (`NAME_0.prop`); without it, nothing is written
     #[arg(short, long, value_name = "FOLDER")]
     output: Option<PathBuf>,
     /// How to split the code into images: `auto` or `source`, `kernel`, `none`
     #[arg(long, value_name = "MODE", default_value = "auto")]
     split: SplitMode,
-    /// Where exported functions go: `apart` from kernels, in images of their own, with copies for kernels, or
-    /// `grouped` with the kernels of their source file
+    /// Where exported functions go: `grouped` with the kernels of their source file, or `apart` in images of their own,
+    /// with copies for kernels
     #[arg(long, value_name = "ARRANGEMENT", default_value = "apart")]
     exports: ExportArrangement,
-    /// Make images for kernels only, and export nothing
+    /// Make images of kernels only, and export nothing
     #[arg(long)]
     only_kernels: bool,
-    /// Export only what is marked with `sycl-module-id`, also where nothing is, and have all external variables
-    /// in every image, as SYCL's compilers do
+    /// Export only what is marked with `sycl-module-id`, and put all external variables into every image, as SYCL's
+    /// compilers do
     #[arg(long)]
     only_marked: bool,
-    /// Do not let images depend on each other: with `grouped`, what others export is copied, not imported
+    /// Keep images independent: with `grouped`, copy what others export instead of importing it
     #[arg(long)]
     no_dependencies: bool,
     /// What specialization constants become
     #[arg(long, value_name = "MODE", default_value = "native")]
     spec_constants: SpecConstants,
-    /// Make each image with specialization constants a second time, with their default values
+    /// Also write each image with specialization constants replaced by their defaults
     #[arg(long)]
     default_spec_constants: bool,
     /// Write LLVM's text form, `.ll`
     #[arg(short = 'S', long)]
     text: bool,
-    /// Work on so many images at a time; one on each core if left out
+    /// How many images to work on at a time; without it, one on each core
     #[arg(
         short,
         long,

@@ -15,44 +15,44 @@ Kinds: sycl-v2 and sycl-v3 (DPC++ up to 2025, and 2026), sycl-llvm (as LLVM 22 h
 binary, as LLVM registers it after 22), openmp, cuda (of a fatbin), hip (of a bundle).
 
 Examples:
-  offkit wrap app.syclbin -o images.o --kind sycl-v3 &&
+  offkit wrap app.syclbin -o images.o --runtime sycl-v3 &&
       c++ main.o images.o -lsycl
-  offkit wrap kernels.spv -o images.o --kind sycl-v3 \\
+  offkit wrap kernels.spv -o images.o --runtime sycl-v3 \\
       --triple spir64 --entries saxpy,reduce
-  offkit wrap device.so -o images.o --kind openmp \\
+  offkit wrap device.so -o images.o --runtime openmp \\
       --triple x86_64-pc-linux-gnu";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct WrapOptions {
-    /// Offload binaries, SYCLBIN files, bundles or anything else with images in it; images themselves, too
+    /// Files with images: offload binaries, SYCLBIN files, bundles and so on, or bare images
     #[arg(required = true, value_name = "FILE")]
     inputs: Vec<PathBuf>,
     /// The object to write; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// What registers the images
-    #[arg(long, value_name = "KIND")]
-    kind: WrapKind,
+    /// The runtime that registers the images
+    #[arg(long, alias = "kind", value_name = "RUNTIME")]
+    runtime: WrapKind,
     /// The host that the object is for
     #[arg(long, value_name = "TRIPLE", default_value_t = host_triple())]
     host_triple: String,
-    /// Options that the device's compiler is given when the program runs
+    /// Options for the device's compiler at run time
     #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true)]
     compile_options: Option<String>,
-    /// Options that the device's linker is given when the program runs
+    /// Options for the device's linker at run time
     #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true)]
     link_options: Option<String>,
-    /// Where there are no images, write an object that registers nothing
+    /// Write an object that registers nothing if there are no images
     #[arg(long)]
     allow_empty: bool,
-    /// Put images where no later link looks for code to be linked: for an object made by `ld -r`
+    /// Hide the images from later device links, for an object made by `ld -r`
     #[arg(long)]
     relocatable: bool,
-    /// Write no constructor and no destructor; something else registers the descriptor
+    /// Write no constructor and no destructor; other code registers the descriptor
     #[arg(long, requires = "descriptor")]
     no_functions: bool,
-    /// Make the descriptor visible to other objects, under this name after that of the kind
+    /// Export the descriptor to other objects under this name, after the runtime's prefix
     #[arg(long, value_name = "NAME")]
     descriptor: Option<String>,
     // The last, for its heading is that of all options that follow.
@@ -62,25 +62,25 @@ pub(crate) struct WrapOptions {
 
 // What is said about a file that is one image itself.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "For a file that is one image itself")]
+#[command(next_help_heading = "For a bare image")]
 struct ImageOptions {
-    /// Its target, such as spir64 or x86_64-pc-linux-gnu; the file is taken as one image, whatever is in it
+    /// Its target, such as spir64 or x86_64-pc-linux-gnu; takes the file as one image, whatever is in it
     #[arg(long, value_name = "TRIPLE")]
     triple: Option<String>,
     /// Its architecture
     #[arg(long, value_name = "ARCH", requires = "triple")]
     arch: Option<String>,
     /// A file with its property sets as text
-    #[arg(long, value_name = "FILE", requires = "triple")]
-    properties: Option<PathBuf>,
-    /// Its entry points; those of SPIR-V are found if this is left out
+    #[arg(long, alias = "properties", value_name = "FILE", requires = "triple")]
+    property_file: Option<PathBuf>,
+    /// Its entry points; SPIR-V tells its own
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', requires = "triple")]
     entries: Option<Vec<String>>,
 }
 
 pub(crate) fn run(options: &WrapOptions, terminal: Terminal) -> Result<(), Failure> {
     files::check_output(&options.output).map_err(Failure::input)?;
-    let read = options.inputs.iter().chain(&options.image.properties);
+    let read = options.inputs.iter().chain(&options.image.property_file);
     files::check_inputs_stay(&options.output, read).map_err(Failure::input)?;
     if let [_, _, ..] = options.inputs.as_slice()
         && options.image.triple.is_some()
@@ -99,7 +99,7 @@ pub(crate) fn run(options: &WrapOptions, terminal: Terminal) -> Result<(), Failu
         images.extend(options.images(input, content, terminal)?);
     }
     let count = images.len();
-    let mut wrap = Wrap::new(options.kind);
+    let mut wrap = Wrap::new(options.runtime);
     wrap.host_triple.clone_from(&options.host_triple);
     wrap.relocatable = options.relocatable;
     wrap.functions = !options.no_functions;
@@ -131,7 +131,7 @@ impl WrapOptions {
     ) -> Result<Vec<DeviceImage<'content>>, Failure> {
         let name = input.display().to_string();
         // The containers of these are what their runtimes take.
-        let is_container = matches!(self.kind, WrapKind::Cuda | WrapKind::Hip);
+        let is_container = matches!(self.runtime, WrapKind::Cuda | WrapKind::Hip);
         if is_container {
             self.check_container(&name, content)?;
         }
@@ -161,7 +161,7 @@ impl WrapOptions {
 
     /// Checks that the runtimes of CUDA and HIP are given what they take, which they tell by its first bytes.
     fn check_container(&self, name: &str, content: &[u8]) -> Result<(), Failure> {
-        let (magics, expected): (&[&[u8]], _) = match self.kind {
+        let (magics, expected): (&[&[u8]], _) = match self.runtime {
             WrapKind::Cuda => (&[&fatbin::MAGIC], "a fatbin, as fatbinary writes it"),
             _ => (
                 &[&bundle::MAGIC, &bundle::COMPRESSED_MAGIC],
@@ -171,7 +171,7 @@ impl WrapOptions {
         if magics.iter().any(|magic| content.starts_with(magic)) {
             return Ok(());
         }
-        let kind = self.kind.name();
+        let kind = self.runtime.name();
         Err(Failure::input(format!(
             "{name}: offset 0: what {kind} registers starts with the magic number of {expected}"
         )))
@@ -187,7 +187,7 @@ impl ImageOptions {
             self.triple.clone().unwrap_or_default(),
             self.arch.as_deref().unwrap_or_default(),
         );
-        if let Some(path) = &self.properties {
+        if let Some(path) = &self.property_file {
             let text = files::open(path).map_err(Failure::input)?;
             let properties = property_set::parse(&text, &super::limits())
                 .map_err(|error| Failure::input(error.with_file(path.display().to_string())))?;

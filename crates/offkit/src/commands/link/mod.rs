@@ -25,10 +25,10 @@ const EXAMPLES: &str = "\
 Examples:
   offkit link app.bc library.bc -o app.syclbin
   offkit link app.o -L lib -l device \\
-      --format offload -o app.out
+      --to offload -o app.out
   offkit link app.bc --device-lib libdevice.bc \\
       --target nvptx64-nvidia-cuda,arch=sm_80 \\
-      --format offload -o app.out
+      --to offload -o app.out
   offkit link app.syclbin library.syclbin \\
       --state executable -o program.syclbin";
 
@@ -40,94 +40,99 @@ pub(crate) struct Link {
     /// The file to write; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
-    /// What to link for, instead of all that the inputs have code for; may be repeated
+    /// The target to link for, instead of every target of the inputs; may be repeated
     #[arg(
         long = "target",
         value_name = "TRIPLE[,KEY=…]",
         value_parser = Target::from_option_value,
-        long_help = "What to link for, instead of all that the inputs have code for; may be repeated. Keys:\n  \
+        long_help = "The target to link for, instead of every target of the inputs; may be repeated. Keys:\n  \
             arch      the processor, such as sm_80 or gfx90a:xnack+\n  \
-            features  what the processor has or lacks, as LLVM takes it, such as +ptx80"
+            features  features of the processor to switch on or off, as LLVM spells them, such as +ptx80"
     )]
     pub(crate) targets: Vec<Target>,
-    /// A folder in which libraries are looked for; may be repeated
+    /// A folder to search for libraries; may be repeated
     #[arg(short = 'L', long = "library-path", value_name = "DIR")]
     pub(crate) library_paths: Vec<PathBuf>,
-    /// Leave an archive, libNAME.a, alone where the linker of a host takes libNAME.so beside it
+    /// Skip libNAME.a where the host's linker would take libNAME.so beside it
     #[arg(long)]
     pub(crate) prefer_shared_libraries: bool,
-    /// A file of bitcode of which only what is needed is linked; may be repeated
+    /// A bitcode library: links only the functions that are needed; may be repeated
     #[arg(long = "device-lib", value_name = "FILE")]
     pub(crate) device_libraries: Vec<PathBuf>,
-    /// Also link members of archives that have kernels: a host program may launch them
+    /// Also link archive members that have kernels, which a host program may launch
     #[arg(long)]
     pub(crate) archive_kernels: bool,
-    /// The container: `syclbin,v1|v2`, `offload,v1|v2|v3`, `bundle,binary|text|compressed`, or `object,KIND`, a host
-    /// object that registers the images, of a kind that `offkit wrap` has
-    #[arg(long, value_name = "FORMAT", default_value = "syclbin,v1")]
-    pub(crate) format: LinkFormat,
-    /// With `object,KIND`, the host that the object is for
+    /// The container to write: `syclbin,v1|v2`, `offload,v1|v2|v3`, `bundle,binary|text|compressed`, or
+    /// `object,RUNTIME`, a host object that registers the images as `offkit wrap` does
+    #[arg(
+        long,
+        alias = "format",
+        value_name = "CONTAINER",
+        default_value = "syclbin,v1"
+    )]
+    pub(crate) to: LinkFormat,
+    /// With `object,RUNTIME`, the host that the object is for
     #[arg(long, value_name = "TRIPLE", default_value_t = host_triple())]
     pub(crate) host_triple: String,
-    /// With `object,KIND`, options that the device's compiler is given when the program runs
+    /// With `object,RUNTIME`, options for the device's compiler at run time
     #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true)]
     pub(crate) compile_options: Option<String>,
-    /// With `object,KIND`, options that the device's linker is given when the program runs
+    /// With `object,RUNTIME`, options for the device's linker at run time
     #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true)]
     pub(crate) link_options: Option<String>,
-    /// How far the result is on its way; an executable must not need anything from other files. Without it, a
-    /// SYCLBIN is an object and everything else an executable
+    /// The state of the result. An executable needs nothing from other files. Without this option, a SYCLBIN is an
+    /// object and everything else an executable
     #[arg(long)]
     pub(crate) state: Option<State>,
-    /// Where there is no device code to link, write a file without images
+    /// Write a file without images if there is no device code to link
     #[arg(long)]
     pub(crate) allow_empty: bool,
-    /// Leave undefined symbols for other files to supply when a kernel is loaded, whatever the state
+    /// Allow undefined symbols, for other files to supply at run time
     #[arg(long, overrides_with = "no_allow_undefined")]
     pub(crate) allow_undefined: bool,
-    /// Let no symbol be undefined, whatever the state
+    /// Refuse undefined symbols in every state
     #[arg(long)]
     pub(crate) no_allow_undefined: bool,
     /// How to split the code into images: `auto` or `source`, `kernel`, `none`
     #[arg(long, value_name = "MODE", default_value = "auto")]
     pub(crate) split: SplitMode,
-    /// Where exported functions go: `apart` from kernels, in images of their own, or `grouped` with the kernels of
-    /// their source file; with `--split kernel` the former unless asked for, otherwise the latter
+    /// Where exported functions go: `grouped` with the kernels of their source file (the default), or `apart` in images
+    /// of their own (the default with `--split kernel`)
     #[arg(long, value_name = "ARRANGEMENT")]
     pub(crate) exports: Option<ExportArrangement>,
-    /// Let SPIR-V images need functions and variables of each other at run time; so it is unless the result is an
-    /// executable
+    /// Let SPIR-V images import functions and variables from each other at run time (the default, except for an
+    /// executable)
     #[arg(long, overrides_with = "no_allow_device_image_dependencies")]
     pub(crate) allow_device_image_dependencies: bool,
-    /// Give each image copies of what it needs; so it is in an executable
+    /// Copy what an image needs into it (the default for an executable)
     #[arg(long)]
     pub(crate) no_allow_device_image_dependencies: bool,
     /// The version of SPIR-V to generate
     #[arg(long, value_name = "VERSION", default_value = "1.2", value_parser = spirv_version)]
     pub(crate) spirv_version: (u8, u8),
-    /// The SPIR-V extensions that may be used, instead of the portable ones; may be repeated
+    /// The SPIR-V extensions to allow, instead of the portable ones; may be repeated
     #[arg(long = "spirv-ext", value_name = "EXTENSION", value_delimiter = ',')]
     pub(crate) spirv_extensions: Option<Vec<String>>,
-    /// Level of optimisation; for SPIR-V, loops are neither unrolled nor vectorised at any
+    /// The optimisation level; no level unrolls or vectorises loops of SPIR-V
     #[arg(short = 'O', value_name = "LEVEL", default_value = "2", value_parser = clap::value_parser!(u8).range(0..=3))]
     pub(crate) optimization: u8,
-    /// An option of LLVM's back ends, as llc takes it; may be repeated
+    /// An option for LLVM's back ends, as llc takes it; may be repeated
     #[arg(long = "backend-option", value_name = "OPTION", allow_hyphen_values = true)]
     pub(crate) backend_options: Vec<String>,
-    /// Make code for a host's processor an object to be linked again, instead of a shared object
+    /// Make a relocatable object instead of a shared object, for a host's processor
     #[arg(short, long)]
     pub(crate) relocatable: bool,
-    /// Keep intermediate files, in the folder OUTPUT.temps unless another is named
+    /// Keep intermediate files in DIR, or in OUTPUT.temps
     #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true)]
     #[expect(clippy::option_option, reason = "not given, given, given with a folder")]
     pub(crate) save_temps: Option<Option<PathBuf>>,
-    /// Show what would be done, and do none of it; also -###
+    /// Print what would be done, and do nothing; also -###
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// The same
     #[arg(short = '#', action = clap::ArgAction::Count, hide = true)]
     pub(crate) hashes: u8,
-    /// Show how long each step took
+    /// Print how long each step took
     #[arg(long)]
     pub(crate) time: bool,
 }
@@ -149,7 +154,7 @@ impl FromStr for LinkFormat {
             _ => text
                 .parse()
                 .map(Self::Container)
-                .map_err(|error: String| format!("{error}, or `object,KIND`")),
+                .map_err(|error: String| format!("{error}, or `object,RUNTIME`")),
         }
     }
 }
@@ -249,7 +254,7 @@ pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
         result => result.map_err(failure)?,
     };
     progress.step("write");
-    let bytes = match arguments.format {
+    let bytes = match arguments.to {
         LinkFormat::Container(format) => linked.write(format, state).map_err(Failure::input)?,
         LinkFormat::Object(kind) => {
             let mut wrap = Wrap::new(kind);
@@ -269,7 +274,7 @@ pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
 
 /// The state of the result.
 fn state(arguments: &Link) -> BundleState {
-    match (arguments.state, arguments.format) {
+    match (arguments.state, arguments.to) {
         (Some(state), _) => state.bundle_state(),
         (None, LinkFormat::Container(OutputFormat::SyclBin(_))) => BundleState::Object,
         (None, _) => BundleState::Executable,
