@@ -15,33 +15,33 @@ fn an_interrupted_link_leaves_no_temporary_files() {
     need!("clang-22", "llc");
     let folder = Folder::new();
     folder.bitcode("app", "kernel void k(global int *a) { a[0] = 1; }");
-    // A worker that never answers what it is asked to do.
-    let hello = format!(r#"{{"reply":"hello","protocol":{PROTOCOL_VERSION},"llvm":"22.1.8"}}"#);
-    let worker = folder.script("worker", &format!("read line; echo '{hello}'; cat > /dev/null"));
+    // A worker that never answers what it is asked to do, and tells when that was.
+    let hello = format!(r#"{{"body":{{"hello":{{"protocol":{PROTOCOL_VERSION},"llvm":"22.1.8"}}}}}}"#);
+    let body = format!("read line; echo '{hello}'; read line; touch asked; cat > /dev/null");
+    let worker = folder.script("worker", &body);
     let temporary = folder.path("temporary");
     std::fs::create_dir(&temporary).unwrap();
-    for (signal, line) in [
-        ("INT", "link app.bc -o x.syclbin"),
-        ("TERM", "post-link app.bc -o x"),
-    ] {
+    for signal in ["INT", "TERM"] {
         let mut link = Command::new(offkit())
-            .args(line.split(' '))
+            .args("link app.bc -o x.syclbin".split(' '))
             .env("OFFKIT_LLVM_WORKER", &worker)
             .env("TMPDIR", &temporary)
             .current_dir(folder.path("."))
             .spawn()
             .unwrap();
-        let first = |folder: &Path| Some(std::fs::read_dir(folder).ok()?.next()?.ok()?.path());
-        // A folder of the process, and one of the command in it.
-        while first(&temporary).and_then(|folder| first(&folder)).is_none() {
-            assert!(link.try_wait().unwrap().is_none(), "{line} ended by itself");
+        let asked = folder.path("asked");
+        while !asked.exists() {
+            assert!(link.try_wait().unwrap().is_none(), "the link ended by itself");
             std::thread::sleep(Duration::from_millis(5));
         }
+        std::fs::remove_file(asked).unwrap();
+        let first = |folder: &Path| Some(std::fs::read_dir(folder).ok()?.next()?.ok()?.path());
+        assert!(first(&temporary).is_some(), "the folder of the process");
         let sent = Command::new("kill")
             .args(["-s", signal, &link.id().to_string()])
             .status();
         assert!(sent.unwrap().success());
-        assert_eq!(link.wait().unwrap().code(), Some(INTERRUPTED), "{line}");
+        assert_eq!(link.wait().unwrap().code(), Some(INTERRUPTED), "{signal}");
         assert_eq!(first(&temporary), None, "{signal}");
     }
 }

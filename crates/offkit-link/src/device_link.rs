@@ -15,17 +15,19 @@ mod select;
 mod target_link;
 mod undefined;
 
+use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
-use std::{env, fs};
+use std::{env, fs, io};
 
 use offkit_llvm::{Worker, WorkerError};
 use offkit_object::property_set::PropertySets;
 use offkit_object::{BundleState, ImageFormat, Producer, Target, backquoted};
 use offkit_spirv::Reflection;
+use tempfile::TempDir;
 
 use crate::post_link::{ExportArrangement, SplitMode};
 use offkit_devlib::Search;
@@ -323,12 +325,10 @@ impl DeviceLink<'_> {
         }));
         modules.sort_by_key(|module| module.input);
 
-        let folder = tempfile::Builder::new().prefix("offkit-link-").tempdir()?;
         let mut linked = Linked::default();
         let mut groups = Groups::default();
         for (number, target) in targets.iter().enumerate() {
-            let folder = folder.path().join(number.to_string());
-            fs::create_dir(&folder)?;
+            let temporary = TemporaryFolder::default();
             let keep = match &self.keep {
                 None => None,
                 Some(keep) => {
@@ -345,7 +345,7 @@ impl DeviceLink<'_> {
                 target: target.clone(),
                 modules: &modules,
                 looked_at: found.looked_at(target),
-                folder,
+                temporary: &temporary,
                 keep,
                 steps: &mut steps,
             };
@@ -477,6 +477,20 @@ fn folder_name(number: usize, target: &Target) -> String {
         safe
     } else {
         format!("{number}-{safe}")
+    }
+}
+
+/// A folder for temporary files, made when there is one to write: bitcode and the code of most targets need none.
+#[derive(Default)]
+struct TemporaryFolder(OnceCell<TempDir>);
+
+impl TemporaryFolder {
+    fn path(&self) -> io::Result<&Path> {
+        if let Some(folder) = self.0.get() {
+            return Ok(folder.path());
+        }
+        let folder = tempfile::Builder::new().prefix("offkit-link-").tempdir()?;
+        Ok(self.0.get_or_init(|| folder).path())
     }
 }
 

@@ -33,7 +33,9 @@ use crate::symbols::{
 use closure::Closure;
 
 pub(crate) use category::aspect;
-pub use run::{CopiedVariables, PostLink, PostLinkError, PostLinked, PostLinkedImage, device_library_image};
+pub use run::{
+    CopiedVariables, PostLink, PostLinkError, PostLinked, PostLinkedImage, Split, device_library_image,
+};
 
 /// How a module is split into images.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

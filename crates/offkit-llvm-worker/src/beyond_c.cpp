@@ -5,6 +5,9 @@
 #include <string>
 
 #include <llvm-c/Core.h>
+#include <llvm/IR/Attributes.h>
+#include <llvm/IR/GlobalVariable.h>
+#include <llvm/IR/Metadata.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Linker/Linker.h>
 #include <llvm/Support/CBindingWrapping.h>
@@ -24,6 +27,19 @@ int offkit_linker_link(void *linker, LLVMModuleRef source) {
 }
 
 void offkit_linker_dispose(void *linker) { delete static_cast<llvm::Linker *>(linker); }
+
+unsigned offkit_variable_attributes(LLVMValueRef variable, LLVMAttributeRef *attributes) {
+  llvm::AttributeSet set = llvm::unwrap<llvm::GlobalVariable>(variable)->getAttributes();
+  if (attributes)
+    for (llvm::Attribute attribute : set)
+      *attributes++ = llvm::wrap(attribute);
+  return set.getNumAttributes();
+}
+
+void offkit_remove_named_metadata(LLVMModuleRef module, const char *name) {
+  if (llvm::NamedMDNode *list = llvm::unwrap(module)->getNamedMetadata(name))
+    list->eraseFromParent();
+}
 
 // LLVMParseCommandLineOptions hides what is wrong with the options.
 char *offkit_parse_options(int count, const char *const *options) {

@@ -1,12 +1,14 @@
 //! What LLVM's C interface does not offer, from a few functions in C++.
 
-use std::ffi::{CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
+use std::ptr;
 
-use llvm_sys::prelude::LLVMModuleRef;
+use llvm_sys::core::LLVMIsAGlobalVariable;
+use llvm_sys::prelude::{LLVMAttributeRef, LLVMModuleRef, LLVMValueRef};
 
 use crate::Error;
 use crate::context::take_message;
-use crate::module::Module;
+use crate::module::{Global, Module};
 
 unsafe extern "C" {
     /// A linker for a module, which must outlive it.
@@ -14,6 +16,11 @@ unsafe extern "C" {
     /// Links a module, which is taken over, into that of the linker. 0 where that was done.
     fn offkit_linker_link(linker: *mut c_void, source: LLVMModuleRef) -> c_int;
     fn offkit_linker_dispose(linker: *mut c_void);
+    /// Writes the attributes of a variable to a place with room for as many as there are, if it is not null, and
+    /// returns their number.
+    fn offkit_variable_attributes(variable: LLVMValueRef, attributes: *mut LLVMAttributeRef) -> c_uint;
+    /// Removes named metadata, if the module has it.
+    fn offkit_remove_named_metadata(module: LLVMModuleRef, name: *const c_char);
     /// Sets options as on a command line, the program's name first. Null where that was done, or a message, which is
     /// the caller's to free.
     fn offkit_parse_options(count: c_int, options: *const *const c_char) -> *mut c_char;
@@ -24,14 +31,14 @@ unsafe extern "C" {
 /// [`Module::link`] looks at all of the module each time, so with it many modules take a time that grows with the
 /// square of their number.
 #[derive(Debug)]
-pub struct Linker<'context> {
+pub struct Linker {
     raw: *mut c_void,
-    module: Module<'context>,
+    module: Module,
 }
 
-impl<'context> Linker<'context> {
+impl Linker {
     /// Starts with a module, which may be empty.
-    pub fn new(module: Module<'context>) -> Self {
+    pub fn new(module: Module) -> Self {
         // SAFETY: the module is alive, and stays so as long as the linker: it is dropped after it.
         let raw = unsafe { offkit_linker_create(module.as_raw()) };
         Self { raw, module }
@@ -42,23 +49,24 @@ impl<'context> Linker<'context> {
     /// # Errors
     ///
     /// LLVM's message, for example for a symbol defined in both.
-    pub fn link(&mut self, source: Module<'context>) -> Result<(), Error> {
-        let context = self.module.context();
-        // SAFETY: linker and module are alive, and both modules are of one context, which the lifetimes say. The
-        // linker takes the source over, whether it succeeds or not.
-        if unsafe { offkit_linker_link(self.raw, source.into_raw()) } != 0 {
-            return Err(context.take_error("the modules cannot be linked"));
+    pub fn link(&mut self, source: Module) -> Result<(), Error> {
+        self.module.check_context(&source)?;
+        let (source, _rest) = source.into_raw();
+        // SAFETY: linker and module are alive, and both modules are of one context, which was checked. The linker
+        // takes the source over, whether it succeeds or not.
+        if unsafe { offkit_linker_link(self.raw, source) } != 0 {
+            return Err(self.module.context().take_error("the modules cannot be linked"));
         }
         Ok(())
     }
 
     /// What was linked so far.
-    pub fn module(&self) -> &Module<'context> {
+    pub fn module(&self) -> &Module {
         &self.module
     }
 
     /// What was linked.
-    pub fn finish(self) -> Module<'context> {
+    pub fn finish(self) -> Module {
         let this = std::mem::ManuallyDrop::new(self);
         // SAFETY: the linker is ours and not used again; the module is read once, and not dropped here.
         unsafe {
@@ -68,11 +76,32 @@ impl<'context> Linker<'context> {
     }
 }
 
-impl Drop for Linker<'_> {
+impl Drop for Linker {
     fn drop(&mut self) {
         // SAFETY: the linker is ours, and its module is dropped after it.
         unsafe { offkit_linker_dispose(self.raw) }
     }
+}
+
+/// The attributes of a variable; none of anything else.
+pub(crate) fn variable_attributes(global: &Global<'_>) -> Vec<LLVMAttributeRef> {
+    // SAFETY: the global is alive with its module, and is asked only if it is a variable; the vector has room for as
+    // many attributes as LLVM counted.
+    unsafe {
+        if LLVMIsAGlobalVariable(global.as_raw()).is_null() {
+            return Vec::new();
+        }
+        let count = offkit_variable_attributes(global.as_raw(), ptr::null_mut());
+        let mut attributes = vec![ptr::null_mut(); count as usize];
+        offkit_variable_attributes(global.as_raw(), attributes.as_mut_ptr());
+        attributes
+    }
+}
+
+/// Removes named metadata, if the module has it.
+pub(crate) fn remove_named_metadata(module: &Module, name: &CStr) {
+    // SAFETY: the module is alive, and the name lives through the call.
+    unsafe { offkit_remove_named_metadata(module.as_raw(), name.as_ptr()) }
 }
 
 /// Options that make LLVM print something and end the process.

@@ -1,13 +1,12 @@
 //! Passes and code generation.
 
 use std::ffi::CString;
-use std::path::Path;
 use std::ptr;
-use std::sync::Once;
+use std::sync::{Arc, Once};
 
 use llvm_sys::target_machine::{
     LLVMCodeGenFileType, LLVMCodeGenOptLevel, LLVMCodeModel, LLVMCreateTargetMachine,
-    LLVMDisposeTargetMachine, LLVMGetTargetFromTriple, LLVMRelocMode, LLVMTargetMachineEmitToFile,
+    LLVMDisposeTargetMachine, LLVMGetTargetFromTriple, LLVMRelocMode, LLVMTargetMachineEmitToMemoryBuffer,
     LLVMTargetMachineRef,
 };
 use llvm_sys::transforms::pass_builder::{
@@ -18,6 +17,7 @@ use offkit_image::target::{Family, HostCpu};
 
 use crate::Error;
 use crate::beyond_c;
+use crate::buffer::Buffer;
 use crate::context::take_message;
 use crate::extensions::KNOWN_EXTENSIONS;
 use crate::module::Module;
@@ -137,7 +137,7 @@ impl TargetMachine {
     /// # Errors
     ///
     /// What LLVM reports.
-    pub fn optimize(&self, module: &mut Module<'_>, optimization: u8) -> Result<(), Error> {
+    pub fn optimize(&self, module: &mut Module, optimization: u8) -> Result<(), Error> {
         let pipeline = match optimization {
             0 => format!("{CLEAN_UP},always-inline,globaldce,strip-dead-prototypes"),
             level => format!(
@@ -160,28 +160,29 @@ impl TargetMachine {
         unsafe { run_with(module, &pipeline, self.raw, set) }
     }
 
-    /// Generates code into a file.
+    /// Generates code.
     ///
     /// # Errors
     ///
     /// What LLVM reports; much of what goes wrong in a code generator ends the process instead.
-    pub fn emit(&self, module: &Module<'_>, output: &Path) -> Result<(), Error> {
-        let name = CString::new(output.as_os_str().as_encoded_bytes())
-            .map_err(|_| Error::new("the path holds a zero byte"))?;
+    pub fn emit(&self, module: &Module) -> Result<Arc<Buffer>, Error> {
         let mut message = ptr::null_mut();
+        let mut code = ptr::null_mut();
         let kind = match self.is_text {
             true => LLVMCodeGenFileType::LLVMAssemblyFile,
             false => LLVMCodeGenFileType::LLVMObjectFile,
         };
-        // SAFETY: machine and module are alive, and the path is valid through the call.
+        // SAFETY: machine and module are alive; LLVM copies what it wrote into a buffer of its own, which has a zero
+        // behind it and is ours, as is the message.
         unsafe {
-            if LLVMTargetMachineEmitToFile(self.raw, module.as_raw(), name.as_ptr(), kind, &raw mut message)
+            let (machine, module) = (self.raw, module.as_raw());
+            if LLVMTargetMachineEmitToMemoryBuffer(machine, module, kind, &raw mut message, &raw mut code)
                 != 0
             {
                 return Err(Error::new(take_message(message)));
             }
+            Ok(Buffer::from_raw(code))
         }
-        Ok(())
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_void};
+use std::rc::Rc;
 
 use llvm_sys::LLVMDiagnosticSeverity;
 use llvm_sys::core::{
@@ -13,34 +14,47 @@ use llvm_sys::prelude::{LLVMContextRef, LLVMDiagnosticInfoRef};
 use crate::Error;
 
 /// The world that modules, types and metadata live in.
+///
+/// A handle: copies of it are the same context, which lives as long as any of them. A module has one.
+#[derive(Clone, Debug)]
+pub struct Context(Rc<Inner>);
+
 #[derive(Debug)]
-pub struct Context {
+struct Inner {
     raw: LLVMContextRef,
-    // Boxed, so that its address, which LLVM holds, stays when the context is moved.
-    reported: Box<RefCell<Vec<String>>>,
+    /// The errors that LLVM reported; it holds the address, which stays: this is in the heap.
+    reported: RefCell<Vec<String>>,
 }
 
 impl Context {
     /// An empty context.
     pub fn new() -> Self {
-        let reported = Box::new(RefCell::new(Vec::new()));
-        // SAFETY: creating a context has no conditions. The handler is given a pointer to the box's
-        // content, which lives as long as the context: both are freed together, the context first.
-        let raw = unsafe {
-            let raw = LLVMContextCreate();
-            LLVMContextSetDiagnosticHandler(raw, Some(report), (&raw const *reported).cast_mut().cast());
-            raw
-        };
-        Self { raw, reported }
+        let inner = Rc::new(Inner {
+            // SAFETY: creating a context has no conditions.
+            raw: unsafe { LLVMContextCreate() },
+            reported: RefCell::default(),
+        });
+        // SAFETY: the context is alive. The handler is given a pointer to what lives as long as the context: both are
+        // freed together, the context first.
+        unsafe {
+            let reported = (&raw const inner.reported).cast_mut().cast();
+            LLVMContextSetDiagnosticHandler(inner.raw, Some(report), reported);
+        }
+        Self(inner)
     }
 
     pub(crate) fn as_raw(&self) -> LLVMContextRef {
-        self.raw
+        self.0.raw
+    }
+
+    /// Whether both are one context.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
     }
 
     /// The errors reported since the last call, as one error; `otherwise` if there are none.
     pub(crate) fn take_error(&self, otherwise: &str) -> Error {
-        let reported = self.reported.take();
+        let reported = self.0.reported.take();
         Error::new(if reported.is_empty() {
             otherwise.to_owned()
         } else {
@@ -55,9 +69,9 @@ impl Default for Context {
     }
 }
 
-impl Drop for Context {
+impl Drop for Inner {
     fn drop(&mut self) {
-        // SAFETY: modules borrow the context, so none is left.
+        // SAFETY: the context is ours, and each module has a handle, so none is left.
         unsafe { LLVMContextDispose(self.raw) }
     }
 }

@@ -10,7 +10,6 @@ use std::fmt::Write;
 use offkit_llvm::Linkage;
 
 use crate::Error;
-use crate::context::Context;
 use crate::module::Module;
 
 /// Defines the integer conversions that the module calls.
@@ -18,7 +17,7 @@ use crate::module::Module;
 /// # Errors
 ///
 /// What linking the definitions reports.
-pub fn define<'context>(context: &'context Context, module: &mut Module<'context>) -> Result<(), Error> {
+pub fn define(module: &mut Module) -> Result<(), Error> {
     let declared: Vec<_> = (module.globals())
         .filter(|global| global.is_function() && global.is_declaration())
         .map(|global| global.name())
@@ -34,7 +33,7 @@ pub fn define<'context>(context: &'context Context, module: &mut Module<'context
     for conversion in &conversions {
         text.push_str(&conversion.definition());
     }
-    let mut definitions = Module::parse_text(context, &text)?;
+    let mut definitions = Module::parse_text(module.context(), &text)?;
     definitions.set_target_like(module);
     module.link(definitions)?;
     for global in module.globals() {

@@ -1,14 +1,14 @@
 //! What a module holds, read as a whole: uses, metadata, attributes of variables.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use llvm_sys::core::{
     LLVMGetCalledFunctionType, LLVMGetCalledValue, LLVMGetElementType, LLVMGetFirstBasicBlock,
     LLVMGetFirstInstruction, LLVMGetInstructionOpcode, LLVMGetIntTypeWidth, LLVMGetNextBasicBlock,
     LLVMGetNextInstruction, LLVMGetNumOperands, LLVMGetOperand, LLVMGetStructName, LLVMGetTypeKind,
     LLVMGlobalGetValueType, LLVMIsACallInst, LLVMIsAConstant, LLVMIsAFunction, LLVMIsAGlobalValue,
-    LLVMIsAGlobalVariable, LLVMIsAInlineAsm, LLVMIsAInvokeInst, LLVMIsAUser, LLVMPrintModuleToString,
-    LLVMPrintTypeToString, LLVMTypeOf,
+    LLVMIsAGlobalVariable, LLVMIsAInlineAsm, LLVMIsAInvokeInst, LLVMIsAUser, LLVMPrintTypeToString,
+    LLVMTypeOf,
 };
 use llvm_sys::prelude::{LLVMTypeRef, LLVMValueRef};
 use llvm_sys::{LLVMOpcode, LLVMTypeKind};
@@ -26,9 +26,8 @@ const ATOMIC64: u32 = 27;
 /// The attribute of functions that an indirect call may lead to.
 const REFERENCED_INDIRECTLY: &str = "referenced-indirectly";
 
-/// Describes a module that has all its bodies. Attributes of variables are not there yet: see
-/// [`variable_attributes`].
-pub fn describe(module: &Module<'_>) -> ModuleSummary {
+/// Describes a module that has all its bodies.
+pub fn describe(module: &Module) -> ModuleSummary {
     let mut summary = module.summary();
     let (functions, variables): (Vec<_>, Vec<_>) = module
         .globals()
@@ -51,90 +50,10 @@ pub fn describe(module: &Module<'_>) -> ModuleSummary {
     }
     for (global, variable) in variables.iter().zip(&mut summary.variables) {
         initializer(*global, &numbers, variable);
+        variable.attributes = global.variable_attributes();
     }
-    // SAFETY: the module is alive.
-    summary.named_metadata = unsafe { metadata::named(module.as_raw()) };
+    summary.named_metadata = metadata::named(module);
     summary
-}
-
-/// The string attributes of variables, by name.
-///
-/// LLVM's C interface does not have them, but its text form does: `module`, which is best one whose
-/// bodies are still in their file, is printed and the lines of variables and attribute groups are read.
-pub fn variable_attributes(module: &Module<'_>) -> BTreeMap<String, BTreeMap<String, String>> {
-    // SAFETY: the module is alive, and the text is ours to free.
-    let text = unsafe { take_message(LLVMPrintModuleToString(module.as_raw())) };
-    let mut groups = HashMap::new();
-    let mut variables = Vec::new();
-    for line in text.lines() {
-        if let Some(variable) = line.strip_prefix('@') {
-            let group = line.rsplit_once(" #").map(|(_, group)| group);
-            let is_number = |group: &&str| group.bytes().all(|byte| byte.is_ascii_digit());
-            if let (Some(name), Some(group)) = (symbol_name(variable), group.filter(is_number)) {
-                variables.push((name, group));
-            }
-        } else if let Some(group) = line.strip_prefix("attributes #")
-            && let Some((number, attributes)) = group.split_once(" = ")
-        {
-            groups.insert(number, string_attributes(attributes));
-        }
-    }
-    (variables.into_iter())
-        .filter_map(|(name, group)| Some((name, groups.get(group)?.clone())))
-        .collect()
-}
-
-/// The name at the start of a line, without its `@`.
-fn symbol_name(line: &str) -> Option<String> {
-    match line.strip_prefix('"') {
-        Some(quoted) => Some(unescape(quoted.split_once('"')?.0)),
-        None => Some(line.split(' ').next()?.to_owned()),
-    }
-}
-
-/// The string attributes in `{ "key"="value" "key" … }`.
-fn string_attributes(group: &str) -> BTreeMap<String, String> {
-    let mut attributes = BTreeMap::new();
-    let mut rest = group;
-    while let Some((_, after)) = rest.split_once('"') {
-        let Some((key, after)) = after.split_once('"') else {
-            break;
-        };
-        let mut value = "";
-        rest = after;
-        if let Some(quoted) = after.strip_prefix("=\"")
-            && let Some((text, after)) = quoted.split_once('"')
-        {
-            value = text;
-            rest = after;
-        }
-        attributes.insert(unescape(key), unescape(value));
-    }
-    attributes
-}
-
-/// Text with LLVM's `\xx` for bytes that are not plain.
-fn unescape(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, after @ ..] = rest {
-        let hexadecimal = |digits: &[u8]| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok();
-        match (first, after) {
-            (b'\\', [b'\\', after @ ..]) => {
-                bytes.push(b'\\');
-                rest = after;
-            }
-            (b'\\', [high, low, after @ ..]) if hexadecimal(&[*high, *low]).is_some() => {
-                bytes.extend(hexadecimal(&[*high, *low]));
-                rest = after;
-            }
-            _ => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn body(global: Global<'_>, numbers: &HashMap<LLVMValueRef, u32>, function: &mut FunctionSummary) {
@@ -322,22 +241,4 @@ impl<'a> Uses<'a> {
 unsafe fn type_text(described: LLVMTypeRef) -> String {
     // SAFETY: by this function's contract; the text is ours to free.
     unsafe { take_message(LLVMPrintTypeToString(described)) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn attributes_are_read_as_llvm_prints_them() {
-        let group = r#"{ nounwind "sycl-unique-id"="a\22b" "flag" memory(none) "n"="12" }"#;
-        let attributes = string_attributes(group);
-        let read: Vec<_> = attributes
-            .iter()
-            .map(|(key, value)| (key.as_str(), value.as_str()))
-            .collect();
-        assert_eq!(read, [("flag", ""), ("n", "12"), ("sycl-unique-id", "a\"b")]);
-        assert_eq!(symbol_name(r#""a b\5C" = global"#).as_deref(), Some(r"a b\"));
-        assert_eq!(symbol_name("x = global").as_deref(), Some("x"));
-    }
 }

@@ -1,5 +1,6 @@
 //! Code for parts of a module.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use llvm_sys::LLVMLinkage;
@@ -9,109 +10,86 @@ use llvm_sys::core::{
     LLVMVoidTypeInContext,
 };
 use offkit_image::Family;
-use offkit_llvm::{CallingConvention, EmitOptions, GeneratedPart, Linkage, Part, Reply};
+use offkit_llvm::{CallingConvention, CodeOptions, EmittedPart, Linkage, Part, Reply};
 
 use crate::Error;
 use crate::codegen::{TargetMachine, register, set_options};
-use crate::context::Context;
 use crate::conversions;
-use crate::link::Kept;
+use crate::emit::{Emitted, Made, Origins, tell_ends};
+use crate::kept::Kept;
 use crate::module::{Module, SPIR_FUNCTION};
 use crate::processes;
-use crate::split::take_part;
 
-/// Generates the code of each part of a module, in a process each.
-///
-/// `reproducers`, if they are wanted, is the folder for the bitcode of a part whose process ended, and `keep`
-/// that for the bitcode of every part.
+/// Makes each part of a module and generates its code, in a process each. The inner error is [`Reply::Crashed`].
 ///
 /// # Errors
 ///
-/// What LLVM reports of the first part that fails. That a process ended is not one: [`Reply::Crashed`] tells.
-pub fn generate(
-    kept: &mut Option<Kept>,
+/// What LLVM reports of the first part that fails.
+pub(crate) fn generate(
+    kept: &mut Kept,
     parts: &[Part],
-    options: &EmitOptions,
-    reproducers: Option<&Path>,
-    keep: Option<&Path>,
-) -> Result<Reply, Error> {
-    if options.as_it_is
-        && let Some(linked) = kept
-    {
-        // Taking a part reads what the part needs; a code generator takes a body that was not read for none.
-        linked.whole_module()?;
-    }
+    origins: &Origins,
+    options: &CodeOptions,
+    jobs: usize,
+) -> Result<Result<Vec<Emitted>, Reply>, Error> {
+    // In the copy of the process that does this work; the module stays in the original.
     let mut work = |number: usize| {
-        let part = (parts.get(number)).ok_or_else(|| "nothing to generate code for".to_owned())?;
-        let kept_at = keep.map(|folder| folder.join(number.to_string()));
-        let kept_at = kept_at.as_deref();
-        // In the copy of the process that does this work; the module stays in the original.
-        let kept = kept.take();
-        let generated = match (options.as_it_is, kept) {
-            (true, None) => Err(Error::new("nothing was linked")),
-            (true, Some(kept)) => kept.with(|module| emit_as_it_is(module, part, options)),
-            (false, kept) => with_part(kept, part, |module| emit(module, part, options, kept_at)),
-        };
-        generated.map_err(|error| error.to_string())
+        let made = origins.make(number, &parts[number], kept);
+        let code = made.and_then(|made| match options.as_it_is {
+            true => code_as_it_is(made, options),
+            false => code(made, number, options),
+        });
+        match code {
+            Ok((told, code)) => (Ok(told), code),
+            Err(error) => (Err(error.to_string()), Vec::new()),
+        }
     };
     // Once, and not in each process.
     register(&options.triple);
-    let outcomes = processes::each(parts.len(), &mut work)?;
+    let outcomes = processes::each(parts.len(), jobs, &mut work)?;
     let mut generated = Vec::new();
     for (number, outcome) in outcomes.into_iter().enumerate() {
         match outcome {
-            Ok(part) => generated.push(part.map_err(Error::new)?),
+            Ok((told, code)) => {
+                let told: Result<EmittedPart, String> = told;
+                generated.push((told.map_err(Error::new)?, code));
+            }
             Err(ended) => {
-                let reproducer = reproducers.and_then(|folder| reproduce(kept, parts.get(number)?, folder));
-                return Ok(Reply::Crashed {
+                let folder = options.reproducers.as_deref();
+                return Ok(Err(Reply::Crashed {
                     part: number,
                     status: ended.status,
                     stderr: ended.stderr,
-                    reproducer,
-                });
+                    reproducer: folder
+                        .and_then(|folder| reproduce(kept, number, &parts[number], origins, folder)),
+                }));
             }
         }
     }
-    Ok(Reply::Generated { parts: generated })
+    Ok(Ok(generated))
 }
 
-/// Does something with a part: one that is taken out of the module, or its own file.
-fn with_part<T>(
-    kept: Option<Kept>,
-    part: &Part,
-    act: impl for<'context> FnOnce(Module<'context>) -> Result<T, Error>,
-) -> Result<T, Error> {
-    let Some(input) = &part.input else {
-        let kept = kept.ok_or_else(|| Error::new("nothing was linked"))?;
-        return kept.with(|module| take_part(module, &part.roots, &part.left_out).and_then(act));
-    };
-    // Of its own, for types keep their names then.
-    let context = Context::new();
-    let module = Module::read(&context, input)?;
+/// Generates the code of a part, in this process.
+fn code(made: Made, number: usize, options: &CodeOptions) -> Result<Emitted, Error> {
+    let Made { mut module, mut told } = made;
+    let keep = options
+        .keep
+        .as_ref()
+        .map(|folder| folder.join(number.to_string()));
     for global in module.globals().filter(|global| !global.is_declaration()) {
         // What can be seen is wanted, whether or not it is used here.
         if matches!(global.linkage(), Linkage::Weak | Linkage::LinkOnce) {
             global.set_linkage(Linkage::External);
         }
     }
-    act(module)
-}
-
-/// Generates the code of a part, in this process.
-fn emit(
-    mut module: Module<'_>,
-    part: &Part,
-    options: &EmitOptions,
-    keep: Option<&Path>,
-) -> Result<GeneratedPart, Error> {
     set_options(&options.spirv_extensions, &options.backend_options)?;
-    if let Some(keep) = keep {
+    if let Some(keep) = &keep {
         module.write(&keep.with_extension("bc"))?;
     }
     module.verify()?;
     let family = Family::of(&options.triple);
     if family.is_spirv() {
-        conversions::define(module.context(), &mut module)?;
+        conversions::define(&mut module)?;
     } else if family.is_device() || options.allow_imports {
         show(&module, options.allow_imports);
     }
@@ -130,31 +108,31 @@ fn emit(
         options.optimization,
     )?;
     machine.optimize(&mut module, options.optimization)?;
-    if let Some(keep) = keep {
+    if let Some(keep) = &keep {
         module.write(&keep.with_extension("opt.bc"))?;
     }
     if family.is_spirv() {
         keep_variables(&module);
     }
-    let generated = symbols(&module);
-    machine.emit(&module, &part.output)?;
-    Ok(generated)
+    tell_ends(&module, &mut told);
+    Ok((told, machine.emit(&module)?.bytes().to_vec()))
 }
 
-/// Generates the code of a whole module, in this process.
-fn emit_as_it_is(mut module: Module<'_>, part: &Part, options: &EmitOptions) -> Result<GeneratedPart, Error> {
+/// Generates the code of a part that is not changed, in this process.
+fn code_as_it_is(made: Made, options: &CodeOptions) -> Result<Emitted, Error> {
+    let Made { mut module, mut told } = made;
     if !options.backend_options.is_empty() || !options.spirv_extensions.is_empty() {
         set_options(&options.spirv_extensions, &options.backend_options)?;
     }
     module.set_triple(&options.triple);
     let machine = TargetMachine::new(&options.triple, "", "", options.optimization)?;
-    machine.emit(&module, &part.output)?;
-    Ok(symbols(&module))
+    tell_ends(&module, &mut told);
+    Ok((told, machine.emit(&module)?.bytes().to_vec()))
 }
 
 /// Has variables of a module without functions generated: LLVM's SPIR-V back end looks at variables when it comes to
 /// a function, so here is one, which nobody else sees.
-fn keep_variables(module: &Module<'_>) {
+fn keep_variables(module: &Module) {
     let mut globals = module.globals();
     if globals.any(|global| global.is_function() && !global.is_declaration()) {
         return;
@@ -175,22 +153,9 @@ fn keep_variables(module: &Module<'_>) {
     }
 }
 
-/// What a module needs and offers.
-fn symbols(module: &Module<'_>) -> GeneratedPart {
-    let mut generated = GeneratedPart::default();
-    for global in module.globals().filter(|global| !global.is_llvms()) {
-        if global.is_declaration() {
-            generated.imports.push(global.name());
-        } else if global.linkage() != Linkage::Internal {
-            generated.exports.push(global.name());
-        }
-    }
-    generated
-}
-
 /// Lets a runtime see the definitions that are still external; compilers hide the functions of devices where they
 /// take it that all code comes to one link. What other images are to supply must not be hidden either.
-fn show(module: &Module<'_>, imports: bool) {
+fn show(module: &Module, imports: bool) {
     for global in module.globals().filter(|global| !global.is_llvms()) {
         match global.is_declaration() {
             true if imports => global.set_visible(false),
@@ -200,22 +165,30 @@ fn show(module: &Module<'_>, imports: bool) {
     }
 }
 
-/// Writes a part as bitcode, for people to look into; in a process of its own, for it may crash too.
-fn reproduce(kept: &mut Option<Kept>, part: &Part, folder: &Path) -> Option<PathBuf> {
+/// Writes a part as bitcode, for people to look into; made in a process of its own, for that may crash too.
+fn reproduce(
+    kept: &mut Kept,
+    number: usize,
+    part: &Part,
+    origins: &Origins,
+    folder: &Path,
+) -> Option<PathBuf> {
+    let mut work = |_| match origins.make(number, part, kept) {
+        Ok(made) => (true, made.module.to_bitcode().bytes().to_vec()),
+        Err(_) => (false, Vec::new()),
+    };
+    let outcomes = processes::each(1, 1, &mut work).ok()?;
+    let [Ok((true, bitcode))] = outcomes.as_slice() else {
+        return None;
+    };
     let root: String = part.roots.first()?.chars().take(64).collect();
     let root = root.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
     // Made here and now: in a folder that all can write to, a name that can be guessed may be another's link.
-    let file = tempfile::Builder::new()
+    let mut file = tempfile::Builder::new()
         .prefix(&format!("offkit-crash-{root}-"))
         .suffix(".bc")
         .tempfile_in(folder)
         .ok()?;
-    let mut work = |_| with_part(kept.take(), part, |module| module.write(file.path())).is_ok();
-    let written =
-        processes::each(1, &mut work).is_ok_and(|outcomes| matches!(outcomes.as_slice(), [Ok(true)]));
-    // Otherwise there is nothing in it, or something that is not whole, and it goes.
-    if !written {
-        return None;
-    }
+    file.write_all(bitcode).ok()?;
     file.keep().ok().map(|(_, path)| path)
 }

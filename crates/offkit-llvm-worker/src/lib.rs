@@ -8,30 +8,31 @@
 //! | module | holds |
 //! |---|---|
 //! | [`context`] | an LLVM context and the errors it reports |
+//! | [`buffer`] | bytes that modules are read from |
 //! | [`module`] | modules: lazy reading, symbols, linking, writing |
+//! | [`beyond_c`] | what LLVM's C interface does not offer |
 //! | [`mark`] | marks on kernels and exported functions, from annotations |
-//! | [`describe`] | what a module holds, read as a whole: uses, metadata, attributes of variables |
-//! | [`prepare`] | making a module fit for splitting |
-//! | [`split`] | taking some symbols and all that they need out of a module, or what a list has |
+//! | [`describe`] | what a module holds, bodies too: uses, metadata |
+//! | [`link`](mod@link) | linking modules, and of libraries what is needed |
+//! | [`kept`] | modules that are kept between requests |
+//! | [`split`] | taking some symbols and all that they need out of a module |
 //! | [`specialization`] | lowering of SYCL's specialization constants |
 //! | [`passes`] | passes that need no target |
-//! | [`write_parts`] | parts of a module, taken out and written, several at a time |
+//! | [`emit`](mod@emit) | parts of a module, taken out and emitted, several at a time |
 //! | [`conversions`] | OpenCL C's integer conversions, which the back end gets wrong |
 //! | [`codegen`] | passes and code generation |
-//! | [`link`](mod@link) | linking modules, and of libraries what is needed |
-//! | [`generate`](mod@generate) | code for parts of a module |
 //! | [`processes`] | work in copies of this process |
 //! | [`needs`](mod@needs) | who needs a symbol |
 //! | [`extensions`] | the SPIR-V extensions that the code generator knows |
 //! | [`serve`](mod@serve) | requests in, replies out |
 //!
-//! Each wrapper owns what it points to and frees it when dropped; lifetimes tie modules to their
-//! context. `unsafe` is confined to the modules where LLVM's C functions are called, to `processes`, and to one
-//! lifetime in `link`; [`serve`](mod@serve) has none but for LLVM's version.
+//! Each wrapper owns what it points to and frees it when dropped. A module has a share of its context and of the bytes
+//! that it is read from, so both live as long as it does; what is in a module borrows it. `unsafe` is confined to the
+//! modules where LLVM's C functions are called, and to `processes`; [`serve`](mod@serve) has none but for LLVM's version.
 //!
 //! # Lazy reading
 //!
-//! [`Module::open`](module::Module::open) reads symbols and leaves function bodies in the file. What
+//! [`Module::open`](module::Module::open) reads symbols and leaves function bodies where they are. What
 //! is then linked into another module is read on the way, and only that: a part taken out of a
 //! module of thousands of functions costs what the part is worth. See [`split`] for how the linker
 //! is made to take only what is needed.
@@ -50,26 +51,28 @@
 //! ```
 
 pub mod beyond_c;
+pub mod buffer;
 pub mod codegen;
 pub mod context;
 pub mod conversions;
 pub mod describe;
+pub mod emit;
 pub mod extensions;
-pub mod generate;
+mod generate;
+mod groups;
+pub mod kept;
 pub mod link;
+mod lists;
+pub mod mark;
 mod metadata;
 pub mod module;
 pub mod needs;
 pub mod passes;
-pub mod prepare;
 pub mod processes;
 pub mod processor;
 pub mod serve;
 pub mod specialization;
 pub mod split;
-pub mod write_parts;
-
-pub mod mark;
 
 /// What LLVM says when it cannot do something.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -84,5 +87,10 @@ impl Error {
         Self {
             message: message.into(),
         }
+    }
+
+    /// The same, with the name of the module that it is about.
+    pub(crate) fn of(&self, name: &str) -> Self {
+        Self::new(format!("{name}: {}", self.message))
     }
 }

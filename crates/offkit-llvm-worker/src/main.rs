@@ -1,6 +1,6 @@
 //! `offkit-llvm-worker`: runs LLVM for offkit, as a process of its own.
 //!
-//! Not meant to be started by hand: it answers requests on its standard input, one JSON object a
+//! Not meant to be started by hand: it answers requests on its standard input, messages
 //! line (crate `offkit-llvm`).
 
 use std::io;

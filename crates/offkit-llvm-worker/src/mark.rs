@@ -13,18 +13,18 @@ use std::ffi::c_uint;
 
 use llvm_sys::LLVMLinkage;
 use llvm_sys::core::{
-    LLVMAddAttributeAtIndex, LLVMAddGlobalInAddressSpace, LLVMConstArray2, LLVMCreateStringAttribute,
-    LLVMDeleteGlobal, LLVMGetAsString, LLVMGetElementType, LLVMGetFirstUse, LLVMGetInitializer,
-    LLVMGetNamedGlobal, LLVMGetNextUse, LLVMGetNumOperands, LLVMGetOperand, LLVMGetPointerAddressSpace,
-    LLVMGetPoison, LLVMGetSection, LLVMGetUser, LLVMGlobalGetValueType, LLVMIsAConstant, LLVMIsAFunction,
-    LLVMIsAGlobalValue, LLVMIsAGlobalVariable, LLVMIsConstantString, LLVMReplaceAllUsesWith,
-    LLVMSetInitializer, LLVMSetLinkage, LLVMSetSection, LLVMSetValueName2, LLVMTypeOf,
+    LLVMAddGlobalInAddressSpace, LLVMConstArray2, LLVMDeleteGlobal, LLVMGetAsString, LLVMGetElementType,
+    LLVMGetFirstUse, LLVMGetInitializer, LLVMGetNamedGlobal, LLVMGetNextUse, LLVMGetNumOperands,
+    LLVMGetOperand, LLVMGetPointerAddressSpace, LLVMGetPoison, LLVMGetSection, LLVMGetUser,
+    LLVMGlobalGetValueType, LLVMIsAConstant, LLVMIsAFunction, LLVMIsAGlobalValue, LLVMIsAGlobalVariable,
+    LLVMIsConstantString, LLVMReplaceAllUsesWith, LLVMSetInitializer, LLVMSetLinkage, LLVMSetSection,
+    LLVMSetValueName2, LLVMTypeOf,
 };
 use llvm_sys::prelude::LLVMValueRef;
 use offkit_llvm::{CallingConvention, Linkage};
 
-use crate::module::{FUNCTION_ATTRIBUTES, Global, Module};
-use crate::prepare::without_casts;
+use crate::lists::without_casts;
+use crate::module::{FUNCTION_ATTRIBUTES, Global, Module, add_attribute};
 
 /// The string attribute of kernels and exported functions: the source file they come from.
 pub const MODULE_ID: &str = "sycl-module-id";
@@ -40,7 +40,7 @@ const ANNOTATIONS: &std::ffi::CStr = c"llvm.global.annotations";
 ///
 /// With `only_annotated`, a module without such an annotation is left as it is: what it exports was
 /// decided by whoever made it.
-pub fn mark(module: &mut Module<'_>, module_id: &str, only_annotated: bool) {
+pub fn mark(module: &mut Module, module_id: &str, only_annotated: bool) {
     let annotated = take_annotations(module);
     if annotated.is_empty() && only_annotated {
         return;
@@ -65,27 +65,11 @@ pub fn mark(module: &mut Module<'_>, module_id: &str, only_annotated: bool) {
     }
 }
 
-fn add_attribute(module: &Module<'_>, function: &Global<'_>, name: &str, value: &str) {
-    // SAFETY: the context outlives the module; both strings are copied; the value is a function of the
-    // module, which is alive.
-    unsafe {
-        let attribute = LLVMCreateStringAttribute(
-            module.context().as_raw(),
-            name.as_ptr().cast(),
-            c_uint::try_from(name.len()).unwrap_or(0),
-            value.as_ptr().cast(),
-            c_uint::try_from(value.len()).unwrap_or(0),
-        );
-        LLVMAddAttributeAtIndex(function.as_raw(), FUNCTION_ATTRIBUTES, attribute);
-    }
-}
-
 /// Takes our annotations out of the module and returns the functions that had one. Other people's
 /// annotations stay.
-fn take_annotations(module: &mut Module<'_>) -> Vec<LLVMValueRef> {
+fn take_annotations(module: &mut Module) -> Vec<LLVMValueRef> {
     let mut functions = Vec::new();
-    // SAFETY: the module is alive and no lazily read one is given (`Module::read`), so initialisers are
-    // there. Each value is asked only what its kind, which is checked first, allows; nothing is kept of
+    // SAFETY: the module is alive, and initialisers are read with the symbols. Each value is asked only what its kind, which is checked first, allows; nothing is kept of
     // the array after it is deleted.
     unsafe {
         let array = LLVMGetNamedGlobal(module.as_raw(), ANNOTATIONS.as_ptr());
@@ -142,7 +126,7 @@ fn take_annotations(module: &mut Module<'_>) -> Vec<LLVMValueRef> {
 /// # Safety
 ///
 /// `array` is the module's array of annotations and `entries`, not empty, are entries of it.
-unsafe fn replace_array(module: &Module<'_>, array: LLVMValueRef, entries: &mut [LLVMValueRef]) {
+unsafe fn replace_array(module: &Module, array: LLVMValueRef, entries: &mut [LLVMValueRef]) {
     // SAFETY: by this function's contract; the strings are copied.
     unsafe {
         let element = LLVMGetElementType(LLVMGlobalGetValueType(array));
@@ -227,14 +211,14 @@ declare spir_func void @imported()
 declare spir_func void @other()
 "#;
 
-    fn marks(module: &Module<'_>) -> Vec<(String, String)> {
+    fn marks(module: &Module) -> Vec<(String, String)> {
         let functions = module.summary().functions.into_iter();
         functions
             .filter_map(|function| Some((function.name, function.attributes.get(MODULE_ID)?.clone())))
             .collect()
     }
 
-    fn module<'context>(context: &'context Context, text: &str) -> Module<'context> {
+    fn module(context: &Context, text: &str) -> Module {
         Module::parse_text(context, text).expect("the text is a module")
     }
 
@@ -260,7 +244,7 @@ declare spir_func void @other()
         let context = Context::new();
         let mut module = module(&context, TEXT);
         mark(&mut module, "a.cpp", false);
-        let text = module.to_text();
+        let text = String::from_utf8(module.to_text()).unwrap();
         assert!(!text.contains("offkit_export"), "{text}");
         assert!(
             text.contains("@llvm.global.annotations = appending addrspace(1) global [1 x"),
@@ -272,7 +256,7 @@ declare spir_func void @other()
         );
         // A second time there is nothing left to do.
         mark(&mut module, "b.cpp", false);
-        assert_eq!(module.to_text(), text);
+        assert_eq!(module.to_text(), text.into_bytes());
     }
 
     #[test]

@@ -17,7 +17,7 @@ use llvm_sys::core::{
 use llvm_sys::prelude::{LLVMContextRef, LLVMMetadataRef, LLVMModuleRef, LLVMValueRef};
 use offkit_llvm::Metadata;
 
-use crate::module::sized_text;
+use crate::module::{Module, sized_text};
 
 /// How deep nodes are followed; those that matter are lists of pairs, and others may be circular.
 const DEEPEST: usize = 4;
@@ -82,13 +82,10 @@ pub(crate) unsafe fn attached(
 }
 
 /// The named metadata of a module, each a list of nodes, without debug information and module flags.
-///
-/// # Safety
-///
-/// The module is alive.
-pub(crate) unsafe fn named(module: LLVMModuleRef) -> BTreeMap<String, Vec<Metadata>> {
+pub(crate) fn named(module: &Module) -> BTreeMap<String, Vec<Metadata>> {
     let mut found = BTreeMap::new();
-    // SAFETY: by this function's contract; the vector has room for as many nodes as LLVM counted.
+    let module = module.as_raw();
+    // SAFETY: the module is alive; the vector has room for as many nodes as LLVM counted.
     unsafe {
         let mut list = LLVMGetFirstNamedMetadata(module);
         while !list.is_null() {
@@ -144,19 +141,11 @@ unsafe fn read(value: LLVMValueRef, depth: usize) -> Metadata {
 }
 
 /// Adds nodes to named metadata of a module. Symbols that the module does not have become null.
-///
-/// # Safety
-///
-/// The module is alive, in `context`.
-pub(crate) unsafe fn add_named(
-    context: LLVMContextRef,
-    module: LLVMModuleRef,
-    name: &str,
-    nodes: &[Metadata],
-) {
+pub(crate) fn add_named(module: &Module, name: &str, nodes: &[Metadata]) {
     let name = CString::new(name).unwrap_or_default();
+    let (context, module) = (module.context_raw(), module.as_raw());
     for node in nodes {
-        // SAFETY: by this function's contract.
+        // SAFETY: the module is alive, in its context.
         unsafe {
             let node = build(context, module, node);
             if !node.is_null() {
@@ -167,18 +156,10 @@ pub(crate) unsafe fn add_named(
 }
 
 /// Adds a node that holds one 8-bit number to named metadata.
-///
-/// # Safety
-///
-/// The module is alive, in `context`.
-pub(crate) unsafe fn add_named_number(
-    context: LLVMContextRef,
-    module: LLVMModuleRef,
-    name: &str,
-    number: u8,
-) {
+pub(crate) fn add_named_number(module: &Module, name: &str, number: u8) {
     let name = CString::new(name).unwrap_or_default();
-    // SAFETY: by this function's contract.
+    let (context, module) = (module.context_raw(), module.as_raw());
+    // SAFETY: the module is alive, in its context.
     unsafe {
         let constant = LLVMConstInt(LLVMInt8TypeInContext(context), u64::from(number), 0);
         let mut operand = LLVMValueAsMetadata(constant);
@@ -219,5 +200,49 @@ unsafe fn build(context: LLVMContextRef, module: LLVMModuleRef, metadata: &Metad
             }
             Metadata::Other => std::ptr::null_mut(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::Context;
+
+    #[test]
+    fn metadata_is_written_as_it_was_read() {
+        let text = r#"
+            define void @f() { ret void }
+            !list = !{!0, !2}
+            !0 = !{!"text", i32 -7, ptr @f, !1, null}
+            !1 = !{i64 9, i128 1}
+            !2 = distinct !{!2}"#;
+        let module = Module::parse_text(&Context::new(), text).unwrap();
+        let read = named(&module);
+        let inner = Metadata::Node(vec![Metadata::Integer(9), Metadata::Other]);
+        let node = Metadata::Node(vec![
+            Metadata::Text("text".to_owned()),
+            Metadata::Integer(-7),
+            Metadata::Symbol("f".to_owned()),
+            inner,
+            Metadata::Other,
+        ]);
+        assert_eq!(read["list"][0], node);
+        assert!(
+            read["list"][1].node().is_some(),
+            "a node that is in itself is followed for a while"
+        );
+
+        let other = Module::parse_text(&Context::new(), "define void @g() { ret void }").unwrap();
+        add_named(&other, "list", &[node]);
+        add_named_number(&other, "number", 3);
+        let written = named(&other);
+        let operands = written["list"][0].node().unwrap();
+        assert_eq!(
+            operands[..2],
+            [Metadata::Text("text".to_owned()), Metadata::Integer(-7)]
+        );
+        assert_eq!(operands[2], Metadata::Other, "it has no such symbol");
+        assert_eq!(written["number"], [Metadata::Node(vec![Metadata::Integer(3)])]);
+        assert!(other.verify().is_ok());
     }
 }

@@ -3,35 +3,39 @@
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::{CStr, CString, c_char, c_uint};
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::path::Path;
 use std::ptr;
+use std::sync::Arc;
 
 use llvm_sys::analysis::{LLVMVerifierFailureAction, LLVMVerifyModule};
 use llvm_sys::bit_reader::LLVMGetBitcodeModuleInContext2;
-use llvm_sys::bit_writer::LLVMWriteBitcodeToFile;
+use llvm_sys::bit_writer::LLVMWriteBitcodeToMemoryBuffer;
 use llvm_sys::comdat::LLVMSetComdat;
 use llvm_sys::core::{
-    LLVMCloneModule, LLVMCountParams, LLVMCreateMemoryBufferWithContentsOfFile,
-    LLVMCreateMemoryBufferWithMemoryRangeCopy, LLVMDisposeMemoryBuffer, LLVMDisposeModule,
-    LLVMGetAttributeCountAtIndex, LLVMGetAttributesAtIndex, LLVMGetBasicBlockParent, LLVMGetDataLayoutStr,
-    LLVMGetFirstFunction, LLVMGetFirstGlobal, LLVMGetFirstGlobalAlias, LLVMGetFirstGlobalIFunc,
-    LLVMGetFirstUse, LLVMGetFunctionCallConv, LLVMGetInstructionParent, LLVMGetIntrinsicID, LLVMGetLinkage,
+    LLVMAddAttributeAtIndex, LLVMCloneModule, LLVMCountParams, LLVMCreateStringAttribute,
+    LLVMDisposeMemoryBuffer, LLVMDisposeMessage, LLVMDisposeModule, LLVMGetAttributeCountAtIndex,
+    LLVMGetAttributesAtIndex, LLVMGetBasicBlockParent, LLVMGetDataLayoutStr, LLVMGetFirstFunction,
+    LLVMGetFirstGlobal, LLVMGetFirstGlobalAlias, LLVMGetFirstGlobalIFunc, LLVMGetFirstUse,
+    LLVMGetFunctionCallConv, LLVMGetInstructionParent, LLVMGetIntrinsicID, LLVMGetLinkage,
     LLVMGetNamedFunction, LLVMGetNamedGlobal, LLVMGetNamedGlobalAlias, LLVMGetNextFunction,
     LLVMGetNextGlobal, LLVMGetNextGlobalAlias, LLVMGetNextGlobalIFunc, LLVMGetNextUse,
     LLVMGetPointerAddressSpace, LLVMGetSourceFileName, LLVMGetStringAttributeKind,
     LLVMGetStringAttributeValue, LLVMGetTarget, LLVMGetUser, LLVMGetValueName2, LLVMIsAFunction,
     LLVMIsAGlobalObject, LLVMIsAGlobalValue, LLVMIsAGlobalVariable, LLVMIsAInstruction, LLVMIsDeclaration,
-    LLVMIsGlobalConstant, LLVMIsStringAttribute, LLVMModuleCreateWithNameInContext, LLVMPrintModuleToFile,
+    LLVMIsGlobalConstant, LLVMIsStringAttribute, LLVMModuleCreateWithNameInContext, LLVMPrintModuleToString,
     LLVMSetDataLayout, LLVMSetLinkage, LLVMSetModuleIdentifier, LLVMSetSourceFileName, LLVMSetTarget,
     LLVMSetVisibility, LLVMTypeOf,
 };
 use llvm_sys::ir_reader::LLVMParseIRInContext2;
 use llvm_sys::linker::LLVMLinkModules2;
-use llvm_sys::prelude::{LLVMContextRef, LLVMMemoryBufferRef, LLVMModuleRef, LLVMValueRef};
+use llvm_sys::prelude::{LLVMAttributeRef, LLVMContextRef, LLVMModuleRef, LLVMValueRef};
 use llvm_sys::{LLVMLinkage, LLVMVisibility};
 use offkit_llvm::{CallingConvention, FunctionSummary, Linkage, ModuleSummary, VariableSummary};
 
 use crate::Error;
+use crate::beyond_c;
+use crate::buffer::Buffer;
 use crate::context::{Context, take_message};
 
 /// `LLVMAttributeFunctionIndex`: the attributes of the function itself, not of a parameter.
@@ -44,49 +48,70 @@ pub(crate) const SPIR_FUNCTION: c_uint = 75;
 const SPIR_KERNEL: c_uint = 76;
 const AMDGPU_KERNEL: c_uint = 91;
 
-/// A module of LLVM IR, in memory or partly still in its file.
+/// A module of LLVM IR, in memory or partly still in the bytes it is read from.
 #[derive(Debug)]
-pub struct Module<'context> {
+pub struct Module {
     raw: LLVMModuleRef,
-    context: &'context Context,
+    // Both are dropped after the module.
+    context: Context,
+    /// What is not read yet is still in there.
+    buffer: Option<Arc<Buffer>>,
 }
 
-impl<'context> Module<'context> {
-    /// Opens a bitcode file lazily: symbols are read, function bodies stay in the file until needed.
+impl Module {
+    /// Opens bitcode lazily: symbols are read, function bodies stay where they are until needed. LLVM's text form is
+    /// read as a whole.
     ///
     /// # Errors
     ///
-    /// The file cannot be read, is not bitcode, or comes from an LLVM that 22 does not read.
-    pub fn open(context: &'context Context, path: &Path) -> Result<Self, Error> {
-        Self::open_named(context, path, &path.display().to_string())
-    }
-
-    /// The same with the name that messages are to have.
-    ///
-    /// # Errors
-    ///
-    /// As [`open`](Self::open).
-    pub fn open_named(context: &'context Context, path: &Path, name: &str) -> Result<Self, Error> {
-        let named = |error: &str| Error::new(format!("{name}: {error}"));
-        let buffer = file_buffer(path).map_err(|error| named(&error))?;
+    /// It is neither, or comes from an LLVM that 22 does not read.
+    pub fn open(context: &Context, buffer: &Arc<Buffer>, name: &str) -> Result<Self, Error> {
+        if !buffer.is_bitcode() {
+            return Self::parse(context, buffer, name);
+        }
         let mut raw = ptr::null_mut();
-        // SAFETY: the buffer is valid, and the module takes it over, also when it fails.
-        if unsafe { LLVMGetBitcodeModuleInContext2(context.as_raw(), buffer, &raw mut raw) } != 0 {
-            return Err(named(&context.take_error("not LLVM bitcode").to_string()));
+        let view = buffer.view(name);
+        // SAFETY: context and buffer are alive; the module takes the view over and keeps what it views. Where there is
+        // no module, the view is still ours.
+        unsafe {
+            if LLVMGetBitcodeModuleInContext2(context.as_raw(), view, &raw mut raw) != 0 {
+                LLVMDisposeMemoryBuffer(view);
+                return Err(context.take_error("not LLVM bitcode").of(name));
+            }
         }
         // SAFETY: the module is alive, and copies the name.
         unsafe { LLVMSetModuleIdentifier(raw, name.as_ptr().cast(), name.len()) };
-        Ok(Self { raw, context })
+        Ok(Self {
+            raw,
+            context: context.clone(),
+            buffer: Some(Arc::clone(buffer)),
+        })
     }
 
-    /// Reads a file as a whole, bitcode or text.
+    /// Reads a module as a whole, bitcode or text.
     ///
     /// # Errors
     ///
-    /// The file cannot be read, is neither, or comes from an LLVM that 22 does not read.
-    pub fn read(context: &'context Context, path: &Path) -> Result<Self, Error> {
-        let buffer = file_buffer(path).map_err(|error| Error::new(format!("{}: {error}", path.display())))?;
-        Self::parse(context, buffer)
+    /// It is neither, or comes from an LLVM that 22 does not read.
+    pub fn parse(context: &Context, buffer: &Arc<Buffer>, name: &str) -> Result<Self, Error> {
+        let mut raw = ptr::null_mut();
+        let mut message = ptr::null_mut();
+        let view = buffer.view(name);
+        // SAFETY: context and buffer are alive. The parser only borrows the view (the "2" form), which is freed here;
+        // the message is ours to free.
+        unsafe {
+            let failed = LLVMParseIRInContext2(context.as_raw(), view, &raw mut raw, &raw mut message) != 0;
+            LLVMDisposeMemoryBuffer(view);
+            let message = take_message(message);
+            if failed {
+                return Err(Error::new(message.trim().to_owned()));
+            }
+        }
+        Ok(Self {
+            raw,
+            context: context.clone(),
+            buffer: None,
+        })
     }
 
     /// Parses a module from its text form.
@@ -94,45 +119,26 @@ impl<'context> Module<'context> {
     /// # Errors
     ///
     /// The parser's message with line and column.
-    pub fn parse_text(context: &'context Context, text: &str) -> Result<Self, Error> {
-        // SAFETY: the text is copied, and the name lives through the call.
-        let buffer = unsafe {
-            LLVMCreateMemoryBufferWithMemoryRangeCopy(text.as_ptr().cast(), text.len(), c"text".as_ptr())
-        };
-        Self::parse(context, buffer)
-    }
-
-    /// Parses what is in the buffer, which is freed.
-    fn parse(context: &'context Context, buffer: LLVMMemoryBufferRef) -> Result<Self, Error> {
-        let mut raw = ptr::null_mut();
-        let mut message = ptr::null_mut();
-        // SAFETY: the parser only borrows the buffer (the "2" form), which is valid until it is freed here.
-        unsafe {
-            let failed = LLVMParseIRInContext2(context.as_raw(), buffer, &raw mut raw, &raw mut message) != 0;
-            LLVMDisposeMemoryBuffer(buffer);
-            let message = take_message(message);
-            if failed {
-                return Err(Error::new(message.trim().to_owned()));
-            }
-        }
-        Ok(Self { raw, context })
+    pub fn parse_text(context: &Context, text: &str) -> Result<Self, Error> {
+        Self::parse(context, &Buffer::copy(text.as_bytes()), "text")
     }
 
     /// An empty module for the same target as `model`.
-    pub fn like(model: &Module<'context>, name: &str) -> Self {
+    pub fn like(model: &Module, name: &str) -> Self {
         let name = CString::new(name).unwrap_or_default();
         // SAFETY: the string is valid through the call, which copies it.
         let raw = unsafe { LLVMModuleCreateWithNameInContext(name.as_ptr(), model.context.as_raw()) };
         let mut module = Self {
             raw,
-            context: model.context,
+            context: model.context.clone(),
+            buffer: None,
         };
         module.set_target_like(model);
         module
     }
 
     /// Takes target triple and data layout over from `model`.
-    pub fn set_target_like(&mut self, model: &Module<'context>) {
+    pub fn set_target_like(&mut self, model: &Module) {
         // SAFETY: both modules are alive, and the strings of the model are copied.
         unsafe {
             LLVMSetTarget(self.raw, LLVMGetTarget(model.raw));
@@ -144,27 +150,36 @@ impl<'context> Module<'context> {
         self.raw
     }
 
-    /// The module, for somebody who takes it over.
-    pub(crate) fn into_raw(self) -> LLVMModuleRef {
-        std::mem::ManuallyDrop::new(self).raw
+    /// The module, for somebody who takes it over, and who drops the rest when it is gone.
+    pub(crate) fn into_raw(self) -> (LLVMModuleRef, Rest) {
+        let this = ManuallyDrop::new(self);
+        // SAFETY: each is read once, and not dropped here.
+        let rest = unsafe {
+            (
+                ptr::read(&raw const this.context),
+                ptr::read(&raw const this.buffer),
+            )
+        };
+        (this.raw, rest)
     }
 
     /// The context it lives in.
-    pub fn context(&self) -> &'context Context {
-        self.context
+    pub fn context(&self) -> &Context {
+        &self.context
     }
 
     pub(crate) fn context_raw(&self) -> LLVMContextRef {
         self.context.as_raw()
     }
 
-    /// A copy of the whole module.
+    /// A copy of the module, all of which must have been read.
     #[must_use]
     pub fn duplicate(&self) -> Self {
         Self {
             // SAFETY: the module is alive; the copy lives in the same context.
             raw: unsafe { LLVMCloneModule(self.raw) },
-            context: self.context,
+            context: self.context.clone(),
+            buffer: self.buffer.clone(),
         }
     }
 
@@ -205,13 +220,23 @@ impl<'context> Module<'context> {
     /// # Errors
     ///
     /// LLVM's message, for example for a symbol defined in both.
-    pub fn link(&mut self, source: Module<'context>) -> Result<(), Error> {
-        // SAFETY: both modules are alive and of one context, which the lifetimes say. The linker takes the source
-        // over, whether it succeeds or not.
-        if unsafe { LLVMLinkModules2(self.raw, source.into_raw()) } != 0 {
+    pub fn link(&mut self, source: Module) -> Result<(), Error> {
+        self.check_context(&source)?;
+        let (source, _rest) = source.into_raw();
+        // SAFETY: both modules are alive and of one context, which was checked. The linker takes the source over,
+        // whether it succeeds or not.
+        if unsafe { LLVMLinkModules2(self.raw, source) } != 0 {
             return Err(self.context.take_error("the modules cannot be linked"));
         }
         Ok(())
+    }
+
+    /// Checks that another module can be linked into this one.
+    pub(crate) fn check_context(&self, other: &Self) -> Result<(), Error> {
+        match self.context.is(&other.context) {
+            true => Ok(()),
+            false => Err(Error::new("modules of two contexts cannot be linked")),
+        }
     }
 
     /// Checks that the module is well formed.
@@ -234,46 +259,32 @@ impl<'context> Module<'context> {
         }
     }
 
-    /// Writes the module as bitcode.
+    /// The module as bitcode. All of it must have been read.
+    pub fn to_bitcode(&self) -> Arc<Buffer> {
+        // SAFETY: the module is alive. LLVM copies what it wrote into a buffer of its own, which has a zero behind it
+        // and is ours.
+        unsafe { Buffer::from_raw(LLVMWriteBitcodeToMemoryBuffer(self.raw)) }
+    }
+
+    /// Writes the module as bitcode to a file.
     ///
     /// # Errors
     ///
     /// The file cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), Error> {
-        let name = c_path(path).map_err(Error::new)?;
-        // SAFETY: the module is alive and the path is valid through the call.
-        if unsafe { LLVMWriteBitcodeToFile(self.raw, name.as_ptr()) } != 0 {
-            return Err(Error::new(format!("cannot write `{}`", path.display())));
-        }
-        Ok(())
+        std::fs::write(path, self.to_bitcode().bytes())
+            .map_err(|error| Error::new(format!("cannot write `{}`: {error}", path.display())))
     }
 
     /// The module in text form.
-    pub fn to_text(&self) -> String {
-        // SAFETY: the module is alive; the text is ours to free.
-        unsafe { take_message(llvm_sys::core::LLVMPrintModuleToString(self.raw)) }
-    }
-
-    /// Writes the module in its text form.
-    ///
-    /// # Errors
-    ///
-    /// The file cannot be written.
-    pub fn write_text(&self, path: &Path) -> Result<(), Error> {
-        let name = c_path(path).map_err(Error::new)?;
-        let mut message = ptr::null_mut();
-        // SAFETY: the module is alive and the path is valid through the call; the message is ours to free.
-        let (failed, message) = unsafe {
-            let failed = LLVMPrintModuleToFile(self.raw, name.as_ptr(), &raw mut message) != 0;
-            (failed, take_message(message))
-        };
-        if failed {
-            return Err(Error::new(format!(
-                "cannot write `{}`: {message}",
-                path.display()
-            )));
+    pub fn to_text(&self) -> Vec<u8> {
+        // SAFETY: the module is alive; the text is ours, and is freed after it was copied.
+        unsafe {
+            let text = LLVMPrintModuleToString(self.raw);
+            let copy = CStr::from_ptr(text).to_bytes().to_vec();
+            LLVMDisposeMessage(text);
+            copy
         }
-        Ok(())
     }
 
     /// Functions, then variables, then aliases, then indirect functions, each in module order.
@@ -343,12 +354,15 @@ impl<'context> Module<'context> {
     }
 }
 
-impl Drop for Module<'_> {
+impl Drop for Module {
     fn drop(&mut self) {
-        // SAFETY: the module is ours, and the context it lives in is still borrowed.
+        // SAFETY: the module is ours; context and buffer, which it needs to the end, are dropped after it.
         unsafe { LLVMDisposeModule(self.raw) }
     }
 }
+
+/// What a module needs that somebody took over.
+pub(crate) type Rest = (Context, Option<Arc<Buffer>>);
 
 /// A function, variable or alias of a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -400,6 +414,15 @@ impl Global<'_> {
             LLVMLinkage::LLVMAppendingLinkage => Linkage::Appending,
             _ => Linkage::External,
         }
+    }
+
+    /// The string attributes of a variable; functions have theirs in several places.
+    pub fn variable_attributes(&self) -> BTreeMap<String, String> {
+        beyond_c::variable_attributes(self)
+            .into_iter()
+            // SAFETY: LLVM's attributes live as long as their context, which lives as long as the module.
+            .filter_map(|attribute| unsafe { string_attribute(attribute) })
+            .collect()
     }
 
     /// Changes how it links; one that is no longer seen outside also leaves its comdat.
@@ -554,35 +577,47 @@ impl Global<'_> {
             let count = LLVMGetAttributeCountAtIndex(self.raw, place);
             let mut attributes = vec![ptr::null_mut(); count as usize];
             LLVMGetAttributesAtIndex(self.raw, place, attributes.as_mut_ptr());
+            let attributes = attributes.into_iter();
             attributes
-                .into_iter()
-                .filter(|&attribute| LLVMIsStringAttribute(attribute) != 0)
-                .map(|attribute| {
-                    let mut length = 0;
-                    let kind = LLVMGetStringAttributeKind(attribute, &raw mut length);
-                    let kind = sized_text(kind, length as usize);
-                    let value = LLVMGetStringAttributeValue(attribute, &raw mut length);
-                    (kind, sized_text(value, length as usize))
-                })
+                .filter_map(|attribute| string_attribute(attribute))
                 .collect()
         }
     }
 }
 
-fn c_path(path: &Path) -> Result<CString, String> {
-    CString::new(path.as_os_str().as_encoded_bytes()).map_err(|_| "the path holds a zero byte".to_owned())
+/// Gives a function of the module a string attribute.
+pub(crate) fn add_attribute(module: &Module, function: &Global<'_>, name: &str, value: &str) {
+    let size = |text: &str| c_uint::try_from(text.len()).unwrap_or(0);
+    // SAFETY: the context outlives the module; both strings are copied; the value is a function of the
+    // module, which is alive.
+    unsafe {
+        let attribute = LLVMCreateStringAttribute(
+            module.context_raw(),
+            name.as_ptr().cast(),
+            size(name),
+            value.as_ptr().cast(),
+            size(value),
+        );
+        LLVMAddAttributeAtIndex(function.as_raw(), FUNCTION_ATTRIBUTES, attribute);
+    }
 }
 
-fn file_buffer(path: &Path) -> Result<LLVMMemoryBufferRef, String> {
-    let name = c_path(path)?;
-    let mut buffer = ptr::null_mut();
-    let mut message = ptr::null_mut();
-    // SAFETY: the path is valid through the call; the message is ours to free.
+/// The name and value of a string attribute.
+///
+/// # Safety
+///
+/// The attribute's context is alive.
+unsafe fn string_attribute(attribute: LLVMAttributeRef) -> Option<(String, String)> {
+    // SAFETY: by this function's contract; only string attributes are asked for theirs, which the context owns.
     unsafe {
-        let failed =
-            LLVMCreateMemoryBufferWithContentsOfFile(name.as_ptr(), &raw mut buffer, &raw mut message) != 0;
-        let message = take_message(message);
-        if failed { Err(message) } else { Ok(buffer) }
+        if LLVMIsStringAttribute(attribute) == 0 {
+            return None;
+        }
+        let mut length = 0;
+        let kind = LLVMGetStringAttributeKind(attribute, &raw mut length);
+        let kind = sized_text(kind, length as usize);
+        let value = LLVMGetStringAttributeValue(attribute, &raw mut length);
+        Some((kind, sized_text(value, length as usize)))
     }
 }
 

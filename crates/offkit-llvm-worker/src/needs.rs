@@ -13,7 +13,7 @@ const MOST_CHAINS: usize = 4;
 const KERNEL_COPY: &str = "__clang_ocl_kern_imp_";
 
 /// The kernels, or without any the functions seen outside, that need each symbol, and the shortest way of each.
-pub fn needs(module: &Module<'_>, symbols: &[String]) -> Vec<SymbolNeed> {
+pub fn needs(module: &Module, symbols: &[String]) -> Vec<SymbolNeed> {
     let globals: HashMap<String, Global<'_>> =
         module.globals().map(|global| (global.name(), global)).collect();
     symbols

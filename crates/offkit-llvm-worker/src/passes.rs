@@ -20,11 +20,11 @@ const CLEAN_UP: &str = "elim-avail-extern,globaldce,strip-dead-debug-info,strip-
 /// # Errors
 ///
 /// What LLVM reports.
-pub fn clean_up(module: &mut Module<'_>) -> Result<(), Error> {
+pub fn clean_up(module: &mut Module) -> Result<(), Error> {
     run(module, CLEAN_UP)
 }
 
-fn run(module: &mut Module<'_>, pipeline: &str) -> Result<(), Error> {
+fn run(module: &mut Module, pipeline: &str) -> Result<(), Error> {
     // SAFETY: no machine is used, and no option is set.
     unsafe { run_with(module, pipeline, ptr::null_mut(), |_| {}) }
 }
@@ -39,7 +39,7 @@ fn run(module: &mut Module<'_>, pipeline: &str) -> Result<(), Error> {
 ///
 /// The machine is alive or null, and `set` leaves the options alive.
 pub(crate) unsafe fn run_with(
-    module: &mut Module<'_>,
+    module: &mut Module,
     pipeline: &str,
     machine: LLVMTargetMachineRef,
     set: impl FnOnce(LLVMPassBuilderOptionsRef),

@@ -5,19 +5,21 @@
 //! (ids defined twice). And much that goes wrong in a code generator ends the process. A copy of the process is
 //! had in a fraction of the time that starting LLVM takes (9 ms), with the modules that were read already.
 
-use std::fs::File;
-use std::io::{self, PipeReader, Read, Seek, SeekFrom, Write};
-use std::num::NonZero;
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::AsRawFd;
-use std::thread;
 
+use offkit_llvm::frame::{Message, read_message, write_message};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::Error;
+use crate::groups::jobs_or_cores;
 
-/// How much of what a process printed to standard error is kept, from the end.
-const KEPT_STDERR_BYTES: u64 = 16 * 1024;
+/// How much of what a process printed is kept, from the end.
+const KEPT_OUTPUT_BYTES: usize = 16 * 1024;
+
+/// How much is read from a pipe at a time: what a pipe holds.
+const CHUNK_BYTES: usize = 64 * 1024;
 
 /// The exit status of a process whose work is done, but whose result cannot be written; LLVM ends with 1 or 70.
 const NOT_WRITTEN: libc::c_int = 200;
@@ -27,27 +29,28 @@ const NOT_WRITTEN: libc::c_int = 200;
 pub struct Ended {
     /// In words: `exit status: 1`, `signal: 11`.
     pub status: String,
-    /// The end of what it printed to standard error.
+    /// The end of what it printed.
     pub stderr: String,
 }
 
-/// What came of the work of one process.
-pub type Outcome<T> = Result<T, Ended>;
+/// What came of the work of one process: what it says, and bytes.
+pub type Outcome<T> = Result<(T, Vec<u8>), Ended>;
 
-/// Does `work` for each number below `count` in a process of its own, as many at a time as there are cores, and
-/// returns what it returned, in order.
+/// Does `work` for each number below `count` in a process of its own, so many at a time or, for 0, one on each core,
+/// and returns what it returned, in order.
 ///
 /// Must be called by the only thread of the process: a copy has no others.
 ///
 /// # Errors
 ///
-/// The system has no process or temporary file to give.
+/// The system has no process or pipe to give.
 pub fn each<T: Serialize + DeserializeOwned>(
     count: usize,
-    work: &mut dyn FnMut(usize) -> T,
+    jobs: usize,
+    work: &mut dyn FnMut(usize) -> (T, Vec<u8>),
 ) -> Result<Vec<Outcome<T>>, Error> {
     give_memory_back();
-    let most = thread::available_parallelism().map_or(1, NonZero::get);
+    let most = jobs_or_cores(jobs);
     let mut running: Vec<Running> = Vec::new();
     let mut outcomes: Vec<Option<Outcome<T>>> = (0..count).map(|_| None).collect();
     let mut next = 0;
@@ -62,18 +65,14 @@ pub fn each<T: Serialize + DeserializeOwned>(
             next += 1;
             continue;
         }
-        let (process, status) = match wait(&mut running) {
-            Ok(ended) => ended,
-            Err(error) => {
-                failed.get_or_insert(error);
-                continue;
-            }
-        };
-        let number = process.number;
-        match process.outcome(status) {
-            Ok(outcome) => outcomes[number] = Some(outcome),
-            Err(error) => {
-                failed.get_or_insert(error);
+        read_some(&mut running);
+        for process in running.extract_if(.., |process| process.has_ended()) {
+            let number = process.number;
+            match process.outcome() {
+                Ok(outcome) => outcomes[number] = Some(outcome),
+                Err(error) => {
+                    failed.get_or_insert(error);
+                }
             }
         }
     }
@@ -100,30 +99,65 @@ fn system(error: io::Error) -> Error {
 struct Running {
     id: libc::pid_t,
     number: usize,
-    result: File,
-    stderr: File,
-    /// The end of a pipe whose other end closes with the process.
-    alive: PipeReader,
+    result: Pipe,
+    output: Pipe,
+}
+
+/// What comes from a process. The other end closes with it.
+struct Pipe {
+    /// None at the end.
+    reader: Option<PipeReader>,
+    bytes: Vec<u8>,
+}
+
+impl Pipe {
+    fn new() -> io::Result<(Self, PipeWriter)> {
+        let (reader, writer) = io::pipe()?;
+        let pipe = Self {
+            reader: Some(reader),
+            bytes: Vec::new(),
+        };
+        Ok((pipe, writer))
+    }
+
+    /// Reads what is there; only for a pipe that has something, or has ended.
+    fn read(&mut self) {
+        let Some(reader) = &mut self.reader else { return };
+        let before = self.bytes.len();
+        self.bytes.resize(before + CHUNK_BYTES, 0);
+        let read = reader.read(&mut self.bytes[before..]).unwrap_or(0);
+        self.bytes.truncate(before + read);
+        if read == 0 {
+            self.reader = None;
+        }
+    }
+
+    /// Drops all but the end.
+    fn keep_end(&mut self) {
+        let surplus = self.bytes.len().saturating_sub(KEPT_OUTPUT_BYTES);
+        self.bytes.drain(..surplus);
+    }
 }
 
 /// Starts a process for one number; returns in this process only.
-fn start<T: Serialize>(number: usize, work: &mut dyn FnMut(usize) -> T) -> io::Result<Running> {
-    let mut result = tempfile::tempfile()?;
-    let mut stderr = tempfile::tempfile()?;
-    // This process closes its copy of the other end when it returns, so that no later copy has it either.
-    let (alive, _until_the_end) = io::pipe()?;
+fn start<T: Serialize>(number: usize, work: &mut dyn FnMut(usize) -> (T, Vec<u8>)) -> io::Result<Running> {
+    // This process closes its copies of the writing ends when it returns, so that no later copy has them either.
+    let (result, mut result_end) = Pipe::new()?;
+    let (output, mut output_end) = Pipe::new()?;
     // SAFETY: this process has one thread (see `each`), so the copy is whole: no lock is held by a thread that
     // it lacks.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => {
-            // SAFETY: two open files; only standard error changes.
-            unsafe { libc::dup2(stderr.as_raw_fd(), libc::STDERR_FILENO) };
-            let written = serde_json::to_vec(&work(number))
-                .map_err(io::Error::from)
-                .and_then(|answer| result.write_all(&answer));
+            // Standard output is where replies go, which are not the copy's to give.
+            for stream in [libc::STDOUT_FILENO, libc::STDERR_FILENO] {
+                // SAFETY: two open files; only the streams of the copy change.
+                unsafe { libc::dup2(output_end.as_raw_fd(), stream) };
+            }
+            let (says, bytes) = work(number);
+            let written = write_message(&mut result_end, &says, &[&bytes]);
             if let Err(error) = &written {
-                let _ = write!(stderr, "{error}");
+                let _ = write!(output_end, "{error}");
             }
             // SAFETY: ends the copy at once, without the duties of the process that it is a copy of: what that
             // has still to write it writes itself.
@@ -133,64 +167,67 @@ fn start<T: Serialize>(number: usize, work: &mut dyn FnMut(usize) -> T) -> io::R
             id,
             number,
             result,
-            stderr,
-            alive,
+            output,
         }),
     }
 }
 
-/// Waits for one of these processes to end, and takes it out. One that cannot be waited for is taken out, too.
-///
-/// By its number: other children of this process are not waited for here.
-fn wait(running: &mut Vec<Running>) -> io::Result<(Running, libc::c_int)> {
-    let process = running.swap_remove(ended(running));
-    let mut status = 0;
-    loop {
-        // SAFETY: a valid place to write to.
-        if unsafe { libc::waitpid(process.id, &raw mut status, 0) } != -1 {
-            return Ok((process, status));
-        }
-        let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
-        }
-    }
-}
-
-/// The place of a process that has ended; of any, which is then waited for, where the system does not tell.
-fn ended(running: &[Running]) -> usize {
-    let mut polled: Vec<_> = running
-        .iter()
-        .map(|process| libc::pollfd {
-            fd: process.alive.as_raw_fd(),
+/// Waits until there is something to read of some of these processes, and reads it.
+fn read_some(running: &mut [Running]) {
+    let mut pipes: Vec<&mut Pipe> = (running.iter_mut())
+        .flat_map(|process| [&mut process.result, &mut process.output])
+        .filter(|pipe| pipe.reader.is_some())
+        .collect();
+    let mut polled: Vec<_> = (pipes.iter().filter_map(|pipe| pipe.reader.as_ref()))
+        .map(|reader| libc::pollfd {
+            fd: reader.as_raw_fd(),
             events: libc::POLLIN,
             revents: 0,
         })
         .collect();
-    loop {
-        // SAFETY: as many as the length says.
-        let found = unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, -1) };
-        if found != -1 || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
-            break;
+    // SAFETY: as many as the length says. Where it is interrupted, nothing is there yet.
+    unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, -1) };
+    for (pipe, polled) in pipes.iter_mut().zip(&polled) {
+        if polled.revents != 0 {
+            pipe.read();
         }
     }
-    polled.iter().position(|polled| polled.revents != 0).unwrap_or(0)
+    for process in running {
+        process.output.keep_end();
+    }
 }
 
 impl Running {
-    fn outcome<T: DeserializeOwned>(mut self, status: libc::c_int) -> io::Result<Outcome<T>> {
-        if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0 {
-            self.result.seek(SeekFrom::Start(0))?;
-            let mut bytes = Vec::new();
-            self.result.read_to_end(&mut bytes)?;
-            return Ok(Ok(serde_json::from_slice(&bytes)?));
+    /// Whether nothing comes from it any more.
+    fn has_ended(&self) -> bool {
+        self.result.reader.is_none() && self.output.reader.is_none()
+    }
+
+    /// Waits for the end, which has come. By its number: other children of this process are not waited for here.
+    fn wait(&self) -> io::Result<libc::c_int> {
+        let mut status = 0;
+        loop {
+            // SAFETY: a valid place to write to.
+            if unsafe { libc::waitpid(self.id, &raw mut status, 0) } != -1 {
+                return Ok(status);
+            }
+            let error = io::Error::last_os_error();
+            if error.kind() != io::ErrorKind::Interrupted {
+                return Err(error);
+            }
         }
-        let length = self.stderr.metadata()?.len();
-        let start = length.saturating_sub(KEPT_STDERR_BYTES);
-        self.stderr.seek(SeekFrom::Start(start))?;
-        let mut stderr = Vec::new();
-        self.stderr.read_to_end(&mut stderr)?;
-        let stderr = String::from_utf8_lossy(&stderr).into_owned();
+    }
+
+    fn outcome<T: DeserializeOwned>(self) -> io::Result<Outcome<T>> {
+        let status = self.wait()?;
+        if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0 {
+            let message = read_message(&mut self.result.bytes.as_slice()).map_err(io::Error::other)?;
+            let Some(Message { body, mut blocks }) = message else {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            };
+            return Ok(Ok((body, blocks.pop().unwrap_or_default())));
+        }
+        let stderr = String::from_utf8_lossy(&self.output.bytes).into_owned();
         if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == NOT_WRITTEN {
             return Err(io::Error::other(format!(
                 "cannot write its result: {}",
@@ -216,26 +253,49 @@ mod tests {
     fn results_come_in_order_and_no_process_is_left() {
         // A child that is nobody's here must still be there to be waited for.
         let mut stranger = std::process::Command::new("true").spawn().unwrap();
-        let outcomes = each(5, &mut |number| {
+        // More than a pipe holds, of one while others are at work.
+        let bytes = |number: usize| vec![number as u8; number * 300_000];
+        let outcomes = each(5, 2, &mut |number| {
             if number == 3 {
                 // SAFETY: ends the copy only.
                 unsafe { libc::_exit(7) }
             }
-            number * 2
+            (number * 2, bytes(number))
         })
         .unwrap();
         let ended = Err(Ended {
             status: "exit status: 7".to_owned(),
             stderr: String::new(),
         });
-        assert_eq!(outcomes, [Ok(0), Ok(2), Ok(4), ended, Ok(8)]);
+        let done = |number: usize| Ok((number * 2, bytes(number)));
+        assert!(outcomes == [done(0), done(1), done(2), ended, done(4)]);
         assert!(stranger.wait().unwrap().success());
+    }
+
+    #[test]
+    fn what_a_process_prints_is_kept_from_the_end_and_goes_nowhere_else() {
+        let outcomes = each(1, 1, &mut |_| -> (u32, Vec<u8>) {
+            for (text, stream) in [("out", libc::STDOUT_FILENO), ("err", libc::STDERR_FILENO)] {
+                let text = format!("{}{text}", "x".repeat(2 * KEPT_OUTPUT_BYTES));
+                // SAFETY: as many bytes as the length says.
+                unsafe { libc::write(stream, text.as_ptr().cast(), text.len()) };
+            }
+            // SAFETY: ends the copy only.
+            unsafe { libc::abort() }
+        })
+        .unwrap();
+        let [Err(ended)] = outcomes.as_slice() else {
+            panic!("{outcomes:?}")
+        };
+        assert_eq!(ended.status, "signal: 6");
+        assert_eq!(ended.stderr.len(), KEPT_OUTPUT_BYTES);
+        assert!(ended.stderr.ends_with("xerr"), "{}", ended.stderr);
     }
 
     #[test]
     fn a_result_that_cannot_be_written_is_no_crash() {
         // No key of JSON is a pair.
-        let error = each(2, &mut |_| BTreeMap::from([((1, 2), 3)])).unwrap_err();
+        let error = each(2, 0, &mut |_| (BTreeMap::from([((1, 2), 3)]), Vec::new())).unwrap_err();
         let text = error.to_string();
         assert!(
             text.contains("cannot write its result: key must be a string"),

@@ -18,7 +18,7 @@ pub struct Processor([Option<String>; 3]);
 
 impl Processor {
     /// That of the first function that says one.
-    pub fn of(module: &Module<'_>) -> Self {
+    pub fn of(module: &Module) -> Self {
         let functions = module
             .globals()
             .filter(|global| global.is_function() && !global.is_declaration());
@@ -33,7 +33,7 @@ impl Processor {
 
     /// Has a library's functions compiled for this processor. A library may be built for another one, whose code is
     /// part of this one's; left as it is it would not be inlined.
-    pub fn adopt(&self, module: &Module<'_>) {
+    pub fn adopt(&self, module: &Module) {
         for function in module.globals().filter(Global::is_function) {
             let raw = function.as_raw();
             let size = |text: &str| c_uint::try_from(text.len()).unwrap_or(0);

@@ -1,144 +1,120 @@
 //! Requests in, replies out.
 
+use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
-use std::path::{Path, PathBuf};
 
 use llvm_sys::core::LLVMGetVersion;
-use offkit_llvm::{ModuleFile, PROTOCOL_VERSION, Reply, Request};
+use offkit_llvm::frame::{FrameError, Message, read_message, write_message};
+use offkit_llvm::{ModuleId, ModuleSource, OpenedModule, PROTOCOL_VERSION, Reply, Request};
 
 use crate::Error;
-use crate::context::Context;
-use crate::generate::generate;
-use crate::link::Kept;
-use crate::module::Module;
+use crate::buffer::Buffer;
+use crate::emit::emit;
+use crate::kept::Kept;
+use crate::link::Input;
 use crate::needs::needs;
-use crate::prepare::prepare;
-use crate::write_parts::write_parts;
 
-/// Answers the requests of `input`, one a line, until it ends.
+/// Answers the requests of `input` until it ends.
 ///
 /// # Errors
 ///
 /// Reading or writing failed: the other end is gone.
-pub fn serve(input: impl BufRead, mut output: impl Write) -> io::Result<()> {
+pub fn serve(mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
     let mut server = Server::default();
-    for line in input.lines() {
-        let reply = match serde_json::from_str(&line?) {
-            Ok(request) => server.answer(&request).unwrap_or_else(|error| Reply::Failed {
-                message: error.to_string(),
-            }),
-            Err(error) => Reply::Failed {
-                message: format!("not a request: {error}"),
-            },
+    loop {
+        let answer = match read_message(&mut input) {
+            Ok(None) => return Ok(()),
+            Ok(Some(Message { body, blocks })) => server.answer(&body, blocks),
+            Err(FrameError::Io(error)) => return Err(error),
+            Err(error) => Err(Error::new(format!("not a request: {error}"))),
         };
-        serde_json::to_writer(&mut output, &reply)?;
-        output.write_all(b"\n")?;
-        output.flush()?;
+        let (reply, contents) = answer.unwrap_or_else(|error| {
+            let message = error.to_string();
+            (Reply::Failed { message }, Vec::new())
+        });
+        let contents: Vec<&[u8]> = contents.iter().map(Vec::as_slice).collect();
+        write_message(&mut output, &reply, &contents)?;
     }
-    Ok(())
 }
+
+/// A reply, and the blocks behind it.
+type Answer = (Reply, Vec<Vec<u8>>);
 
 #[derive(Default)]
 struct Server {
-    /// What was linked last.
-    kept: Option<Kept>,
-    /// The file it was saved to. Then it is read again where it is needed: the processes that generate code are
-    /// copies of this one, and are made the faster the less memory it has.
-    saved: Option<PathBuf>,
+    modules: BTreeMap<ModuleId, Kept>,
+    /// The number of the next module: none is given twice.
+    next: u32,
 }
 
 impl Server {
-    fn answer(&mut self, request: &Request) -> Result<Reply, Error> {
-        // A context of its own for each request: nothing piles up in a long conversation.
-        let context = Context::new();
-        match request {
-            Request::Hello { .. } => Ok(Reply::Hello {
+    fn answer(&mut self, request: &Request, blocks: Vec<Vec<u8>>) -> Result<Answer, Error> {
+        let reply = match request {
+            Request::Hello { .. } => Reply::Hello {
                 protocol: PROTOCOL_VERSION,
                 llvm: llvm_version(),
-            }),
-            Request::Prepare { input, output } => Ok(Reply::Summary {
-                module: prepare(&context, input, output)?,
-            }),
-            Request::Split {
-                input,
-                parts,
-                options,
-            } => Ok(Reply::Parts {
-                parts: write_parts(input, parts, options)?,
-            }),
+            },
+            Request::Open {
+                inputs,
+                libraries,
+                bodies,
+            } => {
+                let mut blocks = blocks.into_iter();
+                let inputs = read(inputs, &mut blocks)?;
+                let libraries = read(libraries, &mut blocks)?;
+                let (kept, (inputs, summary)) = Kept::open(&inputs, &libraries, *bodies)?;
+                let id = ModuleId(self.next);
+                self.next += 1;
+                self.modules.insert(id, kept);
+                Reply::Opened(OpenedModule { id, inputs, summary })
+            }
             Request::Mark {
-                input,
-                output,
-                module_id,
+                module,
+                source,
                 only_annotated,
             } => {
-                let mut module = Module::read(&context, input)?;
-                crate::mark::mark(&mut module, module_id, *only_annotated);
-                module.write(output)?;
-                Ok(Reply::Done)
+                self.kept(*module)?.mark(source, *only_annotated)?;
+                Reply::Done
             }
-            Request::Link { inputs, libraries } => {
-                // What was kept before goes first: memory is for one module.
-                self.forget();
-                let kept = self.kept.insert(Kept::link(inputs, libraries)?);
-                Ok(Reply::Linked {
-                    inputs: kept.inputs().to_vec(),
-                    module: kept.module().summary(),
-                })
-            }
-            Request::Save { output } => {
-                self.linked()?.write(output)?;
-                self.forget();
-                self.saved = Some(output.clone());
-                Ok(Reply::Done)
-            }
-            Request::Print => Ok(Reply::Text {
-                text: self.linked()?.to_text(),
-            }),
-            Request::Generate {
+            Request::Emit {
+                module,
                 parts,
-                options,
-                reproducers,
-                keep,
-            } => {
-                if parts.iter().any(|part| part.input.is_none()) {
-                    self.kept()?;
-                }
-                generate(&mut self.kept, parts, options, Some(reproducers), keep.as_deref())
+                form,
+                jobs,
+            } => return emit(self.kept(*module)?, parts, form, *jobs),
+            Request::Needs { module, symbols } => Reply::Needs(needs(self.kept(*module)?.whole()?, symbols)),
+            Request::Close { module } => {
+                self.kept(*module)?;
+                self.modules.remove(module);
+                Reply::Done
             }
-            Request::Needs { symbols } => Ok(Reply::Needs {
-                needs: needs(self.linked()?, symbols),
-            }),
-        }
-    }
-
-    /// All of what was linked last.
-    fn linked(&mut self) -> Result<&Module<'_>, Error> {
-        self.kept()?.whole_module()
-    }
-
-    /// What was linked last; its function bodies may still be in the file.
-    fn kept(&mut self) -> Result<&mut Kept, Error> {
-        let kept = match (self.kept.take(), &self.saved) {
-            (Some(kept), _) => kept,
-            (None, Some(saved)) => Kept::link(&[named(saved)], &[])?,
-            (None, None) => return Err(Error::new("nothing was linked")),
         };
-        Ok(self.kept.insert(kept))
+        Ok((reply, Vec::new()))
     }
 
-    fn forget(&mut self) {
-        self.kept = None;
-        self.saved = None;
+    fn kept(&mut self, id: ModuleId) -> Result<&mut Kept, Error> {
+        (self.modules.get_mut(&id)).ok_or_else(|| Error::new(format!("no module {} is open", id.0)))
     }
 }
 
-/// A file that messages call by its path.
-fn named(path: &Path) -> ModuleFile {
-    ModuleFile {
-        path: path.to_owned(),
-        name: path.display().to_string(),
-    }
+/// The modules that a request names, or that come behind it.
+fn read(sources: &[ModuleSource], blocks: &mut impl Iterator<Item = Vec<u8>>) -> Result<Vec<Input>, Error> {
+    let inputs = sources.iter().map(|source| {
+        let buffer = match &source.path {
+            Some(path) => Buffer::file(path).map_err(|error| error.of(&source.name))?,
+            None => {
+                let block = blocks.next();
+                Buffer::copy(&block.ok_or_else(|| {
+                    Error::new(format!("{}: there is neither a path nor a block", source.name))
+                })?)
+            }
+        };
+        Ok(Input {
+            name: source.name.clone(),
+            buffer,
+        })
+    });
+    inputs.collect()
 }
 
 fn llvm_version() -> String {

@@ -39,7 +39,7 @@ use llvm_sys::target::{
     LLVMStoreSizeOfType, LLVMTargetDataRef,
 };
 use offkit_image::Family;
-use offkit_llvm::SpecializationConstant;
+use offkit_llvm::{SpecializationConstant, SpecializationConstantMode};
 
 use crate::Error;
 use crate::module::{Module, SPIR_FUNCTION, value_name};
@@ -59,18 +59,7 @@ const DEFAULTS: &str = "sycl.specialization-constants-default-values";
 /// What stands for a constant's number where there is only padding.
 const PADDING: u32 = u32::MAX;
 
-/// What the calls become.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lowering {
-    /// SPIR-V's specialization constants.
-    Native,
-    /// Loads from the runtime's buffer.
-    Emulation,
-    /// The default values.
-    Defaults,
-}
-
-/// The constants that were met. With [`Lowering::Defaults`] there is nothing to tell of them.
+/// The constants that were met. With [`SpecializationConstantMode::Defaults`] there is nothing to tell of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lowered {
     /// In the order in which they were met.
@@ -80,7 +69,7 @@ pub struct Lowered {
 }
 
 /// The names of the functions that get values of specialization constants, in module order.
-pub fn intrinsics(module: &Module<'_>) -> Vec<String> {
+pub fn intrinsics(module: &Module) -> Vec<String> {
     (module.globals())
         .filter(|global| global.is_function() && global.is_declaration())
         .map(|global| global.name())
@@ -94,9 +83,9 @@ pub fn intrinsics(module: &Module<'_>) -> Vec<String> {
 ///
 /// A call without a literal name, or without a default value.
 pub fn lower(
-    module: &Module<'_>,
+    module: &Module,
     intrinsics: &[String],
-    lowering: Lowering,
+    lowering: SpecializationConstantMode,
 ) -> Result<Option<Lowered>, Error> {
     let calls = calls(module, intrinsics);
     let found = !calls.is_empty();
@@ -118,7 +107,7 @@ pub fn lower(
         let lowered: Result<(), Error> = calls.into_iter().try_for_each(|call| pass.lower(call, lowering));
         LLVMDisposeBuilder(pass.builder);
         lowered?;
-        if lowering != Lowering::Defaults {
+        if lowering != SpecializationConstantMode::Defaults {
             pass.record();
         }
         let mut defaults = Vec::new();
@@ -134,7 +123,7 @@ pub fn lower(
 
 /// The calls in the order that numbers the constants: function by function as they are declared, for each
 /// from the last call to the first. That is the order of LLVM's lists of uses.
-fn calls(module: &Module<'_>, intrinsics: &[String]) -> Vec<LLVMValueRef> {
+fn calls(module: &Module, intrinsics: &[String]) -> Vec<LLVMValueRef> {
     let numbers: HashMap<&str, usize> = (intrinsics.iter().map(String::as_str)).zip(0..).collect();
     let functions: HashMap<LLVMValueRef, usize> = (module.globals())
         .filter_map(|global| Some((global.as_raw(), *numbers.get(global.name().as_str())?)))
@@ -199,7 +188,11 @@ type Elements = Vec<(LLVMTypeRef, u32)>;
 // SAFETY of the functions below: they are called by `lower` while module, context and builder are alive, with
 // values and types of that module; each question is asked of a value or type of the kind it is for.
 impl Pass {
-    unsafe fn lower(&mut self, call: LLVMValueRef, lowering: Lowering) -> Result<(), Error> {
+    unsafe fn lower(
+        &mut self,
+        call: LLVMValueRef,
+        lowering: SpecializationConstantMode,
+    ) -> Result<(), Error> {
         // SAFETY: see the head of this block.
         unsafe {
             let function = LLVMGetCalledValue(call);
@@ -223,15 +216,17 @@ impl Pass {
             };
             LLVMPositionBuilderBefore(self.builder, call);
             let value = match lowering {
-                Lowering::Native => self.native(name, value_type, default)?,
-                Lowering::Emulation => {
+                SpecializationConstantMode::Native => self.native(name, value_type, default)?,
+                SpecializationConstantMode::Emulation => {
                     let buffer = LLVMGetOperand(call, first + 2);
                     self.emulated(name, value_type, default, buffer)
                 }
-                Lowering::Defaults if is_integer(value_type, 1) && !is_integer(LLVMTypeOf(default), 1) => {
+                SpecializationConstantMode::Defaults
+                    if is_integer(value_type, 1) && !is_integer(LLVMTypeOf(default), 1) =>
+                {
                     LLVMBuildTrunc(self.builder, default, value_type, c"bool".as_ptr())
                 }
-                Lowering::Defaults => default,
+                SpecializationConstantMode::Defaults => default,
             };
             if has_result_argument {
                 LLVMBuildStore(self.builder, value, LLVMGetOperand(call, 0));

@@ -14,17 +14,18 @@ use llvm_sys::LLVMLinkage;
 use llvm_sys::comdat::LLVMSetComdat;
 use llvm_sys::core::{
     LLVMAddAttributeAtIndex, LLVMAddFunction, LLVMAddGlobal, LLVMArrayType2, LLVMConstArray2,
-    LLVMCountParams, LLVMCreateStringAttribute, LLVMDeleteFunction, LLVMDeleteGlobal,
-    LLVMGetAttributeCountAtIndex, LLVMGetAttributesAtIndex, LLVMGetFunctionCallConv, LLVMGetGlobalParent,
-    LLVMGetNamedGlobal, LLVMGetUnnamedAddress, LLVMGetVisibility, LLVMGlobalGetValueType,
-    LLVMIsAGlobalVariable, LLVMReplaceAllUsesWith, LLVMSetFunctionCallConv, LLVMSetInitializer,
-    LLVMSetUnnamedAddress, LLVMSetValueName2, LLVMSetVisibility, LLVMTypeOf,
+    LLVMCountParams, LLVMDeleteFunction, LLVMDeleteGlobal, LLVMGetAttributeCountAtIndex,
+    LLVMGetAttributesAtIndex, LLVMGetFunctionCallConv, LLVMGetGlobalParent, LLVMGetNamedGlobal,
+    LLVMGetUnnamedAddress, LLVMGetVisibility, LLVMGlobalGetValueType, LLVMIsAGlobalVariable,
+    LLVMReplaceAllUsesWith, LLVMSetFunctionCallConv, LLVMSetInitializer, LLVMSetUnnamedAddress,
+    LLVMSetValueName2, LLVMSetVisibility, LLVMTypeOf,
 };
-use offkit_llvm::{Linkage, SplitPart};
+use offkit_llvm::{Linkage, Part};
 
 use crate::Error;
 use crate::describe::refers_to_functions;
-use crate::module::{FUNCTION_ATTRIBUTES, Global, Module};
+use crate::lists::leave_lists;
+use crate::module::{FUNCTION_ATTRIBUTES, Global, Module, add_attribute};
 
 /// The attribute of the functions that a part is made for.
 const ENTRY_POINT: &str = "sycl-entry-point";
@@ -32,70 +33,76 @@ const ENTRY_POINT: &str = "sycl-entry-point";
 /// The name of a variable that is there only while a part is taken out.
 const ORDER: &CStr = c"offkit.order";
 
-/// Takes `roots`, and what they need except `left_out`, out of a module that was read already, or partly.
+/// Takes the definitions that are listed out of a lazily opened module, in the order of the module, and what has no
+/// name where it is used.
 ///
-/// In the result the roots are external, other definitions internal, and what is left out is a
-/// copy for the optimiser (`available_externally`) until [`crate::codegen`] turns it into a
-/// declaration.
-///
-/// # Errors
-///
-/// A root that the module does not define; what [`Module::link`] reports.
-pub fn take_part<'context>(
-    source: Module<'context>,
-    roots: &[String],
-    left_out: &[String],
-) -> Result<Module<'context>, Error> {
-    let roots: HashSet<&str> = roots.iter().map(String::as_str).collect();
-    let left_out: HashSet<&str> = left_out.iter().map(String::as_str).collect();
-
-    let mut missing = roots.clone();
-    for global in source.globals().filter(|global| !global.is_declaration()) {
-        let name = global.name();
-        if roots.contains(name.as_str()) {
-            missing.remove(name.as_str());
-            // Also for a root that was `linkonce`: it is wanted whether or not it is used.
-            global.set_linkage(Linkage::External);
-        } else if left_out.contains(name.as_str()) {
-            global.set_linkage(Linkage::AvailableExternally);
-        } else if !matches!(global.linkage(), Linkage::Internal | Linkage::Appending) {
-            global.set_linkage(Linkage::LinkOnce);
-        }
-    }
-    if let Some(name) = missing.into_iter().min() {
-        return Err(Error::new(format!("no definition of `{name}`")));
-    }
-
-    let mut part = Module::like(&source, "part");
-    part.link(source)?;
-    for global in part.globals().filter(|global| !global.is_declaration()) {
-        if global.linkage() == Linkage::LinkOnce {
-            global.set_linkage(Linkage::Internal);
-        }
-    }
-    Ok(part)
-}
-
-/// Takes the definitions that are listed out of a lazily read module, in the order of the module.
-///
-/// Unlike [`take_part`], which lets the linker find what is needed, this takes exactly what the list has,
-/// and what has no name where it is used. In the result the visible symbols link as they did, others are
-/// internal, and what is left out is declared; of its body nothing is read, nor of what that needs.
+/// In the result the visible symbols link as they did, others are internal, and what is left out is declared; of its
+/// body nothing is read, nor of what that needs. A part that lists no contents is all of the module, which must have
+/// been read then.
 ///
 /// # Errors
 ///
 /// What [`Module::link`] reports.
-pub fn take_contents<'context>(
-    source: Module<'context>,
-    part: &SplitPart,
-) -> Result<Module<'context>, Error> {
-    let set = |names: &'_ [String]| names.iter().cloned().collect::<HashSet<String>>();
-    let (contents, left_out) = (set(&part.contents), set(&part.left_out));
+pub fn take(source: Module, part: &Part) -> Result<Module, Error> {
+    let (taken, linkages) = match &part.contents {
+        Some(contents) => take_contents(source, contents, &part.left_out)?,
+        None => {
+            let left_out = set(&part.left_out);
+            let is_left_out = |global: &Global<'_>| left_out.contains(global.name().as_str());
+            let declared: Vec<_> = (source.globals())
+                .filter(|global| !global.is_declaration() && is_left_out(global))
+                .collect();
+            declared.iter().for_each(declare);
+            (source, None)
+        }
+    };
+    let visible: Option<HashSet<&str>> = part.visible.as_deref().map(set);
+    let (entry_points, externalized) = (set(&part.entry_points), set(&part.externalized));
+    for global in taken.globals().filter(|global| !global.is_declaration()) {
+        let name = global.name();
+        let linkage = match &linkages {
+            Some(linkages) => linkages.get(&name).copied(),
+            None => Some(global.raw_linkage()),
+        };
+        let is_hidden = || {
+            visible
+                .as_ref()
+                .is_some_and(|visible| !visible.contains(name.as_str()))
+        };
+        match linkage {
+            Some(_) if externalized.contains(name.as_str()) => global.set_linkage(Linkage::External),
+            Some(linkage) if !is_local(linkage) && is_hidden() => global.set_linkage(Linkage::Internal),
+            Some(linkage) => global.set_raw_linkage(linkage),
+            None if global.linkage() == Linkage::LinkOnce => global.set_linkage(Linkage::Internal),
+            None => {}
+        }
+        if global.is_function() && entry_points.contains(name.as_str()) {
+            add_attribute(&taken, &global, ENTRY_POINT, "");
+        }
+    }
+    Ok(taken)
+}
+
+fn set(names: &[String]) -> HashSet<&str> {
+    names.iter().map(String::as_str).collect()
+}
+
+/// How definitions link, by name.
+type Linkages = HashMap<String, LLVMLinkage>;
+
+/// What [`take`] takes, before it is said what is visible of it; also how its definitions linked.
+fn take_contents(
+    source: Module,
+    contents: &[String],
+    left_out: &[String],
+) -> Result<(Module, Option<Linkages>), Error> {
+    leave_lists(&source);
+    let (contents, left_out) = (set(contents), set(left_out));
     let mut linkages = HashMap::new();
     let mut declared = Vec::new();
     for global in source.globals().filter(|global| !global.is_declaration()) {
         let (name, linkage) = (global.name(), global.raw_linkage());
-        if contents.contains(&name) {
+        if contents.contains(name.as_str()) {
             // The linker takes over what is external, used or not, variables first. A table that somebody in
             // the part uses comes along anyway, behind the list of functions.
             let waits = !global.is_function() && is_discardable(linkage) && refers_to_functions(global);
@@ -103,7 +110,7 @@ pub fn take_contents<'context>(
                 global.set_raw_linkage(LLVMLinkage::LLVMExternalLinkage);
             }
             linkages.insert(name, linkage);
-        } else if left_out.contains(&name) {
+        } else if left_out.contains(name.as_str()) {
             declared.push(global);
         } else if !matches!(global.linkage(), Linkage::Internal | Linkage::Appending) {
             global.set_linkage(Linkage::LinkOnce);
@@ -116,36 +123,7 @@ pub fn take_contents<'context>(
     taken.link(source)?;
     remove_order(&taken);
     taken.set_names("part", &source_file);
-
-    let (visible, entry_points) = (set(&part.visible), set(&part.entry_points));
-    let externalized = set(&part.externalized);
-    for global in taken.globals().filter(|global| !global.is_declaration()) {
-        let name = global.name();
-        match linkages.get(&name) {
-            Some(_) if externalized.contains(&name) => global.set_linkage(Linkage::External),
-            Some(linkage) if !is_local(*linkage) && !visible.contains(&name) => {
-                global.set_linkage(Linkage::Internal);
-            }
-            Some(linkage) => global.set_raw_linkage(*linkage),
-            None if global.linkage() == Linkage::LinkOnce => global.set_linkage(Linkage::Internal),
-            None => {}
-        }
-        if global.is_function() && entry_points.contains(&name) {
-            // SAFETY: a function that is alive with its module, and strings whose lengths are given.
-            unsafe {
-                let (kind, context) = (ENTRY_POINT, taken.context_raw());
-                let attribute = LLVMCreateStringAttribute(
-                    context,
-                    kind.as_ptr().cast(),
-                    kind.len() as u32,
-                    c"".as_ptr(),
-                    0,
-                );
-                LLVMAddAttributeAtIndex(global.as_raw(), FUNCTION_ATTRIBUTES, attribute);
-            }
-        }
-    }
-    Ok(taken)
+    Ok((taken, Some(linkages)))
 }
 
 /// Makes a definition of a lazily read module a declaration.
@@ -196,7 +174,7 @@ fn declare(global: &Global<'_>) {
 ///
 /// The linker takes variables over first, and makes functions known in the order in which it meets them: with
 /// such a list, in that of the module, and not in the order of their uses.
-fn add_order(module: &Module<'_>, ordered: impl Fn(&str) -> bool) {
+fn add_order(module: &Module, ordered: impl Fn(&str) -> bool) {
     let functions = (module.globals())
         .filter(|global| global.is_function() && !global.is_declaration() && ordered(&global.name()));
     let mut functions: Vec<_> = functions.map(|function| function.as_raw()).collect();
@@ -212,7 +190,7 @@ fn add_order(module: &Module<'_>, ordered: impl Fn(&str) -> bool) {
 }
 
 /// Removes the variable that [`add_order`] added.
-fn remove_order(module: &Module<'_>) {
+fn remove_order(module: &Module) {
     // SAFETY: the module is alive, and nothing refers to the variable.
     unsafe {
         let list = LLVMGetNamedGlobal(module.as_raw(), ORDER.as_ptr());

@@ -1,16 +1,18 @@
 //! The worker as seen from the program that uses it.
 
+use std::borrow::Cow;
 use std::env;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread::JoinHandle;
 
+use crate::frame::{FrameError, Message, read_message, write_message};
 use crate::protocol::{
-    EmitOptions, GeneratedPart, ModuleFile, PROTOCOL_VERSION, Part, Reply, Request, SplitOptions, SplitPart,
-    SymbolNeed, WrittenPart,
+    EmittedPart, Form, ModuleId, ModuleSource, OpenedModule, PROTOCOL_VERSION, Part, Reply, Request,
+    SymbolNeed,
 };
-use crate::summary::ModuleSummary;
+use crate::source::{Content, Source};
 
 /// The worker's file name.
 pub const WORKER_PROGRAM: &str = "offkit-llvm-worker";
@@ -162,20 +164,21 @@ impl Worker {
             replies,
             stderr: Some(std::thread::spawn(move || keep_end(stderr))),
         };
-        match worker.call(
-            &Request::Hello {
-                protocol: PROTOCOL_VERSION,
-            },
-            "starting",
-        ) {
-            Ok(Reply::Hello {
-                protocol: PROTOCOL_VERSION,
-                llvm,
-            }) => {
+        let hello = Request::Hello {
+            protocol: PROTOCOL_VERSION,
+        };
+        match worker.call(&hello, &[], "starting") {
+            Ok((
+                Reply::Hello {
+                    protocol: PROTOCOL_VERSION,
+                    llvm,
+                },
+                _,
+            )) => {
                 worker.llvm_version = llvm;
                 Ok(worker)
             }
-            Ok(other) => Err(worker.unexpected(&other)),
+            Ok((other, _)) => Err(worker.unexpected(&other)),
             // The loader's exit code for a missing shared library, and its words.
             Err(WorkerError::Died { status, stderr, .. })
                 if status.code() == Some(127) || stderr.contains("error while loading shared libraries") =>
@@ -198,199 +201,195 @@ impl Worker {
         &self.llvm_version
     }
 
-    /// Marks the kernels and exported functions of a module, bitcode or text, with the source file they
-    /// come from, and writes it as bitcode; see [`Request::Mark`].
+    /// Reads modules, links several into one with what is needed of libraries, and keeps the result in the worker.
+    /// With `bodies`, the summary tells what is in function bodies too.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkerError::Failed`] with LLVM's words and the names of the modules that are damaged or in each other's
+    /// way.
+    pub fn open(
+        &mut self,
+        inputs: &[Source<'_>],
+        libraries: &[Source<'_>],
+        bodies: bool,
+    ) -> Result<OpenedModule, WorkerError> {
+        let mut contents = Vec::new();
+        let request = Request::Open {
+            inputs: sources(inputs, &mut contents)?,
+            libraries: sources(libraries, &mut contents)?,
+            bodies,
+        };
+        let blocks: Vec<&[u8]> = contents.iter().map(AsRef::as_ref).collect();
+        let names: Vec<_> = (inputs.iter().chain(libraries))
+            .map(|source| source.name.as_str())
+            .collect();
+        let activity = match names.as_slice() {
+            [name] => format!("reading `{name}`"),
+            names => format!("linking {}", names.join(", ")),
+        };
+        match self.call(&request, &blocks, &activity)? {
+            (Reply::Opened(opened), _) => Ok(opened),
+            (other, _) => Err(self.unexpected(&other)),
+        }
+    }
+
+    /// Marks the kernels and exported functions of a module with the source file they come from; see
+    /// [`Request::Mark`].
     ///
     /// # Errors
     ///
     /// [`WorkerError::Failed`] with LLVM's words.
-    pub fn mark(
-        &mut self,
-        input: &Path,
-        output: &Path,
-        module_id: &str,
-        only_annotated: bool,
-    ) -> Result<(), WorkerError> {
+    pub fn mark(&mut self, module: ModuleId, source: &str, only_annotated: bool) -> Result<(), WorkerError> {
         let request = Request::Mark {
-            input: input.to_owned(),
-            output: output.to_owned(),
-            module_id: module_id.to_owned(),
+            module,
+            source: source.to_owned(),
             only_annotated,
         };
-        match self.call(&request, &format!("marking `{}`", input.display()))? {
-            Reply::Done => Ok(()),
-            other => Err(self.unexpected(&other)),
-        }
+        self.done(&request, "marking a module")
     }
 
-    /// Links modules, and of libraries what is needed, into one that the worker keeps. Returns what is in
-    /// each input and in the linked module.
+    /// A module with marks, as bitcode; see [`mark`](Self::mark).
     ///
     /// # Errors
     ///
-    /// [`WorkerError::Failed`] with LLVM's words and the names of the modules that are in each other's way.
-    pub fn link(
+    /// As [`open`](Self::open), [`mark`](Self::mark) and [`emit_whole`](Self::emit_whole).
+    pub fn marked(
         &mut self,
-        inputs: &[ModuleFile],
-        libraries: &[ModuleFile],
-    ) -> Result<(Vec<ModuleSummary>, ModuleSummary), WorkerError> {
-        let request = Request::Link {
-            inputs: inputs.to_vec(),
-            libraries: libraries.to_vec(),
-        };
-        let names = inputs.iter().chain(libraries).map(|file| file.name.as_str());
-        let activity = format!("linking {}", names.collect::<Vec<_>>().join(", "));
-        match self.call(&request, &activity)? {
-            Reply::Linked { inputs, module } => Ok((inputs, module)),
-            other => Err(self.unexpected(&other)),
-        }
+        module: Source<'_>,
+        source: &str,
+        only_annotated: bool,
+    ) -> Result<Vec<u8>, WorkerError> {
+        let id = self.open(&[module], &[], false)?.id;
+        self.mark(id, source, only_annotated)?;
+        let whole = self.emit_whole(id, &Form::Bitcode)?;
+        self.close(id)?;
+        Ok(whole.content)
     }
 
-    /// Writes the module that [`link`](Self::link) made as bitcode.
-    ///
-    /// # Errors
-    ///
-    /// [`WorkerError::Failed`] if the file cannot be written.
-    pub fn save(&mut self, output: &Path) -> Result<(), WorkerError> {
-        let request = Request::Save {
-            output: output.to_owned(),
-        };
-        match self.call(&request, "writing bitcode")? {
-            Reply::Done => Ok(()),
-            other => Err(self.unexpected(&other)),
-        }
-    }
-
-    /// The module that [`link`](Self::link) made in LLVM's text form.
-    ///
-    /// # Errors
-    ///
-    /// [`WorkerError::Failed`] if a function body cannot be read.
-    pub fn print(&mut self) -> Result<String, WorkerError> {
-        match self.call(&Request::Print, "printing a module")? {
-            Reply::Text { text } => Ok(text),
-            other => Err(self.unexpected(&other)),
-        }
-    }
-
-    /// Takes parts out of the module that [`link`](Self::link) made and generates code for each.
+    /// Takes parts out of a module and emits each, working on at most `jobs` at a time; 0 stands for one on each core.
     ///
     /// # Errors
     ///
     /// [`WorkerError::Failed`] and [`WorkerError::Crashed`] with LLVM's words.
-    pub fn generate(
+    pub fn emit(
         &mut self,
+        module: ModuleId,
         parts: &[Part],
-        options: &EmitOptions,
-        reproducers: &Path,
-        keep: Option<&Path>,
-    ) -> Result<Vec<GeneratedPart>, WorkerError> {
-        let request = Request::Generate {
+        form: &Form,
+        jobs: usize,
+    ) -> Result<Vec<EmittedPart>, WorkerError> {
+        let request = Request::Emit {
+            module,
             parts: parts.to_vec(),
-            options: options.clone(),
-            reproducers: reproducers.to_owned(),
-            keep: keep.map(Path::to_owned),
+            form: form.clone(),
+            jobs,
         };
-        match self.call(&request, "generating code")? {
-            Reply::Generated { parts } => Ok(parts),
-            reply => Err(self.crash(reply, parts)),
-        }
-    }
-
-    /// Who needs these symbols in the module that [`link`](Self::link) made.
-    ///
-    /// # Errors
-    ///
-    /// The worker is gone.
-    pub fn needs(&mut self, symbols: &[String]) -> Result<Vec<SymbolNeed>, WorkerError> {
-        let request = Request::Needs {
-            symbols: symbols.to_vec(),
+        let activity = match form {
+            Form::Bitcode | Form::Text => "splitting a module",
+            Form::Code(_) => "generating code",
         };
-        match self.call(&request, "looking for the users of symbols")? {
-            Reply::Needs { needs } => Ok(needs),
-            other => Err(self.unexpected(&other)),
-        }
-    }
-
-    /// Reads a module as a whole, bitcode or text, writes it to `output` fit for [`Worker::split`], and
-    /// describes it with bodies.
-    ///
-    /// # Errors
-    ///
-    /// [`WorkerError::Failed`] if it is neither bitcode nor text that LLVM 22 reads.
-    pub fn prepare(&mut self, input: &Path, output: &Path) -> Result<ModuleSummary, WorkerError> {
-        let activity = format!("reading `{}`", input.display());
-        let request = Request::Prepare {
-            input: input.to_owned(),
-            output: output.to_owned(),
-        };
-        match self.call(&request, &activity)? {
-            Reply::Summary { module } => Ok(module),
-            other => Err(self.unexpected(&other)),
-        }
-    }
-
-    /// Takes parts out of a module that [`Worker::prepare`] wrote, and writes each to a file.
-    ///
-    /// # Errors
-    ///
-    /// [`WorkerError::Failed`] and [`WorkerError::Died`] with LLVM's words.
-    pub fn split(
-        &mut self,
-        input: &Path,
-        parts: &[SplitPart],
-        options: &SplitOptions,
-    ) -> Result<Vec<WrittenPart>, WorkerError> {
-        let request = Request::Split {
-            input: input.to_owned(),
-            parts: parts.to_vec(),
-            options: options.clone(),
-        };
-        let activity = format!("splitting `{}`", options.name);
-        match self.call(&request, &activity)? {
-            Reply::Parts { parts } => Ok(parts),
-            other => Err(self.unexpected(&other)),
-        }
-    }
-
-    fn call(&mut self, request: &Request, activity: &str) -> Result<Reply, WorkerError> {
-        let line = serde_json::to_string(request).map_err(|error| WorkerError::Failed {
-            message: format!("cannot encode the request: {error}"),
-        })?;
-        let sent = match &mut self.requests {
-            Some(pipe) => writeln!(pipe, "{line}").and_then(|()| pipe.flush()),
-            None => Err(io::ErrorKind::BrokenPipe.into()),
-        };
-        let mut answer = String::new();
-        // A worker that died leaves a broken pipe or an empty answer: either way its last words tell.
-        if sent.is_err() || self.replies.read_line(&mut answer).unwrap_or(0) == 0 {
-            return Err(self.death(activity));
-        }
-        match serde_json::from_str(&answer) {
-            Ok(Reply::Failed { message }) => Err(WorkerError::Failed { message }),
-            Ok(reply) => Ok(reply),
-            Err(_) => Err(WorkerError::Protocol {
-                program: self.program.clone(),
-                found: answer.trim_end().chars().take(80).collect(),
-            }),
-        }
-    }
-
-    /// The error that tells of a part whose process ended.
-    fn crash(&self, reply: Reply, parts: &[Part]) -> WorkerError {
-        match reply {
-            Reply::Crashed {
-                part,
-                status,
-                stderr,
-                reproducer,
-            } => WorkerError::Crashed {
+        match self.call(&request, &[], activity)? {
+            (Reply::Emitted(mut emitted), contents) if emitted.len() == contents.len() => {
+                for (part, content) in emitted.iter_mut().zip(contents) {
+                    part.content = content;
+                }
+                Ok(emitted)
+            }
+            (
+                Reply::Crashed {
+                    part,
+                    status,
+                    stderr,
+                    reproducer,
+                },
+                _,
+            ) => Err(WorkerError::Crashed {
                 roots: parts.get(part).map(|part| part.roots.clone()).unwrap_or_default(),
                 status,
                 stderr,
                 reproducer,
-            },
-            other => self.unexpected(&other),
+            }),
+            (other, _) => Err(self.unexpected(&other)),
+        }
+    }
+
+    /// Emits all of a module.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`emit`](Self::emit).
+    pub fn emit_whole(&mut self, module: ModuleId, form: &Form) -> Result<EmittedPart, WorkerError> {
+        let mut emitted = self.emit(module, &[Part::default()], form, 1)?;
+        Ok(emitted.pop().unwrap_or_default())
+    }
+
+    /// Who needs these symbols in a module.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkerError::Failed`] with LLVM's words.
+    pub fn needs(&mut self, module: ModuleId, symbols: &[String]) -> Result<Vec<SymbolNeed>, WorkerError> {
+        let request = Request::Needs {
+            module,
+            symbols: symbols.to_vec(),
+        };
+        match self.call(&request, &[], "looking for the users of symbols")? {
+            (Reply::Needs(needs), _) => Ok(needs),
+            (other, _) => Err(self.unexpected(&other)),
+        }
+    }
+
+    /// Has the worker forget a module.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkerError::Failed`] if it has no such module.
+    pub fn close(&mut self, module: ModuleId) -> Result<(), WorkerError> {
+        self.done(&Request::Close { module }, "closing a module")
+    }
+
+    fn done(&mut self, request: &Request, activity: &str) -> Result<(), WorkerError> {
+        match self.call(request, &[], activity)? {
+            (Reply::Done, _) => Ok(()),
+            (other, _) => Err(self.unexpected(&other)),
+        }
+    }
+
+    /// Sends a request with its blocks, and returns the reply with its own.
+    fn call(
+        &mut self,
+        request: &Request,
+        blocks: &[&[u8]],
+        activity: &str,
+    ) -> Result<(Reply, Vec<Vec<u8>>), WorkerError> {
+        tracing::debug!(request = request.name(), activity, "asking the LLVM worker");
+        let sent = match &mut self.requests {
+            Some(pipe) => write_message(pipe, request, blocks),
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+        };
+        match sent {
+            // The path of a folder, which is no text.
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                return Err(WorkerError::Failed {
+                    message: format!("cannot encode the request: {error}"),
+                });
+            }
+            Err(_) => return Err(self.death(activity)),
+            Ok(()) => {}
+        }
+        match read_message(&mut self.replies) {
+            Ok(Some(Message {
+                body: Reply::Failed { message },
+                ..
+            })) => Err(WorkerError::Failed { message }),
+            Ok(Some(Message { body, blocks })) => Ok((body, blocks)),
+            // A worker that died leaves a broken pipe or an empty answer: either way its last words tell.
+            Ok(None) | Err(FrameError::Io(_)) => Err(self.death(activity)),
+            Err(FrameError::Line { line, .. }) => Err(WorkerError::Protocol {
+                program: self.program.clone(),
+                found: line,
+            }),
         }
     }
 
@@ -430,6 +429,30 @@ impl Drop for Worker {
         self.requests = None;
         let _ = self.child.wait();
     }
+}
+
+/// What the worker is told of each source; `contents` gets the bytes of those that it cannot read itself.
+fn sources<'s>(
+    sources: &'s [Source<'_>],
+    contents: &mut Vec<Cow<'s, [u8]>>,
+) -> Result<Vec<ModuleSource>, WorkerError> {
+    let sources = sources.iter().map(|source| {
+        let content = source.for_worker().map_err(|error| WorkerError::Failed {
+            message: format!("{}: {error}", source.name),
+        })?;
+        let path = match content {
+            Content::File(path) => Some(path),
+            Content::Bytes(bytes) => {
+                contents.push(bytes);
+                None
+            }
+        };
+        Ok(ModuleSource {
+            name: source.name.clone(),
+            path,
+        })
+    });
+    sources.collect()
 }
 
 fn locate() -> Result<PathBuf, WorkerError> {
@@ -487,7 +510,11 @@ mod tests {
         (folder, path)
     }
 
-    const HELLO: &str = r#"read line; echo '{"reply":"hello","protocol":3,"llvm":"22.1.8"}'"#;
+    const HELLO: &str = r#"read line; echo '{"body":{"hello":{"protocol":4,"llvm":"22.1.8"}}}'"#;
+
+    fn open(worker: &mut Worker, name: &str) -> Result<OpenedModule, WorkerError> {
+        worker.open(&[Source::bytes(name, b"")], &[], false)
+    }
 
     #[test]
     #[cfg(unix)]
@@ -497,15 +524,13 @@ mod tests {
         ));
         let mut worker = Worker::start_program(&program).unwrap();
         assert_eq!(worker.llvm_version(), "22.1.8");
-        let error = worker
-            .prepare("kernel.bc".as_ref(), "out.bc".as_ref())
-            .unwrap_err();
+        let error = open(&mut worker, "kernel.bc").unwrap_err();
         let text = error.to_string();
         assert!(text.contains("LLVM ERROR: no such type"), "{text}");
         assert!(text.contains("reading `kernel.bc`"), "{text}");
         // Asking again after its death is an error too, not a hang.
         assert!(matches!(
-            worker.prepare("kernel.bc".as_ref(), "out.bc".as_ref()),
+            open(&mut worker, "kernel.bc"),
             Err(WorkerError::Died { .. })
         ));
     }
@@ -531,7 +556,7 @@ mod tests {
     #[test]
     #[cfg(unix)]
     fn another_build_is_refused() {
-        let (_folder, program) = script(r#"read line; echo '{"reply":"hello","protocol":7,"llvm":"30"}'"#);
+        let (_folder, program) = script(r#"read line; echo '{"body":{"hello":{"protocol":7,"llvm":"30"}}}'"#);
         assert!(matches!(
             Worker::start_program(&program),
             Err(WorkerError::Protocol { .. })
@@ -547,17 +572,30 @@ mod tests {
     #[cfg(unix)]
     fn a_refusal_keeps_the_worker_alive() {
         let (_folder, program) = script(&format!(
-            "{HELLO}\nread line; echo '{{\"reply\":\"failed\",\"message\":\"not bitcode\"}}'\nread line; echo '{{\"reply\":\"done\"}}'"
+            "{HELLO}\nread line; echo '{{\"body\":{{\"failed\":{{\"message\":\"not bitcode\"}}}}}}'\n\
+             read line; echo '{{\"body\":\"done\"}}'"
         ));
         let mut worker = Worker::start_program(&program).unwrap();
-        assert_eq!(
-            worker
-                .prepare("a.bc".as_ref(), "out.bc".as_ref())
-                .unwrap_err()
-                .to_string(),
-            "not bitcode"
-        );
-        worker.save("b.bc".as_ref()).unwrap();
+        assert_eq!(open(&mut worker, "a.bc").unwrap_err().to_string(), "not bitcode");
+        worker.close(ModuleId(1)).unwrap();
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_reply_that_is_no_answer_to_the_request_is_refused() {
+        // Contents for more parts than are told of.
+        let (_folder, program) = script(&format!(
+            "{HELLO}\nread line; echo '{{\"blocks\":[1],\"body\":{{\"emitted\":[]}}}}'; printf x\n\
+             read line; echo '{{\"body\":\"done\"}}'"
+        ));
+        let mut worker = Worker::start_program(&program).unwrap();
+        for _ in 0..2 {
+            let refused = worker.emit(ModuleId(1), &[], &Form::Text, 0);
+            assert!(
+                matches!(refused, Err(WorkerError::Protocol { .. })),
+                "{refused:?}"
+            );
+        }
     }
 
     #[test]

@@ -6,9 +6,10 @@
 //! `offkit-llvm-worker` (crate `offkit-llvm-worker`, the only one that links LLVM), and this crate is the
 //! two ends' common language:
 //!
-//! * [`Request`] and [`Reply`]: what can be asked and what comes back, one JSON object a line on
-//!   the worker's standard input and output. Modules themselves travel as files: the requests name
-//!   paths, so a module of any size costs nothing to pass on.
+//! * [`Request`] and [`Reply`]: what can be asked and what comes back, a line of JSON each on the worker's standard
+//!   input and output, with bitcode and code as bytes behind it ([`frame`]).
+//! * [`Part`] and [`EmittedPart`]: what is taken out of a module, and what became of it. There is this one way, whether
+//!   bitcode, text or code is wanted.
 //! * [`ModuleSummary`]: what the tool chain needs to know about an LLVM module to plan with it, as
 //!   plain data. Everything that decides something (which functions are entry points, what is
 //!   exported, how a module is split) works on summaries and is tested without LLVM.
@@ -18,10 +19,23 @@
 //!
 //! # Protocol
 //!
-//! The worker reads one request a line and answers each with one line, in order. The first request
+//! The worker reads one request and answers it with one reply, in order. The first request
 //! must be [`Request::Hello`]; the two ends must speak the same [`PROTOCOL_VERSION`], since they are
 //! built together. The worker ends when its standard input does. Whatever it prints to standard
 //! error is kept and becomes part of the error if it dies.
+//!
+//! | request | answer |
+//! |---|---|
+//! | `Hello` | the worker's version and LLVM's |
+//! | `Open` modules, and libraries | a number for the module that they became, and what is in it |
+//! | `Mark` a module | its kernels and exported functions say which source file they come from |
+//! | `Emit` parts of a module | for each, bitcode, text or code, and what it defines and needs |
+//! | `Needs` of a module | who needs some symbols |
+//! | `Close` a module | it is forgotten |
+//!
+//! A module stays in the worker from `Open` to `Close`. A file is named by its path and read there, as far as it is
+//! needed; other modules, and all that is emitted, travel through the pipes. The worker writes no files but those that
+//! a caller asks for: bitcode to keep, and that of a part LLVM crashes at.
 //!
 //! # Example
 //!
@@ -48,25 +62,30 @@
 //! With one installed, a summary comes from a file:
 //!
 //! ```no_run
-//! use offkit_llvm::Worker;
+//! use offkit_llvm::{Form, Source, Worker};
 //!
 //! # fn main() -> Result<(), offkit_llvm::WorkerError> {
 //! let mut worker = Worker::start()?;
 //! println!("LLVM {}", worker.llvm_version());
-//! let module = worker.prepare("app.bc".as_ref(), "prepared.bc".as_ref())?;
-//! println!("{} functions for {}", module.functions.len(), module.triple);
+//! let module = worker.open(&[Source::file("app.bc"), Source::file("library.bc")], &[], false)?;
+//! println!("{} functions for {}", module.summary.functions.len(), module.summary.triple);
+//! let text = worker.emit_whole(module.id, &Form::Text)?.content;
+//! println!("{}", String::from_utf8_lossy(&text));
 //! # Ok(())
 //! # }
 //! ```
 #![forbid(unsafe_code)]
 
 mod client;
+pub mod frame;
 mod protocol;
+mod source;
 mod summary;
 
 pub use client::{WORKER_PROGRAM, WORKER_VARIABLE, Worker, WorkerError};
 pub use protocol::{
-    EmitOptions, GeneratedPart, ModuleFile, PROTOCOL_VERSION, Part, Reply, Request, SpecializationConstant,
-    SpecializationConstantMode, SplitOptions, SplitPart, SymbolNeed, WrittenPart,
+    CodeOptions, EmittedPart, Form, ModuleId, ModuleSource, OpenedModule, PROTOCOL_VERSION, Part, Reply,
+    Request, SpecializationConstant, SpecializationConstantMode, SymbolNeed,
 };
+pub use source::{Content, Source};
 pub use summary::{CallingConvention, FunctionSummary, Linkage, Metadata, ModuleSummary, VariableSummary};

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 /// An LLVM module as the planning steps see it.
 ///
 /// Made by the worker from a lazily read module: names, linkage and attributes, no function bodies. What
-/// needs the bodies (metadata, uses) is there only where the module was read as a whole, by
-/// [`Request::Prepare`](crate::Request::Prepare).
+/// needs the bodies (metadata, uses) is there only where it was opened with them
+/// ([`Request::Open`](crate::Request::Open)).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModuleSummary {
     /// The target triple as written in the module, `spirv64-unknown-unknown`.
@@ -21,7 +21,7 @@ pub struct ModuleSummary {
     pub functions: Vec<FunctionSummary>,
     /// Global variables in module order, then aliases and indirect functions.
     pub variables: Vec<VariableSummary>,
-    /// Named metadata by name, each a list of nodes; only in a summary of a whole module, and without those
+    /// Named metadata by name, each a list of nodes; only in a summary with bodies, and without those
     /// of debug information and module flags.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub named_metadata: BTreeMap<String, Vec<Metadata>>,

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::{env, fs};
 
 use offkit_image::Family;
-use offkit_llvm::{EmitOptions, ModuleFile, Part, Worker};
+use offkit_llvm::{CodeOptions, Form, ModuleId, Source, Worker};
 use offkit_object::{ImageFormat, ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind};
 
 use crate::arguments::{Argument, Arguments};
@@ -135,12 +135,8 @@ fn link(options: &Options) -> Result<(), String> {
     let compiler = compiler(options, &names);
     if options.dry_run {
         if options.print {
-            show(
-                &linked(options, &libraries)?
-                    .0
-                    .print()
-                    .map_err(|error| offkit_host::chain(&error))?,
-            );
+            let (mut worker, module, _) = linked(options, &libraries)?;
+            show(&text(&mut worker, module)?);
         }
         if let Some((program, arguments)) = &compiler {
             say(&format!(" \"{program}\" {}", arguments.join(" ")));
@@ -148,54 +144,52 @@ fn link(options: &Options) -> Result<(), String> {
         return Ok(());
     }
     files::check_output(output).map_err(|error| offkit_host::chain(&error))?;
-    let (mut worker, kernels) = linked(options, &libraries)?;
+    let (mut worker, module, kernels) = linked(options, &libraries)?;
     let llvm = |error: offkit_llvm::WorkerError| offkit_host::chain(&error);
+    let failed = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
     if options.print {
-        show(&worker.print().map_err(llvm)?);
+        show(&text(&mut worker, module)?);
     }
     if options.save_temps {
-        worker.save(&names.linked).map_err(llvm)?;
+        let bitcode = worker.emit_whole(module, &Form::Bitcode).map_err(llvm)?;
+        fs::write(&names.linked, bitcode.content).map_err(|error| failed(&names.linked, error))?;
     }
-    let _temporary = offkit_host::temporary::keep_together();
-    let folder = tempfile::tempdir().map_err(|error| format!("cannot use a temporary file: {error}"))?;
-    let file = |path: &Path| match options.save_temps {
-        true => path.to_owned(),
-        false => folder.path().join(path.file_name().unwrap_or_default()),
-    };
-    let part = Part {
-        output: file(&names.spirv),
-        ..Part::default()
-    };
-    let emit = EmitOptions {
+    let code = Form::Code(CodeOptions {
         triple: triple.to_owned(),
         optimization: 2,
         as_it_is: true,
-        ..EmitOptions::default()
-    };
-    let temporary = env::temp_dir();
-    worker
-        .generate(std::slice::from_ref(&part), &emit, &temporary, None)
-        .map_err(llvm)?;
+        ..CodeOptions::default()
+    });
+    let spirv = worker.emit_whole(module, &code).map_err(llvm)?.content;
+    if options.save_temps {
+        fs::write(&names.spirv, &spirv).map_err(|error| failed(&names.spirv, error))?;
+    }
     if let Some(folder) = &options.dump {
         let name = names.spirv.file_name().unwrap_or_default();
-        let copied = fs::create_dir_all(folder).and_then(|()| fs::copy(&part.output, folder.join(name)));
-        copied.map_err(|error| format!("{}: {error}", folder.display()))?;
+        let written = fs::create_dir_all(folder).and_then(|()| fs::write(folder.join(name), &spirv));
+        written.map_err(|error| failed(folder, error))?;
     }
     let image = match compiler {
-        None => part.output,
+        None => spirv,
         Some((program, _)) => {
-            let native = file(&names.native);
+            let _temporary = offkit_host::temporary::keep_together();
+            let folder =
+                tempfile::tempdir().map_err(|error| format!("cannot use a temporary file: {error}"))?;
+            let file = |path: &Path| match options.save_temps {
+                true => path.to_owned(),
+                false => folder.path().join(path.file_name().unwrap_or_default()),
+            };
             let paths = Names {
-                spirv: part.output,
-                native: native.clone(),
+                spirv: file(&names.spirv),
+                native: file(&names.native),
                 ..names
             };
+            fs::write(&paths.spirv, &spirv).map_err(|error| failed(&paths.spirv, error))?;
             let (_, arguments) = self::compiler(options, &paths).unwrap_or_default();
             compile(&program, &arguments, options.verbose)?;
-            native
+            fs::read(&paths.native).map_err(|error| failed(&paths.native, error))?
         }
     };
-    let image = fs::read(&image).map_err(|error| format!("{}: {error}", image.display()))?;
     let symbols = kernels.join("\n");
     let mut entry = OffloadEntry::new(ImageKind::None, OffloadKind::Sycl, &image);
     entry.strings.set("triple", triple);
@@ -261,19 +255,21 @@ fn device_libraries(options: &Options) -> Result<Vec<PathBuf>, String> {
 }
 
 /// Links the inputs in a worker; also the names of the kernels.
-fn linked(options: &Options, libraries: &[PathBuf]) -> Result<(Worker, Vec<String>), String> {
-    let file = |path: &PathBuf| ModuleFile {
-        path: path.clone(),
-        name: path.display().to_string(),
-    };
-    let inputs: Vec<_> = options.inputs.iter().map(file).collect();
-    let libraries: Vec<_> = libraries.iter().map(file).collect();
+fn linked(options: &Options, libraries: &[PathBuf]) -> Result<(Worker, ModuleId, Vec<String>), String> {
+    let sources = |paths: &[PathBuf]| paths.iter().map(Source::file).collect::<Vec<_>>();
     let mut worker = Worker::start().map_err(|error| offkit_host::chain(&error))?;
-    let (_, module) = worker
-        .link(&inputs, &libraries)
+    let linked = worker.open(&sources(&options.inputs), &sources(libraries), false);
+    let linked = linked.map_err(|error| offkit_host::chain(&error))?;
+    let kernels = linked.summary.kernels().map(|kernel| kernel.name.clone());
+    Ok((worker, linked.id, kernels.collect()))
+}
+
+/// A module in LLVM's text form.
+fn text(worker: &mut Worker, module: ModuleId) -> Result<String, String> {
+    let text = worker
+        .emit_whole(module, &Form::Text)
         .map_err(|error| offkit_host::chain(&error))?;
-    let kernels = module.kernels().map(|kernel| kernel.name.clone()).collect();
-    Ok((worker, kernels))
+    Ok(String::from_utf8_lossy(&text.content).into_owned())
 }
 
 /// The program that makes native code of SPIR-V for the architecture, and its arguments.

@@ -10,7 +10,7 @@ use std::{fs, io};
 
 use offkit_link::post_link::{PlanOptions, PostLink, PostLinked, PostLinkedImage, device_library_image};
 use offkit_link::properties::REQUIRED_WORK_GROUP_SIZE;
-use offkit_llvm::Worker;
+use offkit_llvm::{Source, Worker};
 use offkit_object::property_set::names;
 use offkit_object::{PropertySets, property_set};
 
@@ -34,13 +34,9 @@ pub(super) fn run(called: &str, args: Vec<OsString>) -> Result<(), String> {
     options.check()?;
     let said =
         |error: &(dyn std::error::Error + 'static)| format!("{called}: error: {}", offkit_host::chain(error));
-    let _temporary = offkit_host::temporary::keep_together();
-    let folder = tempfile::Builder::new().prefix("offkit-post-link-").tempdir();
-    let folder = folder.map_err(|error| said(&error))?;
     let input = if files::is_standard_stream(&options.input) {
-        let kept = folder.path().join("standard-input");
-        keep_standard_input(&kept).map_err(|error| said(&error))?;
-        kept
+        let content = files::open(&options.input).map_err(|error| said(&error))?;
+        Source::bytes("<stdin>", content.to_vec())
     } else {
         // The real tool's words for a file that is not there.
         fs::File::open(&options.input).map_err(|error| {
@@ -50,7 +46,7 @@ pub(super) fn run(called: &str, args: Vec<OsString>) -> Result<(), String> {
                 reason(&error)
             )
         })?;
-        options.input.clone()
+        Source::file(&options.input)
     };
     let given_output = !options.outputs.is_empty();
     if !given_output {
@@ -71,14 +67,7 @@ pub(super) fn run(called: &str, args: Vec<OsString>) -> Result<(), String> {
         files::check_output(&first).map_err(|error| cannot_write(called, &first, &error))?;
     }
 
-    let name = if files::is_standard_stream(&options.input) {
-        "<stdin>".to_owned()
-    } else {
-        options.input.display().to_string()
-    };
     let post_link = PostLink {
-        input,
-        name,
         sources: BTreeMap::new(),
         plan: PlanOptions {
             only_kernels: options.only_kernels,
@@ -98,18 +87,13 @@ pub(super) fn run(called: &str, args: Vec<OsString>) -> Result<(), String> {
     };
     let mut worker = Worker::start().map_err(|error| said(&error))?;
     let mut linked = post_link
-        .run(&mut worker, folder.path(), &mut |_| {})
-        .map_err(|error| {
-            said(&error).replace(
-                &folder.path().join("standard-input").display().to_string(),
-                "<stdin>",
-            )
-        })?;
+        .run(&mut worker, &input, &mut |_| {})
+        .map_err(|error| said(&error))?;
     for image in &linked.images {
         for function in image.undefined.iter().filter(|_| !image.has_default_constants) {
             say(&format!(
                 "warning: Undefined function {function} found in {}. This may result in runtime errors.",
-                post_link.name
+                input.name
             ));
         }
     }
@@ -121,11 +105,10 @@ pub(super) fn run(called: &str, args: Vec<OsString>) -> Result<(), String> {
         {
             return Err("some modules had to be split, '-ir-output-only' can't be used".into());
         }
-        let code = fs::read(&linked.images[0].path).map_err(|error| said(&error))?;
         return write(
             called,
             &options.outputs[0].path,
-            &code,
+            &linked.images[0].content,
             options.binary_output_is_fine(),
         );
     }
@@ -133,7 +116,7 @@ pub(super) fn run(called: &str, args: Vec<OsString>) -> Result<(), String> {
         let next = linked.images.last().map_or(0, |image| image.number + 1);
         for (number, library) in (next..).zip(BFLOAT16_LIBRARIES) {
             let library = libraries.join(library);
-            match device_library_image(&mut worker, &library, folder.path(), number, options.text) {
+            match device_library_image(&mut worker, &library, number, options.text) {
                 Ok(image) => linked.images.push(image),
                 Err(_) => say("sycl-post-link NOTE: fail to load bfloat16 device library modules"),
             }
@@ -196,8 +179,7 @@ impl Writer<'_> {
                 self.options.input.display().to_string()
             } else {
                 let path = named(suffix, if self.options.text { "ll" } else { "bc" });
-                let content = fs::read(&image.path).map_err(|error| format!("{}: {error}", self.called))?;
-                write(self.called, Path::new(&path), &content, is_fine)?;
+                write(self.called, Path::new(&path), &image.content, is_fine)?;
                 path
             };
             let mut symbols = None;
@@ -271,9 +253,4 @@ fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     text.split_once(" (os error")
         .map_or(text.clone(), |(reason, _)| reason.to_owned())
-}
-
-fn keep_standard_input(path: &PathBuf) -> io::Result<()> {
-    io::copy(&mut io::stdin().lock(), &mut fs::File::create(path)?)?;
-    Ok(())
 }

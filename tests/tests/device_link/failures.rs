@@ -88,12 +88,48 @@ fn a_disk_that_is_full_is_an_error() {
         &folder.offkit("link app.bc -o /dev/full").fails(2),
         &["/dev/full"],
     );
-    let mut command = Command::new(offkit());
-    command
-        .args(["link", "app.bc", "-o", "x.syclbin"])
-        .env("TMPDIR", "/nowhere");
-    says(&folder.run_command(&mut command).fails(3), &["TMPDIR"]);
-    assert!(!folder.path("x.syclbin").exists());
+}
+
+/// Bitcode goes through LLVM and comes out as code without a temporary file, in one worker and as many requests as
+/// there are steps; what a linker for objects is to read has to be in files.
+#[test]
+fn a_link_needs_one_worker_few_requests_and_no_temporary_files() {
+    need!("clang-22", "llc", "ld.lld");
+    let folder = Folder::new();
+    chain(&folder, ("spirv64", ""));
+    folder
+        .run(tool("llvm-ar").unwrap(), "rc lib.a helper.bc deep.bc".split(' '))
+        .ok();
+    let link = |line: &str, target: &str| {
+        let mut command = Command::new(offkit());
+        command
+            .args(format!("link {line} --format offload -o {target}.out").split_whitespace())
+            .env("TMPDIR", "/nowhere")
+            .env("OFFKIT_LOG", "offkit_llvm=debug");
+        folder.run_command(&mut command)
+    };
+    for inputs in [
+        "app.bc helper.bc deep.bc",
+        "app.bc lib.a",
+        "app.bc helper.bc deep.bc --split kernel",
+    ] {
+        let linked = link(inputs, "spirv");
+        assert_eq!(linked.code, 0, "{linked:#?}");
+        let events = linked.stderr;
+        let count = |text: &str| events.matches(text).count();
+        assert_eq!(count("starting the LLVM worker"), 1, "{events}");
+        let requests = ["hello", "open", "emit", "close"];
+        for request in requests {
+            assert_eq!(count(&format!("request=\"{request}\"")), 1, "{request}: {events}");
+        }
+        assert_eq!(count("asking the LLVM worker"), requests.len(), "{events}");
+    }
+    chain(&folder, AMD);
+    says(
+        &link("app.bc helper.bc deep.bc", "amd").fails(3),
+        &["temporary", "TMPDIR"],
+    );
+    assert!(!folder.path("amd.out").exists());
 }
 
 #[test]

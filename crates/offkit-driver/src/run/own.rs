@@ -7,6 +7,7 @@ use offkit_devlib::Search;
 use offkit_host::files::{self, Content};
 use offkit_link::device_link::{DeviceLink, Input, LinkError, Linked, Llvm};
 use offkit_link::wrap::{Wrap, WrapKind};
+use offkit_llvm::Source;
 use offkit_object::{
     BundleState, ImageKind, NewImage, OffloadBinaryVersion, OffloadEntry, OffloadKind, OutputFormat,
     PropertySets,
@@ -21,12 +22,14 @@ impl Mark {
         files::check_inputs_stay(&self.output, [&self.input])?;
         let module_id = self.module_id.to_string_lossy();
         let mut llvm = llvm.lock().unwrap_or_else(PoisonError::into_inner);
-        llvm.worker()
-            .and_then(|worker| worker.mark(&self.input, &self.output, &module_id, self.only_annotated))
+        let marked = llvm
+            .worker()
+            .and_then(|worker| worker.marked(Source::file(&self.input), &module_id, self.only_annotated))
             .map_err(|error| RunError::Link {
                 error: Box::new(LinkError::Worker(error)),
                 is_program: false,
-            })
+            })?;
+        Ok(files::write(&self.output, &[&marked])?)
     }
 }
 

@@ -1,14 +1,15 @@
 //! Bitcode and objects of one target to images.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use offkit_image::Family;
 use offkit_llvm::{
-    EmitOptions, GeneratedPart, Linkage, ModuleFile, ModuleSummary, Part, SpecializationConstantMode, Worker,
-    WorkerError,
+    CodeOptions, Form, Linkage, ModuleSummary, OpenedModule, Part, Source, SpecializationConstantMode,
+    Worker, WorkerError,
 };
 use offkit_object::property_set::{PropertySet, names};
 use offkit_object::{ImageFormat, Producer, PropertySets, Target};
@@ -16,9 +17,9 @@ use offkit_spirv::{Module as SpirvModule, reflect};
 use rayon::prelude::*;
 
 use super::error::{Crash, LinkError};
-use super::target_link::{LinkedBitcode, TargetLink, native_properties};
+use super::target_link::{TargetLink, native_properties};
 use super::{DeviceLink, LinkedImage, Llvm, lld};
-use crate::post_link::{CopiedVariables, PlanOptions, PostLink, PostLinked};
+use crate::post_link::{PlanOptions, PostLink, PostLinked};
 use crate::properties::image_properties;
 use offkit_devlib::code::Module;
 use offkit_host::command_line::typed;
@@ -59,168 +60,228 @@ pub(super) fn linker_kind(options: &DeviceLink<'_>, target: &Target) -> Option<l
     }
 }
 
+/// Whether what is linked is split into images: code of languages that is whole is not, nor is what is linked with
+/// objects, which need all of it.
+pub(super) fn is_split(bitcode: &[&Module<'_>], objects: &[&Module<'_>]) -> bool {
+    !is_whole(producer(bitcode, objects)) && objects.is_empty()
+}
+
+/// The language that the code was made for, as far as containers told.
+fn producer(bitcode: &[&Module<'_>], objects: &[&Module<'_>]) -> Producer {
+    (bitcode.iter().chain(objects))
+        .map(|module| module.producer)
+        .find(|producer| *producer != Producer::None)
+        .unwrap_or_default()
+}
+
 impl TargetLink<'_, '_> {
     /// Links bitcode and objects into images.
     pub(super) fn generate(
         &mut self,
         bitcode: &[&Module<'_>],
         objects: &[&Module<'_>],
-        linked: Option<LinkedBitcode>,
+        linked: Option<OpenedModule>,
         llvm: &mut Llvm<'_>,
         notes: &mut Vec<String>,
     ) -> Result<Vec<LinkedImage>, LinkError> {
-        let family = self.target.family();
-        let object_files = self.object_files(objects)?;
-        let producer = (bitcode.iter().chain(objects))
-            .map(|module| module.producer)
-            .find(|producer| *producer != Producer::None)
-            .unwrap_or_default();
-        let mut planned = vec![Planned::default()];
-        let mut parts = vec![Part::default()];
-        let mut generated = vec![GeneratedPart::default()];
-        if let Some((summaries, module)) = linked {
-            let worker = llvm.worker()?;
-            let linked = self.keep.as_deref().unwrap_or(&self.folder).join("linked.bc");
-            let mut copied = CopiedVariables::new();
-            planned = if is_whole(producer) || !object_files.is_empty() {
-                if self.keep.is_some() {
-                    worker.save(&linked)?;
-                }
-                whole(&module)
-            } else {
-                worker.save(&linked)?;
-                let (planned, variables) = self.post_link(worker, linked, sources(&summaries))?;
-                copied = variables;
-                planned
-            };
-            let labels = Labels::new(bitcode, objects, planned.len());
-            notes.extend(copied.iter().map(|(variable, images)| {
-                let some: Vec<String> = images.iter().take(2).map(|image| labels.of(*image)).collect();
-                format!(
-                    "`{variable}` is in {} images, {}: each has a copy of its own, and what the kernels of one write \
-                     there those of another do not see (--split none makes one image)",
-                    images.len(),
-                    some.join(" and "),
-                )
-            }));
-            if planned.is_empty() {
-                return Err(LinkError::NothingToLink {
-                    inputs: bitcode.iter().map(|module| module.label.clone()).collect(),
-                });
+        let producer = producer(bitcode, objects);
+        let mut images = match linked {
+            Some(linked) => {
+                let split = is_split(bitcode, objects);
+                self.generate_code(&linked, split, llvm.worker()?, bitcode, objects, notes)?
             }
-            let extension = match family {
-                Family::Nvptx64 => "ptx",
-                Family::Amdgcn | Family::Host(_) => "o",
-                _ => "spv",
-            };
-            let numbered = planned.iter().enumerate().map(|(number, image)| Part {
-                input: image.bitcode.clone(),
-                roots: image.kernels.iter().chain(&image.exports).cloned().collect(),
-                left_out: Vec::new(),
-                output: self.folder.join(format!("{number}.{extension}")),
-            });
-            parts = numbered.collect();
-            let options = self.emit_options();
-            let (reproducers, keep) = (&self.options.reproducers, self.keep.as_deref());
-            generated = self
-                .steps
-                .time("generate code", || {
-                    worker.generate(&parts, &options, reproducers, keep)
-                })
-                .map_err(|error| self.crashed(error))?;
-            if family == Family::Amdgcn && objects.is_empty() {
-                let mut missing: BTreeMap<String, Vec<String>> = BTreeMap::new();
-                let labels = Labels::new(bitcode, objects, parts.len());
-                for (number, part) in generated.iter().enumerate() {
-                    for import in &part.imports {
-                        missing.entry(import.clone()).or_default().push(labels.of(number));
-                    }
-                }
-                if !missing.is_empty() {
-                    return Err(self.undefined(missing, &[], Some(worker)));
-                }
-            }
-        } else {
-            parts[0].output = self.folder.join("0.o");
-        }
+            // Made of objects alone.
+            None => vec![Generated::default()],
+        };
         if let Some(kind) = linker_kind(self.options, &self.target) {
-            let triple = self.target.triple.clone();
             let has_code = !bitcode.is_empty();
-            let more = &self.options.linker_arguments;
-            self.steps.time("link objects", || {
-                parts.par_iter_mut().try_for_each(|part| {
-                    let mut objects: Vec<PathBuf> = Vec::new();
-                    objects.extend(has_code.then(|| part.output.clone()));
-                    objects.extend(object_files.iter().cloned());
-                    if kind == lld::Kind::Relocatable && objects.len() == 1 && more.is_empty() {
-                        part.output = objects.swap_remove(0);
-                        return Ok::<_, LinkError>(());
-                    }
-                    let output = part.output.with_extension("out");
-                    lld::link(&objects, &output, kind, more, &triple)?;
-                    part.output = output;
-                    Ok(())
-                })
-            })?;
+            self.link_objects(&mut images, has_code, objects, kind)?;
         }
         if let Some(keep) = &self.keep {
-            for part in &parts {
-                if let Some(name) = part.output.file_name() {
-                    fs::copy(&part.output, keep.join(name))?;
-                }
+            for image in &images {
+                fs::write(keep.join(&image.file_name), &image.code)?;
             }
         }
         let target = &self.target;
-        let labels = Labels::new(bitcode, objects, parts.len());
+        let labels = Labels::new(bitcode, objects, images.len());
         self.steps.time("describe", || {
-            let numbered = parts.par_iter().enumerate();
+            let numbered = images.into_par_iter().enumerate();
             numbered
-                .map(|(number, part)| {
-                    let (planned, generated) = (&planned[number], &generated[number]);
-                    describe(
-                        labels.of(number),
-                        &part.output,
-                        planned,
-                        generated,
-                        target,
-                        producer,
-                    )
-                })
+                .map(|(number, image)| describe(labels.of(number), image, target, producer))
                 .collect()
         })
     }
 
-    /// Links bitcode, with what is needed of libraries.
+    /// Generates the code of the images that linked bitcode becomes.
+    fn generate_code(
+        &mut self,
+        linked: &OpenedModule,
+        is_split: bool,
+        worker: &mut Worker,
+        bitcode: &[&Module<'_>],
+        objects: &[&Module<'_>],
+        notes: &mut Vec<String>,
+    ) -> Result<Vec<Generated>, LinkError> {
+        let family = Family::of(&self.target.triple);
+        if let Some(keep) = &self.keep {
+            let whole = worker.emit_whole(linked.id, &Form::Bitcode)?;
+            fs::write(keep.join("linked.bc"), whole.content)?;
+        }
+        let post_link = self.post_link(&linked.inputs);
+        let (split, whole) = match is_split {
+            true => {
+                let split = self
+                    .steps
+                    .time("post-link", || post_link.split(&linked.summary))?;
+                (Some(split), Vec::new())
+            }
+            false => (None, whole(&linked.summary)),
+        };
+        let parts: Vec<Part> = match &split {
+            Some(split) => split.parts().to_vec(),
+            None => whole.iter().map(Planned::part).collect(),
+        };
+        if parts.is_empty() {
+            return Err(LinkError::NothingToLink {
+                inputs: bitcode.iter().map(|module| module.label.clone()).collect(),
+            });
+        }
+        let form = Form::Code(self.code_options());
+        let emitted = self
+            .steps
+            .time("generate code", || worker.emit(linked.id, &parts, &form, 0))
+            .map_err(|error| self.crashed(error))?;
+
+        let labels = Labels::new(bitcode, objects, parts.len());
+        let extension = match family {
+            Family::Nvptx64 => "ptx",
+            Family::Amdgcn | Family::Host(_) => "o",
+            _ => "spv",
+        };
+        let generated =
+            |(number, (planned, code, imports)): (usize, (Planned, Vec<u8>, Vec<String>))| Generated {
+                file_name: format!("{number}.{extension}").into(),
+                planned,
+                code,
+                imports,
+            };
+        let images: Vec<Generated> = match split {
+            Some(split) => {
+                let linked = self
+                    .steps
+                    .time("post-link", || split.describe(emitted, Vec::new()));
+                let PostLinked {
+                    images,
+                    virtual_functions,
+                    copied_variables,
+                    ..
+                } = linked;
+                notes.extend(copied_variables.iter().map(|(variable, images)| {
+                    let some: Vec<String> = images.iter().take(2).map(|image| labels.of(*image)).collect();
+                    format!(
+                        "`{variable}` is in {} images, {}: each has a copy of its own, and what the kernels of one \
+                         write there those of another do not see (--split none makes one image)",
+                        images.len(),
+                        some.join(" and "),
+                    )
+                }));
+                let virtual_functions = Arc::new(virtual_functions);
+                let images = images.into_iter().map(|image| {
+                    let planned = Planned {
+                        kernels: image.kernels,
+                        exports: image.exports,
+                        properties: image.properties,
+                        virtual_functions: Arc::clone(&virtual_functions),
+                    };
+                    (planned, image.content, image.open)
+                });
+                images.enumerate().map(generated).collect()
+            }
+            None => {
+                let emitted = emitted.into_iter().map(|part| (part.content, part.imports));
+                let images = whole.into_iter().zip(emitted);
+                let images = images.map(|(planned, (code, imports))| (planned, code, imports));
+                images.enumerate().map(generated).collect()
+            }
+        };
+        if family == Family::Amdgcn && objects.is_empty() {
+            let mut missing: BTreeMap<String, Vec<String>> = BTreeMap::new();
+            for (number, image) in images.iter().enumerate() {
+                for import in &image.imports {
+                    missing.entry(import.clone()).or_default().push(labels.of(number));
+                }
+            }
+            if !missing.is_empty() {
+                return Err(self.undefined(missing, &[], Some((worker, linked.id))));
+            }
+        }
+        Ok(images)
+    }
+
+    /// Links the code of each image, if it has any, with objects.
+    fn link_objects(
+        &mut self,
+        images: &mut [Generated],
+        has_code: bool,
+        objects: &[&Module<'_>],
+        kind: lld::Kind,
+    ) -> Result<(), LinkError> {
+        let more = &self.options.linker_arguments;
+        if kind == lld::Kind::Relocatable && more.is_empty() && objects.len() + usize::from(has_code) == 1 {
+            // Nothing to link it with.
+            if let ([image], [object]) = (images, objects) {
+                let file_name = object.path.as_ref().and_then(|path| path.file_name());
+                image.file_name = file_name.unwrap_or("object-0.o".as_ref()).to_owned();
+                image.code = object.bytes.to_vec();
+            }
+            return Ok(());
+        }
+        let folder = self.temporary.path()?;
+        let object_files = object_files(objects, folder)?;
+        let triple = self.target.triple.clone();
+        self.steps.time("link objects", || {
+            images.par_iter_mut().enumerate().try_for_each(|(number, image)| {
+                let mut objects: Vec<PathBuf> = Vec::new();
+                if has_code {
+                    let object = folder.join(&image.file_name);
+                    fs::write(&object, &image.code)?;
+                    objects.push(object);
+                }
+                objects.extend(object_files.iter().cloned());
+                image.file_name = format!("{number}.out").into();
+                let output = folder.join(&image.file_name);
+                lld::link(&objects, &output, kind, more, &triple)?;
+                image.code = fs::read(output)?;
+                Ok(())
+            })
+        })
+    }
+
+    /// Links bitcode, with what is needed of libraries; what is to be split is looked into with `bodies`.
     pub(super) fn link_bitcode(
         &mut self,
         bitcode: &[&Module<'_>],
         libraries: &[&Module<'_>],
+        bodies: bool,
         llvm: &mut Llvm<'_>,
-    ) -> Result<LinkedBitcode, LinkError> {
-        let inputs = self.files(bitcode, "input")?;
-        let libraries = self.files(libraries, "library")?;
+    ) -> Result<OpenedModule, LinkError> {
+        let inputs: Vec<_> = bitcode.iter().map(|module| source(module)).collect();
+        let libraries: Vec<_> = libraries.iter().map(|module| source(module)).collect();
         let worker = self.steps.time("start LLVM", || llvm.worker())?;
         let linked = self
             .steps
-            .time("link bitcode", || worker.link(&inputs, &libraries))
+            .time("link bitcode", || worker.open(&inputs, &libraries, bodies))
             .map_err(|error| unreadable(error, bitcode, worker))?;
-        self.check(bitcode, &linked.0)?;
+        self.check(bitcode, &linked.inputs)?;
         Ok(linked)
     }
 
-    /// Splits the linked module, a file of bitcode, into images; also tells of which variables these have copies.
-    fn post_link(
-        &mut self,
-        worker: &mut Worker,
-        linked: PathBuf,
-        sources: BTreeMap<String, String>,
-    ) -> Result<(Vec<Planned>, CopiedVariables), LinkError> {
+    /// How the linked module is split into images.
+    fn post_link(&self, inputs: &[ModuleSummary]) -> PostLink {
         let is_spirv = self.target.family().is_spirv();
         let usual = PlanOptions::from(self.options.split);
-        let post_link = PostLink {
-            name: "linked.bc".to_owned(),
-            input: linked,
-            sources,
+        PostLink {
+            sources: sources(inputs),
             plan: PlanOptions {
                 // Loaders of other code resolve no symbols between images: what an image needs is in it.
                 dependencies: self.options.dependencies && is_spirv,
@@ -233,30 +294,12 @@ impl TargetLink<'_, '_> {
                 false => SpecializationConstantMode::Emulation,
             }),
             ..PostLink::default()
-        };
-        let folder = self.folder.join("images");
-        fs::create_dir(&folder)?;
-        let run = || post_link.run(worker, &folder, &mut |_| {});
-        let PostLinked {
-            images,
-            virtual_functions,
-            copied_variables,
-            ..
-        } = self.steps.time("post-link", run)?;
-        let virtual_functions = Arc::new(virtual_functions);
-        let images = images.into_iter().map(|image| Planned {
-            bitcode: Some(image.path),
-            kernels: image.kernels,
-            exports: image.exports,
-            properties: image.properties,
-            virtual_functions: Arc::clone(&virtual_functions),
-        });
-        Ok((images.collect(), copied_variables))
+        }
     }
 
-    fn emit_options(&self) -> EmitOptions {
+    fn code_options(&self) -> CodeOptions {
         let family = self.target.family();
-        EmitOptions {
+        CodeOptions {
             triple: self.target.code_generation_triple(self.options.spirv_version),
             optimization: self.options.optimization,
             spirv_extensions: match family.is_spirv() {
@@ -268,42 +311,9 @@ impl TargetLink<'_, '_> {
             allow_imports: self.options.allow_imports || family.is_host(),
             as_it_is: false,
             backend_options: self.options.backend_options.clone(),
+            reproducers: Some(self.options.reproducers.clone()),
+            keep: self.keep.clone(),
         }
-    }
-
-    /// Modules as files that the worker can open.
-    fn files(&self, modules: &[&Module<'_>], prefix: &str) -> Result<Vec<ModuleFile>, LinkError> {
-        let files = modules.iter().enumerate().map(|(number, module)| {
-            // Names travel as UTF-8.
-            let path = match module.path.clone().filter(|path| path.to_str().is_some()) {
-                Some(path) => path,
-                None => {
-                    let path = self.folder.join(format!("{prefix}-{number}.bc"));
-                    fs::write(&path, &module.bytes)?;
-                    path
-                }
-            };
-            Ok(ModuleFile {
-                path,
-                name: module.label.clone(),
-            })
-        });
-        files.collect()
-    }
-
-    fn object_files(&self, objects: &[&Module<'_>]) -> Result<Vec<PathBuf>, LinkError> {
-        let files = objects
-            .iter()
-            .enumerate()
-            .map(|(number, module)| match &module.path {
-                Some(path) => Ok(path.clone()),
-                None => {
-                    let path = self.folder.join(format!("object-{number}.o"));
-                    fs::write(&path, &module.bytes)?;
-                    Ok(path)
-                }
-            });
-        files.collect()
     }
 
     /// Checks what the modules say themselves, and takes the processor from them if nothing else told it.
@@ -367,11 +377,47 @@ impl TargetLink<'_, '_> {
     }
 }
 
+/// A module for the worker to read.
+fn source<'a>(module: &'a Module<'_>) -> Source<'a> {
+    match &module.path {
+        Some(path) => Source {
+            name: module.label.clone(),
+            ..Source::file(path)
+        },
+        None => Source::bytes(&module.label, &*module.bytes),
+    }
+}
+
+/// Objects as files that the linker can open.
+fn object_files(objects: &[&Module<'_>], folder: &Path) -> Result<Vec<PathBuf>, LinkError> {
+    let files = objects
+        .iter()
+        .enumerate()
+        .map(|(number, module)| match &module.path {
+            Some(path) => Ok(path.clone()),
+            None => {
+                let path = folder.join(format!("object-{number}.o"));
+                fs::write(&path, &module.bytes)?;
+                Ok(path)
+            }
+        });
+    files.collect()
+}
+
+/// An image whose code is there.
+#[derive(Default)]
+struct Generated {
+    planned: Planned,
+    /// What its code is called where it is kept.
+    file_name: OsString,
+    code: Vec<u8>,
+    /// Symbols that its code uses and does not define.
+    imports: Vec<String>,
+}
+
 /// What an image is made of.
 #[derive(Clone, Debug, Default)]
 struct Planned {
-    /// Its bitcode; without, it is taken out of the linked module.
-    bitcode: Option<PathBuf>,
     kernels: Vec<String>,
     exports: Vec<String>,
     /// What the bitcode says about it.
@@ -381,6 +427,16 @@ struct Planned {
 }
 
 impl Planned {
+    /// All of the module, with this image's symbols to be seen.
+    fn part(&self) -> Part {
+        let roots: Vec<String> = self.kernels.iter().chain(&self.exports).cloned().collect();
+        Part {
+            visible: Some(roots.clone()),
+            roots,
+            ..Part::default()
+        }
+    }
+
     /// The property sets of the image: what its bitcode says, and what its code says; what is left of symbols only
     /// the code does. Virtual functions are none of these, they are found by the names of their sets.
     fn properties_with(&self, code: &PropertySets) -> PropertySets {
@@ -526,13 +582,16 @@ impl Labels {
 
 fn describe(
     label: String,
-    path: &Path,
-    planned: &Planned,
-    generated: &GeneratedPart,
+    generated: Generated,
     target: &Target,
     producer: Producer,
 ) -> Result<LinkedImage, LinkError> {
-    let bytes = fs::read(path)?;
+    let Generated {
+        planned,
+        code: bytes,
+        imports,
+        ..
+    } = generated;
     let family = target.family();
     let mut image = LinkedImage {
         label,
@@ -554,8 +613,8 @@ fn describe(
         image.set_reflection(reflection);
         image.target = target.as_generated_spirv();
     } else {
-        let imports = generated.imports.iter().filter(|name| !is_supplied(family, name));
-        image.imports = imports.cloned().collect();
+        let is_open = |name: &String| !is_supplied(family, name);
+        image.imports = imports.into_iter().filter(is_open).collect();
         image.properties =
             planned.properties_with(&native_properties(&image.kernels, &image.exports, &image.imports));
     }

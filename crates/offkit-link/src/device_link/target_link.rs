@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
-use offkit_llvm::{ModuleSummary, Worker};
+use offkit_llvm::{ModuleId, OpenedModule, Worker};
 use offkit_object::property_set::{PropertySets, names};
 use offkit_object::{BundleState, ImageFormat, Target};
 use offkit_spirv::{Module as SpirvModule, reflect};
@@ -12,7 +12,7 @@ use super::error::LinkError;
 use super::join::{Part, join};
 use super::libraries::check_abi;
 use super::select::select;
-use super::{DeviceLink, LinkedImage, Llvm, Steps, generate, undefined};
+use super::{DeviceLink, LinkedImage, Llvm, Steps, TemporaryFolder, generate, undefined};
 use crate::properties::image_properties;
 use offkit_devlib::code::Module;
 
@@ -24,13 +24,10 @@ pub(super) struct TargetLink<'a, 'steps> {
     /// The libraries that were looked at, for people.
     pub(super) looked_at: Vec<String>,
     /// For temporary files.
-    pub(super) folder: PathBuf,
+    pub(super) temporary: &'a TemporaryFolder,
     pub(super) keep: Option<PathBuf>,
     pub(super) steps: &'a mut Steps<'steps>,
 }
-
-/// What bitcode became when it was linked: what was in each module, and what is in the whole.
-pub(super) type LinkedBitcode = (Vec<ModuleSummary>, ModuleSummary);
 
 impl<'a> TargetLink<'a, '_> {
     /// Selects what takes part, device libraries aside, and links the bitcode of it, with what is needed of libraries.
@@ -40,7 +37,7 @@ impl<'a> TargetLink<'a, '_> {
     fn select(
         &mut self,
         llvm: &mut Llvm<'_>,
-    ) -> Result<(Vec<&'a Module<'a>>, Option<LinkedBitcode>), LinkError> {
+    ) -> Result<(Vec<&'a Module<'a>>, Option<OpenedModule>), LinkError> {
         let modules = self.modules;
         let mut wanted: Vec<String> = Vec::new();
         loop {
@@ -58,11 +55,16 @@ impl<'a> TargetLink<'a, '_> {
                 &libraries,
                 is_spirv.then_some(self.options.spirv_version),
             )?;
-            let linked = self.link_bitcode(&bitcode, &libraries, llvm)?;
+            let objects: Vec<_> = (chosen.iter().copied())
+                .filter(|module| generate::is_object(module, &self.target))
+                .collect();
+            // Asked for now, and not when the module is split, so that it is read once.
+            let bodies = generate::is_split(&bitcode, &objects);
+            let linked = self.link_bitcode(&bitcode, &libraries, bodies, llvm)?;
             if libraries.is_empty() {
                 return Ok((chosen, Some(linked)));
             }
-            let (functions, variables) = (&linked.1.functions, &linked.1.variables);
+            let (functions, variables) = (&linked.summary.functions, &linked.summary.variables);
             let open: HashSet<&str> = (functions.iter())
                 .filter(|function| function.is_declaration)
                 .map(|function| function.name.as_str())
@@ -83,6 +85,8 @@ impl<'a> TargetLink<'a, '_> {
             if wanted.len() == before {
                 return Ok((chosen, Some(linked)));
             }
+            // Memory is for one module of a link.
+            llvm.worker()?.close(linked.id)?;
         }
     }
 }
@@ -95,6 +99,7 @@ impl TargetLink<'_, '_> {
         notes: &mut Vec<String>,
     ) -> Result<Vec<Part>, LinkError> {
         let (chosen, linked) = self.select(llvm)?;
+        let module = linked.as_ref().map(|linked| linked.id);
         let is_bitcode = |module: &&&Module<'_>| module.format == ImageFormat::Bitcode;
         let bitcode: Vec<_> = chosen.iter().filter(is_bitcode).copied().collect();
         let is_object = |module: &&Module<'_>| generate::is_object(module, &self.target);
@@ -122,13 +127,16 @@ impl TargetLink<'_, '_> {
         if !self.options.allow_imports && !self.target.family().is_host() {
             let missing = undefined::undefined(images());
             if !missing.is_empty() {
-                let worker = match bitcode.is_empty() {
-                    true => None,
-                    false => Some(llvm.worker()?),
+                let worker = match module {
+                    None => None,
+                    Some(module) => Some((llvm.worker()?, module)),
                 };
                 let images: Vec<_> = images().collect();
                 return Err(self.undefined(missing, &images, worker));
             }
+        }
+        if let Some(module) = module {
+            llvm.worker()?.close(module)?;
         }
         for (number, image) in images().enumerate() {
             tracing::debug!(
@@ -149,7 +157,7 @@ impl TargetLink<'_, '_> {
         &self,
         missing: BTreeMap<String, Vec<String>>,
         images: &[&LinkedImage],
-        worker: Option<&mut Worker>,
+        worker: Option<(&mut Worker, ModuleId)>,
     ) -> LinkError {
         undefined::explain(
             missing,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use offkit_llvm::Worker;
+use offkit_llvm::{ModuleId, Worker};
 use offkit_object::{Target, demangle};
 use offkit_spirv::{CallGraph, Module as SpirvModule};
 
@@ -49,20 +49,20 @@ pub(super) fn undefined<'a>(
 
 /// The error that tells of undefined symbols all that is known.
 ///
-/// `worker` is there if it has linked bitcode for this target, whose ways to a symbol it knows as they were
-/// before optimisation.
+/// `worker` is there with the module that it has linked for this target, if there is bitcode: it knows the ways to a
+/// symbol as they were before optimisation.
 pub(super) fn explain(
     missing: BTreeMap<String, Vec<String>>,
     images: &[&LinkedImage],
     modules: &[Module<'_>],
     target: &Target,
     libraries: &[String],
-    worker: Option<&mut Worker>,
+    worker: Option<(&mut Worker, ModuleId)>,
 ) -> LinkError {
     let names: Vec<String> = missing.keys().take(MOST_EXPLAINED).cloned().collect();
     let mut chains: BTreeMap<String, Vec<Vec<String>>> = BTreeMap::new();
     // Without an answer the symbols are still told.
-    if let Some(Ok(needs)) = worker.map(|worker| worker.needs(&names)) {
+    if let Some(Ok(needs)) = worker.map(|(worker, module)| worker.needs(module, &names)) {
         for need in needs {
             chains.insert(need.symbol, need.chains);
         }

@@ -1,16 +1,17 @@
 //! A module split into images, each described in property sets.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::mem::take;
+use std::path::Path;
 
 use offkit_llvm::{
-    FunctionSummary, Metadata, ModuleSummary, SpecializationConstantMode, SplitOptions, SplitPart,
-    VariableSummary, Worker, WorkerError, WrittenPart,
+    EmittedPart, Form, FunctionSummary, Metadata, ModuleSummary, Part, Source, SpecializationConstantMode,
+    VariableSummary, Worker, WorkerError,
 };
 use offkit_object::property_set::names;
 use offkit_object::{ImageFormat, Limits, PropertySets};
 
-use super::{ExportArrangement, PlanOptions, PlannedImage, SplitMode, SymbolRules, plan};
+use super::{ExportArrangement, Plan, PlanOptions, PlannedImage, SplitMode, SymbolRules, plan};
 use crate::properties::{IndexedModule, ModuleImage, PropertyChoice, module_properties};
 use crate::symbols::{
     DEVICE_GLOBAL_SIZE, ESIMD_FUNCTION, INDIRECTLY_CALLABLE, has_device_image_scope, is_bfloat16_import,
@@ -23,13 +24,15 @@ const EXECUTION_MODES: &str = "spirv.ExecutionMode";
 /// The name of metadata that lists kernels by names of their own.
 const REGISTERED_KERNELS: &str = "sycl_registered_kernels";
 
+/// What the names of functions begin with that get values of specialization constants.
+const CONSTANT_FUNCTIONS: [&str; 2] = [
+    "_Z37__sycl_getScalar2020SpecConstantValue",
+    "_Z40__sycl_getComposite2020SpecConstantValue",
+];
+
 /// How to split and describe a module.
 #[derive(Clone, Debug)]
 pub struct PostLink {
-    /// The module, bitcode or text.
-    pub input: PathBuf,
-    /// What the module is called in what is written.
-    pub name: String,
     /// Which source file each symbol comes from, by name, where the module itself does not say.
     pub sources: BTreeMap<String, String>,
     /// How it is split.
@@ -55,8 +58,6 @@ pub struct PostLink {
 impl Default for PostLink {
     fn default() -> Self {
         Self {
-            input: PathBuf::new(),
-            name: String::new(),
             sources: BTreeMap::new(),
             plan: PlanOptions::default(),
             properties: PropertyChoice::ALL,
@@ -95,8 +96,8 @@ pub struct PostLinked {
 /// One image.
 #[derive(Clone, Debug)]
 pub struct PostLinkedImage {
-    /// The file with its code, in the folder that was asked for.
-    pub path: PathBuf,
+    /// What it became: bitcode, LLVM's text form, or code.
+    pub content: Vec<u8>,
     /// Its number. An image that was split off for its ESIMD functions shares that of the rest.
     pub number: usize,
     /// Whether it was split off for its ESIMD functions.
@@ -113,6 +114,8 @@ pub struct PostLinkedImage {
     pub entry_points: Vec<String>,
     /// Functions that it uses and that are defined nowhere, where the device does not know them itself.
     pub undefined: Vec<String>,
+    /// Symbols that what it became uses and does not define.
+    pub open: Vec<String>,
     /// What a runtime needs to know about it.
     pub properties: PropertySets,
 }
@@ -149,7 +152,7 @@ pub enum PostLinkError {
 }
 
 impl PostLink {
-    /// Splits the module and writes the images into `folder`, named by their position.
+    /// Splits a module.
     ///
     /// `progress` is told the name of each step as it begins.
     ///
@@ -159,105 +162,71 @@ impl PostLink {
     pub fn run(
         &self,
         worker: &mut Worker,
-        folder: &Path,
+        input: &Source<'_>,
         progress: &mut dyn FnMut(&'static str),
     ) -> Result<PostLinked, PostLinkError> {
         progress("read");
-        let prepared = folder.join("prepared.bc");
         let module = worker
-            .prepare(&self.input, &prepared)
-            .map_err(|error| self.explain(error))?;
-        self.check_esimd(&module)?;
+            .open(std::slice::from_ref(input), &[], true)
+            .map_err(|error| explain(error, input))?;
         progress("plan");
-        let plan = plan(&module, &self.sources, self.plan);
-        if self.check_device_globals {
-            check_device_globals(&module, &plan.images)?;
-        }
+        let split = self.split(&module.summary)?;
         progress("split");
+        let form = if self.text { Form::Text } else { Form::Bitcode };
+        let emitted = worker.emit(module.id, split.parts(), &form, self.jobs)?;
+        let defaults = match self.default_constants {
+            true => {
+                let parts: Vec<Part> = (split.parts().iter().zip(&emitted))
+                    .filter(|(_, emitted)| has_constants(emitted))
+                    .map(|(part, _)| with_defaults(part))
+                    .collect();
+                worker.emit(module.id, &parts, &form, self.jobs)?
+            }
+            false => Vec::new(),
+        };
+        worker.close(module.id)?;
+        progress("describe");
+        Ok(split.describe(emitted, defaults))
+    }
+
+    /// Plans what a module is split into. Its summary must be one with bodies.
+    ///
+    /// # Errors
+    ///
+    /// Those that have nothing to do with the worker.
+    pub fn split<'a>(&'a self, module: &'a ModuleSummary) -> Result<Split<'a>, PostLinkError> {
+        self.check_esimd(module)?;
+        let plan = plan(module, &self.sources, self.plan);
+        if self.check_device_globals {
+            check_device_globals(module, &plan.images)?;
+        }
         let virtual_functions: HashSet<&str> = (module.functions.iter())
             .filter(|function| function.has_attribute(INDIRECTLY_CALLABLE))
             .map(|function| function.name.as_str())
             .collect();
-        let lists = ListsOfKernels::new(&module);
-        let parts: Vec<SplitPart> = (plan.images.iter().enumerate())
-            .map(|(index, image)| {
-                self.part(&lists, image, &virtual_functions, &folder.join(index.to_string()))
-            })
-            .collect();
-        let options = SplitOptions {
-            name: self.name.clone(),
-            specialization_constants: self.specialization_constants,
-            text: self.text,
-            jobs: self.jobs,
-        };
-        let written = worker.split(&prepared, &parts, &options)?;
-
-        progress("describe");
-        let indexed = IndexedModule::new(&module);
-        let mut images = Vec::new();
-        let mut number = 0;
-        let mut last = None;
-        let mut met_constants = false;
-        let mut defaults: Vec<PostLinkedImage> = Vec::new();
-        for ((planned, part), written) in plan.images.iter().zip(&parts).zip(&written) {
-            if last.is_some_and(|last| last != planned.number) {
-                number += 1;
-                if !defaults.is_empty() {
-                    images.append(&mut defaults);
-                    number += 1;
-                }
-            }
-            last = Some(planned.number);
-            met_constants |= !written.specialization_constants.is_empty();
-            let image = ModuleImage {
-                module: &indexed,
-                planned,
-                written,
-                has_default_constants: false,
-                rules: self.plan.rules,
-                dependencies: self.plan.dependencies,
-            };
-            images.push(self.describe(&image, &part.output, number));
-            if let (true, Some(output)) = (written.has_default_constants, &part.default_constants_output) {
-                let image = ModuleImage {
-                    has_default_constants: true,
-                    ..image
-                };
-                defaults.push(self.describe(&image, output, number + 1));
-            }
-        }
-        images.append(&mut defaults);
-        let copied_variables = copied_variables(&module, &written);
-        let is_modified = images.len() > 1
-            || met_constants
-            || module
-                .variables
-                .iter()
-                .any(|variable| variable.name == "llvm.used");
-        let virtual_functions = virtual_functions.into_iter().map(str::to_owned).collect();
-        Ok(PostLinked {
-            images,
+        let lists = ListsOfKernels::new(module);
+        let parts = (plan.images.iter()).map(|image| self.part(&lists, image, &virtual_functions));
+        Ok(Split {
+            parts: parts.collect(),
+            options: self,
+            module,
             virtual_functions,
-            is_modified,
-            needs_bfloat16: (module.functions.iter()).any(is_bfloat16_import),
-            copied_variables,
-            triple: module.triple,
+            plan,
         })
     }
 
-    /// What to take out for an image. `output` is the path of its file, without an extension.
+    /// What to take out for an image.
     fn part(
         &self,
         lists: &ListsOfKernels<'_>,
         image: &PlannedImage,
         virtual_functions: &HashSet<&str>,
-        output: &Path,
-    ) -> SplitPart {
-        let extension = if self.text { "ll" } else { "bc" };
+    ) -> Part {
         let compiler = self.plan.rules == SymbolRules::Compiler;
-        SplitPart {
-            contents: image.contents.clone(),
-            visible: image.visible.clone(),
+        Part {
+            roots: image.roots(),
+            contents: Some(image.contents.clone()),
+            visible: Some(image.visible.clone()),
             entry_points: if compiler && !self.plan.dependencies {
                 image.roots()
             } else {
@@ -276,19 +245,24 @@ impl PostLink {
             left_out: image.left_out.clone(),
             esimd_split_status: self.esimd_split_status.then_some(u8::from(image.is_esimd)),
             named_metadata: lists.of(image),
-            output: output.with_extension(extension),
-            default_constants_output: (self.default_constants)
-                .then(|| output.with_extension(format!("defaults.{extension}"))),
+            specialization_constants: self.specialization_constants,
         }
     }
 
-    fn describe(&self, image: &ModuleImage<'_>, path: &Path, number: usize) -> PostLinkedImage {
+    fn describe(
+        &self,
+        image: &ModuleImage<'_>,
+        number: usize,
+        content: Vec<u8>,
+        open: Vec<String>,
+    ) -> PostLinkedImage {
         let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect::<Vec<_>>();
         let entry_points = image.entry_points();
         let kernels = entry_points.iter().filter(|function| function.is_kernel());
         let kernels = kernels.map(|function| function.name.as_str()).collect();
         PostLinkedImage {
-            path: path.to_owned(),
+            content,
+            open,
             number,
             is_esimd: image.planned.is_esimd,
             has_default_constants: image.has_default_constants,
@@ -326,22 +300,111 @@ impl PostLink {
             _ => Ok(()),
         }
     }
+}
 
-    /// Adds to what LLVM says of a module it cannot read who wrote it.
-    fn explain(&self, error: WorkerError) -> PostLinkError {
-        let WorkerError::Failed { message } = error else {
-            return error.into();
-        };
-        let bytes = std::fs::read(&self.input).unwrap_or_default();
-        let producer = offkit_object::inspect(&bytes, ImageFormat::Bitcode, &Limits::default()).producer;
-        match producer {
-            Some(producer) if !message.contains(&producer) => PostLinkError::Bitcode { message, producer },
-            _ => WorkerError::Failed { message }.into(),
+/// A module that is to be split: what to emit, and how to describe that.
+#[derive(Clone, Debug)]
+pub struct Split<'a> {
+    options: &'a PostLink,
+    module: &'a ModuleSummary,
+    virtual_functions: HashSet<&'a str>,
+    plan: Plan,
+    parts: Vec<Part>,
+}
+
+impl Split<'_> {
+    /// The parts to emit, one for each image.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// Describes what was emitted: each part, and those with default values of specialization constants, if these were
+    /// asked for.
+    pub fn describe(self, emitted: Vec<EmittedPart>, defaults: Vec<EmittedPart>) -> PostLinked {
+        let indexed = IndexedModule::new(self.module);
+        let copied_variables = copied_variables(self.module, &emitted);
+        let mut images = Vec::new();
+        let mut number = 0;
+        let mut last = None;
+        let mut met_constants = false;
+        let mut defaults = defaults.into_iter();
+        let mut with_defaults: Vec<PostLinkedImage> = Vec::new();
+        for (planned, mut emitted) in self.plan.images.iter().zip(emitted) {
+            if last.is_some_and(|last| last != planned.number) {
+                number += 1;
+                // Those with default values follow the images of one number, and share the next.
+                if !with_defaults.is_empty() {
+                    images.append(&mut with_defaults);
+                    number += 1;
+                }
+            }
+            last = Some(planned.number);
+            met_constants |= !emitted.specialization_constants.is_empty();
+            let (content, open) = (take(&mut emitted.content), take(&mut emitted.imports));
+            let image = ModuleImage {
+                module: &indexed,
+                planned,
+                emitted: &emitted,
+                has_default_constants: false,
+                rules: self.options.plan.rules,
+                dependencies: self.options.plan.dependencies,
+            };
+            images.push(self.options.describe(&image, number, content, open));
+            if has_constants(&emitted)
+                && let Some(defaults) = defaults.next()
+            {
+                let image = ModuleImage {
+                    has_default_constants: true,
+                    ..image
+                };
+                let image = (self.options).describe(&image, number + 1, defaults.content, defaults.imports);
+                with_defaults.push(image);
+            }
+        }
+        images.append(&mut with_defaults);
+        let is_modified = images.len() > 1
+            || met_constants
+            || (self.module.variables.iter()).any(|variable| variable.name == "llvm.used");
+        let virtual_functions = self.virtual_functions.into_iter().map(str::to_owned).collect();
+        PostLinked {
+            images,
+            virtual_functions,
+            is_modified,
+            needs_bfloat16: (self.module.functions.iter()).any(is_bfloat16_import),
+            copied_variables,
+            triple: self.module.triple.clone(),
         }
     }
 }
 
-/// Copies a device library of SYCL's compilers into `folder` as an image that exports its functions.
+/// Whether a part has specialization constants, lowered or not.
+fn has_constants(part: &EmittedPart) -> bool {
+    let is_function = |name: &String| CONSTANT_FUNCTIONS.iter().any(|prefix| name.starts_with(prefix));
+    !part.specialization_constants.is_empty() || part.declarations.iter().any(is_function)
+}
+
+/// The same part with the default values of specialization constants.
+fn with_defaults(part: &Part) -> Part {
+    Part {
+        specialization_constants: Some(SpecializationConstantMode::Defaults),
+        ..part.clone()
+    }
+}
+
+/// Adds to what LLVM says of a module it cannot read who wrote it.
+fn explain(error: WorkerError, input: &Source<'_>) -> PostLinkError {
+    let WorkerError::Failed { message } = error else {
+        return error.into();
+    };
+    let bytes = input.read().unwrap_or_default();
+    let producer = offkit_object::inspect(&bytes, ImageFormat::Bitcode, &Limits::default()).producer;
+    match producer {
+        Some(producer) if !message.contains(&producer) => PostLinkError::Bitcode { message, producer },
+        _ => WorkerError::Failed { message }.into(),
+    }
+}
+
+/// Makes an image of a device library of SYCL's compilers, which exports its functions.
 ///
 /// The library comes in two forms, of which the name tells: `native` for devices that have the operations
 /// themselves, `fallback` for others.
@@ -352,7 +415,6 @@ impl PostLink {
 pub fn device_library_image(
     worker: &mut Worker,
     library: &Path,
-    folder: &Path,
     number: usize,
     text: bool,
 ) -> Result<PostLinkedImage, PostLinkError> {
@@ -361,8 +423,8 @@ pub fn device_library_image(
         .unwrap_or_default()
         .to_string_lossy()
         .into_owned();
-    let prepared = folder.join(&name).with_extension("prepared.bc");
-    let module = worker.prepare(library, &prepared)?;
+    let opened = worker.open(&[Source::file(library)], &[], true)?;
+    let module = &opened.summary;
     let functions = module
         .functions
         .iter()
@@ -376,20 +438,14 @@ pub fn device_library_image(
         .chain(variables.map(|variable| variable.name.clone()))
         .filter(|name| !name.is_empty())
         .collect();
-    let part = SplitPart {
-        visible: contents.clone(),
-        contents,
-        output: folder
-            .join(&name)
-            .with_extension(if text { "ll" } else { "image.bc" }),
-        ..SplitPart::default()
+    let part = Part {
+        contents: Some(contents),
+        ..Part::default()
     };
-    let options = SplitOptions {
-        name: library.display().to_string(),
-        text,
-        ..SplitOptions::default()
-    };
-    worker.split(&prepared, std::slice::from_ref(&part), &options)?;
+    let form = if text { Form::Text } else { Form::Bitcode };
+    let mut emitted = worker.emit(opened.id, &[part], &form, 1)?;
+    let EmittedPart { content, imports, .. } = emitted.pop().unwrap_or_default();
+    worker.close(opened.id)?;
     let exports: Vec<_> = functions
         .into_iter()
         .filter(|name| name.starts_with("__devicelib_"))
@@ -402,7 +458,8 @@ pub fn device_library_image(
         u32::from(name.contains("native")),
     );
     Ok(PostLinkedImage {
-        path: part.output,
+        content,
+        open: imports,
         number,
         is_esimd: false,
         has_default_constants: false,
@@ -472,7 +529,7 @@ impl<'a> ListsOfKernels<'a> {
 }
 
 /// The variables of which several images have copies; of device globals the runtime takes care.
-fn copied_variables(module: &ModuleSummary, written: &[WrittenPart]) -> CopiedVariables {
+fn copied_variables(module: &ModuleSummary, emitted: &[EmittedPart]) -> CopiedVariables {
     let is_mutable = |variable: &&VariableSummary| {
         !variable.is_constant
             && !variable.is_declaration
@@ -483,7 +540,7 @@ fn copied_variables(module: &ModuleSummary, written: &[WrittenPart]) -> CopiedVa
     let mutable = module.variables.iter().filter(is_mutable);
     let mutable: HashSet<&str> = mutable.map(|variable| variable.name.as_str()).collect();
     let mut copies: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-    for (number, part) in written.iter().enumerate() {
+    for (number, part) in emitted.iter().enumerate() {
         for name in (part.variables.iter()).filter(|name| mutable.contains(name.as_str())) {
             copies.entry(name.clone()).or_default().push(number);
         }

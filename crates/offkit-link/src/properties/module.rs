@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use offkit_image::Family;
-use offkit_llvm::{FunctionSummary, Linkage, Metadata, ModuleSummary, VariableSummary, WrittenPart};
+use offkit_llvm::{EmittedPart, FunctionSummary, Linkage, Metadata, ModuleSummary, VariableSummary};
 use offkit_object::property_set::{ByteArray, PropertySets, PropertyValue, names};
 
 use crate::post_link::{PlannedImage, SymbolRules, aspect, says_aspects};
@@ -112,8 +112,8 @@ pub struct ModuleImage<'a> {
     pub module: &'a IndexedModule<'a>,
     /// What was planned.
     pub planned: &'a PlannedImage,
-    /// What was written.
-    pub written: &'a WrittenPart,
+    /// What was emitted.
+    pub emitted: &'a EmittedPart,
     /// Whether specialization constants were replaced by their default values.
     pub has_default_constants: bool,
     /// Whose rules say what is imported.
@@ -127,22 +127,22 @@ impl<'a> ModuleImage<'a> {
     /// What was left to another image is not among them; its metadata says nothing about this one.
     fn functions(&self) -> Vec<&'a FunctionSummary> {
         let left_out: HashSet<&str> = self.planned.left_out.iter().map(String::as_str).collect();
-        let names = self.written.definitions.iter().chain(&self.written.declarations);
+        let names = self.emitted.definitions.iter().chain(&self.emitted.declarations);
         self.module
             .functions(names.filter(|name| !left_out.contains(name.as_str())))
     }
 
     fn definitions(&self) -> Vec<&'a FunctionSummary> {
-        self.module.functions(self.written.definitions.iter())
+        self.module.functions(self.emitted.definitions.iter())
     }
 
     fn declarations(&self) -> Vec<&'a FunctionSummary> {
-        self.module.functions(self.written.declarations.iter())
+        self.module.functions(self.emitted.declarations.iter())
     }
 
     /// The functions the image is made for, in module order.
     pub fn entry_points(&self) -> Vec<&'a FunctionSummary> {
-        let written: HashSet<&str> = self.written.definitions.iter().map(String::as_str).collect();
+        let written: HashSet<&str> = self.emitted.definitions.iter().map(String::as_str).collect();
         let planned = self.planned.kernels.iter().chain(&self.planned.exports);
         self.module
             .functions(planned.filter(|name| written.contains(name.as_str())))
@@ -151,10 +151,10 @@ impl<'a> ModuleImage<'a> {
     /// The variables of the image in module order, those included that it only declares.
     fn variables(&self) -> Vec<&'a VariableSummary> {
         let names = self
-            .written
+            .emitted
             .variables
             .iter()
-            .chain(&self.written.variable_declarations);
+            .chain(&self.emitted.variable_declarations);
         self.module.variables(names)
     }
 
@@ -189,7 +189,7 @@ impl<'a> ModuleImage<'a> {
         };
         let variables = self
             .module
-            .variables(self.written.variables.iter())
+            .variables(self.emitted.variables.iter())
             .into_iter()
             .filter(is_exported);
         functions
@@ -221,7 +221,7 @@ impl<'a> ModuleImage<'a> {
                 }
         };
         let variables = (self.module)
-            .variables(self.written.variable_declarations.iter())
+            .variables(self.emitted.variable_declarations.iter())
             .into_iter()
             .filter(is_imported);
         functions
@@ -402,14 +402,14 @@ fn device_requirements(image: &ModuleImage<'_>, sets: &mut PropertySets) {
 }
 
 fn specialization_constants(image: &ModuleImage<'_>, sets: &mut PropertySets) {
-    if image.has_default_constants || image.written.specialization_constants.is_empty() {
+    if image.has_default_constants || image.emitted.specialization_constants.is_empty() {
         return;
     }
-    for constant in &image.written.specialization_constants {
+    for constant in &image.emitted.specialization_constants {
         let words: Vec<u32> = constant.leaves.iter().flatten().copied().collect();
         sets.insert(names::SPECIALIZATION_CONSTANTS, &constant.name, words.as_slice());
     }
-    let defaults = image.written.specialization_defaults.as_slice();
+    let defaults = image.emitted.specialization_defaults.as_slice();
     sets.insert(names::SPECIALIZATION_CONSTANT_DEFAULTS, "all", defaults);
 }
 
@@ -485,10 +485,10 @@ fn sanitizer(image: &ModuleImage<'_>, sets: &mut PropertySets) {
         ("__TsanKernelMetadata", "tsan"),
     ];
     let all = image
-        .written
+        .emitted
         .variables
         .iter()
-        .chain(&image.written.variable_declarations);
+        .chain(&image.emitted.variable_declarations);
     let all: HashSet<&str> = all.map(String::as_str).collect();
     if let Some((_, kind)) = kinds.iter().find(|(variable, _)| all.contains(variable)) {
         sets.insert(names::MISC_PROPERTIES, "sanUsed", *kind);
@@ -522,7 +522,7 @@ fn virtual_functions(image: &ModuleImage<'_>, sets: &mut PropertySets) {
 }
 
 fn registered_kernels(image: &ModuleImage<'_>, sets: &mut PropertySets) {
-    let all = (image.written.definitions.iter()).chain(&image.written.declarations);
+    let all = (image.emitted.definitions.iter()).chain(&image.emitted.declarations);
     let mut found: Vec<(usize, &str, &str)> = all
         .flat_map(|symbol| {
             let registered = image.module.registered.get(symbol.as_str()).into_iter().flatten();

@@ -10,8 +10,8 @@ use llvm_sys::core::{
 use llvm_sys::prelude::LLVMValueRef;
 
 use super::types::is_composite;
+use crate::lists::without_casts;
 use crate::module::sized_text;
-use crate::prepare::without_casts;
 
 /// The literal string that a pointer leads to, directly or, in code that is not optimised, through a
 /// variable of the function that it was stored to; the store is then to be erased.

@@ -9,6 +9,7 @@ pub(crate) mod limits;
 pub(crate) mod link;
 pub(crate) mod ls;
 pub(crate) mod mark;
+mod module_source;
 pub(crate) mod pack;
 pub(crate) mod post_link;
 pub(crate) mod replace;
@@ -17,7 +18,6 @@ pub(crate) mod show;
 mod source;
 mod thin_archive;
 pub(crate) mod verify;
-mod worker_inputs;
 pub(crate) mod wrap;
 
 use offkit_object::{KernelName, Limits, Location, Problem};

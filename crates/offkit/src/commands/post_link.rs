@@ -1,6 +1,5 @@
 //! `offkit post-link`: a device module split into images, with what a runtime needs to know about each.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -13,7 +12,7 @@ use serde_json::json;
 
 use super::ls::describe::properties_lines;
 use super::ls::json::properties;
-use super::worker_inputs::WorkerInputs;
+use super::module_source::module_source;
 use crate::commands::{link, shown_name};
 use crate::failure::Failure;
 use crate::terminal::{Output, Styles, Terminal, escape, size};
@@ -89,7 +88,6 @@ enum SpecConstants {
 }
 
 pub(crate) fn run(arguments: &PostLinkArguments, terminal: Terminal) -> Result<(), Failure> {
-    let _temporary = offkit_host::temporary::keep_together();
     if let Some(folder) = &arguments.output
         && folder.exists()
         && !folder.is_dir()
@@ -99,14 +97,8 @@ pub(crate) fn run(arguments: &PostLinkArguments, terminal: Terminal) -> Result<(
             folder.display()
         )));
     }
-    let inputs = WorkerInputs::check(std::slice::from_ref(&arguments.input))?;
-    let folder = tempfile::Builder::new()
-        .prefix("offkit-post-link-")
-        .tempdir()
-        .map_err(link::temporary_failure)?;
+    let input = module_source(&arguments.input)?;
     let post_link = PostLink {
-        input: inputs.paths[0].clone(),
-        name: arguments.input.display().to_string(),
         plan: PlanOptions {
             split: arguments.split,
             exports: arguments.exports,
@@ -133,7 +125,7 @@ pub(crate) fn run(arguments: &PostLinkArguments, terminal: Terminal) -> Result<(
     progress.step("start LLVM");
     let mut worker = Worker::start().map_err(link::worker_failure)?;
     let linked = post_link
-        .run(&mut worker, folder.path(), &mut |step| progress.step(step))
+        .run(&mut worker, &input, &mut |step| progress.step(step))
         .map_err(failure)?;
     drop(progress);
     if linked
@@ -191,8 +183,7 @@ fn write(image: &PostLinkedImage, folder: &Path, arguments: &PostLinkArguments) 
         code: named(if arguments.text { "ll" } else { "bc" }),
         properties: named("prop"),
     };
-    let code = fs::read(&image.path).map_err(link::temporary_failure)?;
-    files::write(&written.code, &[&code]).map_err(Failure::input)?;
+    files::write(&written.code, &[&image.content]).map_err(Failure::input)?;
     let text = property_set::to_text(&image.properties).map_err(Failure::input)?;
     files::write(&written.properties, &[text.as_bytes()]).map_err(Failure::input)?;
     Ok(written)
@@ -225,13 +216,12 @@ fn print(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let Styles { heading, faint, .. } = output.styles();
-    let length = fs::metadata(&image.path).map_or(0, |metadata| metadata.len());
     let file = file.map(|file| format!("  {}", escape(&file.display().to_string())));
     output.line(format_args!(
         "{heading}image {}{heading:#}{}  {faint}{}{faint:#}",
         image.number,
         file.unwrap_or_default(),
-        size(length)
+        size(image.content.len() as u64)
     ))?;
     let lists = [
         ("kernels", &image.kernels),

@@ -336,11 +336,6 @@ pub(super) fn worker_failure(error: WorkerError) -> Failure {
     failure(LinkError::Worker(error))
 }
 
-/// A temporary file could not be used.
-pub(super) fn temporary_failure(error: io::Error) -> Failure {
-    failure(LinkError::Temporary(error))
-}
-
 /// Why a link failed, with what to do next.
 fn failure(error: LinkError) -> Failure {
     let status = match error.is_of_machine() {
