@@ -2,7 +2,6 @@
 
 mod inputs;
 
-use std::io;
 use std::path::PathBuf;
 use std::str::FromStr;
 
