@@ -17,6 +17,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitCode;
 
+use offkit_host::files::{self, FileError};
+
 /// A tool: what it is called by, and its arguments.
 type Tool = fn(&str, Vec<OsString>) -> ExitCode;
 
@@ -87,9 +89,27 @@ fn say(message: &str) {
     eprintln!("{message}");
 }
 
-#[expect(clippy::print_stdout, reason = "the peers' output, word for word")]
+/// Writes to standard output; ends the program where that is not possible, for nothing is left to be done.
 fn show(text: &str) {
-    print!("{text}");
+    show_chunks(&[text.as_bytes()]);
+}
+
+fn show_chunks(chunks: &[&[u8]]) {
+    if let Err(error) = files::write(Path::new("-"), chunks) {
+        say(&format!("error: {}", offkit_host::chain(&error)));
+        std::process::exit(2);
+    }
+}
+
+/// Writes a file, of which `-` is standard output.
+fn write(path: &Path, chunks: &[&[u8]]) -> Result<(), FileError> {
+    match files::is_standard_stream(path) {
+        true => {
+            show_chunks(chunks);
+            Ok(())
+        }
+        false => files::write(path, chunks),
+    }
 }
 
 /// Answers the options that ask for help or for the version; whether this is one of them.

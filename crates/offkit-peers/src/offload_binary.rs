@@ -173,7 +173,7 @@ fn bundle(options: &Options, output: &Path) -> Result<(), String> {
     let chunks = binary
         .write_v1_sequence_chunks()
         .map_err(|error| error.to_string())?;
-    files::write(output, &chunks.slices()).map_err(|error| system_message(&error))
+    crate::write(output, &chunks.slices()).map_err(|error| system_message(&error))
 }
 
 fn extract(options: &Options, input: &Path) -> Result<(), String> {
@@ -248,7 +248,7 @@ fn write_matches(
     found: Vec<Match<'_>>,
 ) -> Result<(), String> {
     let write =
-        |path: &Path, slices: &[&[u8]]| files::write(path, slices).map_err(|error| system_message(&error));
+        |path: &Path, slices: &[&[u8]]| crate::write(path, slices).map_err(|error| system_message(&error));
     if found.is_empty() {
         return Ok(());
     }

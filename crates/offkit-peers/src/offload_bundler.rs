@@ -72,7 +72,10 @@ impl Message {
 pub(crate) fn main(args: Vec<OsString>) -> ExitCode {
     let options = match options::parse(args) {
         Ok(options) => options,
-        Err(options::Stop::Print(text)) => return print(&text),
+        Err(options::Stop::Print(text)) => {
+            crate::show(&text);
+            return ExitCode::SUCCESS;
+        }
         Err(options::Stop::Usage(messages)) => {
             for message in messages {
                 say(format_args!("{NAME}: {message}"));
@@ -84,7 +87,10 @@ pub(crate) fn main(args: Vec<OsString>) -> ExitCode {
         say(format_args!("{NAME}: warning: {warning}"));
     }
     match run(&options) {
-        Ok(text) => print(&text),
+        Ok(text) => {
+            crate::show(&text);
+            ExitCode::SUCCESS
+        }
         Err(message) => {
             say(format_args!("{NAME}: error: {message}"));
             ExitCode::FAILURE
@@ -214,13 +220,7 @@ fn read(file: &str) -> Result<files::Content> {
 }
 
 fn write(file: &str, chunks: &[&[u8]]) -> Result<()> {
-    files::write(Path::new(file), chunks).map_err(|error| Message::of_file(file, &error))
-}
-
-fn print(text: &str) -> ExitCode {
-    // A reader that has seen enough is no failure.
-    let _ = std::io::stdout().lock().write_all(text.as_bytes());
-    ExitCode::SUCCESS
+    crate::write(Path::new(file), chunks).map_err(|error| Message::of_file(file, &error))
 }
 
 /// Writes a line to standard error.

@@ -361,7 +361,7 @@ pub(super) fn run_llvm(called: &str, args: Vec<OsString>) -> Result<(), String> 
 
 fn write(wrap: &Wrap, images: Vec<DeviceImage<'_>>, output: &Path) -> Result<(), String> {
     let object = wrap.run(images).map_err(|error| error.to_string())?;
-    files::write(output, &[&object]).map_err(|error| offkit_host::chain(&error))
+    crate::write(output, &[&object]).map_err(|error| offkit_host::chain(&error))
 }
 
 /// Says that what is written is not what the name promises.

@@ -198,7 +198,7 @@ fn link(options: &Options) -> Result<(), String> {
     let bytes = OffloadBinary::from(entry)
         .write(OffloadBinaryVersion::V1)
         .map_err(|error| offkit_host::chain(&error))?;
-    files::write(output, &[&bytes]).map_err(|error| offkit_host::chain(&error))
+    crate::write(output, &[&bytes]).map_err(|error| offkit_host::chain(&error))
 }
 
 /// The names of what is made on the way, as LLVM's tool has them.

@@ -240,7 +240,7 @@ fn write(called: &str, path: &Path, content: &[u8], is_fine: bool) -> Result<(),
         );
         return Ok(());
     }
-    files::write(path, &[content]).map_err(|error| cannot_write(called, path, &error))
+    crate::write(path, &[content]).map_err(|error| cannot_write(called, path, &error))
 }
 
 fn cannot_write(called: &str, path: &Path, error: &files::FileError) -> String {

@@ -58,7 +58,7 @@ pub(super) fn run(called: &str, args: Vec<OsString>) -> Result<(), String> {
 }
 
 fn write(output: &Path, text: &str) -> Result<(), String> {
-    files::write(output, &[text.as_bytes()]).map_err(|error| {
+    crate::write(output, &[text.as_bytes()]).map_err(|error| {
         let causes = offkit_host::causes(&error).join(": ");
         format!("Failed to open output file {}: {causes}", output.display())
     })

@@ -174,10 +174,13 @@ pub(crate) fn command() -> clap::Command {
     command.help_template(template)
 }
 
-/// Reads the command line; does not come back if it is wrong, or asks for help.
-pub(crate) fn parse(words: Vec<OsString>) -> Cli {
-    let matches = command().get_matches_from(words);
-    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+/// Reads the command line.
+///
+/// # Errors
+///
+/// What is wrong with it; also the help or the version that it asks for.
+pub(crate) fn parse(words: Vec<OsString>) -> Result<Cli, clap::Error> {
+    Cli::from_arg_matches(&command().try_get_matches_from(words)?)
 }
 
 /// The options that every command takes.

@@ -62,7 +62,16 @@ fn main() -> ExitCode {
     {
         return commands::cc::run(language, arguments.collect(), Terminal { quiet: false });
     }
-    let cli = cli::parse(with_response_files(std::env::args_os().collect()));
+    let cli = match cli::parse(with_response_files(std::env::args_os().collect())) {
+        Ok(cli) => cli,
+        // Help and the version are what was asked for.
+        Err(answer) if !answer.use_stderr() => {
+            let terminal = Terminal { quiet: false };
+            let shown = terminal::written(answer.print());
+            return exit_code(shown, terminal);
+        }
+        Err(error) => error.exit(),
+    };
     match cli.common.color {
         Color::Auto => {}
         Color::Always => anstream::ColorChoice::Always.write_global(),
@@ -97,6 +106,10 @@ fn main() -> ExitCode {
         }
         Command::Mark(options) => commands::mark::run(options),
     };
+    exit_code(result, terminal)
+}
+
+fn exit_code(result: Result<(), Failure>, terminal: Terminal) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

@@ -149,7 +149,7 @@ impl Output {
 }
 
 /// Ends the program with success when the reader has seen enough, as in `offkit ls … | head`.
-fn written(result: io::Result<()>) -> Result<(), Failure> {
+pub(crate) fn written(result: io::Result<()>) -> Result<(), Failure> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
         Err(error) => Err(Failure::new(

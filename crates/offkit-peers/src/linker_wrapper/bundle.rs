@@ -15,7 +15,6 @@ use super::device_link::LinkedImage;
 use super::options::Options;
 use super::{file_name, say};
 use crate::image_description::offload_kind;
-use offkit_host::files;
 
 /// Makes containers and objects.
 pub(super) struct Bundler<'a> {
@@ -208,7 +207,7 @@ impl Bundler<'_> {
             }
             _ => &image.bytes,
         };
-        files::write(Path::new(self.executable), &[written]).map_err(|error| offkit_host::chain(&error))
+        crate::write(Path::new(self.executable), &[written]).map_err(|error| offkit_host::chain(&error))
     }
 
     fn image_kind(&self) -> ImageKind {

@@ -6,8 +6,6 @@ use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::{Value, json};
 
-use offkit_host::files;
-
 /// What is written where nothing else was asked for: steps of half a millisecond and more.
 const GRANULARITY: Duration = Duration::from_micros(500);
 
@@ -88,7 +86,7 @@ impl Trace {
 }
 
 fn write(file: &Path, trace: &Value) -> Result<(), String> {
-    files::write(file, &[trace.to_string().as_bytes()]).map_err(|error| offkit_host::chain(&error))
+    crate::write(file, &[trace.to_string().as_bytes()]).map_err(|error| offkit_host::chain(&error))
 }
 
 fn micros(time: Duration) -> u64 {
