@@ -40,6 +40,8 @@ pub struct Input<'data> {
     /// A file with exactly this content.
     path: Option<PathBuf>,
     bytes: Option<Cow<'data, [u8]>>,
+    /// An image that is at hand already.
+    image: Option<DeviceImage<'data>>,
     whole_archive: bool,
 }
 
@@ -52,6 +54,7 @@ impl<'data> Input<'data> {
             library: None,
             path: Some(path),
             bytes: None,
+            image: None,
             whole_archive: false,
         }
     }
@@ -73,6 +76,7 @@ impl<'data> Input<'data> {
             library: Some(name),
             path: None,
             bytes: None,
+            image: None,
             whole_archive: false,
         }
     }
@@ -84,6 +88,19 @@ impl<'data> Input<'data> {
             library: None,
             path: None,
             bytes: Some(bytes.into()),
+            image: None,
+            whole_archive: false,
+        }
+    }
+
+    /// An image that was read already, for its target; `name` is what messages call it.
+    pub fn image(name: impl Into<String>, image: DeviceImage<'data>) -> Self {
+        Self {
+            name: name.into(),
+            library: None,
+            path: None,
+            bytes: None,
+            image: Some(image),
             whole_archive: false,
         }
     }
@@ -142,6 +159,8 @@ pub struct Source<'a> {
     location: Location,
     path: Option<PathBuf>,
     bytes: Cow<'a, [u8]>,
+    /// The image that it is, if that is at hand already.
+    image: Option<&'a DeviceImage<'a>>,
     /// The number of the input.
     input: usize,
     /// Whether what is inside is linked only where it is needed.
@@ -277,9 +296,20 @@ pub fn sources<'a>(inputs: &'a [Input<'_>]) -> Result<Vec<Source<'a>>, ReadError
         if input.library.is_some() {
             continue;
         }
-        let bytes: Cow<'a, [u8]> = match (&input.bytes, &input.path) {
-            (Some(bytes), _) => Cow::Borrowed(bytes),
-            (None, path) => {
+        let bytes: Cow<'a, [u8]> = match (&input.bytes, &input.image, &input.path) {
+            (Some(bytes), _, _) => Cow::Borrowed(bytes),
+            (None, Some(image), _) => {
+                sources.push(Source {
+                    location: Location::of_file(input.name.as_str()),
+                    path: None,
+                    bytes: Cow::Borrowed(image.bytes()?),
+                    image: Some(image),
+                    input: number,
+                    on_demand: false,
+                });
+                continue;
+            }
+            (None, None, path) => {
                 let path = path.as_deref().unwrap_or(Path::new(""));
                 Cow::Owned(read(path)?)
             }
@@ -289,6 +319,7 @@ pub fn sources<'a>(inputs: &'a [Input<'_>]) -> Result<Vec<Source<'a>>, ReadError
             path: input.path.clone(),
             on_demand: is_archive(&bytes) && !input.whole_archive,
             bytes,
+            image: None,
             input: number,
         };
         let thin = archive::thin_members(&source.bytes, &Limits::default())
@@ -330,6 +361,13 @@ fn is_archive(bytes: &[u8]) -> bool {
 pub fn modules<'a>(sources: impl IntoIterator<Item = &'a Source<'a>>) -> Result<Vec<Module<'a>>, ReadError> {
     let mut modules = Vec::new();
     for source in sources {
+        if let Some(image) = source.image {
+            modules.push(Module {
+                is_file: false,
+                ..module(source, image.clone())?
+            });
+            continue;
+        }
         let contents = offkit_object::read(source.location.file(), &source.bytes, &Limits::default());
         if let Some(mut problem) = contents.problems.into_iter().next() {
             problem.location = source.location.join_inside(&problem.location);

@@ -61,6 +61,22 @@ pub struct FileError {
     source: io::Error,
 }
 
+impl FileError {
+    /// Whether it is standard input or output that something is wrong with.
+    pub fn is_of_standard_stream(&self) -> bool {
+        is_standard_stream(&self.path)
+    }
+
+    /// The system's reason alone, as LLVM prints it: without the number of the error.
+    pub fn reason(&self) -> String {
+        let text = self.source.to_string();
+        match text.split_once(" (os error") {
+            Some((reason, _)) => reason.to_owned(),
+            None => text,
+        }
+    }
+}
+
 /// Opens a file; `-` is standard input.
 pub fn open(path: &Path) -> Result<Content, FileError> {
     let failed = |source| FileError {
