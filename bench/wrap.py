@@ -1,5 +1,7 @@
 """Measures wrapping and linking device code into programs beside LLVM's clang-linker-wrapper: ./dev bench wrap
 
+`./dev bench wrap openmp` measures the links of a program with an OpenMP region alone.
+
 Milliseconds are of the whole process; `faster` is the median over the pairs; memory is the peak of the resident set.
 A peer that takes more than the time limit is stopped and counts as that fast. The last rows have no peer that ends:
 they show that the time grows as the number of images does.
@@ -39,12 +41,15 @@ def wrappers(title, goal, arguments, **options):
 def program(out):
     """A small program with a region for the device: the whole link, most of which is clang and ld."""
     (out / "main.c").write_text(MAIN)
-    subprocess.run(["clang-22", *OPENMP, "-c", "main.c"], cwd=out, check=True)
     (out / "bin").mkdir()
     offkit = subprocess.run(["sh", "-c", "command -v offkit"], capture_output=True, text=True, check=True)
     (out / "bin" / "clang-linker-wrapper").symlink_to(offkit.stdout.strip())
-    link = ["clang-22", *OPENMP, "main.o", "-o"]
-    row("link a program with an OpenMP region", 1, [link[0], f"-B{out / 'bin'}", *link[1:], "ours"], [*link, "theirs"], cwd=out)
+    for what, options in (("", OPENMP), (", bitcode", [*OPENMP, "-foffload-lto"])):
+        subprocess.run(["clang-22", *options, "-c", "main.c"], cwd=out, check=True)
+        link = [*options, "main.o", "-o"]
+        theirs = ["clang-22", *link, "theirs"]
+        row(f"link an OpenMP region{what}", 1, ["clang-22", f"-B{out / 'bin'}", *link, "ours"], theirs, cwd=out)
+        row(f"link an OpenMP region{what}: offkit cc", 1, ["offkit", "cc", *link, "ours"], theirs, cwd=out)
 
 
 def growth(title, command, package):
@@ -63,12 +68,15 @@ def growth(title, command, package):
     )
 
 
-def main():
+def main(arguments):
     prepare()
     with scratch_folder() as name:
         out = Path(name) / "out"
         out.mkdir()
         heading("clang-linker-wrapper")
+        if arguments == ["openmp"]:
+            program(out)
+            sys.exit(bool(missed))
         wrappers("start", 5, ["--version"])
         few = make_inputs.package(8, 10 * KIB)
         wrappers("--dry-run, no device code", 5, [*HOST, "--dry-run", "main.o", "-o", "a.out"])
@@ -91,4 +99,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
