@@ -17,7 +17,7 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(names.map(str::len).sum::<usize>() <= 64 * bytes.len() + 16_384);
         let _ = header_target(bytes, format);
     }
-    if let Ok(embedded) = embedded_in_bitcode(bytes, &limits) {
+    if let Ok(embedded) = embedded_in_bitcode(bytes) {
         assert!(embedded.iter().map(Vec::len).sum::<usize>() <= 16 * bytes.len());
     }
 });

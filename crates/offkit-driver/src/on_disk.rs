@@ -1,9 +1,10 @@
 //! The files of this machine, as the planner looks at them.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use offkit_host::files;
-use offkit_object::{ContainerKind, ImageFormat, Item, Limits, Location, Target, inspect, walk};
+use offkit_object::{ContainerKind, ImageFormat, Item, Limits, Target, inspect, walk};
 
 use crate::{Content, Files, UsageError};
 
@@ -53,13 +54,13 @@ impl Files for OnDisk {
 /// Whether it is a container of device images, and not one of files that may have some.
 fn is_container(path: &Path, content: &[u8]) -> bool {
     let name = path.display().to_string();
-    // Nothing is there, so nothing of what is inside is looked at.
-    let nowhere = Location::of_file(name.as_str()).join("-");
     let mut kind = None;
-    walk(&name, content, Some(&nowhere), &Limits::default(), &mut |item| {
+    let _ = walk(&name, content, None, &Limits::default(), &mut |item| {
         if let Item::Container(container) = item {
-            kind.get_or_insert(container.kind);
+            kind = Some(container.kind);
         }
+        // What is inside does not matter.
+        ControlFlow::Break(())
     });
     kind.is_some_and(|kind| !kind.is_host() && !matches!(kind, ContainerKind::Image | ContainerKind::Unknown))
 }

@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::compression::Compression;
 use crate::error::Error;
+use crate::inspection::Inspection;
 
 /// The bytes of a file, shared by all that is in it: a mapping, a vector, anything that stays put.
 pub type SharedBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
@@ -177,12 +178,13 @@ pub enum Storage {
     Within(Compression),
 }
 
-/// The code of an image as it is stored, and the way to its bytes.
+/// The code of an image as it is stored, the way to its bytes, and what was found in these.
 #[derive(Debug, Clone)]
 pub struct Code<'data> {
     /// What is in the file; of an image inside of something compressed, its bytes.
     stored: Bytes<'data>,
     form: Form,
+    inspection: OnceLock<Arc<Inspection>>,
 }
 
 #[derive(Debug, Clone)]
@@ -209,6 +211,7 @@ impl<'data> Code<'data> {
         Self {
             stored: bytes.into(),
             form: Form::Within(method),
+            inspection: OnceLock::new(),
         }
     }
 
@@ -228,6 +231,7 @@ impl<'data> Code<'data> {
                 inflate,
                 inflated: OnceLock::new(),
             })),
+            inspection: OnceLock::new(),
         }
     }
 
@@ -242,6 +246,7 @@ impl<'data> Code<'data> {
                 inflate: |_, _, _| Ok(Vec::new()),
                 inflated: OnceLock::from(Ok(bytes)),
             })),
+            inspection: OnceLock::new(),
         }
     }
 
@@ -275,6 +280,11 @@ impl<'data> Code<'data> {
     #[must_use]
     pub fn stored(&self) -> &Bytes<'data> {
         &self.stored
+    }
+
+    /// What is in the bytes: what `look` finds when first asked, and the same from then on, for copies of the code too.
+    pub(crate) fn inspected_by(&self, look: impl FnOnce() -> Inspection) -> &Inspection {
+        self.inspection.get_or_init(|| Arc::new(look()))
     }
 
     /// How many bytes there are, which asks for none of them.
@@ -328,6 +338,7 @@ impl<'data> Code<'data> {
         Code {
             stored: stored(self.stored),
             form: self.form,
+            inspection: self.inspection,
         }
     }
 }
@@ -337,6 +348,7 @@ impl<'data, B: Into<Bytes<'data>>> From<B> for Code<'data> {
         Self {
             stored: bytes.into(),
             form: Form::Plain,
+            inspection: OnceLock::new(),
         }
     }
 }

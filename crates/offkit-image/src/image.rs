@@ -5,6 +5,7 @@ use crate::compression::Compression;
 use crate::container::ContainerKind;
 use crate::error::Error;
 use crate::format::ImageFormat;
+use crate::inspection::Inspection;
 use crate::location::Location;
 use crate::producer::Producer;
 use crate::property_set::{PropertySets, names};
@@ -26,8 +27,10 @@ pub struct DeviceImage<'data> {
     /// What the bytes are: decided from the bytes, from the container's header only when the bytes say
     /// nothing.
     pub format: ImageFormat,
-    /// What the code was compiled for.
+    /// What the code was compiled for: decided from the bytes as far as they say it, from the container otherwise.
     pub target: Target,
+    /// What the container says about the target, where the bytes contradict that.
+    pub contradicted: Option<Box<Target>>,
     /// The offloading language it was made for.
     pub producer: Producer,
     /// What the toolchain recorded about it.
@@ -66,6 +69,7 @@ impl<'data> DeviceImage<'data> {
             container: ContainerKind::Image,
             container_version: None,
             target: Target::default(),
+            contradicted: None,
             producer: Producer::None,
             properties: PropertySets::new(),
             kernels: Vec::new(),
@@ -88,6 +92,12 @@ impl<'data> DeviceImage<'data> {
             Some(offset) => error.at(offset),
             None => error,
         })
+    }
+
+    /// What is in the code: what `look` finds when first asked, and the same from then on. The crate that can read the
+    /// code's format gives this a name of its own.
+    pub fn inspected_by(&self, look: impl FnOnce() -> Inspection) -> &Inspection {
+        self.code.inspected_by(look)
     }
 
     /// How many bytes the code has, which unpacks none of them.
@@ -150,6 +160,7 @@ impl<'data> DeviceImage<'data> {
             container_version: self.container_version,
             format: self.format,
             target: self.target,
+            contradicted: self.contradicted,
             producer: self.producer,
             properties: self.properties,
             kernels: self.kernels,

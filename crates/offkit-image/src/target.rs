@@ -6,6 +6,7 @@
 //! ([`Target::runs_on`]), and if not, why.
 
 pub mod amd;
+mod decide;
 pub mod family;
 pub mod fit;
 pub mod host;
@@ -17,6 +18,7 @@ use std::fmt;
 
 use compact_str::CompactString;
 
+pub use decide::{Decision, decide};
 pub use family::Family;
 pub use fit::{Misfit, Run};
 pub use host::HostCpu;

@@ -1,33 +1,27 @@
-//! What an image is for: what its container says, and where that says nothing, the bytes.
+//! What an image is for: its bytes first, as far as they say it, and then its container.
 
-use offkit_image::target::triples;
+use offkit_image::target::{decide, triples};
 use offkit_image::{DeviceImage, ImageFormat, Limits, Target};
 
-use crate::inspect::inspect;
+use crate::inspect::Inspect;
 
-/// What an image was compiled for. Its bytes are read only where the container names no triple.
+/// What an image was compiled for, to the processor. Its bytes are read only where nothing cheaper tells that: the
+/// processor of bitcode is an attribute of its functions.
 #[must_use]
 pub fn target_of(image: &DeviceImage<'_>) -> Target {
-    if !image.target.triple.is_empty() {
-        return image.target.clone();
+    let target = &image.target;
+    let needs_processor = target.family().needs_processor() && target.processor().is_empty();
+    if !target.triple.is_empty() && !needs_processor {
+        return target.clone();
     }
-    // Bytes that cannot be unpacked tell nothing.
-    let bytes = image.bytes().unwrap_or_default();
-    let own = inspect(bytes, image.format, &Limits::default()).target;
-    completed_target(&image.target, &own, image.format)
+    let own = &image.inspect(&Limits::default()).target;
+    completed_target(target, own, image.format)
 }
 
 /// What a container says of a target, completed by what the bytes say.
 #[must_use]
 pub fn completed_target(container: &Target, own: &Target, format: ImageFormat) -> Target {
-    let mut target = container.clone();
-    if target.triple.is_empty() {
-        target.triple = own.triple.clone();
-        if target.arch.is_empty() {
-            target.arch = own.arch.clone();
-            target.features = own.features.clone();
-        }
-    }
+    let mut target = decide(container.clone(), own.clone()).target;
     // A module that is cut off before it says how wide its pointers are.
     if target.triple.is_empty() && format == ImageFormat::Spirv {
         target.triple = triples::SPIRV64.into();
@@ -40,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_container_counts_and_then_the_bytes() {
+    fn the_bytes_count_and_then_the_container() {
         let completed =
             |container: Target, own: Target| completed_target(&container, &own, ImageFormat::Spirv);
         let narrow = Target::new(triples::SPIRV32, "");
@@ -50,7 +44,8 @@ mod tests {
             Target::new(triples::SPIRV32, "pvc")
         );
         let wide = Target::new("spir64-unknown-unknown", "");
-        assert_eq!(completed(wide.clone(), narrow), wide);
+        assert_eq!(completed(wide.clone(), narrow.clone()), narrow);
+        assert_eq!(completed(wide.clone(), Target::default()), wide);
         assert_eq!(
             completed(Target::default(), Target::default()).triple,
             triples::SPIRV64

@@ -1,5 +1,7 @@
 //! Reading a whole file into memory: all its images at once.
 
+use std::ops::ControlFlow;
+
 use offkit_image::property_set::PropertySets;
 use offkit_image::{BundleState, ContainerKind, DeviceImage, Limits, Problem};
 
@@ -24,6 +26,34 @@ pub struct Contents<'data> {
     pub properties: PropertySets,
     /// What is wrong with the file.
     pub problems: Vec<Problem>,
+}
+
+/// The images of a file, and what is wrong with it, one after the other: what [`read`] finds, for those who need nothing
+/// else.
+///
+/// ```
+/// use offkit_object::Limits;
+///
+/// let spirv = b"\x03\x02\x23\x07\0\0\x01\0";
+/// let images: Result<Vec<_>, _> = offkit_object::images("kernel.spv", spirv, &Limits::default()).collect();
+/// assert_eq!(images?.len(), 1);
+/// # Ok::<(), offkit_object::Problem>(())
+/// ```
+pub fn images<'data>(
+    file_name: &str,
+    bytes: &'data [u8],
+    limits: &Limits,
+) -> impl Iterator<Item = Result<DeviceImage<'data>, Problem>> {
+    let mut found = Vec::new();
+    let _ = walk(file_name, bytes, None, limits, &mut |item| {
+        match item {
+            Item::Image(image) => found.push(Ok(image.rebase(bytes))),
+            Item::Problem(problem) => found.push(Err(problem)),
+            Item::Container(_) => {}
+        }
+        ControlFlow::Continue(())
+    });
+    found.into_iter()
 }
 
 /// Reads every device image out of a file.
@@ -51,25 +81,28 @@ pub fn read<'data>(file_name: &str, bytes: &'data [u8], limits: &Limits) -> Cont
         properties: PropertySets::new(),
         problems: Vec::new(),
     };
-    walk(file_name, bytes, None, limits, &mut |item| match item {
-        Item::Container(container) => {
-            if container.location.is_file() && contents.container == ContainerKind::Unknown {
-                contents.container = container.kind;
-                contents.version = container.version;
-                if let Some(program) = container.program {
-                    contents.syclbin_version = Some(program.form);
-                    contents.state = Some(program.state);
-                    contents.properties = program.properties;
+    let _ = walk(file_name, bytes, None, limits, &mut |item| {
+        match item {
+            Item::Container(container) => {
+                if container.location.is_file() && contents.container == ContainerKind::Unknown {
+                    contents.container = container.kind;
+                    contents.version = container.version;
+                    if let Some(program) = container.program {
+                        contents.syclbin_version = Some(program.form);
+                        contents.state = Some(program.state);
+                        contents.properties = program.properties;
+                    }
                 }
             }
-        }
-        Item::Image(image) => {
-            if image.location.is_file() && contents.container == ContainerKind::Unknown {
-                contents.container = ContainerKind::Image;
+            Item::Image(image) => {
+                if image.location.is_file() && contents.container == ContainerKind::Unknown {
+                    contents.container = ContainerKind::Image;
+                }
+                contents.images.push(image.rebase(bytes));
             }
-            contents.images.push(image.rebase(bytes));
+            Item::Problem(problem) => contents.problems.push(problem),
         }
-        Item::Problem(problem) => contents.problems.push(problem),
+        ControlFlow::Continue(())
     });
     contents
 }

@@ -14,128 +14,79 @@ mod spirv;
 mod yaml;
 mod zebin;
 
-use std::borrow::Cow;
-use std::fmt;
-
-use offkit_image::{Error, ImageFormat, Limits, Target};
+use offkit_image::{DeviceImage, ImageFormat, InspectedKernel, Inspection, Limits, Symbols, Target};
 
 use crate::source::Source;
 use findings::Findings;
 
 pub use bitcode::embedded_in_bitcode;
 
-/// What an image's own bytes say.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct Inspection {
-    /// What the code was compiled for, as far as the bytes tell.
-    pub target: Target,
-    /// The version of the format, such as `1.4` of SPIR-V or `8.4` of PTX.
-    pub version: Option<String>,
-    /// The tool that wrote the image, as it calls itself.
-    pub producer: Option<String>,
-    /// What can be launched, in the order of the image.
-    pub kernels: Vec<InspectedKernel>,
-    /// Symbols that another image must define. Left out is what the device or its driver supplies by rule: names
-    /// that start with `__spirv_` or `llvm.`, functions of OpenCL C that SPIR-V has no instructions for, and what is
-    /// open in an image that is linked already.
-    pub imports: Vec<String>,
-    /// Symbols that another image may define, and that are null otherwise.
-    pub weak_imports: Vec<String>,
-    /// Symbols that other images may use; no kernels, and not the copies that clang makes of these
-    /// (`__clang_ocl_kern_imp_…`).
-    pub exports: Vec<String>,
-    /// What else there is to say, in an order made for reading.
-    pub details: Vec<Detail>,
-    /// What is wrong with the image.
-    pub problems: Vec<Error>,
+/// What the bytes of an image say, found out once for each.
+///
+/// ```
+/// use offkit_object::{DeviceImage, Inspect, Limits};
+///
+/// let ptx = b".version 8.4\n.target sm_90a\n.address_size 64\n.visible .entry saxpy(.param .u64 x) { ret; }\n";
+/// let image = DeviceImage::new(ptx);
+/// assert!(image.inspect(&Limits::default()).kernel_names().eq(["saxpy"]));
+/// assert_eq!(image.symbols(&Limits::default()).kernels, ["saxpy"]);
+/// ```
+pub trait Inspect {
+    /// What the bytes say, whatever a container says. Bytes that cannot be decompressed are a problem in it.
+    fn inspect(&self, limits: &Limits) -> &Inspection;
+
+    /// What the image offers and what it needs, from its container and from itself.
+    ///
+    /// Kernels are those of a SPIR-V module itself, for containers also list other names as kernels: aliases and
+    /// exported functions. What a container says about imports and exports counts before what the image says, since a
+    /// toolchain may link more than it means to export; but what the device or its driver supplies is no import,
+    /// whoever lists it.
+    fn symbols(&self, limits: &Limits) -> Symbols;
 }
 
-impl Inspection {
-    /// The names of the kernels, in order.
-    pub fn kernel_names(&self) -> impl Iterator<Item = &str> {
-        self.kernels.iter().map(|kernel| kernel.name.as_str())
-    }
-}
-
-/// A kernel, and what the image says about it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct InspectedKernel {
-    /// The name it is launched by.
-    pub name: String,
-    /// Facts such as the number of registers, in an order made for reading.
-    pub details: Vec<Detail>,
-}
-
-impl InspectedKernel {
-    fn new(name: String) -> Self {
-        Self {
-            name,
-            details: Vec::new(),
-        }
+impl Inspect for DeviceImage<'_> {
+    fn inspect(&self, limits: &Limits) -> &Inspection {
+        self.inspected_by(|| match self.bytes() {
+            Ok(bytes) => inspect(bytes, self.format, limits),
+            Err(error) => {
+                let mut inspection = Inspection::default();
+                inspection.problems.push(error);
+                inspection
+            }
+        })
     }
 
-    fn add(&mut self, name: impl Into<Cow<'static, str>>, value: impl Into<DetailValue>) {
-        self.details.push(Detail {
-            name: name.into(),
-            value: value.into(),
-        });
-    }
-}
-
-/// A fact with its name, such as `registers` and 32.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Detail {
-    /// What the fact is about, in lower case.
-    pub name: Cow<'static, str>,
-    /// The fact.
-    pub value: DetailValue,
-}
-
-/// The value of a [`Detail`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DetailValue {
-    /// A count, or a size in bytes.
-    Number(u64),
-    /// Anything else.
-    Text(String),
-}
-
-impl From<u64> for DetailValue {
-    fn from(number: u64) -> Self {
-        Self::Number(number)
-    }
-}
-
-impl From<u32> for DetailValue {
-    fn from(number: u32) -> Self {
-        Self::Number(number.into())
-    }
-}
-
-impl From<String> for DetailValue {
-    fn from(text: String) -> Self {
-        Self::Text(text)
-    }
-}
-
-impl From<&str> for DetailValue {
-    fn from(text: &str) -> Self {
-        Self::Text(text.to_owned())
-    }
-}
-
-impl fmt::Display for DetailValue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Number(number) => number.fmt(f),
-            Self::Text(text) => text.fmt(f),
+    fn symbols(&self, limits: &Limits) -> Symbols {
+        let names = |inspection: &Inspection| inspection.kernel_names().map(str::to_owned).collect();
+        let is_told = !self.properties.is_empty() || !self.imports.is_empty() || !self.exports.is_empty();
+        // A look inside is not needed where the container says all that counts.
+        let is_module = self.format == ImageFormat::Spirv && self.inspect(limits).problems.is_empty();
+        let kernels = match is_module || self.kernels.is_empty() {
+            true => names(self.inspect(limits)),
+            false => self.kernels.clone(),
+        };
+        let (imports, exports) = match is_told {
+            true => {
+                let imports = self
+                    .imports
+                    .iter()
+                    .filter(|name| !offkit_spirv::names::is_built_in(name));
+                (imports.cloned().collect(), self.exports.clone())
+            }
+            false => {
+                let inspection = self.inspect(limits);
+                (inspection.imports.clone(), inspection.exports.clone())
+            }
+        };
+        Symbols {
+            kernels,
+            imports,
+            exports,
         }
     }
 }
 
-/// Looks into an image.
+/// Looks into the bytes of an image, as [`Inspect`] does once for each.
 ///
 /// Never fails as a whole: what could be read is returned, with the problems. Offsets in these count from the
 /// start of `bytes`. Time and memory are linear in the size of the image, whatever is in it.
@@ -174,9 +125,10 @@ fn inspect_part(source: Source<'_>, format: ImageFormat, findings: &mut Findings
     }
 }
 
-/// The target that the first bytes of an image show: an ELF header, the first lines of PTX, the memory model of SPIR-V.
+/// The target that an image shows without being read: an ELF header, the first lines of PTX, the memory model of
+/// SPIR-V, a module's triple.
 ///
-/// Cheap enough to be asked for each of many images. Empty for bitcode, whose beginning does not tell, and for
+/// Cheap enough to be asked for each of many images. Empty for
 /// whatever cannot be read.
 ///
 /// ```
@@ -190,7 +142,8 @@ pub fn header_target(bytes: &[u8], format: ImageFormat) -> Target {
     match format {
         ImageFormat::Spirv => spirv::header_target(bytes),
         ImageFormat::Ptx => ptx::header_target(bytes),
-        ImageFormat::Cubin => elf::Header::read(Source::new(bytes)).map(|header| cubin::target(&header)),
+        ImageFormat::Bitcode => bitcode::header_target(Source::new(bytes)),
+        ImageFormat::Cubin => cubin::header_target(Source::new(bytes)),
         ImageFormat::Amdgpu => elf::Header::read(Source::new(bytes)).map(|header| amdgpu::target(&header)),
         _ => None,
     }

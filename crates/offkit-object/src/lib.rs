@@ -113,7 +113,6 @@ mod replace;
 mod source;
 pub mod sycl_wrapped;
 pub mod syclbin;
-mod symbols;
 mod verify;
 mod walk;
 pub mod zip;
@@ -121,16 +120,14 @@ pub mod zip;
 pub use chunks::Chunks;
 pub use code_target::{completed_target, target_of};
 pub use container::looks_like_device_code;
-pub use contents::{Contents, read};
+pub use contents::{Contents, images, read};
 pub use convert::{ConversionInput, Converted, Loss, NewImage, pack};
-pub use inspect::{
-    Detail, DetailValue, InspectedKernel, Inspection, embedded_in_bitcode, header_target, inspect,
-};
+pub use inspect::{Inspect, embedded_in_bitcode, header_target, inspect};
 pub use offkit_image::{
-    BundleState, ByteArray, Bytes, Code, Compression, ContainerKind, DeviceImage, Error, ErrorKind,
-    ImageFormat, KernelName, Limits, Location, NameMatch, Problem, Producer, PropertySet, PropertySets,
-    PropertyValue, SharedBytes, Storage, Strings, Symbols, Target, WrittenParts, backquoted, demangle,
-    describe_symbol,
+    BundleState, ByteArray, Bytes, Code, Compression, ContainerKind, Detail, DetailValue, DeviceImage, Error,
+    ErrorKind, ImageFormat, InspectedKernel, Inspection, KernelName, Limits, Location, NameMatch, Problem,
+    Producer, PropertySet, PropertySets, PropertyValue, SharedBytes, Storage, Strings, Symbols, Target,
+    WrittenParts, backquoted, demangle, describe_symbol,
 };
 pub use offload_binary::{
     ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind, offload_entries,
@@ -138,6 +135,5 @@ pub use offload_binary::{
 pub use output_format::{BundleForm, OutputFormat};
 pub use replace::replace;
 pub use syclbin::{AbstractModule, IrModule, IrType, NativeImage, SyclBin, SyclBinVersion};
-pub use symbols::symbols_of;
 pub use verify::verify;
 pub use walk::{Container, Item, Program, walk};

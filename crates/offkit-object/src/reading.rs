@@ -150,7 +150,12 @@ impl Reading {
         std::mem::take(&mut self.problems)
     }
 
-    /// Whether a limit was reached, so that looking further is of no use.
+    /// Says that nothing more is wanted.
+    pub(crate) fn stop(&mut self) {
+        self.exhausted = true;
+    }
+
+    /// Whether a limit was reached or nothing more is wanted, so that looking further is of no use.
     pub(crate) fn is_exhausted(&self) -> bool {
         self.exhausted
     }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::{self, Write};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::ControlFlow;
 
 use offkit_image::PartName as Name;
 use offkit_image::{DeviceImage, Error, ErrorKind, Limits, Location, Storage};
@@ -159,30 +160,33 @@ impl Inventory {
         let mut is_too_much = false;
         let mut damage = None;
         // The file's name is that of the location, whatever it is.
-        walk(named.file(), bytes, None, limits, &mut |item| match item {
-            Item::Container(container) => {
-                let more = container.size.saturating_mul(SHARING);
-                bytes_left = bytes_left.saturating_add(more);
-            }
-            Item::Image(image) => {
-                // What comes out of decompression is bounded as it is.
-                if !matches!(image.storage(), Storage::Compressed(_)) {
-                    let rest = bytes_left.checked_sub(image.size());
-                    is_too_much |= rest.is_none();
-                    bytes_left = rest.unwrap_or_default();
+        let _ = walk(named.file(), bytes, None, limits, &mut |item| {
+            match item {
+                Item::Container(container) => {
+                    let more = container.size.saturating_mul(SHARING);
+                    bytes_left = bytes_left.saturating_add(more);
                 }
-                if is_too_much {
-                    return;
-                }
-                if image.location == *named {
-                    match image.bytes() {
-                        Ok(bytes) => inventory.named = Some(digest(bytes)),
-                        Err(error) => damage = Some(error),
+                Item::Image(image) => {
+                    // What comes out of decompression is bounded as it is.
+                    if !matches!(image.storage(), Storage::Compressed(_)) {
+                        let rest = bytes_left.checked_sub(image.size());
+                        is_too_much |= rest.is_none();
+                        bytes_left = rest.unwrap_or_default();
                     }
+                    if is_too_much {
+                        return ControlFlow::Break(());
+                    }
+                    if image.location == *named {
+                        match image.bytes() {
+                            Ok(bytes) => inventory.named = Some(digest(bytes)),
+                            Err(error) => damage = Some(error),
+                        }
+                    }
+                    inventory.facts.push(facts(&image, image.location == *named));
                 }
-                inventory.facts.push(facts(&image, image.location == *named));
+                Item::Problem(_) => {}
             }
-            Item::Problem(_) => {}
+            ControlFlow::Continue(())
         });
         if is_too_much {
             let message = "too many images share their bytes";

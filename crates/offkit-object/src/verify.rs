@@ -3,6 +3,8 @@
 mod offload;
 mod syclbin;
 
+use std::ops::ControlFlow;
+
 use offkit_image::{
     ContainerKind, DeviceImage, Error, ImageFormat, Limits, Location, Problem, Storage, Target,
 };
@@ -14,6 +16,7 @@ use crate::reading::Reading;
 use crate::source::Source;
 use crate::walk::{Item, walk};
 use crate::{bundle, offload_binary};
+use offkit_image::target::decide;
 
 /// Everything wrong with a file: what [`read`](crate::read) reports, and what it passes over because the content can
 /// be read nevertheless.
@@ -21,8 +24,8 @@ use crate::{bundle, offload_binary};
 /// That is, of an offload binary: sizes and places that are no multiples of 8, bytes that belong to nothing and are
 /// not zero, parts that overlap, keys that occur twice, flags without a meaning. Of a SYCLBIN: the same for its
 /// tables, images that no module has, and contents that its state does not allow. Of a bundle: a wrong hash, IDs that
-/// occur twice, images that overlap. Of an image itself only the width of pointers is looked at, in SPIR-V, which the
-/// container must not contradict.
+/// occur twice, images that overlap. Of an image itself, that it can be decompressed, and its format and target, which
+/// the container must not contradict.
 ///
 /// ```
 /// use offkit_object::{ImageKind, Limits, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind};
@@ -38,13 +41,19 @@ use crate::{bundle, offload_binary};
 #[must_use]
 pub fn verify(file_name: &str, bytes: &[u8], limits: &Limits) -> Vec<Problem> {
     let mut problems = Vec::new();
-    walk(file_name, bytes, None, limits, &mut |item| match item {
-        Item::Problem(problem) => problems.push(problem),
-        Item::Image(image) => {
-            let problem = |error| Problem::new(image.location.clone(), error);
-            problems.extend(check_image(&image).into_iter().map(problem));
+    let _ = walk(file_name, bytes, None, limits, &mut |item| {
+        match item {
+            Item::Problem(problem) => problems.push(problem),
+            Item::Image(image) => {
+                let problem = |error| Problem::new(image.location.clone(), error);
+                problems.extend(check_image(&image).into_iter().map(problem));
+            }
+            Item::Container(_) => {}
         }
-        Item::Container(_) => {}
+        match problems.len() < limits.max_problems {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        }
     });
     problems.truncate(limits.max_problems);
     let mut checker = Checker {
@@ -68,48 +77,28 @@ pub fn verify(file_name: &str, bytes: &[u8], limits: &Limits) -> Vec<Problem> {
     problems
 }
 
-/// Checks that SPIR-V is for pointers as wide as those of the target that its container names.
-fn check_pointers(image: &DeviceImage<'_>, bytes: &[u8]) -> Result<(), Error> {
-    if image.format != ImageFormat::Spirv {
-        return Ok(());
-    }
-    let shown = header_target(bytes, image.format);
-    match (pointer_bits(&image.target), pointer_bits(&shown)) {
-        (Some(said), Some(found)) if said != found => {
-            let error = Error::malformed("SPIR-V has pointers of another width than its container says");
-            Err(error
-                .at(image.offset.unwrap_or_default())
-                .expecting(format!("{said} bits, for {}", image.target.triple))
-                .finding(format_args!("{found} bits")))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// The width of pointers on a target of SPIR-V, where it has one.
-fn pointer_bits(target: &Target) -> Option<u8> {
-    match target.triple.split('-').next().unwrap_or_default() {
-        "spir" => Some(32),
-        // The version of SPIR-V, or a kind of device, may follow the name.
-        name if name.starts_with("spirv32") => Some(32),
-        name if name.starts_with("spirv64") || name.starts_with("spir64") => Some(64),
-        _ => None,
-    }
-}
-
 /// Compares what a container says of an image with its bytes, where reading took the container's word for it.
 fn check_image(image: &DeviceImage<'_>) -> Vec<Error> {
+    let contradiction = |told: &Target, shown: &Target| {
+        Error::malformed("image is for another target than its container says")
+            .at(image.offset.unwrap_or_default())
+            .expecting(told.to_string())
+            .finding(shown)
+    };
+    if !matches!(image.storage(), Storage::Compressed(_)) {
+        let told = image.contradicted.iter();
+        return told.map(|told| contradiction(told, &image.target)).collect();
+    }
     let bytes = match image.bytes() {
         Ok(bytes) => bytes,
         Err(error) => return vec![error],
     };
-    let format = matches!(image.storage(), Storage::Compressed(_))
-        .then(|| check_format(bytes, Some(image.format), image.offset))
-        .flatten();
-    format
-        .into_iter()
-        .chain(check_pointers(image, bytes).err())
-        .collect()
+    let format = check_format(bytes, Some(image.format), image.offset);
+    let shown = header_target(bytes, image.format);
+    let decision = decide(image.target.clone(), shown);
+    let told = decision.contradicted.iter();
+    let target = told.map(|told| contradiction(told, &decision.target));
+    format.into_iter().chain(target).collect()
 }
 
 /// Says that an image is something else than a header claims.

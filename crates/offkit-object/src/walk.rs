@@ -1,9 +1,12 @@
 //! Going through a file, container by container, down to the device images.
 
+use std::ops::ControlFlow;
+
 use offkit_image::property_set::PropertySets;
+use offkit_image::target::{Decision, decide};
 use offkit_image::{
     BundleState, Code, Compression, ContainerKind, DeviceImage, Error, ErrorKind, ImageFormat, Joining,
-    Limits, Location, Problem, Target, offset_within,
+    Limits, Location, Problem, offset_within,
 };
 use rayon::prelude::*;
 
@@ -60,34 +63,41 @@ pub struct Program {
     pub properties: PropertySets,
 }
 
-/// Goes through a file and hands every container, image and problem to `visit`, in the order of the file.
+/// Goes through a file and hands every container, image and problem to `visit`, in the order of the file, until that
+/// breaks off.
 ///
 /// Nothing is kept: memory does not grow with the file, which is what distinguishes this from
 /// [`read`](crate::read). With a `goal`, only what is inside of that location, and what it is inside of, is
 /// opened; a goal inside of an image that is an archive opens that archive too.
 ///
 /// ```
+/// use std::ops::ControlFlow;
 /// use offkit_object::{Item, Limits};
 ///
-/// let mut found = Vec::new();
-/// offkit_object::walk("kernel.spv", b"\x03\x02\x23\x07\0\0\x01\0", None, &Limits::default(), &mut |item| {
-///     if let Item::Image(image) = item {
-///         found.push(image.location.to_string());
+/// let spirv = b"\x03\x02\x23\x07\0\0\x01\0";
+/// let mut first = None;
+/// let result = offkit_object::walk("kernel.spv", spirv, None, &Limits::default(), &mut |item| match item {
+///     Item::Image(image) => {
+///         first = Some(image.location.to_string());
+///         ControlFlow::Break(())
 ///     }
+///     _ => ControlFlow::Continue(()),
 /// });
-/// assert_eq!(found, ["kernel.spv"]);
+/// assert!(result.is_break());
+/// assert_eq!(first.as_deref(), Some("kernel.spv"));
 /// ```
 pub fn walk(
     file_name: &str,
     bytes: &[u8],
     goal: Option<&Location>,
     limits: &Limits,
-    visit: &mut dyn FnMut(Item<'_>),
-) {
+    visit: &mut dyn FnMut(Item<'_>) -> ControlFlow<()>,
+) -> ControlFlow<()> {
     let mut walker = Walker {
         file: bytes,
         goal,
         visit,
+        result: ControlFlow::Continue(()),
         problems: 0,
     };
     let mut reading = Reading::tolerant(limits).for_file_of(bytes.len() as u64);
@@ -99,6 +109,7 @@ pub fn walk(
         Location::of_file(file_name),
         Surroundings::FILE,
     );
+    walker.result
 }
 
 /// What a part is in.
@@ -125,7 +136,9 @@ impl Surroundings {
 struct Walker<'w> {
     file: &'w [u8],
     goal: Option<&'w Location>,
-    visit: &'w mut dyn FnMut(Item<'_>),
+    visit: &'w mut dyn FnMut(Item<'_>) -> ControlFlow<()>,
+    /// What the visitor said last.
+    result: ControlFlow<()>,
     problems: usize,
 }
 
@@ -191,7 +204,7 @@ impl Walker<'_> {
             state,
             properties,
         });
-        (self.visit)(Item::Container(Container {
+        let entered = Container {
             location: location.clone(),
             kind,
             version: match &program {
@@ -200,7 +213,11 @@ impl Walker<'_> {
             },
             size: source.len(),
             program,
-        }));
+        };
+        self.hand_over(reading, Item::Container(entered));
+        if self.result.is_break() {
+            return;
+        }
         let inside = Surroundings {
             kind,
             depth: around.depth.saturating_add(1),
@@ -212,7 +229,7 @@ impl Walker<'_> {
         let result = container::parts(kind, source, reading, &mut |reading, mut part| {
             self.report(reading, location);
             let place = places.join(&part.name);
-            if !self.is_wanted(&place) {
+            if self.result.is_break() || !self.is_wanted(&place) {
                 return;
             }
             if part.is_redundant && self.goal.is_none_or(|goal| !goal.is_within(&place)) {
@@ -285,7 +302,7 @@ impl Walker<'_> {
 
     /// Decompresses the parts of a batch, on all cores, and opens them one after the other.
     fn open_batch(&mut self, reading: &mut Reading, batch: &mut Batch<'_>, inside: Surroundings) {
-        if batch.members.is_empty() {
+        if batch.members.is_empty() || self.result.is_break() {
             return;
         }
         let mut allowed = Vec::new();
@@ -368,7 +385,9 @@ impl Walker<'_> {
         }
         let kind = facts.container.unwrap_or(around.kind);
         let format = shown.or(facts.claim);
-        complete_target(&mut facts.target, bytes.unwrap_or_default(), format);
+        let told = std::mem::take(&mut facts.target);
+        let shown = bytes.map(|bytes| header_target(bytes, format));
+        let Decision { target, contradicted } = decide(told, shown.unwrap_or_default());
         let more = facts.more.take().map_or_else(MoreFacts::default, |more| *more);
         let mut image = DeviceImage::of_format(code, format);
         image.container = if kind.is_host() {
@@ -377,7 +396,8 @@ impl Walker<'_> {
             kind
         };
         image.container_version = facts.version.or(around.version);
-        image.target = std::mem::take(&mut facts.target);
+        image.target = target;
+        image.contradicted = contradicted.map(Box::new);
         image.producer = facts.producer;
         image.properties = more.properties;
         image.kernels = more.kernels;
@@ -387,7 +407,7 @@ impl Walker<'_> {
         image.strings = more.strings;
         image.location = location;
         image.offset = offset;
-        (self.visit)(Item::Image(image));
+        self.hand_over(reading, Item::Image(image));
     }
 
     /// Hands over the faults that were noted while reading as problems of `location`.
@@ -399,28 +419,20 @@ impl Walker<'_> {
         }
     }
 
-    fn problem(&mut self, reading: &Reading, location: &Location, error: Error) {
-        if self.problems < reading.limits().max_problems {
-            self.problems = self.problems.saturating_add(1);
-            (self.visit)(Item::Problem(Problem::new(location.clone(), error)));
+    fn hand_over(&mut self, reading: &mut Reading, item: Item<'_>) {
+        if self.result.is_continue() {
+            self.result = (self.visit)(item);
+        }
+        if self.result.is_break() {
+            reading.stop();
         }
     }
-}
 
-/// Fills in what the container does not say about the target, as far as the image's header says it.
-fn complete_target(target: &mut Target, bytes: &[u8], format: ImageFormat) {
-    // SPIR-V is for no architecture: with a triple, nothing is left to look for.
-    let is_complete = !target.arch.is_empty() || format == ImageFormat::Spirv;
-    if !target.triple.is_empty() && is_complete {
-        return;
-    }
-    let shown = header_target(bytes, format);
-    if target.triple.is_empty() {
-        target.triple = shown.triple;
-    }
-    if target.arch.is_empty() {
-        target.arch = shown.arch;
-        target.features = shown.features;
+    fn problem(&mut self, reading: &mut Reading, location: &Location, error: Error) {
+        if self.problems < reading.limits().max_problems {
+            self.problems = self.problems.saturating_add(1);
+            self.hand_over(reading, Item::Problem(Problem::new(location.clone(), error)));
+        }
     }
 }
 

@@ -76,6 +76,9 @@ pub(crate) fn parts<'data>(
             }
         }
         id = id.saturating_add(1);
+        if reading.is_exhausted() {
+            return Ok(());
+        }
     }
 }
 

@@ -114,7 +114,7 @@ fn sample() -> Vec<u8> {
         named,
         Entry::new(2, 100, FLAGS | LZ4 | FAMILY_SPECIFIC, &cubin),
     ]);
-    let second = fatbin(&[Entry::new(1, 52, FLAGS, PTX)]);
+    let second = fatbin(&[Entry::new(1, 90, FLAGS | ARCH_SPECIFIC, PTX)]);
     [first, vec![0; 24], second].concat()
 }
 
@@ -215,6 +215,25 @@ fn a_compressed_entry_that_is_something_else_is_a_problem() {
     let problems = offkit_object::verify("file", &bytes, &limits());
     assert_eq!(problems[0].error.message(), "image is not what its header says");
     assert_eq!(problems[0].error.found(), Some("PTX"));
+}
+
+#[test]
+fn the_target_is_that_of_the_code_where_the_code_is_at_hand() {
+    for (compression, target) in [(0, "sm_90a"), (ZSTD, "sm_52")] {
+        let bytes = fatbin(&[Entry::new(1, 52, FLAGS | compression, PTX)]);
+        let contents = read(&bytes);
+        assert_eq!(contents.problems, []);
+        assert_eq!(contents.images[0].target.arch, target);
+        let problems = offkit_object::verify("file", &bytes, &limits());
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        let error = &problems[0].error;
+        assert_eq!(
+            error.message(),
+            "image is for another target than its container says"
+        );
+        assert_eq!(error.expected(), Some("nvptx64-nvidia-cuda-sm_52"));
+        assert_eq!(error.found(), Some("nvptx64-nvidia-cuda-sm_90a"));
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ use offkit_object::{
     Contents, ErrorKind, ImageKind, IrModule, IrType, Item, Limits, OffloadBinary, OffloadBinaryVersion,
     OffloadEntry, OffloadKind, SyclBin, SyclBinVersion, bundle, offload_entries, walk,
 };
+use std::ops::ControlFlow;
 
 fn read<'data>(bytes: &'data [u8], limits: &Limits) -> Contents<'data> {
     let contents = offkit_object::read("file", bytes, limits);
@@ -155,10 +156,13 @@ fn containers_that_share_their_bytes_are_entered_a_bounded_number_of_times() {
     let mut entered = 0;
     let mut is_refused = false;
     let limits = Limits::default();
-    walk("file", &bytes, None, &limits, &mut |item| match item {
-        Item::Container(container) => entered += container.size,
-        Item::Problem(problem) => is_refused |= problem.error.kind() == ErrorKind::LimitExceeded,
-        _ => {}
+    let _ = walk("file", &bytes, None, &limits, &mut |item| {
+        match item {
+            Item::Container(container) => entered += container.size,
+            Item::Problem(problem) => is_refused |= problem.error.kind() == ErrorKind::LimitExceeded,
+            _ => {}
+        }
+        ControlFlow::Continue(())
     });
     let levels = limits.max_nesting as u64 + 2;
     assert!(

@@ -3,6 +3,7 @@
 mod common;
 
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 
 use common::limits;
 use offkit_object::bundle::{Bundle, BundleEntry, Comment, CompressedBundle, CompressedVersion};
@@ -150,10 +151,11 @@ fn archive(members: &[(Vec<u8>, Node)]) -> Vec<u8> {
 
 fn images(file: &[u8], goal: Option<&Location>) -> Vec<(Location, Vec<u8>)> {
     let mut images = Vec::new();
-    walk("dir/f!le", file, goal, &limits(), &mut |item| {
+    let _ = walk("dir/f!le", file, goal, &limits(), &mut |item| {
         if let Item::Image(image) = item {
             images.push((image.location.clone(), image.bytes().unwrap().to_vec()));
         }
+        ControlFlow::Continue(())
     });
     images
 }
@@ -210,6 +212,32 @@ proptest! {
                 expected[number].1 = new.to_vec();
                 prop_assert_eq!(after, expected, "{}", &text);
             }
+        }
+    }
+}
+
+/// What a walk comes across, as text, until so many things were seen.
+fn items(file: &[u8], most: usize) -> (Vec<String>, bool) {
+    let mut items = Vec::new();
+    let result = walk("file", file, None, &limits(), &mut |item| {
+        items.push(format!("{item:?}"));
+        match items.len() < most {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        }
+    });
+    (items, result.is_break())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_walk_ends_where_its_visitor_breaks_it_off(node in node()) {
+        let file = bytes_of(&node);
+        let (all, _) = items(&file, usize::MAX);
+        for most in 1..=all.len() {
+            prop_assert_eq!(items(&file, most), (all[..most].to_vec(), true));
         }
     }
 }

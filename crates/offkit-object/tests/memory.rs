@@ -3,6 +3,7 @@
 mod common;
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use offkit_object::host::{NewSection, ObjectFormat, write_object};
@@ -146,8 +147,9 @@ fn memory_is_bounded_by_a_multiple_of_the_file() {
     for (name, file) in files() {
         let mut items = 0;
         let walking = most_of(|| {
-            walk("f", &file, None, &limits, &mut |item| {
+            let _ = walk("f", &file, None, &limits, &mut |item| {
                 items += usize::from(!matches!(item, Item::Problem(_)));
+                ControlFlow::Continue(())
             });
         });
         let reading = most_of(|| offkit_object::read("f", &file, &limits));

@@ -7,9 +7,8 @@ use object::{Object, ObjectSection, ObjectSymbol};
 use offkit_object::host::{device_sections, intel_openmp_elf};
 use offkit_object::registration::{HostTarget, Registration, RegistrationKind};
 use offkit_object::{
-    ByteArray, DeviceImage, ErrorKind, ImageKind, Item, Limits, OffloadBinary, OffloadBinaryVersion,
-    OffloadEntry, OffloadKind, Producer, PropertySets, PropertyValue, Storage, Target, embedded_in_bitcode,
-    read, walk,
+    ByteArray, DeviceImage, ErrorKind, ImageKind, Limits, OffloadBinary, OffloadBinaryVersion, OffloadEntry,
+    OffloadKind, Producer, PropertySets, PropertyValue, Storage, Target, embedded_in_bitcode, read,
 };
 use proptest::prelude::*;
 use tools::{Folder, need};
@@ -101,17 +100,9 @@ fn many_images_need_several_descriptors() {
         .write(&many(65_540))
         .unwrap();
     let mut locations = Vec::new();
-    walk(
-        "out.o",
-        &object,
-        None,
-        &Limits::default(),
-        &mut |item| match item {
-            Item::Image(image) => locations.push(image.location.to_string()),
-            Item::Problem(problem) => panic!("{problem}"),
-            _ => {}
-        },
-    );
+    for image in offkit_object::images("out.o", &object, &Limits::default()) {
+        locations.push(image.unwrap().location.to_string());
+    }
     assert_eq!(locations.len(), 65_540);
     assert_eq!(locations.last().unwrap(), "out.o!sycl/1/4");
 }
@@ -252,17 +243,14 @@ fn host_bitcode_has_its_device_code() {
         "clang -cc1 -triple x86_64-linux-gnu -emit-llvm-bc -fembed-offload-object=binaries host.c -o host.bc",
     );
     let bitcode = folder.read("host.bc");
-    assert_eq!(
-        embedded_in_bitcode(&bitcode, &Limits::default()).unwrap(),
-        [binaries]
-    );
+    assert_eq!(embedded_in_bitcode(&bitcode).unwrap(), [binaries]);
     for length in 0..bitcode.len() {
-        let _ = embedded_in_bitcode(&bitcode[..length], &Limits::default());
+        let _ = embedded_in_bitcode(&bitcode[..length]);
     }
     let mut damaged = bitcode;
     for at in 0..damaged.len() {
         damaged[at] ^= 0x5a;
-        let _ = embedded_in_bitcode(&damaged, &Limits::default());
+        let _ = embedded_in_bitcode(&damaged);
         damaged[at] ^= 0x5a;
     }
 }

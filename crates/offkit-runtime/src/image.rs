@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use offkit_object::{Code, DeviceImage, ImageFormat, Limits, Location, SharedBytes, symbols_of};
+use offkit_object::{Code, DeviceImage, ImageFormat, Inspect, Limits, Location, SharedBytes, Symbols};
 use offkit_spirv::{Module, Reflection, reflect};
 
 /// What an image offers and needs, from its container and from the image itself.
@@ -20,11 +20,15 @@ pub struct Description {
 }
 
 impl Description {
-    /// Describes an image: the names as [`Symbols::of`] has them, and the module for its details.
+    /// Describes an image: the names as [`Inspect::symbols`] has them, and the module for its details.
     pub fn of(image: &DeviceImage<'_>) -> Self {
-        let symbols = symbols_of(image, &Limits::default());
-        let spirv = (image.format == ImageFormat::Spirv)
-            .then(|| Module::from_bytes(image.bytes().unwrap_or_default()));
+        let Symbols {
+            kernels,
+            imports,
+            exports,
+        } = image.symbols(&Limits::default());
+        let bytes = image.bytes().unwrap_or_default();
+        let spirv = (image.format == ImageFormat::Spirv).then(|| Module::from_bytes(bytes));
         let module = spirv.and_then(|read| {
             read.inspect_err(
                 |error| tracing::warn!(location = %image.location, %error, "not a readable module"),
@@ -32,9 +36,9 @@ impl Description {
             .ok()
         });
         Self {
-            kernels: symbols.kernels,
-            imports: symbols.imports,
-            exports: symbols.exports,
+            kernels,
+            imports,
+            exports,
             module: module.map(|module| {
                 let reflection = reflect(&module);
                 Arc::new((module, reflection))

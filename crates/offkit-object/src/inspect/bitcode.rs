@@ -6,7 +6,7 @@ mod embedded;
 
 use std::collections::HashMap;
 
-use offkit_image::{Error, Family};
+use offkit_image::{Error, Family, Target};
 
 use super::findings::Findings;
 use crate::source::Source;
@@ -55,7 +55,10 @@ const CALL_SPIR_KERNEL: u64 = 76;
 const CALL_AMDGPU_KERNEL: u64 = 91;
 
 pub(super) fn inspect(source: Source<'_>, findings: &mut Findings) -> Result<(), Error> {
-    let source = unwrapped(source, findings)?;
+    let (source, wrapper) = unwrapped(source)?;
+    if let Some(cpu) = wrapper {
+        findings.detail("wrapper", format!("CPU type {cpu:#x}"));
+    }
     let mut file = File {
         stream: Bitstream::new(source, MAGIC_SIZE),
         unnamed: Vec::new(),
@@ -71,23 +74,47 @@ pub(super) fn inspect(source: Source<'_>, findings: &mut Findings) -> Result<(),
     result
 }
 
-/// The bitcode behind a wrapper header, if there is one.
-fn unwrapped<'data>(source: Source<'data>, findings: &mut Findings) -> Result<Source<'data>, Error> {
+/// The triple of the first module. All blocks before it are passed over, and it is near the module's beginning.
+pub(super) fn header_target(source: Source<'_>) -> Option<Target> {
+    let (source, _) = unwrapped(source).ok()?;
+    let mut stream = Bitstream::new(source, MAGIC_SIZE).for_beginning();
+    loop {
+        match stream.next().ok()? {
+            Item::End => return None,
+            Item::Block(BLOCK_MODULE) => break,
+            _ => {}
+        }
+    }
+    stream.enter();
+    loop {
+        match stream.next().ok()? {
+            Item::End => return None,
+            Item::Record(MODULE_TRIPLE) => {
+                let triple = bytes_of(&stream.operands);
+                return Some(Target::new(std::str::from_utf8(&triple).ok()?, ""));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The bitcode behind a wrapper header, and the CPU type in that, if there is one.
+fn unwrapped(source: Source<'_>) -> Result<(Source<'_>, Option<u64>), Error> {
     if !source.bytes().starts_with(WRAPPER_MAGIC) {
-        return Ok(source);
+        return Ok((source, None));
     }
     let header = source.need(0, WRAPPER_SIZE, "bitcode wrapper is cut off", "header")?;
     let field = |at| {
         let bytes = header.from(at).bytes().first_chunk::<4>();
         u64::from(bytes.map_or(0, |bytes| u32::from_le_bytes(*bytes)))
     };
-    findings.detail("wrapper", format!("CPU type {:#x}", field(16)));
-    source.need(
+    let inside = source.need(
         field(8),
         field(12),
         "bitcode lies outside of its wrapper",
         "offset and size",
-    )
+    )?;
+    Ok((inside, Some(field(16))))
 }
 
 /// A function or variable.

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use compact_str::ToCompactString;
+use compact_str::{CompactString, ToCompactString};
 use offkit_image::target::nvidia::{Processor, Scope};
 use offkit_image::target::triples;
 use offkit_image::{Error, Target};
 
 use super::InspectedKernel;
-use super::elf::{Elf, Fields, Header, Symbol, TYPE_RELOCATABLE, read_name};
+use super::elf::{Elf, Fields, Header, Symbol, TYPE_RELOCATABLE, read_name, section_named};
 use super::findings::Findings;
 use crate::source::Source;
 
@@ -34,8 +34,28 @@ const COMPATIBILITY_CLASS: u8 = 0x09;
 const NOTE_CUDA: u32 = 1000;
 const NOTE_TOOLKIT: u32 = 2000;
 
+/// The target of a file, from its header and, where that has no room for it, from the section that says whether the
+/// code is for one architecture only.
+pub(super) fn header_target(source: Source<'_>) -> Option<Target> {
+    let header = Header::read(source)?;
+    let mut target = target(&header);
+    if header.os_abi != OS_ABI_OLD
+        && let Some(section) = section_named(source, &header, b".nv.compat")
+    {
+        let big_endian = header.big_endian;
+        add_class(
+            &mut target,
+            Fields {
+                source: section,
+                big_endian,
+            },
+        );
+    }
+    Some(target)
+}
+
 /// The target in a header.
-pub(super) fn target(header: &Header) -> Target {
+fn target(header: &Header) -> Target {
     let [low, middle, ..] = header.flags.to_le_bytes();
     let (number, only_this) = if header.os_abi == OS_ABI_OLD {
         (low, header.flags & 0x800 != 0)
@@ -51,7 +71,11 @@ pub(super) fn target(header: &Header) -> Target {
             true => triples::NVPTX64.into(),
             false => triples::NVPTX32.into(),
         },
-        arch: processor.to_compact_string(),
+        // No number, no architecture.
+        arch: match number {
+            0 => CompactString::default(),
+            _ => processor.to_compact_string(),
+        },
         features: Vec::new(),
     }
 }
@@ -72,14 +96,17 @@ pub(super) fn inspect(source: Source<'_>, findings: &mut Findings) -> Result<(),
 
 /// The architecture-specific variants have flags of their own only in old files.
 fn read_compatibility(elf: &Elf<'_>, findings: &mut Findings) {
-    let Some(section) = elf.named(".nv.compat") else {
-        return;
-    };
-    let only_this = attributes(elf.fields(section.data))
+    if let Some(section) = elf.named(".nv.compat") {
+        add_class(&mut findings.inspection.target, elf.fields(section.data));
+    }
+}
+
+/// Adds the letter of code for one architecture only, should the attributes say so.
+fn add_class(target: &mut Target, compatibility: Fields<'_>) {
+    let only_this = attributes(compatibility)
         .any(|(kind, value)| kind == COMPATIBILITY_CLASS && value.byte(0) == Some(1));
-    let arch = &mut findings.inspection.target.arch;
-    if only_this && !arch.ends_with('a') {
-        arch.push('a');
+    if only_this && !target.arch.is_empty() && !target.arch.ends_with('a') {
+        target.arch.push('a');
     }
 }
 

@@ -64,6 +64,37 @@ impl Header {
     }
 }
 
+/// The data of the first section of a name, found without reading any other.
+pub(super) fn section_named<'data>(
+    source: Source<'data>,
+    header: &Header,
+    name: &[u8],
+) -> Option<Source<'data>> {
+    let is_64 = header.is_64;
+    let fields = |source| Fields {
+        source,
+        big_endian: header.big_endian,
+    };
+    let file = fields(source);
+    let (place, counts) = if is_64 { (40, 58) } else { (32, 46) };
+    let (offset_at, size_at) = if is_64 { (24, 32) } else { (16, 20) };
+    let table = source.from(file.address(place, is_64)?);
+    let size = u64::from(file.half(counts)?);
+    let count = u64::from(file.half(counts.saturating_add(2))?);
+    let section = |number: u64| Some(fields(table.get(number.checked_mul(size)?, size)?));
+    let data = |section: Fields<'data>| {
+        let offset = section.address(offset_at, is_64)?;
+        source.get(offset, section.address(size_at, is_64)?)
+    };
+    let names = data(section(file.half(counts.saturating_add(4))?.into())?)?;
+    let is_named = |section: &Fields<'data>| {
+        let start = section.word(0).map(|offset| names.from(offset.into()).bytes());
+        let rest = start.and_then(|start| start.strip_prefix(name));
+        rest.is_some_and(|rest| rest.first() == Some(&0))
+    };
+    data((0..count).map_while(section).find(is_named)?)
+}
+
 /// Numbers in either byte order.
 #[derive(Clone, Copy)]
 pub(super) struct Fields<'data> {

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use offkit_image::{Error, Limits};
 use offkit_spirv::names::{is_built_in, kernel_of_copy};
 
-use super::{Detail, DetailValue, InspectedKernel, Inspection};
 use crate::reading::Reading;
+use offkit_image::{Detail, DetailValue, InspectedKernel, Inspection};
 
 /// An inspection in the making.
 #[derive(Debug)]

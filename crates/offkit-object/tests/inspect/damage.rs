@@ -130,3 +130,37 @@ fn a_name_counts_for_each_symbol_that_has_it() {
             .any(|error| error.kind() == offkit_object::ErrorKind::LimitExceeded)
     );
 }
+
+#[test]
+fn the_names_of_an_image_follow_one_rule_in_every_format() {
+    let limits = Limits::default();
+    for (name, bytes) in samples() {
+        let own = look(&bytes);
+        let mut image = DeviceImage::new(bytes);
+        let symbols = image.symbols(&limits);
+        assert!(
+            own.kernel_names().eq(symbols.kernels.iter().map(String::as_str)),
+            "{name}"
+        );
+        assert_eq!(
+            (&symbols.imports, &symbols.exports),
+            (&own.imports, &own.exports),
+            "{name}"
+        );
+        assert!(
+            std::ptr::eq(image.inspect(&limits), image.inspect(&limits)),
+            "{name} is looked into once"
+        );
+        // The container's word counts, but what the device supplies is no import.
+        image.imports = vec!["_Z22__spirv_ControlBarrierjjj".into(), "scale".into()];
+        image.kernels = vec!["told".into()];
+        let told = image.symbols(&limits);
+        assert_eq!(
+            (told.imports, told.exports),
+            (vec!["scale".to_owned()], Vec::new()),
+            "{name}"
+        );
+        let is_module = image.format == ImageFormat::Spirv;
+        assert_eq!(told.kernels == ["told"], !is_module, "{name}");
+    }
+}

@@ -9,7 +9,7 @@ mod tools;
 
 use std::collections::BTreeSet;
 
-use offkit_object::{ImageFormat, Inspection, Limits, header_target, inspect};
+use offkit_object::{DeviceImage, ImageFormat, Inspect, Inspection, Limits, header_target, inspect};
 use tools::{Folder, need};
 
 fn look(bytes: &[u8]) -> Inspection {

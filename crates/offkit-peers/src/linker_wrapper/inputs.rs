@@ -224,7 +224,7 @@ fn of_file<'data>(
             Ok(())
         }
         _ if ImageFormat::detect(bytes) == ImageFormat::Bitcode => {
-            for binary in offkit_object::embedded_in_bitcode(bytes, &Limits::default())? {
+            for binary in offkit_object::embedded_in_bitcode(bytes)? {
                 of_owned_binaries(origin, &binary, visit)?;
             }
             Ok(())

@@ -1,5 +1,7 @@
 //! The short answer to what is in a file: `x86_64, gfx803-hsaco, gfx900-bc, sm_60-cubin`.
 
+use std::ops::ControlFlow;
+
 use offkit_object::{Item, Limits};
 
 use super::{Message, Result};
@@ -10,15 +12,18 @@ use offkit_devlib::device_type;
 pub(super) fn query(file: &str, bytes: &[u8]) -> Result<String> {
     let mut answers: Vec<String> = Vec::new();
     let mut problem = None;
-    offkit_object::walk(file, bytes, None, &Limits::default(), &mut |item| match item {
-        Item::Image(image) => {
-            let answer = device_type(&image);
-            if !answers.contains(&answer) {
-                answers.push(answer);
+    let _ = offkit_object::walk(file, bytes, None, &Limits::default(), &mut |item| {
+        match item {
+            Item::Image(image) => {
+                let answer = device_type(&image);
+                if !answers.contains(&answer) {
+                    answers.push(answer);
+                }
             }
+            Item::Problem(found) => problem = problem.take().or(Some(found)),
+            _ => {}
         }
-        Item::Problem(found) => problem = problem.take().or(Some(found)),
-        _ => {}
+        ControlFlow::Continue(())
     });
     match problem {
         Some(problem) if answers.is_empty() => return Err(Message::new(problem.to_string())),

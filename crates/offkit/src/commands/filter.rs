@@ -2,7 +2,7 @@
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use offkit_object::{DeviceImage, ImageFormat, KernelName, Limits, Producer, Target, symbols_of, target_of};
+use offkit_object::{DeviceImage, ImageFormat, Inspect, KernelName, Limits, Producer, Target, target_of};
 
 /// The names of languages, as [`producer_name`] gives them.
 const KINDS: [&str; 5] = ["openmp", "cuda", "hip", "sycl", "host"];
@@ -53,7 +53,7 @@ impl Filter {
             && matches(&self.kind, &|kind| producer_name(image.producer) == Some(kind))
             && matches(&self.format, &|format| format_name(image.format) == format)
             && matches(&self.kernel, &|kernel| {
-                let names = symbols_of(image, &Limits::default());
+                let names = image.symbols(&Limits::default());
                 names.kernels.iter().any(|name| KernelName::new(name).is(kernel))
             })
     }

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use offkit_object::{Container, Detail, DetailValue, DeviceImage, Inspection, Item, Storage, Target};
+use offkit_object::{
+    Container, Detail, DetailValue, DeviceImage, Inspect, Inspection, Item, Storage, Target,
+};
 use offkit_runtime::Description;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -80,7 +82,7 @@ struct View<'a> {
     image: &'a DeviceImage<'a>,
     containers: &'a [Container],
     description: Description,
-    inspection: Inspection,
+    inspection: &'a Inspection,
     mangled: bool,
 }
 
@@ -88,7 +90,7 @@ impl<'a> View<'a> {
     fn new(image: &'a DeviceImage<'a>, containers: &'a [Container], options: &Show) -> Self {
         let limits = options.limits.limits();
         let description = Description::of(image);
-        let inspection = offkit_object::inspect(image.bytes().unwrap_or_default(), image.format, &limits);
+        let inspection = image.inspect(&limits);
         Self {
             image,
             containers,
@@ -100,7 +102,7 @@ impl<'a> View<'a> {
 
     fn json(&self) -> Value {
         let mut value = super::ls::json::image(self.image, true);
-        let inspection = &self.inspection;
+        let inspection = self.inspection;
         let kernels = inspection
             .kernels
             .iter()
@@ -188,7 +190,7 @@ impl<'a> View<'a> {
 
     /// What is said about the image as a whole, as title and value.
     fn facts(&self) -> Vec<(Cow<'_, str>, String)> {
-        let (image, inspection) = (self.image, &self.inspection);
+        let (image, inspection) = (self.image, self.inspection);
         let mut facts: Vec<(Cow<'_, str>, String)> = Vec::new();
         for container in self.containers {
             let version = container.version.map(|version| format!(" v{version}"));

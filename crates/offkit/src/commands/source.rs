@@ -1,5 +1,6 @@
 //! What a command is given: a file, or a place in one, and the way through all that is in it.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use offkit_object::{DeviceImage, ErrorKind, Item, Limits, Location, Problem};
@@ -129,7 +130,7 @@ fn walk(file: &Opened<'_>, limits: &Limits, visit: &mut dyn FnMut(&mut Item<'_>)
     const RELEASED_TOGETHER: usize = 1 << 25;
     let mut released = 0;
     let goal = file.goal.as_ref();
-    offkit_object::walk(
+    let _ = offkit_object::walk(
         file.location.file(),
         file.content,
         goal,
@@ -148,6 +149,7 @@ fn walk(file: &Opened<'_>, limits: &Limits, visit: &mut dyn FnMut(&mut Item<'_>)
                 file.content.release(released..offset);
                 released = offset;
             }
+            ControlFlow::Continue(())
         },
     );
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use offkit_object::{DeviceImage, ImageFormat, Item, Location};
+use offkit_object::{DeviceImage, ImageFormat, Inspect, Item, Location};
 use serde_json::json;
 
 use super::Source;
@@ -179,8 +179,7 @@ fn report(options: &Verify, terminal: Terminal, path: &Path, findings: &[Finding
 
 /// The extensions of vendors that a module uses: releases of the validator are years behind these.
 fn vendor_extensions(image: &DeviceImage<'_>) -> String {
-    let inspection =
-        offkit_object::inspect(image.bytes().unwrap_or_default(), image.format, &super::limits());
+    let inspection = image.inspect(&super::limits());
     let extensions = inspection
         .details
         .iter()

@@ -85,6 +85,8 @@ pub(super) struct Bitstream<'data> {
     pub(super) blob: Source<'data>,
     /// How many more operands are read. Abbreviations can make many of few bits.
     allowance: u64,
+    /// How many more fields are read.
+    fields_left: u64,
 }
 
 impl<'data> Bitstream<'data> {
@@ -101,6 +103,16 @@ impl<'data> Bitstream<'data> {
             operands: Vec::new(),
             blob: source.from(u64::MAX),
             allowance: source.len().saturating_mul(OPERANDS_A_BYTE),
+            fields_left: u64::MAX,
+        }
+    }
+
+    /// The same, for no more work than the beginning of a module needs: very many images may share the same bytes.
+    pub(super) fn for_beginning(self) -> Self {
+        const FIELDS: u64 = 1 << 14;
+        Self {
+            fields_left: FIELDS,
+            ..self
         }
     }
 
@@ -125,7 +137,9 @@ impl<'data> Bitstream<'data> {
     /// Up to 64 bits, lowest first.
     fn bits(&mut self, count: u32) -> Result<u64, Error> {
         let after = self.at.saturating_add(count.into());
-        if after > self.limit() {
+        let left = self.fields_left.checked_sub(1);
+        self.fields_left = left.unwrap_or_default();
+        if after > self.limit() || left.is_none() {
             return Err(self.cut_off());
         }
         let mut window = [0; 16];

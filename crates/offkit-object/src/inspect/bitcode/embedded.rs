@@ -1,10 +1,9 @@
 //! Offload binaries in bitcode for a host: what a section of the object will hold is a constant in the module.
 
-use offkit_image::{Error, Limits};
+use offkit_image::Error;
 
 use super::bitstream::{Bitstream, Item};
 use super::{BLOCK_MODULE, MAGIC_SIZE, bytes_of, unwrapped};
-use crate::inspect::findings::Findings;
 use crate::offload_binary::MAGIC;
 use crate::source::Source;
 
@@ -20,8 +19,8 @@ const CONSTANT_TEXT: u64 = 9;
 /// # Errors
 ///
 /// Bitcode that is damaged.
-pub fn embedded_in_bitcode(bytes: &[u8], limits: &Limits) -> Result<Vec<Vec<u8>>, Error> {
-    let source = unwrapped(Source::new(bytes), &mut Findings::new(bytes, limits))?;
+pub fn embedded_in_bitcode(bytes: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+    let (source, _) = unwrapped(Source::new(bytes))?;
     let mut stream = Bitstream::new(source, MAGIC_SIZE);
     let mut found = Vec::new();
     loop {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use offkit_object::{DeviceImage, ImageFormat, Limits, Producer, Target, symbols_of, target_of};
+use offkit_object::{DeviceImage, ImageFormat, Inspect, Limits, Producer, Target, target_of};
 use serde_json::json;
 
 use crate::commands::filter::{Filter, format_name, producer_name};
@@ -125,7 +125,7 @@ fn add(types: &mut Vec<DeviceType>, image: &DeviceImage<'_>, symbols: bool) {
     device.images += 1;
     device.bytes += image.size();
     if symbols {
-        let names = symbols_of(image, &Limits::default());
+        let names = image.symbols(&Limits::default());
         for (all, new) in [
             (&mut device.kernels, names.kernels),
             (&mut device.exports, names.exports),

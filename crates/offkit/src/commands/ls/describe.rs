@@ -1,7 +1,7 @@
 //! What is said of an image in lines below its row: kernels, imports, exports, properties.
 
 use offkit_object::property_set::{PropertySets, PropertyValue};
-use offkit_object::{DeviceImage, Limits, Symbols, symbols_of};
+use offkit_object::{DeviceImage, Inspect, Limits, Symbols};
 use offkit_runtime::Description;
 
 use super::json::{hex, is_readable};
@@ -55,7 +55,7 @@ impl Describer {
             kernels,
             imports,
             exports,
-        } = symbols_of(image, &Limits::default());
+        } = image.symbols(&Limits::default());
         Described {
             kernels: if self.each_kernel {
                 Kernels::Lines(self.kernel_lines(image, &kernels))

@@ -1,7 +1,7 @@
 //! One JSON object a line, one line an image.
 
 use offkit_object::property_set::{PropertySets, PropertyValue};
-use offkit_object::{ContainerKind, DeviceImage, Limits, symbols_of};
+use offkit_object::{ContainerKind, DeviceImage, Inspect, Limits};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -9,7 +9,7 @@ use crate::commands::filter::{format_name, producer_name};
 
 /// Everything about an image; with `hash`, the hash of its stored bytes too.
 pub(crate) fn image(image: &DeviceImage<'_>, hash: bool) -> Value {
-    let names = symbols_of(image, &Limits::default());
+    let names = image.symbols(&Limits::default());
     let text = |text: &str| if text.is_empty() { Value::Null } else { text.into() };
     json!({
         "file": image.location.file(),

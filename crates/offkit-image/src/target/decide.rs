@@ -1,0 +1,169 @@
+//! What an image is for: the bytes first, as far as they say it, then its container.
+
+use super::nvidia::{Processor, Scope};
+use super::{Family, GENERIC, Target};
+
+/// The target of an image, and what its container says instead where that contradicts the bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    /// What the image is for.
+    pub target: Target,
+    /// What its container says, where that contradicts the bytes.
+    pub contradicted: Option<Target>,
+}
+
+/// Decides between what the container told and what the bytes show.
+///
+/// Where both mean the same, the container's spelling stays, and what only one of the two says is added: a family
+/// such as `sm_100f` is in no bytes, the features of AMD's processors are often in no container.
+pub fn decide(told: Target, shown: Target) -> Decision {
+    let mut target = told.clone();
+    let mut contradicts = false;
+    if told.triple.is_empty() {
+        target.triple = shown.triple;
+    } else if !shown.triple.is_empty() && !same_machine(&told.triple, &shown.triple) {
+        target.triple = shown.triple;
+        contradicts = true;
+    }
+    match agreement(&told.arch, &shown.arch) {
+        Agreement::Told => {}
+        Agreement::Shown => target.arch = shown.arch,
+        Agreement::None => {
+            target.arch = shown.arch;
+            target.features.clear();
+            contradicts = true;
+        }
+    }
+    for feature in shown.features {
+        let name = |feature: &str| feature.trim_end_matches(['+', '-']).to_owned();
+        match target
+            .features
+            .iter_mut()
+            .find(|told| name(told) == name(&feature))
+        {
+            None => target.features.push(feature),
+            Some(told) if *told == feature => {}
+            Some(told) => {
+                *told = feature;
+                contradicts = true;
+            }
+        }
+    }
+    Decision {
+        target,
+        contradicted: contradicts.then_some(told),
+    }
+}
+
+enum Agreement {
+    Told,
+    Shown,
+    None,
+}
+
+/// Which of two architectures says more, if they can mean the same.
+fn agreement(told: &str, shown: &str) -> Agreement {
+    if shown.is_empty() || told == shown {
+        return Agreement::Told;
+    }
+    if told.is_empty() || told == GENERIC {
+        return Agreement::Shown;
+    }
+    match (Processor::parse(told), Processor::parse(shown)) {
+        // A letter behind the number is never dropped.
+        (Some(told), Some(shown)) if told.number == shown.number => match told.scope {
+            Scope::Plain if shown.scope != Scope::Plain => Agreement::Shown,
+            _ => Agreement::Told,
+        },
+        _ => Agreement::None,
+    }
+}
+
+/// Whether two triples can be those of one image: of the same instruction set, or of SPIR-V with pointers of the same
+/// width and what is made of it ahead of time.
+fn same_machine(told: &str, shown: &str) -> bool {
+    let machine = |triple: &str| match Family::of(triple) {
+        Family::IntelGpu | Family::IntelCpu | Family::IntelFpga | Family::SpirvLogical => Family::Spirv64,
+        family => family,
+    };
+    match (machine(told), machine(shown)) {
+        (Family::Other, Family::Other) => {
+            super::Triple::new(told).architecture() == super::Triple::new(shown).architecture()
+        }
+        (told, shown) => told == shown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decided(told: &str, shown: &str) -> (String, bool) {
+        let target = |text: &str| match text.split_once(' ') {
+            Some((triple, arch)) => Target::new(triple, arch),
+            None => Target::new(text, ""),
+        };
+        let Decision { target, contradicted } = decide(target(told), target(shown));
+        let text = format!("{} {}", target.triple, target.arch_with_features());
+        (text.trim_end().to_owned(), contradicted.is_some())
+    }
+
+    #[test]
+    fn what_only_one_says_is_added() {
+        for (told, shown, target) in [
+            ("", "nvptx64-nvidia-cuda sm_90a", "nvptx64-nvidia-cuda sm_90a"),
+            (
+                "nvptx64-nvidia-cuda sm_90",
+                "nvptx64-nvidia-cuda sm_90a",
+                "nvptx64-nvidia-cuda sm_90a",
+            ),
+            (
+                "nvptx64-nvidia-cuda sm_100f",
+                "nvptx64-nvidia-cuda sm_100",
+                "nvptx64-nvidia-cuda sm_100f",
+            ),
+            (
+                "nvptx64 compute_80",
+                "nvptx64-nvidia-cuda sm_80",
+                "nvptx64 compute_80",
+            ),
+            (
+                "nvptx64-nvidia-cuda generic",
+                "nvptx64-nvidia-cuda sm_52",
+                "nvptx64-nvidia-cuda sm_52",
+            ),
+            (
+                "amdgcn-amd-amdhsa- gfx90a",
+                "amdgcn-amd-amdhsa gfx90a:xnack-",
+                "amdgcn-amd-amdhsa- gfx90a:xnack-",
+            ),
+            (
+                "amdgcn-amd-amdhsa gfx90a:xnack+",
+                "amdgcn-amd-amdhsa gfx90a",
+                "amdgcn-amd-amdhsa gfx90a:xnack+",
+            ),
+            (
+                "spir64_gen-unknown-unknown pvc",
+                "spirv64-unknown-unknown",
+                "spir64_gen-unknown-unknown pvc",
+            ),
+        ] {
+            assert_eq!(decided(told, shown), (target.to_owned(), false), "{told} {shown}");
+        }
+    }
+
+    #[test]
+    fn bytes_that_say_otherwise_are_believed() {
+        for (told, shown) in [
+            ("amdgcn-amd-amdhsa gfx906", "amdgcn-amd-amdhsa gfx90a"),
+            (
+                "amdgcn-amd-amdhsa gfx90a:xnack+",
+                "amdgcn-amd-amdhsa gfx90a:xnack-",
+            ),
+            ("spir64-unknown-unknown", "spirv32-unknown-unknown"),
+            ("nvptx64-nvidia-cuda sm_90a", "nvptx64-nvidia-cuda sm_80"),
+        ] {
+            assert_eq!(decided(told, shown), (shown.to_owned(), true), "{told} {shown}");
+        }
+    }
+}
