@@ -271,6 +271,7 @@ def single_images(count, size):
 
 def delete():
     shutil.rmtree(INPUTS, ignore_errors=True)
+    shutil.rmtree(FOLDER / "cuda", ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -237,10 +237,10 @@ impl Walker<'_> {
             }
             match part.coding {
                 Some(coding) if !self.is_known(&part, coding, &place) => {
-                    batch.add(part, coding, place);
-                    if batch.is_full() {
+                    if !batch.has_room_for(&part, coding) {
                         self.open_batch(reading, &mut batch, inside);
                     }
+                    batch.add(part, coding, place);
                 }
                 coding => {
                     self.open_batch(reading, &mut batch, inside);
@@ -451,23 +451,29 @@ struct Compressed<'data> {
 }
 
 impl<'data> Batch<'data> {
-    /// Enough for all cores to be busy, and little enough for what comes out to fit into memory.
+    /// Enough for all cores to be busy.
     const MEMBERS: usize = 32;
-    const SIZE: u64 = 1 << 28;
+    /// What comes out of members that are decompressed together. A larger one is decompressed alone, so that a file
+    /// costs no more memory than this or its largest member.
+    const SIZE: u64 = 1 << 26;
+
+    fn has_room_for(&self, part: &Part<'_>, coding: Coding) -> bool {
+        let size = self.size.saturating_add(Self::size_of(part, coding));
+        self.members.is_empty() || self.members.len() < Self::MEMBERS && size <= Self::SIZE
+    }
+
+    /// How much comes out, or a guess where nothing says it.
+    fn size_of(part: &Part<'_>, coding: Coding) -> u64 {
+        coding.size.unwrap_or(part.stored.len().saturating_mul(8))
+    }
 
     fn add(&mut self, part: Part<'data>, coding: Coding, location: Location) {
-        self.size = self
-            .size
-            .saturating_add(coding.size.unwrap_or(part.stored.len().saturating_mul(8)));
+        self.size = self.size.saturating_add(Self::size_of(&part, coding));
         self.members.push(Compressed {
             part,
             coding,
             location,
         });
-    }
-
-    fn is_full(&self) -> bool {
-        self.members.len() >= Self::MEMBERS || self.size >= Self::SIZE
     }
 
     fn take(&mut self) -> Vec<Compressed<'data>> {

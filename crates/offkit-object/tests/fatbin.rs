@@ -276,7 +276,7 @@ fn entries_are_replaced_in_their_own_compression() {
             let expected = if image.location == location {
                 new
             } else {
-                &*before.bytes().unwrap()
+                before.bytes().unwrap()
             };
             assert_eq!(*image.bytes().unwrap(), *expected, "{part}: {}", image.location);
             assert_eq!(compression(image), compression(before));

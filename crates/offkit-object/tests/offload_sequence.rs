@@ -93,7 +93,7 @@ fn a_binary_with_a_wrong_size_does_not_hide_the_next() {
             .iter()
             .rev()
             .take(2)
-            .map(|image| &*image.bytes().unwrap())
+            .map(|image| image.bytes().unwrap())
             .collect();
         assert_eq!(last, [b"BC\xc0\xde3".as_slice(), b"BC\xc0\xde2"], "{size}");
         assert_eq!(contents.problems.len(), 1, "{:?}", contents.problems);

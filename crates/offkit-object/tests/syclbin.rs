@@ -15,7 +15,7 @@ fn parse(bytes: &[u8]) -> Result<SyclBin<'_>, Error> {
 }
 
 fn text(sets: &PropertySets) -> String {
-    property_set::to_text(&sets).unwrap()
+    property_set::to_text(sets).unwrap()
 }
 
 /// The five programs that the reference implementation's own test writes and reads.

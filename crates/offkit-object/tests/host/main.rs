@@ -86,7 +86,7 @@ fn embedded_offload_binaries_are_found_in_objects_of_every_kind() {
             ["file!.llvm.offloading/0", "file!.llvm.offloading/1"],
             "{triple}"
         );
-        assert_eq!(&*contents.images[0].bytes().unwrap(), b"BC\xc0\xde one");
+        assert_eq!(contents.images[0].bytes().unwrap(), b"BC\xc0\xde one");
         let sections = device_sections(&bytes, &limits()).unwrap();
         assert_eq!(sections.len(), 1);
         assert_eq!(

@@ -137,7 +137,9 @@ impl Lister {
     }
 
     fn more(&self, image: &mut DeviceImage<'_>) -> Option<Box<More>> {
-        let is_looked_into = self.each_kernel || self.images <= IMAGES_DESCRIBED;
+        // A listing decompresses nothing that it need not.
+        let is_cheap = self.images <= IMAGES_DESCRIBED && image.code.at_hand().is_some();
+        let is_looked_into = self.each_kernel || is_cheap;
         let is_plain = image.storage() == Storage::Plain;
         if !is_looked_into && is_plain && !self.describer.is_told(image) {
             return None;
