@@ -258,6 +258,57 @@ fn openmp_code_for_amd_is_linked_with_a_device_library() {
 }
 
 #[test]
+fn code_for_hip_is_linked_and_bundled_without_other_programs() {
+    need!("clang-22", "ld.lld");
+    let folder = folder();
+    folder.write("device.c", "int of_device(int x) { return 5 * x; }\n");
+    let amd = "--target=amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -O1 -emit-llvm -c";
+    clang(&folder, &format!("{amd} device.c -o device.bc")).ok();
+    let images = ["gfx90a", "gfx942"]
+        .map(|arch| format!("file=device.bc,triple=amdgcn-amd-amdhsa,arch={arch},kind=hip"));
+    object_with(&folder, "device", &images.each_ref().map(String::as_str));
+    // Under this name nothing but a failure is found.
+    for program in ["clang", "clang-offload-bundler"] {
+        folder.script(program, "exit 9");
+    }
+    let wrapper = |more: &str| {
+        let mut command = Command::new(offkit());
+        let path = format!(
+            "{}:{}",
+            folder.path("").display(),
+            std::env::var("PATH").expect("a path")
+        );
+        command
+            .args("as clang-linker-wrapper --linker-path=none --emit-fatbin-only device.o".split(' '))
+            .args(more.split(' '))
+            .env("PATH", path);
+        folder.run_command(&mut command).ok();
+    };
+    wrapper("-o images");
+    // The host's entry is empty.
+    let listing = folder.offkit("ls --json --kind hip images").json();
+    let archs: Vec<_> = listing.iter().map(|image| &image["arch"]).collect();
+    assert_eq!(archs, ["gfx942", "gfx90a"], "{listing:#?}");
+    for image in &listing {
+        assert_eq!(image["offset"].as_u64().map(|offset| offset % 4096), Some(0));
+    }
+    wrapper("-o compressed --compress --compression-level=9");
+    assert!(folder.read("compressed").starts_with(b"CCOB"));
+    folder.offkit("extract --kind hip images -o plain").ok();
+    folder.offkit("extract --kind hip compressed -o inflated").ok();
+    let contents = |name: &str| {
+        let files = std::fs::read_dir(folder.path(name)).expect("a folder");
+        let mut contents: Vec<_> = files
+            .map(|file| std::fs::read(file.expect("readable").path()).expect("a file"))
+            .collect();
+        contents.sort();
+        contents
+    };
+    assert_eq!(contents("plain").len(), 2);
+    assert!(contents("plain") == contents("inflated"));
+}
+
+#[test]
 fn jobs_are_counted_by_make_and_their_times_are_written() {
     need!("clang-22", "ld.lld", "make");
     let folder = folder();

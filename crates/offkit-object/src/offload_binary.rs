@@ -14,6 +14,7 @@ mod ahead;
 mod embedded;
 mod inflate;
 mod kind;
+mod packaged;
 mod parts;
 pub(crate) mod raw;
 mod read;

@@ -1,9 +1,13 @@
 //! The program under the names of its peers: their options, their messages, their files.
 //!
 //! It goes by the name it is called by, a link or a copy, or by the one that follows `offkit as`.
+//!
+//! A tool reads its command line by a table ([`options`]), calls what offkit's own verbs call, and returns the text for
+//! standard output or the reason why there is none ([`failure`]).
 
-mod arguments;
-pub mod image_description;
+#[macro_use]
+mod options;
+mod failure;
 mod linker_wrapper;
 mod offload_binary;
 mod offload_bundler;
@@ -14,41 +18,29 @@ mod sycl_targets;
 mod syclbin_dump;
 
 use std::ffi::{OsStr, OsString};
+use std::fmt::Display;
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-use offkit_host::files::{self, FileError};
+use offkit_host::files;
 
-/// A tool: what it is called by, and its arguments.
-type Tool = fn(&str, Vec<OsString>) -> ExitCode;
+use failure::Failure;
+
+/// A tool: it takes arguments, and returns what it prints when all is done.
+type Tool = fn(Vec<OsString>) -> Result<String, Failure>;
 
 /// Every tool by the names it goes by.
 const TOOLS: &[(&str, Tool)] = &[
-    ("clang-linker-wrapper", linker_wrapper::main),
-    ("clang-offload-bundler", |_, arguments| {
-        offload_bundler::main(arguments)
-    }),
-    ("clang-offload-packager", |called, arguments| {
-        finish(offload_binary::run(called, arguments))
-    }),
-    ("clang-offload-wrapper", |called, arguments| {
-        finish(offload_wrapper::run(called, arguments))
-    }),
-    ("llvm-offload-binary", |called, arguments| {
-        finish(offload_binary::run(called, arguments))
-    }),
-    ("clang-sycl-linker", |called, arguments| {
-        finish(sycl_linker::run(called, arguments))
-    }),
-    ("sycl-post-link", |called, arguments| {
-        finish(sycl_post_link::run(called, arguments))
-    }),
-    ("llvm-offload-wrapper", |called, arguments| {
-        finish(offload_wrapper::run_llvm(called, arguments))
-    }),
-    ("syclbin-dump", |called, arguments| {
-        finish(syclbin_dump::run(called, arguments))
-    }),
+    ("clang-linker-wrapper", linker_wrapper::run),
+    ("clang-offload-bundler", offload_bundler::run),
+    ("clang-offload-packager", offload_binary::run_packager),
+    ("clang-offload-wrapper", offload_wrapper::run),
+    ("clang-sycl-linker", sycl_linker::run),
+    ("llvm-offload-binary", offload_binary::run),
+    ("llvm-offload-wrapper", offload_wrapper::run_llvm),
+    ("sycl-post-link", sycl_post_link::run),
+    ("syclbin-dump", syclbin_dump::run),
 ];
 
 /// The names of all tools.
@@ -59,8 +51,17 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// Runs as the tool that the program is called as; `None` when that is no tool.
 pub fn run(called: &OsStr, arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     let called = Path::new(called).file_stem()?.to_str()?;
-    let (_, tool) = TOOLS.iter().find(|(name, _)| is_called(called, name))?;
-    Some(tool(called, arguments.into_iter().collect()))
+    let (name, tool) = TOOLS.iter().find(|(name, _)| is_called(called, name))?;
+    let shown = tool(arguments.into_iter().collect()).and_then(|text| {
+        files::write(Path::new("-"), &[text.as_bytes()]).map_err(|error| Failure::error(failure::File(error)))
+    });
+    Some(match shown {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            say(failure.lines(name));
+            failure.exit_code()
+        }
+    })
 }
 
 /// Whether a program's name is that of a tool, or has a version after it, as Debian's programs do.
@@ -73,53 +74,9 @@ fn is_called(called: &str, name: &str) -> bool {
     })
 }
 
-/// Says why a tool failed, and tells it by the exit code.
-fn finish(result: Result<(), String>) -> ExitCode {
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            say(&message);
-            ExitCode::FAILURE
-        }
-    }
-}
-
-#[expect(clippy::print_stderr, reason = "the peers' messages, word for word")]
-fn say(message: &str) {
-    eprintln!("{message}");
-}
-
-/// Writes to standard output; ends the program where that is not possible, for nothing is left to be done.
-fn show(text: &str) {
-    show_chunks(&[text.as_bytes()]);
-}
-
-fn show_chunks(chunks: &[&[u8]]) {
-    if let Err(error) = files::write(Path::new("-"), chunks) {
-        say(&format!("error: {}", offkit_host::chain(&error)));
-        std::process::exit(2);
-    }
-}
-
-/// Writes a file, of which `-` is standard output.
-fn write(path: &Path, chunks: &[&[u8]]) -> Result<(), FileError> {
-    match files::is_standard_stream(path) {
-        true => {
-            show_chunks(chunks);
-            Ok(())
-        }
-        false => files::write(path, chunks),
-    }
-}
-
-/// Answers the options that ask for help or for the version; whether this is one of them.
-fn answers(option: &str, help: &str) -> bool {
-    match option {
-        "help" | "h" | "help-hidden" | "help-list" | "help-list-hidden" => show(help),
-        "version" => show(&version()),
-        _ => return false,
-    }
-    true
+/// Writes a line to standard error; where it cannot be written there is nowhere left to say so.
+fn say(line: impl Display) {
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
 /// What `--version` prints: the version of LLVM whose tools these stand for, which scripts look for, and ours.

@@ -8,6 +8,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `options` | the command line |
+//! | `error` | what goes wrong |
 //! | `inputs` | device code in the inputs, by target |
 //! | `commands` | running programs, intermediate files |
 //! | `device_link` | the link for one target, by clang |
@@ -20,7 +21,7 @@
 mod bundle;
 mod commands;
 mod device_link;
-mod help;
+mod error;
 mod host_link;
 mod inputs;
 mod job_server;
@@ -29,43 +30,34 @@ mod own_link;
 mod trace;
 
 use std::ffi::{OsStr, OsString};
-use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use offkit_link::wrap::host_triple;
 
-use crate::{say, show};
+use crate::failure::Failure;
+use crate::say;
 use commands::Commands;
-use device_link::LinkedImage;
+use device_link::Linked;
+use error::Result;
 use inputs::TargetInput;
 use job_server::JobServer;
-use options::{Ask, Jobs, Options};
+use options::{Jobs, Options};
 
-/// Runs as the tool, called by the name `called`.
-pub(super) fn main(called: &str, arguments: Vec<OsString>) -> ExitCode {
-    match run(called, arguments) {
-        Ok(code) => code,
-        Err(error) => {
-            say(&format!("{called}: error: {error}"));
-            ExitCode::FAILURE
-        }
-    }
+/// The name in messages.
+const NAME: &str = options::COMMAND_LINE.tool;
+
+/// Runs as the tool.
+pub(crate) fn run(arguments: Vec<OsString>) -> std::result::Result<String, Failure> {
+    link(arguments).map_err(Failure::error)
 }
 
-fn run(called: &str, arguments: Vec<OsString>) -> Result<ExitCode, String> {
+/// Links, and returns what is to be printed.
+fn link(arguments: Vec<OsString>) -> Result<String> {
     let options = options::parse(arguments)?;
-    match options.ask {
-        Some(Ask::Help) => {
-            show(help::HELP);
-            return Ok(ExitCode::SUCCESS);
-        }
-        Some(Ask::Version) => {
-            show(&super::version());
-            return Ok(ExitCode::SUCCESS);
-        }
-        None => {}
+    if let Some(text) = options.shown {
+        return Ok(text);
     }
     let commands = Commands::new(&options);
     let start = Instant::now();
@@ -73,11 +65,11 @@ fn run(called: &str, arguments: Vec<OsString>) -> Result<ExitCode, String> {
         // LLVM's own options are LLVM's to tell.
         let opt = commands.find("opt", &[])?;
         Commands::new(&Options::default()).run(&opt, &[question.into()])?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(String::new());
     }
     if options.print_module {
-        say(&format!(
-            "{called}: warning: there is no module to print: objects are written directly"
+        say(format_args!(
+            "{NAME}: warning: there is no module to print: objects are written directly"
         ));
     }
     let _temporary = (!options.dry_run).then(offkit_host::temporary::keep_together);
@@ -110,8 +102,8 @@ fn run(called: &str, arguments: Vec<OsString>) -> Result<ExitCode, String> {
         })?;
     }
     trace.note("Execute linker wrapper", "", start, start.elapsed());
-    trace.write(called)?;
-    Ok(ExitCode::SUCCESS)
+    trace.write(NAME)?;
+    Ok(String::new())
 }
 
 fn is_question(option: &str) -> bool {
@@ -137,7 +129,7 @@ fn link_all(
     options: &Options,
     commands: &Commands,
     executable: &str,
-) -> Result<Vec<LinkedImage>, String> {
+) -> Result<Vec<Linked>> {
     let next = AtomicUsize::new(0);
     let is_work_left = || next.load(Ordering::Relaxed) < targets.len();
     let results = Mutex::new(Vec::with_capacity(targets.len()));

@@ -8,108 +8,95 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use offkit_host::files::{self, FileError};
 use offkit_object::archive::{self, ArchiveKind, Member};
-use offkit_object::{ImageKind, Limits, OffloadEntry, OffloadKind, offload_entries};
+use offkit_object::{ImageKind, Limits, OffloadBinary, OffloadEntry, OffloadKind, offload_entries};
 
-use crate::arguments::{self, Argument};
-use crate::image_description::{self, Description};
-use crate::{answers, say, show};
-use offkit_host::files;
+use crate::failure::Failure;
+use crate::options::{Asked, CommandLine, Once};
+use crate::say;
 
-const OVERVIEW: &str = "\
-OVERVIEW: A utility for bundling several object files into a single binary.
+const COMMAND_LINE: CommandLine<Options> = CommandLine {
+    tool: "llvm-offload-binary",
+    overview: "A utility for bundling several object files into a single binary.
 The output binary can then be embedded into the host section table
-to create a fatbinary containing offloading code.
-";
-
-const GENERIC: &str = "\
-Generic Options:
-
-  --help                      - Display available options (--help-hidden for more)
-  --help-list                 - Display list of available options (--help-list-hidden for more)
-  --version                   - Display the version of this program
-
-llvm-offload-binary options:
-
-";
-
-const OPTIONS: &str = "  --archive                   - Write extracted files to a static archive\n";
-const HELP: &str = "  --help                      - Display available options (--help-hidden for more)\n";
-const IMAGE: &str = "  --image=<<key>=<value>,...> - List of key and value arguments. Required keywords are 'file' and 'triple'.\n";
-const OUTPUT: &str = "  -o <file>                   - Write output to <file>.\n";
-const VERSION: &str = "  --version                   - Display the version of this program\n";
+to create a fatbinary containing offloading code.",
+    usage: "[options] Extract from <file>.",
+    options: options![o: Options;
+        "archive" => o.archive, "Write extracted files to a static archive";
+        "image" = "<<key>=<value>,...>" => o.images, "List of key and value arguments. Required keywords are 'file' and 'triple'.";
+        "o" = "<file>" => o.output, "Write output to <file>.";
+    ],
+    positional: |options, file| options.input = Some(file.into()),
+    positionals: 0..=1,
+    missing: |_| None,
+};
 
 /// What the command line asks for.
 #[derive(Default)]
 struct Options {
     images: Vec<String>,
-    output: Option<PathBuf>,
+    output: Once<PathBuf>,
     input: Option<PathBuf>,
     archive: bool,
 }
 
-/// Runs as the tool, called by the name `called`.
-pub(super) fn run(called: &str, args: Vec<OsString>) -> Result<(), String> {
-    let Some(options) = parse(called, args)? else {
-        return Ok(());
+/// What goes wrong, said under the tool's newer name whatever it is called by.
+#[derive(Debug, thiserror::Error)]
+#[error("llvm-offload-binary: error: {0}")]
+struct Error(#[source] Problem);
+
+#[derive(Debug, thiserror::Error)]
+enum Problem {
+    #[error("Packaging to an output file and extracting from an input file are mutually exclusive.")]
+    InputAndOutput,
+    #[error("'file' is a required image arguments")]
+    NoFile,
+    #[error("Image must have a 'file' argument.")]
+    NoArchive,
+    #[error("'{}': {}", .input.display(), .error.reason())]
+    Input { input: PathBuf, error: FileError },
+    #[error("{}", .0.reason())]
+    File(#[from] FileError),
+    #[error("'{name}': the names of the image hold a '/'")]
+    Name { name: String },
+    #[error(transparent)]
+    Object(#[from] offkit_object::Error),
+}
+
+/// Runs as `clang-offload-packager`.
+pub(crate) fn run_packager(arguments: Vec<OsString>) -> Result<String, Failure> {
+    const OLD: CommandLine<Options> = CommandLine {
+        tool: "clang-offload-packager",
+        ..COMMAND_LINE
     };
-    if called.contains("clang-offload-packager") {
-        say("warning: 'clang-offload-packager' is deprecated. Use 'llvm-offload-binary' instead.");
-    }
-    let failed = |error: String| format!("llvm-offload-binary: error: {error}");
-    match (&options.input, &options.output) {
-        (None, None) => {
-            show(&help(called, false));
-            Ok(())
-        }
-        (Some(_), Some(_)) => Err(failed(
-            "Packaging to an output file and extracting from an input file are mutually exclusive.".into(),
-        )),
-        (None, Some(output)) => bundle(&options, output).map_err(failed),
-        (Some(input), None) => extract(&options, input).map_err(failed),
-    }
+    let warning = "warning: 'clang-offload-packager' is deprecated. Use 'llvm-offload-binary' instead.";
+    run_as(&OLD, arguments, || say(warning))
 }
 
-fn help(called: &str, is_list: bool) -> String {
-    let usage = format!("\nUSAGE: {called} [options] Extract from <file>.\n\nOPTIONS:\n");
-    if is_list {
-        format!("{OVERVIEW}{usage}{OPTIONS}{HELP}{IMAGE}{OUTPUT}{VERSION}")
-    } else {
-        format!("{OVERVIEW}{usage}\n{GENERIC}{OPTIONS}{IMAGE}{OUTPUT}")
-    }
+/// Runs as `llvm-offload-binary`.
+pub(crate) fn run(arguments: Vec<OsString>) -> Result<String, Failure> {
+    run_as(&COMMAND_LINE, arguments, || {})
 }
 
-/// The options; `None` when something was asked that is answered at once.
-fn parse(called: &str, args: Vec<OsString>) -> Result<Option<Options>, String> {
-    let mut options = Options::default();
-    let mut positional = Vec::new();
-    let mut arguments = arguments::Arguments::new(called, args);
-    while let Some(argument) = arguments.next() {
-        match argument {
-            Argument::Positional(path) => positional.push(path),
-            Argument::Option { name, value } => match name.as_str() {
-                "image" => options.images.push(arguments.value(&name, value)?),
-                "o" => {
-                    if options.output.is_some() {
-                        return Err(format!(
-                            "{called}: for the -o option: may only occur zero or one times!"
-                        ));
-                    }
-                    options.output = Some(arguments.os_value(&name, value)?.into());
-                }
-                "archive" => options.archive = arguments.flag(&name, value)?,
-                _ if answers(&name, &help(called, name.starts_with("help-list"))) => return Ok(None),
-                _ => return Err(arguments.unknown(&name)),
-            },
-        }
-    }
-    if positional.len() > 1 {
-        return Err(format!(
-            "{called}: Too many positional arguments specified!\nCan specify at most 1 positional arguments: See: {called} --help"
-        ));
-    }
-    options.input = positional.pop().map(PathBuf::from);
-    Ok(Some(options))
+fn run_as(
+    line: &CommandLine<Options>,
+    arguments: Vec<OsString>,
+    warn: impl FnOnce(),
+) -> Result<String, Failure> {
+    let options = match line.read(arguments, Options::default())? {
+        Asked::Run(options) => options,
+        Asked::Show(text) => return Ok(text),
+    };
+    warn();
+    let done = match (&options.input, &options.output.0) {
+        (None, None) => return Ok(line.help(false)),
+        (Some(_), Some(_)) => Err(Problem::InputAndOutput),
+        (None, Some(output)) => pack(&options, output),
+        (Some(input), None) => extract(&options, input),
+    };
+    done.map_err(|problem| Failure::words(Error(problem)))?;
+    Ok(String::new())
 }
 
 /// The keys and values of an `--image`; of a repeated key, the values joined with commas.
@@ -133,52 +120,41 @@ fn value<'values>(values: &'values [(String, String)], key: &str) -> Option<&'va
     found.map(|(_, value)| value.as_str())
 }
 
-fn bundle(options: &Options, output: &Path) -> Result<(), String> {
-    let mut descriptions = Vec::new();
+fn pack(options: &Options, output: &Path) -> Result<(), Problem> {
+    let mut described = Vec::new();
     for image in &options.images {
-        let values = values(image);
-        let files = value(&values, "file").ok_or("'file' is a required image arguments")?;
-        let kind = value(&values, "kind").unwrap_or("none");
-        let offload_kind = image_description::offload_kind(kind).unwrap_or_else(|| {
-            say(&format!(
+        let mut strings = values(image);
+        let files = value(&strings, "file").ok_or(Problem::NoFile)?.to_owned();
+        let kind = value(&strings, "kind").unwrap_or("none");
+        let kind = OffloadKind::from_name(kind).unwrap_or_else(|| {
+            say(format_args!(
                 "llvm-offload-binary: warning: unknown kind '{kind}' is written as 'none'"
             ));
             OffloadKind::None
         });
-        for file in files.split(',') {
-            let strings = values
-                .iter()
-                .filter(|(key, _)| key != "file" && key != "kind")
-                .cloned()
-                .collect();
-            descriptions.push(Description {
-                file: file.into(),
-                offload_kind,
-                strings,
-                ..Description::default()
-            });
+        strings.retain(|(key, _)| key != "file" && key != "kind");
+        for file in files.split(',').map(PathBuf::from) {
+            let content = files::open(&file)?;
+            described.push((file, kind, strings.clone(), content));
         }
     }
-    let images = descriptions
+    let entries = described
         .iter()
-        .map(|description| files::open(&description.file).map_err(|error| system_message(&error)))
-        .collect::<Result<Vec<_>, _>>()?;
-    let entries = descriptions
-        .iter()
-        .zip(&images)
-        .map(|(description, image)| description.entry(image));
-    let binary = offkit_object::OffloadBinary {
+        .map(|(file, kind, strings, content)| OffloadEntry::packaged(file, *kind, strings, content));
+    let binary = OffloadBinary {
         entries: entries.collect(),
     };
-    let chunks = binary
-        .write_v1_sequence_chunks()
-        .map_err(|error| error.to_string())?;
-    crate::write(output, &chunks.slices()).map_err(|error| system_message(&error))
+    Ok(files::write(
+        output,
+        &binary.write_v1_sequence_chunks()?.slices(),
+    )?)
 }
 
-fn extract(options: &Options, input: &Path) -> Result<(), String> {
-    let content =
-        files::open(input).map_err(|error| format!("'{}': {}", input.display(), system_message(&error)))?;
+fn extract(options: &Options, input: &Path) -> Result<(), Problem> {
+    let content = files::open(input).map_err(|error| Problem::Input {
+        input: input.to_owned(),
+        error,
+    })?;
     let name = input.display().to_string();
     let wishes: Vec<_> = options.images.iter().map(|image| values(image)).collect();
     // What is taken out borrows from the file, or owns what had to be decompressed.
@@ -193,13 +169,13 @@ fn extract(options: &Options, input: &Path) -> Result<(), String> {
     });
     for ((wish, image), found) in wishes.iter().zip(&options.images).zip(matches) {
         if found.is_empty() {
-            say(&format!(
+            say(format_args!(
                 "llvm-offload-binary: warning: nothing in '{name}' matches --image={image}"
             ));
         }
-        write_matches(options, input, value(wish, "file"), found)?;
+        write_matches(options, input, value(wish, "file"), &found)?;
     }
-    result.map_err(|error| error.to_string())
+    Ok(result?)
 }
 
 /// An image to be written.
@@ -236,7 +212,7 @@ impl<'data> Match<'data> {
 fn fits(entry: &OffloadEntry<'_>, wish: &[(String, String)]) -> bool {
     wish.iter().all(|(key, value)| match key.as_str() {
         "file" => true,
-        "kind" => image_description::offload_kind(value).unwrap_or(OffloadKind::None) == entry.offload_kind,
+        "kind" => OffloadKind::from_name(value).unwrap_or(OffloadKind::None) == entry.offload_kind,
         key => entry.strings.get_bytes(key).unwrap_or_default() == value.as_bytes(),
     })
 }
@@ -245,54 +221,35 @@ fn write_matches(
     options: &Options,
     input: &Path,
     file: Option<&str>,
-    found: Vec<Match<'_>>,
-) -> Result<(), String> {
-    let write =
-        |path: &Path, slices: &[&[u8]]| crate::write(path, slices).map_err(|error| system_message(&error));
-    if found.is_empty() {
-        return Ok(());
-    }
+    found: &[Match<'_>],
+) -> Result<(), Problem> {
+    let Some(last) = found.last() else { return Ok(()) };
     if options.archive {
-        let file = file.ok_or("Image must have a 'file' argument.")?;
+        let file = file.ok_or(Problem::NoArchive)?;
         let members: Vec<_> = found
             .iter()
             .map(|found| Member::new(&found.from, &found.image))
             .collect();
-        let archive = archive::write_chunks(&members, ArchiveKind::Gnu);
-        let archive = archive.map_err(|error| error.to_string())?;
-        return write(Path::new(file), &archive.slices());
+        let archive = archive::write_chunks(&members, ArchiveKind::Gnu)?;
+        return Ok(files::write(Path::new(file), &archive.slices())?);
     }
     if let Some(file) = file {
         if found.len() > 1 {
-            say(&format!(
+            say(format_args!(
                 "llvm-offload-binary: warning: Multiple inputs match to a single file, '{file}'"
             ));
         }
-        let last = found.last().map(|last| &*last.image).unwrap_or_default();
-        return write(Path::new(file), &[last]);
+        return Ok(files::write(Path::new(file), &[&last.image])?);
     }
     let stem = input.file_stem().unwrap_or_default().to_string_lossy();
     for (number, found) in found.iter().enumerate() {
-        let extension = image_description::extension(found.kind);
-        let name = format!("{stem}-{}-{}.{number}.{extension}", found.triple, found.arch);
+        let (triple, arch, extension) = (&found.triple, &found.arch, found.kind.extension());
+        let name = format!("{stem}-{triple}-{arch}.{number}.{extension}");
         // A triple is no folder.
         if name.contains('/') {
-            return Err(format!("'{name}': the names of the image hold a '/'"));
+            return Err(Problem::Name { name });
         }
-        write(Path::new(&name), &[&found.image])?;
+        files::write(Path::new(&name), &[&found.image])?;
     }
     Ok(())
-}
-
-/// The system's message alone, as LLVM prints it.
-fn system_message(error: &files::FileError) -> String {
-    use std::error::Error as _;
-    let Some(source) = error.source() else {
-        return error.to_string();
-    };
-    let text = source.to_string();
-    match text.split_once(" (os error") {
-        Some((message, _)) => message.to_owned(),
-        None => text,
-    }
 }

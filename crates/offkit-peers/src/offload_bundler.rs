@@ -8,7 +8,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `options` | the command line and the environment |
-//! | `help` | the text of `--help` |
+//! | `error` | what goes wrong |
 //! | `target` | the IDs of targets: which are allowed, and which fit together |
 //! | `bundled` | bundled files of every type: reading and writing them |
 //! | `order` | the order in which entries are listed |
@@ -17,112 +17,64 @@
 mod archive;
 mod bundled;
 mod compression;
-mod help;
+mod error;
 mod options;
 mod order;
 mod query;
 mod target;
 
-use std::error::Error;
 use std::ffi::OsString;
-use std::fmt;
-use std::io::Write;
 use std::path::Path;
-use std::process::ExitCode;
 
+use crate::failure::Failure;
+use crate::options::Asked;
+use crate::say;
 use bundled::{Content, FileType};
+pub(crate) use error::Error;
+use error::Result;
 use offkit_host::files;
-use options::{Mode, Options};
+use offkit_image::target::triples;
+use offkit_object::{Bytes, Chunks};
+use options::{COMMAND_LINE, Mode, Options};
 use target::TargetId;
 
 /// The name in messages.
 const NAME: &str = "clang-offload-bundler";
 
-/// What goes wrong, as the text after `error: `.
-#[derive(Debug)]
-pub(crate) struct Message(String);
-
-type Result<T> = std::result::Result<T, Message>;
-
-impl fmt::Display for Message {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl Message {
-    fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
-    }
-
-    /// What is wrong with the content of a file.
-    fn of_content(file: &str, error: offkit_object::Error) -> Self {
-        Self(error.with_file(file).to_string())
-    }
-
-    /// What is wrong with a file as a whole, in the system's words alone.
-    fn of_file(file: &str, error: &files::FileError) -> Self {
-        let reason = error.source().map(ToString::to_string).unwrap_or_default();
-        let reason = reason.split(" (os error").next().unwrap_or_default();
-        Self(format!("'{file}': {reason}"))
-    }
-}
-
-/// Runs the tool; the arguments are those after the program's name.
-pub(crate) fn main(args: Vec<OsString>) -> ExitCode {
-    let options = match options::parse(args) {
-        Ok(options) => options,
-        Err(options::Stop::Print(text)) => {
-            crate::show(&text);
-            return ExitCode::SUCCESS;
-        }
-        Err(options::Stop::Usage(messages)) => {
-            for message in messages {
-                say(format_args!("{NAME}: {message}"));
-            }
-            return ExitCode::FAILURE;
-        }
-    };
-    for warning in &options.warnings {
-        say(format_args!("{NAME}: warning: {warning}"));
-    }
-    match run(&options) {
-        Ok(text) => {
-            crate::show(&text);
-            ExitCode::SUCCESS
-        }
-        Err(message) => {
-            say(format_args!("{NAME}: error: {message}"));
-            ExitCode::FAILURE
-        }
+/// Runs as the tool.
+pub(crate) fn run(arguments: Vec<OsString>) -> std::result::Result<String, Failure> {
+    match COMMAND_LINE.read(arguments, Options::of_environment())? {
+        Asked::Run(mut options) => answer(&mut options).map_err(Failure::error),
+        Asked::Show(text) => Ok(text),
     }
 }
 
 /// Does what is asked and returns what is to be printed.
-fn run(options: &Options) -> Result<String> {
-    match options.mode()? {
-        Mode::Query(file) => query::query(file, &read(file)?),
-        Mode::List(file) => list(options, file),
+fn answer(options: &mut Options) -> Result<String> {
+    let conflict = options.take_old();
+    let options = &*options;
+    match options.mode(conflict)? {
+        Mode::Query(file) => return query::query(file, &read(file)?),
+        Mode::List(file) => return list(options, file),
         Mode::Unbundle(file) => {
             let targets = target::parse_all(&options.targets, false)?;
-            if options.file_type == "a" {
+            if options.file_type() == "a" {
                 archive::unbundle(options, &targets, file, &read(file)?)?;
             } else {
                 unbundle(options, &targets, file)?;
             }
-            Ok(String::new())
         }
         Mode::Bundle(output) => {
             let targets = target::parse_all(&options.targets, true)?;
             bundle(options, &targets, output)?;
-            Ok(String::new())
         }
     }
+    Ok(String::new())
 }
 
 fn list(options: &Options, file: &str) -> Result<String> {
     let bytes = read(file)?;
-    let file_type = FileType::parse(&options.file_type)?;
+    let file_type = FileType::parse(options.file_type())?;
     let ids = if file_type.is_object() && archive::is_archive(&bytes) {
         archive::list(options, file, &bytes)?
     } else {
@@ -134,7 +86,7 @@ fn list(options: &Options, file: &str) -> Result<String> {
 }
 
 fn bundle(options: &Options, targets: &[TargetId], output: &str) -> Result<()> {
-    let file_type = FileType::parse(&options.file_type)?;
+    let file_type = FileType::parse(options.file_type())?;
     let inputs = options.inputs.iter().map(|input| read(input));
     let inputs = inputs.collect::<Result<Vec<_>>>()?;
     let entries: Vec<(&TargetId, &[u8])> = targets.iter().zip(inputs.iter().map(|input| &**input)).collect();
@@ -145,18 +97,77 @@ fn bundle(options: &Options, targets: &[TargetId], output: &str) -> Result<()> {
         && bundled::is_object_bundle(&entries, host)
     {
         let command = bundled::add_command(targets, &options.inputs, host, output);
-        say(format_args!("{command}"));
+        say(command);
         return Ok(());
     }
-    let chunks = bundled::write(file_type, &entries, options.alignment)?;
-    if options.compress {
-        return write(output, &[&compression::pack(options, &chunks.into_bytes())?]);
+    write(output, &bundled(options, file_type, &entries)?.slices())
+}
+
+/// The bundled file, compressed if need be.
+fn bundled<'data>(
+    options: &Options,
+    file_type: FileType,
+    entries: &[(&TargetId, &'data [u8])],
+) -> Result<Chunks<'data>> {
+    let chunks = bundled::write(file_type, entries, options.alignment)?;
+    match options.compress {
+        true => Ok(Bytes::from(compression::pack(options, &chunks.into_bytes())?).into()),
+        false => Ok(chunks),
     }
-    write(output, &chunks.slices())
+}
+
+/// A bundle as HIP's runtime takes it: the code of several processors, and an empty entry for the host.
+pub(crate) struct HipBundle<'data> {
+    /// The IDs of the entries and their code.
+    pub(crate) entries: Vec<(String, &'data [u8])>,
+    pub(crate) compress: bool,
+    pub(crate) level: Option<i32>,
+}
+
+impl HipBundle<'_> {
+    const ALIGNMENT: u64 = 4096;
+
+    /// The IDs of all entries.
+    fn ids(&self) -> Vec<String> {
+        let mut ids = vec![format!("host-{}", triples::X86_64_LINUX)];
+        ids.extend(self.entries.iter().map(|(id, _)| id.clone()));
+        ids
+    }
+
+    /// The arguments with which this tool makes the bundle of files with the code.
+    pub(crate) fn command(&self, files: &[&Path], output: &Path) -> Vec<OsString> {
+        let mut words = vec!["-type=o".to_owned(), format!("-bundle-align={}", Self::ALIGNMENT)];
+        words.extend(self.compress.then(|| "-compress".to_owned()));
+        words.extend(self.level.map(|level| format!("-compression-level={level}")));
+        words.push(format!("-targets={}", self.ids().join(",")));
+        let empty = Path::new(if cfg!(windows) { "NUL" } else { "/dev/null" });
+        words.extend(
+            [empty]
+                .iter()
+                .chain(files)
+                .map(|file| format!("-input={}", file.display())),
+        );
+        words.push(format!("-output={}", output.display()));
+        words.into_iter().map(OsString::from).collect()
+    }
+}
+
+/// Makes the bundle; what the environment says holds here, too.
+pub(crate) fn hip_bundle(bundle: &HipBundle<'_>) -> Result<Vec<u8>> {
+    let mut options = Options::of_environment();
+    options.alignment = HipBundle::ALIGNMENT;
+    options.compress |= bundle.compress;
+    options.level = bundle.level.or(options.level);
+    let targets = target::parse_all(&bundle.ids(), true)?;
+    let contents = [[].as_slice()]
+        .into_iter()
+        .chain(bundle.entries.iter().map(|(_, code)| *code));
+    let entries: Vec<_> = targets.iter().zip(contents).collect();
+    Ok(bundled(&options, FileType::Object, &entries)?.into_bytes())
 }
 
 fn unbundle(options: &Options, targets: &[TargetId], file: &str) -> Result<()> {
-    let file_type = FileType::parse(&options.file_type)?;
+    let file_type = FileType::parse(options.file_type())?;
     let bytes = read(file)?;
     let bytes = compression::unpack(options, file, &bytes)?;
     let entries = bundled::read(file_type, file, &bytes)?;
@@ -173,10 +184,7 @@ fn unbundle(options: &Options, targets: &[TargetId], file: &str) -> Result<()> {
         .collect();
     if !missing.is_empty() && !options.allow_missing {
         missing.sort();
-        return Err(Message::new(format!(
-            "Can't find bundles for {}",
-            enumerate(&missing)
-        )));
+        return Err(Error::NoBundles(missing));
     }
     // A file without any of the targets is taken for what the host has.
     let is_host_alone = found.iter().all(Option::is_none);
@@ -194,7 +202,7 @@ fn unbundle(options: &Options, targets: &[TargetId], file: &str) -> Result<()> {
                     write(output, &[bytes])?;
                 }
                 Content::HostObject if options.print_commands => {
-                    say(format_args!("{}", bundled::remove_command(file, output)));
+                    say(bundled::remove_command(file, output));
                 }
                 Content::HostObject => write(output, &[&bundled::host_object(file, &bytes)?])?,
             },
@@ -205,25 +213,16 @@ fn unbundle(options: &Options, targets: &[TargetId], file: &str) -> Result<()> {
     Ok(())
 }
 
-/// `A`, `A and B`, `A, B, and C`.
-fn enumerate(names: &[String]) -> String {
-    match names {
-        [] => String::new(),
-        [one] => one.clone(),
-        [one, two] => format!("{one} and {two}"),
-        [most @ .., last] => format!("{}, and {last}", most.join(", ")),
-    }
-}
-
 fn read(file: &str) -> Result<files::Content> {
-    files::open(Path::new(file)).map_err(|error| Message::of_file(file, &error))
+    files::open(Path::new(file)).map_err(|source| Error::File {
+        file: file.to_owned(),
+        source,
+    })
 }
 
 fn write(file: &str, chunks: &[&[u8]]) -> Result<()> {
-    crate::write(Path::new(file), chunks).map_err(|error| Message::of_file(file, &error))
-}
-
-/// Writes a line to standard error.
-fn say(text: fmt::Arguments<'_>) {
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
+    files::write(Path::new(file), chunks).map_err(|source| Error::File {
+        file: file.to_owned(),
+        source,
+    })
 }

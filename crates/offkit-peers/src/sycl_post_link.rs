@@ -5,46 +5,71 @@ mod options;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
-use offkit_link::post_link::{PlanOptions, PostLink, PostLinked, PostLinkedImage, device_library_image};
+use offkit_host::files::{self, FileError};
+use offkit_link::post_link::{
+    PlanOptions, PostLink, PostLinkError, PostLinked, PostLinkedImage, device_library_image,
+};
 use offkit_link::properties::REQUIRED_WORK_GROUP_SIZE;
-use offkit_llvm::{Source, Worker};
+use offkit_llvm::{Source, Worker, WorkerError};
 use offkit_object::property_set::names;
 use offkit_object::{PropertySets, property_set};
 
-use crate::{say, show};
-use offkit_host::causes;
-use offkit_host::files;
-use options::{Options, Output, Parsed};
+use crate::failure::{Failure, File};
+use crate::options::Asked;
+use crate::say;
+use options::{COMMAND_LINE, Options, Output};
+
+/// The name in messages.
+const NAME: &str = "sycl-post-link";
 
 /// The device libraries for bfloat16: for devices without the operations, and for those with them.
 const BFLOAT16_LIBRARIES: [&str; 2] = ["libsycl-fallback-bfloat16.bc", "libsycl-native-bfloat16.bc"];
 
-/// Runs as the tool, called by the name `called`.
-pub(super) fn run(called: &str, args: Vec<OsString>) -> Result<(), String> {
-    let mut options = match Options::parse(called, args)? {
-        Parsed::Run(options) => *options,
-        Parsed::Show(text) => {
-            show(&text);
-            return Ok(());
-        }
-    };
+/// What goes wrong. The original says some of it without its name.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error("no actions specified; try --help for usage info")]
+    NothingAsked,
+    #[error("error: {option} can't be used with -ir-output-only")]
+    NotWithOneFile { option: String },
+    #[error("some modules had to be split, '-ir-output-only' can't be used")]
+    HadToSplit,
+    #[error("{NAME}: {}: error: Could not open input file: {}", .input.display(), .source.reason())]
+    Input { input: PathBuf, source: FileError },
+    #[error("{NAME}: error opening the file '{}': {}", .output.display(), offkit_host::causes(.source).join(": "))]
+    Output { output: PathBuf, source: FileError },
+    #[error("{NAME}: error: {0}")]
+    StandardInput(#[source] File),
+    #[error("{NAME}: error: {}", offkit_host::chain(.0))]
+    Worker(#[from] WorkerError),
+    #[error("{NAME}: error: {}", offkit_host::chain(.0))]
+    PostLink(#[from] PostLinkError),
+    #[error("{NAME}: {0}")]
+    Object(#[from] offkit_object::Error),
+}
+
+/// Runs as the tool.
+pub(crate) fn run(arguments: Vec<OsString>) -> Result<String, Failure> {
+    match COMMAND_LINE.read(arguments, Options::new())? {
+        Asked::Run(options) => post_link(options).map_err(Failure::words)?,
+        Asked::Show(text) => return Ok(text),
+    }
+    Ok(String::new())
+}
+
+fn post_link(mut options: Options) -> Result<(), Error> {
     options.check()?;
-    let said =
-        |error: &(dyn std::error::Error + 'static)| format!("{called}: error: {}", offkit_host::chain(error));
     let input = if files::is_standard_stream(&options.input) {
-        let content = files::open(&options.input).map_err(|error| said(&error))?;
+        let content = files::open(&options.input).map_err(|error| Error::StandardInput(File(error)))?;
         Source::bytes("<stdin>", content.to_vec())
     } else {
         // The real tool's words for a file that is not there.
-        fs::File::open(&options.input).map_err(|error| {
-            format!(
-                "{called}: {}: error: Could not open input file: {}",
-                options.input.display(),
-                reason(&error)
-            )
+        files::open(&options.input).map_err(|source| Error::Input {
+            input: options.input.clone(),
+            source,
         })?;
         Source::file(&options.input)
     };
@@ -60,11 +85,11 @@ pub(super) fn run(called: &str, args: Vec<OsString>) -> Result<(), String> {
 
     // Told before all the work, and before anything is replaced.
     for output in &options.outputs {
-        files::check_output(&output.path).map_err(|error| cannot_write(called, &output.path, &error))?;
+        files::check_output(&output.path).map_err(cannot_write(&output.path))?;
     }
     if !options.ir_output_only {
         let first = PathBuf::from(format!("{}_0.bc", prefix(&options)));
-        files::check_output(&first).map_err(|error| cannot_write(called, &first, &error))?;
+        files::check_output(&first).map_err(cannot_write(&first))?;
     }
 
     let post_link = PostLink {
@@ -74,7 +99,7 @@ pub(super) fn run(called: &str, args: Vec<OsString>) -> Result<(), String> {
             dependencies: options.dependencies,
             one_image: options.ir_output_only,
             split_esimd: options.split_esimd,
-            ..PlanOptions::compiler(options.split)
+            ..PlanOptions::compiler(options.split.mode)
         },
         properties: options.properties,
         specialization_constants: options.specialization_constants,
@@ -85,13 +110,11 @@ pub(super) fn run(called: &str, args: Vec<OsString>) -> Result<(), String> {
         lower_esimd: options.lower_esimd,
         jobs: 0,
     };
-    let mut worker = Worker::start().map_err(|error| said(&error))?;
-    let mut linked = post_link
-        .run(&mut worker, &input, &mut |_| {})
-        .map_err(|error| said(&error))?;
+    let mut worker = Worker::start()?;
+    let mut linked = post_link.run(&mut worker, &input, &mut |_| {})?;
     for image in &linked.images {
         for function in image.undefined.iter().filter(|_| !image.has_default_constants) {
-            say(&format!(
+            say(format_args!(
                 "warning: Undefined function {function} found in {}. This may result in runtime errors.",
                 input.name
             ));
@@ -103,14 +126,10 @@ pub(super) fn run(called: &str, args: Vec<OsString>) -> Result<(), String> {
             .iter()
             .any(|image| image.number > 0 && !image.has_default_constants)
         {
-            return Err("some modules had to be split, '-ir-output-only' can't be used".into());
+            return Err(Error::HadToSplit);
         }
-        return write(
-            called,
-            &options.outputs[0].path,
-            &linked.images[0].content,
-            options.binary_output_is_fine(),
-        );
+        let (output, code) = (&options.outputs[0].path, &linked.images[0].content);
+        return write(output, code, options.binary_output_is_fine());
     }
     if let (true, Some(libraries)) = (linked.needs_bfloat16, &options.device_libraries) {
         let next = linked.images.last().map_or(0, |image| image.number + 1);
@@ -127,7 +146,6 @@ pub(super) fn run(called: &str, args: Vec<OsString>) -> Result<(), String> {
         say("sycl-post-link NOTE: no modifications to the input LLVM IR have been made");
     }
     Writer {
-        called,
         options: &options,
         prefix: prefix(&options),
         keep_input: unchanged,
@@ -151,7 +169,6 @@ fn prefix(options: &Options) -> String {
 }
 
 struct Writer<'a> {
-    called: &'a str,
     options: &'a Options,
     prefix: String,
     /// Whether the table names the input in the place of code that would be the same.
@@ -159,7 +176,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn write(&self, linked: &PostLinked) -> Result<(), String> {
+    fn write(&self, linked: &PostLinked) -> Result<(), Error> {
         let mut header = vec!["Code"];
         if self.options.write_properties {
             header.push("Properties");
@@ -179,7 +196,7 @@ impl Writer<'_> {
                 self.options.input.display().to_string()
             } else {
                 let path = named(suffix, if self.options.text { "ll" } else { "bc" });
-                write(self.called, Path::new(&path), &image.content, is_fine)?;
+                write(Path::new(&path), &image.content, is_fine)?;
                 path
             };
             let mut symbols = None;
@@ -188,7 +205,7 @@ impl Writer<'_> {
                 let text: String = (image.entry_points.iter())
                     .map(|name| format!("{name}\n"))
                     .collect();
-                write(self.called, Path::new(&path), text.as_bytes(), true)?;
+                write(Path::new(&path), text.as_bytes(), true)?;
                 symbols = Some(path);
             }
             for (table, output) in tables.iter_mut().zip(&self.options.outputs) {
@@ -203,9 +220,8 @@ impl Writer<'_> {
                     };
                     let path = named(&suffix, "prop");
                     let properties = self.properties(image, &output.target);
-                    let text = property_set::to_text(&properties)
-                        .map_err(|error| format!("{}: {error}", self.called))?;
-                    write(self.called, Path::new(&path), text.as_bytes(), true)?;
+                    let text = property_set::to_text(&properties)?;
+                    write(Path::new(&path), text.as_bytes(), true)?;
                     row.push(path);
                 }
                 row.extend(symbols.clone());
@@ -214,7 +230,7 @@ impl Writer<'_> {
             }
         }
         for (table, output) in tables.iter().zip(&self.options.outputs) {
-            write(self.called, &output.path, table.as_bytes(), true)?;
+            write(&output.path, table.as_bytes(), true)?;
         }
         Ok(())
     }
@@ -222,7 +238,7 @@ impl Writer<'_> {
     fn properties(&self, image: &PostLinkedImage, target: &str) -> PropertySets {
         let mut properties = image.properties.clone();
         let requirements = properties.set_mut(names::DEVICE_REQUIREMENTS);
-        if self.options.split == offkit_link::post_link::SplitMode::None {
+        if self.options.split.mode == offkit_link::post_link::SplitMode::None {
             // Kernels of one image may well differ in it.
             requirements.remove(REQUIRED_WORK_GROUP_SIZE);
         }
@@ -233,24 +249,19 @@ impl Writer<'_> {
     }
 }
 
-fn write(called: &str, path: &Path, content: &[u8], is_fine: bool) -> Result<(), String> {
-    if files::is_standard_stream(path) && !is_fine && std::io::IsTerminal::is_terminal(&std::io::stdout()) {
+fn write(path: &Path, content: &[u8], is_fine: bool) -> Result<(), Error> {
+    if files::is_standard_stream(path) && !is_fine && io::IsTerminal::is_terminal(&io::stdout()) {
         say(
             "WARNING: You're attempting to print out a bitcode file.\nThis is inadvisable as it may cause display problems. If\nyou REALLY want to taste LLVM bitcode first-hand, you\ncan force output with the `-f' option.\n",
         );
         return Ok(());
     }
-    crate::write(path, &[content]).map_err(|error| cannot_write(called, path, &error))
+    files::write(path, &[content]).map_err(cannot_write(path))
 }
 
-fn cannot_write(called: &str, path: &Path, error: &files::FileError) -> String {
-    let causes = causes(error).join(": ");
-    format!("{called}: error opening the file '{}': {causes}", path.display())
-}
-
-/// The system's reason, without the number of the error.
-fn reason(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split_once(" (os error")
-        .map_or(text.clone(), |(reason, _)| reason.to_owned())
+fn cannot_write(output: &Path) -> impl FnOnce(FileError) -> Error {
+    move |source| Error::Output {
+        output: output.to_owned(),
+        source,
+    }
 }

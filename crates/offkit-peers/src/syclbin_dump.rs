@@ -2,66 +2,61 @@
 
 use std::ffi::OsString;
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use offkit_host::files::{self, FileError};
 use offkit_object::{Limits, PropertySets, PropertyValue, SyclBin};
 
-use crate::answers;
-use crate::arguments::{Argument, Arguments};
-use offkit_host::files;
+use crate::failure::Failure;
+use crate::options::{Asked, CommandLine};
 
-const HELP: &str = "\
-OVERVIEW: Dumping utility for SYCLBIN files
+const COMMAND_LINE: CommandLine<Options> = CommandLine {
+    tool: "syclbin-dump",
+    overview: "Dumping utility for SYCLBIN files",
+    usage: "[options] <target syclbin>",
+    options: options![o: Options;
+        "o" = "<file>" => o.output, "Specify output filename";
+    ],
+    positional: |options, file| options.input = file.into(),
+    positionals: 1..=1,
+    missing: |_| None,
+};
 
-USAGE: syclbin-dump [options] <target syclbin>
-
-OPTIONS:
-
-Generic Options:
-
-  --help      - Display available options (--help-hidden for more)
-  --help-list - Display list of available options (--help-list-hidden for more)
-  --version   - Display the version of this program
-
-syclbin-dump options:
-
-  -o <file>   - Specify output filename
-";
-
-/// Runs as the tool, called by the name `called`.
-pub(super) fn run(called: &str, args: Vec<OsString>) -> Result<(), String> {
-    let mut input = None;
-    let mut output = PathBuf::from("-");
-    let mut arguments = Arguments::new(called, args);
-    while let Some(argument) = arguments.next() {
-        match argument {
-            Argument::Positional(path) if input.is_none() => input = Some(PathBuf::from(path)),
-            Argument::Positional(_) => {
-                return Err(format!(
-                    "{called}: Too many positional arguments specified!\nCan specify at most 1 positional arguments: See: {called} --help"
-                ));
-            }
-            Argument::Option { name, value } => match name.as_str() {
-                "o" => output = arguments.os_value(&name, value)?.into(),
-                _ if answers(&name, HELP) => return Ok(()),
-                _ => return Err(arguments.unknown(&name)),
-            },
-        }
-    }
-    let input = input.ok_or_else(|| {
-        format!("{called}: Not enough positional command line arguments specified!\nMust specify at least 1 positional argument: See: {called} --help")
-    })?;
-    let content =
-        files::open(&input).map_err(|_| format!("Failed to open or read file {}", input.display()))?;
-    let text = dump(&content).map_err(|error| format!("Failed to parse SYCLBIN file.\n{error}"))?;
-    write(&output, &text)
+struct Options {
+    input: PathBuf,
+    output: PathBuf,
 }
 
-fn write(output: &Path, text: &str) -> Result<(), String> {
-    crate::write(output, &[text.as_bytes()]).map_err(|error| {
-        let causes = offkit_host::causes(&error).join(": ");
-        format!("Failed to open output file {}: {causes}", output.display())
-    })
+#[derive(Debug, thiserror::Error)]
+enum Error {
+    #[error("Failed to open or read file {}", .input.display())]
+    Input { input: PathBuf, source: FileError },
+    #[error("Failed to parse SYCLBIN file.\n{0}")]
+    Object(#[from] offkit_object::Error),
+    #[error("Failed to open output file {}: {}", .output.display(), offkit_host::causes(.source).join(": "))]
+    Output { output: PathBuf, source: FileError },
+}
+
+/// Runs as the tool.
+pub(crate) fn run(arguments: Vec<OsString>) -> Result<String, Failure> {
+    let options = Options {
+        input: PathBuf::new(),
+        output: "-".into(),
+    };
+    match COMMAND_LINE.read(arguments, options)? {
+        Asked::Run(options) => write_dump(options).map_err(Failure::words)?,
+        Asked::Show(text) => return Ok(text),
+    }
+    Ok(String::new())
+}
+
+fn write_dump(Options { input, output }: Options) -> Result<(), Error> {
+    let content = match files::open(&input) {
+        Ok(content) => content,
+        Err(source) => return Err(Error::Input { input, source }),
+    };
+    let text = dump(&content)?;
+    files::write(&output, &[text.as_bytes()]).map_err(|source| Error::Output { output, source })
 }
 
 fn dump(bytes: &[u8]) -> Result<String, offkit_object::Error> {

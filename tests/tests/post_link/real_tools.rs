@@ -54,7 +54,7 @@ fn files_and_tables_are_those_of_the_real_tool() {
         ),
         (
             "-frobnicate p.ll",
-            "sycl-post-link: Unknown command line argument '--frobnicate'.  Try: 'sycl-post-link --help'\n",
+            "sycl-post-link: Unknown command line argument '-frobnicate'.  Try: 'sycl-post-link --help'\n",
         ),
         (
             "nowhere.ll",

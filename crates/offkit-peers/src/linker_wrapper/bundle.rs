@@ -1,20 +1,24 @@
 //! What is linked as what a runtime takes: images of one language in one container or one object.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
+use offkit_host::files;
 use offkit_image::target::{Family, amd, triples};
 use offkit_link::wrap::{Wrap, WrapKind};
 use offkit_object::host::intel_openmp_elf;
 use offkit_object::{
-    ContainerKind, DeviceImage, ImageFormat, ImageKind, Limits, OffloadBinary, OffloadBinaryVersion,
-    OffloadEntry, OffloadKind, Target, header_target, read,
+    DeviceImage, ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind, Producer, Target,
+    header_target,
 };
 
 use super::commands::Commands;
-use super::device_link::LinkedImage;
+use super::device_link::{ImageFile, Linked};
+use super::error::{Error, Result};
+use super::file_name;
 use super::options::Options;
-use super::{file_name, say};
-use crate::image_description::offload_kind;
+use crate::failure::File;
+use crate::offload_bundler::{self, HipBundle};
 
 /// Makes containers and objects.
 pub(super) struct Bundler<'a> {
@@ -24,106 +28,98 @@ pub(super) struct Bundler<'a> {
     pub(super) host: &'a str,
 }
 
-/// An image of one language.
-struct Image {
-    target: Target,
-    file: PathBuf,
-    bytes: Vec<u8>,
+/// The images of one language.
+struct Language {
+    producer: Producer,
+    images: Vec<ImageFile>,
 }
 
 impl Bundler<'_> {
     /// The objects that register the images, one for each language; none if containers are all that is wanted.
-    pub(super) fn bundle(&self, linked: Vec<LinkedImage>) -> Result<Vec<PathBuf>, String> {
-        let mut kinds: Vec<(OffloadKind, Vec<Image>)> = Vec::new();
-        for (kind, image) in self.overrides()? {
-            add(&mut kinds, kind, image);
+    pub(super) fn bundle(&self, linked: Vec<Linked>) -> Result<Vec<PathBuf>> {
+        let mut languages: Vec<Language> = Vec::new();
+        let mut add = |producer, images| match languages.iter_mut().find(|other| other.producer == producer) {
+            Some(language) => language.images.extend(images),
+            None => languages.push(Language { producer, images }),
+        };
+        for (producer, image) in self.overrides()? {
+            add(producer, vec![image]);
         }
         for linked in linked {
             // Most code is for one language only.
-            let Some((last, others)) = linked.kinds.split_last() else {
+            let Some((last, others)) = linked.producers.split_last() else {
                 continue;
             };
-            for kind in others {
-                let image = Image {
-                    target: linked.target.clone(),
-                    file: linked.file.clone(),
-                    bytes: linked.bytes.clone(),
-                };
-                add(&mut kinds, *kind, image);
+            for producer in others {
+                add(*producer, linked.images.clone());
             }
-            let image = Image {
-                target: linked.target,
-                file: linked.file,
-                bytes: linked.bytes,
-            };
-            add(&mut kinds, *last, image);
+            add(*last, linked.images);
         }
         let mut objects = Vec::new();
-        for (kind, mut images) in kinds {
-            images.sort_by(|a, b| b.target.cmp(&a.target));
-            let bundled = self.container(kind, images)?;
+        for Language { producer, mut images } in languages {
+            images.sort_by(|a, b| b.image.target.cmp(&a.image.target));
+            let images = self.container(producer, images)?;
             if self.options.fatbin_only {
-                self.write_container(kind, &bundled)?;
+                self.write_container(producer, &images)?;
             } else {
-                objects.push(self.object(kind, bundled)?);
+                objects.push(self.object(producer, images)?);
             }
         }
         Ok(objects)
     }
 
     /// The files that are used instead of what would be linked.
-    fn overrides(&self) -> Result<Vec<(OffloadKind, Image)>, String> {
+    fn overrides(&self) -> Result<Vec<(Producer, ImageFile)>> {
         let mut images = Vec::new();
         for (kind, file) in &self.options.overrides {
-            let kind = offload_kind(kind)
+            let producer = OffloadKind::from_name(kind)
                 .filter(|kind| *kind != OffloadKind::None)
-                .ok_or_else(|| format!("'{kind}': no such offload kind"))?;
-            let bytes = std::fs::read(file).map_err(|error| format!("'{}': {error}", file.display()))?;
-            if !bytes.starts_with(b"\x7fELF") {
-                return Err(format!("'{}': not an ELF file", file.display()));
-            }
-            let image = Image {
-                target: header_target(&bytes, ImageFormat::detect(&bytes)),
+                .ok_or_else(|| Error::OffloadKind(kind.clone()))?
+                .producer(ImageKind::None);
+            let bytes = std::fs::read(file).map_err(|error| Error::Override {
                 file: file.clone(),
-                bytes,
-            };
-            images.push((kind, image));
+                error,
+            })?;
+            if !bytes.starts_with(b"\x7fELF") {
+                return Err(Error::NotElf(file.clone()));
+            }
+            let mut image = DeviceImage::new(bytes);
+            image.target = header_target(image.bytes()?, image.format);
+            let file = file.clone();
+            images.push((
+                producer,
+                ImageFile {
+                    image,
+                    file,
+                    is_written: true,
+                },
+            ));
         }
         Ok(images)
     }
 
     /// The images as their runtime wants them: CUDA's and HIP's in one container.
-    fn container(&self, kind: OffloadKind, images: Vec<Image>) -> Result<Vec<Image>, String> {
-        let file = match kind {
-            OffloadKind::Cuda => self.fatbinary(&images)?,
-            OffloadKind::Hip => self.bundle_of_hip(&images)?,
-            OffloadKind::OpenMp => return images.into_iter().map(|image| self.for_openmp(image)).collect(),
-            _ => return Ok(images),
+    fn container(&self, producer: Producer, images: Vec<ImageFile>) -> Result<Vec<DeviceImage<'static>>> {
+        let container = match producer {
+            Producer::Cuda => self.fatbinary(&images)?,
+            Producer::Hip => self.bundle_of_hip(&images)?,
+            _ => {
+                let mut images: Vec<_> = images.into_iter().map(|image| image.image).collect();
+                if producer == Producer::OpenMp && !self.commands.is_dry() {
+                    for image in images.iter_mut().filter(|image| is_intels_spirv(&image.target)) {
+                        image.code = intel_openmp_elf(image.bytes()?)?.into();
+                    }
+                }
+                return Ok(images);
+            }
         };
-        Ok(vec![Image {
-            target: Target::default(),
-            bytes: self.commands.read(&file)?,
-            file,
-        }])
+        Ok(vec![DeviceImage::new(container)])
     }
 
-    /// Intel's runtime does not take SPIR-V as it is.
-    fn for_openmp(&self, mut image: Image) -> Result<Image, String> {
-        let target = &image.target;
-        if target.family().is_spirv() && target.parts().vendor() == "intel" && !self.commands.is_dry() {
-            image.bytes = intel_openmp_elf(&image.bytes).map_err(|error| error.to_string())?;
-        }
-        Ok(image)
-    }
-
-    fn fatbinary(&self, images: &[Image]) -> Result<PathBuf, String> {
-        let folders: Vec<_> = self
-            .options
-            .cuda_path
-            .iter()
-            .map(|path| path.join("bin"))
-            .collect();
-        let program = self.commands.find("fatbinary", &folders)?;
+    /// What NVIDIA's program makes of the images.
+    fn fatbinary(&self, images: &[ImageFile]) -> Result<Vec<u8>> {
+        let folder = self.options.cuda_path.iter().map(|path| path.join("bin"));
+        let program = self.commands.find("fatbinary", &folder.collect::<Vec<_>>())?;
         let output = self.commands.file(&file_name(self.executable), "fatbin")?;
         let is_64 = match Family::of(self.host) {
             Family::Host(cpu) => cpu.is_64(),
@@ -135,146 +131,100 @@ impl Bundler<'_> {
             output.clone().into_os_string(),
         ];
         for image in images {
-            let number = image.target.processor_number();
+            if !image.is_written {
+                self.commands.write(&image.file, image.image.bytes()?)?;
+            }
+            let number = image.image.target.processor_number();
             arguments.push(format!("--image3=kind=elf,sm={number},file={}", image.file.display()).into());
         }
         self.commands.run(&program, &arguments)?;
-        Ok(output)
+        self.commands.read(&output)
     }
 
-    fn bundle_of_hip(&self, images: &[Image]) -> Result<PathBuf, String> {
-        let program = self.commands.find("clang-offload-bundler", &[]);
-        // Without the program, this one stands for it.
-        let (program, mut arguments) = match program {
-            Ok(program) => (program, Vec::new()),
-            Err(error) => {
-                let own = std::env::current_exe().map_err(|_| error)?;
-                (
-                    own.into_os_string(),
-                    vec!["as".into(), "clang-offload-bundler".into()],
-                )
-            }
-        };
+    /// What `clang-offload-bundler` would make of the images, and is said to.
+    fn bundle_of_hip(&self, images: &[ImageFile]) -> Result<Vec<u8>> {
         let output = self.commands.file(&file_name(self.executable), "hipfb")?;
-        arguments.extend(["-type=o".into(), "-bundle-align=4096".into()]);
-        if self.options.compress {
-            arguments.push("-compress".into());
-        }
-        if let Some(level) = &self.options.compression_level {
-            arguments.push(format!("-compression-level={level}").into());
-        }
-        let mut targets = String::from("-targets=host-x86_64-unknown-linux-gnu");
-        for image in images {
+        let entries = images.iter().map(|ImageFile { image, .. }| {
             let triple = match image.target.arch.as_str() {
                 amd::SPIRV_PROCESSOR => triples::SPIRV64_AMD,
                 _ => triples::AMDHSA,
             };
-            targets.push_str(&format!(",hip-{triple}--{}", image.target.arch_with_features()));
+            let id = format!("hip-{triple}--{}", image.target.arch_with_features());
+            Ok((id, image.bytes()?))
+        });
+        let bundle = HipBundle {
+            entries: entries.collect::<Result<_>>()?,
+            compress: self.options.compress,
+            level: self.options.compression_level,
+        };
+        let files: Vec<_> = images.iter().map(|image| image.file.as_path()).collect();
+        self.commands
+            .show("clang-offload-bundler".as_ref(), &bundle.command(&files, &output));
+        if self.commands.is_dry() {
+            return Ok(Vec::new());
         }
-        arguments.push(targets.into());
-        arguments.push(
-            if cfg!(windows) {
-                "-input=NUL"
-            } else {
-                "-input=/dev/null"
-            }
-            .into(),
-        );
-        for image in images {
-            arguments.push(format!("-input={}", image.file.display()).into());
-        }
-        arguments.push(format!("-output={}", output.display()).into());
-        self.commands.run(&program, &arguments)?;
-        Ok(output)
+        let bundle = offload_bundler::hip_bundle(&bundle)?;
+        self.commands.keep(&output, &bundle)?;
+        Ok(bundle)
     }
 
     /// Writes the only container in the place of the program.
-    fn write_container(&self, kind: OffloadKind, images: &[Image]) -> Result<(), String> {
+    fn write_container(&self, producer: Producer, images: &[DeviceImage<'_>]) -> Result<()> {
         let [image] = images else {
-            return Err("Expected a single bundled image for direct fat binary output".into());
+            return Err(Error::SeveralContainers);
         };
         if self.commands.is_dry() {
             return Ok(());
         }
-        let written = match kind {
-            OffloadKind::OpenMp => {
-                let mut entry = OffloadEntry::new(self.image_kind(), kind, &image.bytes);
+        let container = match producer {
+            Producer::OpenMp => {
+                let kind = match self.options.embed_bitcode {
+                    true => ImageKind::Bitcode,
+                    false => ImageKind::Object,
+                };
+                let mut entry = OffloadEntry::new(kind, OffloadKind::OpenMp, image.bytes()?);
                 entry.strings.set("triple", image.target.triple.as_str());
                 entry.strings.set("arch", image.target.arch_with_features());
-                &OffloadBinary::from(entry)
-                    .write(OffloadBinaryVersion::V1)
-                    .map_err(|error| error.to_string())?
+                Cow::Owned(OffloadBinary::from(entry).write(OffloadBinaryVersion::V1)?)
             }
-            _ => &image.bytes,
+            _ => Cow::Borrowed(image.bytes()?),
         };
-        crate::write(Path::new(self.executable), &[written]).map_err(|error| offkit_host::chain(&error))
-    }
-
-    fn image_kind(&self) -> ImageKind {
-        if self.options.embed_bitcode {
-            ImageKind::Bitcode
-        } else {
-            ImageKind::Object
-        }
+        Ok(files::write(Path::new(self.executable), &[&container]).map_err(File)?)
     }
 
     /// An object that registers the images.
-    fn object(&self, kind: OffloadKind, images: Vec<Image>) -> Result<PathBuf, String> {
-        let kind_name = kind.producer(ImageKind::None).name();
-        let name = format!("{}.{kind_name}.image.wrapper", file_name(self.executable));
+    fn object(&self, producer: Producer, images: Vec<DeviceImage<'_>>) -> Result<PathBuf> {
+        let name = format!("{}.{}.image.wrapper", file_name(self.executable), producer.name());
         let path = self.commands.file(&name, "o")?;
         if self.commands.is_dry() {
             return Ok(path);
         }
-        let wrap_kind = match kind {
-            OffloadKind::OpenMp => WrapKind::OpenMp,
-            OffloadKind::Cuda => WrapKind::Cuda,
-            OffloadKind::Hip => WrapKind::Hip,
-            OffloadKind::Sycl => self.sycl_kind()?,
-            other => return Err(format!("{other:?} wrapping is not supported")),
-        };
-        let mut wrap = Wrap::new(wrap_kind);
+        let mut wrap = Wrap::new(match producer {
+            Producer::OpenMp => WrapKind::OpenMp,
+            Producer::Cuda => WrapKind::Cuda,
+            Producer::Hip => WrapKind::Hip,
+            Producer::Sycl => self.sycl_kind()?,
+            other => return Err(Error::NotWrapped(other)),
+        });
         self.host.clone_into(&mut wrap.host_triple);
         wrap.relocatable = self.options.relocatable;
-        let mut described = Vec::new();
-        for image in &images {
-            described.extend(describe(kind, image)?);
-        }
-        let object = wrap.run(described).map_err(|error| error.to_string())?;
-        self.commands.write(&path, &object)?;
+        self.commands.write(&path, &wrap.run(images)?)?;
         Ok(path)
     }
 
-    fn sycl_kind(&self) -> Result<WrapKind, String> {
-        match &self.options.sycl_images {
-            None => Ok(WrapKind::SyclLlvm),
-            Some(name) => name
-                .parse()
-                .map_err(|error| format!("--sycl-images={name}: {error}")),
-        }
+    fn sycl_kind(&self) -> Result<WrapKind> {
+        let Some(name) = &self.options.sycl_images else {
+            return Ok(WrapKind::SyclLlvm);
+        };
+        name.parse()
+            .map_err(|reason: <WrapKind as std::str::FromStr>::Err| Error::SyclImages {
+                name: name.clone(),
+                reason: reason.to_string(),
+            })
     }
 }
 
-fn add(kinds: &mut Vec<(OffloadKind, Vec<Image>)>, kind: OffloadKind, image: Image) {
-    match kinds.iter_mut().find(|(other, _)| *other == kind) {
-        Some((_, images)) => images.push(image),
-        None => kinds.push((kind, vec![image])),
-    }
-}
-
-/// The images of a file. SYCL's linker packs what it makes into offload binaries; else the file is the image.
-fn describe(kind: OffloadKind, image: &Image) -> Result<Vec<DeviceImage<'_>>, String> {
-    if kind == OffloadKind::Sycl {
-        let contents = read(&image.file.to_string_lossy(), &image.bytes, &Limits::default());
-        if let Some(problem) = contents.problems.first() {
-            return Err(problem.to_string());
-        }
-        if contents.container == ContainerKind::OffloadBinary {
-            return Ok(contents.images);
-        }
-        say("warning: SYCL's device linker wrote no offload binary");
-    }
-    let mut described = DeviceImage::new(image.bytes.as_slice());
-    described.target = image.target.clone();
-    Ok(vec![described])
+/// Intel's runtime does not take SPIR-V as it is.
+fn is_intels_spirv(target: &Target) -> bool {
+    target.family().is_spirv() && target.parts().vendor() == "intel"
 }

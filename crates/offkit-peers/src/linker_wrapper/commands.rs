@@ -9,6 +9,7 @@ use std::sync::Mutex;
 use offkit_host::command_line::response_file;
 use offkit_host::program;
 
+use super::error::{Error, Result};
 use super::options::Options;
 use super::trace::Trace;
 use crate::say;
@@ -54,7 +55,7 @@ impl Commands {
     /// A name for an intermediate file: in the current folder if these are kept, else in one that is removed.
     ///
     /// Nothing is made when nothing runs.
-    pub(super) fn file(&self, stem: &str, extension: &str) -> Result<PathBuf, String> {
+    pub(super) fn file(&self, stem: &str, extension: &str) -> Result<PathBuf> {
         // What may be in names of targets but not in those of files everywhere.
         let stem = if cfg!(windows) {
             stem.replace(':', "@")
@@ -80,13 +81,13 @@ impl Commands {
         Ok(self.folder()?.join(name))
     }
 
-    fn folder(&self) -> Result<PathBuf, String> {
+    fn folder(&self) -> Result<PathBuf> {
         let mut folder = self.folder.lock().unwrap_or_else(|error| error.into_inner());
         if folder.is_none() {
             let made = tempfile::Builder::new()
                 .prefix("offkit-linker-wrapper-")
                 .tempdir()
-                .map_err(|error| format!("cannot make a temporary folder: {error}"))?;
+                .map_err(Error::Temporary)?;
             *folder = Some(made);
         }
         Ok(folder
@@ -96,34 +97,55 @@ impl Commands {
     }
 
     /// Writes an intermediate file, if anything runs.
-    pub(super) fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), String> {
+    pub(super) fn write(&self, path: &Path, bytes: &[u8]) -> Result<()> {
         if self.is_dry {
             return Ok(());
         }
-        std::fs::write(path, bytes).map_err(|error| format!("cannot write {}: {error}", path.display()))
+        std::fs::write(path, bytes).map_err(|error| Error::Intermediate {
+            action: "write",
+            path: path.to_owned(),
+            error,
+        })
+    }
+
+    /// Writes what no program needs as a file, if intermediate files are kept.
+    pub(super) fn keep(&self, path: &Path, bytes: &[u8]) -> Result<()> {
+        match self.saves {
+            true => self.write(path, bytes),
+            false => Ok(()),
+        }
     }
 
     /// What a program wrote; nothing if it did not run.
-    pub(super) fn read(&self, path: &Path) -> Result<Vec<u8>, String> {
+    pub(super) fn read(&self, path: &Path) -> Result<Vec<u8>> {
         if self.is_dry {
             return Ok(Vec::new());
         }
-        std::fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
+        std::fs::read(path).map_err(|error| Error::Intermediate {
+            action: "read",
+            path: path.to_owned(),
+            error,
+        })
     }
 
     /// Says what is done, if that is wanted.
     pub(super) fn note(&self, what: &str) {
         if self.is_shown {
-            say(&format!(" {what}"));
+            say(format_args!(" {what}"));
+        }
+    }
+
+    /// Shows a command, if that is wanted.
+    pub(super) fn show(&self, program: &OsStr, arguments: &[OsString]) {
+        if self.is_shown {
+            let words: Vec<_> = arguments.iter().map(|word| word.to_string_lossy()).collect();
+            say(format_args!(" \"{}\" {}", program.display(), words.join(" ")));
         }
     }
 
     /// Runs a program to its end, which must be a good one.
-    pub(super) fn run(&self, program: &OsStr, arguments: &[OsString]) -> Result<(), String> {
-        if self.is_shown {
-            let words: Vec<_> = arguments.iter().map(|word| word.to_string_lossy()).collect();
-            say(&format!(" \"{}\" {}", program.display(), words.join(" ")));
-        }
+    pub(super) fn run(&self, program: &OsStr, arguments: &[OsString]) -> Result<()> {
+        self.show(program, arguments);
         if self.is_dry {
             return Ok(());
         }
@@ -142,22 +164,25 @@ impl Commands {
             .time("Run", &name.to_string_lossy(), || command.status());
         match status {
             Ok(status) if status.success() => Ok(()),
-            Ok(status) => Err(match status.code() {
-                Some(_) => format!("'{}' failed", name.display()),
-                None => format!("'{}' failed ({status})", name.display()),
+            Ok(status) => Err(Error::Failed {
+                program: name.display().to_string(),
+                status,
             }),
-            Err(error) => Err(format!("cannot run '{}': {error}", program.display())),
+            Err(error) => Err(Error::Run {
+                program: program.display().to_string(),
+                error,
+            }),
         }
     }
 
     /// Finds a program: in the folders given, on the path. When nothing runs, its name will do.
-    pub(super) fn find(&self, name: &str, folders: &[PathBuf]) -> Result<OsString, String> {
+    pub(super) fn find(&self, name: &str, folders: &[PathBuf]) -> Result<OsString> {
         let before: Vec<_> = folders.iter().cloned().chain(beside_us()).collect();
         let found = program::find(name, &before, &[]);
         match found {
             Some(program) => Ok(program.into()),
             None if self.is_dry => Ok(name.into()),
-            None => Err(format!("Unable to find '{name}' in path")),
+            None => Err(Error::NoProgram(name.to_owned())),
         }
     }
 }

@@ -3,30 +3,52 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use offkit_image::target::{Family, HostCpu, Target, Triple};
-use offkit_object::OffloadKind;
+use offkit_image::target::{Family, HostCpu, Triple};
+use offkit_object::{ContainerKind, DeviceImage, Limits, Producer, Target, read};
 
 use super::commands::Commands;
+use super::error::{Error, Result};
 use super::inputs::TargetInput;
 use super::options::{Meaning, Options};
 use super::own_link::{self, OwnLink};
+use crate::say;
 
 /// Code that was linked for a target.
-pub(super) struct LinkedImage {
+pub(super) struct Linked {
     /// The languages whose code went in.
-    pub(super) kinds: Vec<OffloadKind>,
-    pub(super) target: Target,
+    pub(super) producers: Vec<Producer>,
+    /// The images: one, but for what SYCL's linker in a compiler writes.
+    pub(super) images: Vec<ImageFile>,
+}
+
+/// An image that was linked, and the file that it has in command lines.
+#[derive(Clone)]
+pub(super) struct ImageFile {
+    pub(super) image: DeviceImage<'static>,
     pub(super) file: PathBuf,
-    pub(super) bytes: Vec<u8>,
+    /// Whether the file is there.
+    pub(super) is_written: bool,
 }
 
 /// Every language, in the order of its number.
-const KINDS: [OffloadKind; 4] = [
-    OffloadKind::OpenMp,
-    OffloadKind::Cuda,
-    OffloadKind::Hip,
-    OffloadKind::Sycl,
-];
+const PRODUCERS: [Producer; 4] = [Producer::OpenMp, Producer::Cuda, Producer::Hip, Producer::Sycl];
+
+/// The link for one target.
+pub(super) struct TargetLink<'a> {
+    /// The target of what is linked, without an architecture for code that is for none.
+    pub(super) target: Target,
+    pub(super) input: &'a TargetInput<'a>,
+    pub(super) options: &'a Options,
+    pub(super) commands: &'a Commands,
+    executable: &'a str,
+    /// What the names of the files behind that of the program begin with.
+    base: String,
+    /// The image's file.
+    pub(super) output: PathBuf,
+    /// What was given for the device's linker and compiler.
+    pub(super) for_linker: Vec<String>,
+    pub(super) for_compiler: Vec<String>,
+}
 
 /// Links the code of one target.
 pub(super) fn link(
@@ -34,115 +56,185 @@ pub(super) fn link(
     options: &Options,
     commands: &Commands,
     executable: &str,
-) -> Result<LinkedImage, String> {
+) -> Result<Linked> {
     let mut target = input.target.clone();
     target.arch = input.target.processor().into();
     check_target(&target)?;
-    let family = target.family();
-    let (triple, arch) = (target.triple.as_str(), target.arch_with_features());
-    let kinds: Vec<_> = KINDS
-        .into_iter()
-        .filter(|kind| input.files.iter().any(|file| file.kind == *kind))
-        .collect();
-    let is_sycl = kinds.contains(&OffloadKind::Sycl);
-    if is_sycl && kinds.len() > 1 {
-        return Err(
-            "Linking images of SYCL offload kind with images of any other kind is not supported".into(),
-        );
+    let is_there = |producer: &Producer| input.files.iter().any(|file| file.image.producer == *producer);
+    let producers: Vec<_> = PRODUCERS.into_iter().filter(is_there).collect();
+    let is_sycl = producers.contains(&Producer::Sycl);
+    if is_sycl && producers.len() > 1 {
+        return Err(Error::SyclWithOthers);
     }
-    let mut files = Vec::new();
-    for file in &input.files {
-        let path = commands.file(
-            &format!(
-                "{}-{triple}-{}",
-                file.origin.stem,
-                input.target.arch_with_features()
-            ),
-            "o",
-        )?;
-        commands.write(&path, &file.image)?;
-        files.push(path);
-    }
-
-    let base = format!(".{}.{arch}", target.parts().architecture());
+    let base = format!(
+        ".{}.{}",
+        target.parts().architecture(),
+        target.arch_with_features()
+    );
     let name = Path::new(executable).file_name().unwrap_or_default();
-    let output = commands.file(&format!("{}{base}", name.to_string_lossy()), "img")?;
     let for_target = |everywhere: &[String], given: &[String]| -> Vec<String> {
-        let given = given.iter().filter_map(|argument| of_target(argument, triple));
+        let given = given
+            .iter()
+            .filter_map(|argument| of_target(argument, &target.triple));
         everywhere.iter().cloned().chain(given).collect()
     };
-    let for_linker = for_target(&options.linker_arguments, &options.device_linker);
-    let for_compiler = for_target(&options.compiler_arguments, &options.device_compiler);
-    let linked = |bytes| LinkedImage {
-        kinds: kinds.clone(),
-        target: target.clone(),
-        bytes,
-        file: output.clone(),
+    let link = TargetLink {
+        input,
+        options,
+        commands,
+        executable,
+        output: commands.file(&format!("{}{base}", name.to_string_lossy()), "img")?,
+        base,
+        for_linker: for_target(&options.linker_arguments, &options.device_linker),
+        for_compiler: for_target(&options.compiler_arguments, &options.device_compiler),
+        target,
     };
-    if !commands.is_dry() {
-        if is_sycl {
-            if own_link::link_sycl(&target, &files, &output, &for_compiler, &for_linker, commands)? {
-                return Ok(linked(commands.read(&output)?));
-            }
-        } else if let Some(link) = OwnLink::new(&target, &input.files, options, &for_compiler, &for_linker)
-            && let Some(bytes) = link.run(&output, format!("{executable}{base}.temps").as_ref(), commands)?
-        {
-            commands.write(&output, &bytes)?;
-            return Ok(linked(bytes));
+    let here = match (commands.is_dry(), is_sycl) {
+        (true, _) => None,
+        (false, true) => own_link::link_sycl(&link)?,
+        (false, false) => link.without_compiler()?,
+    };
+    let images = match here {
+        Some(image) => {
+            commands.keep(&link.output, image.bytes()?)?;
+            vec![ImageFile {
+                image,
+                file: link.output,
+                is_written: options.save_temps,
+            }]
         }
+        None => link.by_clang(is_sycl)?,
+    };
+    Ok(Linked { producers, images })
+}
+
+impl TargetLink<'_> {
+    fn without_compiler(&self) -> Result<Option<DeviceImage<'static>>> {
+        let Some(link) = OwnLink::new(self) else {
+            return Ok(None);
+        };
+        let folder = format!("{}{}.temps", self.executable, self.base);
+        link.run(folder.as_ref())
     }
 
-    let clang = commands.find("clang", &[])?;
-    let mut arguments = Arguments::default();
-    arguments.add("--no-default-config");
-    arguments.add("-o");
-    arguments.add(&output);
-    // What the compiler leaves beside its output belongs beside the program.
-    arguments.add("-dumpdir");
-    arguments.add(format!("{executable}{base}.img."));
-    arguments.add(format!("--target={triple}"));
-    if !arch.is_empty() {
-        arguments.add(format!("{}={arch}", family.clang_processor_option()));
+    fn by_clang(&self, is_sycl: bool) -> Result<Vec<ImageFile>> {
+        let Self {
+            target,
+            options,
+            commands,
+            executable,
+            base,
+            output,
+            ..
+        } = self;
+        let family = target.family();
+        let (triple, arch) = (&target.triple, target.arch_with_features());
+        let mut files = Vec::new();
+        for file in &self.input.files {
+            let arch = self.input.target.arch_with_features();
+            let stem = format!("{}-{triple}-{arch}", file.origin.stem);
+            let path = commands.file(&stem, "o")?;
+            commands.write(&path, file.image.bytes()?)?;
+            files.push(path);
+        }
+        let clang = commands.find("clang", &[])?;
+        let mut arguments = Arguments::default();
+        arguments.add("--no-default-config");
+        arguments.add("-o");
+        arguments.add(output);
+        // What the compiler leaves beside its output belongs beside the program.
+        arguments.add("-dumpdir");
+        arguments.add(format!("{executable}{base}.img."));
+        arguments.add(format!("--target={triple}"));
+        if !arch.is_empty() {
+            arguments.add(format!("{}={arch}", family.clang_processor_option()));
+        }
+        if family == Family::Amdgcn {
+            arguments.add("-flto");
+        }
+        for (option, _) in &options.llvm {
+            arguments.for_linker(&format!("--plugin-opt={option}"));
+        }
+        if !family.is_nvptx() && !family.is_spirv() {
+            arguments.add("-Wl,--no-undefined");
+        }
+        for file in files {
+            arguments.add(file);
+        }
+        if !is_gpu(family) {
+            arguments.add("-Wl,-Bsymbolic");
+            arguments.add("-shared");
+            arguments.0.extend(host_libraries(options, "-Wl,"));
+        }
+        for (option, _) in options.llvm.iter().filter(|(_, in_compiler)| *in_compiler) {
+            arguments.for_linker(&format!("-mllvm={option}"));
+        }
+        if options.save_temps && does_lto(family) {
+            arguments.add("-Wl,--save-temps");
+        }
+        if options.embed_bitcode {
+            arguments.add("-Wl,--lto-emit-llvm");
+        }
+        if is_sycl {
+            arguments.add("--sycl-link");
+            arguments.for_linker(&format!("-triple={triple}"));
+            arguments.for_linker(&format!("-arch={arch}"));
+        }
+        for argument in &self.for_linker {
+            arguments.for_linker(argument);
+        }
+        for argument in &self.for_compiler {
+            arguments.add(argument);
+        }
+        commands.run(&clang, &arguments.0)?;
+        let bytes = commands.read(output)?;
+        let images = match is_sycl && !commands.is_dry() {
+            true => self.of_sycl(&bytes)?,
+            false => Vec::new(),
+        };
+        let file = |image| ImageFile {
+            image,
+            file: output.clone(),
+            is_written: true,
+        };
+        if !images.is_empty() {
+            return Ok(images.into_iter().map(file).collect());
+        }
+        let mut image = DeviceImage::new(bytes);
+        image.target = target.clone();
+        Ok(vec![file(image)])
     }
-    if family == Family::Amdgcn {
-        arguments.add("-flto");
+
+    /// The images that SYCL's linker put into an offload binary; none if it wrote something else.
+    fn of_sycl(&self, bytes: &[u8]) -> Result<Vec<DeviceImage<'static>>> {
+        let contents = read(&self.output.to_string_lossy(), bytes, &Limits::default());
+        if let Some(problem) = contents.problems.into_iter().next() {
+            return Err(Error::Damaged(Box::new(problem)));
+        }
+        if contents.container != ContainerKind::OffloadBinary {
+            say("warning: SYCL's device linker wrote no offload binary");
+            return Ok(Vec::new());
+        }
+        Ok(contents.images.into_iter().map(DeviceImage::into_owned).collect())
     }
-    for (option, _) in &options.llvm {
-        arguments.for_linker(&format!("--plugin-opt={option}"));
+}
+
+/// The libraries of the host's link, as arguments that a compiler passes on behind `prefix`: a device that is a CPU may
+/// need them, too.
+pub(super) fn host_libraries(options: &Options, prefix: &str) -> Vec<OsString> {
+    let mut words: Vec<OsString> = Vec::new();
+    for argument in &options.linker {
+        match &argument.meaning {
+            Meaning::WholeArchive(true) => words.push(format!("{prefix}--whole-archive").into()),
+            Meaning::WholeArchive(false) => words.push(format!("{prefix}--no-whole-archive").into()),
+            Meaning::Input(path) if !is_library(path) => {}
+            Meaning::Input(_) | Meaning::Library(_) | Meaning::LibraryPath(_) | Meaning::RunPath => {
+                words.extend(argument.words.iter().cloned());
+            }
+            Meaning::Output | Meaning::Other => {}
+        }
     }
-    if !family.is_nvptx() && !family.is_spirv() {
-        arguments.add("-Wl,--no-undefined");
-    }
-    for file in files {
-        arguments.add(file);
-    }
-    if !is_gpu(family) {
-        arguments.add("-Wl,-Bsymbolic");
-        arguments.add("-shared");
-        arguments.add_libraries(options);
-    }
-    for (option, _) in options.llvm.iter().filter(|(_, is_for_clang)| *is_for_clang) {
-        arguments.for_linker(&format!("-mllvm={option}"));
-    }
-    if options.save_temps && does_lto(family) {
-        arguments.add("-Wl,--save-temps");
-    }
-    if options.embed_bitcode {
-        arguments.add("-Wl,--lto-emit-llvm");
-    }
-    if is_sycl {
-        arguments.add("--sycl-link");
-        arguments.for_linker(&format!("-triple={triple}"));
-        arguments.for_linker(&format!("-arch={arch}"));
-    }
-    for argument in &for_linker {
-        arguments.for_linker(argument);
-    }
-    for argument in &for_compiler {
-        arguments.add(argument);
-    }
-    commands.run(&clang, &arguments.0)?;
-    Ok(linked(commands.read(&output)?))
+    words
 }
 
 #[derive(Default)]
@@ -157,25 +249,10 @@ impl Arguments {
         self.add("-Xlinker");
         self.add(argument);
     }
-
-    /// The host's libraries: a device that is a CPU may need them, too.
-    fn add_libraries(&mut self, options: &Options) {
-        for argument in &options.linker {
-            match &argument.meaning {
-                Meaning::WholeArchive(true) => self.add("-Wl,--whole-archive"),
-                Meaning::WholeArchive(false) => self.add("-Wl,--no-whole-archive"),
-                Meaning::Input(path) if !is_library(path) => {}
-                Meaning::Input(_) | Meaning::Library(_) | Meaning::LibraryPath(_) | Meaning::RunPath => {
-                    self.0.extend(argument.words.iter().cloned());
-                }
-                Meaning::Output | Meaning::Other => {}
-            }
-        }
-    }
 }
 
 /// Whether a file is an archive or a shared library, by its first bytes.
-pub(super) fn is_library(path: &Path) -> bool {
+fn is_library(path: &Path) -> bool {
     use std::io::Read;
     let mut start = [0; 18];
     let is_read =
@@ -199,7 +276,7 @@ fn of_target(argument: &str, triple: &str) -> Option<String> {
 }
 
 /// Whether code can be linked for a target, by `clang-linker-wrapper`'s list.
-fn check_target(target: &Target) -> Result<(), String> {
+fn check_target(target: &Target) -> Result<()> {
     let is_linked = match target.family() {
         Family::Spirv64 | Family::Nvptx32 | Family::Nvptx64 | Family::Amdgcn => true,
         Family::Host(cpu) => !matches!(cpu, HostCpu::Arm | HostCpu::Riscv32 | HostCpu::Riscv64),
@@ -207,10 +284,7 @@ fn check_target(target: &Target) -> Result<(), String> {
     };
     match is_linked {
         true => Ok(()),
-        false => Err(format!(
-            "{} linking is not supported",
-            target.parts().architecture()
-        )),
+        false => Err(Error::Architecture(target.parts().architecture().to_owned())),
     }
 }
 

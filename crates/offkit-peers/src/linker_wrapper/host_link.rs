@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use super::commands::Commands;
+use super::error::{Error, Result};
 use super::options::{Meaning, Options};
 
 /// The section in which compilers put the entries of the host.
@@ -16,12 +17,13 @@ pub(super) fn run(
     executable: &str,
     host: &str,
     objects: Vec<PathBuf>,
-) -> Result<(), String> {
+) -> Result<()> {
     let linker = options
         .linker_path
         .as_deref()
+        .map(Path::as_os_str)
         .filter(|path| !path.is_empty())
-        .ok_or("linker path missing, must pass 'linker-path'")?;
+        .ok_or(Error::NoLinker)?;
     let keeps_entries = !objects.is_empty() && drops_sections(linker, options);
     let mut objects = Some(objects.into_iter().map(PathBuf::into_os_string));
     let mut arguments: Vec<OsString> = Vec::new();
@@ -57,9 +59,9 @@ fn drops_sections(linker: &OsStr, options: &Options) -> bool {
 
 /// Gives the section of entries in a linked object a name of its own, so that the next link does not see them, and
 /// removes the code that is linked.
-fn hide_entries(commands: &Commands, executable: &str, host: &str) -> Result<(), String> {
+fn hide_entries(commands: &Commands, executable: &str, host: &str) -> Result<()> {
     if host.contains("windows") {
-        return Err("Relocatable linking is not supported on COFF targets".into());
+        return Err(Error::RelocatableCoff);
     }
     let objcopy = commands.find("llvm-objcopy", &[])?;
     let content = commands.read(Path::new(executable))?;

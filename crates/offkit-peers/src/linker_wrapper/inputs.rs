@@ -7,9 +7,13 @@ use std::sync::Arc;
 
 use offkit_image::target::{Family, GENERIC};
 use offkit_object::host::{SectionContent, device_sections, is_host};
-use offkit_object::{ContainerKind, ImageFormat, Limits, OffloadBinary, OffloadKind, Target, archive};
+use offkit_object::{
+    Bytes, ContainerKind, DeviceImage, ImageFormat, Limits, OffloadBinary, OffloadEntry, Target, archive,
+};
 
+use super::error::{Error, Result};
 use super::options::{Meaning, Options};
+use crate::failure::File;
 use offkit_host::files::{self, Content};
 
 /// The file or archive member that device code is from.
@@ -24,8 +28,7 @@ pub(super) struct Origin {
 #[derive(Clone)]
 pub(super) struct DeviceFile<'data> {
     pub(super) origin: Arc<Origin>,
-    pub(super) kind: OffloadKind,
-    pub(super) image: Cow<'data, [u8]>,
+    pub(super) image: DeviceImage<'data>,
 }
 
 /// The inputs of one device link.
@@ -45,7 +48,7 @@ pub(super) struct InputFile {
 /// Opens the files among the linker's arguments: objects, archives and offload binaries, in order.
 ///
 /// A library that is not found is an error; a file that is not there is the linker's business.
-pub(super) fn open(options: &Options) -> Result<Vec<InputFile>, String> {
+pub(super) fn open(options: &Options) -> Result<Vec<InputFile>> {
     let mut folders = Vec::new();
     for argument in &options.linker {
         if let Meaning::LibraryPath(folder) = &argument.meaning {
@@ -62,14 +65,14 @@ pub(super) fn open(options: &Options) -> Result<Vec<InputFile>, String> {
             }
             Meaning::Input(path) => path.clone(),
             Meaning::Library(name) => {
-                in_folders(name, &folders).ok_or_else(|| format!("unable to find library -l{name}"))?
+                in_folders(name, &folders).ok_or_else(|| Error::NoLibrary(name.clone()))?
             }
             _ => continue,
         };
         if !path.is_file() {
             continue;
         }
-        let content = files::open(&path).map_err(|error| offkit_host::chain(&error))?;
+        let content = files::open(&path).map_err(File)?;
         if is_interesting(&content) {
             add_with_thin_members(path, content, is_whole, &mut found)?;
         }
@@ -83,9 +86,9 @@ fn add_with_thin_members(
     content: Content,
     is_whole: bool,
     found: &mut Vec<InputFile>,
-) -> Result<(), String> {
+) -> Result<()> {
     let members = archive::thin_members(&content, &Limits::default())
-        .map_err(|error| error.with_file(path.display().to_string()).to_string())?;
+        .map_err(|error| error.with_file(path.display().to_string()))?;
     let folder = path.parent().unwrap_or(Path::new("")).to_owned();
     found.push(InputFile {
         path,
@@ -94,7 +97,7 @@ fn add_with_thin_members(
     });
     for member in members {
         let path = folder.join(member);
-        let content = files::open(&path).map_err(|error| offkit_host::chain(&error))?;
+        let content = files::open(&path).map_err(File)?;
         found.push(InputFile {
             path,
             content,
@@ -142,25 +145,24 @@ pub(super) fn in_folders(name: &str, folders: &[PathBuf]) -> Option<PathBuf> {
 pub(super) fn by_target<'data>(
     inputs: &'data [InputFile],
     should_extract: &[String],
-) -> Result<Vec<TargetInput<'data>>, String> {
+) -> Result<Vec<TargetInput<'data>>> {
     let mut targets = Targets::default();
     let mut from_archives = Vec::new();
     for input in inputs {
         let is_archive = ContainerKind::Archive == kind_of(&input.content);
-        let mut visit = |target: Target, file| {
+        let mut visit = |file| {
             if is_archive && !input.is_whole {
-                from_archives.push((target, file));
+                from_archives.push(file);
             } else {
-                targets.add(target, file, true);
+                targets.add(file, true);
             }
         };
-        device_code(input, &mut visit)
-            .map_err(|error| error.with_file(input.path.display().to_string()).to_string())?;
+        device_code(input, &mut visit).map_err(|error| error.with_file(input.path.display().to_string()))?;
     }
     let should_extract: HashSet<_> = should_extract.iter().map(String::as_str).collect();
-    for (target, file) in from_archives {
-        let is_wanted = should_extract.contains(target.arch_with_features().as_str());
-        targets.add(target, file, is_wanted);
+    for file in from_archives {
+        let is_wanted = should_extract.contains(file.image.target.arch_with_features().as_str());
+        targets.add(file, is_wanted);
     }
     Ok(targets.found)
 }
@@ -177,10 +179,13 @@ fn kind_of(content: &[u8]) -> ContainerKind {
     }
 }
 
-type Visit<'visit, 'data> = &'visit mut dyn FnMut(Target, DeviceFile<'data>);
+type Visit<'visit, 'data> = &'visit mut dyn FnMut(DeviceFile<'data>);
 
 /// Hands over the device code of one file.
-fn device_code<'data>(input: &'data InputFile, visit: Visit<'_, 'data>) -> Result<(), offkit_object::Error> {
+fn device_code<'data>(
+    input: &'data InputFile,
+    visit: Visit<'_, 'data>,
+) -> std::result::Result<(), offkit_object::Error> {
     let path = input.path.to_string_lossy();
     match kind_of(&input.content) {
         ContainerKind::Archive => {
@@ -209,7 +214,7 @@ fn of_file<'data>(
     origin: &Arc<Origin>,
     bytes: &'data [u8],
     visit: Visit<'_, 'data>,
-) -> Result<(), offkit_object::Error> {
+) -> std::result::Result<(), offkit_object::Error> {
     match kind_of(bytes) {
         ContainerKind::OffloadBinary => of_binaries(origin, bytes, visit),
         ContainerKind::Host => {
@@ -237,15 +242,12 @@ fn of_binaries<'data>(
     origin: &Arc<Origin>,
     bytes: &'data [u8],
     visit: Visit<'_, 'data>,
-) -> Result<(), offkit_object::Error> {
+) -> std::result::Result<(), offkit_object::Error> {
     match OffloadBinary::inflate(bytes, u64::MAX)? {
         Cow::Borrowed(bytes) => {
             for binary in OffloadBinary::parse_all(bytes, &Limits::default())? {
                 for entry in binary.entries {
-                    visit(
-                        target_of(&entry),
-                        device_file(origin, &entry, entry.image.clone().into_cow()),
-                    );
+                    visit(device_file(origin, &entry, entry.image.clone()));
                 }
             }
             Ok(())
@@ -259,33 +261,27 @@ fn of_owned_binaries(
     origin: &Arc<Origin>,
     bytes: &[u8],
     visit: Visit<'_, '_>,
-) -> Result<(), offkit_object::Error> {
+) -> std::result::Result<(), offkit_object::Error> {
     for binary in OffloadBinary::parse_all(bytes, &Limits::default())? {
         for entry in binary.entries {
-            visit(
-                target_of(&entry),
-                device_file(origin, &entry, Cow::Owned(entry.image.to_vec())),
-            );
+            visit(device_file(origin, &entry, entry.image.clone().into_owned()));
         }
     }
     Ok(())
 }
 
-fn target_of(entry: &offkit_object::OffloadEntry<'_>) -> Target {
-    let text = |key| entry.strings.get(key).unwrap_or_default();
-    Target::new(text("triple"), text("arch"))
-}
-
+/// The image of an entry, for the target that its strings have.
 fn device_file<'data>(
     origin: &Arc<Origin>,
-    entry: &offkit_object::OffloadEntry<'_>,
-    image: Cow<'data, [u8]>,
+    entry: &OffloadEntry<'_>,
+    bytes: Bytes<'data>,
 ) -> DeviceFile<'data> {
-    DeviceFile {
-        origin: Arc::clone(origin),
-        kind: entry.offload_kind,
-        image,
-    }
+    let text = |key| entry.strings.get(key).unwrap_or_default();
+    let mut image = DeviceImage::new(bytes);
+    image.target = Target::new(text("triple"), text("arch"));
+    image.producer = entry.offload_kind.producer(entry.image_kind);
+    let origin = Arc::clone(origin);
+    DeviceFile { origin, image }
 }
 
 fn stem(name: &str) -> String {
@@ -305,11 +301,12 @@ struct Targets<'data> {
 
 impl<'data> Targets<'data> {
     /// Adds code to its own target, which is made if `is_wanted`, and to all that are compatible with it.
-    fn add(&mut self, target: Target, file: DeviceFile<'data>, is_wanted: bool) {
-        let mut takers = self.compatible_with(&target);
-        match self.by_id.get(&target) {
+    fn add(&mut self, file: DeviceFile<'data>, is_wanted: bool) {
+        let target = &file.image.target;
+        let mut takers = self.compatible_with(target);
+        match self.by_id.get(target) {
             Some(own) => takers.push(*own),
-            None if is_wanted => takers.push(self.insert(target)),
+            None if is_wanted => takers.push(self.insert(target.clone())),
             None => {}
         }
         let Some(last) = takers.pop() else { return };
@@ -388,12 +385,10 @@ mod tests {
             label: String::new(),
         });
         for (triple, arch, is_wanted) in list {
-            let file = DeviceFile {
-                origin: Arc::clone(&origin),
-                kind: OffloadKind::OpenMp,
-                image: Cow::Borrowed(b""),
-            };
-            targets.add(Target::new(*triple, arch), file, *is_wanted);
+            let mut image = DeviceImage::new(b"");
+            image.target = Target::new(*triple, arch);
+            let origin = Arc::clone(&origin);
+            targets.add(DeviceFile { origin, image }, *is_wanted);
         }
         let found = targets.found.into_iter();
         found

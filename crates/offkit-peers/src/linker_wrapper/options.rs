@@ -6,12 +6,139 @@ use std::time::Duration;
 
 use offkit_host::command_line::expand;
 
+use super::error::{Error, Result};
+use crate::options::{CommandLine, List, Slot, UsageError, Wrong, text};
+
+/// The wrapper's own options, which have two dashes and their values behind `=`. Whatever is not among them is for the
+/// linker: [`LINKER_OPTIONS`] are those that say something about device code, too.
+pub(super) const COMMAND_LINE: CommandLine<Options> = CommandLine {
+    tool: "clang-linker-wrapper",
+    overview: "Links a program with device code: takes the device code out of the inputs, links it for each
+target, makes an object that registers the result, and runs the host's linker with that object added.",
+    usage: "[options] -- <arguments of the host's linker>",
+    options: options![o: Options;
+        "arch" | "triple" = "" => o.ignored, "";
+        "compiler-arg" = "" => o.compiler_arguments, "";
+        "compress" => o.compress, "Write bundles compressed";
+        "compression-level" = "<value>" => o.compression_level, "How hard to compress them, a number";
+        "cuda-path" = "<dir>" => o.cuda_path, "Where CUDA is installed";
+        "device-compiler" = "[<triple>=]<value>" => o.device_compiler, "What the device's compiler is given too, for one triple or for all";
+        "device-linker" = "[<triple>=]<value>" => o.device_linker, "What the device's linker is given too, for one triple or for all";
+        "dry-run" => o.dry_run, "Show the commands and run none";
+        "embed-bitcode" => o.embed_bitcode, "Embed the linked bitcode";
+        "emit-fatbin-only" => o.fatbin_only, "Write the container of images; no registration, no host link";
+        "host-triple" = "<value>" => o.host_triple, "What the program runs on";
+        "linker-arg" = "" => o.linker_arguments, "";
+        "linker-path" = "<path>" => o.linker_path, "The host's linker";
+        "override-image" = "<kind=file>" => o.overrides, "Take this file for the image of a kind instead of linking one";
+        "print-wrapped-module" => o.print_module, "Has no effect: objects are written without a module";
+        "save-temps" => o.save_temps, "Keep intermediate files";
+        "should-extract" = "<arch>" => o.should_extract, "Take code for this architecture out of archives whether it is needed or not";
+        "sycl-images" = "<kind>" => o.sycl_images, "How SYCL's images are registered: sycl-llvm (as LLVM 22, the default), sycl-v3
+    (DPC++ 2026), sycl-v2 (before), offload (LLVM after 22); not in the original";
+        "whole-program" => o.ignored, "";
+        "wrapper-jobs" = "<number>" => o.jobs, "How many device links run at a time; 'jobserver': as many as make has tokens for";
+        "wrapper-time-trace" = "<file>" => o.trace, "Write how long each step took, for Chrome's trace viewers";
+        "wrapper-time-trace-granularity" = "<number>" => o.granularity, "Leave out steps of fewer microseconds; 500 if not given";
+        "wrapper-verbose" => o.verbose, "Show the commands that are run";
+    ],
+    positional: |_, _| {},
+    positionals: 0..=0,
+    missing: |_| None,
+};
+
+/// What help says of the options that the linker gets, too.
+const LINKER_HELP: &str = "
+options for the linker, too:
+
+  -L <dir>                      - Look for libraries in this folder
+  -l <libname>                  - Link this library
+  -mllvm <value>                - An option of LLVM, for every step
+  -o <path>                     - The file to write
+  -r, --relocatable             - Link device code now, in an object that is to be linked again
+  --sysroot=<value>             - The root of the target's files
+";
+
+/// The dashes of an option.
+#[derive(Clone, Copy)]
+enum Dashes {
+    One,
+    Two,
+    OneOrTwo,
+    /// A slash or a dash, as Microsoft's linker has it.
+    Slash,
+}
+
+/// Where the value of an option is.
+#[derive(Clone, Copy)]
+enum Form {
+    /// There is none.
+    Flag,
+    /// In the next word.
+    Separate,
+    /// Behind the name; in the next word where nothing is there.
+    JoinedOrSeparate,
+    /// Behind the name.
+    Joined,
+    /// Behind `=`, or in the next word.
+    EqualsOrSeparate,
+}
+
+/// What an option of a linker means for the wrapper.
+#[derive(Clone, Copy)]
+enum LinkerOption {
+    Version,
+    Output,
+    /// Microsoft's.
+    Out,
+    Library,
+    LibraryPath,
+    LibPath,
+    WholeArchive(bool),
+    /// All archives, wherever it is.
+    WholeArchives,
+    Relocatable,
+    RunPath,
+    Sysroot,
+    /// For LLVM; whether it goes to LLVM inside of the compiler, too.
+    Llvm {
+        in_compiler: bool,
+    },
+}
+
+/// The first that fits counts.
+const LINKER_OPTIONS: &[(Dashes, &str, Form, LinkerOption)] = {
+    use Dashes::{One, OneOrTwo, Slash, Two};
+    use Form::{EqualsOrSeparate, Flag, Joined, JoinedOrSeparate, Separate};
+    use LinkerOption as L;
+    &[
+        (Two, "sysroot=", Joined, L::Sysroot),
+        (Two, "output", EqualsOrSeparate, L::Output),
+        (Slash, "out:", Joined, L::Out),
+        (Slash, "libpath:", Joined, L::LibPath),
+        (Slash, "wholearchive", Joined, L::WholeArchives),
+        (OneOrTwo, "version", Flag, L::Version),
+        (OneOrTwo, "whole-archive", Flag, L::WholeArchive(true)),
+        (OneOrTwo, "no-whole-archive", Flag, L::WholeArchive(false)),
+        (OneOrTwo, "relocatable", Flag, L::Relocatable),
+        (OneOrTwo, "library-path", EqualsOrSeparate, L::LibraryPath),
+        (OneOrTwo, "library", EqualsOrSeparate, L::Library),
+        (OneOrTwo, "rpath", EqualsOrSeparate, L::RunPath),
+        (OneOrTwo, "offload-opt=", Joined, L::Llvm { in_compiler: false }),
+        (One, "mllvm", Separate, L::Llvm { in_compiler: true }),
+        (One, "r", Flag, L::Relocatable),
+        (One, "o", JoinedOrSeparate, L::Output),
+        (One, "L", JoinedOrSeparate, L::LibraryPath),
+        (One, "l", JoinedOrSeparate, L::Library),
+    ]
+};
+
 /// What the command line asks for.
 #[derive(Default)]
 pub(super) struct Options {
     /// What goes to the linker, in order.
     pub(super) linker: Vec<Argument>,
-    pub(super) linker_path: Option<OsString>,
+    pub(super) linker_path: Option<PathBuf>,
     pub(super) cuda_path: Option<PathBuf>,
     pub(super) host_triple: Option<String>,
     pub(super) sysroot: PathBuf,
@@ -26,10 +153,10 @@ pub(super) struct Options {
     /// Whether all members of all archives count as if they were given alone.
     pub(super) whole_archive: bool,
     pub(super) compress: bool,
-    pub(super) compression_level: Option<String>,
+    pub(super) compression_level: Option<i32>,
     pub(super) jobs: Jobs,
     /// Architectures that are taken out of archives even if no object has them.
-    pub(super) should_extract: Vec<String>,
+    pub(super) should_extract: List,
     /// Offload kinds, and files that are used instead of the result of a device link.
     pub(super) overrides: Vec<(String, PathBuf)>,
     /// `--device-linker=`, as given: with or without a triple.
@@ -41,10 +168,12 @@ pub(super) struct Options {
     pub(super) linker_arguments: Vec<String>,
     pub(super) compiler_arguments: Vec<String>,
     pub(super) sycl_images: Option<String>,
-    pub(super) ask: Option<Ask>,
+    /// What is asked for instead of a link: help, or the version.
+    pub(super) shown: Option<String>,
     /// Where to write how long each step took, and how long a step must take to be in there.
     pub(super) trace: Option<PathBuf>,
     pub(super) granularity: Option<Duration>,
+    ignored: (),
 }
 
 /// How many device links run at the same time.
@@ -61,11 +190,35 @@ impl Default for Jobs {
     }
 }
 
-/// Questions that are answered at once.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ask {
-    Help,
-    Version,
+impl Slot for Jobs {
+    fn take(&mut self, value: OsString) -> std::result::Result<(), Wrong> {
+        let value = text(value)?;
+        *self = match value.parse() {
+            _ if value.eq_ignore_ascii_case("jobserver") => Self::Server,
+            Ok(jobs) if jobs > 0 => Self::Count(jobs),
+            _ => return Err(Wrong::Expected("a positive integer or 'jobserver'")),
+        };
+        Ok(())
+    }
+}
+
+impl Slot for Option<Duration> {
+    fn take(&mut self, value: OsString) -> std::result::Result<(), Wrong> {
+        let micros = text(value)?
+            .parse()
+            .map_err(|_| Wrong::Expected("microseconds"))?;
+        *self = Some(Duration::from_micros(micros));
+        Ok(())
+    }
+}
+
+impl Slot for Vec<(String, PathBuf)> {
+    fn take(&mut self, value: OsString) -> std::result::Result<(), Wrong> {
+        let value = text(value)?;
+        let (kind, file) = value.split_once('=').unwrap_or((&value, ""));
+        self.push((kind.to_owned(), file.into()));
+        Ok(())
+    }
 }
 
 /// An argument of the linker.
@@ -95,205 +248,131 @@ pub(super) enum Meaning {
 }
 
 /// Reads the arguments; those in response files (`@FILE`) too.
-pub(super) fn parse(arguments: Vec<OsString>) -> Result<Options, String> {
+pub(super) fn parse(arguments: Vec<OsString>) -> Result<Options> {
     let mut options = Options::default();
     let read = |path: &Path| std::fs::read_to_string(path).ok();
     let mut rest = expand(arguments, &read).into_iter();
     while let Some(argument) = rest.next() {
-        options.take(argument, &mut rest)?;
+        let Some(text) = argument.to_str().filter(|text| *text != "-") else {
+            options.input(argument);
+            continue;
+        };
+        if options.take_own(text)? {
+            continue;
+        }
+        match of_linker(text) {
+            Some((option, spelling, value)) => {
+                let value = match value {
+                    Value::None => OsString::new(),
+                    Value::Here(value) => value.into(),
+                    Value::Next => rest.next().ok_or_else(|| Error::NoValue(spelling.to_owned()))?,
+                };
+                options.take_of_linker(option, &argument, value);
+            }
+            None if text.starts_with('-') => options.forward(vec![argument], Meaning::Other),
+            None => options.input(argument),
+        }
     }
     Ok(options)
 }
 
-impl Options {
-    fn take(&mut self, argument: OsString, rest: &mut dyn Iterator<Item = OsString>) -> Result<(), String> {
-        let Some(text) = argument.to_str() else {
-            self.input(argument);
-            return Ok(());
-        };
-        if text == "-" {
-            self.input(argument);
-            return Ok(());
-        }
-        if let Some(name) = text.strip_prefix("--")
-            && self.take_own(name, rest)?
-        {
-            return Ok(());
-        }
-        if self.take_of_linker(text, &argument, rest)? {
-            return Ok(());
-        }
-        if text.starts_with('-') {
-            self.forward(vec![argument], Meaning::Other);
-        } else {
-            self.input(argument);
-        }
-        Ok(())
-    }
+/// Where a value was found.
+enum Value<'text> {
+    None,
+    Here(&'text str),
+    Next,
+}
 
-    /// Options with two dashes that are for the wrapper alone; whether this is one.
-    fn take_own(&mut self, name: &str, rest: &mut dyn Iterator<Item = OsString>) -> Result<bool, String> {
+/// The option of the linker that a word is.
+fn of_linker(text: &str) -> Option<(LinkerOption, &str, Value<'_>)> {
+    LINKER_OPTIONS.iter().find_map(|(dashes, name, form, option)| {
+        let prefixes: &[&str] = match dashes {
+            Dashes::One => &["-"],
+            Dashes::Two => &["--"],
+            Dashes::OneOrTwo => &["--", "-"],
+            Dashes::Slash => &["/?", "-?", "/", "-"],
+        };
+        let without = |prefix: &&str| text.strip_prefix(prefix)?.strip_prefix(name);
+        let behind = prefixes.iter().find_map(without)?;
+        let value = match form {
+            Form::Flag if behind.is_empty() => Value::None,
+            Form::Joined => Value::Here(behind),
+            Form::JoinedOrSeparate if !behind.is_empty() => Value::Here(behind),
+            Form::Separate | Form::JoinedOrSeparate | Form::EqualsOrSeparate if behind.is_empty() => {
+                Value::Next
+            }
+            Form::EqualsOrSeparate => Value::Here(behind.strip_prefix('=')?),
+            _ => return None,
+        };
+        Some((*option, text, value))
+    })
+}
+
+impl Options {
+    /// Takes an option of the wrapper alone; whether this is one.
+    fn take_own(&mut self, text: &str) -> Result<bool> {
+        let Some(name) = text.strip_prefix("--") else {
+            return Ok(false);
+        };
+        if let "help" | "help-hidden" = name {
+            self.shown = Some(COMMAND_LINE.help(false) + LINKER_HELP);
+            return Ok(true);
+        }
         let (name, value) = match name.split_once('=') {
-            Some((name, value)) => (name, Some(value.to_owned())),
+            Some((name, value)) => (name, Some(value)),
             None => (name, None),
         };
-        match (name, value) {
-            ("help" | "help-hidden", None) => self.ask = Some(Ask::Help),
-            ("dry-run", None) => self.dry_run = true,
-            ("wrapper-verbose", None) => self.verbose = true,
-            ("embed-bitcode", None) => self.embed_bitcode = true,
-            ("print-wrapped-module", None) => self.print_module = true,
-            ("save-temps", None) => self.save_temps = true,
-            ("compress", None) => self.compress = true,
-            ("emit-fatbin-only", None) => self.fatbin_only = true,
-            ("whole-program", None) => {}
-            ("linker-path", Some(value)) => self.linker_path = Some(value.into()),
-            ("cuda-path", Some(value)) => self.cuda_path = Some(value.into()),
-            ("host-triple", Some(value)) => self.host_triple = Some(value),
-            ("device-linker", Some(value)) => self.device_linker.push(value),
-            ("device-compiler", Some(value)) => self.device_compiler.push(value),
-            ("compression-level", Some(value)) => self.compression_level = Some(value),
-            ("wrapper-time-trace", Some(value)) => self.trace = Some(value.into()),
-            ("wrapper-time-trace-granularity", Some(value)) => {
-                let micros = value.parse().map(Duration::from_micros);
-                self.granularity = Some(micros.map_err(|_| {
-                    format!("--wrapper-time-trace-granularity=: expected microseconds, got '{value}'")
-                })?);
+        let mut own = COMMAND_LINE.options.iter();
+        let own = own.find(|own| own.names.contains(&name) && own.takes_value() == value.is_some());
+        match own {
+            None => Ok(false),
+            Some(own) => {
+                UsageError::of(name, value.unwrap_or_default().into(), (own.slot)(self))?;
+                Ok(true)
             }
-            ("wrapper-jobs", Some(value)) => {
-                self.jobs = jobs(&value).ok_or_else(|| {
-                    format!("--wrapper-jobs=: expected a positive integer or 'jobserver', got '{value}'")
-                })?;
+        }
+    }
+
+    /// Takes an option that the linker gets, too.
+    fn take_of_linker(&mut self, option: LinkerOption, argument: &OsStr, value: OsString) {
+        let same = || vec![argument.to_owned()];
+        match option {
+            LinkerOption::Version => self.shown = Some(crate::version()),
+            LinkerOption::Output => {
+                self.forward(vec!["-o".into(), value.clone()], Meaning::Output);
+                self.output = Some(value);
             }
-            ("override-image", Some(value)) => {
-                let (kind, file) = value.split_once('=').unwrap_or((&value, ""));
-                self.overrides.push((kind.to_owned(), file.into()));
+            LinkerOption::Out => {
+                self.forward(same(), Meaning::Output);
+                self.output = Some(value);
             }
-            ("should-extract", Some(value)) => {
-                self.should_extract.extend(value.split(',').map(str::to_owned));
+            LinkerOption::Library => {
+                let meaning = Meaning::Library(value.to_string_lossy().into_owned());
+                self.forward(vec![joined("-l", &value)], meaning);
             }
-            ("arch" | "triple", Some(_)) => {}
-            ("linker-arg", Some(value)) => self.linker_arguments.push(value),
-            ("compiler-arg", Some(value)) => self.compiler_arguments.push(value),
-            ("sycl-images", Some(value)) => self.sycl_images = Some(value),
-            ("offload-opt", Some(value)) => self.llvm.push((value, false)),
-            ("sysroot", Some(value)) => {
-                self.forward(vec![format!("--sysroot={value}").into()], Meaning::Other);
+            LinkerOption::LibraryPath => {
+                self.forward(vec![joined("-L", &value)], Meaning::LibraryPath(value.into()));
+            }
+            LinkerOption::LibPath => self.forward(same(), Meaning::LibraryPath(value.into())),
+            LinkerOption::WholeArchive(whole) => self.forward(same(), Meaning::WholeArchive(whole)),
+            LinkerOption::WholeArchives => {
+                self.whole_archive = true;
+                self.forward(same(), Meaning::Other);
+            }
+            LinkerOption::Relocatable => {
+                self.relocatable = true;
+                self.forward(same(), Meaning::Other);
+            }
+            LinkerOption::RunPath => self.forward(vec!["-rpath".into(), value], Meaning::RunPath),
+            LinkerOption::Sysroot => {
+                self.forward(same(), Meaning::Other);
                 self.sysroot = value.into();
             }
-            ("output", value) => {
-                let value = value.map(OsString::from).or_else(|| rest.next());
-                self.output(value.ok_or("argument to '--output' is missing (expected 1 value)")?);
-            }
-            _ => return Ok(false),
-        }
-        Ok(true)
-    }
-
-    /// Options of linkers that say something about device code; whether this is one.
-    fn take_of_linker(
-        &mut self,
-        text: &str,
-        argument: &OsStr,
-        rest: &mut dyn Iterator<Item = OsString>,
-    ) -> Result<bool, String> {
-        if let Some(value) = of_windows(text, "out:") {
-            self.output = Some(value.into());
-            self.forward(vec![argument.to_owned()], Meaning::Output);
-            return Ok(true);
-        }
-        if let Some(value) = of_windows(text, "libpath:") {
-            self.forward(vec![argument.to_owned()], Meaning::LibraryPath(value.into()));
-            return Ok(true);
-        }
-        if of_windows(text, "wholearchive").is_some() {
-            self.whole_archive = true;
-            self.forward(vec![argument.to_owned()], Meaning::Other);
-            return Ok(true);
-        }
-        let Some(name) = text.strip_prefix('-') else {
-            return Ok(false);
-        };
-        let long = name.strip_prefix('-').unwrap_or(name);
-        let mut value = |option: &str| {
-            rest.next()
-                .ok_or_else(|| format!("argument to '{option}' is missing (expected 1 value)"))
-        };
-        match long {
-            "version" => self.ask = Some(Ask::Version),
-            "whole-archive" | "no-whole-archive" => {
-                self.forward(
-                    vec![argument.to_owned()],
-                    Meaning::WholeArchive(long == "whole-archive"),
-                );
-            }
-            "relocatable" => self.relocatable(argument),
-            "library-path" => {
-                let folder = value(text)?;
-                self.library_path(folder);
-            }
-            "library" => {
-                let library = value(text)?;
-                self.library(library);
-            }
-            "rpath" => {
-                let path = value(text)?;
-                self.forward(vec!["-rpath".into(), path], Meaning::RunPath);
-            }
-            _ => {
-                if let Some(folder) = long.strip_prefix("library-path=") {
-                    self.library_path(folder.into());
-                } else if let Some(library) = long.strip_prefix("library=") {
-                    self.library(library.into());
-                } else if let Some(path) = long.strip_prefix("rpath=") {
-                    self.forward(vec!["-rpath".into(), path.into()], Meaning::RunPath);
-                } else if let Some(option) = long.strip_prefix("offload-opt=") {
-                    self.llvm.push((option.to_owned(), false));
-                } else {
-                    return self.take_short(name, argument, &mut value);
-                }
+            LinkerOption::Llvm { in_compiler } => {
+                self.llvm
+                    .push((value.to_string_lossy().into_owned(), in_compiler));
             }
         }
-        Ok(true)
-    }
-
-    /// Options of one letter, whose values may be in the same word.
-    fn take_short(
-        &mut self,
-        name: &str,
-        argument: &OsStr,
-        value: &mut dyn FnMut(&str) -> Result<OsString, String>,
-    ) -> Result<bool, String> {
-        match name {
-            "mllvm" => {
-                let option = value("-mllvm")?;
-                self.llvm.push((option.to_string_lossy().into_owned(), true));
-                return Ok(true);
-            }
-            "r" => {
-                self.relocatable(argument);
-                return Ok(true);
-            }
-            _ => {}
-        }
-        let mut of = |letter: char| -> Option<Result<OsString, String>> {
-            let joined = name.strip_prefix(letter)?;
-            Some(if joined.is_empty() {
-                value(&format!("-{letter}"))
-            } else {
-                Ok(joined.into())
-            })
-        };
-        if let Some(output) = of('o') {
-            self.output(output?);
-        } else if let Some(folder) = of('L') {
-            self.library_path(folder?);
-        } else if let Some(library) = of('l') {
-            self.library(library?);
-        } else {
-            return Ok(false);
-        }
-        Ok(true)
     }
 
     fn forward(&mut self, words: Vec<OsString>, meaning: Meaning) {
@@ -304,26 +383,6 @@ impl Options {
         let meaning = Meaning::Input(file.clone().into());
         self.forward(vec![file], meaning);
     }
-
-    fn output(&mut self, file: OsString) {
-        self.forward(vec!["-o".into(), file.clone()], Meaning::Output);
-        self.output = Some(file);
-    }
-
-    fn relocatable(&mut self, argument: &OsStr) {
-        self.relocatable = true;
-        self.forward(vec![argument.to_owned()], Meaning::Other);
-    }
-
-    fn library(&mut self, name: OsString) {
-        let meaning = Meaning::Library(name.to_string_lossy().into_owned());
-        self.forward(vec![joined("-l", &name)], meaning);
-    }
-
-    fn library_path(&mut self, folder: OsString) {
-        let meaning = Meaning::LibraryPath(folder.clone().into());
-        self.forward(vec![joined("-L", &folder)], meaning);
-    }
 }
 
 fn joined(option: &str, value: &OsStr) -> OsString {
@@ -331,21 +390,6 @@ fn joined(option: &str, value: &OsStr) -> OsString {
     word.push(value);
     word
 }
-
-/// The value of an option as Microsoft's linker has them: `/out:FILE`, `-out:FILE`.
-fn of_windows<'text>(text: &'text str, name: &str) -> Option<&'text str> {
-    let option = text.strip_prefix('/').or_else(|| text.strip_prefix('-'))?;
-    option.strip_prefix('?').unwrap_or(option).strip_prefix(name)
-}
-
-/// How many jobs a value means.
-fn jobs(value: &str) -> Option<Jobs> {
-    if value.eq_ignore_ascii_case("jobserver") {
-        return Some(Jobs::Server);
-    }
-    value.parse().ok().filter(|jobs| *jobs > 0).map(Jobs::Count)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,21 +9,22 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use offkit_devlib::Search;
+use offkit_host::files;
 use offkit_image::target::{Family, System};
 use offkit_link::device_link::{DeviceLink, Input, LinkError};
-use offkit_object::{ImageFormat, ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, Target};
+use offkit_llvm::Source;
+use offkit_object::{DeviceImage, ImageFormat};
 
-use super::commands::Commands;
-use super::device_link::is_library;
-use super::inputs::{DeviceFile, in_folders, in_sysroot};
+use super::device_link::{TargetLink, host_libraries};
+use super::error::{Error, Result};
+use super::inputs::{in_folders, in_sysroot};
 use super::options::{Argument, Meaning, Options};
+use crate::options::Asked;
 use crate::sycl_linker;
-use offkit_host::files;
 
 /// What to link, and how.
 pub(super) struct OwnLink<'a> {
-    target: &'a Target,
-    files: &'a [DeviceFile<'a>],
+    of: &'a TargetLink<'a>,
     /// Files that the arguments for the device's linker name.
     libraries: Vec<PathBuf>,
     /// The libraries of the host's link, which may be there for the device, too, and where they are looked for.
@@ -37,30 +38,24 @@ pub(super) struct OwnLink<'a> {
 }
 
 impl<'a> OwnLink<'a> {
-    /// The link of these files, if it can be done here: the target must be one for it, and so must be all that
-    /// there is for the device's `compiler` and `linker`.
-    pub(super) fn new(
-        target: &'a Target,
-        files: &'a [DeviceFile<'a>],
-        options: &Options,
-        compiler: &[String],
-        linker: &[String],
-    ) -> Option<Self> {
+    /// The link, if it can be done here: the target must be one for it, and so must be all that there is for the
+    /// device's compiler and linker.
+    pub(super) fn new(of: &'a TargetLink<'a>) -> Option<Self> {
+        let (target, options) = (&of.target, of.options);
         let family = target.family();
         let is_host = family.is_host() && family.is_generated() && target.parts().system() == System::Linux;
-        let is_linked = |file: &DeviceFile<'_>| {
-            let format = ImageFormat::detect(&file.image);
+        let mut formats = of.input.files.iter().map(|file| file.image.format);
+        let is_linked = |format| {
             matches!(
                 format,
                 ImageFormat::Bitcode | ImageFormat::Elf | ImageFormat::Amdgpu
             )
         };
-        if !(is_host || family == Family::Amdgcn) || options.embed_bitcode || !files.iter().all(is_linked) {
+        if !(is_host || family == Family::Amdgcn) || options.embed_bitcode || !formats.all(is_linked) {
             return None;
         }
         let mut link = Self {
-            target,
-            files,
+            of,
             libraries: Vec::new(),
             named_libraries: Vec::new(),
             search: Search::default(),
@@ -69,7 +64,7 @@ impl<'a> OwnLink<'a> {
             optimization: DeviceLink::default().optimization,
             keeps: options.save_temps,
         };
-        for argument in compiler {
+        for argument in &of.for_compiler {
             link.take_for_compiler(argument)?;
         }
         for (option, _) in &options.llvm {
@@ -78,9 +73,9 @@ impl<'a> OwnLink<'a> {
         if is_host {
             link.linker
                 .extend(["--no-undefined", "-Bsymbolic", "--eh-frame-hdr"].map(OsString::from));
-            link.add_host_libraries(options);
+            link.linker.extend(host_libraries(options, ""));
         }
-        link.take_for_linker(linker);
+        link.take_for_linker(&of.for_linker);
         link.find_device_libraries(options);
         let has_libc = |argument: &Argument| argument.meaning == Meaning::Library("c".into());
         if is_host && !options.linker.iter().any(has_libc) {
@@ -107,21 +102,6 @@ impl<'a> OwnLink<'a> {
         self.linker.extend(["-mllvm".into(), option.into()]);
     }
 
-    /// The libraries of the host's link: a device that is a CPU may need them, too.
-    fn add_host_libraries(&mut self, options: &Options) {
-        for argument in &options.linker {
-            match &argument.meaning {
-                Meaning::WholeArchive(true) => self.linker.push("--whole-archive".into()),
-                Meaning::WholeArchive(false) => self.linker.push("--no-whole-archive".into()),
-                Meaning::Input(path) if !is_library(path) => {}
-                Meaning::Input(_) | Meaning::Library(_) | Meaning::LibraryPath(_) | Meaning::RunPath => {
-                    self.linker.extend(argument.words.iter().cloned());
-                }
-                Meaning::Output | Meaning::Other => {}
-            }
-        }
-    }
-
     /// Has the libraries of the host's link looked for. Of archives the code was taken with that of the other inputs.
     fn find_device_libraries(&mut self, options: &Options) {
         let mut folders = Vec::new();
@@ -143,7 +123,7 @@ impl<'a> OwnLink<'a> {
     /// The C library and the compiler's, where the host's link does not name them: one that is to be followed by
     /// another does not.
     fn add_c_library(&mut self, sysroot: &Path) -> Option<()> {
-        let system = format!("{}-linux-gnu", self.target.parts().architecture());
+        let system = format!("{}-linux-gnu", self.of.target.parts().architecture());
         let folders = [
             format!("usr/lib/{system}"),
             format!("lib/{system}"),
@@ -212,29 +192,24 @@ impl<'a> OwnLink<'a> {
         let format = |content: files::Content| ImageFormat::detect(&content);
         match files::open(path).map(format) {
             Ok(ImageFormat::Bitcode) => true,
-            Ok(ImageFormat::Archive) => self.target.family() == Family::Amdgcn,
+            Ok(ImageFormat::Archive) => self.of.target.family() == Family::Amdgcn,
             _ => false,
         }
     }
 
-    /// Links; `Ok(None)` where the linker for objects is missing. `output` is where the image will be, and
-    /// `folder` is for intermediate files, if they are kept.
-    pub(super) fn run(
-        &self,
-        output: &Path,
-        folder: &Path,
-        commands: &Commands,
-    ) -> Result<Option<Vec<u8>>, String> {
-        let target = self.target;
+    /// Links; `Ok(None)` where the linker for objects is missing. `folder` is for intermediate files, if they are kept.
+    pub(super) fn run(&self, folder: &Path) -> Result<Option<DeviceImage<'static>>> {
+        let TargetLink {
+            target,
+            commands,
+            output,
+            ..
+        } = self.of;
         let mut inputs = Vec::new();
-        for file in self.files {
-            let mut entry = OffloadEntry::new(ImageKind::None, file.kind, &*file.image);
-            entry.strings.set("triple", target.triple.as_str());
-            entry.strings.set("arch", target.arch_with_features());
-            let binary = OffloadBinary::from(entry)
-                .write(OffloadBinaryVersion::V1)
-                .map_err(|error| offkit_host::chain(&error))?;
-            inputs.push(Input::bytes(file.origin.label.as_str(), binary));
+        for file in &self.of.input.files {
+            let mut image = file.image.clone();
+            image.target.clone_from(target);
+            inputs.push(Input::image(file.origin.label.as_str(), image));
         }
         inputs.extend(self.libraries.iter().cloned().map(Input::file));
         let names: Vec<_> = inputs.iter().map(|input| input.name().to_owned()).collect();
@@ -255,7 +230,7 @@ impl<'a> OwnLink<'a> {
             ..DeviceLink::default()
         };
         if commands.is_shown() {
-            let plan = link.plan().map_err(|error| offkit_host::chain(&error))?;
+            let plan = link.plan()?;
             for command in plan.iter().flat_map(|plan| &plan.commands) {
                 // Made in a folder of its own, it becomes this file.
                 commands.note(&command.replace("-o 0.out", &format!("-o {}", output.display())));
@@ -273,12 +248,18 @@ impl<'a> OwnLink<'a> {
         let linked = match linked {
             Ok(linked) => linked,
             Err(LinkError::NoLinker { .. }) => return Ok(None),
-            Err(error) => return Err(offkit_host::chain(&error)),
+            Err(error) => return Err(error.into()),
         };
         let mut images = linked.images.into_iter();
         match (images.next(), images.next()) {
-            (Some(image), None) => Ok(Some(image.bytes)),
-            _ => Err(format!("{}: more than one image was linked", target.triple)),
+            (Some(linked), None) => {
+                let mut image = DeviceImage::new(linked.bytes);
+                image.target = target.clone();
+                Ok(Some(image))
+            }
+            _ => Err(Error::SeveralImages {
+                triple: target.triple.to_string(),
+            }),
         }
     }
 }
@@ -294,31 +275,38 @@ fn level_of(text: &str) -> Option<u8> {
     }
 }
 
-/// Links SYCL's bitcode, as `clang-sycl-linker` does; whether that was done. What there is for the device's
-/// compiler must say nothing of the link.
-pub(super) fn link_sycl(
-    target: &Target,
-    inputs: &[PathBuf],
-    output: &Path,
-    compiler: &[String],
-    linker: &[String],
-    commands: &Commands,
-) -> Result<bool, String> {
+/// Links SYCL's bitcode, as `clang-sycl-linker` does; `None` if what there is for the device's compiler says something of
+/// the link.
+pub(super) fn link_sycl(of: &TargetLink<'_>) -> Result<Option<DeviceImage<'static>>> {
     let says_nothing = |argument: &String| argument.starts_with("-O") || argument.starts_with("-g");
-    if !compiler.iter().all(says_nothing) {
-        return Ok(false);
+    if !of.for_compiler.iter().all(says_nothing) {
+        return Ok(None);
     }
-    let mut arguments: Vec<OsString> = inputs.iter().map(|path| path.clone().into()).collect();
-    arguments.push("-o".into());
-    arguments.push(output.into());
-    let triple = &target.triple;
-    arguments.push(format!("-triple={triple}").into());
-    arguments.push(format!("-arch={}", target.arch_with_features()).into());
-    arguments.extend(linker.iter().map(OsString::from));
-    let words: Vec<_> = arguments.iter().map(|word| word.to_string_lossy()).collect();
-    commands.note(&format!(
-        "offkit links for {triple}: clang-sycl-linker {}",
+    let modules = of.input.files.iter().map(|file| {
+        let code = file.image.bytes()?;
+        Ok(Source::bytes(file.origin.label.as_str(), code))
+    });
+    let modules = modules.collect::<Result<Vec<_>>>()?;
+    let names: Vec<_> = modules.iter().map(|module| module.name.as_str()).collect();
+    let mut words = vec![names.join(", "), format!("-o {}", of.output.display())];
+    words.extend(of.for_linker.iter().cloned());
+    of.commands.note(&format!(
+        "clang-linker-wrapper: offkit links for {}: {}",
+        of.target,
         words.join(" ")
     ));
-    sycl_linker::run("clang-sycl-linker", arguments).map(|()| true)
+    // What was given for the device's linker is a command line.
+    let given = of.for_linker.iter().map(OsString::from).collect();
+    let mut link: sycl_linker::Options<'_> =
+        match sycl_linker::COMMAND_LINE.read(given, sycl_linker::Options::default()) {
+            Ok(Asked::Run(link)) => link,
+            // It asks for help.
+            Ok(Asked::Show(_)) => return Ok(None),
+            Err(errors) => return Err(Error::DeviceLinker(errors)),
+        };
+    link.inputs.splice(0..0, modules);
+    link.output = Some(of.output.clone());
+    link.triple = Some(of.target.triple.to_string());
+    link.arch = of.target.arch_with_features();
+    Ok(Some(link.link()?))
 }

@@ -1,10 +1,14 @@
 //! How long each step took, as a file that Chrome's trace viewers show: the form of clang's `-ftime-trace`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::{Value, json};
+
+use offkit_host::files;
+
+use crate::failure::File;
 
 /// What is written where nothing else was asked for: steps of half a millisecond and more.
 const GRANULARITY: Duration = Duration::from_micros(500);
@@ -63,7 +67,7 @@ impl Trace {
     }
 
     /// Writes the file, if there is to be one.
-    pub(super) fn write(&self, program: &str) -> Result<(), String> {
+    pub(super) fn write(&self, program: &str) -> Result<(), File> {
         let Some(file) = &self.file else { return Ok(()) };
         let mut events = std::mem::take(&mut *self.lock());
         // What the viewers call the process.
@@ -81,12 +85,8 @@ impl Trace {
             "traceEvents": events,
             "beginningOfTime": began.map(micros).unwrap_or_default(),
         });
-        write(file, &trace)
+        files::write(file, &[trace.to_string().as_bytes()]).map_err(File)
     }
-}
-
-fn write(file: &Path, trace: &Value) -> Result<(), String> {
-    crate::write(file, &[trace.to_string().as_bytes()]).map_err(|error| offkit_host::chain(&error))
 }
 
 fn micros(time: Duration) -> u64 {

@@ -9,9 +9,10 @@ use offkit_object::archive::{self, ArchiveKind};
 use offkit_object::bundle::EntryId;
 
 use super::bundled::{self, Content, FileType};
+use super::error::{Error, Result};
 use super::options::Options;
 use super::target::{TargetId, find_conflict};
-use super::{Message, Result, compression, read, say, write};
+use super::{compression, read, say, write};
 
 /// The first bytes of an archive that names the files of its members.
 const THIN_MAGIC: &[u8] = b"!<thin>\n";
@@ -31,12 +32,12 @@ struct Member<'a> {
 /// The members, those of a thin archive from their files.
 fn members<'a>(file: &str, bytes: &'a [u8]) -> Result<Vec<Member<'a>>> {
     if !is_archive(bytes) {
-        return Err(Message::new("file too small to be an archive"));
+        return Err(Error::NoArchive);
     }
     let is_thin = bytes.starts_with(THIN_MAGIC);
     let folder = Path::new(file).parent().unwrap_or(Path::new(""));
     let members =
-        archive::members(bytes, &Limits::default()).map_err(|error| Message::of_content(file, error))?;
+        archive::members(bytes, &Limits::default()).map_err(|error| Error::of_content(file, error))?;
     let members = members.into_iter().map(|member| {
         let path = String::from_utf8_lossy(member.name);
         let bytes = if is_thin {
@@ -82,9 +83,11 @@ pub(super) fn unbundle(options: &Options, targets: &[TargetId], file: &str, byte
         if options.check_archive
             && let Some((one, other)) = find_conflict(entries.iter().map(|entry| &*entry.id))
         {
-            return Err(Message::new(format!(
-                "conflicting TargetIDs '{one}' and '{other}' in {place}"
-            )));
+            return Err(Error::ConflictInArchive {
+                one: one.to_owned(),
+                other: other.to_owned(),
+                place: place.clone(),
+            });
         }
         for entry in entries {
             for (target, output) in targets.iter().zip(&mut outputs) {
@@ -94,7 +97,7 @@ pub(super) fn unbundle(options: &Options, targets: &[TargetId], file: &str, byte
                 let bytes = match &entry.content {
                     Content::Bytes(bytes) => bytes.clone(),
                     Content::HostObject if options.print_commands => {
-                        say(format_args!("{}", bundled::remove_command(&member.name, "-")));
+                        say(bundled::remove_command(&member.name, "-"));
                         continue;
                     }
                     Content::HostObject => Cow::Owned(bundled::host_object(place, content)?),
@@ -108,17 +111,17 @@ pub(super) fn unbundle(options: &Options, targets: &[TargetId], file: &str, byte
     }
     for ((target, members), path) in targets.iter().zip(&outputs).zip(&options.outputs) {
         if members.is_empty() && !options.allow_missing {
-            return Err(Message::new(format!(
-                "no compatible code object found for the target '{target}' in heterogeneous archive \
-                 library: {file}"
-            )));
+            return Err(Error::NoCompatible {
+                target: target.to_string(),
+                file: file.to_owned(),
+            });
         }
         let members: Vec<_> = members
             .iter()
             .map(|member| archive::Member::new(&member.name, &member.bytes))
             .collect();
         let archive = archive::write_chunks(&members, ArchiveKind::Gnu);
-        let archive = archive.map_err(|error| Message::of_content(path, error))?;
+        let archive = archive.map_err(|error| Error::of_content(path, error))?;
         write(path, &archive.slices())?;
     }
     Ok(())

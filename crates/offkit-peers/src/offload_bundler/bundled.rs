@@ -7,8 +7,9 @@ use offkit_object::bundle::{Bundle, BundleEntry, COMPRESSED_MAGIC, Comment, Entr
 use offkit_object::host::{self, NewSection, SectionContent};
 use offkit_object::{Bytes, Chunks, Limits, Producer};
 
+use super::error::{Error, Result};
 use super::target::TargetId;
-use super::{Message, NAME, Result, order, say};
+use super::{NAME, order, say};
 
 /// What sections of bundled objects are called; the entry's ID follows.
 const SECTION_PREFIX: &str = "__CLANG_OFFLOAD_BUNDLE__";
@@ -36,7 +37,9 @@ impl FileType {
             "bc" | "gch" | "ast" => Ok(Self::Binary),
             "o" => Ok(Self::Object),
             "a" => Ok(Self::Archive),
-            other => Err(Message::new(format!("'{other}': invalid file type specified"))),
+            other => Err(Error::FileType {
+                name: other.to_owned(),
+            }),
         }
     }
 
@@ -68,7 +71,7 @@ impl<'a> From<BundleEntry<'a>> for Entry<'a> {
 
 /// The entries of a file in the order in which they are listed; none if it is not bundled at all.
 pub(super) fn read<'a>(file_type: FileType, file: &str, bytes: &'a [u8]) -> Result<Vec<Entry<'a>>> {
-    let wrong = |error| Message::of_content(file, error);
+    let wrong = |error| Error::of_content(file, error);
     let limits = Limits::default();
     match file_type {
         FileType::Text(_) => {
@@ -108,7 +111,7 @@ fn read_binary<'a>(file: &str, bytes: &'a [u8]) -> Result<Vec<BundleEntry<'a>>> 
                 say(format_args!("{NAME}: warning: {}", error.with_file(file)));
                 vec![first]
             }
-            Err(error) => return Err(Message::of_content(file, error)),
+            Err(error) => return Err(Error::of_content(file, error)),
         },
     };
     Ok(all.into_iter().flat_map(|bundle| bundle.entries).collect())
@@ -162,7 +165,7 @@ pub(super) fn write<'data>(
         }
         _ => bundle().into_chunks(alignment),
     };
-    written.map_err(|error| Message::new(error.to_string()))
+    Ok(written?)
 }
 
 fn add_to_object<'data>(
@@ -180,7 +183,7 @@ fn add_to_object<'data>(
 /// The host's object out of a bundled one.
 pub(super) fn host_object(file: &str, bytes: &[u8]) -> Result<Vec<u8>> {
     host::remove_sections(bytes, |name| name.starts_with(SECTION_PREFIX))
-        .map_err(|error| Message::of_content(file, error))
+        .map_err(|error| Error::of_content(file, error))
 }
 
 /// The command with which the original makes a bundled object.

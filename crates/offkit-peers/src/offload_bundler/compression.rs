@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use offkit_object::bundle::{COMPRESSED_MAGIC, CompressedBundle, CompressedVersion};
 use offkit_object::{Compression, Limits};
 
+use super::error::{Error, Result};
 use super::options::Options;
-use super::{Message, Result, say};
+use super::say;
 
 pub(super) fn pack(options: &Options, content: &[u8]) -> Result<Vec<u8>> {
     let version = options.version.unwrap_or(CompressedVersion::V3);
     let start = Instant::now();
-    let bytes = CompressedBundle::write(content, version, Compression::Zstd, options.level)
-        .map_err(|error| Message::new(error.to_string()))?;
+    let bytes = CompressedBundle::write(content, version, Compression::Zstd, options.level)?;
     let took = start.elapsed();
     if options.verbose {
         let data = (bytes.len() as u64).saturating_sub(version.header_size());
@@ -46,10 +46,7 @@ pub(super) fn unpack<'a>(options: &Options, file: &str, bytes: &'a [u8]) -> Resu
     if !bytes.starts_with(&COMPRESSED_MAGIC) {
         return Ok(Cow::Borrowed(bytes));
     }
-    let wrong = |error: offkit_object::Error| {
-        let error = error.with_file(file);
-        Message::new(format!("Failed to decompress input: {error}"))
-    };
+    let wrong = |error: offkit_object::Error| Error::Decompression(error.with_file(file));
     let bundle = CompressedBundle::parse(bytes).map_err(wrong)?;
     let header_size = bundle.version.header_size();
     let size = header_size.saturating_add(bundle.data.len() as u64);

@@ -1,24 +1,67 @@
 //! The command line and the environment.
-//!
-//! Options have one dash or two; values follow after `=` or as the next argument. All that is wrong with the
-//! words is said at once, before what is wrong with their meaning.
 
 use std::env;
-use std::ffi::OsString;
 
 use offkit_object::bundle::CompressedVersion;
 
-use super::help::HELP;
-use super::{Message, Result};
+use super::error::{Error, Result};
+use super::{NAME, say};
+use crate::options::{CommandLine, List};
+
+/// Options in the order and with the words of the original, as far as it has them.
+pub(super) const COMMAND_LINE: CommandLine<Options> = CommandLine {
+    tool: NAME,
+    overview: "A tool to bundle several input files of the specified type <type> 
+referring to the same source file but different targets into a single 
+one. The resulting file can also be unbundled into different files by 
+this tool if -unbundle is provided.",
+    usage: "[options]",
+    options: options![o: Options;
+        "###" => o.print_commands, "Print any external commands that are to be executed instead of actually executing them - for testing purposes.";
+        "allow-missing-bundles" => o.allow_missing, "Create empty files if bundles are missing when unbundling.";
+        "bundle-align" = "<uint>" => o.alignment, "Alignment of bundle for binary files";
+        "check-input-archive" => o.check_archive, "Check if input heterogeneous archive is valid in terms of TargetID rules.";
+        "compress" => o.compress, "Compress output file when bundling.";
+        "compression-level" = "<n>" => o.level, "Specify the compression level (integer)";
+        "hip-openmp-compatible" => o.hip_openmp_compatible, "Treat hip and hipv4 offload kinds as compatible with openmp kind, and vice versa.";
+        "input" = "<string>" => o.inputs, "Input file. Can be specified multiple times for multiple input files.";
+        "inputs" = "<string>" => o.old_inputs, "[<input file>,...] (deprecated)";
+        "list" => o.list, "List bundle IDs in the bundled file.";
+        "output" = "<string>" => o.outputs, "Output file. Can be specified multiple times for multiple output files.";
+        "outputs" = "<string>" => o.old_outputs, "[<output file>,...] (deprecated)";
+        "q" = "<file>" => o.query, "Say which devices a file of any type has code for, and of what kind.";
+        "targets" = "<string>" => o.targets, "[<offload kind>-<target triple>,...]";
+        "type" = "<string>" => o.file_type, "Type of the files to be bundled/unbundled.
+Current supported types are:
+  i    - cpp-output
+  ii   - c++-cpp-output
+  cui  - cuda-cpp-output
+  hipi - hip-cpp-output
+  d    - dependency
+  ll   - llvm
+  bc   - llvm-bc
+  s    - assembler
+  o    - object
+  a    - archive of objects
+  gch  - precompiled-header
+  ast  - clang AST file";
+        "unbundle" => o.unbundle, "Unbundle bundled file into several output files.";
+        "verbose" => o.verbose, "Print debug information.";
+    ],
+    positional: |_, _| {},
+    positionals: 0..=0,
+    missing: |options| (options.file_type.is_none() && options.query.is_none()).then_some("type"),
+};
 
 /// What to do, as far as the command line says it.
 #[derive(Debug, Default)]
 pub(super) struct Options {
-    pub(super) file_type: String,
+    file_type: Option<String>,
     pub(super) inputs: Vec<String>,
     pub(super) outputs: Vec<String>,
-    pub(super) targets: Vec<String>,
-    has_targets: bool,
+    old_inputs: List,
+    old_outputs: List,
+    pub(super) targets: List,
     unbundle: bool,
     list: bool,
     query: Option<String>,
@@ -31,17 +74,6 @@ pub(super) struct Options {
     pub(super) level: Option<i32>,
     pub(super) version: Option<CompressedVersion>,
     pub(super) verbose: bool,
-    pub(super) warnings: Vec<String>,
-    /// What is wrong with the inputs or outputs together.
-    conflict: Option<&'static str>,
-}
-
-/// Why nothing is to be done.
-pub(super) enum Stop {
-    /// To print this was all.
-    Print(String),
-    /// The words are wrong.
-    Usage(Vec<String>),
 }
 
 /// What is to be done, with the file that there must be exactly one of.
@@ -52,222 +84,116 @@ pub(super) enum Mode<'a> {
     Bundle(&'a str),
 }
 
-/// What follows an option.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Takes {
-    Nothing,
-    Switch,
-    Value,
-}
-
-const OPTIONS: &[(&str, Takes)] = &[
-    ("help", Takes::Nothing),
-    ("help-hidden", Takes::Nothing),
-    ("help-list", Takes::Nothing),
-    ("help-list-hidden", Takes::Nothing),
-    ("version", Takes::Nothing),
-    ("###", Takes::Switch),
-    ("allow-missing-bundles", Takes::Switch),
-    ("bundle-align", Takes::Value),
-    ("check-input-archive", Takes::Switch),
-    ("compress", Takes::Switch),
-    ("compression-level", Takes::Value),
-    ("hip-openmp-compatible", Takes::Switch),
-    ("input", Takes::Value),
-    ("inputs", Takes::Value),
-    ("list", Takes::Switch),
-    ("output", Takes::Value),
-    ("outputs", Takes::Value),
-    ("q", Takes::Value),
-    ("targets", Takes::Value),
-    ("type", Takes::Value),
-    ("unbundle", Takes::Switch),
-    ("verbose", Takes::Switch),
-];
-
-pub(super) fn parse(args: Vec<OsString>) -> std::result::Result<Options, Stop> {
-    let mut options = Options {
-        alignment: 1,
-        ..Options::default()
-    };
-    options.take_environment();
-    let mut wrong = Vec::new();
-    let mut old = (Vec::new(), Vec::new());
-    let mut file_type = None;
-    let mut args = args.into_iter().map(|arg| arg.to_string_lossy().into_owned());
-    while let Some(arg) = args.next() {
-        let words = arg.strip_prefix("--").or_else(|| arg.strip_prefix('-'));
-        let (name, value) = match words.map(|words| words.split_once('=')) {
-            Some(Some((name, value))) => (name, Some(value.to_owned())),
-            Some(None) => (words.unwrap_or_default(), None),
-            None => ("", None),
-        };
-        let Some((name, takes)) = OPTIONS.iter().find(|(known, _)| *known == name) else {
-            let hint = "Try: 'clang-offload-bundler --help'";
-            wrong.push(format!("Unknown command line argument '{arg}'.  {hint}"));
-            continue;
-        };
-        let value = match (takes, value) {
-            (Takes::Value, None) => match args.next() {
-                Some(value) => value,
-                None => {
-                    wrong.push(format!("for the --{name} option: requires a value!"));
-                    continue;
-                }
-            },
-            (_, value) => value.unwrap_or_default(),
-        };
-        let mut switch = |switch: &mut bool| match value.as_str() {
-            "" | "true" | "TRUE" | "True" | "1" => *switch = true,
-            "false" | "FALSE" | "False" | "0" => *switch = false,
-            other => wrong.push(format!(
-                "for the --{name} option: '{other}' is invalid value for boolean argument! Try 0 or 1"
-            )),
-        };
-        let list = || value.split(',').map(str::to_owned);
-        match *name {
-            "help" | "help-hidden" | "help-list" | "help-list-hidden" => {
-                return Err(Stop::Print(HELP.to_owned()));
-            }
-            "version" => return Err(Stop::Print(crate::version())),
-            "###" => switch(&mut options.print_commands),
-            "allow-missing-bundles" => switch(&mut options.allow_missing),
-            "check-input-archive" => switch(&mut options.check_archive),
-            "compress" => switch(&mut options.compress),
-            "hip-openmp-compatible" => switch(&mut options.hip_openmp_compatible),
-            "list" => switch(&mut options.list),
-            "unbundle" => switch(&mut options.unbundle),
-            "verbose" => switch(&mut options.verbose),
-            "bundle-align" => match value.parse() {
-                Ok(alignment) => options.alignment = alignment,
-                Err(_) => wrong.push(format!(
-                    "for the --{name} option: '{value}' value invalid for uint argument!"
-                )),
-            },
-            "compression-level" => match value.parse() {
-                Ok(level) => options.level = Some(level),
-                Err(_) => wrong.push(format!(
-                    "for the --{name} option: '{value}' value invalid for integer argument!"
-                )),
-            },
-            "input" => options.inputs.push(value),
-            "output" => options.outputs.push(value),
-            "inputs" => old.0.extend(list()),
-            "outputs" => old.1.extend(list()),
-            "targets" => {
-                options.has_targets = true;
-                options.targets.extend(list());
-            }
-            "type" => file_type = Some(value),
-            "q" => options.query = Some(value),
-            _ => {}
-        }
-    }
-    match file_type {
-        Some(file_type) => options.file_type = file_type,
-        None if options.query.is_some() => {}
-        None => wrong.push("for the --type option: must be specified at least once!".to_owned()),
-    }
-    if !wrong.is_empty() {
-        return Err(Stop::Usage(wrong));
-    }
-    options.take_old(old.0, old.1);
-    Ok(options)
-}
-
 impl Options {
-    fn take_environment(&mut self) {
+    /// What the environment says.
+    pub(super) fn of_environment() -> Self {
+        let mut options = Self {
+            alignment: 1,
+            ..Self::default()
+        };
         let is_on = |name| env::var(name).is_ok_and(|value| value == "1");
         if is_on("OFFLOAD_BUNDLER_IGNORE_ENV_VAR") {
-            return;
+            return options;
         }
-        self.compress = is_on("OFFLOAD_BUNDLER_COMPRESS");
-        self.verbose = is_on("OFFLOAD_BUNDLER_VERBOSE");
+        options.compress = is_on("OFFLOAD_BUNDLER_COMPRESS");
+        options.verbose = is_on("OFFLOAD_BUNDLER_VERBOSE");
         if let Ok(level) = env::var("OFFLOAD_BUNDLER_COMPRESSION_LEVEL") {
-            match level.parse() {
-                Ok(level) => self.level = Some(level),
-                Err(_) => super::say(format_args!(
+            options.level = level.parse().ok();
+            if options.level.is_none() {
+                say(format_args!(
                     "Warning: Invalid value for OFFLOAD_BUNDLER_COMPRESSION_LEVEL: {level}. Ignoring it."
-                )),
+                ));
             }
         }
         if let Ok(version) = env::var("COMPRESSED_BUNDLE_FORMAT_VERSION") {
-            match version.as_str() {
-                "2" => self.version = Some(CompressedVersion::V2),
-                "3" => self.version = Some(CompressedVersion::V3),
-                _ => super::say(format_args!(
-                    "Warning: Invalid value for COMPRESSED_BUNDLE_FORMAT_VERSION: {version}. \
-                     Valid values are 2 or 3. Using default version 3."
-                )),
-            }
+            options.version = match version.as_str() {
+                "2" => Some(CompressedVersion::V2),
+                "3" => Some(CompressedVersion::V3),
+                _ => {
+                    say(format_args!(
+                        "Warning: Invalid value for COMPRESSED_BUNDLE_FORMAT_VERSION: {version}. \
+                         Valid values are 2 or 3. Using default version 3."
+                    ));
+                    None
+                }
+            };
         }
+        options
     }
 
-    /// Takes the files of the deprecated options, which are in the place of the current ones or not at all.
-    fn take_old(&mut self, inputs: Vec<String>, outputs: Vec<String>) {
+    /// The name of the type of the files.
+    pub(super) fn file_type(&self) -> &str {
+        self.file_type.as_deref().unwrap_or_default()
+    }
+
+    /// Takes the files of the deprecated options, which are in the place of the current ones or not at all. Gives
+    /// back why that cannot be.
+    pub(super) fn take_old(&mut self) -> Option<Error> {
         let places = [
             (
-                inputs,
+                &mut self.old_inputs.0,
                 &mut self.inputs,
                 "-inputs is deprecated, use -input instead",
-                "-inputs and -input cannot be used together, use only -input instead",
+                Error::BothInputs,
             ),
             (
-                outputs,
+                &mut self.old_outputs.0,
                 &mut self.outputs,
                 "-outputs is deprecated, use -output instead",
-                "-outputs and -output cannot be used together, use only -output instead",
+                Error::BothOutputs,
             ),
         ];
-        for (old, current, deprecated, conflict) in places {
+        let mut conflict = None;
+        for (old, current, deprecated, both) in places {
             if old.is_empty() {
                 continue;
             }
             if current.is_empty() {
-                self.warnings.push(deprecated.to_owned());
-                *current = old;
+                say(format_args!("{NAME}: warning: {deprecated}"));
+                *current = std::mem::take(old);
             } else {
-                self.conflict = self.conflict.or(Some(conflict));
+                conflict = conflict.or(Some(both));
             }
         }
+        conflict
     }
 
     /// What is to be done, if all that it needs is there.
-    pub(super) fn mode(&self) -> Result<Mode<'_>> {
-        let refuse = |text: &str| Err(Message::new(text));
+    pub(super) fn mode(&self, conflict: Option<Error>) -> Result<Mode<'_>> {
         if let Some(file) = &self.query {
             return Ok(Mode::Query(file));
         }
-        if let Some(conflict) = self.conflict {
-            return refuse(conflict);
+        if let Some(conflict) = conflict {
+            return Err(conflict);
         }
+        let has_targets = !self.targets.is_empty();
         if self.list {
             return match self.inputs.as_slice() {
-                _ if self.unbundle => refuse("-unbundle and -list cannot be used together"),
-                [input] if !self.has_targets && self.outputs.is_empty() => Ok(Mode::List(input)),
-                [_] if self.has_targets => refuse("-targets option is invalid for -list"),
-                [_] => refuse("-outputs option is invalid for -list"),
-                _ => refuse("only one input file supported for -list"),
+                _ if self.unbundle => Err(Error::UnbundleAndList),
+                [input] if !has_targets && self.outputs.is_empty() => Ok(Mode::List(input)),
+                [_] if has_targets => Err(Error::TargetsOfList),
+                [_] => Err(Error::OutputsOfList),
+                _ => Err(Error::OneInputOfList),
             };
         }
         if self.outputs.is_empty() {
-            return refuse("no output file specified!");
+            return Err(Error::NoOutput);
         }
-        if !self.has_targets {
-            return refuse("for the --targets option: must be specified at least once!");
+        if !has_targets {
+            return Err(Error::NoTargets);
         }
         if self.unbundle {
             match self.inputs.as_slice() {
                 [input] if self.outputs.len() == self.targets.len() => Ok(Mode::Unbundle(input)),
-                [_] => refuse("number of output files and targets should match in unbundling mode"),
-                _ => refuse("only one input file supported in unbundling mode"),
+                [_] => Err(Error::UnbundledOutputs),
+                _ => Err(Error::OneUnbundledInput),
             }
         } else {
             match self.outputs.as_slice() {
-                _ if self.file_type == "a" => refuse("Archive files are only supported for unbundling"),
+                _ if self.file_type() == "a" => Err(Error::BundledArchive),
                 [output] if self.inputs.len() == self.targets.len() => Ok(Mode::Bundle(output)),
-                [_] => refuse("number of input files and targets should match in bundling mode"),
-                _ => refuse("only one output file supported in bundling mode"),
+                [_] => Err(Error::BundledInputs),
+                _ => Err(Error::OneBundledOutput),
             }
         }
     }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use offkit_object::{Item, Limits};
 
-use super::{Message, Result};
+use super::error::{Error, Result};
 use offkit_devlib::device_type;
 
 /// Every device that a file of any kind has code for, with what kind of code it is, in the order of the file
@@ -26,7 +26,7 @@ pub(super) fn query(file: &str, bytes: &[u8]) -> Result<String> {
         ControlFlow::Continue(())
     });
     match problem {
-        Some(problem) if answers.is_empty() => return Err(Message::new(problem.to_string())),
+        Some(problem) if answers.is_empty() => return Err(Error::Problem(Box::new(problem))),
         Some(problem) => super::say(format_args!("{}: warning: {problem}", super::NAME)),
         None => {}
     }

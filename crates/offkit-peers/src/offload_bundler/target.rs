@@ -7,7 +7,7 @@ use offkit_image::target::triple::is_system;
 use offkit_image::target::{System, Triple};
 use offkit_object::bundle::EntryId;
 
-use super::{Message, Result};
+use super::error::{Error, Result};
 
 /// A target, in the spelling that bundles have: `KIND-ARCH-VENDOR-OS-ENVIRONMENT-[PROCESSOR]`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,23 +30,16 @@ impl TargetId {
         let (Some(kind), Some(arch), Some(vendor), Some(os), Some(environment)) =
             (next(), next(), next(), next(), next())
         else {
-            return Err(Message::new(
-                "Targets need to follow the format '<offload kind>-<target triple>', where '<target triple>' \
-                 follows the format '<kind>-<arch>-<vendor>-<os>-<env>[-<target id>[:target features]]'.",
-            ));
+            return Err(Error::TargetFormat);
         };
         let processor = next().unwrap_or_default();
         let is_known_arch = Triple::new(arch).has_known_architecture();
         if !is_known_kind(kind) || !is_known_arch {
-            let triple = format!("{arch}-{vendor}-{os}-{environment}");
-            let mut message = format!("invalid target '{text}'");
-            if !is_known_kind(kind) {
-                message.push_str(&format!(", unknown offloading kind '{kind}'"));
-            }
-            if !is_known_arch {
-                message.push_str(&format!(", unknown target triple '{triple}'"));
-            }
-            return Err(Message::new(message));
+            return Err(Error::Target {
+                target: text.to_owned(),
+                kind: (!is_known_kind(kind)).then(|| kind.to_owned()),
+                triple: (!is_known_arch).then(|| format!("{arch}-{vendor}-{os}-{environment}")),
+            });
         }
         // A triple without a vendor, as in x86_64-linux-gnu.
         let (vendor, os, environment) = if is_system(vendor) && !is_system(os) {
@@ -119,7 +112,7 @@ pub(super) fn parse_all(texts: &[String], is_bundling: bool) -> Result<Vec<Targe
     for text in texts {
         let target = TargetId::parse(text)?;
         if targets.contains(&target) {
-            return Err(Message::new("Duplicate targets are not allowed"));
+            return Err(Error::RepeatedTarget);
         }
         targets.push(target);
     }
@@ -127,14 +120,13 @@ pub(super) fn parse_all(texts: &[String], is_bundling: bool) -> Result<Vec<Targe
     // HIP's device code is bundled without the host's.
     let needs_host = is_bundling && !targets.iter().all(TargetId::is_hip);
     if hosts > 1 || (hosts == 0 && needs_host) {
-        return Err(Message::new(format!(
-            "expecting exactly one host target but got {hosts}"
-        )));
+        return Err(Error::Hosts(hosts));
     }
     if is_bundling && let Some((one, other)) = find_conflict(targets.iter().map(TargetId::as_str)) {
-        return Err(Message::new(format!(
-            "Cannot bundle inputs with conflicting targets: '{one}' and '{other}'"
-        )));
+        return Err(Error::Conflict {
+            one: one.to_owned(),
+            other: other.to_owned(),
+        });
     }
     Ok(targets)
 }

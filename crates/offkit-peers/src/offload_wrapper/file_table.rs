@@ -1,6 +1,23 @@
 //! File tables, in which DPC++'s tools pass lists of files to each other: a line with the names of the columns in
 //! brackets, then a line for each row, all with `|` between the cells.
 
+/// Why a file is no table.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum TableError {
+    #[error("a file table is UTF-8 text")]
+    NotUtf8,
+    #[error("the file table is empty")]
+    Empty,
+    #[error("line 1: expected [COLUMN|…], found `{0}`")]
+    Title(String),
+    #[error("line {line}: expected {expected} cells, found {found}")]
+    Cells {
+        line: usize,
+        expected: usize,
+        found: usize,
+    },
+}
+
 /// A table of file names.
 pub(super) struct FileTable<'text> {
     columns: Vec<&'text str>,
@@ -16,25 +33,24 @@ pub(super) struct Row<'table, 'text> {
 
 impl<'text> FileTable<'text> {
     /// Reads a table; a row with another number of cells than there are columns is an error.
-    pub(super) fn parse(bytes: &'text [u8]) -> Result<Self, String> {
-        let text = std::str::from_utf8(bytes).map_err(|_| "a file table is UTF-8 text")?;
+    pub(super) fn parse(bytes: &'text [u8]) -> Result<Self, TableError> {
+        let text = std::str::from_utf8(bytes).map_err(|_| TableError::NotUtf8)?;
         let mut lines = text.lines().enumerate();
-        let (_, title) = lines.next().ok_or("the file table is empty")?;
+        let (_, title) = lines.next().ok_or(TableError::Empty)?;
         let columns = title
             .strip_prefix('[')
             .and_then(|title| title.trim_end().strip_suffix(']'))
-            .ok_or_else(|| format!("line 1: expected [COLUMN|…], found `{title}`"))?;
+            .ok_or_else(|| TableError::Title(title.to_owned()))?;
         let columns: Vec<_> = columns.split('|').collect();
         let mut rows = Vec::new();
         for (number, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
             let cells: Vec<_> = line.split('|').collect();
             if cells.len() != columns.len() {
-                return Err(format!(
-                    "line {}: expected {} cells, found {}",
-                    number + 1,
-                    columns.len(),
-                    cells.len()
-                ));
+                return Err(TableError::Cells {
+                    line: number.saturating_add(1),
+                    expected: columns.len(),
+                    found: cells.len(),
+                });
             }
             rows.push(cells);
         }
@@ -81,7 +97,7 @@ mod tests {
             ("Code|Symbols\n", "line 1"),
             ("[Code]\na|b\n", "line 2: expected 1 cells, found 2"),
         ] {
-            let found = FileTable::parse(text.as_bytes()).err().unwrap();
+            let found = FileTable::parse(text.as_bytes()).err().unwrap().to_string();
             assert!(found.contains(error), "{found}");
         }
     }

@@ -7,19 +7,103 @@ use offkit_link::post_link::SplitMode;
 use offkit_link::properties::PropertyChoice;
 use offkit_llvm::SpecializationConstantMode;
 
-use crate::arguments::{Argument, Arguments};
+use super::Error;
+use crate::options::{CommandLine, Slot, Wrong, text};
 
-/// What the command line asks for.
-pub(super) enum Parsed {
-    Run(Box<Options>),
-    /// Text to show, and nothing else.
-    Show(String),
-}
+pub(super) const COMMAND_LINE: CommandLine<Options> = CommandLine {
+    tool: super::NAME,
+    overview: "Splits linked bitcode for SYCL devices into images and writes a table of their files.",
+    usage: "[options] <input bitcode file>",
+    options: options![o: Options;
+        "O0" | "O1" | "O2" | "O3" | "Os" | "Oz" => o.ignored, "Level of optimisation of ESIMD code, also 1 to 3, s and z: accepted";
+        "S" => o.text, "Write LLVM's text form";
+        // The older name says the same.
+        "allow-device-image-dependencies" | "support-dynamic-linking" => o.dependencies, "Let images depend on each other";
+        "device-globals" => o.properties.device_globals, "Describe device globals";
+        "device-lib-dir" = "<dirname>" => o.device_libraries, "Where the device libraries for bfloat16 are";
+        "emit-exported-symbols" => o.properties.exported_symbols, "Record exported symbols";
+        "emit-imported-symbols" => o.properties.imported_symbols, "Record imported symbols";
+        "emit-kernel-names" => o.properties.kernel_names, "Record the names of kernels";
+        "emit-only-kernels-as-entry-points" => o.only_kernels, "Make images for kernels only";
+        "emit-param-info" => o.properties.parameter_optimization, "Record unused arguments of kernels";
+        "emit-program-metadata" => o.properties.program_metadata, "Record requirements kernel by kernel";
+        "f" => o.force, "Write bitcode to a terminal";
+        // It concerns the lowering of ESIMD code only.
+        "force-disable-esimd-opt" => o.ignored, "";
+        "generate-device-image-default-spec-consts" => o.default_constants, "Make each image a second time, with default values in the place of\nspecialization constants";
+        "ir-output-only" => o.ir_output_only, "Write one file of code and nothing else";
+        "lower-esimd" => o.lower_esimd, "Lower ESIMD code: not supported, and refused where there is any";
+        "o" = "<[target,]filename>" => o.outputs, "The table to write; may be repeated";
+        "out-dir" = "<dirname>" => o.folder, "Where the files that the table names are written";
+        "properties" => o.write_properties, "Write property files";
+        "spec-const" = "<value>" => o.specialization_constants, "Lower specialization constants
+  =native    - to SPIR-V's own
+  =emulation - to loads from a buffer";
+        "split" = "<value>" => o.split, "How to split
+  =source - an image for each source file
+  =kernel - an image for each kernel
+  =auto   - by source file
+  =none   - not at all";
+        "split-esimd" => o.split_esimd, "Put ESIMD kernels into images of their own";
+        "symbols" => o.write_symbols, "Write symbol files";
+    ],
+    positional: |options, file| options.input = file.into(),
+    positionals: 0..=1,
+    missing: |_| None,
+};
 
 /// A table to write, and the target that its rows must suit; any target if there is none.
 pub(super) struct Output {
     pub(super) target: String,
     pub(super) path: PathBuf,
+}
+
+impl Slot for Vec<Output> {
+    fn take(&mut self, value: OsString) -> Result<(), Wrong> {
+        let text = text(value)?;
+        let (target, path) = match text.split_once(',') {
+            None | Some((_, "")) => ("", text.trim_end_matches(',')),
+            Some(both) => both,
+        };
+        self.push(Output {
+            target: target.to_owned(),
+            path: path.into(),
+        });
+        Ok(())
+    }
+}
+
+/// How to split.
+pub(super) struct Split {
+    pub(super) mode: SplitMode,
+    /// The word on the command line.
+    word: String,
+}
+
+impl Slot for Split {
+    fn take(&mut self, value: OsString) -> Result<(), Wrong> {
+        let word = text(value)?;
+        self.mode = match word.as_str() {
+            "source" | "auto" => SplitMode::Source,
+            "kernel" => SplitMode::Kernel,
+            "none" => SplitMode::None,
+            _ => return Err(Wrong::Word),
+        };
+        self.word = word;
+        Ok(())
+    }
+}
+
+impl Slot for Option<SpecializationConstantMode> {
+    fn take(&mut self, value: OsString) -> Result<(), Wrong> {
+        *self = Some(match value.to_str() {
+            // `rt` and `default` are older words for the same.
+            Some("native" | "rt") => SpecializationConstantMode::Native,
+            Some("emulation" | "default") => SpecializationConstantMode::Emulation,
+            _ => return Err(Wrong::Word),
+        });
+        Ok(())
+    }
 }
 
 pub(super) struct Options {
@@ -30,7 +114,7 @@ pub(super) struct Options {
     pub(super) force: bool,
     pub(super) text: bool,
     pub(super) ir_output_only: bool,
-    pub(super) split: SplitMode,
+    pub(super) split: Split,
     pub(super) split_esimd: bool,
     pub(super) lower_esimd: bool,
     pub(super) write_symbols: bool,
@@ -40,12 +124,11 @@ pub(super) struct Options {
     pub(super) properties: PropertyChoice,
     pub(super) only_kernels: bool,
     pub(super) dependencies: bool,
-    /// The word after `-split=`.
-    split_word: String,
+    ignored: bool,
 }
 
-impl Default for Options {
-    fn default() -> Self {
+impl Options {
+    pub(super) fn new() -> Self {
         Self {
             input: PathBuf::from("-"),
             outputs: Vec::new(),
@@ -54,7 +137,10 @@ impl Default for Options {
             force: false,
             text: false,
             ir_output_only: false,
-            split: SplitMode::Source,
+            split: Split {
+                mode: SplitMode::Source,
+                word: "auto".into(),
+            },
             split_esimd: false,
             lower_esimd: false,
             write_symbols: false,
@@ -64,108 +150,12 @@ impl Default for Options {
             properties: PropertyChoice::NONE,
             only_kernels: false,
             dependencies: false,
-            split_word: "auto".into(),
+            ignored: false,
         }
-    }
-}
-
-impl Options {
-    pub(super) fn parse(called: &str, args: Vec<OsString>) -> Result<Parsed, String> {
-        let mut options = Self::default();
-        let mut has_input = false;
-        let mut arguments = Arguments::new(called, args);
-        while let Some(argument) = arguments.next() {
-            let (name, value) = match argument {
-                Argument::Positional(path) if !has_input => {
-                    has_input = true;
-                    options.input = path.into();
-                    continue;
-                }
-                Argument::Positional(_) => {
-                    return Err(format!(
-                        "{called}: Too many positional arguments specified!\nCan specify at most 1 positional arguments: See: {called} --help"
-                    ));
-                }
-                Argument::Option { name, value } => (name, value),
-            };
-            match name.as_str() {
-                "help" | "h" | "help-hidden" | "help-list" | "help-list-hidden" => {
-                    return Ok(Parsed::Show(help()));
-                }
-                "version" => return Ok(Parsed::Show(crate::version())),
-                "o" => {
-                    let text = arguments.value(&name, value)?;
-                    let (target, path) = text.split_once(',').unwrap_or(("", &text));
-                    options.outputs.push(match path {
-                        "" => Output {
-                            target: String::new(),
-                            path: target.into(),
-                        },
-                        path => Output {
-                            target: target.to_owned(),
-                            path: path.into(),
-                        },
-                    });
-                }
-                "out-dir" => options.folder = Some(arguments.os_value(&name, value)?.into()),
-                "device-lib-dir" => options.device_libraries = Some(arguments.os_value(&name, value)?.into()),
-                "split" => {
-                    options.split_word = arguments.value(&name, value)?;
-                    options.split = match options.split_word.as_str() {
-                        "source" | "auto" => SplitMode::Source,
-                        "kernel" => SplitMode::Kernel,
-                        "none" => SplitMode::None,
-                        word => return Err(unknown_word(called, &name, word)),
-                    };
-                }
-                "spec-const" => {
-                    // The two older words for the same.
-                    let mode = match arguments.value(&name, value)?.as_str() {
-                        "native" | "rt" => SpecializationConstantMode::Native,
-                        "emulation" | "default" => SpecializationConstantMode::Emulation,
-                        word => return Err(unknown_word(called, &name, word)),
-                    };
-                    options.specialization_constants = Some(mode);
-                }
-                // They concern the lowering of ESIMD code only.
-                "O0" | "O1" | "O2" | "O3" | "Os" | "Oz" | "force-disable-esimd-opt" => {
-                    arguments.flag(&name, value)?;
-                }
-                _ => match options.flag(&name) {
-                    Some(flag) => *flag = arguments.flag(&name, value)?,
-                    None => return Err(arguments.unknown(&name)),
-                },
-            }
-        }
-        Ok(Parsed::Run(Box::new(options)))
-    }
-
-    /// An option that is there or not.
-    fn flag(&mut self, name: &str) -> Option<&mut bool> {
-        Some(match name {
-            "f" => &mut self.force,
-            "S" => &mut self.text,
-            "ir-output-only" => &mut self.ir_output_only,
-            "split-esimd" => &mut self.split_esimd,
-            "lower-esimd" => &mut self.lower_esimd,
-            "symbols" => &mut self.write_symbols,
-            "properties" => &mut self.write_properties,
-            "emit-param-info" => &mut self.properties.parameter_optimization,
-            "emit-program-metadata" => &mut self.properties.program_metadata,
-            "emit-kernel-names" => &mut self.properties.kernel_names,
-            "emit-exported-symbols" => &mut self.properties.exported_symbols,
-            "emit-imported-symbols" => &mut self.properties.imported_symbols,
-            "device-globals" => &mut self.properties.device_globals,
-            "generate-device-image-default-spec-consts" => &mut self.default_constants,
-            "emit-only-kernels-as-entry-points" => &mut self.only_kernels,
-            // The older name says the same.
-            "allow-device-image-dependencies" | "support-dynamic-linking" => &mut self.dependencies,
-            _ => return None,
-        })
     }
 
     /// Checks that there is something to do, and nothing that does not go with one file of code.
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self) -> Result<(), Error> {
         let asked = [
             ("split-esimd", self.split_esimd),
             ("symbols", self.write_symbols),
@@ -178,22 +168,20 @@ impl Options {
         ];
         let others =
             self.specialization_constants.is_some() || self.properties.device_globals || self.lower_esimd;
-        if self.split == SplitMode::None && !others && !asked.iter().any(|(_, asked)| *asked) {
-            return Err("no actions specified; try --help for usage info".into());
+        if self.split.mode == SplitMode::None && !others && !asked.iter().any(|(_, asked)| *asked) {
+            return Err(Error::NothingAsked);
         }
         if self.ir_output_only {
-            if !matches!(self.split_word.as_str(), "auto" | "none") {
-                return Err(format!(
-                    "error: -split={} can't be used with -ir-output-only",
-                    self.split_word
-                ));
+            let refuse = |option: String| Err(Error::NotWithOneFile { option });
+            if !matches!(self.split.word.as_str(), "auto" | "none") {
+                return refuse(format!("-split={}", self.split.word));
             }
             let defaults = (
                 "generate-device-image-default-spec-consts",
                 self.default_constants,
             );
             if let Some((name, _)) = asked.iter().chain([&defaults]).find(|(_, asked)| *asked) {
-                return Err(format!("error: -{name} can't be used with -ir-output-only"));
+                return refuse(format!("-{name}"));
             }
         }
         Ok(())
@@ -203,57 +191,4 @@ impl Options {
     pub(super) fn binary_output_is_fine(&self) -> bool {
         self.text || self.force
     }
-}
-
-fn unknown_word(called: &str, option: &str, word: &str) -> String {
-    format!("{called}: for the --{option} option: Cannot find option named '{word}'!")
-}
-
-fn help() -> String {
-    "\
-OVERVIEW: Splits linked bitcode for SYCL devices into images and writes a table of their files.
-
-USAGE: sycl-post-link [options] <input bitcode file>
-
-OPTIONS:
-
-Generic Options:
-
-  --help                                      - Show this text
-  --help-list                                 - The same
-  --version                                   - Show the version
-
-sycl-post-link options:
-
-  -O0, -O1, -O2, -O3, -Os, -Oz                - Level of optimisation of ESIMD code: accepted
-  -S                                          - Write LLVM's text form
-  --allow-device-image-dependencies           - Let images depend on each other
-  --device-globals                            - Describe device globals
-  --device-lib-dir=<dirname>                  - Where the device libraries for bfloat16 are
-  --emit-exported-symbols                     - Record exported symbols
-  --emit-imported-symbols                     - Record imported symbols
-  --emit-kernel-names                         - Record the names of kernels
-  --emit-only-kernels-as-entry-points         - Make images for kernels only
-  --emit-param-info                           - Record unused arguments of kernels
-  --emit-program-metadata                     - Record requirements kernel by kernel
-  -f                                          - Write bitcode to a terminal
-  --generate-device-image-default-spec-consts - Make each image a second time, with default values in the place of
-                                                specialization constants
-  --ir-output-only                            - Write one file of code and nothing else
-  --lower-esimd                               - Lower ESIMD code: not supported, and refused where there is any
-  -o <[target,]filename>                      - The table to write; may be repeated
-  --out-dir=<dirname>                         - Where the files that the table names are written
-  --properties                                - Write property files
-  --spec-const=<value>                        - Lower specialization constants
-    =native                                   -   to SPIR-V's own
-    =emulation                                -   to loads from a buffer
-  --split=<value>                             - How to split
-    =source                                   -   an image for each source file
-    =kernel                                   -   an image for each kernel
-    =auto                                     -   by source file
-    =none                                     -   not at all
-  --split-esimd                               - Put ESIMD kernels into images of their own
-  --symbols                                   - Write symbol files
-"
-    .to_owned()
 }

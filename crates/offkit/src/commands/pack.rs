@@ -4,25 +4,32 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use offkit_object::{
-    ImageFormat, ImageKind, NewImage, OffloadBinaryVersion, OutputFormat, PropertySets, property_set,
+    ImageFormat, ImageKind, NewImage, OffloadBinaryVersion, OffloadEntry, OffloadKind, OutputFormat,
+    PropertySets, property_set,
 };
 
 use crate::cli::Pack;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
 use offkit_host::files;
-use offkit_peers::image_description::{Description, offload_kind};
 
 /// An image as it is described on the command line: `file=F,triple=T,arch=A,kind=K,properties=P,KEY=VALUE`.
 #[derive(Clone, Debug)]
-pub(crate) struct ImageText(Description);
+pub(crate) struct ImageText {
+    file: PathBuf,
+    kind: OffloadKind,
+    strings: Vec<(String, String)>,
+    properties: Option<PathBuf>,
+}
 
 impl FromStr for ImageText {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let mut image = Description::default();
         let mut file = None;
+        let mut kind = OffloadKind::None;
+        let mut strings: Vec<(String, String)> = Vec::new();
+        let mut properties = None;
         for part in text.split(',') {
             let (key, value) = part
                 .split_once('=')
@@ -31,31 +38,34 @@ impl FromStr for ImageText {
                 "" => return Err(format!("`{part}`: expected a key before `=`")),
                 "file" if file.is_some() => return Err("there can be only one file for each image".into()),
                 "file" => file = Some(PathBuf::from(value)),
-                "properties" => image.properties = Some(value.into()),
+                "properties" => properties = Some(value.into()),
                 "kind" => {
-                    image.offload_kind = offload_kind(value).ok_or_else(|| {
+                    kind = OffloadKind::from_name(value).ok_or_else(|| {
                         format!("`{value}` is no kind: expected openmp, cuda, hip, sycl or none")
                     })?;
                 }
-                key if image.strings.iter().any(|(other, _)| other == key) => {
+                key if strings.iter().any(|(other, _)| other == key) => {
                     return Err(format!("`{key}` is there twice"));
                 }
-                key => image.strings.push((key.to_owned(), value.to_owned())),
+                key => strings.push((key.to_owned(), value.to_owned())),
             }
         }
-        image.file = file.ok_or("expected file=FILE among the keys")?;
-        Ok(Self(image))
+        Ok(Self {
+            file: file.ok_or("expected file=FILE among the keys")?,
+            kind,
+            strings,
+            properties,
+        })
     }
 }
 
 pub(crate) fn run(options: &Pack, terminal: Terminal) -> Result<(), Failure> {
     files::check_output(&options.output).map_err(Failure::input)?;
-    let images = options.images.iter().map(|ImageText(image)| image);
-    let read = images.flat_map(|image| [&image.file].into_iter().chain(&image.properties));
+    let read = (options.images.iter()).flat_map(|image| [&image.file].into_iter().chain(&image.properties));
     files::check_inputs_stay(&options.output, read).map_err(Failure::input)?;
     let limits = super::limits();
     let mut contents = Vec::new();
-    for ImageText(image) in &options.images {
+    for image in &options.images {
         let content = files::open(&image.file).map_err(Failure::input)?;
         let properties = match &image.properties {
             Some(path) => {
@@ -68,8 +78,8 @@ pub(crate) fn run(options: &Pack, terminal: Terminal) -> Result<(), Failure> {
         contents.push((content, properties));
     }
     let images = options.images.iter().zip(&contents);
-    let images = images.map(|(ImageText(image), (content, properties))| {
-        let mut entry = image.entry(content);
+    let images = images.map(|(image, (content, properties))| {
+        let mut entry = OffloadEntry::packaged(&image.file, image.kind, &image.strings, content);
         let shown = ImageKind::of_format(ImageFormat::detect(content));
         entry.image_kind = match options.to {
             // As LLVM 22, which knows no name of a file with SPIR-V.
