@@ -16,8 +16,8 @@ mod search;
 
 pub use abi::{Abi, AbiClash};
 pub use code::{Input, ReadError};
-pub use device_type::{device_type, device_type_of};
-pub use naming::library_path;
+pub use device_type::{DeviceType, device_type};
+pub use naming::{library_file, library_path};
 pub use processor_options::processor_options;
 pub use search::{
     Answer, Found, LIBRARY_PATH_VARIABLE, LibraryFile, Origin, Outcome, Rule, Search, SearchFolder, Tried,

@@ -1,8 +1,8 @@
 //! The names of libraries: `libdevice/<gpu>/libX-<arch>-<gpu>.bc`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use offkit_object::Target;
+use offkit_object::{DeviceImage, Target, target_of};
 
 /// Where a library for a target is to be, below a folder of the search path: `libdevice/<gpu>/libX-<arch>-<gpu>.bc`,
 /// or, for a target without a processor, `libdevice/<arch>/libX-<arch>.bc`. Features of the processor follow its
@@ -19,6 +19,45 @@ pub fn library_path(name: &str, target: &Target) -> PathBuf {
         path.push(format!("lib{name}-{architecture}-{processor}.bc"));
     }
     path
+}
+
+/// Where an image is to be as a device library of that name, or of the name of the file or archive member it is in; as
+/// [`library_path`], with the extension of its code.
+pub fn library_file(image: &DeviceImage<'_>, library: Option<&str>) -> PathBuf {
+    let file = Path::new(image.location.file());
+    // The members of an archive are libraries of their own: what is next behind the file, unless it is a section or
+    // number.
+    let member = image.location.parts().next();
+    let member = member.as_deref().map(Path::new);
+    let member = member.filter(|member| {
+        ["o", "obj", "bc"]
+            .iter()
+            .any(|end| member.extension() == Some(end.as_ref()))
+    });
+    let stem = member
+        .unwrap_or(file)
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy();
+    let name = library.unwrap_or_else(|| stem.strip_prefix("lib").unwrap_or(&stem));
+    let is_safe = |c: char| c.is_alphanumeric() || "-_+.".contains(c);
+    let name = name.replace(|c| !is_safe(c), "_");
+    let mut target = target_of(image);
+    // Containers name targets: what they say must not lead elsewhere.
+    target.triple = target.triple.replace(|c| !is_safe(c), "_").into();
+    target.arch = target.arch.replace(|c| !is_safe(c), "_").into();
+    target.arch = target.processor().into();
+    for feature in &mut target.features {
+        *feature = feature.replace(|c| !is_safe(c), "_");
+    }
+    let path = library_path(&name, &target);
+    let name = path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let name = name.strip_suffix("bc").unwrap_or(&name).to_owned() + image.format.extension();
+    path.with_file_name(name)
 }
 
 /// The processor with its features in the order of their names.

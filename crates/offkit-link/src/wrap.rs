@@ -2,7 +2,7 @@
 
 use offkit_object::property_set::names;
 use offkit_object::registration::{HostTarget, Registration};
-use offkit_object::{DeviceImage, Error, ImageFormat, Producer};
+use offkit_object::{DeviceImage, Error, ImageFormat, Producer, bundle, fatbin};
 use offkit_spirv::{Module, reflect};
 
 use crate::properties::image_properties;
@@ -49,6 +49,16 @@ pub enum WrapError {
         found: &'static str,
         /// What was to register it.
         kind: WrapKind,
+    },
+    /// A file that the runtime would not take.
+    #[error("{name}: offset 0: what {} registers starts with the magic number of {expected}", .kind.name())]
+    Container {
+        /// The file.
+        name: String,
+        /// What was to register it.
+        kind: WrapKind,
+        /// What the runtime takes.
+        expected: &'static str,
     },
     /// What the structures cannot hold.
     #[error(transparent)]
@@ -112,6 +122,31 @@ impl Wrap {
         } else {
             registration.write(&images)?
         })
+    }
+}
+
+/// Whether the runtime takes containers as they are, and not the images in them: CUDA's and HIP's do, and tell them by
+/// their first bytes.
+///
+/// # Errors
+///
+/// [`WrapError::Container`] for the content of a file that is none of these.
+pub fn takes_container(kind: WrapKind, name: &str, content: &[u8]) -> Result<bool, WrapError> {
+    let (magics, expected): (&[&[u8]], _) = match kind {
+        WrapKind::Cuda => (&[&fatbin::MAGIC], "a fatbin, as fatbinary writes it"),
+        WrapKind::Hip => (
+            &[&bundle::MAGIC, &bundle::COMPRESSED_MAGIC],
+            "a bundle, as clang-offload-bundler writes it",
+        ),
+        _ => return Ok(false),
+    };
+    match magics.iter().any(|magic| content.starts_with(magic)) {
+        true => Ok(true),
+        false => Err(WrapError::Container {
+            name: name.to_owned(),
+            kind,
+            expected,
+        }),
     }
 }
 

@@ -99,6 +99,7 @@ mod contents;
 mod convert;
 mod elf;
 pub mod fatbin;
+mod file_name;
 pub mod host;
 mod inspect;
 mod layout;
@@ -122,6 +123,7 @@ pub use code_target::{completed_target, target_of};
 pub use container::looks_like_device_code;
 pub use contents::{Contents, images, read};
 pub use convert::{ConversionInput, Converted, Loss, NewImage, pack};
+pub use file_name::file_name;
 pub use inspect::{Inspect, embedded_in_bitcode, header_target, inspect};
 pub use offkit_image::{
     BundleState, ByteArray, Bytes, Code, Compression, ContainerKind, Detail, DetailValue, DeviceImage, Error,

@@ -59,16 +59,6 @@ options for the linker, too:
   --sysroot=<value>             - The root of the target's files
 ";
 
-/// The dashes of an option.
-#[derive(Clone, Copy)]
-enum Dashes {
-    One,
-    Two,
-    OneOrTwo,
-    /// A slash or a dash, as Microsoft's linker has it.
-    Slash,
-}
-
 /// Where the value of an option is.
 #[derive(Clone, Copy)]
 enum Form {
@@ -106,30 +96,35 @@ enum LinkerOption {
     },
 }
 
-/// The first that fits counts.
-const LINKER_OPTIONS: &[(Dashes, &str, Form, LinkerOption)] = {
-    use Dashes::{One, OneOrTwo, Slash, Two};
+const ONE: &[&str] = &["-"];
+const TWO: &[&str] = &["--"];
+const EITHER: &[&str] = &["--", "-"];
+/// As Microsoft's linker has them.
+const SLASH: &[&str] = &["/?", "-?", "/", "-"];
+
+/// What options begin with, their names, where their values are, and what they mean. The first that fits counts.
+const LINKER_OPTIONS: &[(&[&str], &str, Form, LinkerOption)] = {
     use Form::{EqualsOrSeparate, Flag, Joined, JoinedOrSeparate, Separate};
     use LinkerOption as L;
     &[
-        (Two, "sysroot=", Joined, L::Sysroot),
-        (Two, "output", EqualsOrSeparate, L::Output),
-        (Slash, "out:", Joined, L::Out),
-        (Slash, "libpath:", Joined, L::LibPath),
-        (Slash, "wholearchive", Joined, L::WholeArchives),
-        (OneOrTwo, "version", Flag, L::Version),
-        (OneOrTwo, "whole-archive", Flag, L::WholeArchive(true)),
-        (OneOrTwo, "no-whole-archive", Flag, L::WholeArchive(false)),
-        (OneOrTwo, "relocatable", Flag, L::Relocatable),
-        (OneOrTwo, "library-path", EqualsOrSeparate, L::LibraryPath),
-        (OneOrTwo, "library", EqualsOrSeparate, L::Library),
-        (OneOrTwo, "rpath", EqualsOrSeparate, L::RunPath),
-        (OneOrTwo, "offload-opt=", Joined, L::Llvm { in_compiler: false }),
-        (One, "mllvm", Separate, L::Llvm { in_compiler: true }),
-        (One, "r", Flag, L::Relocatable),
-        (One, "o", JoinedOrSeparate, L::Output),
-        (One, "L", JoinedOrSeparate, L::LibraryPath),
-        (One, "l", JoinedOrSeparate, L::Library),
+        (TWO, "sysroot=", Joined, L::Sysroot),
+        (TWO, "output", EqualsOrSeparate, L::Output),
+        (SLASH, "out:", Joined, L::Out),
+        (SLASH, "libpath:", Joined, L::LibPath),
+        (SLASH, "wholearchive", Joined, L::WholeArchives),
+        (EITHER, "version", Flag, L::Version),
+        (EITHER, "whole-archive", Flag, L::WholeArchive(true)),
+        (EITHER, "no-whole-archive", Flag, L::WholeArchive(false)),
+        (EITHER, "relocatable", Flag, L::Relocatable),
+        (EITHER, "library-path", EqualsOrSeparate, L::LibraryPath),
+        (EITHER, "library", EqualsOrSeparate, L::Library),
+        (EITHER, "rpath", EqualsOrSeparate, L::RunPath),
+        (EITHER, "offload-opt=", Joined, L::Llvm { in_compiler: false }),
+        (ONE, "mllvm", Separate, L::Llvm { in_compiler: true }),
+        (ONE, "r", Flag, L::Relocatable),
+        (ONE, "o", JoinedOrSeparate, L::Output),
+        (ONE, "L", JoinedOrSeparate, L::LibraryPath),
+        (ONE, "l", JoinedOrSeparate, L::Library),
     ]
 };
 
@@ -261,11 +256,11 @@ pub(super) fn parse(arguments: Vec<OsString>) -> Result<Options> {
             continue;
         }
         match of_linker(text) {
-            Some((option, spelling, value)) => {
+            Some((option, value)) => {
                 let value = match value {
                     Value::None => OsString::new(),
                     Value::Here(value) => value.into(),
-                    Value::Next => rest.next().ok_or_else(|| Error::NoValue(spelling.to_owned()))?,
+                    Value::Next => rest.next().ok_or_else(|| Error::NoValue(text.to_owned()))?,
                 };
                 options.take_of_linker(option, &argument, value);
             }
@@ -284,14 +279,8 @@ enum Value<'text> {
 }
 
 /// The option of the linker that a word is.
-fn of_linker(text: &str) -> Option<(LinkerOption, &str, Value<'_>)> {
-    LINKER_OPTIONS.iter().find_map(|(dashes, name, form, option)| {
-        let prefixes: &[&str] = match dashes {
-            Dashes::One => &["-"],
-            Dashes::Two => &["--"],
-            Dashes::OneOrTwo => &["--", "-"],
-            Dashes::Slash => &["/?", "-?", "/", "-"],
-        };
+fn of_linker(text: &str) -> Option<(LinkerOption, Value<'_>)> {
+    LINKER_OPTIONS.iter().find_map(|(prefixes, name, form, option)| {
         let without = |prefix: &&str| text.strip_prefix(prefix)?.strip_prefix(name);
         let behind = prefixes.iter().find_map(without)?;
         let value = match form {
@@ -304,7 +293,7 @@ fn of_linker(text: &str) -> Option<(LinkerOption, &str, Value<'_>)> {
             Form::EqualsOrSeparate => Value::Here(behind.strip_prefix('=')?),
             _ => return None,
         };
-        Some((*option, text, value))
+        Some((*option, value))
     })
 }
 

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use offkit_link::wrap::{Wrap, WrapError, WrapKind, host_triple};
-use offkit_object::{DeviceImage, Producer, Target, bundle, fatbin, property_set, read};
+use offkit_link::wrap::{Wrap, WrapError, WrapKind, host_triple, takes_container};
+use offkit_object::{DeviceImage, Producer, Target, property_set, read};
 
 use crate::failure::Failure;
 use crate::terminal::{NAME, Terminal, size};
@@ -130,11 +130,7 @@ impl WrapOptions {
         terminal: Terminal,
     ) -> Result<Vec<DeviceImage<'content>>, Failure> {
         let name = input.display().to_string();
-        // The containers of these are what their runtimes take.
-        let is_container = matches!(self.runtime, WrapKind::Cuda | WrapKind::Hip);
-        if is_container {
-            self.check_container(&name, content)?;
-        }
+        let is_container = takes_container(self.runtime, &name, content).map_err(Failure::input)?;
         if is_container || self.image.triple.is_some() {
             return Ok(vec![self.image.image(content)?]);
         }
@@ -157,24 +153,6 @@ impl WrapOptions {
             }
         }
         Ok(contents.images)
-    }
-
-    /// Checks that the runtimes of CUDA and HIP are given what they take, which they tell by its first bytes.
-    fn check_container(&self, name: &str, content: &[u8]) -> Result<(), Failure> {
-        let (magics, expected): (&[&[u8]], _) = match self.runtime {
-            WrapKind::Cuda => (&[&fatbin::MAGIC], "a fatbin, as fatbinary writes it"),
-            _ => (
-                &[&bundle::MAGIC, &bundle::COMPRESSED_MAGIC],
-                "a bundle, as clang-offload-bundler writes it",
-            ),
-        };
-        if magics.iter().any(|magic| content.starts_with(magic)) {
-            return Ok(());
-        }
-        let kind = self.runtime.name();
-        Err(Failure::input(format!(
-            "{name}: offset 0: what {kind} registers starts with the magic number of {expected}"
-        )))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use offkit_object::{DeviceImage, ImageFormat, Inspect, Limits, Producer, Target, target_of};
+use offkit_devlib::DeviceType;
 use serde_json::json;
 
 use crate::commands::filter::{Filter, format_name, producer_name};
@@ -43,26 +43,13 @@ pub(crate) struct Query {
     limits: LimitOptions,
 }
 
-/// All that a file has for one device in one kind of code.
-struct DeviceType {
-    name: String,
-    target: Target,
-    format: ImageFormat,
-    producer: Producer,
-    images: usize,
-    bytes: u64,
-    kernels: Vec<String>,
-    exports: Vec<String>,
-    imports: Vec<String>,
-}
-
 pub(super) fn run(options: &Query, terminal: Terminal) -> Result<(), Failure> {
     let mut damaged = false;
     for file in &options.files {
         let source = Source::open(file)?;
         let mut types: Vec<DeviceType> = Vec::new();
         let problems = source.each_image(&options.filter, &options.limits, &mut |image| {
-            add(&mut types, image, options.symbols);
+            DeviceType::add(&mut types, image, options.symbols);
         })?;
         let name = source.place.to_string();
         let name = Some(name.as_str()).filter(|_| options.files.len() > 1);
@@ -98,46 +85,6 @@ pub(super) fn run(options: &Query, terminal: Terminal) -> Result<(), Failure> {
     match damaged {
         true => Err(Failure::input("a file could not be read as a whole")),
         false => Ok(()),
-    }
-}
-
-fn add(types: &mut Vec<DeviceType>, image: &DeviceImage<'_>, symbols: bool) {
-    let target = target_of(image);
-    let (format, producer) = (image.format, image.producer);
-    let known = types
-        .iter()
-        .position(|device| device.target == target && device.format == format && device.producer == producer);
-    let at = known.unwrap_or_else(|| {
-        types.push(DeviceType {
-            name: offkit_devlib::device_type_of(&target, producer, format),
-            target,
-            format,
-            producer,
-            images: 0,
-            bytes: 0,
-            kernels: Vec::new(),
-            exports: Vec::new(),
-            imports: Vec::new(),
-        });
-        types.len() - 1
-    });
-    let device = &mut types[at];
-    device.images += 1;
-    device.bytes += image.size();
-    if symbols {
-        let names = image.symbols(&Limits::default());
-        for (all, new) in [
-            (&mut device.kernels, names.kernels),
-            (&mut device.exports, names.exports),
-            (&mut device.imports, names.imports),
-        ] {
-            all.extend(new);
-            all.sort();
-            all.dedup();
-        }
-        // What one image needs another may have.
-        let DeviceType { imports, exports, .. } = device;
-        imports.retain(|name| exports.binary_search(name).is_err());
     }
 }
 
