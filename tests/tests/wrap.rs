@@ -500,9 +500,7 @@ fn other_hosts_linkers_take_the_objects() {
 #[test]
 fn the_help_puts_options_under_their_heading() {
     let help = Folder::new().offkit("wrap --help").ok();
-    let (all, of_one) = help
-        .split_once("For a file that is one image itself:")
-        .expect("the heading");
+    let (all, of_one) = help.split_once("For a bare image:").expect("the heading");
     for option in ["--allow-empty", "--relocatable", "--no-functions", "--descriptor"] {
         assert!(
             all.contains(option) && !of_one.contains(option),

@@ -19,7 +19,7 @@
 //! something works on plain data and can be called, and tested, without either:
 //!
 //! ```
-//! use offkit_link::post_link::{SplitMode, plan};
+//! use offkit_link::plan::{SplitMode, plan};
 //! use offkit_llvm::{CallingConvention, FunctionSummary, ModuleSummary};
 //!
 //! let function = |name: &str, calling_convention| FunctionSummary {
@@ -63,6 +63,7 @@
 pub mod container;
 pub mod device_link;
 pub mod library_check;
+pub mod plan;
 pub mod post_link;
 pub mod properties;
 pub mod symbols;

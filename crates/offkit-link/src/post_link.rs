@@ -1,481 +1,606 @@
-//! Post-link planning: how a linked device module is cut into images.
-//!
-//! Pure data in, pure data out: a [`ModuleSummary`] says what there is, a [`Plan`] says which
-//! symbols go where. Cutting the module along the plan is LLVM's work, in the worker; [`PostLink`] has it
-//! done and describes the images in property sets.
-//!
-//! # Groups
-//!
-//! The entry points of a module are put into groups by a name of the group; an image is made for each, and
-//! the images are numbered from the last name to the first, as `sycl-post-link` of intel/llvm numbers them.
-//! Without splitting there is one group, by kernel each entry point has its own, and by source the name is
-//! made of the source file and of everything a device must support for the entry point to run there.
-//!
-//! # Exported functions
-//!
-//! There are two ways of arranging the functions that others may call: see [`ExportArrangement`].
+//! A module split into images, each described in property sets.
 
-mod category;
-mod closure;
-mod run;
-mod variables;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::mem::take;
+use std::path::Path;
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::str::FromStr;
+use offkit_llvm::{
+    EmittedPart, Form, FunctionSummary, Metadata, ModuleSummary, Part, Source, SpecializationConstantMode,
+    VariableSummary, Worker, WorkerError,
+};
+use offkit_object::property_set::names;
+use offkit_object::{ImageFormat, Limits, PropertySets};
 
-use offkit_llvm::{ModuleSummary, VariableSummary};
-
+use crate::plan::{PlannedImage, plan};
+use crate::properties::{IndexedModule, ModuleImage, PropertyChoice, module_properties};
 use crate::symbols::{
-    DEVICE_GLOBAL_SIZE, ESIMD_FUNCTION, INDIRECTLY_CALLABLE, exported_functions, exported_variables,
-    is_entry_point,
-};
-use closure::Closure;
-
-pub(crate) use category::aspect;
-pub use run::{
-    CopiedVariables, PostLink, PostLinkError, PostLinked, PostLinkedImage, Split, device_library_image,
+    DEVICE_GLOBAL_SIZE, ESIMD_FUNCTION, INDIRECTLY_CALLABLE, has_device_image_scope, is_bfloat16_import,
+    is_memory_of_device,
 };
 
-/// How a module is split into images.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SplitMode {
-    /// One image with everything.
-    None,
-    /// An image for each source file and set of required device features: its kernels and its exported
-    /// symbols.
-    #[default]
-    Source,
-    /// An image for each kernel. What several kernels need is in the image of each.
-    Kernel,
+pub use crate::plan::{ExportArrangement, Plan, PlanOptions, SplitMode, SymbolRules};
+
+/// The name of metadata that lists execution modes of kernels.
+const EXECUTION_MODES: &str = "spirv.ExecutionMode";
+
+/// The name of metadata that lists kernels by names of their own.
+const REGISTERED_KERNELS: &str = "sycl_registered_kernels";
+
+/// What the names of functions begin with that get values of specialization constants.
+const CONSTANT_FUNCTIONS: [&str; 2] = [
+    "_Z37__sycl_getScalar2020SpecConstantValue",
+    "_Z40__sycl_getComposite2020SpecConstantValue",
+];
+
+/// How to split and describe a module.
+#[derive(Clone, Debug)]
+pub struct PostLink {
+    /// Which source file each symbol comes from, by name, where the module itself does not say.
+    pub sources: BTreeMap<String, String>,
+    /// How it is split.
+    pub plan: PlanOptions,
+    /// Which property sets are made.
+    pub properties: PropertyChoice,
+    /// How specialization constants are lowered; not at all without.
+    pub specialization_constants: Option<SpecializationConstantMode>,
+    /// Whether each image with specialization constants is made a second time, with their default values.
+    pub default_constants: bool,
+    /// Whether the images are LLVM's text form instead of bitcode.
+    pub text: bool,
+    /// Whether the images record that they hold ESIMD functions or not.
+    pub esimd_split_status: bool,
+    /// Whether a device global of which each image has its own copy may be used in one image only.
+    pub check_device_globals: bool,
+    /// Whether ESIMD code is to be lowered. LLVM 22 has no code for that: it is an error where there is any.
+    pub lower_esimd: bool,
+    /// The greatest number of images made at a time; 0 stands for one on each core.
+    pub jobs: usize,
 }
 
-impl SplitMode {
-    /// Its name in options.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Source => "source",
-            Self::Kernel => "kernel",
-        }
-    }
-}
-
-impl FromStr for SplitMode {
-    type Err = String;
-
-    /// The names of `sycl-post-link`'s option; `auto` is by source.
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        match name {
-            "none" | "off" => Ok(Self::None),
-            "auto" | "source" => Ok(Self::Source),
-            "kernel" => Ok(Self::Kernel),
-            _ => Err(format!(
-                "`{name}` is no way of splitting: expected `auto`, `source`, `kernel` or `none`"
-            )),
-        }
-    }
-}
-
-/// Where exported functions are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ExportArrangement {
-    /// In images of their own, without kernels, one for each source file when the module is split. A kernel's
-    /// image has private copies of all that the kernel needs, so it needs no other image at run time; and
-    /// who calls an exported function links no kernel. An exported function's image has private copies of
-    /// all but the exported functions of other source files, which it imports. This is what the design of
-    /// shared SYCL libraries describes.
-    #[default]
-    Apart,
-    /// In the image of their group, beside its kernels; what a source file's kernels and functions need from
-    /// other source files they import if images may depend on each other, and have copies of otherwise.
-    /// This is what today's SYCL compilers do.
-    Grouped,
-}
-
-impl FromStr for ExportArrangement {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        match name {
-            "apart" => Ok(Self::Apart),
-            "grouped" => Ok(Self::Grouped),
-            _ => Err(format!(
-                "`{name}` is no arrangement of exported functions: expected `apart` or `grouped`"
-            )),
-        }
-    }
-}
-
-/// Whose rules say what is exported.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SymbolRules {
-    /// offkit's: in a module without marks, as clang 22 writes it, all external functions are exported, and
-    /// so are external variables in memory that images share. An image has only the variables it needs.
-    #[default]
-    Toolkit,
-    /// Those of today's SYCL compilers: marked functions only. Every image has all external variables.
-    Compiler,
-}
-
-/// How to plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PlanOptions {
-    /// How entry points are grouped.
-    pub split: SplitMode,
-    /// Where exported functions are.
-    pub exports: ExportArrangement,
-    /// Whose rules say what is exported.
-    pub rules: SymbolRules,
-    /// Whether only kernels, and virtual functions, get images.
-    pub only_kernels: bool,
-    /// Whether an image may need functions of others at run time.
-    pub dependencies: bool,
-    /// Whether all entry points are put into one image, while what they do not need is dropped as if the
-    /// module were split.
-    pub one_image: bool,
-    /// Whether ESIMD functions are put into images apart from others.
-    pub split_esimd: bool,
-}
-
-impl Default for PlanOptions {
+impl Default for PostLink {
     fn default() -> Self {
         Self {
-            split: SplitMode::default(),
-            exports: ExportArrangement::default(),
-            rules: SymbolRules::default(),
-            only_kernels: false,
-            dependencies: true,
-            one_image: false,
-            split_esimd: false,
+            sources: BTreeMap::new(),
+            plan: PlanOptions::default(),
+            properties: PropertyChoice::ALL,
+            specialization_constants: Some(SpecializationConstantMode::Native),
+            default_constants: false,
+            text: false,
+            esimd_split_status: false,
+            check_device_globals: true,
+            lower_esimd: false,
+            jobs: 0,
         }
     }
 }
 
-impl From<SplitMode> for PlanOptions {
-    /// What a device link does: exported functions are apart from kernels where these have an image each.
-    fn from(split: SplitMode) -> Self {
-        Self {
-            split,
-            exports: match split {
-                SplitMode::Kernel => ExportArrangement::Apart,
-                SplitMode::None | SplitMode::Source => ExportArrangement::Grouped,
-            },
-            ..Self::default()
-        }
-    }
-}
+/// Variables by name, with the places of the images that have copies of them.
+pub type CopiedVariables = BTreeMap<String, Vec<usize>>;
 
-/// What goes into each image.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Plan {
+/// The images that came out.
+#[derive(Clone, Debug)]
+pub struct PostLinked {
     /// The images, in the order of their numbers.
-    pub images: Vec<PlannedImage>,
+    pub images: Vec<PostLinkedImage>,
+    /// The virtual functions of the module, which are found by the names of their sets.
+    pub virtual_functions: HashSet<String>,
+    /// The target triple of the module.
+    pub triple: String,
+    /// Whether anything but unneeded code differs from the module that came in.
+    pub is_modified: bool,
+    /// Whether an image needs functions of the device library for `bfloat16`.
+    pub needs_bfloat16: bool,
+    /// Variables that can be written to and that several images have, each a copy of its own; by name, with the
+    /// places of the images. What a kernel of one writes, those of another do not see.
+    pub copied_variables: CopiedVariables,
 }
 
-/// What goes into one image, by symbol.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PlannedImage {
-    /// Its kernels, in module order.
-    pub kernels: Vec<String>,
-    /// The functions and variables it exports, in module order.
-    pub exports: Vec<String>,
-    /// Definitions of other images that it needs, and imports instead of having a copy.
-    pub left_out: Vec<String>,
-    /// All named definitions of the image, in module order.
-    pub contents: Vec<String>,
-    /// The definitions among them that can be seen from outside, in module order.
-    pub visible: Vec<String>,
-    /// Whether it defines virtual functions, which other images reach through tables.
-    pub has_virtual_functions: bool,
+/// One image.
+#[derive(Clone, Debug)]
+pub struct PostLinkedImage {
+    /// What it became: bitcode, LLVM's text form, or code.
+    pub content: Vec<u8>,
     /// Its number. An image that was split off for its ESIMD functions shares that of the rest.
     pub number: usize,
     /// Whether it was split off for its ESIMD functions.
     pub is_esimd: bool,
+    /// Whether specialization constants were replaced by their default values.
+    pub has_default_constants: bool,
+    /// Its kernels, in module order.
+    pub kernels: Vec<String>,
+    /// The symbols it supplies to others.
+    pub exports: Vec<String>,
+    /// The symbols others must supply.
+    pub imports: Vec<String>,
+    /// The functions it is made for, in module order.
+    pub entry_points: Vec<String>,
+    /// Functions that it uses and that are defined nowhere, where the device does not know them itself.
+    pub undefined: Vec<String>,
+    /// Symbols that what it became uses and does not define.
+    pub open: Vec<String>,
+    /// What a runtime needs to know about it.
+    pub properties: PropertySets,
 }
 
-impl PlannedImage {
-    /// All symbols that the image is made for.
-    pub fn roots(&self) -> Vec<String> {
-        self.kernels.iter().chain(&self.exports).cloned().collect()
-    }
+/// Why a module cannot be split.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PostLinkError {
+    /// The worker failed.
+    #[error(transparent)]
+    Worker(#[from] WorkerError),
+    /// The module was written by an LLVM whose bitcode 22 does not read, or is damaged.
+    #[error("{message} (the bitcode was written by {producer})")]
+    Bitcode {
+        /// LLVM's words.
+        message: String,
+        /// Who wrote the bitcode, by its own account.
+        producer: String,
+    },
+    /// ESIMD code that was to be lowered, or to be split from what calls it.
+    #[error("{message}")]
+    Esimd {
+        /// What stands in the way.
+        message: String,
+    },
+    /// A device global that would have several values.
+    #[error(
+        "device_global variable '{variable}' with property \"device_image_scope\" is used in more than one device image."
+    )]
+    DeviceGlobal {
+        /// The variable.
+        variable: String,
+    },
 }
 
-/// Plans the images of a linked module.
-///
-/// `sources` tells which source file each symbol comes from, by name, where the module itself does not; a
-/// symbol of which nothing is known counts as coming from one nameless file. By offkit's rules nothing is
-/// planned for a module that has neither kernels nor exported symbols; by the compilers' rules there is then
-/// one image without entry points.
-pub fn plan(
-    module: &ModuleSummary,
-    sources: &BTreeMap<String, String>,
-    options: impl Into<PlanOptions>,
-) -> Plan {
-    let options = options.into();
-    let closure = Closure::new(module, &options);
-    let mut groups = groups(module, sources, &options, &closure);
-    if groups.is_empty() && options.rules == SymbolRules::Compiler {
-        groups.insert(GroupName::default(), PlannedImage::default());
+impl PostLink {
+    /// Splits a module.
+    ///
+    /// `progress` is told the name of each step as it begins.
+    ///
+    /// # Errors
+    ///
+    /// See [`PostLinkError`].
+    pub fn run(
+        &self,
+        worker: &mut Worker,
+        input: &Source<'_>,
+        progress: &mut dyn FnMut(&'static str),
+    ) -> Result<PostLinked, PostLinkError> {
+        progress("read");
+        let module = worker
+            .open(std::slice::from_ref(input), &[], true)
+            .map_err(|error| explain(error, input))?;
+        progress("plan");
+        let split = self.split(&module.summary)?;
+        progress("split");
+        let form = if self.text { Form::Text } else { Form::Bitcode };
+        let emitted = worker.emit(module.id, split.parts(), &form, self.jobs)?;
+        let defaults = match self.default_constants {
+            true => {
+                let parts: Vec<Part> = (split.parts().iter().zip(&emitted))
+                    .filter(|(_, emitted)| has_constants(emitted))
+                    .map(|(part, _)| with_defaults(part))
+                    .collect();
+                worker.emit(module.id, &parts, &form, self.jobs)?
+            }
+            false => Vec::new(),
+        };
+        worker.close(module.id)?;
+        progress("describe");
+        Ok(split.describe(emitted, defaults))
     }
-    let owners: HashMap<&str, &GroupName> = (groups.iter())
-        .flat_map(|(name, image)| image.exports.iter().map(move |export| (export.as_str(), name)))
-        .collect();
-    let mut images = Vec::with_capacity(groups.len());
-    let mut last: Option<&GroupName> = None;
-    let mut number = 0;
-    for (name, image) in &groups {
-        let mut image = image.clone();
-        if last.is_some_and(|last| !last.shares_number(name)) {
-            number += 1;
+
+    /// Plans what a module is split into. Its summary must be one with bodies.
+    ///
+    /// # Errors
+    ///
+    /// Those that have nothing to do with the worker.
+    pub fn split<'a>(&'a self, module: &'a ModuleSummary) -> Result<Split<'a>, PostLinkError> {
+        self.check_esimd(module)?;
+        let plan = plan(module, &self.sources, self.plan);
+        if self.check_device_globals {
+            check_device_globals(module, &plan.images)?;
         }
-        last = Some(name);
-        image.number = number;
-        image.is_esimd = name.is_esimd.0;
-        let imports = options.dependencies
-            && options.rules == SymbolRules::Toolkit
-            && options.split != SplitMode::None
-            && (name.exports || options.exports == ExportArrangement::Grouped);
-        let elsewhere =
-            |symbol: &str| imports && owners.get(symbol).is_some_and(|owner| !owner.shares_number(name));
-        closure.fill(&mut image, &elsewhere);
-        images.push(image);
-    }
-    Plan { images }
-}
-
-/// What a group goes by. Groups come in the order of their images' numbers: those for exports behind the
-/// others, and each kind from the last name to the first.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct GroupName {
-    exports: bool,
-    category: Reverse<String>,
-    is_esimd: Reverse<bool>,
-}
-
-impl GroupName {
-    /// Whether the images of both have one number.
-    fn shares_number(&self, other: &Self) -> bool {
-        self.exports == other.exports && self.category == other.category
-    }
-}
-
-/// Whether the front end said which aspects functions use, as SYCL's does.
-pub(crate) fn says_aspects(module: &ModuleSummary) -> bool {
-    (module.functions.iter()).any(|function| function.metadata.contains_key("sycl_used_aspects"))
-}
-
-fn groups(
-    module: &ModuleSummary,
-    sources: &BTreeMap<String, String>,
-    options: &PlanOptions,
-    closure: &Closure<'_>,
-) -> BTreeMap<GroupName, PlannedImage> {
-    let compiler = options.rules == SymbolRules::Compiler;
-    let aspects = match options.rules == SymbolRules::Toolkit && !says_aspects(module) {
-        true => closure.aspects(),
-        false => HashMap::new(),
-    };
-    let none = BTreeSet::new();
-    let exported: BTreeSet<&str> = if compiler {
-        BTreeSet::new()
-    } else {
-        exported_functions(module)
+        let virtual_functions: HashSet<&str> = (module.functions.iter())
+            .filter(|function| function.has_attribute(INDIRECTLY_CALLABLE))
             .map(|function| function.name.as_str())
-            .collect()
-    };
-    let mut groups: BTreeMap<GroupName, PlannedImage> = BTreeMap::new();
-    for function in &module.functions {
-        let is_kernel = function.is_kernel();
-        let counts = if compiler {
-            is_entry_point(function, options.only_kernels)
-        } else {
-            is_kernel
-                || exported.contains(function.name.as_str()) && !options.only_kernels
-                || is_entry_point(function, true)
-        };
-        if !counts {
-            continue;
-        }
-        let exports = !is_kernel && options.exports == ExportArrangement::Apart;
-        let category = match options.split {
-            _ if options.one_image => String::new(),
-            SplitMode::None => String::new(),
-            SplitMode::Kernel if !exports => function.name.clone(),
-            SplitMode::Source | SplitMode::Kernel => {
-                let number = closure.number(&function.name);
-                let found = number.and_then(|number| aspects.get(&number)).unwrap_or(&none);
-                category::of_function(function, sources.get(&function.name).map(String::as_str), found)
-            }
-        };
-        let name = GroupName {
-            exports,
-            category: Reverse(category),
-            is_esimd: Reverse(options.split_esimd && function.metadata.contains_key(ESIMD_FUNCTION)),
-        };
-        let image = groups.entry(name).or_default();
-        let names = if is_kernel {
-            &mut image.kernels
-        } else {
-            &mut image.exports
-        };
-        names.push(function.name.clone());
-        image.has_virtual_functions |= function.has_attribute(INDIRECTLY_CALLABLE);
+            .collect();
+        let lists = ListsOfKernels::new(module);
+        let parts = (plan.images.iter()).map(|image| self.part(&lists, image, &virtual_functions));
+        Ok(Split {
+            parts: parts.collect(),
+            options: self,
+            module,
+            virtual_functions,
+            plan,
+        })
     }
-    if !compiler && !options.only_kernels {
-        // Device globals are the host's to find, in every image that has them.
-        let is_shared = |variable: &&VariableSummary| !variable.attributes.contains_key(DEVICE_GLOBAL_SIZE);
-        let found = variables::sources(module, closure);
-        for variable in exported_variables(module).filter(is_shared) {
-            let found = closure
-                .number(&variable.name)
-                .and_then(|number| found.get(&number));
-            let source = sources.get(&variable.name).map(String::as_str);
-            let source = source.or(found.copied());
-            let category = match options.split {
-                _ if options.one_image => String::new(),
-                SplitMode::None => String::new(),
-                _ => category::of_variable(source),
-            };
-            let name = GroupName {
-                exports: options.exports == ExportArrangement::Apart,
-                category: Reverse(category),
-                is_esimd: Reverse(false),
-            };
-            groups
-                .entry(name)
-                .or_default()
-                .exports
-                .push(variable.name.clone());
+
+    /// What to take out for an image.
+    fn part(
+        &self,
+        lists: &ListsOfKernels<'_>,
+        image: &PlannedImage,
+        virtual_functions: &HashSet<&str>,
+    ) -> Part {
+        let compiler = self.plan.rules == SymbolRules::Compiler;
+        Part {
+            roots: image.roots(),
+            contents: Some(image.contents.clone()),
+            visible: Some(image.visible.clone()),
+            entry_points: if compiler && !self.plan.dependencies {
+                image.roots()
+            } else {
+                Vec::new()
+            },
+            externalized: if image.has_virtual_functions {
+                image
+                    .contents
+                    .iter()
+                    .filter(|name| virtual_functions.contains(name.as_str()))
+                    .cloned()
+                    .collect()
+            } else {
+                Vec::new()
+            },
+            left_out: image.left_out.clone(),
+            esimd_split_status: self.esimd_split_status.then_some(u8::from(image.is_esimd)),
+            named_metadata: lists.of(image),
+            specialization_constants: self.specialization_constants,
         }
     }
-    groups
+
+    fn describe(
+        &self,
+        image: &ModuleImage<'_>,
+        number: usize,
+        content: Vec<u8>,
+        open: Vec<String>,
+    ) -> PostLinkedImage {
+        let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect::<Vec<_>>();
+        let entry_points = image.entry_points();
+        let kernels = entry_points.iter().filter(|function| function.is_kernel());
+        let kernels = kernels.map(|function| function.name.as_str()).collect();
+        PostLinkedImage {
+            content,
+            open,
+            number,
+            is_esimd: image.planned.is_esimd,
+            has_default_constants: image.has_default_constants,
+            kernels: owned(kernels),
+            exports: owned(image.exported_symbols()),
+            imports: owned(image.imported_symbols()),
+            entry_points: owned(
+                entry_points
+                    .iter()
+                    .map(|function| function.name.as_str())
+                    .collect(),
+            ),
+            undefined: if self.plan.dependencies || self.plan.split == SplitMode::None {
+                Vec::new()
+            } else {
+                owned(image.undefined_functions())
+            },
+            properties: module_properties(image, &self.properties),
+        }
+    }
+
+    /// Checks that nothing is asked for that cannot be done with ESIMD code.
+    fn check_esimd(&self, module: &ModuleSummary) -> Result<(), PostLinkError> {
+        let refused = |message: String| Err(PostLinkError::Esimd { message });
+        let calls_simd = |function: &FunctionSummary| function.name.contains("__builtin_invoke_simd");
+        if self.plan.split_esimd && module.functions.iter().any(calls_simd) {
+            return refused("'invoke_simd' calls detected, '-split-esimd' must not be specified".into());
+        }
+        let esimd = (module.functions.iter()).find(|function| function.metadata.contains_key(ESIMD_FUNCTION));
+        match esimd {
+            Some(function) if self.lower_esimd => refused(format!(
+                "`{}` is explicit SIMD code, which cannot be lowered here: that needs Intel's compiler",
+                function.name
+            )),
+            _ => Ok(()),
+        }
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use offkit_llvm::{CallingConvention, FunctionSummary};
+/// A module that is to be split: what to emit, and how to describe that.
+#[derive(Clone, Debug)]
+pub struct Split<'a> {
+    options: &'a PostLink,
+    module: &'a ModuleSummary,
+    virtual_functions: HashSet<&'a str>,
+    plan: Plan,
+    parts: Vec<Part>,
+}
 
-    use super::*;
-
-    fn module() -> (ModuleSummary, BTreeMap<String, String>) {
-        let function = |name: &str, calling_convention, uses: &[u32]| FunctionSummary {
-            name: name.into(),
-            calling_convention,
-            uses: uses.to_vec(),
-            ..FunctionSummary::default()
-        };
-        // The functions of both files need each other.
-        let symbols: [(_, _, _, &[u32]); 5] = [
-            ("k1", CallingConvention::Kernel, "a.cl", &[1]),
-            ("scale", CallingConvention::Function, "b.cl", &[3]),
-            ("k2", CallingConvention::Kernel, "b.cl", &[3]),
-            ("twice", CallingConvention::Function, "a.cl", &[1]),
-            ("k3", CallingConvention::Kernel, "a.cl", &[]),
-        ];
-        let functions = symbols
-            .iter()
-            .map(|(name, convention, _, uses)| function(name, *convention, uses))
-            .collect();
-        let sources = symbols
-            .iter()
-            .map(|(name, _, source, _)| (name.to_string(), source.to_string()))
-            .collect();
-        (
-            ModuleSummary {
-                functions,
-                ..ModuleSummary::default()
-            },
-            sources,
-        )
+impl Split<'_> {
+    /// The parts to emit, one for each image.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
     }
 
-    fn planned(split: SplitMode) -> Vec<(String, String, String)> {
-        let (module, sources) = module();
-        plan(&module, &sources, split)
-            .images
-            .iter()
-            .map(|image| {
-                (
-                    image.kernels.join(" "),
-                    image.exports.join(" "),
-                    image.left_out.join(" "),
-                )
-            })
-            .collect()
-    }
-
-    fn image(kernels: &str, exports: &str, left_out: &str) -> (String, String, String) {
-        (kernels.into(), exports.into(), left_out.into())
-    }
-
-    #[test]
-    fn without_splitting_all_is_in_one_image() {
-        assert_eq!(planned(SplitMode::None), [image("k1 k2 k3", "scale twice", "")]);
-    }
-
-    #[test]
-    fn images_that_may_not_depend_on_each_other_have_copies() {
-        let (module, sources) = module();
-        for split in [SplitMode::Source, SplitMode::Kernel] {
-            let options = PlanOptions {
-                dependencies: false,
-                ..PlanOptions::from(split)
+    /// Describes what was emitted: each part, and those with default values of specialization constants, if these were
+    /// asked for.
+    pub fn describe(self, emitted: Vec<EmittedPart>, defaults: Vec<EmittedPart>) -> PostLinked {
+        let indexed = IndexedModule::new(self.module);
+        let copied_variables = copied_variables(self.module, &emitted);
+        let mut images = Vec::new();
+        let mut number = 0;
+        let mut last = None;
+        let mut met_constants = false;
+        let mut defaults = defaults.into_iter();
+        let mut with_defaults: Vec<PostLinkedImage> = Vec::new();
+        for (planned, mut emitted) in self.plan.images.iter().zip(emitted) {
+            if last.is_some_and(|last| last != planned.number) {
+                number += 1;
+                // Those with default values follow the images of one number, and share the next.
+                if !with_defaults.is_empty() {
+                    images.append(&mut with_defaults);
+                    number += 1;
+                }
+            }
+            last = Some(planned.number);
+            met_constants |= !emitted.specialization_constants.is_empty();
+            let (content, open) = (take(&mut emitted.content), take(&mut emitted.imports));
+            let image = ModuleImage {
+                module: &indexed,
+                planned,
+                emitted: &emitted,
+                has_default_constants: false,
+                rules: self.options.plan.rules,
+                dependencies: self.options.plan.dependencies,
             };
-            for image in plan(&module, &sources, options).images {
-                assert_eq!(image.left_out, [""; 0], "{image:?}");
+            images.push(self.options.describe(&image, number, content, open));
+            if has_constants(&emitted)
+                && let Some(defaults) = defaults.next()
+            {
+                let image = ModuleImage {
+                    has_default_constants: true,
+                    ..image
+                };
+                let image = (self.options).describe(&image, number + 1, defaults.content, defaults.imports);
+                with_defaults.push(image);
             }
         }
-    }
-
-    #[test]
-    fn by_source_each_file_imports_what_the_others_export() {
-        assert_eq!(
-            planned(SplitMode::Source),
-            [image("k2", "scale", "twice"), image("k1 k3", "twice", "scale")]
-        );
-    }
-
-    #[test]
-    fn by_kernel_each_kernel_is_self_contained() {
-        assert_eq!(
-            planned(SplitMode::Kernel),
-            [
-                image("k3", "", ""),
-                image("k2", "", ""),
-                image("k1", "", ""),
-                image("", "scale", "twice"),
-                image("", "twice", "scale"),
-            ]
-        );
-    }
-
-    #[test]
-    fn every_symbol_is_exported_once() {
-        for split in [SplitMode::None, SplitMode::Source, SplitMode::Kernel] {
-            let (module, sources) = module();
-            let mut roots: Vec<_> = plan(&module, &sources, split)
-                .images
-                .iter()
-                .flat_map(PlannedImage::roots)
-                .collect();
-            roots.sort();
-            assert_eq!(roots, ["k1", "k2", "k3", "scale", "twice"], "{split:?}");
+        images.append(&mut with_defaults);
+        let is_modified = images.len() > 1
+            || met_constants
+            || (self.module.variables.iter()).any(|variable| variable.name == "llvm.used");
+        let virtual_functions = self.virtual_functions.into_iter().map(str::to_owned).collect();
+        PostLinked {
+            images,
+            virtual_functions,
+            is_modified,
+            needs_bfloat16: (self.module.functions.iter()).any(is_bfloat16_import),
+            copied_variables,
+            triple: self.module.triple.clone(),
         }
     }
+}
 
-    #[test]
-    fn a_module_without_anything_to_see_makes_no_image() {
-        assert_eq!(
-            plan(&ModuleSummary::default(), &BTreeMap::new(), SplitMode::None),
-            Plan::default()
-        );
+/// Whether a part has specialization constants, lowered or not.
+fn has_constants(part: &EmittedPart) -> bool {
+    let is_function = |name: &String| CONSTANT_FUNCTIONS.iter().any(|prefix| name.starts_with(prefix));
+    !part.specialization_constants.is_empty() || part.declarations.iter().any(is_function)
+}
+
+/// The same part with the default values of specialization constants.
+fn with_defaults(part: &Part) -> Part {
+    Part {
+        specialization_constants: Some(SpecializationConstantMode::Defaults),
+        ..part.clone()
+    }
+}
+
+/// Adds to what LLVM says of a module it cannot read who wrote it.
+fn explain(error: WorkerError, input: &Source<'_>) -> PostLinkError {
+    let WorkerError::Failed { message } = error else {
+        return error.into();
+    };
+    let bytes = input.read().unwrap_or_default();
+    let producer = offkit_object::inspect(&bytes, ImageFormat::Bitcode, &Limits::default()).producer;
+    match producer {
+        Some(producer) if !message.contains(&producer) => PostLinkError::Bitcode { message, producer },
+        _ => WorkerError::Failed { message }.into(),
+    }
+}
+
+/// Makes an image of a device library of SYCL's compilers, which exports its functions.
+///
+/// The library comes in two forms, of which the name tells: `native` for devices that have the operations
+/// themselves, `fallback` for others.
+///
+/// # Errors
+///
+/// The library cannot be read.
+pub fn device_library_image(
+    worker: &mut Worker,
+    library: &Path,
+    number: usize,
+    text: bool,
+) -> Result<PostLinkedImage, PostLinkError> {
+    let name = library
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let opened = worker.open(&[Source::file(library)], &[], true)?;
+    let module = &opened.summary;
+    let functions = module
+        .functions
+        .iter()
+        .filter(|function| !function.is_declaration);
+    let variables = module
+        .variables
+        .iter()
+        .filter(|variable| !variable.is_declaration);
+    let functions: Vec<_> = functions.map(|function| function.name.clone()).collect();
+    let contents: Vec<_> = (functions.iter().cloned())
+        .chain(variables.map(|variable| variable.name.clone()))
+        .filter(|name| !name.is_empty())
+        .collect();
+    let part = Part {
+        contents: Some(contents),
+        ..Part::default()
+    };
+    let form = if text { Form::Text } else { Form::Bitcode };
+    let mut emitted = worker.emit(opened.id, &[part], &form, 1)?;
+    let EmittedPart { content, imports, .. } = emitted.pop().unwrap_or_default();
+    worker.close(opened.id)?;
+    let exports: Vec<_> = functions
+        .into_iter()
+        .filter(|name| name.starts_with("__devicelib_"))
+        .collect();
+    let mut properties = PropertySets::new();
+    properties.insert_symbols(names::EXPORTED_SYMBOLS, exports.clone());
+    properties.insert(
+        names::DEVICELIB_METADATA,
+        "bfloat16",
+        u32::from(name.contains("native")),
+    );
+    Ok(PostLinkedImage {
+        content,
+        open: imports,
+        number,
+        is_esimd: false,
+        has_default_constants: false,
+        kernels: Vec::new(),
+        exports,
+        imports: Vec::new(),
+        entry_points: Vec::new(),
+        undefined: Vec::new(),
+        properties,
+    })
+}
+
+/// The lists of kernels that a module has, by symbol.
+struct ListsOfKernels<'a> {
+    /// Execution modes, with their places in the list.
+    modes: HashMap<&'a str, Vec<(usize, &'a Metadata)>>,
+    /// Names of their own; none where the module has no such list.
+    registered: Option<HashMap<&'a str, Vec<(usize, &'a str)>>>,
+}
+
+impl<'a> ListsOfKernels<'a> {
+    fn new(module: &'a ModuleSummary) -> Self {
+        let mut modes: HashMap<_, Vec<_>> = HashMap::new();
+        let all = module.named_metadata.get(EXECUTION_MODES).into_iter().flatten();
+        for (place, mode) in all.enumerate() {
+            if let Some(Metadata::Symbol(kernel)) = mode.node().and_then(|operands| operands.first()) {
+                modes.entry(kernel.as_str()).or_default().push((place, mode));
+            }
+        }
+        let has_list = module.named_metadata.contains_key(REGISTERED_KERNELS);
+        let registered = has_list.then(|| crate::properties::registered(module));
+        Self { modes, registered }
     }
 
-    #[test]
-    fn a_wrong_mode_lists_the_right_ones() {
-        assert!("sources".parse::<SplitMode>().unwrap_err().contains("`kernel`"));
-        assert_eq!("auto".parse(), Ok(SplitMode::Source));
+    /// What of them concerns an image.
+    fn of(&self, image: &PlannedImage) -> BTreeMap<String, Vec<Metadata>> {
+        let mut lists = BTreeMap::new();
+        let modes = image
+            .contents
+            .iter()
+            .filter_map(|symbol| self.modes.get(symbol.as_str()));
+        let mut modes: Vec<_> = modes.flatten().collect();
+        modes.sort_by_key(|(place, _)| *place);
+        if !modes.is_empty() {
+            let modes = modes.into_iter().map(|(_, mode)| (*mode).clone());
+            lists.insert(EXECUTION_MODES.to_owned(), modes.collect());
+        }
+        if let Some(registered) = &self.registered {
+            let symbols = image.contents.iter().chain(&image.left_out);
+            let mut kernels: Vec<(usize, &str, &str)> = symbols
+                .flat_map(|symbol| {
+                    let names = registered.get(symbol.as_str()).into_iter().flatten();
+                    names.map(|(place, name)| (*place, *name, symbol.as_str()))
+                })
+                .collect();
+            kernels.sort_unstable();
+            let text = |text: &str| Metadata::Text(text.to_owned());
+            let kernels = kernels.into_iter();
+            let kernels = kernels.map(|(_, name, symbol)| Metadata::Node(vec![text(name), text(symbol)]));
+            lists.insert(
+                REGISTERED_KERNELS.to_owned(),
+                vec![Metadata::Node(kernels.collect())],
+            );
+        }
+        lists
+    }
+}
+
+/// The variables of which several images have copies; of device globals the runtime takes care.
+fn copied_variables(module: &ModuleSummary, emitted: &[EmittedPart]) -> CopiedVariables {
+    let is_mutable = |variable: &&VariableSummary| {
+        !variable.is_constant
+            && !variable.is_declaration
+            && is_memory_of_device(&module.triple, variable.address_space)
+            && !variable.attributes.contains_key(DEVICE_GLOBAL_SIZE)
+            && !variable.name.starts_with("llvm.")
+    };
+    let mutable = module.variables.iter().filter(is_mutable);
+    let mutable: HashSet<&str> = mutable.map(|variable| variable.name.as_str()).collect();
+    let mut copies: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (number, part) in emitted.iter().enumerate() {
+        for name in (part.variables.iter()).filter(|name| mutable.contains(name.as_str())) {
+            copies.entry(name.clone()).or_default().push(number);
+        }
+    }
+    copies.retain(|_, images| images.len() > 1);
+    copies
+}
+
+/// Checks that a device global of which each image has a copy of its own is used by the entry points of one
+/// image only.
+fn check_device_globals(module: &ModuleSummary, images: &[PlannedImage]) -> Result<(), PostLinkError> {
+    let scoped = module.variables.iter().zip(module.functions.len() as u32..);
+    let scoped: Vec<_> = scoped
+        .filter(|(variable, _)| has_device_image_scope(variable))
+        .collect();
+    if scoped.is_empty() || images.len() < 2 {
+        return Ok(());
+    }
+    let mut users: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    let functions = module.functions.iter().map(|function| &function.uses);
+    let variables = module.variables.iter().map(|variable| &variable.uses);
+    for (user, uses) in (0..).zip(functions.chain(variables)) {
+        for used in uses {
+            users.entry(*used).or_default().push(user);
+        }
+    }
+    let image_of: BTreeMap<String, usize> = (images.iter().enumerate())
+        .flat_map(|(index, image)| image.roots().into_iter().map(move |root| (root, index)))
+        .collect();
+    for (variable, number) in scoped {
+        let mut found = None;
+        let mut seen = HashSet::from([number]);
+        let mut open = vec![number];
+        while let Some(used) = open.pop() {
+            if let Some(image) = module.symbol(used).and_then(|name| image_of.get(name))
+                && *found.get_or_insert(*image) != *image
+            {
+                return Err(PostLinkError::DeviceGlobal {
+                    variable: variable.name.clone(),
+                });
+            }
+            let users = users.get(&used).map(Vec::as_slice).unwrap_or_default();
+            open.extend(users.iter().filter(|user| seen.insert(**user)));
+        }
+    }
+    Ok(())
+}
+
+/// The arrangement and the rules of today's SYCL compilers.
+impl PlanOptions {
+    /// Options for a plan like that of `sycl-post-link`, which has images depend on each other only if asked to.
+    pub fn compiler(split: SplitMode) -> Self {
+        Self {
+            split,
+            exports: ExportArrangement::Grouped,
+            rules: SymbolRules::Compiler,
+            dependencies: false,
+            ..Self::default()
+        }
     }
 }

@@ -14,6 +14,7 @@ use llvm_sys::core::{
 };
 use llvm_sys::prelude::LLVMValueRef;
 use llvm_sys::{LLVMLinkage, LLVMOpcode};
+use offkit_image::Family;
 use offkit_llvm::ModuleSummary;
 
 use crate::beyond_c::remove_named_metadata;
@@ -68,7 +69,7 @@ pub(crate) fn leave_lists_of(summary: &mut ModuleSummary) {
 
 /// Whether device globals that nothing uses are dropped.
 fn keeps_no_device_globals(triple: &str) -> bool {
-    triple.contains("spir")
+    Family::of(triple).is_written_as_spirv()
 }
 
 /// Removes `llvm.used`.

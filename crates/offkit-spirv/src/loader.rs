@@ -13,7 +13,7 @@ use rspirv::grammar::reflect;
 use spirv::Op;
 
 use crate::error::ReadError;
-use crate::module::Limits;
+use crate::limits::Limits;
 use crate::operands::{InstructionSets, is_extended, is_spec_constant_op, parser_input, spec_constant_op};
 
 /// Words of the module header.

@@ -15,6 +15,7 @@
     )
 )]
 
+use offkit_image::target::triples;
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
@@ -151,11 +152,11 @@ impl<T: fmt::Debug> fmt::Display for Enumerant<T> {
 /// The triple of the target that an addressing model stands for, as LLVM names it; none for models that are not known.
 pub(crate) fn triple(model: Enumerant<AddressingModel>) -> Option<&'static str> {
     Some(match model {
-        Enumerant::Known(AddressingModel::Physical32) => "spirv32-unknown-unknown",
-        Enumerant::Known(AddressingModel::Physical64) => "spirv64-unknown-unknown",
+        Enumerant::Known(AddressingModel::Physical32) => triples::SPIRV32,
+        Enumerant::Known(AddressingModel::Physical64) => triples::SPIRV64,
         // Pointers have no width here: those of buffers alone are numbers in the last one.
         Enumerant::Known(AddressingModel::Logical | AddressingModel::PhysicalStorageBuffer64) => {
-            "spirv-unknown-unknown"
+            triples::SPIRV_LOGICAL
         }
         Enumerant::Unknown(_) => return None,
     })

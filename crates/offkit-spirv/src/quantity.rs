@@ -6,7 +6,7 @@ use rspirv::dr::{Instruction, Module, Operand};
 use spirv::Op;
 
 use crate::error::ReadError;
-use crate::module::Limits;
+use crate::limits::Limits;
 
 /// Checks the limits on what instructions stand for together.
 pub(crate) fn check(module: &Module, limits: &Limits) -> Result<(), ReadError> {

@@ -10,6 +10,8 @@ pub mod triples {
     pub const SPIRV64: &str = "spirv64-unknown-unknown";
     /// SPIR-V with 32-bit pointers for any device.
     pub const SPIRV32: &str = "spirv32-unknown-unknown";
+    /// SPIR-V without pointers that have a width.
+    pub const SPIRV_LOGICAL: &str = "spirv-unknown-unknown";
     /// SPIR-V that ROCm compiles for AMD's GPUs.
     pub const SPIRV64_AMD: &str = "spirv64-amd-amdhsa";
     /// NVIDIA's GPUs.

@@ -8,7 +8,7 @@ use offkit_image::Family;
 use offkit_llvm::{EmittedPart, FunctionSummary, Linkage, Metadata, ModuleSummary, VariableSummary};
 use offkit_object::property_set::{ByteArray, PropertySets, PropertyValue, names};
 
-use crate::post_link::{PlannedImage, SymbolRules, aspect, says_aspects};
+use crate::plan::{PlannedImage, SymbolRules, aspect, says_aspects};
 use crate::symbols::{
     DEVICE_GLOBAL_SIZE, INDIRECTLY_CALLABLE, can_be_imported, has_device_image_scope, is_builtin,
     is_device_builtin, is_reserved,

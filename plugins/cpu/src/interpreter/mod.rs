@@ -29,4 +29,3 @@ pub use program::{KernelInfo, LaunchOptions, MAX_LOCAL_MEMORY, Program, Speciali
 pub use range::{MAX_WORK_GROUP_SIZE, NdRange, SUB_GROUP_SIZE};
 
 pub(crate) use argument::CheckedArgument;
-pub(crate) use range::check_built_in;

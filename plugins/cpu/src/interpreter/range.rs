@@ -2,9 +2,6 @@
 
 use spirv::BuiltIn;
 
-use crate::builtins::Scalar;
-use crate::error::BuildError;
-use crate::ir::{Type, TypeId, Types};
 
 /// Work-items of a sub-group, unless the kernel asks for another number. The last sub-group of a
 /// work-group may have fewer.
@@ -265,45 +262,6 @@ impl Place<'_> {
             BuiltIn::SubgroupLtMask => mask(0, lane),
             _ => [0; 4],
         }
-    }
-}
-
-/// Checks that a built-in variable is known and has the type that it should have.
-pub(crate) fn check_built_in(built_in: BuiltIn, types: &Types, kind: TypeId) -> Result<(), BuildError> {
-    use BuiltIn as B;
-    let lanes = match built_in {
-        B::NumWorkgroups
-        | B::WorkgroupSize
-        | B::EnqueuedWorkgroupSize
-        | B::WorkgroupId
-        | B::LocalInvocationId
-        | B::GlobalInvocationId
-        | B::GlobalSize
-        | B::GlobalOffset => 3,
-        B::LocalInvocationIndex
-        | B::WorkDim
-        | B::GlobalLinearId
-        | B::SubgroupSize
-        | B::SubgroupMaxSize
-        | B::NumSubgroups
-        | B::NumEnqueuedSubgroups
-        | B::SubgroupId
-        | B::SubgroupLocalInvocationId => 1,
-        B::SubgroupEqMask | B::SubgroupGeMask | B::SubgroupGtMask | B::SubgroupLeMask | B::SubgroupLtMask => {
-            4
-        }
-        _ => return Err(BuildError::unsupported(format!("built-in variable {built_in:?}"))),
-    };
-    let scalar = match types.get(kind) {
-        Type::Scalar(scalar) if lanes == 1 => Some(*scalar),
-        Type::Vector { component, count } if *count == lanes => Some(*component),
-        _ => None,
-    };
-    match scalar {
-        Some(Scalar::I32 | Scalar::I64) => Ok(()),
-        _ => Err(BuildError::malformed(format!(
-            "built-in variable {built_in:?} has the wrong type"
-        ))),
     }
 }
 

@@ -9,6 +9,7 @@
 //! their bits, pointers as addresses, vectors one word a component, and arrays and structs the words of
 //! their parts, one after the other.
 
+mod built_in;
 mod display;
 mod dominators;
 mod operation;
@@ -18,6 +19,7 @@ mod verify;
 pub(crate) mod arithmetic;
 
 pub(crate) use arithmetic::reinterpret;
+pub(crate) use built_in::check_built_in;
 pub(crate) use operation::{
     AtomicOperation, BallotQuery, Collective, CollectiveKind, GroupScope, MemoryFunction, Operation,
     Reduction,

@@ -249,7 +249,7 @@ impl Reader<'_> {
             }
         };
         if let Home::Input(built_in) = home {
-            crate::interpreter::check_built_in(built_in, &self.module.types, pointee)?;
+            crate::ir::check_built_in(built_in, &self.module.types, pointee)?;
         }
         // Clang marks work-group variables as initialized with an undefined value.
         let initializer = match instruction.operands.get(1) {

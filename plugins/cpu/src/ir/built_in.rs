@@ -1,0 +1,46 @@
+//! Built-in variables: which there are, and their types.
+
+use spirv::BuiltIn;
+
+use super::{Type, TypeId, Types};
+use crate::builtins::Scalar;
+use crate::error::BuildError;
+
+/// Checks that a built-in variable is known and has the type that it should have.
+pub(crate) fn check_built_in(built_in: BuiltIn, types: &Types, kind: TypeId) -> Result<(), BuildError> {
+    use BuiltIn as B;
+    let lanes = match built_in {
+        B::NumWorkgroups
+        | B::WorkgroupSize
+        | B::EnqueuedWorkgroupSize
+        | B::WorkgroupId
+        | B::LocalInvocationId
+        | B::GlobalInvocationId
+        | B::GlobalSize
+        | B::GlobalOffset => 3,
+        B::LocalInvocationIndex
+        | B::WorkDim
+        | B::GlobalLinearId
+        | B::SubgroupSize
+        | B::SubgroupMaxSize
+        | B::NumSubgroups
+        | B::NumEnqueuedSubgroups
+        | B::SubgroupId
+        | B::SubgroupLocalInvocationId => 1,
+        B::SubgroupEqMask | B::SubgroupGeMask | B::SubgroupGtMask | B::SubgroupLeMask | B::SubgroupLtMask => {
+            4
+        }
+        _ => return Err(BuildError::unsupported(format!("built-in variable {built_in:?}"))),
+    };
+    let scalar = match types.get(kind) {
+        Type::Scalar(scalar) if lanes == 1 => Some(*scalar),
+        Type::Vector { component, count } if *count == lanes => Some(*component),
+        _ => None,
+    };
+    match scalar {
+        Some(Scalar::I32 | Scalar::I64) => Ok(()),
+        _ => Err(BuildError::malformed(format!(
+            "built-in variable {built_in:?} has the wrong type"
+        ))),
+    }
+}
