@@ -21,7 +21,13 @@ pub fn target_of(image: &DeviceImage<'_>) -> Target {
 /// What a container says of a target, completed by what the bytes say.
 #[must_use]
 pub fn completed_target(container: &Target, own: &Target, format: ImageFormat) -> Target {
-    let mut target = decide(container.clone(), own.clone()).target;
+    let mut own = own.clone();
+    // Bitcode is compiled for the processor that its container names; the one in it only tuned the front end.
+    if format == ImageFormat::Bitcode && !container.processor().is_empty() {
+        own.arch.clear();
+        own.features.clear();
+    }
+    let mut target = decide(container.clone(), own).target;
     // A module that is cut off before it says how wide its pointers are.
     if target.triple.is_empty() && format == ImageFormat::Spirv {
         target.triple = triples::SPIRV64.into();

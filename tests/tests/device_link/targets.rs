@@ -104,7 +104,7 @@ fn spirv_is_for_pointers_as_wide_as_its_own() {
     let message = found[0]["problem"].as_str().unwrap();
     says(
         message,
-        &["expected 64 bits, for spir64-unknown-unknown", "found 32 bits"],
+        &["expected spir64-unknown-unknown", "found spirv32-unknown-unknown"],
     );
 }
 
