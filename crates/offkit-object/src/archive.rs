@@ -10,8 +10,9 @@ mod replace;
 mod symbols;
 mod write;
 
-use offkit_image::{Error, Limits};
+use offkit_image::{ContainerKind, Error, Limits};
 
+use crate::format::{ContainerFormat, Standing};
 use crate::part::{Content, Part, Visit};
 use crate::part_names::PartNames;
 use crate::reading::Reading;
@@ -67,9 +68,34 @@ pub fn thin_members(bytes: &[u8], limits: &Limits) -> Result<Vec<String>, Error>
     Ok(names.collect())
 }
 
-/// Whether the bytes begin like one.
-pub(crate) fn has_magic(bytes: &[u8]) -> bool {
-    bytes.starts_with(MAGIC) || bytes.starts_with(THIN_MAGIC)
+/// A Unix archive.
+pub(crate) struct Format;
+
+impl ContainerFormat for Format {
+    fn kind(&self) -> ContainerKind {
+        ContainerKind::Archive
+    }
+
+    fn standing(&self) -> Standing {
+        Standing::File
+    }
+
+    fn is(&self, bytes: &[u8]) -> bool {
+        bytes.starts_with(MAGIC) || bytes.starts_with(THIN_MAGIC)
+    }
+
+    fn parts<'data>(
+        &self,
+        source: Source<'data>,
+        reading: &mut Reading,
+        visit: Visit<'_, 'data>,
+    ) -> Result<(), Error> {
+        parts(source, reading, visit)
+    }
+
+    fn replace(&self, source: Source<'_>, id: usize, new: &[u8], _limits: &Limits) -> Result<Vec<u8>, Error> {
+        replace::replace(source, id, new)
+    }
 }
 
 /// Goes through the members that are files.
@@ -149,9 +175,4 @@ pub fn replace_member(archive: &[u8], number: usize, new: &[u8]) -> Result<Vec<u
         .and_then(|header| usize::try_from(*header).ok())
         .ok_or_else(|| Error::malformed("there is no such member").finding(number))?;
     replace::replace(source, header, new)
-}
-
-/// The container with the bytes of the part `id` replaced by `new`, and nothing else changed.
-pub(crate) fn replace(source: Source<'_>, id: usize, new: &[u8], _limits: &Limits) -> Result<Vec<u8>, Error> {
-    replace::replace(source, id, new)
 }

@@ -28,6 +28,7 @@
 mod binary;
 mod check;
 mod compressed;
+mod format;
 mod id;
 mod parts;
 mod replace;
@@ -42,12 +43,11 @@ use crate::chunks::Chunks;
 use crate::reading::Reading;
 use crate::source::Source;
 
-pub(crate) use check::check;
 pub use compressed::{CompressedBundle, CompressedVersion};
+pub(crate) use format::{Format, SingleFormat, TextFormat};
 pub use id::EntryId;
 pub(crate) use id::{entry_facts, short_names};
-pub(crate) use parts::{has_magic, parts, single_parts, text_parts};
-pub(crate) use replace::{replace, replace_single, replace_text};
+pub(crate) use parts::has_magic;
 pub use text::{Comment, is_text};
 
 /// The bytes every uncompressed binary bundle begins with, and the beginning of the names of the sections in

@@ -1,112 +1,59 @@
-//! Telling containers apart, and the code for each.
+//! The formats of containers, and which of them bytes are.
 
-use offkit_image::{ContainerKind, Error, ImageFormat, Limits};
+use offkit_image::{ContainerKind, Error, ImageFormat};
 
-use crate::part::{Content, Visit};
-use crate::reading::Reading;
-use crate::source::Source;
+use crate::compression::inflate;
+use crate::format::{ContainerFormat, Standing};
+use crate::part::{Coding, Content, Part};
 use crate::{archive, bundle, fatbin, host, offload_binary, sycl_wrapped, syclbin, zip};
 
-/// What a part is that has these bytes; `None` for an image and for what is not known.
-pub(crate) fn kind_of(content: Content, bytes: &[u8]) -> Option<ContainerKind> {
-    match content {
-        Content::Image => None,
-        Content::Container(kind) => Some(kind),
-        Content::Entry => of_entry(bytes),
-        Content::File => of_entry(bytes).or_else(|| of_host(bytes)),
-    }
+/// Every format. The first that says yes counts: a SYCLBIN may be in an offload binary, and any text may have the
+/// markers of a bundle in it.
+static FORMATS: [&dyn ContainerFormat; 10] = [
+    &syclbin::Format,
+    &offload_binary::Format,
+    &bundle::Format,
+    &fatbin::Format,
+    &archive::Format,
+    &zip::Format,
+    &host::Format,
+    &bundle::TextFormat,
+    &bundle::SingleFormat,
+    &sycl_wrapped::Format,
+];
+
+/// The container that a part with these bytes is; `None` for an image and for what is not known.
+pub(crate) fn format_of(content: Content, bytes: &[u8]) -> Option<&'static dyn ContainerFormat> {
+    let most = match content {
+        Content::Image => return None,
+        Content::Container(kind) => return of_kind(kind),
+        Content::Entry => Standing::Anywhere,
+        Content::File => Standing::File,
+    };
+    let mut formats = FORMATS.iter().copied();
+    formats.find(|format| format.standing() <= most && format.is(bytes))
 }
 
-fn of_entry(bytes: &[u8]) -> Option<ContainerKind> {
-    if syclbin::has_magic(bytes) {
-        Some(ContainerKind::SyclBin)
-    } else if bytes.starts_with(&offload_binary::MAGIC) {
-        Some(match offload_binary::is_syclbin(bytes) {
-            true => ContainerKind::SyclBin,
-            false => ContainerKind::OffloadBinary,
-        })
-    } else if bundle::has_magic(bytes) {
-        Some(ContainerKind::Bundle)
-    } else if fatbin::has_magic(bytes) {
-        Some(ContainerKind::Fatbin)
-    } else {
-        None
-    }
+fn of_kind(kind: ContainerKind) -> Option<&'static dyn ContainerFormat> {
+    FORMATS.iter().copied().find(|format| format.kind() == kind)
 }
 
-fn of_host(bytes: &[u8]) -> Option<ContainerKind> {
-    if archive::has_magic(bytes) {
-        Some(ContainerKind::Archive)
-    } else if zip::has_magic(bytes) {
-        Some(ContainerKind::Zip)
-    } else if host::is_host(bytes) {
-        Some(ContainerKind::Host)
-    } else if bundle::is_text(bytes) {
-        Some(ContainerKind::TextBundle)
-    } else {
-        None
-    }
-}
-
-/// Hands over the parts of a container of this kind.
-pub(crate) fn parts<'data>(
-    kind: ContainerKind,
-    source: Source<'data>,
-    reading: &mut Reading,
-    visit: Visit<'_, 'data>,
-) -> Result<(), Error> {
-    match kind {
-        ContainerKind::OffloadBinary => offload_binary::parts(source, reading, visit),
-        ContainerKind::SyclBin => syclbin::parts(source, reading, visit),
-        ContainerKind::Bundle => bundle::parts(source, reading, visit),
-        ContainerKind::SingleBundle => bundle::single_parts(source, reading, visit),
-        ContainerKind::TextBundle => bundle::text_parts(source, reading, visit),
-        ContainerKind::Fatbin => fatbin::parts(source, reading, visit),
-        ContainerKind::SyclWrapped => sycl_wrapped::parts(source, reading, visit),
-        ContainerKind::Host => host::parts(source, reading, visit),
-        ContainerKind::Archive => archive::parts(source, reading, visit),
-        ContainerKind::Zip => zip::parts(source, reading, visit),
-        _ => Ok(()),
-    }
-}
-
-/// A container of this kind with another part `id`. For a compressed part, `new` is not compressed.
-pub(crate) fn replace(
-    kind: ContainerKind,
-    source: Source<'_>,
-    id: usize,
-    new: &[u8],
-    limits: &Limits,
-) -> Result<Vec<u8>, Error> {
-    match kind {
-        ContainerKind::OffloadBinary => offload_binary::replace(source, id, new, limits),
-        ContainerKind::SyclBin => syclbin::replace(source, id, new, limits),
-        ContainerKind::Bundle => bundle::replace(source, id, new, limits),
-        ContainerKind::SingleBundle => bundle::replace_single(source, id, new, limits),
-        ContainerKind::TextBundle => bundle::replace_text(source, id, new, limits),
-        ContainerKind::Fatbin => fatbin::replace(source, id, new, limits),
-        ContainerKind::SyclWrapped => sycl_wrapped::replace(source, id, new, limits),
-        ContainerKind::Host => host::replace(source, id, new, limits),
-        ContainerKind::Archive => archive::replace(source, id, new, limits),
-        ContainerKind::Zip => zip::replace(source, id, new, limits),
-        _ => Err(Error::unrepresentable("not a container")),
-    }
-}
-
-/// The version in the header of a container of this kind.
-pub(crate) fn version_of(kind: ContainerKind, bytes: &[u8]) -> Option<u32> {
-    match kind {
-        ContainerKind::OffloadBinary => bytes
-            .get(4..8)
-            .and_then(|field| field.try_into().ok())
-            .map(u32::from_le_bytes),
+/// The bytes of a part that is stored by `coding`; no more than `most`.
+pub(crate) fn inflated(part: &Part<'_>, coding: Coding, most: u64) -> Result<Vec<u8>, Error> {
+    let format = match part.content {
+        Content::Container(kind) => of_kind(kind),
         _ => None,
+    };
+    match format {
+        Some(format) => format.inflate(part.stored, coding, most),
+        None => inflate(coding.compression, part.stored.bytes(), coding.size, most),
     }
+    .map_err(|error| error.at(part.stored.at(0)))
 }
 
 /// Whether the beginning of a file may be that of a container or of a device image, so that it is worth to
 /// look at all of it.
 #[must_use]
 pub fn looks_like_device_code(head: &[u8]) -> bool {
-    kind_of(Content::File, head).is_some() || ImageFormat::detect(head) != ImageFormat::Unknown
+    format_of(Content::File, head).is_some() || ImageFormat::detect(head) != ImageFormat::Unknown
 }

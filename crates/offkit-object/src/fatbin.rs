@@ -11,9 +11,10 @@ mod raw;
 use offkit_image::PartName as Name;
 use offkit_image::target::nvidia::{Processor, Scope};
 use offkit_image::target::triples;
-use offkit_image::{Compression, Error, ImageFormat, Limits, Producer, Target};
+use offkit_image::{Compression, ContainerKind, Error, ImageFormat, Limits, Producer, Target};
 use zerocopy::IntoBytes;
 
+use crate::format::{ContainerFormat, Standing};
 use crate::part::{Coding, Content, Facts, Part, Visit};
 use crate::reading::Reading;
 use crate::source::Source;
@@ -22,8 +23,38 @@ use crate::source::Source;
 pub const MAGIC: [u8; 4] = [0x50, 0xed, 0x55, 0xba];
 
 /// Whether the bytes begin like a fatbin.
-pub(crate) fn has_magic(bytes: &[u8]) -> bool {
+fn has_magic(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC)
+}
+
+/// CUDA's fatbins, one after the other.
+pub(crate) struct Format;
+
+impl ContainerFormat for Format {
+    fn kind(&self) -> ContainerKind {
+        ContainerKind::Fatbin
+    }
+
+    fn standing(&self) -> Standing {
+        Standing::Anywhere
+    }
+
+    fn is(&self, bytes: &[u8]) -> bool {
+        has_magic(bytes)
+    }
+
+    fn parts<'data>(
+        &self,
+        source: Source<'data>,
+        reading: &mut Reading,
+        visit: Visit<'_, 'data>,
+    ) -> Result<(), Error> {
+        parts(source, reading, visit)
+    }
+
+    fn replace(&self, source: Source<'_>, id: usize, new: &[u8], limits: &Limits) -> Result<Vec<u8>, Error> {
+        replace(source, id, new, limits)
+    }
 }
 
 /// Names of the string entries that images from fatbins have.
@@ -32,11 +63,7 @@ const PTXAS_OPTIONS: &str = "ptxas-options";
 const KIND: &str = "kind";
 
 /// Hands over every entry of every fatbin: `N/M` is entry M of fatbin N.
-pub(crate) fn parts<'data>(
-    source: Source<'data>,
-    reading: &mut Reading,
-    visit: Visit<'_, 'data>,
-) -> Result<(), Error> {
+fn parts<'data>(source: Source<'data>, reading: &mut Reading, visit: Visit<'_, 'data>) -> Result<(), Error> {
     let mut id = 0_usize;
     entries(source, reading, &mut |reading, entry| {
         let counted = reading
@@ -54,7 +81,7 @@ pub(crate) fn parts<'data>(
 /// The fatbins with the payload of the entry `id` replaced by `new`, which is compressed as the old one was.
 ///
 /// Entries and fatbins behind it move when the size changes.
-pub(crate) fn replace(source: Source<'_>, id: usize, new: &[u8], limits: &Limits) -> Result<Vec<u8>, Error> {
+fn replace(source: Source<'_>, id: usize, new: &[u8], limits: &Limits) -> Result<Vec<u8>, Error> {
     let mut number = 0_usize;
     let mut wanted = None;
     entries(source, &mut Reading::tolerant(limits), &mut |_, entry| {

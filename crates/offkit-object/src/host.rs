@@ -23,8 +23,9 @@ mod splice;
 mod write;
 
 use offkit_image::PartName as Name;
-use offkit_image::{Error, ErrorKind, ImageFormat, Limits};
+use offkit_image::{ContainerKind, Error, ErrorKind, ImageFormat, Limits};
 
+use crate::format::{ContainerFormat, Standing};
 use crate::part::{Content, Facts, Part, Visit};
 use crate::part_names::PartNames;
 use crate::reading::Reading;
@@ -114,12 +115,38 @@ fn sections<'data>(
     }
 }
 
+/// An object, library or program for a host.
+pub(crate) struct Format;
+
+impl ContainerFormat for Format {
+    fn kind(&self) -> ContainerKind {
+        ContainerKind::Host
+    }
+
+    fn standing(&self) -> Standing {
+        Standing::File
+    }
+
+    fn is(&self, bytes: &[u8]) -> bool {
+        is_host(bytes)
+    }
+
+    fn parts<'data>(
+        &self,
+        source: Source<'data>,
+        reading: &mut Reading,
+        visit: Visit<'_, 'data>,
+    ) -> Result<(), Error> {
+        parts(source, reading, visit)
+    }
+
+    fn replace(&self, source: Source<'_>, id: usize, new: &[u8], limits: &Limits) -> Result<Vec<u8>, Error> {
+        replace(source, id, new, limits)
+    }
+}
+
 /// Hands over every part.
-pub(crate) fn parts<'data>(
-    source: Source<'data>,
-    reading: &mut Reading,
-    visit: Visit<'_, 'data>,
-) -> Result<(), Error> {
+fn parts<'data>(source: Source<'data>, reading: &mut Reading, visit: Visit<'_, 'data>) -> Result<(), Error> {
     let mut names = PartNames::default();
     let mut entries = Vec::new();
     let mut registered = None;
@@ -188,7 +215,7 @@ fn visit_entries<'data>(
 ///
 /// In an object the section takes the size that it needs. In a linked program it can only become smaller: what
 /// is left of it is filled with zeros.
-pub(crate) fn replace(source: Source<'_>, id: usize, new: &[u8], limits: &Limits) -> Result<Vec<u8>, Error> {
+fn replace(source: Source<'_>, id: usize, new: &[u8], limits: &Limits) -> Result<Vec<u8>, Error> {
     if id >= WRAPPED {
         return sycl_wrapped::replace(source, id.saturating_sub(WRAPPED), new, limits);
     }

@@ -100,16 +100,21 @@ mod convert;
 mod elf;
 pub mod fatbin;
 mod file_name;
+mod format;
+mod heads;
 pub mod host;
 mod inspect;
 mod layout;
 pub mod offload_binary;
+mod offload_entries;
 mod output_format;
 mod part;
 mod part_names;
 pub mod property_set;
+mod ranges;
 mod reading;
 pub mod registration;
+mod repeated;
 mod replace;
 mod source;
 pub mod sycl_wrapped;
@@ -131,9 +136,8 @@ pub use offkit_image::{
     Producer, PropertySet, PropertySets, PropertyValue, SharedBytes, Storage, Strings, Symbols, Target,
     WrittenParts, backquoted, demangle, describe_symbol,
 };
-pub use offload_binary::{
-    ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind, offload_entries,
-};
+pub use offload_binary::{ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind};
+pub use offload_entries::offload_entries;
 pub use output_format::{BundleForm, OutputFormat};
 pub use replace::replace;
 pub use syclbin::{AbstractModule, IrModule, IrType, NativeImage, SyclBin, SyclBinVersion};

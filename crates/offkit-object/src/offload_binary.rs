@@ -11,7 +11,8 @@
 //! put them there; between them a linker may leave zeros.
 
 mod ahead;
-mod embedded;
+mod check;
+mod format;
 mod inflate;
 mod kind;
 mod packaged;
@@ -32,13 +33,12 @@ use crate::chunks::Chunks;
 use crate::reading::Reading;
 use crate::source::Source;
 
-pub use embedded::offload_entries;
+pub(crate) use check::check;
+pub(crate) use format::Format;
 pub(crate) use inflate::inflated;
 pub use kind::{ImageKind, OffloadKind};
-pub(crate) use parts::parts;
 pub(crate) use read::{Found, is_syclbin, read_one};
-pub(crate) use repeated::Repeated;
-pub(crate) use replace::{Change, patch, replace, replace_entry};
+pub(crate) use replace::{Change, patch, replace_entry};
 pub(crate) use sequence::{Binary, Sequence, read_all};
 pub(crate) use write::{Pending, write_pending};
 

@@ -1,17 +1,11 @@
 //! What the readers of containers hand over: parts, and what the container says about each.
 //!
-//! A reader is a function `parts(source, reading, visit)`. It calls `visit` for every part in the order of the
-//! file, notes faults in `reading`, and knows nothing of what is inside of its parts: [`walk`](crate::walk)
-//! opens these.
-
-use std::borrow::Cow;
+//! A reader knows nothing of what is inside of its parts: [`walk`](crate::walk) opens these.
 
 use offkit_image::{
-    Compression, ContainerKind, Error, ImageFormat, PartName as Name, Producer, PropertySets, Strings, Target,
+    Compression, ContainerKind, ImageFormat, PartName as Name, Producer, PropertySets, Strings, Target,
 };
 
-use crate::compression::inflate;
-use crate::offload_binary;
 use crate::reading::Reading;
 use crate::source::Source;
 
@@ -58,19 +52,6 @@ impl<'data> Part<'data> {
             facts,
             is_redundant: false,
         }
-    }
-}
-
-impl Part<'_> {
-    /// The bytes of a part that is stored by `coding`; no more than `most`.
-    pub(crate) fn inflate(&self, coding: Coding, most: u64) -> Result<Vec<u8>, Error> {
-        match self.content {
-            Content::Container(ContainerKind::OffloadBinary) => {
-                offload_binary::inflated(self.stored, most).map(Cow::into_owned)
-            }
-            _ => inflate(coding.compression, self.stored.bytes(), coding.size, most),
-        }
-        .map_err(|error| error.at(self.stored.at(0)))
     }
 }
 
@@ -132,9 +113,3 @@ impl<'data> Facts<'data> {
 
 /// Receives the parts of a container.
 pub(crate) type Visit<'v, 'data> = &'v mut dyn FnMut(&mut Reading, Part<'data>);
-
-/// The signature of a reader of containers.
-///
-/// An error means that the container as a whole could not be read; whatever was visited before stays.
-#[expect(dead_code, reason = "names the signature that all readers share")]
-pub(crate) type Parts<'data> = fn(Source<'data>, &mut Reading, Visit<'_, 'data>) -> Result<(), Error>;

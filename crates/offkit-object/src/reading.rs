@@ -2,7 +2,7 @@
 
 use offkit_image::{Error, ErrorKind, Limits};
 
-use crate::offload_binary::Repeated;
+use crate::repeated::Repeated;
 
 /// How a reader treats faults, how much of its limits is used up, and what it need not read again.
 ///

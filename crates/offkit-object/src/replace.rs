@@ -76,7 +76,7 @@ fn replace_in(
         Content::Image if !path.is_empty() => Content::File,
         content => content,
     };
-    let Some(kind) = container::kind_of(content, source.bytes()) else {
+    let Some(format) = container::format_of(content, source.bytes()) else {
         return if path.is_empty() {
             Ok(new.to_vec())
         } else {
@@ -91,7 +91,7 @@ fn replace_in(
     }
     let mut candidates = Vec::new();
     let mut tolerant = Reading::tolerant(reading.limits());
-    container::parts(kind, source, &mut tolerant, &mut |_, part| {
+    format.parts(source, &mut tolerant, &mut |_, part| {
         if let Some(rest) = rest_after(path, &part.name) {
             candidates.push((part, rest));
         }
@@ -99,7 +99,7 @@ fn replace_in(
     let mut reason = not_there();
     for (part, rest) in candidates {
         let result = replace_part(&part, rest, new, reading, depth)
-            .and_then(|part_bytes| container::replace(kind, source, part.id, &part_bytes, reading.limits()));
+            .and_then(|part_bytes| format.replace(source, part.id, &part_bytes, reading.limits()));
         match result {
             Ok(bytes) => return Ok(bytes),
             Err(error) => reason = error,
@@ -120,7 +120,7 @@ fn replace_part(
     let Some(coding) = part.coding else {
         return replace_in(part.stored, part.content, path, new, reading, depth);
     };
-    let bytes = part.inflate(coding, reading.inflation_left())?;
+    let bytes = container::inflated(part, coding, reading.inflation_left())?;
     reading.count_inflated(bytes.len() as u64);
     replace_in(Source::new(&bytes), part.content, path, new, reading, depth)
 }

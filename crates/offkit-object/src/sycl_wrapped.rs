@@ -15,8 +15,9 @@ pub(crate) mod raw;
 use std::collections::{BTreeMap, HashSet};
 
 use offkit_image::PartName as Name;
-use offkit_image::{Error, ErrorKind, Limits, offset_within};
+use offkit_image::{ContainerKind, Error, ErrorKind, Limits, offset_within};
 
+use crate::format::{ContainerFormat, Standing};
 use crate::offload_binary;
 use crate::part::{Content, Part, Visit};
 use crate::reading::Reading;
@@ -27,6 +28,36 @@ use raw::ImageVersion;
 
 /// The first part of every location.
 const SYCL: &str = "sycl";
+
+/// SYCL images as a linked program registers them. The program is the container, and says that they are there.
+pub(crate) struct Format;
+
+impl ContainerFormat for Format {
+    fn kind(&self) -> ContainerKind {
+        ContainerKind::SyclWrapped
+    }
+
+    fn standing(&self) -> Standing {
+        Standing::Named
+    }
+
+    fn is(&self, _bytes: &[u8]) -> bool {
+        false
+    }
+
+    fn parts<'data>(
+        &self,
+        source: Source<'data>,
+        reading: &mut Reading,
+        visit: Visit<'_, 'data>,
+    ) -> Result<(), Error> {
+        parts(source, reading, visit)
+    }
+
+    fn replace(&self, source: Source<'_>, id: usize, new: &[u8], limits: &Limits) -> Result<Vec<u8>, Error> {
+        replace(source, id, new, limits)
+    }
+}
 
 /// Hands over the images of every descriptor of an ELF file: `sycl/N/M` is image M of descriptor N, counted by
 /// address.

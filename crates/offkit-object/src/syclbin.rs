@@ -9,6 +9,8 @@
 //! | version 1 in an offload binary | DPC++ up to 2025 (`clang-linker-wrapper --syclbin`), its runtime up to now |
 //! | version 2: an offload binary with an entry for each part | DPC++ since 2026 |
 
+mod check;
+mod format;
 mod images;
 mod metadata;
 mod parts;
@@ -26,8 +28,8 @@ use crate::offload_binary::{
 use crate::reading::Reading;
 use crate::source::Source;
 
-pub(crate) use parts::{outline, parts};
-pub(crate) use replace::replace;
+pub(crate) use format::Format;
+pub(crate) use parts::outline;
 pub(crate) use v1::has_magic;
 pub(crate) use v2::OWN_STRINGS;
 

@@ -1,21 +1,17 @@
 //! Every rule of every format, also those that readers need not insist on.
 
-mod offload;
-mod syclbin;
-
 use std::ops::ControlFlow;
 
-use offkit_image::{
-    ContainerKind, DeviceImage, Error, ImageFormat, Limits, Location, Problem, Storage, Target,
-};
+use offkit_image::{DeviceImage, Error, ImageFormat, Limits, Location, Problem, Storage, Target};
 
 use crate::container;
+use crate::format::ContainerFormat;
+use crate::heads::Heads;
 use crate::inspect::header_target;
 use crate::part::{Content, Part};
 use crate::reading::Reading;
 use crate::source::Source;
 use crate::walk::{Item, walk};
-use crate::{bundle, offload_binary};
 use offkit_image::target::decide;
 
 /// Everything wrong with a file: what [`read`](crate::read) reports, and what it passes over because the content can
@@ -128,16 +124,20 @@ impl Checker<'_> {
         reading: &mut Reading,
         depth: usize,
     ) {
-        let Some(kind) = container::kind_of(content, source.bytes()) else {
+        let Some(format) = container::format_of(content, source.bytes()) else {
             return;
         };
         // Reading has said what is nested too deep, and what is too much.
         if depth > self.limits.max_nesting || reading.is_exhausted() {
             return;
         }
-        self.check(kind, source, location);
+        self.check(format, source, location);
         let mut parts: Vec<(Part<'_>, Location)> = Vec::new();
-        let _ = container::parts(kind, source, reading, &mut |_, part| {
+        let mut heads = Heads::default();
+        let _ = format.parts(source, reading, &mut |_, part| {
+            if !heads.are_of_interest(&part) {
+                return;
+            }
             let place = location.join_name(&part.name);
             parts.push((part, place));
         });
@@ -151,109 +151,19 @@ impl Checker<'_> {
             if part.content == Content::Image {
                 continue;
             }
-            if let Ok(bytes) = part.inflate(coding, reading.inflation_left()) {
+            if let Ok(bytes) = container::inflated(&part, coding, reading.inflation_left()) {
                 reading.count_inflated(bytes.len() as u64);
                 self.open(Source::new(&bytes), part.content, &place, reading, depth);
             }
         }
     }
 
-    fn check(&mut self, kind: ContainerKind, source: Source<'_>, location: &Location) {
+    fn check(&mut self, format: &dyn ContainerFormat, source: Source<'_>, location: &Location) {
         let mut reading = Reading::tolerant(self.limits).for_file_of(source.len());
-        let result = match kind {
-            ContainerKind::OffloadBinary => offload::check(source, &mut reading),
-            ContainerKind::SyclBin => {
-                if source.bytes().starts_with(&offload_binary::MAGIC) {
-                    let _ = offload::check(source, &mut reading);
-                }
-                syclbin::check(source, &mut reading)
-            }
-            ContainerKind::Bundle => bundle::check(source, &mut reading),
-            _ => Ok(()),
-        };
+        let result = format.check(source, &mut reading);
         let faults = reading.take_problems().into_iter().chain(result.err());
         for error in faults {
             self.problems.push(Problem::new(location.clone(), error));
         }
     }
-}
-
-/// A part of a file that something refers to: where it begins, its size, and what it is.
-struct Range {
-    start: u64,
-    size: u64,
-    what: String,
-    /// Whether other things may be in the same place, as strings may.
-    is_shared: bool,
-}
-
-impl Range {
-    fn new(start: u64, size: u64, what: impl Into<String>) -> Self {
-        Self {
-            start,
-            size,
-            what: what.into(),
-            is_shared: false,
-        }
-    }
-}
-
-/// Notes parts that overlap, and bytes between them that are not zero.
-fn check_ranges(source: Source<'_>, mut ranges: Vec<Range>, reading: &mut Reading) -> Result<(), Error> {
-    ranges.retain(|range| range.size > 0);
-    ranges.sort_by_key(|range| (range.start, range.size));
-    let mut end = 0_u64;
-    let mut last: Option<&Range> = None;
-    for range in &ranges {
-        if let Some(last) = last.filter(|_| range.start < end)
-            && !(range.is_shared && last.is_shared)
-        {
-            reading.fault(
-                Error::malformed("parts overlap")
-                    .at(source.at(range.start))
-                    .field(range.what.clone())
-                    .expecting(format!("to begin at or after {:#x}", source.at(end)))
-                    .finding(format_args!("a part of {}", last.what)),
-            )?;
-        }
-        check_zeros(source, end, range.start, reading)?;
-        let range_end = range.start.saturating_add(range.size);
-        if range_end >= end {
-            end = range_end;
-            last = Some(range);
-        }
-    }
-    check_zeros(source, end, source.len(), reading)
-}
-
-fn check_zeros(source: Source<'_>, start: u64, end: u64, reading: &mut Reading) -> Result<(), Error> {
-    let Some(gap) = source.get(start, end.saturating_sub(start)) else {
-        return Ok(());
-    };
-    match gap.bytes().iter().position(|byte| *byte != 0) {
-        None => Ok(()),
-        Some(position) => reading.fault(
-            Error::malformed("bytes that belong to nothing are not zero")
-                .at(gap.at(position as u64))
-                .expecting("0")
-                .finding(format_args!(
-                    "{:#04x}",
-                    gap.bytes().get(position).copied().unwrap_or_default()
-                )),
-        ),
-    }
-}
-
-/// Notes a number that is no multiple of 8.
-fn check_multiple_of_8(value: u64, at: u64, what: &'static str, reading: &mut Reading) -> Result<(), Error> {
-    if value.is_multiple_of(8) {
-        return Ok(());
-    }
-    reading.fault(
-        Error::malformed("not a multiple of 8")
-            .at(at)
-            .field(what)
-            .expecting(format!("{:#x}", value.next_multiple_of(8)))
-            .finding(format_args!("{value:#x}")),
-    )
 }

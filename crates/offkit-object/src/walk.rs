@@ -12,6 +12,8 @@ use rayon::prelude::*;
 
 use crate::compression::inflate_whole;
 use crate::container;
+use crate::format::ContainerFormat;
+use crate::heads::Heads;
 use crate::inspect::header_target;
 use crate::part::{Coding, Content, Facts, MoreFacts, Part};
 use crate::reading::Reading;
@@ -153,8 +155,8 @@ impl Walker<'_> {
         location: Location,
         around: Surroundings,
     ) {
-        if let Some(kind) = self.kind_of(content, source.bytes(), &location) {
-            return self.enter(reading, source, kind, facts.version, &location, around);
+        if let Some(format) = self.format_of(content, source.bytes(), &location) {
+            return self.enter(reading, source, format, facts.version, &location, around);
         }
         let code = match around.within {
             None => Code::from(source.bytes()),
@@ -163,10 +165,15 @@ impl Walker<'_> {
         self.add_image(reading, code, content, facts, location, around);
     }
 
-    fn kind_of(&self, content: Content, bytes: &[u8], location: &Location) -> Option<ContainerKind> {
+    fn format_of(
+        &self,
+        content: Content,
+        bytes: &[u8],
+        location: &Location,
+    ) -> Option<&'static dyn ContainerFormat> {
         match content {
-            Content::Image if self.goal_is_inside(location) => container::kind_of(Content::File, bytes),
-            content => container::kind_of(content, bytes),
+            Content::Image if self.goal_is_inside(location) => container::format_of(Content::File, bytes),
+            content => container::format_of(content, bytes),
         }
     }
 
@@ -181,11 +188,12 @@ impl Walker<'_> {
         &mut self,
         reading: &mut Reading,
         source: Source<'_>,
-        kind: ContainerKind,
+        format: &dyn ContainerFormat,
         version: Option<u32>,
         location: &Location,
         around: Surroundings,
     ) {
+        let kind = format.kind();
         if around.depth > reading.limits().max_nesting {
             let limit = reading.limits().max_nesting;
             let error = Error::new(ErrorKind::LimitExceeded, "containers are nested too deep")
@@ -209,7 +217,7 @@ impl Walker<'_> {
             kind,
             version: match &program {
                 Some(program) => Some(program.form.number()),
-                None => version.or_else(|| container::version_of(kind, source.bytes())),
+                None => version.or_else(|| format.version(source.bytes())),
             },
             size: source.len(),
             program,
@@ -225,11 +233,15 @@ impl Walker<'_> {
             within: around.within,
         };
         let mut batch = Batch::default();
+        let mut heads = Heads::default();
         let mut places = Joining::new(location);
-        let result = container::parts(kind, source, reading, &mut |reading, mut part| {
+        let result = format.parts(source, reading, &mut |reading, mut part| {
             self.report(reading, location);
             let place = places.join(&part.name);
             if self.result.is_break() || !self.is_wanted(&place) {
+                return;
+            }
+            if !heads.are_of_interest(&part) {
                 return;
             }
             if part.is_redundant && self.goal.is_none_or(|goal| !goal.is_within(&place)) {
@@ -336,13 +348,13 @@ impl Walker<'_> {
                 ..
             } = &mut member.part;
             let method = member.coding.compression;
-            if let Some(kind) = self.kind_of(*content, &bytes, &member.location) {
+            if let Some(format) = self.format_of(*content, &bytes, &member.location) {
                 let around = Surroundings {
                     within: Some(method),
                     ..inside
                 };
                 let source = Source::new(&bytes);
-                self.enter(reading, source, kind, facts.version, &member.location, around);
+                self.enter(reading, source, format, facts.version, &member.location, around);
             } else {
                 let code = Code::inflated(stored.bytes(), method, bytes);
                 self.add_image(reading, code, *content, facts, member.location, inside);
@@ -484,7 +496,7 @@ impl<'data> Batch<'data> {
 impl Compressed<'_> {
     /// The member, and at most so many bytes that come out of it.
     fn inflate((member, most): (Self, u64)) -> (Self, Result<Vec<u8>, Error>) {
-        let bytes = member.part.inflate(member.coding, most);
+        let bytes = container::inflated(&member.part, member.coding, most);
         (member, bytes)
     }
 }

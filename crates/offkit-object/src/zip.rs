@@ -1,38 +1,52 @@
 //! Zip files, such as wheels.
 //!
 //! Members are found by the directory at the end; local headers only say where contents begin. Contents may be
-//! stored, deflated, or compressed with Zstandard. Most members of a package are no device code and hold none:
-//! they are passed over after a look at their first bytes.
+//! stored, deflated, or compressed with Zstandard.
 
-use std::io::Read;
-
-use flate2::{Decompress, FlushDecompress};
-use offkit_image::{Compression, Error, ErrorKind, Limits};
+use offkit_image::{Compression, ContainerKind, Error, ErrorKind, Limits};
 use rawzip::{CompressionMethod, ZipArchive, ZipFileHeaderRecord, ZipSliceArchive};
 
-use crate::container::looks_like_device_code;
+use crate::format::{ContainerFormat, Standing};
 use crate::part::{Coding, Content, Part, Visit};
 use crate::part_names::PartNames;
 use crate::reading::Reading;
 use crate::source::Source;
 
-/// The bytes by which a member is judged: enough to get behind the comment that device assembly begins with.
-const HEAD: usize = 1 << 10;
+/// A zip file.
+pub(crate) struct Format;
 
-/// Compressed bytes that are read for the head; it never takes more when there is anything to compress.
-const COMPRESSED_HEAD: usize = 1 << 12;
+impl ContainerFormat for Format {
+    fn kind(&self) -> ContainerKind {
+        ContainerKind::Zip
+    }
 
-/// Whether the bytes begin like one.
-pub(crate) fn has_magic(bytes: &[u8]) -> bool {
-    bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06")
+    fn standing(&self) -> Standing {
+        Standing::File
+    }
+
+    fn is(&self, bytes: &[u8]) -> bool {
+        bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06")
+    }
+
+    fn parts<'data>(
+        &self,
+        source: Source<'data>,
+        reading: &mut Reading,
+        visit: Visit<'_, 'data>,
+    ) -> Result<(), Error> {
+        parts(source, reading, visit)
+    }
+
+    fn replace(&self, _: Source<'_>, _: usize, _: &[u8], _: &Limits) -> Result<Vec<u8>, Error> {
+        Err(Error::unsupported(
+            "members of zip files cannot be replaced: packages such as wheels list their hashes",
+        )
+        .expecting("the member, unpacked and packed again by the package's own tools"))
+    }
 }
 
 /// Hands over every part.
-pub(crate) fn parts<'data>(
-    source: Source<'data>,
-    reading: &mut Reading,
-    visit: Visit<'_, 'data>,
-) -> Result<(), Error> {
+fn parts<'data>(source: Source<'data>, reading: &mut Reading, visit: Visit<'_, 'data>) -> Result<(), Error> {
     let archive = ZipArchive::from_slice(source.bytes()).map_err(|error| {
         Error::new(ErrorKind::OutOfBounds, "zip file without its directory")
             .at(source.at(source.len()))
@@ -40,7 +54,6 @@ pub(crate) fn parts<'data>(
             .finding(error)
     })?;
     let mut names = PartNames::default();
-    let mut heads = Heads::new();
     let mut entries = archive.entries();
     let mut id = 0_usize;
     loop {
@@ -62,9 +75,7 @@ pub(crate) fn parts<'data>(
         }
         if !entry.is_dir() && entry.uncompressed_size_hint() > 0 {
             let member = Member::locate(source, &archive, &entry);
-            if let Some(member) = reading.accept(member)?
-                && heads.are_of_interest(&member)
-            {
+            if let Some(member) = reading.accept(member)? {
                 let name = names.file(entry.file_path().as_bytes(), id);
                 visit(
                     reading,
@@ -149,60 +160,4 @@ impl<'data> Member<'data> {
         }
         Ok(Self { stored, coding })
     }
-}
-
-/// Looks at the first bytes of members, with one decompressor for all.
-struct Heads {
-    inflater: Decompress,
-    head: Vec<u8>,
-}
-
-impl Heads {
-    fn new() -> Self {
-        Self {
-            inflater: Decompress::new(false),
-            head: vec![0; HEAD],
-        }
-    }
-
-    /// Whether a member may be or hold device code. One that cannot be decompressed is of interest: whoever
-    /// opens it gets the error.
-    fn are_of_interest(&mut self, member: &Member<'_>) -> bool {
-        let stored = member.stored.bytes();
-        let first = |most: usize| stored.get(..most).unwrap_or(stored);
-        let length = match member.coding.map(|coding| coding.compression) {
-            None => return looks_like_device_code(first(HEAD)),
-            Some(Compression::Deflate) => {
-                self.inflater.reset(false);
-                let input = first(COMPRESSED_HEAD);
-                let result = self
-                    .inflater
-                    .decompress(input, &mut self.head, FlushDecompress::Sync);
-                match result {
-                    Ok(_) => usize::try_from(self.inflater.total_out()).unwrap_or(usize::MAX),
-                    Err(_) => return true,
-                }
-            }
-            Some(_) => {
-                let Ok(decoder) = zstd::stream::read::Decoder::with_buffer(stored) else {
-                    return true;
-                };
-                let mut head = Vec::new();
-                if decoder.take(HEAD as u64).read_to_end(&mut head).is_err() {
-                    return true;
-                }
-                return looks_like_device_code(&head);
-            }
-        };
-        looks_like_device_code(self.head.get(..length).unwrap_or(&self.head))
-    }
-}
-
-/// The container with the bytes of the part `id` replaced by `new`, and nothing else changed.
-pub(crate) fn replace(source: Source<'_>, id: usize, new: &[u8], limits: &Limits) -> Result<Vec<u8>, Error> {
-    let _ = (source, id, new, limits);
-    Err(Error::unsupported(
-        "members of zip files cannot be replaced: packages such as wheels list their hashes",
-    )
-    .expecting("the member, unpacked and packed again by the package's own tools"))
 }

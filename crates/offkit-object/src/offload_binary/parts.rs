@@ -6,7 +6,7 @@ use offkit_image::{ContainerKind, Error, Strings, Target};
 use super::ImageKind;
 use super::ahead::{Position, with_reader_ahead};
 use super::read::StoredEntry;
-use super::repeated::Repeated;
+use super::repeated::{keep, recall};
 use super::sequence::{Binary, Sequence};
 use crate::part::{Coding, Content, Facts, MoreFacts, Part, Visit};
 use crate::reading::Reading;
@@ -17,7 +17,7 @@ use crate::source::Source;
 /// A SYCLBIN of several entries, and a compressed binary that is not alone, count as one. Of a compressed
 /// binary all bytes are handed over, header included: [`inflated`](super::inflated) makes an offload binary of
 /// them that is not compressed.
-pub(crate) fn parts<'data>(
+pub(super) fn parts<'data>(
     source: Source<'data>,
     reading: &mut Reading,
     visit: Visit<'_, 'data>,
@@ -94,7 +94,7 @@ fn name(number: usize, is_alone: bool) -> Name {
 /// What a binary says about one of its entries.
 fn facts<'data>(entry: &StoredEntry<'data>, reading: &mut Reading) -> Result<Facts<'data>, Error> {
     let image_kind = entry.image_kind();
-    let (target, more) = match Repeated::recall(entry, reading)? {
+    let (target, more) = match recall(entry, reading)? {
         Some(target) => (target, None),
         None => in_strings(entry, reading)?,
     };
@@ -127,7 +127,7 @@ fn in_strings<'data>(
     if strings.is_empty() {
         if !reading.is_exhausted() && !reading.has_problems() {
             let metadata = reading.metadata().saturating_sub(counted);
-            reading.repeated.keep(entry, &target, metadata);
+            keep(entry, &target, metadata, reading);
         }
         return Ok((target, None));
     }

@@ -32,7 +32,7 @@ pub(crate) struct Outline<'data> {
 }
 
 /// An entry as it is stored, whose image is known to be there.
-pub(super) struct StoredEntry<'data> {
+pub(crate) struct StoredEntry<'data> {
     raw: &'data Entry,
     index: usize,
     pub(super) version: u32,
@@ -78,7 +78,7 @@ impl<'data> Outline<'data> {
 
     /// Hands over the entries that can be read.
     #[inline]
-    pub(super) fn each_entry(
+    pub(crate) fn each_entry(
         &self,
         reading: &mut Reading,
         mut visit: impl FnMut(&mut Reading, StoredEntry<'data>) -> Result<(), Error>,
@@ -177,7 +177,7 @@ impl<'data> StoredEntry<'data> {
         reading.accept(result).map(|_| ())
     }
 
-    pub(super) fn decode(&self, reading: &mut Reading) -> Result<OffloadEntry<'data>, Error> {
+    pub(crate) fn decode(&self, reading: &mut Reading) -> Result<OffloadEntry<'data>, Error> {
         let mut strings = Strings::default();
         self.each_string(reading, |key, value| strings.push(key, value))?;
         Ok(OffloadEntry {

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 
 use offkit_image::Error;
 
-use super::{Range, check_multiple_of_8, check_ranges};
-use crate::offload_binary::{Binary, Found, OffloadEntry, Sequence, raw};
+use super::{Binary, Found, OffloadEntry, Sequence, raw};
+use crate::ranges::{Range, check_multiple_of_8, check_ranges};
 use crate::reading::Reading;
 use crate::source::Source;
 
-pub(super) fn check(source: Source<'_>, reading: &mut Reading) -> Result<(), Error> {
+pub(crate) fn check(source: Source<'_>, reading: &mut Reading) -> Result<(), Error> {
     let mut quiet = Reading::tolerant(reading.limits());
     let mut sequence = Sequence::new(source);
     while let Some(binary) = sequence.next(&mut quiet)? {
@@ -92,10 +92,7 @@ fn check_binary(found: &Found<'_>, reading: &mut Reading) -> Result<(), Error> {
             ];
             for (start, size, is_ended) in texts {
                 let size = (size as u64).saturating_add(u64::from(is_ended));
-                ranges.push(Range {
-                    is_shared: true,
-                    ..Range::new(start, size, what())
-                });
+                ranges.push(Range::new(start, size, what()).shared());
             }
         }
     }

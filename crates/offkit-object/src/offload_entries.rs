@@ -3,9 +3,8 @@
 use offkit_image::PartName as Name;
 use offkit_image::{ContainerKind, Error, Limits};
 
-use super::sequence::{Binary, Sequence};
-use super::{MAGIC, OffloadEntry, inflated};
 use crate::container;
+use crate::offload_binary::{Binary, MAGIC, OffloadEntry, Sequence, inflated, read_one};
 use crate::part::Content;
 use crate::reading::Reading;
 use crate::source::Source;
@@ -44,10 +43,13 @@ fn open(
     if source.bytes().starts_with(&MAGIC) {
         return sequence(name, source, reading, visit);
     }
-    let kind = container::kind_of(Content::File, source.bytes());
-    let Some(kind) = kind.filter(|kind| matches!(kind, ContainerKind::Host | ContainerKind::Archive)) else {
+    let Some(format) = container::format_of(Content::File, source.bytes()) else {
         return Ok(());
     };
+    let kind = format.kind();
+    if !matches!(kind, ContainerKind::Host | ContainerKind::Archive) {
+        return Ok(());
+    }
     if depth > reading.limits().max_nesting {
         return Ok(());
     }
@@ -55,7 +57,7 @@ fn open(
         .count_entered(source.len())
         .map_err(|error| error.at(source.at(0)))?;
     let mut first_error = None;
-    let result = container::parts(kind, source, reading, &mut |reading, part| {
+    let result = format.parts(source, reading, &mut |reading, part| {
         if part.coding.is_some() {
             return;
         }
@@ -105,7 +107,7 @@ fn sequence(
                     continue;
                 };
                 reading.count_inflated(whole.len() as u64);
-                let found = super::read_one(Source::new(&whole), reading);
+                let found = read_one(Source::new(&whole), reading);
                 for entry in reading
                     .accept(found)?
                     .iter()

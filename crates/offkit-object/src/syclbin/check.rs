@@ -5,25 +5,29 @@ use std::collections::HashMap;
 use offkit_image::property_set::names;
 use offkit_image::{BundleState, Error};
 
-use super::{Range, check_ranges};
-use crate::offload_binary::read_one;
+use super::{SyclBin, v1};
+use crate::offload_binary::{self, read_one};
+use crate::ranges::{Range, check_ranges};
 use crate::reading::Reading;
 use crate::source::Source;
-use crate::syclbin::{self, SyclBin, v1};
 
 pub(super) fn check(source: Source<'_>, reading: &mut Reading) -> Result<(), Error> {
+    if source.bytes().starts_with(&offload_binary::MAGIC) {
+        // What is wrong further on in the offload binary does not keep the SYCLBIN from being checked.
+        let _ = offload_binary::check(source, reading);
+    }
     let mut quiet = Reading::tolerant(reading.limits());
-    if syclbin::has_magic(source.bytes()) {
+    if v1::has_magic(source.bytes()) {
         check_tables(source, reading)?;
     } else if let Ok(found) = read_one(source, &mut quiet)
         && let Some(first) = found.binary.entries.first()
-        && syclbin::has_magic(&first.image)
+        && v1::has_magic(&first.image)
     {
         check_tables(found.source.locate(&first.image), reading)?;
     }
     // The program itself is checked when all of it could be read.
     let _ = quiet.take_problems();
-    match syclbin::read(source, &mut quiet) {
+    match super::read(source, &mut quiet) {
         Ok((program, _)) if quiet.take_problems().is_empty() => check_program(&program, source, reading),
         _ => Ok(()),
     }
