@@ -1,127 +1,290 @@
-//! The structures of 64-bit little-endian ELF, for readers that must not depend on how bytes are aligned.
+//! The one light reader of ELF: file header and section headers of either class and byte order, wherever the bytes are.
+//! What changes the files of hosts, or makes new ones, has the crate `object` instead: see [`host`](crate::host).
 
-use zerocopy::little_endian::{I64, U16, U32, U64};
-use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
-
-/// Magic, 64-bit, little endian.
-pub(crate) const IDENT: [u8; 6] = *b"\x7fELF\x02\x01";
+use crate::source::Source;
 
 pub(crate) const TYPE_RELOCATABLE: u16 = 1;
 pub(crate) const TYPE_EXECUTABLE: u16 = 2;
-
-pub(crate) const MACHINE_X86_64: u16 = 62;
-pub(crate) const MACHINE_AARCH64: u16 = 183;
-
-#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
-#[repr(C)]
-pub(crate) struct Header {
-    pub(crate) ident: [u8; 16],
-    pub(crate) file_type: U16,
-    pub(crate) machine: U16,
-    pub(crate) version: U32,
-    pub(crate) entry: U64,
-    pub(crate) segments_offset: U64,
-    pub(crate) sections_offset: U64,
-    pub(crate) flags: U32,
-    pub(crate) header_size: U16,
-    pub(crate) segment_size: U16,
-    pub(crate) segment_count: U16,
-    pub(crate) section_size: U16,
-    pub(crate) section_count: U16,
-    pub(crate) names_section: U16,
-}
-
-pub(crate) const SEGMENT_LOAD: u32 = 1;
-pub(crate) const SEGMENT_DYNAMIC: u32 = 2;
-
-#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
-#[repr(C)]
-pub(crate) struct Segment {
-    pub(crate) segment_type: U32,
-    pub(crate) flags: U32,
-    pub(crate) offset: U64,
-    pub(crate) address: U64,
-    pub(crate) physical: U64,
-    pub(crate) file_size: U64,
-    pub(crate) memory_size: U64,
-    pub(crate) alignment: U64,
-}
+pub(crate) const TYPE_SHARED: u16 = 3;
 
 pub(crate) const SECTION_SYMBOLS: u32 = 2;
 pub(crate) const SECTION_RELA: u32 = 4;
-pub(crate) const SECTION_NO_BITS: u32 = 8;
+pub(crate) const SECTION_NOTES: u32 = 7;
+const SECTION_NO_BITS: u32 = 8;
+pub(crate) const SECTION_DYNAMIC_SYMBOLS: u32 = 11;
 pub(crate) const SECTION_ALLOCATED: u64 = 2;
-/// The number of names is in the first section's link when it is this.
-pub(crate) const EXTENDED_INDEX: u16 = 0xffff;
 
-#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
-#[repr(C)]
-pub(crate) struct Section {
-    pub(crate) name: U32,
-    pub(crate) section_type: U32,
-    pub(crate) flags: U64,
-    pub(crate) address: U64,
-    pub(crate) offset: U64,
-    pub(crate) size: U64,
-    pub(crate) link: U32,
-    pub(crate) info: U32,
-    pub(crate) alignment: U64,
-    pub(crate) entry_size: U64,
+const MACHINE_CUDA: u16 = 190;
+/// Sections of cubins that stand for global, local and shared memory, and take no room in the file.
+const CUDA_NO_BITS: [u32; 3] = [0x7000_0007, 0x7000_0009, 0x7000_000a];
+
+/// The number of the section with the names is in the first section's link when it is this.
+const EXTENDED_INDEX: u16 = 0xffff;
+
+/// The fields of the file header that say what a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub(crate) is_64: bool,
+    pub(crate) big_endian: bool,
+    pub(crate) os_abi: u8,
+    pub(crate) abi_version: u8,
+    pub(crate) kind: u16,
+    pub(crate) machine: u16,
+    pub(crate) flags: u32,
 }
 
-#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
-#[repr(C)]
-pub(crate) struct Symbol {
-    pub(crate) name: U32,
-    pub(crate) info: u8,
-    pub(crate) other: u8,
-    pub(crate) section: U16,
-    pub(crate) value: U64,
-    pub(crate) size: U64,
+impl Header {
+    /// The header, if it is all there.
+    pub(crate) fn read(source: Source<'_>) -> Option<Self> {
+        let bytes = source.bytes();
+        let [class, order, _, os_abi, abi_version] = *bytes.strip_prefix(b"\x7fELF")?.first_chunk()?;
+        let (is_64, big_endian) = match (class, order) {
+            (1 | 2, 1 | 2) => (class == 2, order == 2),
+            _ => return None,
+        };
+        let fields = Fields { source, big_endian };
+        Some(Self {
+            is_64,
+            big_endian,
+            os_abi,
+            abi_version,
+            kind: fields.half(16)?,
+            machine: fields.half(18)?,
+            flags: fields.word(if is_64 { 48 } else { 36 })?,
+        })
+    }
+
+    pub(crate) fn fields<'data>(&self, source: Source<'data>) -> Fields<'data> {
+        Fields {
+            source,
+            big_endian: self.big_endian,
+        }
+    }
+
+    /// Where the program headers are: offset, size of each, and number.
+    pub(crate) fn segments(&self, source: Source<'_>) -> Option<[u64; 3]> {
+        let fields = self.fields(source);
+        let (place, counts) = if self.is_64 { (32, 54) } else { (28, 42) };
+        Some([
+            fields.address(place, self.is_64)?,
+            fields.half(counts)?.into(),
+            fields.half(counts.saturating_add(2))?.into(),
+        ])
+    }
+
+    /// The table of section headers; `None` when the file header is cut off.
+    pub(crate) fn sections<'data>(&self, source: Source<'data>) -> Option<Sections<'data>> {
+        let fields = self.fields(source);
+        let (place, counts) = if self.is_64 { (40, 58) } else { (32, 46) };
+        let offset = fields.address(place, self.is_64)?;
+        Some(Sections {
+            header: *self,
+            source,
+            offset,
+            table: source.from(offset),
+            header_size: fields.half(counts)?.into(),
+            stored_count: fields.half(counts.saturating_add(2))?,
+            stored_names: fields.half(counts.saturating_add(4))?,
+        })
+    }
 }
 
-/// Of a symbol that is not in a section: undefined, or from here on absolute and the like.
-pub(crate) const SECTION_UNDEFINED: u16 = 0;
-pub(crate) const SECTION_RESERVED: u16 = 0xff00;
-
-pub(crate) const DYNAMIC_END: u64 = 0;
-pub(crate) const DYNAMIC_SYMBOLS: u64 = 6;
-pub(crate) const DYNAMIC_RELA: u64 = 7;
-pub(crate) const DYNAMIC_RELA_SIZE: u64 = 8;
-pub(crate) const DYNAMIC_RELR_SIZE: u64 = 35;
-pub(crate) const DYNAMIC_RELR: u64 = 36;
-
-#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
-#[repr(C)]
-pub(crate) struct Dynamic {
-    pub(crate) tag: U64,
-    pub(crate) value: U64,
+/// The section headers of a file, each read when it is asked for.
+#[derive(Clone, Copy)]
+pub(crate) struct Sections<'data> {
+    header: Header,
+    source: Source<'data>,
+    /// 0 for a file without sections.
+    pub(crate) offset: u64,
+    table: Source<'data>,
+    pub(crate) header_size: u64,
+    stored_count: u16,
+    stored_names: u16,
 }
 
-#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
-#[repr(C)]
-pub(crate) struct Rela {
-    pub(crate) offset: U64,
-    pub(crate) relocation_type: U32,
-    pub(crate) symbol: U32,
-    pub(crate) addend: I64,
+impl<'data> Sections<'data> {
+    /// Where the file header has the size of a section header.
+    pub(crate) fn header_size_at(&self) -> u64 {
+        if self.header.is_64 { 58 } else { 46 }
+    }
+
+    /// The least size of a section header.
+    pub(crate) fn least_header_size(&self) -> u64 {
+        if self.header.is_64 { 64 } else { 40 }
+    }
+
+    /// How many there are, as the file says.
+    pub(crate) fn count(&self) -> u64 {
+        match (self.offset, self.stored_count) {
+            (0, _) => 0,
+            // A larger number than fits the header is in the first section's header.
+            (_, 0) => self.get(0).map_or(0, |first| first.size),
+            (_, count) => count.into(),
+        }
+    }
+
+    /// How many the file has room for; none of headers that are too small, which would overlap.
+    pub(crate) fn room(&self) -> u64 {
+        match self.header_size >= self.least_header_size() {
+            true => self.table.len().checked_div(self.header_size).unwrap_or_default(),
+            false => 0,
+        }
+    }
+
+    /// The number of the section with the names of all.
+    pub(crate) fn names(&self) -> u32 {
+        match self.stored_names {
+            EXTENDED_INDEX => self.get(0).map_or(0, |first| first.link),
+            names => names.into(),
+        }
+    }
+
+    /// The header of a section that there is.
+    pub(crate) fn in_file(&self, number: u64) -> Option<SectionHeader> {
+        self.get(number).filter(|_| number < self.count())
+    }
+
+    fn get(&self, number: u64) -> Option<SectionHeader> {
+        let header = self.table.from(number.checked_mul(self.header_size)?);
+        SectionHeader::read(&self.header, header)
+    }
+
+    /// All that are in the file.
+    pub(crate) fn iter(self) -> impl Iterator<Item = SectionHeader> {
+        let count = self.count().min(self.room());
+        (0..count).map_while(move |number| self.get(number))
+    }
+
+    /// The bytes of a section, if they are in the file.
+    pub(crate) fn data(&self, section: &SectionHeader) -> Option<Source<'data>> {
+        self.source.get(section.offset, section.size)
+    }
+
+    /// The data of the first section of a name. Of all others only the names are read: files have thousands.
+    pub(crate) fn named(&self, name: &[u8]) -> Option<Source<'data>> {
+        let names = self.data(&self.in_file(self.names().into())?)?;
+        let mut numbers = 0..self.count().min(self.room());
+        let number = numbers.find(|number| {
+            let header = self.table.from(number.saturating_mul(self.header_size));
+            let place = self.header.fields(header).word(0);
+            place.is_some_and(|place| is_name(names, place, name))
+        })?;
+        self.data(&self.get(number)?)
+    }
 }
 
-/// What a relocation makes of a word, as far as it can be known without other files.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Action {
-    /// The addend is an address of this file.
-    Relative,
-    /// A symbol's address, and the addend.
-    Symbol,
+/// Whether this name, and no longer one, is at a place of a table of names.
+fn is_name(names: Source<'_>, place: u32, name: &[u8]) -> bool {
+    let rest = names.from(place.into()).bytes().strip_prefix(name);
+    rest.is_some_and(|rest| rest.first() == Some(&0))
 }
 
-impl Rela {
-    pub(crate) fn action(&self, machine: u16) -> Option<Action> {
-        match (machine, self.relocation_type.get()) {
-            (MACHINE_X86_64, 8) | (MACHINE_AARCH64, 1027) => Some(Action::Relative),
-            (MACHINE_X86_64, 1) | (MACHINE_AARCH64, 257) => Some(Action::Symbol),
-            _ => None,
+/// A section header.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SectionHeader {
+    /// Where in the table of names its name is.
+    pub(crate) name: u32,
+    pub(crate) kind: u32,
+    pub(crate) flags: u64,
+    pub(crate) address: u64,
+    pub(crate) offset: u64,
+    pub(crate) size: u64,
+    pub(crate) link: u32,
+    pub(crate) info: u32,
+    /// Where in the file the offset is said.
+    pub(crate) offset_at: u64,
+    /// Whether it has its size in bytes in the file.
+    pub(crate) is_in_file: bool,
+}
+
+impl SectionHeader {
+    fn read(file: &Header, source: Source<'_>) -> Option<Self> {
+        let is_64 = file.is_64;
+        let fields = file.fields(source);
+        let [flags_at, address_at, offset_at, size_at, link_at] = match is_64 {
+            true => [8, 16, 24, 32, 40],
+            false => [8, 12, 16, 20, 24],
+        };
+        let kind = fields.word(4)?;
+        let is_empty = matches!(kind, 0 | SECTION_NO_BITS)
+            || (file.machine == MACHINE_CUDA && CUDA_NO_BITS.contains(&kind));
+        Some(Self {
+            name: fields.word(0)?,
+            kind,
+            flags: fields.address(flags_at, is_64)?,
+            address: fields.address(address_at, is_64)?,
+            offset: fields.address(offset_at, is_64)?,
+            size: fields.address(size_at, is_64)?,
+            link: fields.word(link_at)?,
+            info: fields.word(link_at.saturating_add(4))?,
+            offset_at: source.at(offset_at),
+            is_in_file: !is_empty,
+        })
+    }
+
+    /// Whether the section has this name, in a table of names.
+    pub(crate) fn is_named(&self, names: Source<'_>, name: &[u8]) -> bool {
+        is_name(names, self.name, name)
+    }
+}
+
+/// Numbers in either byte order.
+#[derive(Clone, Copy)]
+pub(crate) struct Fields<'data> {
+    pub(crate) source: Source<'data>,
+    pub(crate) big_endian: bool,
+}
+
+impl Fields<'_> {
+    fn bytes<const N: usize>(self, offset: u64) -> Option<[u8; N]> {
+        let mut bytes = *self.source.get(offset, N as u64)?.bytes().first_chunk::<N>()?;
+        if self.big_endian {
+            bytes.reverse();
+        }
+        Some(bytes)
+    }
+
+    pub(crate) fn byte(self, offset: u64) -> Option<u8> {
+        self.bytes::<1>(offset).map(|[byte]| byte)
+    }
+
+    pub(crate) fn half(self, offset: u64) -> Option<u16> {
+        self.bytes(offset).map(u16::from_le_bytes)
+    }
+
+    pub(crate) fn word(self, offset: u64) -> Option<u32> {
+        self.bytes(offset).map(u32::from_le_bytes)
+    }
+
+    fn double(self, offset: u64) -> Option<u64> {
+        self.bytes(offset).map(u64::from_le_bytes)
+    }
+
+    /// Four or eight bytes, by the class of the file.
+    pub(crate) fn address(self, offset: u64, is_64: bool) -> Option<u64> {
+        if is_64 {
+            self.double(offset)
+        } else {
+            self.word(offset).map(u64::from)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn section_headers_that_overlap_are_not_read() {
+        let mut file = [0; 64 + 3 * 64];
+        file[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        file[40] = 64;
+        file[60] = 3;
+        for (size, expected) in [(64, 3), (63, 0), (1, 0), (0, 0)] {
+            file[58] = size;
+            let source = Source::new(&file);
+            let sections = Header::read(source).and_then(|header| header.sections(source));
+            assert_eq!(sections.unwrap().iter().count(), expected, "of {size} bytes");
         }
     }
 }

@@ -16,6 +16,7 @@ mod zebin;
 
 use offkit_image::{DeviceImage, ImageFormat, InspectedKernel, Inspection, Limits, Symbols, Target};
 
+use crate::elf::Header;
 use crate::source::Source;
 use findings::Findings;
 
@@ -144,7 +145,7 @@ pub fn header_target(bytes: &[u8], format: ImageFormat) -> Target {
         ImageFormat::Ptx => ptx::header_target(bytes),
         ImageFormat::Bitcode => bitcode::header_target(Source::new(bytes)),
         ImageFormat::Cubin => cubin::header_target(Source::new(bytes)),
-        ImageFormat::Amdgpu => elf::Header::read(Source::new(bytes)).map(|header| amdgpu::target(&header)),
+        ImageFormat::Amdgpu => Header::read(Source::new(bytes)).map(|header| amdgpu::target(&header)),
         _ => None,
     }
     .unwrap_or_default()

@@ -11,6 +11,7 @@ mod entry_points;
 mod image;
 mod memory;
 pub(crate) mod raw;
+mod tables;
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -4,9 +4,10 @@ use offkit_image::target::{amd, triples};
 use offkit_image::{Error, ErrorKind, Target};
 use rmpv::ValueRef;
 
-use super::elf::{Elf, Fields, Header, TYPE_RELOCATABLE};
+use super::elf::Elf;
 use super::findings::Findings;
 use super::{InspectedKernel, yaml};
+use crate::elf::{Fields, Header, TYPE_RELOCATABLE};
 use crate::source::Source;
 
 const OS_ABI_HSA: u8 = 64;

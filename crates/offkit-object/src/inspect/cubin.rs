@@ -8,8 +8,9 @@ use offkit_image::target::triples;
 use offkit_image::{Error, Target};
 
 use super::InspectedKernel;
-use super::elf::{Elf, Fields, Header, Symbol, TYPE_RELOCATABLE, read_name, section_named};
+use super::elf::{Elf, Symbol, read_name};
 use super::findings::Findings;
+use crate::elf::{Fields, Header, TYPE_RELOCATABLE};
 use crate::source::Source;
 
 /// The OS ABI up to CUDA 12; CUDA 13 writes 0x41 and lays out the flags anew.
@@ -40,16 +41,11 @@ pub(super) fn header_target(source: Source<'_>) -> Option<Target> {
     let header = Header::read(source)?;
     let mut target = target(&header);
     if header.os_abi != OS_ABI_OLD
-        && let Some(section) = section_named(source, &header, b".nv.compat")
+        && let Some(section) = header
+            .sections(source)
+            .and_then(|sections| sections.named(b".nv.compat"))
     {
-        let big_endian = header.big_endian;
-        add_class(
-            &mut target,
-            Fields {
-                source: section,
-                big_endian,
-            },
-        );
+        add_class(&mut target, header.fields(section));
     }
     Some(target)
 }

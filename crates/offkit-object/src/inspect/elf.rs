@@ -1,5 +1,4 @@
-//! ELF, as far as looking into images needs it: header, sections, symbols and notes of either class and byte
-//! order; and code for hosts.
+//! ELF, as far as looking into images needs it: sections by name, symbols and notes; and code for hosts.
 //!
 //! What is read here is counted, names above all: in a small file millions of symbols can share one long name.
 
@@ -8,20 +7,11 @@ use offkit_image::{Error, ErrorKind};
 
 use super::findings::Findings;
 use super::zebin;
+use crate::elf::{
+    Fields, Header, SECTION_DYNAMIC_SYMBOLS, SECTION_NOTES, SECTION_SYMBOLS, SectionHeader, Sections,
+    TYPE_EXECUTABLE, TYPE_RELOCATABLE, TYPE_SHARED,
+};
 use crate::source::Source;
-
-pub(super) const TYPE_RELOCATABLE: u16 = 1;
-const TYPE_EXECUTABLE: u16 = 2;
-const TYPE_SHARED: u16 = 3;
-
-const SECTION_SYMBOLS: u32 = 2;
-const SECTION_NOTES: u32 = 7;
-const SECTION_NO_BITS: u32 = 8;
-
-const MACHINE_CUDA: u16 = 190;
-/// Sections of cubins that stand for global, local and shared memory, and take no room in the file.
-const CUDA_NO_BITS: [u32; 3] = [0x7000_0007, 0x7000_0009, 0x7000_000a];
-const SECTION_DYNAMIC_SYMBOLS: u32 = 11;
 
 const SYMBOL_OBJECT: u8 = 1;
 const SYMBOL_FUNCTION: u8 = 2;
@@ -29,113 +19,6 @@ const BIND_GLOBAL: u8 = 1;
 const BIND_WEAK: u8 = 2;
 const VISIBILITY_INTERNAL: u8 = 1;
 const VISIBILITY_HIDDEN: u8 = 2;
-
-/// The fields of the file header that say what an image is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Header {
-    pub(super) is_64: bool,
-    pub(super) big_endian: bool,
-    pub(super) os_abi: u8,
-    pub(super) abi_version: u8,
-    pub(super) kind: u16,
-    pub(super) machine: u16,
-    pub(super) flags: u32,
-}
-
-impl Header {
-    /// The header, if it is all there.
-    pub(super) fn read(source: Source<'_>) -> Option<Self> {
-        let bytes = source.bytes();
-        let [class, order, _, os_abi, abi_version] = *bytes.strip_prefix(b"\x7fELF")?.first_chunk()?;
-        let (is_64, big_endian) = match (class, order) {
-            (1 | 2, 1 | 2) => (class == 2, order == 2),
-            _ => return None,
-        };
-        let fields = Fields { source, big_endian };
-        Some(Self {
-            is_64,
-            big_endian,
-            os_abi,
-            abi_version,
-            kind: fields.half(16)?,
-            machine: fields.half(18)?,
-            flags: fields.word(if is_64 { 48 } else { 36 })?,
-        })
-    }
-}
-
-/// The data of the first section of a name, found without reading any other.
-pub(super) fn section_named<'data>(
-    source: Source<'data>,
-    header: &Header,
-    name: &[u8],
-) -> Option<Source<'data>> {
-    let is_64 = header.is_64;
-    let fields = |source| Fields {
-        source,
-        big_endian: header.big_endian,
-    };
-    let file = fields(source);
-    let (place, counts) = if is_64 { (40, 58) } else { (32, 46) };
-    let (offset_at, size_at) = if is_64 { (24, 32) } else { (16, 20) };
-    let table = source.from(file.address(place, is_64)?);
-    let size = u64::from(file.half(counts)?);
-    let count = u64::from(file.half(counts.saturating_add(2))?);
-    let section = |number: u64| Some(fields(table.get(number.checked_mul(size)?, size)?));
-    let data = |section: Fields<'data>| {
-        let offset = section.address(offset_at, is_64)?;
-        source.get(offset, section.address(size_at, is_64)?)
-    };
-    let names = data(section(file.half(counts.saturating_add(4))?.into())?)?;
-    let is_named = |section: &Fields<'data>| {
-        let start = section.word(0).map(|offset| names.from(offset.into()).bytes());
-        let rest = start.and_then(|start| start.strip_prefix(name));
-        rest.is_some_and(|rest| rest.first() == Some(&0))
-    };
-    data((0..count).map_while(section).find(is_named)?)
-}
-
-/// Numbers in either byte order.
-#[derive(Clone, Copy)]
-pub(super) struct Fields<'data> {
-    pub(super) source: Source<'data>,
-    pub(super) big_endian: bool,
-}
-
-impl Fields<'_> {
-    fn bytes<const N: usize>(self, offset: u64) -> Option<[u8; N]> {
-        let mut bytes = *self.source.get(offset, N as u64)?.bytes().first_chunk::<N>()?;
-        if self.big_endian {
-            bytes.reverse();
-        }
-        Some(bytes)
-    }
-
-    pub(super) fn byte(self, offset: u64) -> Option<u8> {
-        self.bytes::<1>(offset).map(|[byte]| byte)
-    }
-
-    pub(super) fn half(self, offset: u64) -> Option<u16> {
-        self.bytes(offset).map(u16::from_le_bytes)
-    }
-
-    pub(super) fn word(self, offset: u64) -> Option<u32> {
-        self.bytes(offset).map(u32::from_le_bytes)
-    }
-
-    fn double(self, offset: u64) -> Option<u64> {
-        self.bytes(offset).map(u64::from_le_bytes)
-    }
-
-    /// Four or eight bytes, by the class of the file.
-    fn address(self, offset: u64, is_64: bool) -> Option<u64> {
-        if is_64 {
-            self.double(offset)
-        } else {
-            self.word(offset).map(u64::from)
-        }
-    }
-}
 
 /// An ELF file and its sections.
 pub(super) struct Elf<'data> {
@@ -226,97 +109,74 @@ impl<'data> Elf<'data> {
     }
 
     pub(super) fn fields(&self, source: Source<'data>) -> Fields<'data> {
-        Fields {
-            source,
-            big_endian: self.header.big_endian,
-        }
+        self.header.fields(source)
     }
 
     fn read_sections(&mut self, findings: &mut Findings) -> Result<(), Error> {
-        let is_64 = self.header.is_64;
-        let fields = self.fields(self.source);
-        let cut_off = || Error::malformed("ELF header is cut off").at(self.source.at(0));
-        let (place, counts, least) = if is_64 { (40, 58, 64) } else { (32, 46, 40) };
-        let start = fields.address(place, is_64).ok_or_else(cut_off)?;
-        let size = u64::from(fields.half(counts).ok_or_else(cut_off)?);
-        let count = u64::from(fields.half(counts.saturating_add(2)).ok_or_else(cut_off)?);
-        let names = u32::from(fields.half(counts.saturating_add(4)).ok_or_else(cut_off)?);
-        if start == 0 {
+        let sections = self.header.sections(self.source);
+        let sections =
+            sections.ok_or_else(|| Error::malformed("ELF header is cut off").at(self.source.at(0)))?;
+        if sections.offset == 0 {
             return Ok(());
         }
+        let (size, least) = (sections.header_size, sections.least_header_size());
         if size < least {
             return Err(Error::malformed("ELF section headers are too small")
-                .at(self.source.at(counts))
+                .at(self.source.at(sections.header_size_at()))
                 .field("e_shentsize")
                 .expecting(format!("at least {least:#x}"))
                 .finding(format_args!("{size:#x}")));
         }
-        let table = self.source.from(start);
-        // Larger numbers than fit the header are in the first section's header.
-        let first = self.fields(table);
-        let (size_at, link_at) = if is_64 { (32, 40) } else { (20, 24) };
-        let count = match count {
-            0 => first.address(size_at, is_64).unwrap_or_default(),
-            count => count,
-        };
-        let names = match names {
-            0xffff => first.word(link_at).unwrap_or_default(),
-            names => names,
-        };
-        let whole = table.len().checked_div(size).unwrap_or_default();
-        if count > whole {
+        let (count, room) = (sections.count(), sections.room());
+        if count > room {
             findings.problem(
                 Error::new(ErrorKind::OutOfBounds, "ELF section headers are cut off")
-                    .at(self.source.at(start))
+                    .at(self.source.at(sections.offset))
                     .expecting(format!("{count} headers of {size:#x} bytes"))
-                    .finding(whole),
+                    .finding(room),
             );
         }
-        let mut name_offsets = Vec::new();
-        for number in 0..count.min(whole) {
-            let header = self.fields(table.from(number.saturating_mul(size)));
-            let Some((name, section)) = self.read_section(header, findings) else {
-                break;
-            };
-            name_offsets.push(name);
+        let headers: Vec<SectionHeader> = sections.iter().collect();
+        for header in &headers {
+            let section = self.section_of(&sections, header, findings);
             self.sections.push(section);
         }
-        let strings = self.section(names).map(|section| section.data);
+        let strings = self.section(sections.names()).map(|section| section.data);
         let Some(strings) = strings else { return Ok(()) };
-        for (section, name) in self.sections.iter_mut().zip(name_offsets) {
-            section.name = read_name(strings, name, findings)?;
+        for (section, header) in self.sections.iter_mut().zip(headers) {
+            section.name = read_name(strings, header.name, findings)?;
         }
         Ok(())
     }
 
-    fn read_section(&self, header: Fields<'data>, findings: &mut Findings) -> Option<(u32, Section<'data>)> {
-        let is_64 = self.header.is_64;
-        let (offset_at, size_at, link_at) = if is_64 { (24, 32, 40) } else { (16, 20, 24) };
-        let kind = header.word(4)?;
-        let offset = header.address(offset_at, is_64)?;
-        let size = header.address(size_at, is_64)?;
-        let is_empty = matches!(kind, 0 | SECTION_NO_BITS)
-            || (self.header.machine == MACHINE_CUDA && CUDA_NO_BITS.contains(&kind));
-        let in_file = if is_empty { 0 } else { size };
-        let data = self.source.get(offset, in_file).unwrap_or_else(|| {
-            let error = Error::new(ErrorKind::OutOfBounds, "ELF section lies outside of the file")
-                .at(header.source.at(offset_at))
-                .expecting(format!("an end at or before {:#x}", self.source.len()))
-                .finding(format_args!("{size:#x} bytes at {offset:#x}"));
-            if in_file > 0 {
-                findings.problem(error);
-            }
-            self.source.from(u64::MAX)
-        });
-        let section = Section {
-            name: String::new(),
-            kind,
-            size,
-            link: header.word(link_at)?,
-            info: header.word(link_at.saturating_add(4))?,
-            data,
+    fn section_of(
+        &self,
+        sections: &Sections<'data>,
+        header: &SectionHeader,
+        findings: &mut Findings,
+    ) -> Section<'data> {
+        let nowhere = self.source.from(u64::MAX);
+        let data = match header.is_in_file && header.size > 0 {
+            true => sections.data(header).unwrap_or_else(|| {
+                let (offset, size) = (header.offset, header.size);
+                findings.problem(
+                    Error::new(ErrorKind::OutOfBounds, "ELF section lies outside of the file")
+                        .at(header.offset_at)
+                        .expecting(format!("an end at or before {:#x}", self.source.len()))
+                        .finding(format_args!("{size:#x} bytes at {offset:#x}")),
+                );
+                nowhere
+            }),
+            false => nowhere,
         };
-        Some((header.word(0)?, section))
+        Section {
+            name: String::new(),
+            kind: header.kind,
+            size: header.size,
+            link: header.link,
+            info: header.info,
+            data,
+        }
     }
 
     fn section(&self, index: u32) -> Option<&Section<'data>> {

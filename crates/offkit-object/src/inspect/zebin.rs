@@ -2,9 +2,10 @@
 
 use offkit_image::{Error, ImageFormat};
 
-use super::elf::{Elf, TYPE_RELOCATABLE};
+use super::elf::Elf;
 use super::findings::Findings;
 use super::{InspectedKernel, inspect_part, yaml};
+use crate::elf::TYPE_RELOCATABLE;
 use crate::source::Source;
 
 const NOTE_PRODUCT_FAMILY: u32 = 1;

@@ -2,7 +2,8 @@
 
 use offkit_image::Error;
 
-use crate::elf;
+use super::tables::{self, Action, Dynamic, Rela, Segment, Symbol};
+use crate::elf::{self, Header, SectionHeader, Sections};
 use crate::reading::Reading;
 use crate::source::Source;
 
@@ -42,15 +43,14 @@ struct Relocated {
 impl<'data> Memory<'data> {
     /// The memory of an ELF file; `None` for another kind of file.
     pub(super) fn of(source: Source<'data>, reading: &mut Reading) -> Result<Option<Self>, Error> {
-        if !source.bytes().starts_with(&elf::IDENT) {
-            return Ok(None);
-        }
-        let Some(header) = source.record::<elf::Header>(0) else {
+        let header = Header::read(source).filter(|header| header.is_64 && !header.big_endian);
+        let sections = header.and_then(|header| header.sections(source));
+        let (Some(header), Some(sections)) = (header, sections) else {
             return Ok(None);
         };
-        let is_relocatable = header.file_type == elf::TYPE_RELOCATABLE;
-        let is_relocation = |section: &elf::Section| section.section_type == elf::SECTION_RELA;
-        if is_relocatable && !sections(source, header).iter().any(is_relocation) {
+        let is_relocatable = header.kind == elf::TYPE_RELOCATABLE;
+        let is_relocation = |section: SectionHeader| section.kind == elf::SECTION_RELA;
+        if is_relocatable && !sections.iter().any(is_relocation) {
             // Most objects in archives; without relocations nothing is pointed to.
             return Ok(None);
         }
@@ -58,14 +58,14 @@ impl<'data> Memory<'data> {
             regions: Vec::new(),
             relocated: Vec::new(),
             packed: None,
-            absolute: header.file_type == elf::TYPE_EXECUTABLE,
+            absolute: header.kind == elf::TYPE_EXECUTABLE,
             file_size: source.len(),
             image_lists: Vec::new(),
         };
         if is_relocatable {
-            memory.lay_out_sections(source, header, reading)?;
+            memory.lay_out_sections(source, &header, sections, reading)?;
         } else {
-            memory.load_segments(source, header, reading)?;
+            memory.load_segments(source, &header, sections, reading)?;
         }
         memory.relocated.sort_by_key(|relocated| relocated.address);
         Ok(Some(memory))
@@ -196,24 +196,24 @@ impl<'data> Memory<'data> {
     fn load_segments(
         &mut self,
         source: Source<'data>,
-        header: &elf::Header,
+        header: &Header,
+        sections: Sections<'data>,
         reading: &mut Reading,
     ) -> Result<(), Error> {
-        let count = u64::from(header.segment_count.get());
-        let size = count.saturating_mul(size_of::<elf::Segment>() as u64);
-        let offset = header.segments_offset.get();
+        let [offset, _, count] = header.segments(source).unwrap_or_default();
+        let size = count.saturating_mul(size_of::<Segment>() as u64);
         let table = source.need(offset, size, "program headers are cut off", "program headers");
         let segments = reading
             .accept(table)?
-            .and_then(|table| table.records::<elf::Segment>(0, count));
+            .and_then(|table| table.records::<Segment>(0, count));
         let segments = segments.unwrap_or_default();
         for segment in segments
             .iter()
-            .filter(|segment| segment.segment_type == elf::SEGMENT_LOAD)
+            .filter(|segment| segment.segment_type == tables::SEGMENT_LOAD)
         {
             let (offset, size) = (segment.offset.get(), segment.file_size.get());
             let rest = source.from(offset);
-            if size > rest.len() && header.sections_offset.get() == 0 {
+            if size > rest.len() && sections.offset == 0 {
                 // Nothing else shows that the file is cut off: section headers would be at its end.
                 let whole = source.need(
                     offset,
@@ -230,16 +230,15 @@ impl<'data> Memory<'data> {
             }
         }
         self.regions.sort_by_key(|region| region.address);
-        let sections = sections(source, header);
-        self.find_image_lists(source, header, sections, |_, section| Some(section.address.get()));
+        self.find_image_lists(sections, |_, section| Some(section.address));
         let dynamic = segments
             .iter()
-            .find(|segment| segment.segment_type == elf::SEGMENT_DYNAMIC);
+            .find(|segment| segment.segment_type == tables::SEGMENT_DYNAMIC);
         if let Some(dynamic) = dynamic {
             let rest = source.from(dynamic.offset.get());
             let size = dynamic.file_size.get().min(rest.len());
             if let Some(dynamic) = rest.get(0, size) {
-                self.relocate(dynamic, header.machine.get(), reading)?;
+                self.relocate(dynamic, header.machine, reading)?;
             }
         }
         Ok(())
@@ -247,9 +246,9 @@ impl<'data> Memory<'data> {
 
     /// Reads the relocations that a dynamic section names.
     fn relocate(&mut self, dynamic: Source<'data>, machine: u16, reading: &mut Reading) -> Result<(), Error> {
-        let entries = records_of::<elf::Dynamic>(dynamic)
+        let entries = records_of::<Dynamic>(dynamic)
             .iter()
-            .take_while(|entry| entry.tag != elf::DYNAMIC_END);
+            .take_while(|entry| entry.tag != tables::DYNAMIC_END);
         let value = |tag: u64| {
             let found = entries.clone().find(|entry| entry.tag == tag);
             found.map(|entry| entry.value.get())
@@ -265,22 +264,22 @@ impl<'data> Memory<'data> {
             });
             Some(table)
         };
-        let packed = table(self, elf::DYNAMIC_RELR, elf::DYNAMIC_RELR_SIZE);
+        let packed = table(self, tables::DYNAMIC_RELR, tables::DYNAMIC_RELR_SIZE);
         self.packed = reading.accept(packed.transpose())?.flatten();
-        let relocations = table(self, elf::DYNAMIC_RELA, elf::DYNAMIC_RELA_SIZE);
+        let relocations = table(self, tables::DYNAMIC_RELA, tables::DYNAMIC_RELA_SIZE);
         let Some(relocations) = reading.accept(relocations.transpose())?.flatten() else {
             return Ok(());
         };
-        let symbols = value(elf::DYNAMIC_SYMBOLS);
+        let symbols = value(tables::DYNAMIC_SYMBOLS);
         let mut relocated = Vec::new();
-        for relocation in records_of::<elf::Rela>(relocations) {
+        for relocation in records_of::<Rela>(relocations) {
             let base = match relocation.action(machine) {
-                Some(elf::Action::Relative) => Some(0),
-                Some(elf::Action::Symbol) => symbols.and_then(|table| {
-                    let size = size_of::<elf::Symbol>() as u64;
+                Some(Action::Relative) => Some(0),
+                Some(Action::Symbol) => symbols.and_then(|table| {
+                    let size = size_of::<Symbol>() as u64;
                     let at = table.checked_add(u64::from(relocation.symbol.get()).checked_mul(size)?)?;
-                    let symbol = self.get(at, size)?.record::<elf::Symbol>(0)?;
-                    (symbol.section != elf::SECTION_UNDEFINED).then_some(symbol.value.get())
+                    let symbol = self.get(at, size)?.record::<Symbol>(0)?;
+                    (symbol.section != tables::SECTION_UNDEFINED).then_some(symbol.value.get())
                 }),
                 None => None,
             };
@@ -299,18 +298,15 @@ impl<'data> Memory<'data> {
     fn lay_out_sections(
         &mut self,
         source: Source<'data>,
-        header: &elf::Header,
+        header: &Header,
+        sections: Sections<'data>,
         reading: &mut Reading,
     ) -> Result<(), Error> {
-        let sections = sections(source, header);
         let mut addresses = Vec::new();
         let mut next = FIRST_ADDRESS;
-        for section in sections {
-            let is_loaded = section.flags.get() & elf::SECTION_ALLOCATED != 0
-                && section.section_type != elf::SECTION_NO_BITS;
-            let bytes = source
-                .get(section.offset.get(), section.size.get())
-                .filter(|_| is_loaded);
+        for section in sections.iter() {
+            let is_loaded = section.flags & elf::SECTION_ALLOCATED != 0 && section.is_in_file;
+            let bytes = sections.data(&section).filter(|_| is_loaded);
             addresses.push(bytes.map(|_| next));
             if let Some(bytes) = bytes {
                 self.regions.push(Region { address: next, bytes });
@@ -320,17 +316,17 @@ impl<'data> Memory<'data> {
             }
         }
         let address = |index: usize| addresses.get(index).copied().flatten();
-        self.find_image_lists(source, header, sections, |index, _| address(index));
+        self.find_image_lists(sections, |index, _| address(index));
         // Sections that share bytes would make for more relocations than the file has room for.
         let mut left = source.len();
         for section in sections
             .iter()
-            .filter(|section| section.section_type == elf::SECTION_RELA)
+            .filter(|section| section.kind == elf::SECTION_RELA)
         {
-            let Some(target) = address(section.info.get() as usize) else {
+            let Some(target) = address(section.info as usize) else {
                 continue;
             };
-            let Some(table) = source.get(section.offset.get(), section.size.get()) else {
+            let Some(table) = sections.data(&section) else {
                 continue;
             };
             let Some(rest) = left.checked_sub(table.len()) else {
@@ -339,18 +335,18 @@ impl<'data> Memory<'data> {
             };
             left = rest;
             let symbols = sections
-                .get(section.link.get() as usize)
-                .filter(|symbols| symbols.section_type == elf::SECTION_SYMBOLS)
-                .and_then(|symbols| source.get(symbols.offset.get(), symbols.size.get()))
-                .map(records_of::<elf::Symbol>)
+                .in_file(section.link.into())
+                .filter(|symbols| symbols.kind == elf::SECTION_SYMBOLS)
+                .and_then(|symbols| sections.data(&symbols))
+                .map(records_of::<Symbol>)
                 .unwrap_or_default();
-            for relocation in records_of::<elf::Rela>(table) {
-                if relocation.action(header.machine.get()) != Some(elf::Action::Symbol) {
+            for relocation in records_of::<Rela>(table) {
+                if relocation.action(header.machine) != Some(Action::Symbol) {
                     continue;
                 }
                 let value = symbols
                     .get(relocation.symbol.get() as usize)
-                    .filter(|symbol| (1..elf::SECTION_RESERVED).contains(&symbol.section.get()))
+                    .filter(|symbol| (1..tables::SECTION_RESERVED).contains(&symbol.section.get()))
                     .and_then(|symbol| {
                         let section = address(symbol.section.get().into())?;
                         Some(section.wrapping_add(symbol.value.get()))
@@ -369,49 +365,19 @@ impl<'data> Memory<'data> {
     /// Finds the lists of images; without section headers, or with damaged ones, all else still works.
     fn find_image_lists(
         &mut self,
-        source: Source<'data>,
-        header: &elf::Header,
-        sections: &[elf::Section],
-        address: impl Fn(usize, &elf::Section) -> Option<u64>,
+        sections: Sections<'data>,
+        address: impl Fn(usize, &SectionHeader) -> Option<u64>,
     ) {
-        let index = match header.names_section.get() {
-            elf::EXTENDED_INDEX => sections.first().map_or(0, |first| first.link.get()),
-            index => index.into(),
-        };
-        let Some(names) = sections
-            .get(index as usize)
-            .and_then(|names| source.get(names.offset.get(), names.size.get()))
-        else {
+        let names = sections.in_file(sections.names().into());
+        let Some(names) = names.and_then(|names| sections.data(&names)) else {
             return;
         };
-        let is_list = |section: &elf::Section| {
-            let name = names.from(section.name.get().into()).bytes();
-            name.strip_prefix(IMAGE_LIST)
-                .is_some_and(|rest| rest.first() == Some(&0))
-        };
-        let lists = sections
-            .iter()
-            .enumerate()
-            .filter(|(_, section)| is_list(section));
+        let lists = sections.iter().enumerate();
+        let lists = lists.filter(|(_, section)| section.is_named(names, IMAGE_LIST));
         self.image_lists = lists
-            .filter_map(|(index, section)| Some((address(index, section)?, section.size.get())))
+            .filter_map(|(index, section)| Some((address(index, &section)?, section.size)))
             .collect();
     }
-}
-
-/// The section headers, as far as there are any.
-fn sections<'data>(source: Source<'data>, header: &elf::Header) -> &'data [elf::Section] {
-    let offset = header.sections_offset.get();
-    if offset == 0 {
-        return &[];
-    }
-    let count = match header.section_count.get() {
-        0 => source
-            .record::<elf::Section>(offset)
-            .map_or(0, |first| first.size.get()),
-        count => count.into(),
-    };
-    source.records(offset, count).unwrap_or_default()
 }
 
 /// As many records as fit.
