@@ -1,12 +1,11 @@
 //! Files of device code: the code in them, and the symbols that it defines and needs.
 
-use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use offkit_object::{
-    Bytes, Code, ContainerKind, DeviceImage, ImageFormat, Limits, Location, Problem, Producer, PropertySets,
-    Target, archive, completed_target, inspect,
+    Bytes, ContainerKind, DeviceImage, ImageFormat, Inspect, Inspection, Limits, Location, Problem,
+    PropertySets, SharedBytes, Target, archive, completed_target,
 };
 
 use crate::abi::Abi;
@@ -35,74 +34,61 @@ pub enum ReadError {
 #[derive(Clone, Debug)]
 pub struct Input<'data> {
     name: String,
-    /// The library, as `-l` has it.
-    pub library: Option<String>,
-    /// A file with exactly this content.
-    path: Option<PathBuf>,
-    bytes: Option<Cow<'data, [u8]>>,
-    /// An image that is at hand already.
-    image: Option<DeviceImage<'data>>,
+    content: Content<'data>,
     whole_archive: bool,
 }
 
-impl<'data> Input<'data> {
+/// What there is of an input.
+#[derive(Clone, Debug)]
+enum Content<'data> {
     /// A file, read when it is linked.
-    pub fn file(path: impl Into<PathBuf>) -> Self {
-        let path = path.into();
+    File(PathBuf),
+    /// A file with exactly these bytes.
+    Read(PathBuf, Bytes<'data>),
+    /// Bytes that are in no file.
+    Bytes(Bytes<'data>),
+    /// An image that is at hand already.
+    Image(DeviceImage<'data>),
+    /// A library, as `-l` has it.
+    Library(String),
+}
+
+impl<'data> Input<'data> {
+    fn new(name: String, content: Content<'data>) -> Self {
         Self {
-            name: path.display().to_string(),
-            library: None,
-            path: Some(path),
-            bytes: None,
-            image: None,
+            name,
+            content,
             whole_archive: false,
         }
     }
 
+    /// A file, read when it is linked.
+    pub fn file(path: impl Into<PathBuf>) -> Self {
+        let path = path.into();
+        Self::new(path.display().to_string(), Content::File(path))
+    }
+
     /// A file that was read already.
-    pub fn read_file(path: impl Into<PathBuf>, bytes: impl Into<Cow<'data, [u8]>>) -> Self {
-        Self {
-            bytes: Some(bytes.into()),
-            ..Self::file(path)
-        }
+    pub fn read_file(path: impl Into<PathBuf>, bytes: impl Into<Bytes<'data>>) -> Self {
+        let path = path.into();
+        Self::new(path.display().to_string(), Content::Read(path, bytes.into()))
     }
 
     /// A library, as `-l` has it, which is looked for by [`Search`](crate::Search) for each
     /// target of the link. One that is not found is no error: it may be for hosts only.
     pub fn library(name: impl Into<String>) -> Self {
         let name = name.into();
-        Self {
-            name: format!("-l{name}"),
-            library: Some(name),
-            path: None,
-            bytes: None,
-            image: None,
-            whole_archive: false,
-        }
+        Self::new(format!("-l{name}"), Content::Library(name))
     }
 
     /// Bytes that are in no file; `name` is what messages call them.
-    pub fn bytes(name: impl Into<String>, bytes: impl Into<Cow<'data, [u8]>>) -> Self {
-        Self {
-            name: name.into(),
-            library: None,
-            path: None,
-            bytes: Some(bytes.into()),
-            image: None,
-            whole_archive: false,
-        }
+    pub fn bytes(name: impl Into<String>, bytes: impl Into<Bytes<'data>>) -> Self {
+        Self::new(name.into(), Content::Bytes(bytes.into()))
     }
 
     /// An image that was read already, for its target; `name` is what messages call it.
     pub fn image(name: impl Into<String>, image: DeviceImage<'data>) -> Self {
-        Self {
-            name: name.into(),
-            library: None,
-            path: None,
-            bytes: None,
-            image: Some(image),
-            whole_archive: false,
-        }
+        Self::new(name.into(), Content::Image(image))
     }
 
     /// The same under another name: that of what the file was made of, where people know that better.
@@ -126,6 +112,14 @@ impl<'data> Input<'data> {
     /// What messages call it.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The library, as `-l` has it, if it is one to be looked for.
+    pub fn library_name(&self) -> Option<&str> {
+        match &self.content {
+            Content::Library(name) => Some(name),
+            _ => None,
+        }
     }
 
     /// Whether it is linked as a whole.
@@ -152,178 +146,161 @@ impl From<PathBuf> for Input<'_> {
     }
 }
 
-/// The bytes of an input, or of a file that a thin archive names.
+/// What an input has, or a file that a thin archive names.
 #[derive(Debug)]
 pub struct Source<'a> {
     /// The input, or the place in it of the file that it names.
     location: Location,
     path: Option<PathBuf>,
-    bytes: Cow<'a, [u8]>,
-    /// The image that it is, if that is at hand already.
-    image: Option<&'a DeviceImage<'a>>,
+    code: SourceCode<'a>,
     /// The number of the input.
     input: usize,
     /// Whether what is inside is linked only where it is needed.
     on_demand: bool,
 }
 
-impl Source<'_> {
-    /// The number of the input.
-    pub fn input(&self) -> usize {
-        self.input
-    }
+/// A file's bytes, or an image that is at hand already.
+#[derive(Debug)]
+enum SourceCode<'a> {
+    File(Bytes<'a>),
+    Image(&'a DeviceImage<'a>),
+}
 
+impl Source<'_> {
     /// Whether the file is bitcode itself.
     pub fn is_bitcode(&self) -> bool {
-        ImageFormat::detect(&self.bytes) == ImageFormat::Bitcode
+        let format = match &self.code {
+            SourceCode::File(bytes) => ImageFormat::detect(bytes),
+            SourceCode::Image(image) => image.format,
+        };
+        format == ImageFormat::Bitcode
     }
 }
 
-/// One image of an input, as it takes part in the link.
+/// One image of an input, and its part in the link.
+///
+/// What it defines and needs is asked of its code, whatever the container lists: a link goes by the code.
 #[derive(Clone, Debug)]
 pub struct Module<'a> {
+    /// The image, unpacked; its target is completed from its bytes.
+    pub image: DeviceImage<'a>,
+    /// The same as code for one device each, in a SYCLBIN.
+    pub natives: Vec<DeviceImage<'a>>,
     /// Where it is, as messages say it.
     pub label: String,
     /// The number of the input.
     pub input: usize,
     /// A file with exactly these bytes.
     pub path: Option<PathBuf>,
-    /// The code.
-    pub bytes: Cow<'a, [u8]>,
-    /// What the bytes are.
-    pub format: ImageFormat,
-    /// What it is for, completed from its bytes.
-    pub target: Target,
-    /// The language that it was made for.
-    pub producer: Producer,
     /// Whether it is linked only where it is needed: a member of an archive.
     pub on_demand: bool,
     /// Whether it is a file by itself.
     pub is_file: bool,
-    /// What a SYCLBIN says about it; `None` elsewhere.
-    pub properties: Option<PropertySets>,
-    /// The same as code for one device each, in a SYCLBIN.
-    pub native: Vec<Native>,
-    /// Its kernels.
-    pub kernels: Vec<String>,
-    /// Symbols that others may use.
-    pub exports: Vec<String>,
-    /// Symbols that others must define.
-    pub imports: Vec<String>,
-    /// The tool that wrote it, as it calls itself.
-    pub tool: Option<String>,
     /// Whether it is a device library, bitcode of which functions are linked one by one.
     pub is_library: bool,
-    /// Whether not all of its symbols could be read: LLVM is to say why.
-    pub is_damaged: bool,
     /// The targets that it was found for, if it is of a library that was looked for.
     pub found_for: Option<Vec<Target>>,
-    /// What it says about its binary interface.
+    /// What it says about its binary interface, or its library's manifest.
     pub abi: Abi,
 }
 
 impl Module<'_> {
-    /// The same without the bytes.
-    pub fn without_bytes(self) -> Module<'static> {
-        let Self {
-            label,
-            input,
-            path,
-            format,
-            target,
-            producer,
-            on_demand,
-            is_file,
-            properties,
-            native,
-            kernels,
-            exports,
-            imports,
-            tool,
-            is_library,
-            is_damaged,
-            found_for,
-            abi,
-            bytes: _,
-        } = self;
-        Module {
-            label,
-            input,
-            path,
-            format,
-            target,
-            producer,
-            on_demand,
-            is_file,
-            properties,
-            native,
-            kernels,
-            exports,
-            imports,
-            tool,
-            is_library,
-            is_damaged,
-            found_for,
-            abi,
-            bytes: Cow::Borrowed(&[]),
-        }
+    /// The code.
+    pub fn bytes(&self) -> &[u8] {
+        // What cannot be unpacked becomes no module.
+        self.image.bytes().unwrap_or_default()
+    }
+
+    fn inspection(&self) -> &Inspection {
+        self.image.inspect(&Limits::default())
+    }
+
+    /// Its kernels.
+    pub fn kernels(&self) -> impl Iterator<Item = &str> {
+        self.inspection().kernel_names()
+    }
+
+    /// Symbols that others may use.
+    pub fn exports(&self) -> impl Iterator<Item = &str> {
+        self.inspection().exports.iter().map(String::as_str)
+    }
+
+    /// Symbols that others must define.
+    pub fn imports(&self) -> impl Iterator<Item = &str> {
+        self.inspection().imports.iter().map(String::as_str)
+    }
+
+    /// The tool that wrote it, as it calls itself.
+    pub fn tool(&self) -> Option<&str> {
+        self.inspection().producer.as_deref()
+    }
+
+    /// Whether not all of its symbols could be read: LLVM is to say why.
+    pub fn is_damaged(&self) -> bool {
+        !self.inspection().problems.is_empty()
+    }
+
+    /// What a SYCLBIN says about it; `None` elsewhere.
+    pub fn properties(&self) -> Option<&PropertySets> {
+        (self.image.container == ContainerKind::SyclBin).then_some(&self.image.properties)
     }
 
     /// Whether it can be part of a link for a target.
     pub fn is_for(&self, target: &Target) -> bool {
         match &self.found_for {
             Some(targets) => targets.contains(target),
-            None => self.target.fits(target),
+            None => self.image.target.fits(target),
         }
     }
-}
 
-/// A module as code for one device.
-#[derive(Clone, Debug)]
-pub struct Native {
-    /// What it is for.
-    pub target: Target,
-    /// What the bytes are.
-    pub format: ImageFormat,
-    /// The code.
-    pub bytes: Vec<u8>,
+    /// The same, sharing with `file` the code that lies in it and owning the rest.
+    pub(crate) fn share(self, file: &SharedBytes) -> Module<'static> {
+        let natives = self.natives.into_iter().map(|native| native.share(file));
+        Module {
+            image: self.image.share(file),
+            natives: natives.collect(),
+            label: self.label,
+            input: self.input,
+            path: self.path,
+            on_demand: self.on_demand,
+            is_file: self.is_file,
+            is_library: self.is_library,
+            found_for: self.found_for,
+            abi: self.abi,
+        }
+    }
 }
 
 /// Reads the inputs, and the files that thin archives name.
 pub fn sources<'a>(inputs: &'a [Input<'_>]) -> Result<Vec<Source<'a>>, ReadError> {
     let mut sources = Vec::new();
     for (number, input) in inputs.iter().enumerate() {
-        if input.library.is_some() {
-            continue;
-        }
-        let bytes: Cow<'a, [u8]> = match (&input.bytes, &input.image, &input.path) {
-            (Some(bytes), _, _) => Cow::Borrowed(bytes),
-            (None, Some(image), _) => {
+        let location = Location::of_file(input.name.as_str());
+        let (path, bytes) = match &input.content {
+            Content::Library(_) => continue,
+            Content::Image(image) => {
                 sources.push(Source {
-                    location: Location::of_file(input.name.as_str()),
+                    location,
                     path: None,
-                    bytes: Cow::Borrowed(image.bytes()?),
-                    image: Some(image),
+                    code: SourceCode::Image(image),
                     input: number,
                     on_demand: false,
                 });
                 continue;
             }
-            (None, None, path) => {
-                let path = path.as_deref().unwrap_or(Path::new(""));
-                Cow::Owned(read(path)?)
-            }
+            Content::File(path) => (Some(path), read(path)?.into()),
+            Content::Read(path, bytes) => (Some(path), bytes.clone()),
+            Content::Bytes(bytes) => (None, bytes.clone()),
         };
+        let thin = archive::thin_members(&bytes, &Limits::default())
+            .map_err(|error| ReadError::Object(error.with_file(location.to_string())))?;
         let source = Source {
-            location: Location::of_file(input.name.as_str()),
-            path: input.path.clone(),
+            location,
+            path: path.cloned(),
             on_demand: is_archive(&bytes) && !input.whole_archive,
-            bytes,
-            image: None,
+            code: SourceCode::File(bytes),
             input: number,
         };
-        let thin = archive::thin_members(&source.bytes, &Limits::default())
-            .map_err(|error| ReadError::Object(error.with_file(source.location.to_string())))?;
         if thin.is_empty() {
             sources.push(source);
             continue;
@@ -337,7 +314,7 @@ pub fn sources<'a>(inputs: &'a [Input<'_>]) -> Result<Vec<Source<'a>>, ReadError
             let path = folder.join(&member);
             sources.push(Source {
                 location: source.location.join_member(&member),
-                bytes: Cow::Owned(read(&path)?),
+                code: SourceCode::File(read(&path)?.into()),
                 path: Some(path),
                 ..source
             });
@@ -361,14 +338,17 @@ fn is_archive(bytes: &[u8]) -> bool {
 pub fn modules<'a>(sources: impl IntoIterator<Item = &'a Source<'a>>) -> Result<Vec<Module<'a>>, ReadError> {
     let mut modules = Vec::new();
     for source in sources {
-        if let Some(image) = source.image {
-            modules.push(Module {
-                is_file: false,
-                ..module(source, image.clone())?
-            });
-            continue;
-        }
-        let contents = offkit_object::read(source.location.file(), &source.bytes, &Limits::default());
+        let bytes = match &source.code {
+            SourceCode::File(bytes) => bytes,
+            SourceCode::Image(image) => {
+                modules.push(Module {
+                    is_file: false,
+                    ..module(source, (*image).clone())?
+                });
+                continue;
+            }
+        };
+        let contents = offkit_object::read(source.location.file(), bytes, &Limits::default());
         if let Some(mut problem) = contents.problems.into_iter().next() {
             problem.location = source.location.join_inside(&problem.location);
             return Err(ReadError::Damaged(Box::new(problem)));
@@ -389,11 +369,8 @@ pub fn modules<'a>(sources: impl IntoIterator<Item = &'a Source<'a>>) -> Result<
                 && let Some(module) = modules.get_mut(*at)
             {
                 let module: &mut Module<'_> = module;
-                module.native.push(Native {
-                    target: image.target,
-                    format: image.format,
-                    bytes: unpacked(source, &image.location, image.code)?.into_owned(),
-                });
+                check(source, &image)?;
+                module.natives.push(image);
                 continue;
             }
             open = abstract_module
@@ -405,51 +382,40 @@ pub fn modules<'a>(sources: impl IntoIterator<Item = &'a Source<'a>>) -> Result<
     Ok(modules)
 }
 
-/// The bytes of an image; an error that says which image cannot be decompressed.
-fn unpacked<'a>(
-    source: &Source<'_>,
-    location: &Location,
-    code: Code<'a>,
-) -> Result<Cow<'a, [u8]>, ReadError> {
-    let unpacked = code.into_bytes().map_err(|error| {
-        let location = source.location.join_inside(location);
+/// Unpacks an image; an error says which one cannot be.
+fn check(source: &Source<'_>, image: &DeviceImage<'_>) -> Result<(), ReadError> {
+    // The code's own error: that of the image tells a place in a container, which the location tells better.
+    let unpacked = image.code.bytes().map_err(|error| {
+        let location = source.location.join_inside(&image.location);
         ReadError::Damaged(Box::new(Problem::new(location, error)))
     });
-    unpacked.map(Bytes::into_cow)
+    unpacked.map(drop)
 }
 
-fn module<'a>(source: &Source<'_>, image: DeviceImage<'a>) -> Result<Module<'a>, ReadError> {
-    let bytes = unpacked(source, &image.location, image.code)?;
-    let shown = inspect(&bytes, image.format, &Limits::default());
-    let abi = Abi::of(&shown);
+fn module<'a>(source: &Source<'_>, mut image: DeviceImage<'a>) -> Result<Module<'a>, ReadError> {
+    check(source, &image)?;
+    let shown = image.inspect(&Limits::default());
+    let abi = Abi::of(shown);
     let mut target = completed_target(&image.target, &shown.target, image.format);
     if target.processor().is_empty() {
         target.arch.clear();
         if target.family().needs_processor() {
-            target.arch = shown.target.arch;
+            target.arch.clone_from(&shown.target.arch);
         }
     }
+    image.target = target;
     let is_file = image.location.is_file();
     Ok(Module {
-        abi,
-        is_library: false,
-        is_damaged: !shown.problems.is_empty(),
-        found_for: None,
+        natives: Vec::new(),
         label: source.location.join_inside(&image.location).to_string(),
         input: source.input,
         path: source.path.clone().filter(|_| is_file),
-        format: image.format,
-        target,
-        producer: image.producer,
         on_demand: source.on_demand,
         is_file: is_file && !source.on_demand,
-        properties: (image.container == ContainerKind::SyclBin).then_some(image.properties),
-        native: Vec::new(),
-        kernels: shown.kernels.into_iter().map(|kernel| kernel.name).collect(),
-        exports: shown.exports,
-        imports: shown.imports,
-        tool: shown.producer,
-        bytes,
+        is_library: false,
+        found_for: None,
+        abi,
+        image,
     })
 }
 
@@ -481,7 +447,7 @@ mod tests {
         let sources = sources(&inputs).unwrap();
         let modules = modules(&sources).unwrap();
         let found: Vec<_> = (modules.iter())
-            .map(|module| (module.target.arch.as_str(), module.native.len()))
+            .map(|module| (module.image.target.arch.as_str(), module.natives.len()))
             .collect();
         assert_eq!(found, [("intel_gpu_pvc", 0), ("intel_gpu_dg2", 0), ("", 2)]);
     }

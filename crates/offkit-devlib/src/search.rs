@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::{env, fmt, fs};
 
-use offkit_object::{ImageFormat, Target};
+use offkit_object::{ImageFormat, SharedBytes, Target};
 
 use crate::abi::Abi;
 use crate::code::{Input, Module, ReadError, modules, sources};
@@ -155,14 +155,12 @@ pub struct Answer {
 pub struct LibraryFile {
     /// Where it is.
     pub path: PathBuf,
-    /// Its content.
-    pub bytes: Vec<u8>,
     /// Whether it is bitcode itself, of which functions are linked one by one, and not a container or archive.
     pub is_bitcode: bool,
     /// What there is code for.
     pub targets: Vec<Target>,
-    /// Of bitcode, what was read of it, without the bytes.
-    pub module: Option<Module<'static>>,
+    /// The device code in it, which shares the file's bytes.
+    pub modules: Vec<Module<'static>>,
 }
 
 impl fmt::Debug for LibraryFile {
@@ -462,8 +460,9 @@ impl Search {
 }
 
 fn read(path: &Path) -> Result<LibraryFile, String> {
-    let bytes = fs::read(path).map_err(|error| format!("it cannot be read: {error}"))?;
-    let inputs = [Input::read_file(path, bytes.as_slice())];
+    let content = fs::read(path).map_err(|error| format!("it cannot be read: {error}"))?;
+    let file: SharedBytes = Arc::new(content);
+    let inputs = [Input::read_file(path, (*file).as_ref())];
     let mut targets: Vec<Target> = Vec::new();
     // The path is told beside the reason.
     let told = format!("{}: ", path.display());
@@ -472,27 +471,22 @@ fn read(path: &Path) -> Result<LibraryFile, String> {
         reason.strip_prefix(&told).unwrap_or(&reason).to_owned()
     };
     let sources = sources(&inputs).map_err(reason)?;
-    let is_bitcode = ImageFormat::detect(&bytes) == ImageFormat::Bitcode;
-    let mut bitcode = None;
-    for module in modules(&sources).map_err(reason)? {
+    let is_bitcode = ImageFormat::detect((*file).as_ref()) == ImageFormat::Bitcode;
+    let modules = modules(&sources).map_err(reason)?;
+    for Module { image, .. } in &modules {
         let is_device_code = !matches!(
-            module.format,
+            image.format,
             ImageFormat::Archive | ImageFormat::Compressed | ImageFormat::Unknown
         );
-        if is_device_code && !targets.contains(&module.target) {
-            targets.push(module.target.clone());
-        }
-        if is_bitcode {
-            bitcode = Some(module.without_bytes());
+        if is_device_code && !targets.contains(&image.target) {
+            targets.push(image.target.clone());
         }
     }
-    drop(sources);
     Ok(LibraryFile {
         path: path.to_owned(),
         targets,
         is_bitcode,
-        module: bitcode,
-        bytes,
+        modules: modules.into_iter().map(|module| module.share(&file)).collect(),
     })
 }
 

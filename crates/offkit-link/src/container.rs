@@ -1,7 +1,7 @@
 //! The container that linked images are put into.
 
 use offkit_object::{
-    AbstractModule, BundleState, DeviceImage, Error, ImageFormat, ImageKind, NewImage, OffloadEntry,
+    AbstractModule, BundleState, Error, ImageFormat, ImageKind, Inspect, Limits, NewImage, OffloadEntry,
     OffloadKind, PropertySets, SyclBin,
 };
 
@@ -19,54 +19,46 @@ impl Linked {
         if let OutputFormat::SyclBin(version) = format {
             return self.syclbin(state)?.write(version);
         }
-        let images = self.images.iter().map(|image| {
+        let images = self.images.iter().map(|image| -> Result<_, Error> {
             let kind = OffloadKind::of(image.producer).unwrap_or(OffloadKind::None);
             // SPIR-V by itself is SYCL's: OpenCL C has no offload kind.
             let kind = match (image.format, kind) {
                 (ImageFormat::Spirv, OffloadKind::None) => OffloadKind::Sycl,
                 (_, kind) => kind,
             };
-            let mut entry = OffloadEntry::new(ImageKind::of_format(image.format), kind, &image.bytes);
+            let mut entry = OffloadEntry::new(ImageKind::of_format(image.format), kind, image.bytes()?);
             // As `clang-sycl-linker` writes them; property sets have no place.
             entry.strings.set("triple", image.target.triple.as_str());
             entry.strings.set("arch", image.target.arch_or_generic());
-            entry.strings.set("symbols", image.kernels.join("\n"));
-            NewImage {
-                name: image.label.clone(),
+            entry
+                .strings
+                .set("symbols", image.symbols(&Limits::default()).kernels.join("\n"));
+            Ok(NewImage {
+                name: image.location.to_string(),
                 entry,
                 properties: PropertySets::new(),
-            }
+            })
         });
-        offkit_object::pack(images.collect(), format, state).map(|packed| packed.content.into_bytes())
+        let images = images.collect::<Result<_, _>>()?;
+        offkit_object::pack(images, format, state).map(|packed| packed.content.into_bytes())
     }
 
     /// The images as a SYCL program; those that are forms of the same code are in one module.
     pub fn syclbin(&self, state: BundleState) -> Result<SyclBin<'_>, Error> {
-        let mut program = SyclBin::from_images(state, self.device_images())?;
+        let mut program = SyclBin::from_images(state, self.images.iter().cloned())?;
         let mut modules: Vec<AbstractModule<'_>> = Vec::new();
         let mut last = None;
-        for (module, image) in program.modules.drain(..).zip(&self.images) {
+        for (module, group) in program.modules.drain(..).zip(&self.groups) {
             match modules.last_mut() {
-                Some(same) if last == Some(image.group) => {
+                Some(same) if last == Some(group) => {
                     same.ir_modules.extend(module.ir_modules);
                     same.native_images.extend(module.native_images);
                 }
                 _ => modules.push(module),
             }
-            last = Some(image.group);
+            last = Some(group);
         }
         program.modules = modules;
         Ok(program)
-    }
-
-    /// The images in the model that all containers share.
-    pub fn device_images(&self) -> impl Iterator<Item = DeviceImage<'_>> {
-        self.images.iter().map(|image| {
-            let mut device_image =
-                DeviceImage::new(image.bytes.as_slice()).with_properties(image.properties.clone());
-            device_image.target = image.target.clone();
-            device_image.producer = image.producer;
-            device_image
-        })
     }
 }

@@ -24,9 +24,7 @@ use std::time::{Duration, Instant};
 use std::{env, fs, io};
 
 use offkit_llvm::{Worker, WorkerError};
-use offkit_object::property_set::PropertySets;
-use offkit_object::{BundleState, ImageFormat, Producer, Target, backquoted};
-use offkit_spirv::Reflection;
+use offkit_object::{BundleState, DeviceImage, ImageFormat, Location, Target, backquoted};
 use tempfile::TempDir;
 
 use crate::post_link::{ExportArrangement, SplitMode};
@@ -38,7 +36,7 @@ use join::Part;
 use libraries::Libraries;
 pub use lld::FOLDER_VARIABLE as LLVM_FOLDER_VARIABLE;
 pub use offkit_devlib::code::Input;
-use offkit_devlib::code::{self, Module, Native, sources};
+use offkit_devlib::code::{self, Module, sources};
 use select::select;
 pub(crate) use select::targets as targets_of;
 use target_link::TargetLink;
@@ -133,61 +131,15 @@ pub const PORTABLE_EXTENSIONS: [&str; 9] = [
 /// The device images that came out, and how long each step took.
 #[derive(Clone, Debug, Default)]
 pub struct Linked {
-    /// The images, numbered as they stand here.
-    pub images: Vec<LinkedImage>,
+    /// The images, numbered as they stand here, with the symbols that are recorded of them. Their locations are what
+    /// messages call them.
+    pub images: Vec<DeviceImage<'static>>,
+    /// For each image the number of its code: those of one number are forms of the same.
+    pub groups: Vec<usize>,
     /// What was lost on the way, for people.
     pub notes: Vec<String>,
     /// The steps, in order; those that are done for each target once, with the time of all.
     pub steps: Vec<Step>,
-}
-
-/// One device image.
-#[derive(Clone, Debug)]
-pub struct LinkedImage {
-    /// What messages call it.
-    pub label: String,
-    /// The code.
-    pub bytes: Vec<u8>,
-    /// What the code is.
-    pub format: ImageFormat,
-    /// What it is for.
-    pub target: Target,
-    /// The language it was made for, as far as containers told.
-    pub producer: Producer,
-    /// What can be launched.
-    pub kernels: Vec<String>,
-    /// Symbols that other images may use.
-    pub exports: Vec<String>,
-    /// Symbols that another image must supply, also those that are not recorded because their names belong to
-    /// the compiler.
-    pub imports: Vec<String>,
-    /// What is known about a SPIR-V module.
-    pub reflection: Option<Reflection>,
-    /// What a runtime needs to know about it.
-    pub properties: PropertySets,
-    /// Images of one number are forms of the same code.
-    pub group: usize,
-}
-
-impl LinkedImage {
-    fn set_reflection(&mut self, reflection: Reflection) {
-        self.kernels = reflection
-            .kernels
-            .iter()
-            .map(|kernel| kernel.name.clone())
-            .collect();
-        self.exports = reflection
-            .exports
-            .iter()
-            .map(|symbol| symbol.name.clone())
-            .collect();
-        self.imports = reflection
-            .imports
-            .iter()
-            .map(|symbol| symbol.name.clone())
-            .collect();
-        self.reflection = Some(reflection);
-    }
 }
 
 /// One step of a link.
@@ -301,10 +253,8 @@ impl DeviceLink<'_> {
             llvm.start();
         }
         let whole = Libraries::whole(self);
-        let whole_inputs = whole.inputs();
-        let whole_sources = code::sources(&whole_inputs)?;
         let mut modules = steps.time("read", || code::modules(&sources))?;
-        modules.extend(whole.modules(&whole_sources)?);
+        modules.extend(whole.modules());
         modules.sort_by_key(|module| module.input);
         let targets = self.targets(&modules)?;
         let library_modules = code::modules(&libraries)?;
@@ -312,13 +262,11 @@ impl DeviceLink<'_> {
 
         let mut found = Libraries::named(&whole);
         steps.time("find libraries", || found.find(self, &targets, &modules))?;
-        let found_inputs = found.inputs();
-        let found_sources = code::sources(&found_inputs)?;
-        modules.extend(found.modules(&found_sources)?);
+        modules.extend(found.modules());
         // Those of `--device-lib` come after everything else.
         modules.extend(library_modules.into_iter().map(|module| Module {
             input: self.inputs.len().saturating_add(module.input),
-            is_library: module.format == ImageFormat::Bitcode,
+            is_library: module.image.format == ImageFormat::Bitcode,
             on_demand: true,
             is_file: false,
             ..module
@@ -326,7 +274,6 @@ impl DeviceLink<'_> {
         modules.sort_by_key(|module| module.input);
 
         let mut linked = Linked::default();
-        let mut groups = Groups::default();
         for (number, target) in targets.iter().enumerate() {
             let temporary = TemporaryFolder::default();
             let keep = match &self.keep {
@@ -351,7 +298,7 @@ impl DeviceLink<'_> {
             };
             let parts = link.run(llvm, &mut linked.notes)?;
             for part in parts {
-                groups.add(part, &mut linked.images);
+                linked.add(part);
             }
         }
         if linked.images.is_empty() {
@@ -418,16 +365,20 @@ impl DeviceLink<'_> {
         }
         // A module by itself that was named is for one of the targets, or was named by mistake; objects and the
         // like may have code for others.
-        let fitting = |module: &Module<'_>| self.targets.iter().any(|target| target.fits(&module.target));
+        let fitting = |module: &Module<'_>| {
+            self.targets
+                .iter()
+                .any(|target| target.fits(&module.image.target))
+        };
         if let Some(module) = modules.iter().find(|module| module.is_file && !fitting(module)) {
             return Err(LinkError::Target {
                 input: module.label.clone(),
-                found: module.target.to_string(),
+                found: module.image.target.to_string(),
                 expected: backquoted(&self.targets),
             });
         }
         for target in &self.targets {
-            if !modules.iter().any(|module| target.fits(&module.target)) {
+            if !modules.iter().any(|module| target.fits(&module.image.target)) {
                 return Err(LinkError::NoCode {
                     target: target.to_string(),
                 });
@@ -448,9 +399,13 @@ impl DeviceLink<'_> {
                     inputs: vec![library.name().to_owned()],
                 });
             };
-            let (label, found, what) = (first.label.clone(), first.target.to_string(), first.format.name());
+            let (label, found, what) = (
+                first.label.clone(),
+                first.image.target.to_string(),
+                first.image.format.name(),
+            );
             let mut fitting = own
-                .filter(|module| targets.iter().any(|target| target.fits(&module.target)))
+                .filter(|module| targets.iter().any(|target| target.fits(&module.image.target)))
                 .peekable();
             if fitting.peek().is_none() {
                 return Err(LinkError::Target {
@@ -459,7 +414,7 @@ impl DeviceLink<'_> {
                     expected: backquoted(targets),
                 });
             }
-            if !fitting.any(|module| module.format == ImageFormat::Bitcode) {
+            if !fitting.any(|module| module.image.format == ImageFormat::Bitcode) {
                 return Err(LinkError::Format { label, what });
             }
         }
@@ -494,34 +449,19 @@ impl TemporaryFolder {
     }
 }
 
-/// Numbers for what images are forms of.
-#[derive(Default)]
-struct Groups {
-    next: usize,
-}
-
-impl Groups {
-    fn add(&mut self, part: Part, images: &mut Vec<LinkedImage>) {
-        let group = self.next;
-        self.next += 1;
-        let mut image = part.image;
-        image.group = group;
-        let native = part.native.into_iter().map(
-            |Native {
-                 target,
-                 format,
-                 bytes,
-             }| LinkedImage {
-                bytes,
-                format,
-                target,
-                reflection: None,
-                ..image.clone()
-            },
-        );
-        let native: Vec<_> = native.collect();
-        images.push(image);
-        images.extend(native);
+impl Linked {
+    /// Adds an image and its native forms.
+    fn add(&mut self, part: Part) {
+        let group = self.groups.last().map_or(0, |last| last + 1);
+        let (location, producer) = (Location::of_file(part.label), part.image.producer);
+        let properties = part.image.properties.clone();
+        for image in std::iter::once(part.image).chain(part.natives) {
+            let mut image = image.with_properties(properties.clone());
+            image.location = location.clone();
+            image.producer = producer;
+            self.images.push(image);
+            self.groups.push(group);
+        }
     }
 }
 

@@ -68,7 +68,7 @@ pub fn check(
         let missing = missing(fitting(), target);
         let providers = providers(&missing, libraries, &search, target)?;
         for symbol in missing {
-            let needs = |module: &&Module<'_>| module.imports.iter().any(|name| name == symbol);
+            let needs = |module: &&Module<'_>| module.imports().any(|name| name == symbol);
             let check = found.entry(symbol).or_insert_with(|| SymbolCheck {
                 symbol: symbol.to_owned(),
                 needed_by: Vec::new(),
@@ -90,13 +90,12 @@ pub fn check(
 /// The symbols that modules need and none of them defines.
 fn missing<'a>(modules: impl Iterator<Item = &'a Module<'a>> + Clone, target: &Target) -> BTreeSet<&'a str> {
     let family = target.family();
-    let names = |of: &'a [String]| of.iter().map(String::as_str);
     let defined: HashSet<&str> = modules
         .clone()
-        .flat_map(|module| names(&module.exports).chain(names(&module.kernels)))
+        .flat_map(|module| module.exports().chain(module.kernels()))
         .collect();
     modules
-        .flat_map(|module| names(&module.imports))
+        .flat_map(Module::imports)
         .filter(|name| !defined.contains(name) && !is_supplied(family, name))
         // What SPIR-V has instructions for.
         .filter(|name| !(family.is_spirv() && (is_builtin(name) || is_opencl_builtin(name))))
@@ -117,19 +116,10 @@ fn providers(
             return Err(LinkError::Manifest(problem));
         }
         for file in answer.found.into_iter().flat_map(|found| found.files) {
-            let inputs = [Input::read_file(&file.path, &*file.bytes)];
-            let sources = sources(&inputs)?;
             let fitting = file.fitting(target);
-            for module in modules(&sources)?
-                .iter()
-                .filter(|module| fitting.contains(&module.target))
-            {
-                for symbol in module
-                    .exports
-                    .iter()
-                    .filter(|name| symbols.contains(name.as_str()))
-                {
-                    providers.entry(symbol.clone()).or_insert_with(|| Provider {
+            for module in (file.modules.iter()).filter(|module| fitting.contains(&module.image.target)) {
+                for symbol in module.exports().filter(|name| symbols.contains(name)) {
+                    providers.entry(symbol.to_owned()).or_insert_with(|| Provider {
                         library: library.clone(),
                         path: file.path.clone(),
                     });

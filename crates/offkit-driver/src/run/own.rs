@@ -88,7 +88,7 @@ impl Link {
                 wrap.allow_empty = true;
                 wrap.compile_options.clone_from(&registration.compile_options);
                 wrap.link_options.clone_from(&registration.link_options);
-                wrap.run(linked.device_images().collect())?
+                wrap.run(linked.images)?
             }
         };
         files::write(&self.output, &[&bytes])?;
@@ -111,7 +111,7 @@ impl Link {
         });
         let inputs: Vec<_> = inputs.collect();
         // Without libraries there is no compiler to be found.
-        let has_libraries = inputs.iter().any(|input| input.library.is_some());
+        let has_libraries = inputs.iter().any(|input| input.library_name().is_some());
         let mut search = match has_libraries {
             true => Search::on_this_machine(&self.library_folders),
             false => Search::default(),

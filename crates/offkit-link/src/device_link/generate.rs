@@ -8,17 +8,18 @@ use std::sync::Arc;
 
 use offkit_image::Family;
 use offkit_llvm::{
-    CodeOptions, Form, Linkage, ModuleSummary, OpenedModule, Part, Source, SpecializationConstantMode,
-    Worker, WorkerError,
+    CodeOptions, Form, Linkage, ModuleSummary, OpenedModule, Part as ModulePart, Source,
+    SpecializationConstantMode, Worker, WorkerError,
 };
 use offkit_object::property_set::{PropertySet, names};
-use offkit_object::{ImageFormat, Producer, PropertySets, Target};
+use offkit_object::{DeviceImage, ImageFormat, Producer, PropertySets, Symbols, Target};
 use offkit_spirv::{Module as SpirvModule, reflect};
 use rayon::prelude::*;
 
 use super::error::{Crash, LinkError};
+use super::join::Part;
 use super::target_link::{TargetLink, native_properties};
-use super::{DeviceLink, LinkedImage, Llvm, lld};
+use super::{DeviceLink, Llvm, lld};
 use crate::post_link::{PlanOptions, PostLink, PostLinked};
 use crate::properties::image_properties;
 use offkit_devlib::code::Module;
@@ -41,12 +42,12 @@ const ELF_RELOCATABLE: u8 = 1;
 /// Whether a module is an object that the linker for objects takes.
 pub(super) fn is_object(module: &Module<'_>, target: &Target) -> bool {
     let is_elf = match target.family() {
-        Family::Host(_) => module.format == ImageFormat::Elf,
-        Family::Amdgcn => module.format == ImageFormat::Amdgpu,
+        Family::Host(_) => module.image.format == ImageFormat::Elf,
+        Family::Amdgcn => module.image.format == ImageFormat::Amdgpu,
         _ => false,
     };
     // The type is a little-endian number of two bytes in ELF of all of these processors.
-    is_elf && module.bytes.get(16..18) == Some(&[ELF_RELOCATABLE, 0])
+    is_elf && module.bytes().get(16..18) == Some(&[ELF_RELOCATABLE, 0])
 }
 
 /// What objects become, for a target whose images are made of such.
@@ -69,7 +70,7 @@ pub(super) fn is_split(bitcode: &[&Module<'_>], objects: &[&Module<'_>]) -> bool
 /// The language that the code was made for, as far as containers told.
 fn producer(bitcode: &[&Module<'_>], objects: &[&Module<'_>]) -> Producer {
     (bitcode.iter().chain(objects))
-        .map(|module| module.producer)
+        .map(|module| module.image.producer)
         .find(|producer| *producer != Producer::None)
         .unwrap_or_default()
 }
@@ -83,7 +84,7 @@ impl TargetLink<'_, '_> {
         linked: Option<OpenedModule>,
         llvm: &mut Llvm<'_>,
         notes: &mut Vec<String>,
-    ) -> Result<Vec<LinkedImage>, LinkError> {
+    ) -> Result<Vec<Part>, LinkError> {
         let producer = producer(bitcode, objects);
         let mut images = match linked {
             Some(linked) => {
@@ -137,7 +138,7 @@ impl TargetLink<'_, '_> {
             }
             false => (None, whole(&linked.summary)),
         };
-        let parts: Vec<Part> = match &split {
+        let parts: Vec<ModulePart> = match &split {
             Some(split) => split.parts().to_vec(),
             None => whole.iter().map(Planned::part).collect(),
         };
@@ -232,7 +233,7 @@ impl TargetLink<'_, '_> {
             if let ([image], [object]) = (images, objects) {
                 let file_name = object.path.as_ref().and_then(|path| path.file_name());
                 image.file_name = file_name.unwrap_or("object-0.o".as_ref()).to_owned();
-                image.code = object.bytes.to_vec();
+                image.code = object.bytes().to_vec();
             }
             return Ok(());
         }
@@ -384,7 +385,7 @@ fn source<'a>(module: &'a Module<'_>) -> Source<'a> {
             name: module.label.clone(),
             ..Source::file(path)
         },
-        None => Source::bytes(&module.label, &*module.bytes),
+        None => Source::bytes(&module.label, module.bytes()),
     }
 }
 
@@ -397,7 +398,7 @@ fn object_files(objects: &[&Module<'_>], folder: &Path) -> Result<Vec<PathBuf>, 
             Some(path) => Ok(path.clone()),
             None => {
                 let path = folder.join(format!("object-{number}.o"));
-                fs::write(&path, &module.bytes)?;
+                fs::write(&path, module.bytes())?;
                 Ok(path)
             }
         });
@@ -428,12 +429,12 @@ struct Planned {
 
 impl Planned {
     /// All of the module, with this image's symbols to be seen.
-    fn part(&self) -> Part {
+    fn part(&self) -> ModulePart {
         let roots: Vec<String> = self.kernels.iter().chain(&self.exports).cloned().collect();
-        Part {
+        ModulePart {
             visible: Some(roots.clone()),
             roots,
-            ..Part::default()
+            ..ModulePart::default()
         }
     }
 
@@ -548,7 +549,7 @@ fn unreadable(error: WorkerError, modules: &[&Module<'_>], worker: &Worker) -> L
     match refused {
         Some(module) => LinkError::Bitcode {
             message: message.clone(),
-            producer: module.tool.clone(),
+            producer: module.tool().map(str::to_owned),
             llvm: worker.llvm_version().to_owned(),
         },
         None => error.into(),
@@ -585,7 +586,7 @@ fn describe(
     generated: Generated,
     target: &Target,
     producer: Producer,
-) -> Result<LinkedImage, LinkError> {
+) -> Result<Part, LinkError> {
     let Generated {
         planned,
         code: bytes,
@@ -593,30 +594,25 @@ fn describe(
         ..
     } = generated;
     let family = target.family();
-    let mut image = LinkedImage {
-        label,
-        format: ImageFormat::detect(&bytes),
-        bytes,
-        target: target.clone(),
-        producer,
-        kernels: planned.kernels.clone(),
-        exports: planned.exports.clone(),
-        imports: Vec::new(),
-        reflection: None,
-        properties: PropertySets::new(),
-        group: 0,
-    };
+    let mut image = DeviceImage::new(bytes);
+    image.target = target.clone();
+    image.producer = producer;
+    let mut part = Part::new(label, image);
+    part.is_generated = true;
     if family.is_spirv() {
-        let module = SpirvModule::from_bytes(&image.bytes).map_err(LinkError::Generated)?;
+        let module = SpirvModule::from_bytes(part.bytes()).map_err(LinkError::Generated)?;
         let reflection = reflect(&module);
-        image.properties = planned.properties_with(&image_properties(&reflection));
-        image.set_reflection(reflection);
-        image.target = target.as_generated_spirv();
+        part.image.properties = planned.properties_with(&image_properties(&reflection));
+        part.image.target = target.as_generated_spirv();
+        part.set_reflection(reflection);
     } else {
         let is_open = |name: &String| !is_supplied(family, name);
-        image.imports = imports.into_iter().filter(is_open).collect();
-        image.properties =
-            planned.properties_with(&native_properties(&image.kernels, &image.exports, &image.imports));
+        part.symbols = Symbols {
+            kernels: planned.kernels.clone(),
+            exports: planned.exports.clone(),
+            imports: imports.into_iter().filter(is_open).collect(),
+        };
+        part.image.properties = planned.properties_with(&native_properties(&part.symbols));
     }
-    Ok(image)
+    Ok(part)
 }

@@ -5,28 +5,64 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use offkit_object::ImageFormat;
 use offkit_object::property_set::{PropertySet, names};
+use offkit_object::{Code, DeviceImage, ImageFormat, Symbols};
 use offkit_spirv::rspirv::dr::Operand;
 use offkit_spirv::spirv::Decoration;
-use offkit_spirv::{LinkInput, LinkOptions, Linkage, Module, link, reflect};
+use offkit_spirv::{LinkInput, LinkOptions, Linkage, Module, Reflection, link, reflect};
 
-use super::LinkedImage;
 use super::constants::Constants;
 use super::error::LinkError;
 use super::properties::merge;
-use offkit_devlib::code::Native;
 
 /// An image on its way to be joined with others.
 #[derive(Debug)]
 pub(super) struct Part {
-    pub(super) image: LinkedImage,
+    pub(super) image: DeviceImage<'static>,
+    /// What messages call it.
+    pub(super) label: String,
+    /// What its code has, also imports that are not recorded because their names belong to the compiler.
+    pub(super) symbols: Symbols,
+    /// What is known about a SPIR-V module.
+    pub(super) reflection: Option<Reflection>,
     /// Whether this link made it of bitcode.
     pub(super) is_generated: bool,
     /// Whether its property sets, and not its code alone, say what it exports.
     pub(super) is_told: bool,
     /// The same as native code.
-    pub(super) native: Vec<Native>,
+    pub(super) natives: Vec<DeviceImage<'static>>,
+}
+
+impl Part {
+    /// A part of which no symbols are known yet.
+    pub(super) fn new(label: String, image: DeviceImage<'static>) -> Self {
+        Self {
+            image,
+            label,
+            symbols: Symbols::default(),
+            reflection: None,
+            is_generated: false,
+            is_told: false,
+            natives: Vec::new(),
+        }
+    }
+
+    /// The code; that of parts was read before.
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.image.bytes().unwrap_or_default()
+    }
+
+    pub(super) fn set_reflection(&mut self, reflection: Reflection) {
+        let kernels = reflection.kernels.iter().map(|kernel| kernel.name.clone());
+        let exports = reflection.exports.iter().map(|symbol| symbol.name.clone());
+        let imports = reflection.imports.iter().map(|symbol| symbol.name.clone());
+        self.symbols = Symbols {
+            kernels: kernels.collect(),
+            exports: exports.collect(),
+            imports: imports.collect(),
+        };
+        self.reflection = Some(reflection);
+    }
 }
 
 /// Joins the parts that need each other, in whatever state the result is to be: today's SYCL runtime does not link
@@ -44,7 +80,7 @@ pub(super) fn join(
     }
     let mut groups = Groups::new(parts.len());
     for (number, part) in parts.iter().enumerate().filter(|(_, part)| is_spirv(part)) {
-        for import in &part.image.imports {
+        for import in &part.symbols.imports {
             if let Some(&provider) = providers.get(import)
                 && !(part.is_generated && parts[provider].is_generated)
             {
@@ -64,7 +100,7 @@ pub(super) fn join(
     // Symbols that an image of another group needs have to stay visible.
     let mut needed: HashMap<usize, HashSet<String>> = HashMap::new();
     for (number, part) in parts.iter().enumerate().filter(|(number, _)| used[*number]) {
-        for import in &part.image.imports {
+        for import in &part.symbols.imports {
             if let Some(&provider) = providers.get(import) {
                 let (own, other) = (firsts[number], firsts[provider]);
                 if own != other {
@@ -90,7 +126,7 @@ pub(super) fn join(
             Err(group) => one_of(group, !is_closed || !needed.is_empty(), notes)?,
         };
         if is_closed && is_spirv(&part) {
-            hide_all_but(&mut part.image, &needed)?;
+            hide_all_but(&mut part, &needed)?;
         }
         joined.push(part);
     }
@@ -106,7 +142,7 @@ fn used(parts: &[Part], providers: &HashMap<String, usize>) -> Vec<bool> {
         .collect();
     while let Some(number) = next.pop() {
         if !std::mem::replace(&mut used[number], true) {
-            let imports = parts[number].image.imports.iter();
+            let imports = parts[number].symbols.imports.iter();
             next.extend(imports.filter_map(|import| providers.get(import)).copied());
         }
     }
@@ -122,22 +158,22 @@ fn is_found(part: &Part) -> bool {
     const BY_NAME: [&str; 3] = [names::DEVICE_GLOBALS, names::HOST_PIPES, names::VIRTUAL_FUNCTIONS];
     let image = &part.image;
     let has = |name: &&str| image.properties.set(name).is_some();
-    !part.is_generated || !is_spirv(part) || !image.kernels.is_empty() || BY_NAME.iter().any(has)
+    !part.is_generated || !is_spirv(part) || !part.symbols.kernels.is_empty() || BY_NAME.iter().any(has)
 }
 
 /// Takes the linkage of all definitions away but of those that are needed, and of device globals, which the host
 /// finds by name.
-fn hide_all_but(image: &mut LinkedImage, needed: &HashSet<String>) -> Result<(), LinkError> {
-    let metadata = image.properties.set(names::PROGRAM_METADATA);
+fn hide_all_but(part: &mut Part, needed: &HashSet<String>) -> Result<(), LinkError> {
+    let metadata = part.image.properties.set(names::PROGRAM_METADATA);
     let device_globals: HashSet<&str> = (metadata.into_iter().flat_map(|set| set.iter()))
         .filter(|(key, _)| key.ends_with("@global_id_mapping"))
         .filter_map(|(_, value)| value.as_str())
         .collect();
-    let hidden: HashSet<String> = (image.exports.iter())
+    let hidden: HashSet<String> = (part.symbols.exports.iter())
         .filter(|export| !needed.contains(*export) && !device_globals.contains(export.as_str()))
         .cloned()
         .collect();
-    hide(image, &hidden)
+    hide(part, &hidden)
 }
 
 fn is_spirv(part: &Part) -> bool {
@@ -156,20 +192,16 @@ fn providers(parts: &mut [Part]) -> Result<HashMap<String, usize>, LinkError> {
     let mut kernels: HashMap<&str, usize> = HashMap::new();
     let duplicate = |symbol: &str, first: usize, second: usize| LinkError::Duplicate {
         symbol: symbol.to_owned(),
-        first: parts[first].image.label.clone(),
-        second: parts[second].image.label.clone(),
+        first: parts[first].label.clone(),
+        second: parts[second].label.clone(),
     };
     for (number, part) in parts.iter().enumerate().filter(|(_, part)| is_spirv(part)) {
-        for kernel in &part.image.kernels {
+        for kernel in &part.symbols.kernels {
             if let Some(other) = kernels.insert(kernel, number) {
                 return Err(duplicate(kernel, other, number));
             }
         }
-        let symbols = part
-            .image
-            .reflection
-            .iter()
-            .flat_map(|reflection| &reflection.exports);
+        let symbols = (part.reflection.iter()).flat_map(|reflection| &reflection.exports);
         for symbol in symbols {
             let may_recur = symbol.linkage == Linkage::LinkOnceOdr;
             let Some(&other) = providers.get(&symbol.name) else {
@@ -204,18 +236,18 @@ fn providers(parts: &mut [Part]) -> Result<HashMap<String, usize>, LinkError> {
         }
     }
     for (number, symbols) in hidden {
-        hide(&mut parts[number].image, &symbols)?;
+        hide(&mut parts[number], &symbols)?;
     }
     Ok(providers)
 }
 
 /// Takes the linkage of definitions away, and what the property sets say of it.
-fn hide(image: &mut LinkedImage, symbols: &HashSet<String>) -> Result<(), LinkError> {
+fn hide(part: &mut Part, symbols: &HashSet<String>) -> Result<(), LinkError> {
     if symbols.is_empty() {
         return Ok(());
     }
-    let mut module = read(image)?;
-    let exports = image.reflection.iter().flat_map(|reflection| &reflection.exports);
+    let mut module = read(part)?;
+    let exports = part.reflection.iter().flat_map(|reflection| &reflection.exports);
     let ids: HashSet<u32> = exports
         .filter(|export| symbols.contains(&export.name))
         .map(|export| export.id)
@@ -226,10 +258,10 @@ fn hide(image: &mut LinkedImage, symbols: &HashSet<String>) -> Result<(), LinkEr
             [Operand::IdRef(of), Operand::Decoration(Decoration::LinkageAttributes), ..] if ids.contains(of)
         )
     });
-    image.bytes = module.to_bytes();
-    let reflection = reflect(&module);
-    image.exports.retain(|export| !symbols.contains(export));
-    image.reflection = Some(reflection);
+    part.reflection = Some(reflect(&module));
+    part.symbols.exports.retain(|export| !symbols.contains(export));
+    let image = &mut part.image;
+    image.code = Code::from(module.to_bytes());
     if image.properties.set(names::EXPORTED_SYMBOLS).is_some() {
         let recorded = image.properties.set_mut(names::EXPORTED_SYMBOLS);
         let mut left = PropertySet::new();
@@ -244,29 +276,29 @@ fn hide(image: &mut LinkedImage, symbols: &HashSet<String>) -> Result<(), LinkEr
     Ok(())
 }
 
-fn read(image: &LinkedImage) -> Result<Module, LinkError> {
-    Module::from_bytes(&image.bytes).map_err(|error| LinkError::Module {
-        label: image.label.clone(),
+fn read(part: &Part) -> Result<Module, LinkError> {
+    Module::from_bytes(part.bytes()).map_err(|error| LinkError::Module {
+        label: part.label.clone(),
         error,
     })
 }
 
 /// Links the parts into one.
 fn one_of(parts: Vec<Part>, keep_exports: bool, notes: &mut Vec<String>) -> Result<Part, LinkError> {
-    let labels: Vec<String> = parts.iter().map(|part| part.image.label.clone()).collect();
+    let labels: Vec<String> = parts.iter().map(|part| part.label.clone()).collect();
     let mut modules = Vec::new();
     let mut constants = Constants::default();
     let mut parts = parts.into_iter();
     let mut result: Option<Part> = None;
     for part in parts.by_ref() {
-        let mut module = read(&part.image)?;
-        let so_far = result.as_ref().map_or("", |result| result.image.label.as_str());
-        constants.add(&part.image.properties, &mut module, (so_far, &part.image.label))?;
+        let mut module = read(&part)?;
+        let so_far = result.as_ref().map_or("", |result| result.label.as_str());
+        constants.add(&part.image.properties, &mut module, (so_far, &part.label))?;
         modules.push(module);
-        for native in &part.native {
+        for native in &part.natives {
             notes.push(format!(
                 "{}: its native code for `{}` is left out, for the module is linked with others",
-                part.image.label, native.target
+                part.label, native.target
             ));
         }
         match &mut result {
@@ -274,7 +306,7 @@ fn one_of(parts: Vec<Part>, keep_exports: bool, notes: &mut Vec<String>) -> Resu
             Some(result) => merge(
                 &mut result.image.properties,
                 &part.image.properties,
-                (&result.image.label, &part.image.label),
+                (&result.label, &part.label),
             )?,
         }
     }
@@ -288,15 +320,15 @@ fn one_of(parts: Vec<Part>, keep_exports: bool, notes: &mut Vec<String>) -> Resu
         .with_allow_unresolved(true)
         .with_keep_exports(keep_exports);
     let module = link(&inputs, options)?;
+    result.label = labels.join(" + ");
+    result.set_reflection(reflect(&module));
     let image = &mut result.image;
-    image.bytes = module.to_bytes();
-    image.label = labels.join(" + ");
-    image.set_reflection(reflect(&module));
+    image.code = Code::from(module.to_bytes());
     constants.describe(&mut image.properties);
     // Of what the modules recorded, what is still so.
     for (set, symbols) in [
-        (names::IMPORTED_SYMBOLS, &image.imports),
-        (names::EXPORTED_SYMBOLS, &image.exports),
+        (names::IMPORTED_SYMBOLS, &result.symbols.imports),
+        (names::EXPORTED_SYMBOLS, &result.symbols.exports),
     ] {
         let recorded = image.properties.remove(set);
         let symbols: HashSet<&str> = symbols.iter().map(String::as_str).collect();
@@ -309,7 +341,7 @@ fn one_of(parts: Vec<Part>, keep_exports: bool, notes: &mut Vec<String>) -> Resu
         }
     }
     result.is_generated = false;
-    result.native = Vec::new();
+    result.natives = Vec::new();
     Ok(result)
 }
 
@@ -339,7 +371,7 @@ impl Groups {
 
 #[cfg(test)]
 mod tests {
-    use offkit_object::{Producer, PropertySets, Target};
+    use offkit_object::Target;
     use offkit_spirv::rspirv::dr::Builder;
     use offkit_spirv::spirv::{FunctionControl, LinkageType};
 
@@ -365,27 +397,14 @@ mod tests {
             builder.decorate(id, Decoration::LinkageAttributes, operands);
         }
         let module = Module::from_dr(builder.module());
-        let mut image = LinkedImage {
-            label: label.to_owned(),
-            bytes: module.to_bytes(),
-            format: ImageFormat::Spirv,
-            target: Target::new("spirv64-unknown-unknown", ""),
-            producer: Producer::None,
-            kernels: Vec::new(),
-            exports: Vec::new(),
-            imports: Vec::new(),
-            reflection: None,
-            properties: PropertySets::new(),
-            group: 0,
-        };
-        image.set_reflection(reflect(&module));
-        image.properties = image_properties(&reflect(&module));
-        Part {
-            image,
-            is_generated: true,
-            is_told: false,
-            native: Vec::new(),
-        }
+        let reflection = reflect(&module);
+        let mut image = DeviceImage::new(module.to_bytes());
+        image.target = Target::new("spirv64-unknown-unknown", "");
+        image.properties = image_properties(&reflection);
+        let mut part = Part::new(label.to_owned(), image);
+        part.is_generated = true;
+        part.set_reflection(reflection);
+        part
     }
 
     fn exports(parts: &[Part]) -> Vec<Vec<&str>> {
@@ -394,10 +413,10 @@ mod tests {
             symbols.map(str::to_owned).collect::<Vec<_>>()
         };
         for part in parts {
-            assert_eq!(recorded(part), part.image.exports, "{}", part.image.label);
+            assert_eq!(recorded(part), part.symbols.exports, "{}", part.label);
         }
         (parts.iter())
-            .map(|part| part.image.exports.iter().map(String::as_str).collect())
+            .map(|part| part.symbols.exports.iter().map(String::as_str).collect())
             .collect()
     }
 
@@ -417,12 +436,12 @@ mod tests {
         assert_eq!(exports(&closed), [vec!["one"], vec![]]);
         // With them, what they need stays.
         let mut called = parts();
-        called[1].image.kernels.push("k".to_owned());
+        called[1].symbols.kernels.push("k".to_owned());
         called.push(part("c", &[("four", LinkageType::Export)]));
         let called = join(called, true, &mut Vec::new()).unwrap();
         assert_eq!(exports(&called), [vec!["one"], vec![]]);
         let mut alone = parts();
-        alone[0].image.kernels.push("k".to_owned());
+        alone[0].symbols.kernels.push("k".to_owned());
         let alone = join(alone, true, &mut Vec::new()).unwrap();
         assert_eq!(exports(&alone), [Vec::<&str>::new()]);
         let open = join(parts(), false, &mut Vec::new()).unwrap();

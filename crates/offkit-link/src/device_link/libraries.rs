@@ -1,13 +1,12 @@
 //! Libraries of `-l`: found for each target, and what of them takes part.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use offkit_object::Target;
 
 use super::DeviceLink;
 use super::error::LinkError;
-use offkit_devlib::code::{Input, Module, Source};
+use offkit_devlib::code::Module;
 use offkit_devlib::{Abi, AbiClash, LibraryFile};
 
 /// A file of a library.
@@ -46,7 +45,7 @@ impl Libraries {
     pub(super) fn whole(link: &DeviceLink<'_>) -> Self {
         let mut libraries = Self::default();
         for (number, input) in link.inputs.iter().enumerate() {
-            if let Some(name) = input.library.as_deref().filter(|_| input.is_whole_archive())
+            if let Some(name) = input.library_name().filter(|_| input.is_whole_archive())
                 && let Some(file) = link.search.archive(name)
             {
                 libraries.files.push(FoundFile {
@@ -73,7 +72,9 @@ impl Libraries {
             search.code_object_version = modules.iter().find_map(|module| module.abi.code_object_version);
         }
         for (number, input) in link.inputs.iter().enumerate() {
-            let Some(name) = &input.library else { continue };
+            let Some(name) = input.library_name() else {
+                continue;
+            };
             if self.done.contains(&number) {
                 continue;
             }
@@ -124,55 +125,36 @@ impl Libraries {
         looked_at.map(|(_, what)| what.clone()).collect()
     }
 
-    /// The files that are not bitcode as inputs, numbered as the files are.
-    pub(super) fn inputs(&self) -> Vec<Input<'_>> {
-        let inputs = self.files.iter().map(|found| {
-            // What was read of bitcode already is not read again.
-            let bytes = if found.file.module.is_some() {
-                &[]
-            } else {
-                &*found.file.bytes
-            };
-            Input::read_file(&found.file.path, bytes).with_whole_archive(found.whole_archive)
+    /// The code in the files.
+    pub(super) fn modules(&self) -> Vec<Module<'static>> {
+        let modules = self.files.iter().flat_map(|found| {
+            let modules = found.file.modules.iter().cloned();
+            modules.filter_map(|module| found.module(module))
         });
-        inputs.collect()
+        modules.collect()
     }
+}
 
-    /// The code in the files, from the sources made of the inputs.
-    pub(super) fn modules<'a>(&'a self, sources: &'a [Source<'_>]) -> Result<Vec<Module<'a>>, LinkError> {
-        let sources = sources.iter().filter(|source| {
-            let found = self.files.get(source.input());
-            found.is_some_and(|found| found.file.module.is_none())
+impl FoundFile {
+    /// A module of the file with its part in the link; `None` if it is for none of the targets.
+    fn module(&self, module: Module<'static>) -> Option<Module<'static>> {
+        let found_for: Option<Vec<Target>> = self.targets.as_ref().map(|targets| {
+            let is_for = |target: &&Target| self.file.fitting(target).contains(&module.image.target);
+            targets.iter().filter(is_for).cloned().collect()
         });
-        let mut modules = offkit_devlib::code::modules(sources)?;
-        modules.extend(self.files.iter().enumerate().filter_map(|(number, found)| {
-            let mut module: Module<'_> = found.file.module.clone()?;
-            module.bytes = Cow::Borrowed(&found.file.bytes);
-            module.input = number;
-            Some(module)
-        }));
-        modules.sort_by_key(|module| module.input);
-        modules.retain_mut(|module| {
-            let Some(found) = self.files.get(module.input) else {
-                return false;
-            };
-            module.input = found.input;
-            module.is_file = false;
-            module.found_for = found.targets.as_ref().map(|targets| {
-                let is_for = |target: &&Target| found.file.fitting(target).contains(&module.target);
-                targets.iter().filter(is_for).cloned().collect()
-            });
-            module.abi = std::mem::take(&mut module.abi).or(&found.abi);
-            if found.file.is_bitcode && !found.whole_archive {
-                module.is_library = true;
-                module.on_demand = true;
-            }
-            module
-                .found_for
-                .as_ref()
-                .is_none_or(|targets| !targets.is_empty())
-        });
-        Ok(modules)
+        if found_for.as_ref().is_some_and(Vec::is_empty) {
+            return None;
+        }
+        let is_library = self.file.is_bitcode && !self.whole_archive;
+        Some(Module {
+            input: self.input,
+            is_file: false,
+            on_demand: is_library || module.on_demand && !self.whole_archive,
+            is_library,
+            found_for,
+            abi: module.abi.or(&self.abi),
+            ..module
+        })
     }
 }
 

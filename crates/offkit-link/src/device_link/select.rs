@@ -21,20 +21,20 @@ pub(crate) fn targets(modules: &[Module<'_>]) -> Result<Vec<Target>, LinkError> 
     let named = || modules.iter().filter(|module| !module.on_demand);
     let mut files = named().filter(|module| module.is_file);
     if let Some(first) = files.next()
-        && let Some(other) = files.find(|other| !first.target.fits(&other.target))
+        && let Some(other) = files.find(|other| !first.image.target.fits(&other.image.target))
     {
         return Err(LinkError::Conflict {
             first: first.label.clone(),
-            first_target: first.target.to_string(),
+            first_target: first.image.target.to_string(),
             second: other.label.clone(),
-            second_target: other.target.to_string(),
+            second_target: other.image.target.to_string(),
         });
     }
     let mut targets: Vec<Target> = Vec::new();
     // Those that leave the least open first: what leaves more open belongs to each that it fits.
     let mut order: Vec<_> = named().enumerate().collect();
     order.sort_by_key(|(number, module)| {
-        let target = &module.target;
+        let target = &module.image.target;
         (
             target.arch.is_empty(),
             std::cmp::Reverse(target.features.len()),
@@ -43,13 +43,16 @@ pub(crate) fn targets(modules: &[Module<'_>]) -> Result<Vec<Target>, LinkError> 
     });
     let mut first_seen: Vec<usize> = Vec::new();
     for (number, module) in order {
-        match targets.iter().position(|target| target.fits(&module.target)) {
+        match targets
+            .iter()
+            .position(|target| target.fits(&module.image.target))
+        {
             Some(at) => {
-                targets[at].complete(&module.target);
+                targets[at].complete(&module.image.target);
                 first_seen[at] = first_seen[at].min(number);
             }
             None => {
-                targets.push(module.target.clone());
+                targets.push(module.image.target.clone());
                 first_seen.push(number);
             }
         }
@@ -81,10 +84,10 @@ pub(super) fn select(
     let mut providers: HashMap<&str, usize> = HashMap::new();
     let mut kernel_providers: HashMap<&str, usize> = HashMap::new();
     for (number, module) in fitting().filter(|(_, module)| module.on_demand) {
-        for symbol in &module.exports {
+        for symbol in module.exports() {
             providers.entry(symbol).or_insert(number);
         }
-        for kernel in &module.kernels {
+        for kernel in module.kernels() {
             kernel_providers.entry(kernel).or_insert(number);
         }
     }
@@ -95,9 +98,9 @@ pub(super) fn select(
     let mut needed_by_libraries: VecDeque<&str> = VecDeque::new();
     let mut next: Vec<usize> = fitting()
         .filter(|(_, module)| {
-            let has_wanted_kernels = kernels && !module.is_library && !module.kernels.is_empty();
+            let has_wanted_kernels = kernels && !module.is_library && module.kernels().next().is_some();
             // A library that was named as a file is read in any case.
-            let is_read = module.is_library && (module.is_damaged || module.found_for.is_none());
+            let is_read = module.is_library && (module.is_damaged() || module.found_for.is_none());
             !module.on_demand || has_wanted_kernels || is_read
         })
         .map(|(number, _)| number)
@@ -108,12 +111,12 @@ pub(super) fn select(
             if !std::mem::replace(&mut chosen[number], true) {
                 let module = &modules[number];
                 if module.is_library {
-                    needed_by_libraries.extend(module.imports.iter().map(String::as_str));
+                    needed_by_libraries.extend(module.imports());
                     continue;
                 }
-                defined.extend(module.exports.iter().map(String::as_str));
-                kernels_defined.extend(module.kernels.iter().map(String::as_str));
-                needed.extend(module.imports.iter().map(String::as_str));
+                defined.extend(module.exports());
+                kernels_defined.extend(module.kernels());
+                needed.extend(module.imports());
             }
         }
         let (symbol, by_library) = match needed.pop_front() {
@@ -149,34 +152,37 @@ pub(super) fn select(
 
 #[cfg(test)]
 mod tests {
-    use std::borrow::Cow;
-
     use offkit_devlib::Abi;
-    use offkit_object::{ImageFormat, Producer};
+    use offkit_object::{DeviceImage, ImageFormat, InspectedKernel, Inspection};
 
     use super::*;
 
     /// A module with these symbols.
     fn module(label: &str, on_demand: bool, exports: &[&str], imports: &[&str]) -> Module<'static> {
-        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        with_kernels(label, on_demand, [&[], exports, imports])
+    }
+
+    /// The same with kernels, before the exports and imports.
+    fn with_kernels(label: &str, on_demand: bool, symbols: [&[&str]; 3]) -> Module<'static> {
+        let mut image = DeviceImage::of_format(Vec::new(), ImageFormat::Bitcode);
+        image.target = Target::new("spirv64-unknown-unknown", "");
+        image.inspected_by(|| {
+            let [kernels, exports, imports] =
+                symbols.map(|names| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+            let mut inspection = Inspection::default();
+            inspection.kernels = kernels.into_iter().map(InspectedKernel::new).collect();
+            (inspection.exports, inspection.imports) = (exports, imports);
+            inspection
+        });
         Module {
+            image,
+            natives: Vec::new(),
             label: label.to_owned(),
             input: 0,
             path: None,
-            bytes: Cow::Borrowed(&[]),
-            format: ImageFormat::Bitcode,
-            target: Target::new("spirv64-unknown-unknown", ""),
-            producer: Producer::None,
             on_demand,
             is_file: !on_demand,
-            properties: None,
-            native: Vec::new(),
-            kernels: Vec::new(),
-            exports: owned(exports),
-            imports: owned(imports),
-            tool: None,
             is_library: false,
-            is_damaged: false,
             found_for: None,
             abi: Abi::default(),
         }
@@ -210,8 +216,7 @@ mod tests {
 
     #[test]
     fn kernels_can_bring_members_along() {
-        let mut member = module("a.a!x", true, &[], &[]);
-        member.kernels = vec!["k".into()];
+        let member = with_kernels("a.a!x", true, [&["k"], &[], &[]]);
         let modules = [module("app.bc", false, &[], &[]), member];
         let target = Target::new("spirv64", "");
         assert_eq!(select(&modules, &target, false, &[]), [0]);
@@ -220,13 +225,11 @@ mod tests {
 
     #[test]
     fn a_call_of_a_kernel_needs_the_member_with_the_kernel() {
-        let mut member = module("a.a!x", true, &[], &[]);
-        member.kernels = vec!["k".into()];
+        let member = with_kernels("a.a!x", true, [&["k"], &[], &[]]);
         let call = || module("app.bc", false, &[], &["__clang_ocl_kern_imp_k"]);
         let target = Target::new("spirv64", "");
         assert_eq!(select(&[call(), member.clone()], &target, false, &[]), [0, 1]);
-        let mut own = module("k.bc", false, &[], &[]);
-        own.kernels = vec!["k".into()];
+        let own = with_kernels("k.bc", false, [&["k"], &[], &[]]);
         assert_eq!(select(&[call(), own, member], &target, false, &[]), [0, 1]);
     }
 
@@ -260,7 +263,7 @@ mod tests {
         let amd = |arch: &str| {
             let mut module = module("x.o!0", false, &[], &[]);
             module.is_file = false;
-            module.target = Target::new("amdgcn-amd-amdhsa", arch);
+            module.image.target = Target::new("amdgcn-amd-amdhsa", arch);
             module
         };
         let modules = [amd(""), amd("gfx90a"), amd("gfx942"), amd("gfx90a")];
@@ -273,7 +276,7 @@ mod tests {
     #[test]
     fn files_for_different_targets_are_both_named() {
         let mut other = module("b.bc", false, &[], &[]);
-        other.target = Target::new("nvptx64-nvidia-cuda", "sm_80");
+        other.image.target = Target::new("nvptx64-nvidia-cuda", "sm_80");
         let text = targets(&[module("a.bc", false, &[], &[]), other])
             .unwrap_err()
             .to_string();

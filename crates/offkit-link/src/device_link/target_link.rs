@@ -5,14 +5,14 @@ use std::path::PathBuf;
 
 use offkit_llvm::{ModuleId, OpenedModule, Worker};
 use offkit_object::property_set::{PropertySets, names};
-use offkit_object::{BundleState, ImageFormat, Target};
+use offkit_object::{BundleState, DeviceImage, ImageFormat, Symbols, Target};
 use offkit_spirv::{Module as SpirvModule, reflect};
 
 use super::error::LinkError;
 use super::join::{Part, join};
 use super::libraries::check_abi;
 use super::select::select;
-use super::{DeviceLink, LinkedImage, Llvm, Steps, TemporaryFolder, generate, undefined};
+use super::{DeviceLink, Llvm, Steps, TemporaryFolder, generate, undefined};
 use crate::properties::image_properties;
 use offkit_devlib::code::Module;
 
@@ -44,7 +44,7 @@ impl<'a> TargetLink<'a, '_> {
             let numbers = select(modules, &self.target, self.options.archive_kernels, &wanted);
             let chosen = numbers.iter().map(|&number| &modules[number]);
             let (libraries, chosen): (Vec<_>, Vec<_>) = chosen.partition(|module| module.is_library);
-            let is_bitcode = |module: &&&Module<'_>| module.format == ImageFormat::Bitcode;
+            let is_bitcode = |module: &&&Module<'_>| module.image.format == ImageFormat::Bitcode;
             let bitcode: Vec<_> = chosen.iter().filter(is_bitcode).copied().collect();
             if bitcode.is_empty() {
                 return Ok((chosen, None));
@@ -78,8 +78,8 @@ impl<'a> TargetLink<'a, '_> {
             for (number, module) in modules.iter().enumerate() {
                 let could_supply = module.on_demand && !module.is_library && module.is_for(&self.target);
                 if could_supply && numbers.binary_search(&number).is_err() {
-                    let needed = module.exports.iter().filter(|name| open.contains(name.as_str()));
-                    wanted.extend(needed.cloned());
+                    let needed = module.exports().filter(|name| open.contains(name));
+                    wanted.extend(needed.map(str::to_owned));
                 }
             }
             if wanted.len() == before {
@@ -100,52 +100,44 @@ impl TargetLink<'_, '_> {
     ) -> Result<Vec<Part>, LinkError> {
         let (chosen, linked) = self.select(llvm)?;
         let module = linked.as_ref().map(|linked| linked.id);
-        let is_bitcode = |module: &&&Module<'_>| module.format == ImageFormat::Bitcode;
+        let is_bitcode = |module: &&&Module<'_>| module.image.format == ImageFormat::Bitcode;
         let bitcode: Vec<_> = chosen.iter().filter(is_bitcode).copied().collect();
         let is_object = |module: &&Module<'_>| generate::is_object(module, &self.target);
         let objects: Vec<_> = chosen.iter().copied().filter(is_object).collect();
 
-        let mut parts = Vec::new();
+        let mut parts: Vec<Part> = Vec::new();
         if !bitcode.is_empty() || !objects.is_empty() {
-            let images = self.generate(&bitcode, &objects, linked, llvm, notes)?;
-            parts.extend(images.into_iter().map(|image| Part {
-                image,
-                is_generated: true,
-                is_told: false,
-                native: Vec::new(),
-            }));
+            parts = self.generate(&bitcode, &objects, linked, llvm, notes)?;
         }
         for module in chosen {
-            if module.format != ImageFormat::Bitcode && !generate::is_object(module, &self.target) {
+            if module.image.format != ImageFormat::Bitcode && !generate::is_object(module, &self.target) {
                 parts.push(finished(module)?);
             }
         }
         let is_closed = self.options.state == BundleState::Executable && !self.options.allow_imports;
         let parts = self.steps.time("link images", || join(parts, is_closed, notes))?;
 
-        let images = || parts.iter().map(|part| &part.image);
         if !self.options.allow_imports && !self.target.family().is_host() {
-            let missing = undefined::undefined(images());
+            let missing = undefined::undefined(&parts);
             if !missing.is_empty() {
                 let worker = match module {
                     None => None,
                     Some(module) => Some((llvm.worker()?, module)),
                 };
-                let images: Vec<_> = images().collect();
-                return Err(self.undefined(missing, &images, worker));
+                return Err(self.undefined(missing, &parts, worker));
             }
         }
         if let Some(module) = module {
             llvm.worker()?.close(module)?;
         }
-        for (number, image) in images().enumerate() {
+        for (number, part) in parts.iter().enumerate() {
             tracing::debug!(
                 number,
-                target = %image.target,
-                kernels = ?image.kernels,
-                exports = ?image.exports,
-                imports = ?image.imports,
-                bytes = image.bytes.len(),
+                target = %part.image.target,
+                kernels = ?part.symbols.kernels,
+                exports = ?part.symbols.exports,
+                imports = ?part.symbols.imports,
+                bytes = part.image.size(),
                 "linked a device image"
             );
         }
@@ -156,12 +148,12 @@ impl TargetLink<'_, '_> {
     pub(super) fn undefined(
         &self,
         missing: BTreeMap<String, Vec<String>>,
-        images: &[&LinkedImage],
+        parts: &[Part],
         worker: Option<(&mut Worker, ModuleId)>,
     ) -> LinkError {
         undefined::explain(
             missing,
-            images,
+            parts,
             self.modules,
             &self.target,
             &self.looked_at,
@@ -173,56 +165,56 @@ impl TargetLink<'_, '_> {
 /// An image that is code already.
 fn finished(module: &Module<'_>) -> Result<Part, LinkError> {
     if matches!(
-        module.format,
+        module.image.format,
         ImageFormat::Archive | ImageFormat::Compressed | ImageFormat::Unknown
     ) {
         return Err(LinkError::Format {
             label: module.label.clone(),
-            what: module.format.name(),
+            what: module.image.format.name(),
         });
     }
-    let mut image = LinkedImage {
-        label: module.label.clone(),
-        bytes: module.bytes.to_vec(),
-        format: module.format,
-        target: module.target.clone(),
-        producer: module.producer,
-        kernels: module.kernels.clone(),
-        exports: module.exports.clone(),
-        imports: module.imports.clone(),
-        reflection: None,
-        properties: PropertySets::new(),
-        group: 0,
-    };
-    if module.format == ImageFormat::Spirv {
-        let spirv = SpirvModule::from_bytes(&module.bytes).map_err(|error| LinkError::Module {
+    let mut part = Part::new(module.label.clone(), passed_on(&module.image));
+    if module.image.format == ImageFormat::Spirv {
+        let spirv = SpirvModule::from_bytes(module.bytes()).map_err(|error| LinkError::Module {
             label: module.label.clone(),
             error,
         })?;
-        image.set_reflection(reflect(&spirv));
+        part.set_reflection(reflect(&spirv));
+    } else {
+        part.symbols = Symbols {
+            kernels: module.kernels().map(str::to_owned).collect(),
+            exports: module.exports().map(str::to_owned).collect(),
+            imports: module.imports().map(str::to_owned).collect(),
+        };
     }
-    image.properties = match (&module.properties, &image.reflection) {
+    part.image.properties = match (module.properties(), &part.reflection) {
         (Some(told), _) => told.clone(),
         (None, Some(reflection)) => image_properties(reflection),
-        (None, None) => native_properties(&image.kernels, &image.exports, &image.imports),
+        (None, None) => native_properties(&part.symbols),
     };
-    Ok(Part {
-        image,
-        is_generated: false,
-        is_told: module.properties.is_some(),
-        native: module.native.clone(),
-    })
+    part.is_told = module.properties().is_some();
+    part.natives = module.natives.iter().map(passed_on).collect();
+    Ok(part)
+}
+
+/// The code of an image for the result, without what belongs to the container that it came in.
+fn passed_on(image: &DeviceImage<'_>) -> DeviceImage<'static> {
+    let mut passed = DeviceImage::of_format(Vec::new(), image.format);
+    passed.code = image.code.clone().into_owned();
+    passed.target = image.target.clone();
+    passed.producer = image.producer;
+    passed
 }
 
 /// The property sets of an image that is no SPIR-V.
-pub(super) fn native_properties(kernels: &[String], exports: &[String], imports: &[String]) -> PropertySets {
+pub(super) fn native_properties(symbols: &Symbols) -> PropertySets {
     let mut sets = PropertySets::new();
     let none: &[u32] = &[];
     sets.insert(names::DEVICE_REQUIREMENTS, "aspects", none);
     for (set, symbols) in [
-        (names::KERNEL_NAMES, kernels),
-        (names::EXPORTED_SYMBOLS, exports),
-        (names::IMPORTED_SYMBOLS, imports),
+        (names::KERNEL_NAMES, &symbols.kernels),
+        (names::EXPORTED_SYMBOLS, &symbols.exports),
+        (names::IMPORTED_SYMBOLS, &symbols.imports),
     ] {
         let mut symbols = symbols
             .iter()

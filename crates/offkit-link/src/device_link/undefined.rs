@@ -6,8 +6,8 @@ use offkit_llvm::{ModuleId, Worker};
 use offkit_object::{Target, demangle};
 use offkit_spirv::{CallGraph, Module as SpirvModule};
 
-use super::LinkedImage;
 use super::error::{LinkError, UndefinedSymbol};
+use super::join::Part;
 use super::select::select;
 use crate::symbols::is_reserved;
 use offkit_devlib::code::Module;
@@ -24,24 +24,16 @@ const ALIKE: f64 = 0.9;
 
 /// The symbols that images need and none of them supplies, each with the labels of the images that need it; also
 /// those that are not recorded because their names belong to the compiler.
-pub(super) fn undefined<'a>(
-    images: impl Iterator<Item = &'a LinkedImage> + Clone,
-) -> BTreeMap<String, Vec<String>> {
-    let supplied: HashSet<&str> = images
-        .clone()
-        .flat_map(|image| image.exports.iter().map(String::as_str))
-        .collect();
+pub(super) fn undefined(parts: &[Part]) -> BTreeMap<String, Vec<String>> {
+    let supplied: HashSet<&String> = parts.iter().flat_map(|part| &part.symbols.exports).collect();
     let mut missing: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for image in images {
-        for import in image
-            .imports
-            .iter()
-            .filter(|name| !supplied.contains(name.as_str()))
-        {
+    for part in parts {
+        let imports = part.symbols.imports.iter();
+        for import in imports.filter(|name| !supplied.contains(name)) {
             missing
                 .entry(import.clone())
                 .or_default()
-                .push(image.label.clone());
+                .push(part.label.clone());
         }
     }
     missing
@@ -53,7 +45,7 @@ pub(super) fn undefined<'a>(
 /// symbol as they were before optimisation.
 pub(super) fn explain(
     missing: BTreeMap<String, Vec<String>>,
-    images: &[&LinkedImage],
+    parts: &[Part],
     modules: &[Module<'_>],
     target: &Target,
     libraries: &[String],
@@ -69,11 +61,11 @@ pub(super) fn explain(
     }
     let is_open = |name: &String| chains.get(name).is_none_or(Vec::is_empty);
     let open: HashSet<&String> = names.iter().filter(|name| is_open(name)).collect();
-    for image in images {
-        if !image.imports.iter().any(|name| open.contains(name)) {
+    for part in parts {
+        if !part.symbols.imports.iter().any(|name| open.contains(name)) {
             continue;
         }
-        let Ok(module) = SpirvModule::from_bytes(&image.bytes) else {
+        let Ok(module) = SpirvModule::from_bytes(part.bytes()) else {
             continue;
         };
         let graph = CallGraph::new(&module);
@@ -125,13 +117,13 @@ impl<'a> Providers<'a> {
             names: Vec::new(),
         };
         for (number, module) in modules.iter().enumerate() {
-            for name in &module.exports {
+            for name in module.exports() {
                 providers.exports.entry(name).or_default().push(number);
                 if !is_reserved(name) {
                     providers.names.push((base_name(name), number, name));
                 }
             }
-            for name in &module.kernels {
+            for name in module.kernels() {
                 providers.kernels.entry(name).or_default().push(number);
             }
         }
@@ -145,7 +137,7 @@ impl<'a> Providers<'a> {
             let module = &self.modules[number];
             (
                 number,
-                format!("{} defines it, for `{}`", module.label, module.target),
+                format!("{} defines it, for `{}`", module.label, module.image.target),
             )
         });
         let kernels = modules(&self.kernels).into_iter().map(|number| {

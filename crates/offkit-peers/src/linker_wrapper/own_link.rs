@@ -253,7 +253,7 @@ impl<'a> OwnLink<'a> {
         let mut images = linked.images.into_iter();
         match (images.next(), images.next()) {
             (Some(linked), None) => {
-                let mut image = DeviceImage::new(linked.bytes);
+                let mut image = DeviceImage::of_format(linked.code, linked.format);
                 image.target = target.clone();
                 Ok(Some(image))
             }

@@ -261,8 +261,7 @@ pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
             wrap.allow_empty = arguments.allow_empty;
             wrap.compile_options.clone_from(&arguments.compile_options);
             wrap.link_options.clone_from(&arguments.link_options);
-            wrap.run(linked.device_images().collect())
-                .map_err(Failure::input)?
+            wrap.run(linked.images.clone()).map_err(Failure::input)?
         }
     };
     files::write(&arguments.output, &[&bytes]).map_err(Failure::input)?;
