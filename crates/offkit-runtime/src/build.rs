@@ -1,10 +1,9 @@
 //! From collected images to a kernel that can be launched.
 
-use offkit_object::{ImageFormat, Location, backquoted};
+use offkit_object::{DeviceImage, ImageFormat, Location, backquoted};
 use offkit_pi::host::{Context, Device, PiError, Program};
 
 use crate::collect::Collection;
-use crate::image::Image;
 use crate::kernel::Kernel;
 use crate::registry::ImageRegistry;
 
@@ -12,6 +11,14 @@ use crate::registry::ImageRegistry;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
+    /// One of the images cannot be unpacked.
+    #[error("cannot unpack `{image}`")]
+    Damaged {
+        /// The image.
+        image: Location,
+        /// What is wrong with it.
+        source: offkit_object::Error,
+    },
     /// One of the images.
     #[error("cannot {action} `{image}`")]
     Image {
@@ -57,9 +64,9 @@ impl ImageRegistry {
         context: &Context,
         device: &Device,
     ) -> Result<Kernel, BuildError> {
-        let images: Vec<&Image> = collection.images.iter().map(|&id| self.image(id)).collect();
+        let images: Vec<&DeviceImage<'_>> = collection.images.iter().map(|&id| self.image(id)).collect();
         let together = |action| {
-            let images = images.iter().map(|image| image.location().clone()).collect();
+            let images = images.iter().map(|image| image.location.clone()).collect();
             move |source| BuildError::Images {
                 action,
                 images,
@@ -79,7 +86,7 @@ impl ImageRegistry {
                 for (program, image) in several.iter().zip(&images) {
                     program.compile("").map_err(|source| BuildError::Image {
                         action: "compile",
-                        image: image.location().clone(),
+                        image: image.location.clone(),
                         source,
                     })?;
                 }
@@ -92,23 +99,23 @@ impl ImageRegistry {
             kernel: name.clone(),
             source,
         })?;
-        let description = self
-            .image(collection.kernel.image)
-            .description()
-            .kernel(name)
-            .cloned();
+        let description = self.kernel(&collection.kernel).cloned();
         Ok(Kernel::new(kernel, name.clone(), description))
     }
 }
 
-fn create(image: &Image, context: &Context, device: &Device) -> Result<Program, BuildError> {
-    let program = match image.format() {
-        ImageFormat::Spirv => context.program_with_il(image.bytes()),
-        _ => context.program_with_binary(device, image.bytes()),
+fn create(image: &DeviceImage<'_>, context: &Context, device: &Device) -> Result<Program, BuildError> {
+    let bytes = image.bytes().map_err(|source| BuildError::Damaged {
+        image: image.location.clone(),
+        source,
+    })?;
+    let program = match image.format {
+        ImageFormat::Spirv => context.program_with_il(bytes),
+        _ => context.program_with_binary(device, bytes),
     };
     program.map_err(|source| BuildError::Image {
         action: "create a program from",
-        image: image.location().clone(),
+        image: image.location.clone(),
         source,
     })
 }

@@ -119,15 +119,15 @@ impl ImageRegistry {
         let mut handled: BTreeSet<&str> = BTreeSet::new();
         let mut open: VecDeque<ImageId> = images.clone().into();
         while let Some(importer) = open.pop_front() {
-            for symbol in &self.image(importer).description().imports {
+            for symbol in &self.symbols(importer).imports {
                 if !handled.insert(symbol) {
                     continue;
                 }
                 let exporter = self.exporter(symbol, importer, &kernel.name)?;
                 tracing::debug!(
                     symbol,
-                    importer = %self.image(importer).location(),
-                    exporter = %self.image(exporter).location(),
+                    importer = %self.image(importer).location,
+                    exporter = %self.image(exporter).location,
                     "resolved a device symbol"
                 );
                 resolutions.push(Resolution {
@@ -153,14 +153,12 @@ impl ImageRegistry {
     fn check_clashes(&self, images: &[ImageId], kernel: &str) -> Result<(), CollectError> {
         let mut exporters: BTreeMap<&str, ImageId> = BTreeMap::new();
         for &image in images {
-            for symbol in &self.image(image).description().exports {
+            for symbol in &self.symbols(image).exports {
                 if let Some(other) = exporters.insert(symbol, image) {
                     return Err(CollectError::Clash {
                         symbol: symbol.clone(),
                         kernel: kernel.to_owned(),
-                        exporters: [other, image]
-                            .map(|id| self.image(id).location().clone())
-                            .to_vec(),
+                        exporters: [other, image].map(|id| self.image(id).location.clone()).to_vec(),
                     });
                 }
             }
@@ -172,11 +170,11 @@ impl ImageRegistry {
         let importing = self.image(importer);
         let exporting: Vec<_> = self
             .images()
-            .filter(|(_, image)| image.description().exports.contains(symbol))
+            .filter(|(id, _)| self.symbols(*id).exports.contains(symbol))
             .collect();
         let mut fitting: Vec<_> = exporting
             .iter()
-            .filter(|(_, image)| image.format() == importing.format())
+            .filter(|(_, image)| image.format == importing.format)
             .collect();
         // The same library named twice is one library.
         fitting.dedup_by(|(_, a), (_, b)| a.bytes() == b.bytes());
@@ -185,26 +183,23 @@ impl ImageRegistry {
             [] if exporting.is_empty() => Err(CollectError::NotExported {
                 symbol: symbol.clone(),
                 kernel: kernel.to_owned(),
-                importer: importing.location().clone(),
-                searched: self.images().map(|(_, image)| image.location().clone()).collect(),
+                importer: importing.location.clone(),
+                searched: self.images().map(|(_, image)| image.location.clone()).collect(),
             }),
             [] => Err(CollectError::OtherFormat {
                 symbol: symbol.clone(),
                 kernel: kernel.to_owned(),
-                importer: importing.location().clone(),
-                format: importing.format(),
+                importer: importing.location.clone(),
+                format: importing.format,
                 exporters: exporting
                     .iter()
-                    .map(|(_, image)| (image.location().clone(), image.format()))
+                    .map(|(_, image)| (image.location.clone(), image.format))
                     .collect(),
             }),
             several => Err(CollectError::SeveralExporters {
                 symbol: symbol.clone(),
                 kernel: kernel.to_owned(),
-                exporters: several
-                    .iter()
-                    .map(|(_, image)| image.location().clone())
-                    .collect(),
+                exporters: several.iter().map(|(_, image)| image.location.clone()).collect(),
             }),
         }
     }
@@ -212,8 +207,9 @@ impl ImageRegistry {
 
 #[cfg(test)]
 mod tests {
+    use offkit_object::DeviceImage;
+
     use super::*;
-    use crate::image::{Description, Image};
 
     const SPIRV: &[u8] = b"\x03\x02\x23\x07";
     const BITCODE: &[u8] = b"BC\xc0\xde";
@@ -224,25 +220,22 @@ mod tests {
         let [kernels, imports, exports] = symbols.map(words);
         // The name makes the bytes of each image differ.
         let bytes = [magic, name.as_bytes()].concat();
-        let description = Description {
-            kernels,
-            imports,
-            exports,
-            module: None,
-        };
-        registry.add(Image::new(Location::of_file(name), bytes, description))
+        let mut image = DeviceImage::new(bytes);
+        image.location = Location::of_file(name);
+        (image.kernels, image.imports, image.exports) = (kernels, imports, exports);
+        registry.add(image)
     }
 
     fn collect(registry: &ImageRegistry, image: ImageId) -> Result<Vec<String>, CollectError> {
         let kernel = KernelId {
             image,
-            name: registry.image(image).description().kernels[0].clone(),
+            name: registry.symbols(image).kernels[0].clone(),
         };
         let collection = registry.collect(&kernel)?;
         Ok(collection
             .images
             .iter()
-            .map(|&id| registry.image(id).location().to_string())
+            .map(|&id| registry.image(id).location.to_string())
             .collect())
     }
 

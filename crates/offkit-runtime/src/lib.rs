@@ -4,8 +4,7 @@
 //! functions that another supplies. This crate keeps the images, finds kernels by the names users know,
 //! collects the images a kernel needs, has them built and linked by a device, and launches the kernel:
 //!
-//! * [`ImageRegistry`] holds [`Image`]s: what each is, where it was found, what it offers and needs
-//!   ([`Description`]);
+//! * [`ImageRegistry`] holds the images, and what each offers and needs;
 //! * [`ImageRegistry::find_kernel`] finds a kernel by its exact name, without its compiler's prefix, or
 //!   demangled;
 //! * [`ImageRegistry::collect`] follows imports to exports until nothing is missing, and says which
@@ -24,25 +23,23 @@
 //! [`ImageRegistry::open`].
 //!
 //! ```
-//! use offkit_object::Location;
-//! use offkit_runtime::{Description, Image, ImageRegistry};
+//! use offkit_object::DeviceImage;
+//! use offkit_runtime::ImageRegistry;
 //!
-//! let spirv = b"\x03\x02\x23\x07";
-//! let app = Description {
-//!     kernels: vec!["_Z5saxpyfPf".into()],
-//!     imports: vec!["axpy".into()],
-//!     ..Description::default()
-//! };
-//! let library = Description { exports: vec!["axpy".into()], ..Description::default() };
+//! let mut app = DeviceImage::new(b"\x03\x02\x23\x07app");
+//! app.kernels = vec!["_Z5saxpyfPf".into()];
+//! app.imports = vec!["axpy".into()];
+//! let mut library = DeviceImage::new(b"\x03\x02\x23\x07library");
+//! library.exports = vec!["axpy".into()];
 //!
 //! let mut registry = ImageRegistry::new();
-//! let app = registry.add(Image::new(Location::of_file("app"), spirv.to_vec(), app));
+//! let app = registry.add(app);
 //! let kernel = registry.find_kernel("saxpy", &[app])?;
 //!
 //! let missing = registry.collect(&kernel).unwrap_err();
 //! assert!(missing.to_string().contains("needs `axpy`"));
 //!
-//! let library = registry.add(Image::new(Location::of_file("library"), [spirv, "…".as_bytes()].concat(), library));
+//! let library = registry.add(library);
 //! assert_eq!(registry.collect(&kernel)?.images, [app, library]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -71,17 +68,17 @@
 mod build;
 mod collect;
 mod discover;
-mod image;
 mod kernel;
 mod registry;
+mod signatures;
 mod similar;
 
 pub use build::BuildError;
 pub use collect::{CollectError, Collection, Resolution};
 pub use discover::{DeviceError, DiscoveryFailure, PLUGINS_VARIABLE, Runtime};
-pub use image::{Description, Image};
 pub use kernel::{ArgumentError, Kernel, LaunchError, check_arguments};
 pub use offkit_object::SharedBytes;
 pub use offkit_pi::host::{Argument, ValueType};
 pub use registry::{ImageId, ImageRegistry, KernelId, KernelNameError};
+pub use signatures::Signatures;
 pub use {offkit_object as object, offkit_pi as pi, offkit_spirv as spirv};

@@ -5,15 +5,26 @@ use std::sync::Arc;
 use std::{fmt, fs, io};
 
 use offkit_image::{KernelName, NameMatch};
-use offkit_object::{Limits, Location, Problem, SharedBytes, backquoted, describe_symbol};
+use offkit_object::{
+    DeviceImage, Inspect, Limits, Location, Problem, SharedBytes, Symbols, backquoted, describe_symbol,
+};
+use offkit_spirv::Kernel;
 
-use crate::image::Image;
+use crate::signatures::Signatures;
 use crate::similar::similar;
 
 /// The device images a process knows, in the order in which they became known.
 #[derive(Clone, Debug, Default)]
 pub struct ImageRegistry {
-    images: Vec<Image>,
+    images: Vec<Registered>,
+}
+
+/// An image, and what was found out about it when it was registered.
+#[derive(Clone, Debug)]
+struct Registered {
+    image: DeviceImage<'static>,
+    symbols: Symbols,
+    signatures: Signatures,
 }
 
 /// An image's place in its registry.
@@ -80,9 +91,13 @@ impl ImageRegistry {
     }
 
     /// Adds an image.
-    pub fn add(&mut self, image: Image) -> ImageId {
-        tracing::debug!(location = %image.location(), format = %image.format(), "registered a device image");
-        self.images.push(image);
+    pub fn add(&mut self, image: DeviceImage<'static>) -> ImageId {
+        tracing::debug!(location = %image.location, format = %image.format, "registered a device image");
+        self.images.push(Registered {
+            symbols: image.symbols(&Limits::default()),
+            signatures: Signatures::of(&image),
+            image,
+        });
         ImageId(self.images.len() - 1)
     }
 
@@ -128,9 +143,9 @@ impl ImageRegistry {
         let contents = offkit_object::read(place.file(), (*bytes).as_ref(), limits);
         let images: Vec<_> = contents
             .images
-            .iter()
+            .into_iter()
             .filter(|image| image.location.is_within(place))
-            .map(|image| Image::from_container(image, &bytes))
+            .map(|image| image.share(&bytes))
             .collect();
         let problems = contents.problems;
         (
@@ -140,16 +155,26 @@ impl ImageRegistry {
     }
 
     /// The image with that number.
-    pub fn image(&self, id: ImageId) -> &Image {
-        &self.images[id.0]
+    pub fn image(&self, id: ImageId) -> &DeviceImage<'static> {
+        &self.images[id.0].image
+    }
+
+    /// What an image offers and needs, as [`Inspect::symbols`] has it.
+    pub fn symbols(&self, id: ImageId) -> &Symbols {
+        &self.images[id.0].symbols
+    }
+
+    /// A kernel with its arguments, where its image tells them.
+    pub fn kernel(&self, kernel: &KernelId) -> Option<&Kernel> {
+        self.images[kernel.image.0].signatures.kernel(&kernel.name)
     }
 
     /// All images, in the order in which they became known.
-    pub fn images(&self) -> impl Iterator<Item = (ImageId, &Image)> {
+    pub fn images(&self) -> impl Iterator<Item = (ImageId, &DeviceImage<'static>)> {
         self.images
             .iter()
             .enumerate()
-            .map(|(number, image)| (ImageId(number), image))
+            .map(|(number, registered)| (ImageId(number), &registered.image))
     }
 
     /// Finds a kernel among some images by a name as users know it: exact, without the prefix that
@@ -165,11 +190,8 @@ impl ImageRegistry {
     pub fn find_kernel(&self, name: &str, among: &[ImageId]) -> Result<KernelId, KernelNameError> {
         let kernels = || {
             among.iter().flat_map(|&id| {
-                self.image(id)
-                    .description()
-                    .kernels
-                    .iter()
-                    .map(move |kernel| (id, kernel.as_str()))
+                let kernels = self.symbols(id).kernels.iter();
+                kernels.map(move |kernel| (id, kernel.as_str()))
             })
         };
         let mut fitting: Vec<(NameMatch, ImageId, &str)> = kernels()
@@ -179,10 +201,7 @@ impl ImageRegistry {
             return Err(KernelNameError::NotFound {
                 name: name.to_owned(),
                 similar: similar(name, kernels().map(|(_, kernel)| kernel)),
-                searched: among
-                    .iter()
-                    .map(|&id| self.image(id).location().clone())
-                    .collect(),
+                searched: among.iter().map(|&id| self.image(id).location.clone()).collect(),
             });
         };
         fitting.retain(|(how, ..)| *how == closest);
@@ -195,7 +214,7 @@ impl ImageRegistry {
                 name: name.to_owned(),
                 candidates: fitting
                     .iter()
-                    .map(|(_, id, kernel)| ((*kernel).to_owned(), self.image(*id).location().clone()))
+                    .map(|(_, id, kernel)| ((*kernel).to_owned(), self.image(*id).location.clone()))
                     .collect(),
             }),
         }
@@ -218,8 +237,8 @@ mod tests {
             .expect("the file is readable");
         // Where it is, as another program would: a mapping would change with it, and end the process where it is gone.
         fs::write(&path, [0; 16]).expect("the file is writable");
-        let bytes = |id: &ImageId| registry.image(*id).bytes().to_vec();
-        assert!(added.iter().map(bytes).eq([image]));
+        let bytes = |id: &ImageId| registry.image(*id).bytes().map(<[u8]>::to_vec);
+        assert!(added.iter().map(bytes).eq([Ok(image)]));
         assert!(registry.open(folder.path(), &Limits::default()).is_err());
     }
 }

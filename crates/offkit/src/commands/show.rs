@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use offkit_object::{
-    Container, Detail, DetailValue, DeviceImage, Inspect, Inspection, Item, Storage, Target,
+    Container, Detail, DetailValue, DeviceImage, Inspect, Inspection, Item, Storage, Symbols, Target,
 };
-use offkit_runtime::Description;
+use offkit_runtime::Signatures;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -81,7 +81,8 @@ pub(crate) fn run(options: &Show, terminal: Terminal) -> Result<(), Failure> {
 struct View<'a> {
     image: &'a DeviceImage<'a>,
     containers: &'a [Container],
-    description: Description,
+    symbols: Symbols,
+    signatures: Signatures,
     inspection: &'a Inspection,
     mangled: bool,
 }
@@ -89,12 +90,12 @@ struct View<'a> {
 impl<'a> View<'a> {
     fn new(image: &'a DeviceImage<'a>, containers: &'a [Container], options: &Show) -> Self {
         let limits = options.limits.limits();
-        let description = Description::of(image);
         let inspection = image.inspect(&limits);
         Self {
             image,
             containers,
-            description,
+            symbols: image.symbols(&limits),
+            signatures: Signatures::of(image),
             inspection,
             mangled: options.mangled,
         }
@@ -121,9 +122,9 @@ impl<'a> View<'a> {
         });
         let problems = inspection.problems.iter().map(ToString::to_string);
         let more = json!({
-            "kernels": self.description.kernels,
-            "imports": self.description.imports,
-            "exports": self.description.exports,
+            "kernels": self.symbols.kernels,
+            "imports": self.symbols.imports,
+            "exports": self.symbols.exports,
             "containers": containers.collect::<Vec<_>>(),
             "strings": strings.collect::<Map<_, _>>(),
             "signatures": self.signatures(),
@@ -147,9 +148,9 @@ impl<'a> View<'a> {
 
     /// Every kernel with the types of its arguments, where the image has them.
     fn signatures(&self) -> Vec<String> {
-        let kernels = self.description.kernels.iter();
+        let kernels = self.symbols.kernels.iter();
         kernels
-            .filter_map(|name| self.description.kernel(name))
+            .filter_map(|name| self.signatures.kernel(name))
             .map(offkit_spirv::Kernel::signature)
             .collect()
     }
@@ -174,12 +175,12 @@ impl<'a> View<'a> {
         for line in properties_lines(&self.image.properties, styles) {
             output.line(format_args!("  {line}"))?;
         }
-        for kernel in &self.description.kernels {
+        for kernel in &self.symbols.kernels {
             self.print_kernel(kernel, output)?;
         }
         for (title, names) in [
-            ("imports", &self.description.imports),
-            ("exports", &self.description.exports),
+            ("imports", &self.symbols.imports),
+            ("exports", &self.symbols.exports),
         ] {
             for name in names {
                 output.line(format_args!("  {faint}{title}{faint:#}  {}", self.shown(name)))?;
@@ -259,7 +260,7 @@ impl<'a> View<'a> {
     fn print_kernel(&self, name: &str, output: &mut Output) -> Result<(), Failure> {
         let Styles { faint, .. } = output.styles();
         let shown = self.shown(name);
-        let signature = self.description.kernel(name).map(offkit_spirv::Kernel::signature);
+        let signature = self.signatures.kernel(name).map(offkit_spirv::Kernel::signature);
         let arguments = signature
             .as_deref()
             .and_then(|signature| signature.strip_prefix(name))

@@ -2,7 +2,7 @@
 
 use offkit_object::property_set::{PropertySets, PropertyValue};
 use offkit_object::{DeviceImage, Inspect, Limits, Symbols};
-use offkit_runtime::Description;
+use offkit_runtime::Signatures;
 
 use super::json::{hex, is_readable};
 use crate::cli::Ls;
@@ -109,10 +109,10 @@ impl Describer {
     /// Every kernel on a line of its own, with its arguments where the image tells.
     fn kernel_lines(self, image: &DeviceImage<'_>, names: &[String]) -> Vec<String> {
         let Styles { faint, .. } = self.styles;
-        let description = Description::of(image);
+        let signatures = Signatures::of(image);
         let lines = names.iter().map(|name| {
             let shown = self.shown(name);
-            let signature = description.kernel(name).map(offkit_spirv::Kernel::signature);
+            let signature = signatures.kernel(name).map(offkit_spirv::Kernel::signature);
             let arguments = signature
                 .as_deref()
                 .and_then(|signature| signature.strip_prefix(name.as_str()))

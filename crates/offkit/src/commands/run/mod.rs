@@ -36,10 +36,7 @@ pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
     // Whatever can be wrong with the input is found before the device is asked for anything.
     let arguments = steps.time("read arguments", || Arguments::read(&options.arguments))?;
     let (registry, collection) = steps.time("collect images", || collect(options, terminal))?;
-    let description = registry
-        .image(collection.kernel.image)
-        .description()
-        .kernel(&collection.kernel.name);
+    let description = registry.kernel(&collection.kernel);
     if let Some(kernel) = description {
         arguments.check(kernel)?;
     }
@@ -143,7 +140,7 @@ fn collect(options: &Run, terminal: Terminal) -> Result<(ImageRegistry, Collecti
     let place = source.place.clone();
     // Images of the file that are not meant themselves may supply what the kernel needs.
     let mut own = register(&mut registry, source.whole(), terminal)?;
-    own.retain(|&image| registry.image(image).location().is_within(&place));
+    own.retain(|&image| registry.image(image).location.is_within(&place));
     if own.is_empty() {
         return Err(super::nothing_in(&place, &[]));
     }
@@ -298,7 +295,7 @@ impl Steps {
 
 /// Bitcode has kernels, but none that can be launched.
 fn check_linked(options: &Run, registry: &ImageRegistry, images: &[ImageId]) -> Result<(), Failure> {
-    let is_bitcode = |&id: &ImageId| registry.image(id).format() == ImageFormat::Bitcode;
+    let is_bitcode = |&id: &ImageId| registry.image(id).format == ImageFormat::Bitcode;
     if !images.iter().all(is_bitcode) {
         return Ok(());
     }
