@@ -2,7 +2,6 @@
 
 use spirv::BuiltIn;
 
-
 /// Work-items of a sub-group, unless the kernel asks for another number. The last sub-group of a
 /// work-group may have fewer.
 pub const SUB_GROUP_SIZE: u32 = 8;
