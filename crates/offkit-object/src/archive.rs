@@ -19,6 +19,7 @@ use crate::reading::Reading;
 use crate::source::Source;
 use read::{Entries, Entry, MAGIC, Role, THIN_MAGIC};
 
+#[cfg(feature = "write")]
 pub use write::{ArchiveKind, Member, write, write_chunks};
 
 /// A member of an archive, as it is read.
@@ -162,6 +163,7 @@ pub(crate) fn parts<'data>(
 ///
 /// A thin or damaged archive; a number of no member; in an archive of Windows a member that defines other
 /// symbols than before.
+#[cfg(feature = "write")]
 pub fn replace_member(archive: &[u8], number: usize, new: &[u8]) -> Result<Vec<u8>, Error> {
     let source = Source::new(archive);
     let mut headers = Vec::new();

@@ -146,7 +146,10 @@ impl<'data> Bundle<'data> {
                 .collect(),
         })
     }
+}
 
+#[cfg(feature = "write")]
+impl<'data> Bundle<'data> {
     /// Writes the bundle in binary form, byte for byte as `clang-offload-bundler -bundle-align` of LLVM 22:
     /// every image at a multiple of `alignment` bytes, zero bytes between, none after the last.
     ///

@@ -1,6 +1,24 @@
-//! Compressed parts: which methods there are, and unpacking them within bounds.
+//! Compressed parts: which methods there are, unpacking them within bounds, and packing.
+//!
+//! The one place that knows which methods this crate is built with. Each is a module, and [`missing`] has one of the
+//! same functions for each that is left out: they fail with an error that names the feature, so that nobody else needs
+//! to ask.
 
-use std::io::Read;
+#[cfg(feature = "lz4")]
+pub(crate) mod lz4;
+#[cfg(not(all(feature = "lz4", feature = "zlib", feature = "zstd")))]
+mod missing;
+#[cfg(feature = "zlib")]
+pub(crate) mod zlib;
+#[cfg(feature = "zstd")]
+pub(crate) mod zstd;
+
+#[cfg(not(feature = "lz4"))]
+pub(crate) use missing::lz4;
+#[cfg(not(feature = "zlib"))]
+pub(crate) use missing::zlib;
+#[cfg(not(feature = "zstd"))]
+pub(crate) use missing::zstd;
 
 use offkit_image::{Compression, Error, ErrorKind};
 
@@ -17,25 +35,11 @@ pub(crate) fn inflate(
         return Err(too_large(limit).finding(format_args!("{}", size.unwrap_or_default())));
     }
     let out = match compression {
-        Compression::Zlib => drain(flate2::read::ZlibDecoder::new(bytes), size, limit),
-        Compression::Deflate => drain(flate2::read::DeflateDecoder::new(bytes), size, limit),
-        Compression::Zstd => {
-            zstd::stream::read::Decoder::with_buffer(bytes).and_then(|decoder| drain(decoder, size, limit))
-        }
-        Compression::Lz4 => {
-            // A block has no end of its own: without a size there is no telling how much room it needs.
-            let room = size.unwrap_or_else(|| (bytes.len() as u64).saturating_mul(255).min(limit));
-            let room =
-                usize::try_from(room.min((bytes.len() as u64).saturating_mul(255))).unwrap_or_default();
-            lz4_flex::block::decompress(bytes, room).map_err(std::io::Error::other)
-        }
-    };
-    let out = out.map_err(|error| {
-        Error::malformed("compressed data cannot be decompressed")
-            .at(0)
-            .expecting(format!("a whole {compression} stream"))
-            .finding(error)
-    })?;
+        Compression::Zlib => zlib::inflate(bytes, size, limit),
+        Compression::Deflate => zlib::inflate_bare(bytes, size, limit),
+        Compression::Zstd => zstd::inflate(bytes, size, limit),
+        Compression::Lz4 => lz4::inflate(bytes, size, limit),
+    }?;
     let length = out.len() as u64;
     if length > limit {
         return Err(too_large(limit));
@@ -60,9 +64,26 @@ fn too_large(limit: u64) -> Error {
         .expecting(format!("at most {limit} bytes"))
 }
 
+/// The error for bytes that are no stream of this kind.
+#[cfg(any(feature = "lz4", feature = "zlib", feature = "zstd"))]
+fn damaged(compression: Compression, error: impl std::fmt::Display) -> Error {
+    Error::malformed("compressed data cannot be decompressed")
+        .at(0)
+        .expecting(format!("a whole {compression} stream"))
+        .finding(error)
+}
+
+/// The error of a compressor.
+#[cfg(any(feature = "zlib", feature = "zstd"))]
+fn failed(error: std::io::Error) -> Error {
+    Error::unrepresentable("data cannot be compressed").finding(error)
+}
+
 /// Reads to the end or to one byte more than is allowed. Memory is taken as data arrive, never on a mere
 /// promise larger than a few pages.
-fn drain(reader: impl Read, size: Option<u64>, limit: u64) -> std::io::Result<Vec<u8>> {
+#[cfg(any(feature = "zlib", feature = "zstd"))]
+fn drain(reader: impl std::io::Read, size: Option<u64>, limit: u64) -> std::io::Result<Vec<u8>> {
+    use std::io::Read;
     const TRUSTED: u64 = 1 << 16;
     let most = size.unwrap_or(limit).min(limit).saturating_add(1);
     let mut out = Vec::with_capacity(usize::try_from(most.min(TRUSTED)).unwrap_or_default());

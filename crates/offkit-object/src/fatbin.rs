@@ -14,6 +14,7 @@ use offkit_image::target::triples;
 use offkit_image::{Compression, ContainerKind, Error, ImageFormat, Limits, Producer, Target};
 use zerocopy::IntoBytes;
 
+use crate::compression::{lz4, zstd};
 use crate::format::{ContainerFormat, Standing};
 use crate::part::{Coding, Content, Facts, Part, Visit};
 use crate::reading::Reading;
@@ -140,9 +141,8 @@ fn replace(source: Source<'_>, id: usize, new: &[u8], limits: &Limits) -> Result
 
 fn compress(compression: Compression, bytes: &[u8]) -> Result<Vec<u8>, Error> {
     match compression {
-        Compression::Lz4 => Ok(lz4_flex::block::compress(bytes)),
-        _ => zstd::bulk::compress(bytes, zstd::DEFAULT_COMPRESSION_LEVEL)
-            .map_err(|error| Error::unrepresentable("data cannot be compressed").finding(error)),
+        Compression::Lz4 => lz4::compress(bytes),
+        _ => zstd::compress(bytes, None, false),
     }
 }
 

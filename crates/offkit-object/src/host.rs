@@ -34,9 +34,11 @@ use crate::sycl_wrapped::Registered;
 use crate::{bundle, sycl_wrapped};
 use section::Found;
 
+#[cfg(feature = "register")]
 pub(crate) use elf::TYPE_OFFLOADING;
 pub use intel_openmp::intel_openmp_elf;
 pub use section::SectionContent;
+#[cfg(feature = "write")]
 pub use write::{
     NewSection, ObjectFormat, add_sections, add_sections_chunks, remove_sections, replace_section,
     write_object,

@@ -77,6 +77,16 @@
 //! [`inspect`]: SPIR-V, LLVM bitcode, PTX, cubin, AMDGPU code objects, zebin.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(
+    not(feature = "write"),
+    allow(
+        dead_code,
+        unreachable_pub,
+        unused_imports,
+        reason = "what writes a format is beside what reads it; without the feature it is only not public"
+    )
+)]
 #![cfg_attr(
     not(test),
     deny(
@@ -92,10 +102,12 @@
 pub mod archive;
 pub mod bundle;
 mod chunks;
+#[cfg(feature = "inspect")]
 mod code_target;
 mod compression;
 mod container;
 mod contents;
+#[cfg(feature = "write")]
 mod convert;
 mod elf;
 pub mod fatbin;
@@ -103,18 +115,26 @@ mod file_name;
 mod format;
 mod heads;
 pub mod host;
+#[cfg(feature = "inspect")]
+mod inspect;
+#[cfg(not(feature = "inspect"))]
+#[path = "inspect/none.rs"]
 mod inspect;
 mod layout;
 pub mod offload_binary;
 mod offload_entries;
+#[cfg(feature = "write")]
 mod output_format;
+mod parallel;
 mod part;
 mod part_names;
 pub mod property_set;
 mod ranges;
 mod reading;
+#[cfg(feature = "register")]
 pub mod registration;
 mod repeated;
+#[cfg(feature = "write")]
 mod replace;
 mod source;
 pub mod sycl_wrapped;
@@ -123,13 +143,18 @@ mod verify;
 mod walk;
 pub mod zip;
 
+#[cfg(feature = "write")]
 pub use chunks::Chunks;
+#[cfg(feature = "inspect")]
 pub use code_target::{completed_target, target_of};
 pub use container::looks_like_device_code;
 pub use contents::{Contents, images, read};
+#[cfg(feature = "write")]
 pub use convert::{ConversionInput, Converted, Loss, NewImage, pack};
 pub use file_name::file_name;
-pub use inspect::{Inspect, embedded_in_bitcode, header_target, inspect};
+pub use inspect::header_target;
+#[cfg(feature = "inspect")]
+pub use inspect::{Inspect, embedded_in_bitcode, inspect};
 pub use offkit_image::{
     BundleState, ByteArray, Bytes, Code, Compression, ContainerKind, Detail, DetailValue, DeviceImage, Error,
     ErrorKind, ImageFormat, InspectedKernel, Inspection, KernelName, Limits, Location, NameMatch, Problem,
@@ -138,7 +163,9 @@ pub use offkit_image::{
 };
 pub use offload_binary::{ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind};
 pub use offload_entries::offload_entries;
+#[cfg(feature = "write")]
 pub use output_format::{BundleForm, OutputFormat};
+#[cfg(feature = "write")]
 pub use replace::replace;
 pub use syclbin::{AbstractModule, IrModule, IrType, NativeImage, SyclBin, SyclBinVersion};
 pub use verify::verify;

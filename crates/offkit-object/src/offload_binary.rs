@@ -180,7 +180,10 @@ impl<'data> OffloadBinary<'data> {
     pub fn inflate(bytes: &[u8], limit: u64) -> Result<Cow<'_, [u8]>, Error> {
         inflate::inflated_all(Source::new(bytes), limit)
     }
+}
 
+#[cfg(feature = "write")]
+impl<'data> OffloadBinary<'data> {
     /// Writes one binary; a pure function of the entries and the version.
     ///
     /// Version 1 is laid out byte for byte as LLVM 22 does, given the strings in the same order (see

@@ -38,7 +38,7 @@ use crate::source::Source;
 
 pub use offkit_image::property_set::names;
 pub use offkit_image::{ByteArray, PropertySet, PropertySets, PropertyValue};
-pub(crate) use text::parse_text;
+pub(crate) use text::{parse_text, write_text};
 
 /// Reads the text form.
 ///
@@ -55,6 +55,7 @@ pub fn parse(text: &[u8], limits: &Limits) -> Result<PropertySets, Error> {
 ///
 /// The text form has no escapes: names and keys with line ends or NUL, empty keys and keys that contain
 /// `=` or begin with `[` cannot be written.
+#[cfg(feature = "write")]
 pub fn to_text(sets: &PropertySets) -> Result<String, Error> {
-    text::write_text(sets)
+    write_text(sets)
 }

@@ -214,7 +214,10 @@ impl<'data> SyclBin<'data> {
     pub fn version_of(bytes: &[u8], limits: &Limits) -> Result<SyclBinVersion, Error> {
         read(Source::new(bytes), &mut Reading::strict(limits)).map(|(_, version)| version)
     }
+}
 
+#[cfg(feature = "write")]
+impl<'data> SyclBin<'data> {
     /// Writes one form; a pure function of the content and the form.
     ///
     /// # Errors

@@ -8,13 +8,13 @@ use offkit_image::{
     BundleState, Code, Compression, ContainerKind, DeviceImage, Error, ErrorKind, ImageFormat, Joining,
     Limits, Location, Problem, offset_within,
 };
-use rayon::prelude::*;
 
 use crate::compression::inflate_whole;
 use crate::container;
 use crate::format::ContainerFormat;
 use crate::heads::Heads;
 use crate::inspect::header_target;
+use crate::parallel;
 use crate::part::{Coding, Content, Facts, MoreFacts, Part};
 use crate::reading::Reading;
 use crate::source::Source;
@@ -324,11 +324,7 @@ impl Walker<'_> {
                 Err(error) => self.problem(reading, &member.location, error),
             }
         }
-        let unpacked: Vec<_> = match allowed.len() {
-            0 | 1 => allowed.into_iter().map(Compressed::inflate).collect(),
-            _ => allowed.into_par_iter().map(Compressed::inflate).collect(),
-        };
-        for (mut member, bytes) in unpacked {
+        for (mut member, bytes) in parallel::map(allowed, 1, Compressed::inflate) {
             let bytes = match bytes {
                 Ok(bytes) => bytes,
                 Err(error) => {

@@ -1,5 +1,7 @@
 //! Archives that real tools made, and archives for real tools.
 
+#![cfg(feature = "default")]
+
 mod common;
 #[path = "common/tools.rs"]
 mod tools;

@@ -1,5 +1,7 @@
 //! Offload bundles: against LLVM 22's own bundler, damaged, and round trips.
 
+#![cfg(feature = "default")]
+
 mod common;
 
 use std::path::Path;

@@ -1,5 +1,7 @@
 //! From format to format: what is kept comes back, what is lost is said.
 
+#![cfg(feature = "default")]
+
 mod common;
 
 use common::{SPIRV, entry, limits, offload_v2, program};

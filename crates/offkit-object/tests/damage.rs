@@ -1,5 +1,7 @@
 //! Damaged files of every format: no reader panics, and none returns what is not in the file.
 
+#![cfg(feature = "default")]
+
 mod common;
 
 use common::{limits, samples};

@@ -1,5 +1,7 @@
 //! Fatbins: what each entry says, compressed or not, and what is left of damaged ones.
 
+#![cfg(feature = "default")]
+
 mod common;
 
 use common::{limits, put_u32, put_u64};

@@ -1,5 +1,7 @@
 //! Small files that describe huge things: the work ends at the limits, and the file says so.
 
+#![cfg(feature = "default")]
+
 mod common;
 
 use common::{entry, limits};

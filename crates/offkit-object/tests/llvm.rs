@@ -1,5 +1,7 @@
 //! Offload binaries compared with LLVM 22's own tools.
 
+#![cfg(feature = "default")]
+
 mod common;
 
 use std::path::Path;

@@ -1,5 +1,7 @@
 //! Every location that is listed leads back to its image, in any nesting of containers.
 
+#![cfg(feature = "default")]
+
 mod common;
 
 use std::collections::HashSet;

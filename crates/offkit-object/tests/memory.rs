@@ -1,5 +1,7 @@
 //! Memory that small files which describe huge things make the readers take.
 
+#![cfg(feature = "default")]
+
 mod common;
 
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -1,5 +1,7 @@
 //! Offload binaries: layouts, every error, and what is refused when writing.
 
+#![cfg(feature = "default")]
+
 mod common;
 
 use common::{entry, limits, offload_v1, offload_v2, offload_v3, put_u64, u64_at};

@@ -1,5 +1,7 @@
 //! Offload binaries that follow each other, with padding, with other bytes between them, compressed.
 
+#![cfg(feature = "default")]
+
 mod common;
 
 use common::{entry, limits, offload_v1, offload_v2, offload_v3, put_u64};

@@ -1,5 +1,7 @@
 //! Property sets: known vectors, every error, and what is refused when writing.
 
+#![cfg(feature = "default")]
+
 mod common;
 
 use common::limits;

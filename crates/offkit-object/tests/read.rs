@@ -1,5 +1,7 @@
 //! Opening any file: what is found, where, and what is reported.
 
+#![cfg(feature = "default")]
+
 mod common;
 
 use common::{SPIRV, SYCLBIN_VERSIONS, entry, limits, locations, offload_v1, offload_v2, program, read};

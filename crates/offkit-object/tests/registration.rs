@@ -1,5 +1,7 @@
 //! Host objects that register images, read back.
 
+#![cfg(feature = "default")]
+
 #[path = "common/tools.rs"]
 mod tools;
 

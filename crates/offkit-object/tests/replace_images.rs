@@ -1,5 +1,7 @@
 //! One image swapped for another in offload binaries and SYCLBIN files: everything else stays.
 
+#![cfg(feature = "default")]
+
 mod common;
 
 use common::{SYCLBIN_VERSIONS, entry, limits, offload_v1, offload_v2, offload_v3, program, samples};

@@ -1,5 +1,7 @@
 //! Whatever can be written reads back equal.
 
+#![cfg(feature = "default")]
+
 mod common;
 
 use common::{SYCLBIN_VERSIONS, limits};

@@ -1,5 +1,7 @@
 //! SYCL images in programs that clang and lld made: found without symbols, through relocations.
 
+#![cfg(feature = "default")]
+
 mod common;
 
 use std::fmt::Write as _;

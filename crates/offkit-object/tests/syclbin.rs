@@ -1,5 +1,7 @@
 //! SYCLBIN: round trips, layouts, limits and conversion to and from device images.
 
+#![cfg(feature = "default")]
+
 mod common;
 
 use common::{SPIRV, SYCLBIN_VERSIONS, limits, program, property_sets, u64_at, v2_after};

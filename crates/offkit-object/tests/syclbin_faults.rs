@@ -1,5 +1,7 @@
 //! SYCLBIN: every fault, with the text that the reference readers have for it.
 
+#![cfg(feature = "default")]
+
 mod common;
 
 use common::{limits, program, put_u32, put_u64, v2_after};

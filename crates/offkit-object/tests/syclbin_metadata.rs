@@ -1,5 +1,7 @@
 //! SYCLBIN: the property sets of the format itself, as read from all revisions and as refused.
 
+#![cfg(feature = "default")]
+
 mod common;
 
 use common::{SPIRV, SYCLBIN_VERSIONS, limits, program, put_u64, v2_after};

@@ -1,5 +1,7 @@
 //! Every rule: real files keep them, and each is noticed when it is broken.
 
+#![cfg(feature = "default")]
+
 mod common;
 
 use common::{SYCLBIN_VERSIONS, limits, offload_v1, offload_v2, program, put_u32, put_u64, samples, u64_at};

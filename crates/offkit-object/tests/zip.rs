@@ -1,5 +1,7 @@
 //! Zip files as Python and others write them.
 
+#![cfg(feature = "default")]
+
 mod common;
 #[path = "common/tools.rs"]
 mod tools;

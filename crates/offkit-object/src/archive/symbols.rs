@@ -2,10 +2,10 @@
 
 use object::{Object, ObjectSymbol, SymbolKind};
 use offkit_image::{Error, ErrorKind};
-use rayon::prelude::*;
 
 use super::read::Role;
 use super::write::Member;
+use crate::parallel;
 
 /// Names of all symbols together may have this many bytes: an object can have any number of symbols of one
 /// long name.
@@ -20,14 +20,11 @@ pub(super) struct Symbol {
 
 /// The symbols that members define, with the number of the member.
 pub(super) fn defined_in(members: &[Member<'_>]) -> Result<Vec<(usize, Symbol)>, Error> {
-    /// Fewer members are looked into by one core.
-    const WORTHWHILE: usize = 128;
-    let names: Vec<_> = if members.len() < WORTHWHILE {
-        members.iter().map(|member| defined_by(member.bytes)).collect()
-    } else {
-        let names = members.par_iter().with_min_len(WORTHWHILE / 2);
-        names.map(|member| defined_by(member.bytes)).collect()
-    };
+    /// As many members are worth a core.
+    const WORTHWHILE: usize = 64;
+    let names = parallel::map(members.iter().collect(), WORTHWHILE, |member: &Member<'_>| {
+        defined_by(member.bytes)
+    });
     let mut symbols = Vec::new();
     let mut name_bytes = 0_usize;
     for (number, names) in names.into_iter().enumerate() {

@@ -86,7 +86,7 @@ fn check_entries(source: Source<'_>, reading: &mut Reading) -> Result<(), Error>
     Ok(())
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "default"))]
 mod tests {
     use super::super::{Bundle, BundleEntry, CompressedVersion};
     use super::*;

@@ -1,7 +1,6 @@
 //! Compressed bundles: a small header, then a zlib or zstd stream.
 
 use std::fmt;
-use std::io::Write;
 
 use md5::{Digest, Md5};
 use offkit_image::{Compression, Error, ErrorKind, Limits};
@@ -9,7 +8,7 @@ use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::COMPRESSED_MAGIC;
-use crate::compression::inflate;
+use crate::compression::{inflate, zlib, zstd};
 use crate::reading::Reading;
 use crate::source::Source;
 
@@ -144,7 +143,10 @@ impl<'data> CompressedBundle<'data> {
         let [a, b, c, d, e, f, g, h, ..] = digest;
         u64::from_le_bytes([a, b, c, d, e, f, g, h])
     }
+}
 
+#[cfg(feature = "write")]
+impl CompressedBundle<'_> {
     /// Compresses a bundle, with zlib or zstd.
     ///
     /// Without a `level` it is clang's: 6 for zlib and 3 for zstd, which searches for distant matches too.
@@ -158,51 +160,61 @@ impl<'data> CompressedBundle<'data> {
         compression: Compression,
         level: Option<i32>,
     ) -> Result<Vec<u8>, Error> {
-        let data = compress(content, compression, level)?;
-        let file_size = version.header_size().saturating_add(data.len() as u64);
-        let content_size = content.len() as u64;
-        let hash = U64::new(Self::hash_of(content));
-        let narrow = |size: u64| {
-            u32::try_from(size).map(U32::new).map_err(|_| {
-                Error::unrepresentable(format!(
-                    "compressed offload bundle version {version} cannot hold so much"
-                ))
-                .expecting("at most 0xffffffff bytes")
-                .finding(format_args!("{size:#x}"))
-            })
-        };
-        let header = Header {
-            magic: COMPRESSED_MAGIC,
-            version: version.number().into(),
-            method: method(compression).unwrap_or_default().into(),
-        };
-        let mut out = Vec::with_capacity(usize::try_from(file_size).unwrap_or_default());
-        out.extend_from_slice(header.as_bytes());
-        match version {
-            CompressedVersion::V1 => {
-                let content_size = narrow(content_size)?;
-                out.extend_from_slice(SizesV1 { content_size, hash }.as_bytes());
-            }
-            CompressedVersion::V2 => {
-                let sizes = SizesV2 {
-                    file_size: narrow(file_size)?,
-                    content_size: narrow(content_size)?,
-                    hash,
-                };
-                out.extend_from_slice(sizes.as_bytes());
-            }
-            CompressedVersion::V3 => {
-                let sizes = SizesV3 {
-                    file_size: file_size.into(),
-                    content_size: content_size.into(),
-                    hash,
-                };
-                out.extend_from_slice(sizes.as_bytes());
-            }
-        }
-        out.extend_from_slice(&data);
-        Ok(out)
+        write(content, version, compression, level)
     }
+}
+
+/// As [`CompressedBundle::write`].
+pub(super) fn write(
+    content: &[u8],
+    version: CompressedVersion,
+    compression: Compression,
+    level: Option<i32>,
+) -> Result<Vec<u8>, Error> {
+    let data = compress(content, compression, level)?;
+    let file_size = version.header_size().saturating_add(data.len() as u64);
+    let content_size = content.len() as u64;
+    let hash = U64::new(CompressedBundle::hash_of(content));
+    let narrow = |size: u64| {
+        u32::try_from(size).map(U32::new).map_err(|_| {
+            Error::unrepresentable(format!(
+                "compressed offload bundle version {version} cannot hold so much"
+            ))
+            .expecting("at most 0xffffffff bytes")
+            .finding(format_args!("{size:#x}"))
+        })
+    };
+    let header = Header {
+        magic: COMPRESSED_MAGIC,
+        version: version.number().into(),
+        method: method(compression).unwrap_or_default().into(),
+    };
+    let mut out = Vec::with_capacity(usize::try_from(file_size).unwrap_or_default());
+    out.extend_from_slice(header.as_bytes());
+    match version {
+        CompressedVersion::V1 => {
+            let content_size = narrow(content_size)?;
+            out.extend_from_slice(SizesV1 { content_size, hash }.as_bytes());
+        }
+        CompressedVersion::V2 => {
+            let sizes = SizesV2 {
+                file_size: narrow(file_size)?,
+                content_size: narrow(content_size)?,
+                hash,
+            };
+            out.extend_from_slice(sizes.as_bytes());
+        }
+        CompressedVersion::V3 => {
+            let sizes = SizesV3 {
+                file_size: file_size.into(),
+                content_size: content_size.into(),
+                hash,
+            };
+            out.extend_from_slice(sizes.as_bytes());
+        }
+    }
+    out.extend_from_slice(&data);
+    Ok(out)
 }
 
 /// The header of a compressed bundle.
@@ -309,29 +321,13 @@ fn method(compression: Compression) -> Option<u16> {
 }
 
 fn compress(content: &[u8], compression: Compression, level: Option<i32>) -> Result<Vec<u8>, Error> {
-    let result = match compression {
-        Compression::Zlib => {
-            let level = level
-                .and_then(|level| u32::try_from(level).ok())
-                .unwrap_or(6)
-                .min(9);
-            let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::new(level));
-            encoder.write_all(content).and_then(|()| encoder.finish())
-        }
-        Compression::Zstd => compress_zstd(content, level.unwrap_or(3)),
-        other => {
-            return Err(
-                Error::unrepresentable("offload bundles cannot be compressed this way")
-                    .expecting("zlib or zstd")
-                    .finding(other),
-            );
-        }
-    };
-    result.map_err(|error| Error::unrepresentable("offload bundle cannot be compressed").finding(error))
-}
-
-fn compress_zstd(content: &[u8], level: i32) -> std::io::Result<Vec<u8>> {
-    let mut compressor = zstd::bulk::Compressor::new(level)?;
-    compressor.long_distance_matching(true)?;
-    compressor.compress(content)
+    match compression {
+        Compression::Zlib => zlib::compress(&[content], level.and_then(|level| u32::try_from(level).ok())),
+        Compression::Zstd => zstd::compress(content, level, true),
+        other => Err(
+            Error::unrepresentable("offload bundles cannot be compressed this way")
+                .expecting("zlib or zstd")
+                .finding(other),
+        ),
+    }
 }

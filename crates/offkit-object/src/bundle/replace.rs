@@ -6,7 +6,7 @@ use offkit_image::{Error, Limits};
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::U64;
 
-use super::{Comment, CompressedBundle, binary, sequence, text};
+use super::{Comment, binary, compressed, sequence, text};
 use crate::reading::Reading;
 use crate::source::Source;
 
@@ -28,12 +28,7 @@ pub(crate) fn replace(source: Source<'_>, id: usize, new: &[u8], limits: &Limits
             let new = if is_same {
                 Cow::Borrowed(new)
             } else {
-                Cow::Owned(CompressedBundle::write(
-                    new,
-                    header.version,
-                    header.compression,
-                    None,
-                )?)
+                Cow::Owned(compressed::write(new, header.version, header.compression, None)?)
             };
             (is_same, new)
         }
@@ -179,11 +174,12 @@ fn no_such_part(id: usize) -> Error {
     Error::unrepresentable("offload bundle has no such part").finding(id)
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "default"))]
 mod tests {
     use super::super::{Bundle, BundleEntry, CompressedVersion};
     use super::*;
     use crate::Compression;
+    use crate::bundle::CompressedBundle;
 
     const IDS: [&str; 3] = ["host-x86_64-unknown-linux-gnu-", "hip-gfx1", "hip-gfx2"];
 

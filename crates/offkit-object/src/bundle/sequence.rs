@@ -5,7 +5,7 @@ use offkit_image::{Compression, Error};
 
 use super::compressed::{CompressedHeader, CompressedVersion};
 use super::{COMPRESSED_MAGIC, MAGIC, binary};
-use crate::compression::inflate;
+use crate::compression::{inflate, zstd};
 use crate::reading::Reading;
 use crate::source::Source;
 
@@ -97,13 +97,11 @@ fn read_compressed<'data>(
             // The frame tells its size.
             Compression::Zstd => {
                 data = magics.bounded(data, position.saturating_add(header.version.header_size()));
-                let size = zstd::zstd_safe::find_frame_compressed_size(data.bytes()).map_err(|_| {
+                let size = zstd::frame_size(data.bytes()).map_err(|error| {
                     magics.lose(data.len());
-                    Error::malformed("compressed data cannot be decompressed")
-                        .at(data.at(0))
-                        .expecting("a whole zstd stream")
+                    error.at(data.at(0))
                 })?;
-                data.get(0, size as u64).unwrap_or(data)
+                data.get(0, size).unwrap_or(data)
             }
             // The stream has an end, but finding it is decompressing it: the next bundle bounds it too.
             _ => {
@@ -222,7 +220,7 @@ fn is_compressed(source: Source<'_>) -> bool {
     })
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "default"))]
 mod tests {
     use super::super::{Bundle, BundleEntry, CompressedBundle};
     use super::*;

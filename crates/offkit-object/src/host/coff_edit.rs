@@ -285,7 +285,7 @@ impl<'p, 'data> Plan<'p, 'data> {
                     .changes
                     .added
                     .get(added)
-                    .map_or(Ok(0), super::NewSection::coff_flags)?;
+                    .map_or(Ok(0), super::write::NewSection::coff_flags)?;
                 out.put(at, self.names.get(added).map_or(&[], |name| name))?;
                 out.put_u32(at.saturating_add(36), flags.into())?;
             }
@@ -406,11 +406,11 @@ impl<'p, 'data> Plan<'p, 'data> {
 
 /// The checksum of a section: the usual polynomial, starting from 0 and not inverted at the end.
 fn checksum(bytes: &[u8]) -> u32 {
-    let mut crc = flate2::Crc::new();
+    let mut crc = rawzip::Crc32::new();
     // These four bytes bring the register from where the usual checksum starts to 0.
     crc.update(&[0xff; 4]);
     crc.update(bytes);
-    !crc.sum()
+    !crc.checksum()
 }
 
 /// The new file.

@@ -30,7 +30,7 @@ impl Position {
 /// binaries waiting for them is half of all the work.
 pub(super) fn with_reader_ahead<T>(source: Source<'_>, read: impl FnOnce(&Position) -> T) -> T {
     let position = Position(AtomicU64::new(0));
-    if source.len() < WORTHWHILE {
+    if !cfg!(feature = "threads") || source.len() < WORTHWHILE {
         return read(&position);
     }
     std::thread::scope(|scope| {

@@ -7,6 +7,7 @@ use super::raw::{Entry, Header, HeaderV3, StringV1, StringV2};
 use super::string_table::StringTable;
 use super::{ImageKind, MAGIC, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind};
 use crate::chunks::Chunks;
+use crate::compression::{zlib, zstd};
 use crate::layout::Layout;
 
 /// An entry to be written, whose image may come in pieces.
@@ -197,27 +198,9 @@ pub(super) fn compress<'data>(whole: &[&[u8]], method: Compression) -> Result<Ch
 }
 
 fn deflate(method: Compression, pieces: &[&[u8]]) -> Result<Vec<u8>, Error> {
-    use std::io::Write;
-    let failed = |error: std::io::Error| Error::unrepresentable("cannot compress").finding(error);
-    let write = |out: &mut dyn Write| pieces.iter().try_for_each(|piece| out.write_all(piece));
     match method {
-        Compression::Zlib => {
-            let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
-            write(&mut encoder)
-                .and_then(|()| encoder.finish())
-                .map_err(failed)
-        }
-        Compression::Zstd => {
-            let total = pieces
-                .iter()
-                .fold(0_u64, |size, piece| size.saturating_add(piece.len() as u64));
-            let mut encoder = zstd::stream::Encoder::new(Vec::new(), 0).map_err(failed)?;
-            // As LLVM's one call does: readers may ask the stream for the size.
-            encoder.set_pledged_src_size(Some(total)).map_err(failed)?;
-            write(&mut encoder)
-                .and_then(|()| encoder.finish())
-                .map_err(failed)
-        }
+        Compression::Zlib => zlib::compress(pieces, None),
+        Compression::Zstd => zstd::compress_pieces(pieces),
         other => Err(
             Error::unrepresentable("offload binary cannot be compressed in this way")
                 .expecting("zlib or zstd")

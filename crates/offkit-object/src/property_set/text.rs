@@ -187,7 +187,7 @@ fn excerpt(text: &str) -> String {
 }
 
 /// Writes the text.
-pub(super) fn write_text(sets: &PropertySets) -> Result<String, Error> {
+pub(crate) fn write_text(sets: &PropertySets) -> Result<String, Error> {
     let mut text = String::new();
     for (name, set) in sets.iter() {
         if name.contains(['\n', '\r', '\0']) {

@@ -7,6 +7,7 @@ use offkit_image::{Compression, ContainerKind, Error, ErrorKind, ImageFormat, Pr
 use super::entry_points::entry_points;
 use super::memory::Memory;
 use super::raw::{self, ImageVersion};
+use crate::compression::zstd;
 use crate::offload_binary::ImageKind;
 use crate::part::{Coding, Facts, MoreFacts};
 use crate::property_set::{ByteArray, PropertySet, PropertySets, PropertyValue, names};
@@ -420,6 +421,6 @@ fn format_of(header: &raw::Image) -> u8 {
 fn zstd_coding(bytes: &[u8]) -> Coding {
     Coding {
         compression: Compression::Zstd,
-        size: zstd::zstd_safe::get_frame_content_size(bytes).ok().flatten(),
+        size: zstd::content_size(bytes),
     }
 }

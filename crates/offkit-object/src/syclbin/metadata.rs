@@ -3,7 +3,7 @@
 use offkit_image::{BundleState, Error};
 
 use super::{AbstractModule, IrModule, IrType, NativeImage, SyclBin};
-use crate::property_set::{self, PropertySet, PropertySets, PropertyValue, names, parse_text};
+use crate::property_set::{PropertySet, PropertySets, PropertyValue, names, parse_text, write_text};
 use crate::reading::Reading;
 use crate::source::Source;
 
@@ -58,7 +58,7 @@ pub(super) fn write_module(module: &AbstractModule<'_>) -> Result<String, Error>
         .find(|name| module.properties.set(name).is_some())
     {
         Some(name) => Err(misplaced(name)),
-        None => property_set::to_text(&module.properties),
+        None => write_text(&module.properties),
     }
 }
 
@@ -179,5 +179,5 @@ fn write(name: &str, own: PropertySet, others: &PropertySets) -> Result<String, 
             }
         }
     }
-    property_set::to_text(&sets)
+    write_text(&sets)
 }

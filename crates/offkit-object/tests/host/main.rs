@@ -1,6 +1,8 @@
 //! Objects and programs that real compilers and linkers made: what is found in them, and what they are after
 //! changes.
 
+#![cfg(feature = "default")]
+
 mod changes;
 
 #[path = "../common/mod.rs"]

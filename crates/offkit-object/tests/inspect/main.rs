@@ -1,5 +1,7 @@
 //! Images as real tools make them, looked into and compared with what the tools say of them.
 
+#![cfg(feature = "default")]
+
 mod damage;
 mod devices;
 mod old_bitcode;

@@ -1,0 +1,87 @@
+//! What stands in for methods that this crate is built without: the same functions, which say so.
+
+use offkit_image::{Compression, Error};
+
+fn missing(compression: Compression, feature: &str) -> Error {
+    Error::unsupported(format!("this program was built without {compression}"))
+        .expecting(format!("offkit-object with its feature `{feature}`"))
+}
+
+#[cfg(not(feature = "lz4"))]
+pub(crate) mod lz4 {
+    use super::{Compression, Error};
+
+    fn missing() -> Error {
+        super::missing(Compression::Lz4, "lz4")
+    }
+
+    pub(crate) fn inflate(_: &[u8], _: Option<u64>, _: u64) -> Result<Vec<u8>, Error> {
+        Err(missing())
+    }
+
+    pub(crate) fn compress(_: &[u8]) -> Result<Vec<u8>, Error> {
+        Err(missing())
+    }
+}
+
+#[cfg(not(feature = "zlib"))]
+pub(crate) mod zlib {
+    use super::{Compression, Error, missing};
+
+    pub(crate) fn inflate(_: &[u8], _: Option<u64>, _: u64) -> Result<Vec<u8>, Error> {
+        Err(missing(Compression::Zlib, "zlib"))
+    }
+
+    pub(crate) fn inflate_bare(_: &[u8], _: Option<u64>, _: u64) -> Result<Vec<u8>, Error> {
+        Err(missing(Compression::Deflate, "zlib"))
+    }
+
+    pub(crate) struct Heads;
+
+    impl Heads {
+        pub(crate) fn new(_: usize) -> Self {
+            Self
+        }
+
+        pub(crate) fn of(&mut self, _: &[u8]) -> Option<&[u8]> {
+            None
+        }
+    }
+
+    pub(crate) fn compress(_: &[&[u8]], _: Option<u32>) -> Result<Vec<u8>, Error> {
+        Err(missing(Compression::Zlib, "zlib"))
+    }
+}
+
+#[cfg(not(feature = "zstd"))]
+pub(crate) mod zstd {
+    use super::{Compression, Error};
+
+    fn missing() -> Error {
+        super::missing(Compression::Zstd, "zstd")
+    }
+
+    pub(crate) fn inflate(_: &[u8], _: Option<u64>, _: u64) -> Result<Vec<u8>, Error> {
+        Err(missing())
+    }
+
+    pub(crate) fn head(_: &[u8], _: usize) -> Option<Vec<u8>> {
+        None
+    }
+
+    pub(crate) fn frame_size(_: &[u8]) -> Result<u64, Error> {
+        Err(missing())
+    }
+
+    pub(crate) fn content_size(_: &[u8]) -> Option<u64> {
+        None
+    }
+
+    pub(crate) fn compress_pieces(_: &[&[u8]]) -> Result<Vec<u8>, Error> {
+        Err(missing())
+    }
+
+    pub(crate) fn compress(_: &[u8], _: Option<i32>, _: bool) -> Result<Vec<u8>, Error> {
+        Err(missing())
+    }
+}

@@ -1,0 +1,59 @@
+//! Zstandard.
+
+use std::io::{Read, Write};
+
+use offkit_image::{Compression, Error};
+use zstd::stream::read::Decoder;
+use zstd::zstd_safe;
+
+pub(crate) fn inflate(bytes: &[u8], size: Option<u64>, limit: u64) -> Result<Vec<u8>, Error> {
+    Decoder::with_buffer(bytes)
+        .and_then(|decoder| super::drain(decoder, size, limit))
+        .map_err(|error| super::damaged(Compression::Zstd, error))
+}
+
+/// What the stream begins with, no more than `most` bytes; `None` where it cannot be told.
+pub(crate) fn head(bytes: &[u8], most: usize) -> Option<Vec<u8>> {
+    let mut head = Vec::new();
+    let decoder = Decoder::with_buffer(bytes).ok()?;
+    decoder.take(most as u64).read_to_end(&mut head).ok()?;
+    Some(head)
+}
+
+/// The size of the frame at the start of `bytes`.
+pub(crate) fn frame_size(bytes: &[u8]) -> Result<u64, Error> {
+    zstd_safe::find_frame_compressed_size(bytes)
+        .map(|size| size as u64)
+        .map_err(|_| {
+            Error::malformed("compressed data cannot be decompressed").expecting("a whole zstd stream")
+        })
+}
+
+/// The size of what comes out of the frame at the start of `bytes`, if the frame tells it.
+pub(crate) fn content_size(bytes: &[u8]) -> Option<u64> {
+    zstd_safe::get_frame_content_size(bytes).ok().flatten()
+}
+
+/// Compresses the pieces as one stream that tells its size.
+pub(crate) fn compress_pieces(pieces: &[&[u8]]) -> Result<Vec<u8>, Error> {
+    let total = pieces
+        .iter()
+        .fold(0_u64, |size, piece| size.saturating_add(piece.len() as u64));
+    let mut encoder = zstd::stream::Encoder::new(Vec::new(), 0).map_err(super::failed)?;
+    // As LLVM's one call does: readers may ask the stream for the size.
+    encoder
+        .set_pledged_src_size(Some(total))
+        .and_then(|()| pieces.iter().try_for_each(|piece| encoder.write_all(piece)))
+        .and_then(|()| encoder.finish())
+        .map_err(super::failed)
+}
+
+/// Compresses with a level, or zstd's own; matches far away are searched for too where `far` says so.
+pub(crate) fn compress(bytes: &[u8], level: Option<i32>, far: bool) -> Result<Vec<u8>, Error> {
+    zstd::bulk::Compressor::new(level.unwrap_or(zstd::DEFAULT_COMPRESSION_LEVEL))
+        .and_then(|mut compressor| {
+            compressor.long_distance_matching(far)?;
+            compressor.compress(bytes)
+        })
+        .map_err(super::failed)
+}
