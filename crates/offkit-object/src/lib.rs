@@ -1,11 +1,6 @@
-//! Containers of offloaded device code, and the one model of what is inside.
+#![doc = include_str!("../README.md")]
 //!
-//! Compilers for SYCL, OpenMP, CUDA and HIP put the code for devices into containers of many formats. This
-//! crate reads each of them into one model, the [`DeviceImage`]: bytes, format, target, the language it comes
-//! from, the properties the toolchain recorded, kernels, imported and exported symbols, and the place where
-//! it was found. It writes the formats too. It knows nothing of devices and compilers and needs none of them.
-//!
-//! # Reading
+//! # Readers
 //!
 //! [`walk`] goes through any known file, container by container, and hands over what it comes across;
 //! [`read`] keeps it all. Reading borrows from the bytes given, so that a large mapped file costs nothing
@@ -14,15 +9,17 @@
 //! [`property_set::parse`], are strict instead: the first fault is their [`Error`], with the offset, what was
 //! expected and what was found.
 //!
-//! All readers are made for untrusted bytes. They never panic and never allocate what a number in the file
-//! merely claims; [`Limits`] bounds the work that a small file can cause.
+//! Each format has its module: [`offload_binary`], [`syclbin`], [`property_set`], [`bundle`], [`fatbin`],
+//! [`sycl_wrapped`], [`host`] (objects, programs, libraries), [`archive`], [`zip`], and [`registration`] for objects
+//! that register images. Images themselves are looked into by [`inspect`].
 //!
-//! # Writing
+//! # Writers
 //!
 //! Writers are pure functions of the model: the same content gives the same bytes. What a format cannot
-//! express is an error, never silently changed.
+//! express is an error, never silently changed. [`replace`] changes an image in any container that can hold another
+//! one.
 //!
-//! # Example
+//! # A program and its library
 //!
 //! Two compiled modules, an application and the library it uses, become a SYCLBIN; reading it shows who needs
 //! what.
@@ -57,24 +54,6 @@
 //! assert_eq!(app.imports, library.exports);
 //! # Ok::<(), offkit_object::Error>(())
 //! ```
-//!
-//! # Formats
-//!
-//! | format | read | written |
-//! |---|---|---|
-//! | [offload binary](offload_binary) | versions 1, 2 and 3, one or many, compressed or not | the same |
-//! | [SYCLBIN](syclbin) | versions 1, with and without its envelope, and 2 | the same |
-//! | [property sets](property_set) | text form | text form |
-//! | [offload bundles](bundle) | binary, text, sections of objects, compressed versions 1 to 3 | the same |
-//! | [fatbin] | uncompressed, LZ4 and Zstandard | – |
-//! | [wrapped SYCL images](sycl_wrapped) | descriptors in ELF, structures of versions 1 to 3 | versions 2 and 3 |
-//! | [objects that register images](registration) | as far as they have containers that are known | ELF and COFF, for SYCL, OpenMP, CUDA, HIP |
-//! | [objects, programs, libraries](host) | ELF, COFF and PE, Mach-O | relocatable ELF and COFF |
-//! | [archives](archive) | GNU, BSD, thin | GNU and BSD, with a symbol table |
-//! | [zip] | stored, deflate, Zstandard | – |
-//!
-//! [`replace`] changes an image in any of them that can hold another one. Images themselves are looked into by
-//! [`inspect`]: SPIR-V, LLVM bitcode, PTX, cubin, AMDGPU code objects, zebin.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
