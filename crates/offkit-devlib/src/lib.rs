@@ -3,6 +3,35 @@
 //! [`Search`] knows the folders and looks for a library in them, for one target at a time, by the rules of [`Rule`]; its
 //! [`Answer`] says what was found by which rule, and which paths were looked at. [`AbiClash`] is found before anything
 //! is linked. `offkit-link` links what is found.
+//!
+//! A library may come with a manifest ([`manifest`]), which says what it is for, which libraries it needs and what its
+//! binary interface is; without one, its code tells ([`code`]). [`build`](mod@build) compiles one library for many
+//! targets and puts the files where [`Search`] finds them.
+//!
+//! The folders are those of `-L`, of `LIBRARY_PATH`, of the compiler and of the vendors (CUDA, ROCm, libclc), in this
+//! order. In each folder the most specific file comes first: one for the processor, one for the architecture, one for
+//! all. A file is read once, however many targets it is looked at for.
+//!
+//! # Example
+//!
+//! ```
+//! use offkit_devlib::{Outcome, Rule, Search};
+//! use offkit_image::Target;
+//!
+//! # fn main() -> std::io::Result<()> {
+//! let folder = tempfile::tempdir()?;
+//! let search = Search::new(&[folder.path().to_owned()], None, None);
+//! let answer = search.find("wave", &Target::named("gfx90a"));
+//!
+//! // Nothing is there. What was looked for tells where a library would be found.
+//! assert!(answer.found.is_none());
+//! assert!(answer.tried.iter().all(|tried| tried.outcome == Outcome::Missing));
+//! let first = &answer.tried[0];
+//! assert_eq!(first.rule, Rule::ProcessorFolder);
+//! assert!(first.path.ends_with("libdevice/gfx90a/libwave-amdgcn-gfx90a.bc"));
+//! # Ok(())
+//! # }
+//! ```
 
 mod abi;
 pub mod build;

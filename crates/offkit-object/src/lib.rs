@@ -131,9 +131,8 @@ pub use contents::{Contents, images, read};
 #[cfg(feature = "write")]
 pub use convert::{ConversionInput, Converted, Loss, NewImage, pack};
 pub use file_name::file_name;
-pub use inspect::header_target;
 #[cfg(feature = "inspect")]
-pub use inspect::{Inspect, embedded_in_bitcode, inspect};
+pub use inspect::{Inspect, embedded_in_bitcode, header_target, inspect};
 pub use offkit_image::{
     BundleState, ByteArray, Bytes, Code, Compression, ContainerKind, Detail, DetailValue, DeviceImage, Error,
     ErrorKind, ImageFormat, InspectedKernel, Inspection, KernelName, Limits, Location, NameMatch, Problem,

@@ -1,9 +1,18 @@
 //! The program under the names of its peers: their options, their messages, their files.
 //!
-//! It goes by the name it is called by, a link or a copy, or by the one that follows `offkit as`.
+//! It goes by the name it is called by, a link or a copy, or by the one that follows `offkit as`. A version may follow
+//! the name, as in `llvm-offload-binary-22`.
 //!
-//! A tool reads its command line by a table ([`options`]), calls what offkit's own verbs call, and returns the text for
-//! standard output or the reason why there is none ([`failure`]).
+//! Build systems call these tools, and scripts read what they print, so each takes the options of the tool it stands
+//! for, and writes the same files and the same messages, word for word. A tool reads its command line by a table
+//! ([`options`]), calls what offkit's own verbs call, and returns the text for standard output or the reason why there
+//! is none ([`failure`]).
+//!
+//! ```
+//! assert!(offkit_peers::names().any(|name| name == "clang-offload-bundler"));
+//! // Called by another name, the program is none of the tools.
+//! assert!(offkit_peers::run("offkit".as_ref(), ["ls".into()]).is_none());
+//! ```
 
 #[macro_use]
 mod options;

@@ -1,0 +1,145 @@
+//! What `docs/rust.md` shows: device code linked, listed, extracted, packed and launched by a Rust program.
+//!
+//! Its arguments are the files of bitcode of `examples/shared-library`, the app's and the library's; it launches `saxpy`.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program that prints")]
+
+use std::error::Error;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let files: Vec<String> = std::env::args().skip(1).collect();
+    let [app, library] = files.as_slice() else {
+        return Err("usage: from_rust app.bc library.bc".into());
+    };
+    let (app, library) = (link(app)?, link(library)?);
+    list("app.syclbin", &app);
+    list("library.syclbin", &library);
+    let all = pack(vec![
+        ("app.spv", extract(&app, "app.syclbin!0/ir/0")?),
+        ("library.spv", extract(&library, "library.syclbin!0/ir/0")?),
+    ])?;
+    println!("{} bytes with both images", all.len());
+
+    let x: Vec<f32> = (0..1024).map(|i| i as f32).collect();
+    let y = saxpy(
+        &[("app.syclbin", app), ("library.syclbin", library)],
+        2.5,
+        &x,
+        &[1.0; 1024],
+    )?;
+    println!("2.5 * {} + 1 = {}", x[1023], y[1023]);
+    Ok(())
+}
+
+// link
+use offkit_link::container::OutputFormat;
+use offkit_link::device_link::DeviceLink;
+use offkit_llvm::Worker;
+use offkit_object::BundleState;
+
+/// Links a file of LLVM bitcode, as clang makes it of OpenCL C, into a SYCLBIN.
+fn link(bitcode: &str) -> Result<Vec<u8>, Box<dyn Error>> {
+    let link = DeviceLink {
+        inputs: vec![bitcode.into()],
+        ..DeviceLink::default()
+    };
+    let linked = link.run(&mut Worker::start()?, &mut |step| eprintln!("{step} …"))?;
+    Ok(linked.write(OutputFormat::default(), BundleState::Object)?)
+}
+// end
+
+// list
+use offkit_object::{Limits, read};
+
+/// Prints the images of a file, what each has and what it needs; says how many there are.
+fn list(name: &str, file: &[u8]) -> usize {
+    let contents = read(name, file, &Limits::default());
+    for image in &contents.images {
+        println!("{}: {} for {}", image.location, image.format, image.target);
+        println!("  kernels: {}", image.kernels.join(" "));
+        println!("  needs: {}", image.imports.join(" "));
+        println!("  offers: {}", image.exports.join(" "));
+    }
+    for problem in &contents.problems {
+        eprintln!("{problem}");
+    }
+    contents.images.len()
+}
+// end
+
+// extract
+use offkit_object::Location;
+
+/// The bytes of the image at a place that `list` printed.
+fn extract(file: &[u8], place: &str) -> Result<Vec<u8>, Box<dyn Error>> {
+    let place: Location = place.parse()?;
+    let contents = read(place.file(), file, &Limits::default());
+    let image = contents.images.iter().find(|image| image.location == place);
+    Ok(image.ok_or("there is no such image")?.bytes()?.to_vec())
+}
+// end
+
+// pack
+use offkit_object::{ImageFormat, ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind};
+
+/// Puts images into one offload binary, compressed, each with the name of its file.
+fn pack(images: Vec<(&str, Vec<u8>)>) -> Result<Vec<u8>, Box<dyn Error>> {
+    let mut binary = OffloadBinary::default();
+    for (name, bytes) in images {
+        let kind = ImageKind::of_format(ImageFormat::detect(&bytes));
+        let mut entry = OffloadEntry::new(kind, OffloadKind::Sycl, bytes);
+        entry.strings.set("file", name);
+        binary.entries.push(entry);
+    }
+    let zstd = Some(offkit_object::Compression::Zstd);
+    Ok(binary.write(OffloadBinaryVersion::V3(zstd))?)
+}
+// end
+
+// launch
+use std::sync::Arc;
+
+use offkit_pi::NdRange;
+use offkit_pi::host::{Context, QueueProperties};
+use offkit_runtime::{ImageRegistry, Runtime};
+
+/// Launches `saxpy` of the first file, with what the other files have of what it needs.
+fn saxpy(files: &[(&str, Vec<u8>)], a: f32, x: &[f32], y: &[f32]) -> Result<Vec<f32>, Box<dyn Error>> {
+    // The kernel, and the images that it takes.
+    let mut registry = ImageRegistry::new();
+    let mut images = Vec::new();
+    for (name, file) in files {
+        let (added, _problems) = registry.add_file(name, Arc::new(file.clone()), &Limits::default());
+        images.push(added);
+    }
+    let kernel = registry.find_kernel("saxpy", &images[0])?;
+    let collection = registry.collect(&kernel)?;
+
+    // The device: the first there is, or the CPU device, which is a part of this program.
+    let runtime = Runtime::discover(&[&offkit_plugin_cpu::plugin::BUILT_IN]);
+    let device = runtime.device(None)?;
+    let context = Context::new(&[device])?;
+    let queue = context.queue(device, QueueProperties::default())?;
+
+    // The launch. Arguments are checked against the kernel's parameters.
+    let bytes = |values: &[f32]| {
+        values
+            .iter()
+            .copied()
+            .flat_map(f32::to_ne_bytes)
+            .collect::<Vec<_>>()
+    };
+    let on_device = [context.buffer_from(&bytes(x))?, context.buffer_from(&bytes(y))?];
+    let mut kernel = registry.build(&collection, &context, device)?;
+    kernel.set_arguments(&[a.into(), (&on_device[0]).into(), (&on_device[1]).into()])?;
+    let launch = kernel.launch(&queue, &NdRange::new([x.len()]), &[])?;
+    kernel.wait(&launch)?;
+
+    let mut result = bytes(y);
+    queue.read_buffer(&on_device[1], 0, &mut result, &[])?;
+    let words = result
+        .chunks_exact(4)
+        .map(|word| word.try_into().expect("four bytes"));
+    Ok(words.map(f32::from_ne_bytes).collect())
+}
+// end

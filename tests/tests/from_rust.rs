@@ -1,0 +1,66 @@
+//! `docs/rust.md`: its code is that of `examples/from-rust`, and that runs.
+
+use std::env;
+use std::fs;
+use std::process::Command;
+
+use offkit_tests::documentation::blocks;
+use offkit_tests::{Folder, example, need, programs, root};
+
+const PAGE: &str = "docs/rust.md";
+const SOURCE: &str = "examples/from-rust/main.rs";
+
+/// The parts of the source that are for the page: from a comment with a name only to a comment `end`.
+fn parts() -> Vec<String> {
+    let source = fs::read_to_string(root().join(SOURCE)).unwrap();
+    let mut parts = Vec::new();
+    for name in ["link", "list", "extract", "pack", "launch"] {
+        let (_, rest) = source.split_once(&format!("\n// {name}\n")).expect(name);
+        let (part, _) = rest.split_once("// end\n").expect(name);
+        parts.push(part.to_owned());
+    }
+    parts
+}
+
+#[test]
+fn the_page_shows_the_example_as_it_is() {
+    let rust = blocks(PAGE)
+        .into_iter()
+        .filter(|(language, _)| language == "rust");
+    let shown: Vec<String> = rust.map(|(_, code)| code).collect();
+    assert_eq!(shown, parts());
+}
+
+#[test]
+fn the_example_links_lists_packs_and_launches() {
+    need!("clang-22", "llvm-config-22");
+    let folder = Folder::new();
+    folder.write("library.h", example("library.h"));
+    folder.bitcode("app", &example("app.cl"));
+    folder.bitcode("library", &example("library.cl"));
+
+    let programs = programs();
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["build", "--quiet", "-p", "offkit-tests", "--example", "from_rust"]);
+    if programs.ends_with("release") {
+        cargo.arg("--release");
+    }
+    assert!(cargo.current_dir(root()).status().unwrap().success());
+
+    let mut program = Command::new(programs.join("examples/from_rust"));
+    program
+        .args(["app.bc", "library.bc"])
+        .env("OFFKIT_LLVM_WORKER", programs.join("offkit-llvm-worker"))
+        .env("XDG_CACHE_HOME", folder.path("cache"));
+    let output = folder.run_command(&mut program).ok();
+    let app =
+        "SPIR-V for spirv64-unknown-unknown\n  kernels: saxpy reduce\n  needs: axpy combine\n  offers: \n";
+    let library = "library.syclbin!0/ir/0: SPIR-V for spirv64-unknown-unknown\n  kernels: \n  needs: \n  \
+                   offers: axpy multiply_add combine\n";
+    assert!(output.contains(app), "{output}");
+    assert!(output.contains(library), "{output}");
+    assert!(
+        output.ends_with(" bytes with both images\n2.5 * 1023 + 1 = 2558.5\n"),
+        "{output}"
+    );
+}
