@@ -269,7 +269,8 @@ fn literals(source: &str) -> Vec<(usize, String)> {
 /// The source before its module of tests, which is the last item of a file (clippy sees to that).
 fn without_tests(source: &str) -> &str {
     let mut from = 0;
-    while let Some(found) = source[from..].find("#[cfg(test)]") {
+    let begins = ["#[cfg(test)]", "#[cfg(all(test, "];
+    while let Some(found) = begins.iter().filter_map(|begin| source[from..].find(begin)).min() {
         let at = from + found;
         let item = source[at..].lines().nth(1).unwrap_or_default();
         if item.contains("mod ") && item.trim_end().ends_with('{') {
