@@ -81,6 +81,7 @@
 pub mod archive;
 pub mod bundle;
 mod chunks;
+mod claim;
 #[cfg(feature = "inspect")]
 mod code_target;
 mod compression;

@@ -28,9 +28,9 @@ use crate::offload_binary::{
 use crate::reading::Reading;
 use crate::source::Source;
 
+pub(crate) use crate::offload_binary::begins_syclbin as has_magic;
 pub(crate) use format::Format;
 pub(crate) use parts::outline;
-pub(crate) use v1::has_magic;
 pub(crate) use v2::OWN_STRINGS;
 
 /// The content of a SYCLBIN file, of any version.

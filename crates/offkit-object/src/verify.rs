@@ -2,8 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use offkit_image::{DeviceImage, Error, ImageFormat, Limits, Location, Problem, Storage, Target};
+use offkit_image::{DeviceImage, Error, Limits, Location, Problem, Storage, Target};
 
+use crate::claim::check_format;
 use crate::container;
 use crate::format::ContainerFormat;
 use crate::heads::Heads;
@@ -95,18 +96,6 @@ fn check_image(image: &DeviceImage<'_>) -> Vec<Error> {
     let told = decision.contradicted.iter();
     let target = told.map(|told| contradiction(told, &decision.target));
     format.into_iter().chain(target).collect()
-}
-
-/// Says that an image is something else than a header claims.
-pub(crate) fn check_format(bytes: &[u8], claim: Option<ImageFormat>, offset: Option<u64>) -> Option<Error> {
-    let shown = ImageFormat::detect(bytes);
-    let claim = claim.filter(|claim| shown != ImageFormat::Unknown && !shown.satisfies(*claim))?;
-    Some(
-        Error::malformed("image is not what its header says")
-            .at(offset.unwrap_or_default())
-            .expecting(claim.name())
-            .finding(shown.name()),
-    )
 }
 
 struct Checker<'l> {

@@ -9,6 +9,7 @@ use offkit_image::{
     Limits, Location, Problem, offset_within,
 };
 
+use crate::claim::check_format;
 use crate::compression::inflate_whole;
 use crate::container;
 use crate::format::ContainerFormat;
@@ -19,7 +20,6 @@ use crate::part::{Coding, Content, Facts, MoreFacts, Part};
 use crate::reading::Reading;
 use crate::source::Source;
 use crate::syclbin::{self, SyclBinVersion};
-use crate::verify::check_format;
 
 /// Something that a [`walk`] comes across, in the order of the file.
 #[derive(Debug)]

@@ -8,7 +8,6 @@ use super::{ImageKind, MAGIC, OffloadBinary, OffloadEntry, OffloadKind};
 use crate::layout::is_zero;
 use crate::reading::Reading;
 use crate::source::Source;
-use crate::syclbin;
 
 /// A binary and what only its bytes tell.
 pub(crate) struct Found<'data> {
@@ -131,7 +130,7 @@ impl<'data> Outline<'data> {
     pub(crate) fn is_syclbin(&self) -> bool {
         self.entries.first().is_some_and(|entry| {
             let image = self.source.from(entry.image_offset.get());
-            entry.image_kind.get() == ImageKind::Syclbin.raw() || syclbin::has_magic(image.bytes())
+            entry.image_kind.get() == ImageKind::Syclbin.raw() || begins_syclbin(image.bytes())
         })
     }
 }
@@ -190,6 +189,15 @@ impl<'data> StoredEntry<'data> {
     }
 }
 
+/// The number that a SYCLBIN of version 1 begins with, by itself or as an image of an offload binary; written little
+/// endian it reads "IBYS".
+pub(crate) const SYCLBIN_MAGIC: u32 = 0x5359_4249;
+
+/// Whether a bare SYCLBIN of version 1 starts here.
+pub(crate) fn begins_syclbin(bytes: &[u8]) -> bool {
+    bytes.starts_with(&SYCLBIN_MAGIC.to_le_bytes())
+}
+
 /// Whether `bytes` are one SYCLBIN in an offload binary, or one made of the entries of an offload binary, and
 /// nothing else.
 pub(crate) fn is_syclbin(bytes: &[u8]) -> bool {
@@ -201,7 +209,7 @@ pub(crate) fn is_syclbin(bytes: &[u8]) -> bool {
         }
         let entry: &Entry = source.record(header.entries_offset.get())?;
         let image = source.from(entry.image_offset.get());
-        let is_one = entry.image_kind.get() == ImageKind::Syclbin.raw() || syclbin::has_magic(image.bytes());
+        let is_one = entry.image_kind.get() == ImageKind::Syclbin.raw() || begins_syclbin(image.bytes());
         let has_entry = header.version.get() == 1 || header.entries_size_or_count.get() > 0;
         let rest = source.from(header.size.get()).bytes();
         Some(is_one && has_entry && is_zero(rest))
@@ -292,7 +300,7 @@ fn read_image<'data>(
     );
     match image.map_err(|error| error.within(format!("entry {index}"))) {
         // Half an image is of no use; a container that was cut off may still have whole images.
-        Err(error) if syclbin::has_magic(source.from(image_offset).bytes()) => {
+        Err(error) if begins_syclbin(source.from(image_offset).bytes()) => {
             reading.fault(error)?;
             Ok(source.from(image_offset))
         }

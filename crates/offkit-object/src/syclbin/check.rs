@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use offkit_image::property_set::names;
 use offkit_image::{BundleState, Error};
 
-use super::{SyclBin, v1};
+use super::{SyclBin, has_magic, v1};
 use crate::offload_binary::{self, read_one};
 use crate::ranges::{Range, check_ranges};
 use crate::reading::Reading;
@@ -17,11 +17,11 @@ pub(super) fn check(source: Source<'_>, reading: &mut Reading) -> Result<(), Err
         let _ = offload_binary::check(source, reading);
     }
     let mut quiet = Reading::tolerant(reading.limits());
-    if v1::has_magic(source.bytes()) {
+    if has_magic(source.bytes()) {
         check_tables(source, reading)?;
     } else if let Ok(found) = read_one(source, &mut quiet)
         && let Some(first) = found.binary.entries.first()
-        && v1::has_magic(&first.image)
+        && has_magic(&first.image)
     {
         check_tables(found.source.locate(&first.image), reading)?;
     }

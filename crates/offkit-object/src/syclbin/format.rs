@@ -3,9 +3,9 @@
 use offkit_image::{ContainerKind, Error, Limits};
 
 use super::check::check;
+use super::has_magic;
 use super::parts::parts;
 use super::replace::replace;
-use super::v1::has_magic;
 use crate::format::{ContainerFormat, Standing};
 use crate::offload_binary;
 use crate::part::Visit;

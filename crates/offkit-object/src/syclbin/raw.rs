@@ -3,9 +3,6 @@
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// The magic number; written little endian it reads "IBYS".
-pub(crate) const MAGIC: u32 = 0x5359_4249;
-
 #[derive(Debug, Clone, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(crate) struct FileHeader {

@@ -4,20 +4,16 @@ use offkit_image::property_set::PropertySets;
 use offkit_image::{BundleState, Bytes, Error, ErrorKind};
 use zerocopy::IntoBytes;
 
-use super::raw::{AbstractModuleHeader, FileHeader, ImageHeader, Indices, MAGIC, Range};
+use super::raw::{AbstractModuleHeader, FileHeader, ImageHeader, Indices, Range};
 use super::{AbstractModule, IrModule, NativeImage, SyclBin, metadata};
 use crate::chunks::Chunks;
 use crate::layout::align_to_8;
+use crate::offload_binary::SYCLBIN_MAGIC;
 use crate::reading::Reading;
 use crate::source::Source;
 
 /// What the reference reader says whenever something lies outside of the file.
 const OUT_OF_BOUNDS: &str = "Unexpected file contents size";
-
-/// Whether a bare SYCLBIN of version 1 starts here.
-pub(crate) fn has_magic(bytes: &[u8]) -> bool {
-    bytes.starts_with(&MAGIC.to_le_bytes())
-}
 
 /// The parts of a file, found but not looked into.
 pub(crate) struct File<'data> {
@@ -39,11 +35,11 @@ pub(crate) fn read_header(source: Source<'_>) -> Result<&FileHeader, Error> {
             .expecting(format!("at least {:#x} bytes", size_of::<FileHeader>()))
             .finding(format_args!("{:#x}", source.len()))
     })?;
-    if header.magic.get() != MAGIC {
+    if header.magic.get() != SYCLBIN_MAGIC {
         return Err(
             Error::new(ErrorKind::NotRecognized, "Incorrect SYCLBIN magic number")
                 .at(source.at(0))
-                .expecting(format!("{MAGIC:#x}"))
+                .expecting(format!("{SYCLBIN_MAGIC:#x}"))
                 .finding(format_args!("{:#x}", header.magic.get())),
         );
     }
@@ -329,7 +325,7 @@ pub(super) fn write<'data>(program: &SyclBin<'data>) -> Result<Chunks<'data>, Er
     }
 
     let header = FileHeader {
-        magic: MAGIC.into(),
+        magic: SYCLBIN_MAGIC.into(),
         version: 1.into(),
         abstract_module_count: count(program.modules.len())?.into(),
         ir_module_count: first_ir.into(),

@@ -1,0 +1,15 @@
+//! Whether an image is what its header says.
+
+use offkit_image::{Error, ImageFormat};
+
+/// Says that an image is something else than a header claims.
+pub(crate) fn check_format(bytes: &[u8], claim: Option<ImageFormat>, offset: Option<u64>) -> Option<Error> {
+    let shown = ImageFormat::detect(bytes);
+    let claim = claim.filter(|claim| shown != ImageFormat::Unknown && !shown.satisfies(*claim))?;
+    Some(
+        Error::malformed("image is not what its header says")
+            .at(offset.unwrap_or_default())
+            .expecting(claim.name())
+            .finding(shown.name()),
+    )
+}
