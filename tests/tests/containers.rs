@@ -462,6 +462,15 @@ fn everything_about_an_image_is_shown() {
     }
     let kinds: Vec<_> = image["containers"].as_array().unwrap().iter().collect();
     assert_eq!(kinds.len(), 2);
+    // The processor of bare bitcode is only in the attributes of its functions.
+    let rows = ["show --json k.bc", "ls --json k.bc"].map(|command| folder.offkit(command).json());
+    for key in ["triple", "arch", "kernels", "imports", "exports"] {
+        assert_eq!(rows[0][0][key], rows[1][0][key], "{key}");
+    }
+    assert_eq!(rows[0][0]["arch"], "gfx906");
+    for command in ["show k.bc", "ls k.bc"] {
+        says(&folder.offkit(command).ok(), &["amdgcn-amd-amdhsa-gfx906"]);
+    }
     assert_eq!(kinds[1]["kind"], "offload binary");
     let kernels = image["inspection"]["kernels"].as_array().unwrap();
     assert_eq!(kernels[0]["name"], "saxpy");

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
 
 use crate::failure::{ExitStatus, Failure};
 
@@ -137,6 +138,13 @@ impl Output {
         written(writeln!(self.stream, "{text}"))
     }
 
+    /// Writes a line of JSON.
+    pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
+        let object = serde_json::to_writer(&mut self.stream, value);
+        written(object.map_err(io::Error::from))?;
+        self.lines("\n")
+    }
+
     /// Writes lines that are complete.
     pub(crate) fn lines(&mut self, text: &str) -> Result<(), Failure> {
         written(self.stream.write_all(text.as_bytes()))
@@ -178,9 +186,6 @@ pub(crate) fn columns() -> usize {
 
 /// A name from a file as it may be shown: what would steer the terminal is written as `\u{1b}`.
 pub(crate) fn escape(text: &str) -> Cow<'_, str> {
-    if is_plain(text.as_bytes()) {
-        return text.into();
-    }
     // Besides control characters, those that turn the direction of writing can hide what is there.
     let steers = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if !text.contains(steers) {
@@ -194,20 +199,6 @@ pub(crate) fn escape(text: &str) -> Cow<'_, str> {
         }
     }
     shown.into()
-}
-
-/// Whether all bytes are visible ASCII or spaces: eight are looked at together, for listings have very many names.
-pub(crate) fn is_plain(bytes: &[u8]) -> bool {
-    const ONES: u64 = u64::from_le_bytes([1; 8]);
-    const SPACES: u64 = u64::from_le_bytes([b' '; 8]);
-    const HIGH_BITS: u64 = u64::from_le_bytes([0x80; 8]);
-    let (words, rest) = bytes.as_chunks::<8>();
-    let outside = words.iter().fold(0, |all, word| {
-        let word = u64::from_le_bytes(*word);
-        // The high bit is set by bytes below a space, by DEL, and by those that have it anyway.
-        all | word.wrapping_sub(SPACES) | word.wrapping_add(ONES) | word
-    });
-    outside & HIGH_BITS == 0 && rest.iter().all(|byte| (b' '..=b'~').contains(byte))
 }
 
 /// The same for a message, which may have several lines.
@@ -234,29 +225,16 @@ impl Drop for Progress {
 
 /// A size in binary units, `3.2 KiB`.
 pub(crate) fn size(bytes: u64) -> String {
-    let mut text = String::new();
-    push_size(&mut text, bytes);
-    text
-}
-
-/// Adds a [`size`]; in integers and without formatting, for listings have many.
-pub(crate) fn push_size(text: &mut String, bytes: u64) {
     const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
     if bytes < 1024 {
-        *text += itoa::Buffer::new().format(bytes);
-        *text += " B";
-        return;
+        return format!("{bytes} B");
     }
     let unit = (bytes.ilog2() / 10).min(UNITS.len() as u32);
-    // The nearest tenth.
+    // The nearest tenth, in integers: a float has too few digits for the largest.
     let shift = 10 * unit;
     let rest = bytes & ((1 << shift) - 1);
     let tenths = (bytes >> shift) * 10 + ((rest * 10 + (1 << (shift - 1))) >> shift);
-    *text += itoa::Buffer::new().format(tenths / 10);
-    text.push('.');
-    text.push(char::from(b'0' + (tenths % 10) as u8));
-    text.push(' ');
-    *text += UNITS[unit as usize - 1];
+    format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit as usize - 1])
 }
 
 /// A time as people read it, `1.24 s` or `870 µs`.

@@ -11,7 +11,7 @@ use offkit_object::property_set;
 use serde_json::json;
 
 use super::ls::describe::properties_lines;
-use super::ls::json::properties;
+use super::ls::json::Properties;
 use super::module_source::module_source;
 use crate::commands::{link, shown_name};
 use crate::failure::Failure;
@@ -204,7 +204,7 @@ fn json_line(
         "exports": image.exports,
         "imports": image.imports,
         "default_spec_constants": image.has_default_constants,
-        "properties": properties(&image.properties),
+        "properties": Properties(&image.properties),
     })
     .to_string()
 }

@@ -4,14 +4,15 @@ use std::borrow::Cow;
 
 use offkit_object::{
     Container, Detail, DetailValue, DeviceImage, Inspect, Inspection, Item, Storage, Symbols, Target,
+    target_of,
 };
 use offkit_runtime::Signatures;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::Source;
-use super::ls::describe::properties_lines;
-use super::ls::json::hex;
+use super::ls::describe::{kernel_line, properties_lines};
+use super::ls::json::{Row, hex};
 use crate::cli::Show;
 use crate::failure::Failure;
 use crate::terminal::{Output, Styles, Terminal, escape, size};
@@ -102,7 +103,7 @@ impl<'a> View<'a> {
     }
 
     fn json(&self) -> Value {
-        let mut value = super::ls::json::image(self.image, true);
+        let mut value = json!(Row::new(self.image, true));
         let inspection = self.inspection;
         let kernels = inspection
             .kernels
@@ -122,9 +123,6 @@ impl<'a> View<'a> {
         });
         let problems = inspection.problems.iter().map(ToString::to_string);
         let more = json!({
-            "kernels": self.symbols.kernels,
-            "imports": self.symbols.imports,
-            "exports": self.symbols.exports,
             "containers": containers.collect::<Vec<_>>(),
             "strings": strings.collect::<Map<_, _>>(),
             "signatures": self.signatures(),
@@ -212,13 +210,9 @@ impl<'a> View<'a> {
             format!("{}{}", image.format, version.unwrap_or_default()),
         ));
         let own = &inspection.target;
-        let told = if image.target == Target::default() {
-            own
-        } else {
-            &image.target
-        };
-        facts.push(("target".into(), told.to_string()));
-        if own != told && *own != Target::default() {
+        let target = target_of(image);
+        facts.push(("target".into(), target.to_string()));
+        if *own != target && *own != Target::default() {
             facts.push(("target in the code".into(), own.to_string()));
         }
         if let Some(language) = super::filter::producer_name(image.producer) {
@@ -259,22 +253,8 @@ impl<'a> View<'a> {
 
     fn print_kernel(&self, name: &str, output: &mut Output) -> Result<(), Failure> {
         let Styles { faint, .. } = output.styles();
-        let shown = self.shown(name);
-        let signature = self.signatures.kernel(name).map(offkit_spirv::Kernel::signature);
-        let arguments = signature
-            .as_deref()
-            .and_then(|signature| signature.strip_prefix(name))
-            .map(escape)
-            .unwrap_or_default();
-        // A demangled name may have arguments of its own, as the source has them.
-        let space = if shown.ends_with(')') && !arguments.is_empty() {
-            " "
-        } else {
-            ""
-        };
-        output.line(format_args!(
-            "  {faint}kernel{faint:#}   {shown}{space}{arguments}"
-        ))?;
+        let line = kernel_line(&self.signatures, name, self.mangled, output.styles());
+        output.line(format_args!("  {line}"))?;
         let found = self.inspection.kernels.iter().find(|kernel| kernel.name == name);
         for detail in found.map_or(&[][..], |kernel| &kernel.details) {
             let value = detail.value.to_string();

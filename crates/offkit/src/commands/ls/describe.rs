@@ -1,7 +1,7 @@
 //! What is said of an image in lines below its row: kernels, imports, exports, properties.
 
 use offkit_object::property_set::{PropertySets, PropertyValue};
-use offkit_object::{DeviceImage, Inspect, Limits, Symbols};
+use offkit_object::{DeviceImage, Inspect, Limits};
 use offkit_runtime::Signatures;
 
 use super::json::{hex, is_readable};
@@ -9,22 +9,10 @@ use crate::cli::Ls;
 use crate::commands::shown_name;
 use crate::terminal::{Styles, columns, escape};
 
+/// How many images of a file are looked into for names without being asked.
+const IMAGES_LOOKED_INTO: usize = 256;
 /// How many names of one kind are shown.
 const NAMES_SHOWN: usize = 8;
-
-/// What is known of an image besides what is in its row.
-pub(super) struct Described {
-    kernels: Kernels,
-    imports: Vec<String>,
-    exports: Vec<String>,
-    properties: Vec<String>,
-}
-
-enum Kernels {
-    Names(Vec<String>),
-    /// A line for each.
-    Lines(Vec<String>),
-}
 
 /// Describes images as the options say.
 #[derive(Clone, Copy)]
@@ -49,84 +37,32 @@ impl Describer {
         }
     }
 
-    /// What the image and its container tell.
-    pub(super) fn look_into(self, image: &DeviceImage<'_>) -> Described {
-        let Symbols {
-            kernels,
-            imports,
-            exports,
-        } = image.symbols(&Limits::default());
-        Described {
-            kernels: if self.each_kernel {
-                Kernels::Lines(self.kernel_lines(image, &kernels))
-            } else {
-                Kernels::Names(kernels)
-            },
-            imports,
-            exports,
-            properties: self.properties(image),
-        }
-    }
-
-    /// Whether the container tells anything.
-    pub(super) fn is_told(self, image: &DeviceImage<'_>) -> bool {
-        !image.kernels.is_empty()
-            || !image.imports.is_empty()
-            || !image.exports.is_empty()
-            || self.properties && !image.properties.is_empty()
-    }
-
-    /// What the container tells, which costs nothing.
-    pub(super) fn told(self, image: &mut DeviceImage<'_>) -> Described {
-        Described {
-            properties: self.properties(image),
-            kernels: Kernels::Names(std::mem::take(&mut image.kernels)),
-            imports: std::mem::take(&mut image.imports),
-            exports: std::mem::take(&mut image.exports),
-        }
-    }
-
-    fn properties(self, image: &DeviceImage<'_>) -> Vec<String> {
-        match self.properties {
-            true => properties_lines(&image.properties, self.styles),
-            false => Vec::new(),
-        }
-    }
-
-    /// The lines of an image whose row is indented by so many levels.
-    pub(super) fn lines(self, described: &Described, depth: usize) -> Vec<String> {
+    /// The lines below an image, whose row is indented by so many levels; it is the `number`th of the listing.
+    pub(super) fn lines(self, image: &DeviceImage<'_>, depth: usize, number: usize) -> Vec<String> {
         let mut lines = Vec::new();
-        match &described.kernels {
-            Kernels::Lines(kernels) => lines.extend_from_slice(kernels),
-            Kernels::Names(names) => self.names(&mut lines, depth, "kernels", names),
-        }
-        self.names(&mut lines, depth, "imports", &described.imports);
-        self.names(&mut lines, depth, "exports", &described.exports);
-        lines.extend_from_slice(&described.properties);
-        lines
-    }
-
-    /// Every kernel on a line of its own, with its arguments where the image tells.
-    fn kernel_lines(self, image: &DeviceImage<'_>, names: &[String]) -> Vec<String> {
-        let Styles { faint, .. } = self.styles;
-        let signatures = Signatures::of(image);
-        let lines = names.iter().map(|name| {
-            let shown = self.shown(name);
-            let signature = signatures.kernel(name).map(offkit_spirv::Kernel::signature);
-            let arguments = signature
-                .as_deref()
-                .and_then(|signature| signature.strip_prefix(name.as_str()))
-                .map(escape)
-                .unwrap_or_default();
-            // A demangled name may have arguments of its own, as the source has them.
-            let space = if shown.ends_with(')') && !arguments.is_empty() {
-                " "
-            } else {
-                ""
+        if self.each_kernel {
+            let signatures = Signatures::of(image);
+            let names = image.symbols(&Limits::default());
+            let kernels = names.kernels.iter();
+            lines.extend(kernels.map(|name| kernel_line(&signatures, name, self.mangled, self.styles)));
+            self.names(&mut lines, depth, "imports", &names.imports);
+            self.names(&mut lines, depth, "exports", &names.exports);
+        } else {
+            // What the container tells costs nothing. A listing decompresses nothing for names.
+            let look_inside = number <= IMAGES_LOOKED_INTO && image.code.at_hand().is_some();
+            let asked = look_inside.then(|| image.symbols(&Limits::default()));
+            let (kernels, imports, exports) = match &asked {
+                Some(names) => (&names.kernels, &names.imports, &names.exports),
+                None => (&image.kernels, &image.imports, &image.exports),
             };
-            format!("{faint}kernel{faint:#}   {shown}{space}{arguments}")
-        });
-        lines.collect()
+            self.names(&mut lines, depth, "kernels", kernels);
+            self.names(&mut lines, depth, "imports", imports);
+            self.names(&mut lines, depth, "exports", exports);
+        }
+        if self.properties {
+            lines.extend(properties_lines(&image.properties, self.styles));
+        }
+        lines
     }
 
     /// Adds the names of one kind: on one line while they fit, else one a line.
@@ -143,7 +79,7 @@ impl Describer {
         let mut shown: Vec<_> = names
             .iter()
             .take(NAMES_SHOWN)
-            .map(|name| cut(self.shown(name), most))
+            .map(|name| cut(shown_name(name, self.mangled), most))
             .collect();
         let more = names.len().saturating_sub(NAMES_SHOWN);
         let length: usize = shown.iter().map(|name| name.chars().count() + 2).sum();
@@ -164,10 +100,25 @@ impl Describer {
         let line = |(title, name)| format!("{faint}{title:width$}{faint:#}  {name}");
         lines.extend(titles.zip(shown).map(line));
     }
+}
 
-    fn shown(self, name: &str) -> String {
-        shown_name(name, self.mangled)
-    }
+/// A kernel on a line of its own, with its arguments where the image tells.
+pub(crate) fn kernel_line(signatures: &Signatures, name: &str, mangled: bool, styles: Styles) -> String {
+    let faint = styles.faint;
+    let shown = shown_name(name, mangled);
+    let signature = signatures.kernel(name).map(offkit_spirv::Kernel::signature);
+    let arguments = signature
+        .as_deref()
+        .and_then(|signature| signature.strip_prefix(name))
+        .map(escape)
+        .unwrap_or_default();
+    // A demangled name may have arguments of its own, as the source has them.
+    let space = if shown.ends_with(')') && !arguments.is_empty() {
+        " "
+    } else {
+        ""
+    };
+    format!("{faint}kernel{faint:#}   {shown}{space}{arguments}")
 }
 
 /// The beginning of a text that is too long for a line.

@@ -1,36 +1,74 @@
 //! One JSON object a line, one line an image.
 
+use std::collections::BTreeMap;
+
 use offkit_object::property_set::{PropertySets, PropertyValue};
-use offkit_object::{ContainerKind, DeviceImage, Inspect, Limits};
-use serde_json::{Map, Value, json};
+use offkit_object::{ContainerKind, DeviceImage, Inspect, Limits, Location, Symbols, Target, target_of};
+use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
 use crate::commands::filter::{format_name, producer_name};
 
-/// Everything about an image; with `hash`, the hash of its stored bytes too.
-pub(crate) fn image(image: &DeviceImage<'_>, hash: bool) -> Value {
-    let names = image.symbols(&Limits::default());
-    let text = |text: &str| if text.is_empty() { Value::Null } else { text.into() };
-    json!({
-        "file": image.location.file(),
-        "location": image.location.to_string(),
-        "container": container_name(image.container),
-        "version": image.container_version,
-        "format": format_name(image.format),
-        "producer": producer_name(image.producer),
-        "triple": text(&image.target.triple),
-        "arch": text(&image.target.arch_with_features()),
-        "offset": image.offset,
-        "size": image.size(),
-        "stored_size": image.stored_size(),
-        "compression": image.compression().map(|method| method.name()),
-        "kernels": names.kernels,
-        "entries": image.entries,
-        "imports": names.imports,
-        "exports": names.exports,
-        "properties": properties(&image.properties),
-        "sha256": hash.then(|| hex(&Sha256::digest(image.stored_bytes()))),
-    })
+/// Everything about an image, with its keys in alphabetical order as in all JSON of this program.
+#[derive(Serialize)]
+pub(crate) struct Row<'a> {
+    arch: Option<String>,
+    compression: Option<&'static str>,
+    container: &'static str,
+    entries: Option<&'a [String]>,
+    exports: Vec<String>,
+    file: &'a str,
+    format: &'static str,
+    imports: Vec<String>,
+    kernels: Vec<String>,
+    #[serde(serialize_with = "as_text")]
+    location: &'a Location,
+    offset: Option<u64>,
+    producer: Option<&'static str>,
+    properties: Properties<'a>,
+    sha256: Option<String>,
+    size: u64,
+    stored_size: Option<u64>,
+    triple: Option<String>,
+    version: Option<u32>,
+}
+
+impl<'a> Row<'a> {
+    /// The row of an image; with `hash`, the hash of its stored bytes too.
+    pub(crate) fn new(image: &'a DeviceImage<'_>, hash: bool) -> Self {
+        let Symbols {
+            kernels,
+            imports,
+            exports,
+        } = image.symbols(&Limits::default());
+        let target = target_of(image);
+        let arch = target.arch_with_features();
+        let Target { triple, .. } = target;
+        Self {
+            arch: (!arch.is_empty()).then_some(arch),
+            compression: image.compression().map(|method| method.name()),
+            container: container_name(image.container),
+            entries: image.entries.as_deref(),
+            exports,
+            file: image.location.file(),
+            format: format_name(image.format),
+            imports,
+            kernels,
+            location: &image.location,
+            offset: image.offset,
+            producer: producer_name(image.producer),
+            properties: Properties(&image.properties),
+            sha256: hash.then(|| hex(&Sha256::digest(image.stored_bytes()))),
+            size: image.size(),
+            stored_size: image.stored_size(),
+            triple: (!triple.is_empty()).then(|| triple.into()),
+            version: image.container_version,
+        }
+    }
+}
+
+fn as_text<S: Serializer>(location: &Location, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(location)
 }
 
 fn container_name(kind: ContainerKind) -> &'static str {
@@ -45,19 +83,28 @@ fn container_name(kind: ContainerKind) -> &'static str {
 }
 
 /// Sets of properties: numbers as numbers, bytes as text where they are text, else in hexadecimal.
-pub(crate) fn properties(sets: &PropertySets) -> Value {
-    let sets = sets.iter().map(|(name, set)| {
-        let properties = set.iter().map(|(key, value)| (key.to_owned(), property(value)));
-        (name.to_owned(), Value::Object(properties.collect()))
-    });
-    Value::Object(sets.collect::<Map<_, _>>())
+pub(crate) struct Properties<'a>(pub(crate) &'a PropertySets);
+
+impl Serialize for Properties<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let sets = self.0.iter().map(|(name, set)| {
+            let properties = set.iter().map(|(key, value)| (key, Property(value)));
+            (name, properties.collect::<BTreeMap<_, _>>())
+        });
+        sets.collect::<BTreeMap<_, _>>().serialize(serializer)
+    }
 }
 
-fn property(value: &PropertyValue) -> Value {
-    match (value.as_u32(), value.as_str()) {
-        (Some(number), _) => number.into(),
-        (None, Some(text)) if is_readable(text) => text.into(),
-        _ => hex(value.as_bytes().unwrap_or_default()).into(),
+struct Property<'a>(&'a PropertyValue);
+
+impl Serialize for Property<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let value = self.0;
+        match (value.as_u32(), value.as_str()) {
+            (Some(number), _) => serializer.serialize_u32(number),
+            (None, Some(text)) if is_readable(text) => serializer.serialize_str(text),
+            _ => serializer.serialize_str(&hex(value.as_bytes().unwrap_or_default())),
+        }
     }
 }
 

@@ -2,7 +2,6 @@
 
 pub(crate) mod describe;
 pub(crate) mod json;
-mod lister;
 mod rows;
 mod tree;
 
@@ -14,7 +13,7 @@ use super::Source;
 use crate::cli::Ls;
 use crate::failure::Failure;
 use crate::terminal::{Output, Terminal};
-use lister::Lister;
+use tree::Tree;
 
 pub(crate) fn run(options: &Ls, terminal: Terminal) -> Result<(), Failure> {
     let mut failed = 0;
@@ -47,12 +46,12 @@ fn list(options: &Ls, terminal: Terminal, path: &Path) -> Result<bool, Failure> 
         form: if options.json {
             Form::Json(output)
         } else {
-            Form::Tree(Lister::new(
+            Form::Tree(Box::new(Tree::new(
                 options,
                 output,
                 source.place.file(),
                 source.content.len(),
-            ))
+            )))
         },
         result: Ok(()),
         images: 0,
@@ -67,11 +66,11 @@ fn list(options: &Ls, terminal: Terminal, path: &Path) -> Result<bool, Failure> 
     match listing.form {
         Form::Json(mut output) => {
             for problem in &listing.problems {
-                output.line(super::problem_json(problem))?;
+                output.json(&super::problem_json(problem))?;
             }
             output.finish()?;
         }
-        Form::Tree(lister) => lister.finish()?,
+        Form::Tree(tree) => tree.finish()?,
     }
     for problem in &listing.problems {
         terminal.warning(problem);
@@ -91,12 +90,11 @@ struct Listing<'a> {
 
 enum Form {
     Json(Output),
-    Tree(Lister),
+    Tree(Box<Tree>),
 }
 
 impl Listing<'_> {
-    /// Takes what it needs of an item, which is large, and of which there may be very many.
-    fn add(&mut self, item: &mut Item<'_>) {
+    fn add(&mut self, item: &Item<'_>) {
         if self.result.is_ok() {
             self.result = match item {
                 Item::Image(image) => self.image(image),
@@ -110,21 +108,21 @@ impl Listing<'_> {
         }
     }
 
-    fn image(&mut self, image: &mut DeviceImage<'_>) -> Result<(), Failure> {
+    fn image(&mut self, image: &DeviceImage<'_>) -> Result<(), Failure> {
         self.images += 1;
         if !self.options.filter.accepts(image) {
             return Ok(());
         }
         match &mut self.form {
-            Form::Json(output) => output.line(json::image(image, self.options.hash)),
-            Form::Tree(lister) => lister.image(image),
+            Form::Json(output) => output.json(&json::Row::new(image, self.options.hash)),
+            Form::Tree(tree) => tree.image(image),
         }
     }
 
-    fn container(&mut self, container: &mut Container) -> Result<(), Failure> {
+    fn container(&mut self, container: &Container) -> Result<(), Failure> {
         match &mut self.form {
             Form::Json(_) => Ok(()),
-            Form::Tree(lister) => lister.container(container),
+            Form::Tree(tree) => tree.container(container),
         }
     }
 }

@@ -1,42 +1,77 @@
 //! Rows of a tree on their way to standard output.
 
 use std::borrow::Cow;
-use std::ops::Range;
 
-use offkit_object::{ImageFormat, WrittenParts};
+use offkit_object::{DeviceImage, Location, Producer, Storage, target_of};
 
-use super::describe::Describer;
-use super::lister::{Details, FoundImage, More, take};
 use crate::failure::Failure;
-use crate::terminal::{Output, Styles, escape, is_plain, push_size};
+use crate::terminal::{Output, Styles, escape, size};
 
 /// A line of the tree, with lines that belong to it.
-struct Row {
-    depth: usize,
-    content: Content,
+pub(super) struct Row {
+    pub(super) depth: usize,
+    pub(super) content: Content,
+    pub(super) below: Vec<String>,
 }
 
-enum Content {
-    Text {
-        text: String,
-        below: Vec<String>,
-    },
-    /// What the row of an image says: parts of one text, for there may be very many.
-    Image {
-        place: Column,
-        format: ImageFormat,
-        target: Column,
-        size: Column,
-        more: Option<Box<More>>,
-    },
+pub(super) enum Content {
+    Text(String),
+    Image(Columns),
 }
 
-/// A part of [`Rows::said`], after the one before it.
-#[derive(Clone, Copy)]
-struct Column {
-    bytes: usize,
-    /// In columns of the terminal.
-    width: usize,
+/// What the row of an image says.
+pub(super) struct Columns {
+    place: String,
+    format: &'static str,
+    target: String,
+    size: String,
+    /// How it is stored, if that is worth a word.
+    note: String,
+}
+
+impl Columns {
+    /// The row of an image; so many parts of its location are `said` by the rows above.
+    pub(super) fn new(image: &DeviceImage<'_>, said: usize) -> Self {
+        let place = match path(&image.location, said) {
+            path if path.is_empty() => "(the file itself)".to_owned(),
+            path => path,
+        };
+        // A listing decompresses nothing: the container's word has to do.
+        let target = match image.code.at_hand() {
+            Some(_) => Cow::Owned(target_of(image)),
+            None => Cow::Borrowed(&image.target),
+        };
+        let mut target = escape(&target.to_string()).into_owned();
+        if image.producer == Producer::Host {
+            target += " (host)";
+        }
+        let note = match image.storage() {
+            Storage::Plain => String::new(),
+            Storage::Compressed(method) => {
+                format!("{method}, {} stored", size(image.stored_bytes().len() as u64))
+            }
+            Storage::Within(method) => format!("in {method}"),
+        };
+        Self {
+            place,
+            format: image.format.name(),
+            target,
+            size: size(image.size()),
+            note,
+        }
+    }
+}
+
+/// The parts of a location but for the first `said`, as a path that may be shown.
+pub(super) fn path(location: &Location, said: usize) -> String {
+    let mut path = String::new();
+    for (number, part) in location.parts().skip(said).enumerate() {
+        if number > 0 {
+            path.push('/');
+        }
+        path += &escape(&part);
+    }
+    path
 }
 
 /// Rows that are put out together, so that their columns stand in line.
@@ -44,23 +79,17 @@ struct Column {
 /// A group is enough for that, and memory does not grow with the number of images.
 pub(super) struct Rows {
     output: Output,
-    describer: Describer,
     rows: Vec<Row>,
-    said: String,
-    widths: Widths,
 }
 
 impl Rows {
     /// How many are put out together.
     const TOGETHER: usize = 1024;
 
-    pub(super) fn new(output: Output, describer: Describer) -> Self {
+    pub(super) fn new(output: Output) -> Self {
         Self {
             output,
-            describer,
             rows: Vec::new(),
-            said: String::new(),
-            widths: Widths::default(),
         }
     }
 
@@ -68,78 +97,12 @@ impl Rows {
         self.rows.is_empty()
     }
 
-    pub(super) fn text(&mut self, depth: usize, text: String, below: Vec<String>) -> Result<(), Failure> {
-        self.push(depth, Content::Text { text, below })
-    }
-
-    /// The row of an image; so many parts of its location are `said` by the rows above.
-    pub(super) fn image(
-        &mut self,
-        depth: usize,
-        place: WrittenParts<'_>,
-        said: usize,
-        target: &str,
-        image: FoundImage,
-    ) -> Result<(), Failure> {
-        self.make_room(depth)?;
-        let start = self.said.len();
-        // As a rule nothing is to be escaped, and looking at all of the row together is faster.
-        let mut ends = self.say(place, said, target, image.size, |text| text.into());
-        let is_plain = is_plain(&self.said.as_bytes()[start..]);
-        if !is_plain {
-            self.said.truncate(start);
-            ends = self.say(place, said, target, image.size, escape);
+    pub(super) fn push(&mut self, row: Row) -> Result<(), Failure> {
+        if self.rows.len() >= Self::TOGETHER {
+            self.put_out(Some(row.depth))?;
         }
-        let column = |start: usize, end: usize| Column {
-            bytes: end - start,
-            width: if is_plain {
-                end - start
-            } else {
-                self.said[start..end].chars().count()
-            },
-        };
-        let [place_end, target_end, size_end] = ends;
-        let place = column(start, place_end);
-        let target = column(place_end, target_end);
-        let size = column(target_end, size_end);
-        let widths = &mut self.widths;
-        widths.place = widths.place.max(place.width);
-        widths.format = widths.format.max(image.format.name().len());
-        widths.target = widths.target.max(target.width);
-        widths.size = widths.size.max(size.width);
-        self.rows.push(Row {
-            depth,
-            content: Content::Image {
-                place,
-                format: image.format,
-                target,
-                size,
-                more: image.more,
-            },
-        });
+        self.rows.push(row);
         Ok(())
-    }
-
-    /// Says the place of an image, its target and its size; where each of them ends.
-    fn say(
-        &mut self,
-        place: WrittenParts<'_>,
-        said: usize,
-        target: &str,
-        size: u64,
-        escape: impl Fn(&str) -> Cow<'_, str>,
-    ) -> [usize; 3] {
-        let text = &mut self.said;
-        let start = text.len();
-        push_path(text, place, said, &escape);
-        if text.len() == start {
-            *text += "(the file itself)";
-        }
-        let place_end = text.len();
-        *text += &escape(target);
-        let target_end = text.len();
-        push_size(text, size);
-        [place_end, target_end, text.len()]
     }
 
     /// Puts out what is left and gives the output back.
@@ -148,162 +111,60 @@ impl Rows {
         Ok(self.output)
     }
 
-    fn push(&mut self, depth: usize, content: Content) -> Result<(), Failure> {
-        self.make_room(depth)?;
-        self.rows.push(Row { depth, content });
-        Ok(())
-    }
-
-    fn make_room(&mut self, next: usize) -> Result<(), Failure> {
-        if self.rows.len() < Self::TOGETHER {
-            return Ok(());
-        }
-        self.put_out(Some(next))
-    }
-
     /// Writes the rows; `next` is the depth of the row that comes after them.
     fn put_out(&mut self, next: Option<usize>) -> Result<(), Failure> {
         let Styles { faint, name, .. } = self.output.styles();
-        let drawn = branches(&self.rows, next);
-        let widths = self.widths;
-        let mut text = String::with_capacity(self.rows.len() * widths.row());
-        let mut said = self.said.as_str();
-        // Most rows begin like the one before.
-        let mut beginning = String::new();
-        let mut before = None;
-        for (row, branch) in self.rows.iter().zip(&drawn.branches) {
-            let bars = &drawn.bars[branch.bars.clone()];
-            if before.replace((row.depth, branch)) != Some((row.depth, branch)) {
-                beginning.clear();
-                beginning.extend([faint.start, bars, branch.fork(row.depth), faint.end]);
-            }
-            text += &beginning;
-            let described;
-            let below: &[String] = match &row.content {
-                Content::Text { text: line, below } => {
-                    text += line;
-                    below
-                }
-                Content::Image {
-                    place,
-                    format,
-                    target,
-                    size,
-                    more,
-                } => {
+        let widths = Widths::of(&self.rows);
+        let branches = branches(&self.rows, next);
+        let mut text = String::new();
+        for (row, branch) in self.rows.drain(..).zip(branches) {
+            text.extend([faint.start, &branch.bars, branch.fork, faint.end]);
+            match &row.content {
+                Content::Text(line) => text += line,
+                Content::Image(columns) => {
                     text += name.start;
-                    text += take(&mut said, place.bytes);
-                    pad(&mut text, widths.place - place.width);
-                    text += name.end;
+                    push_padded(&mut text, &columns.place, widths.place);
+                    text.extend([name.end, "  "]);
+                    push_padded(&mut text, columns.format, widths.format);
                     text += "  ";
-                    text += format.name();
-                    pad(&mut text, widths.format - format.name().len() + 2);
-                    text += take(&mut said, target.bytes);
-                    pad(
-                        &mut text,
-                        widths.target - target.width + 2 + widths.size - size.width,
-                    );
-                    text += take(&mut said, size.bytes);
-                    match more.as_deref() {
-                        None => &[],
-                        Some(more) => {
-                            if !more.note.is_empty() {
-                                text.extend(["  ", faint.start, &more.note, faint.end]);
-                            }
-                            described = match &more.details {
-                                Details::Described(described) => self.describer.lines(described, row.depth),
-                                Details::Inside(image) => {
-                                    self.describer.lines(&self.describer.look_into(image), row.depth)
-                                }
-                            };
-                            &described
-                        }
+                    push_padded(&mut text, &columns.target, widths.target);
+                    text += "  ";
+                    push_spaces(&mut text, widths.size - columns.size.len());
+                    text += &columns.size;
+                    if !columns.note.is_empty() {
+                        text.extend(["  ", faint.start, &columns.note, faint.end]);
                     }
                 }
-            };
+            }
             text.push('\n');
-            for line in below {
-                let under = branch.under(row.depth);
-                text.extend([faint.start, bars, under, "    ", faint.end, line, "\n"]);
+            for line in &row.below {
+                text.extend([
+                    faint.start,
+                    &branch.bars,
+                    branch.under,
+                    "    ",
+                    faint.end,
+                    line,
+                    "\n",
+                ]);
             }
         }
-        self.rows.clear();
-        self.said.clear();
-        self.widths = Widths::default();
         self.output.lines(&text)
     }
 }
 
-fn pad(text: &mut String, mut spaces: usize) {
-    const SPACES: &str = "                                ";
-    while spaces > SPACES.len() {
-        *text += SPACES;
-        spaces -= SPACES.len();
-    }
-    *text += &SPACES[..spaces];
+/// Adds a text, and spaces until so many columns are full.
+fn push_padded(text: &mut String, cell: &str, width: usize) {
+    *text += cell;
+    push_spaces(text, width - cell.chars().count());
 }
 
-/// What stands before the rows of a group.
-struct Drawn {
-    bars: String,
-    branches: Vec<Branch>,
+fn push_spaces(text: &mut String, count: usize) {
+    text.extend(std::iter::repeat_n(' ', count));
 }
 
-/// What stands before a row.
-#[derive(PartialEq, Eq)]
-struct Branch {
-    /// A part of [`Drawn::bars`]; the same for rows of one depth that follow each other.
-    bars: Range<usize>,
-    is_last: bool,
-}
-
-impl Branch {
-    fn fork(&self, depth: usize) -> &'static str {
-        match (depth, self.is_last) {
-            (0, _) => "",
-            (_, true) => "└── ",
-            (_, false) => "├── ",
-        }
-    }
-
-    /// What goes on below the row.
-    fn under(&self, depth: usize) -> &'static str {
-        match (depth, self.is_last) {
-            (0, _) => "",
-            (_, true) => "    ",
-            (_, false) => "│   ",
-        }
-    }
-}
-
-/// The lines of the tree, drawn from the last row up: a row is the last one of its level unless another one
-/// comes before the level ends.
-fn branches(rows: &[Row], next: Option<usize>) -> Drawn {
-    let mut goes_on = vec![true; next.map_or(0, |depth| depth + 1)];
-    let mut bars = String::new();
-    let mut branches = Vec::with_capacity(rows.len());
-    let mut below = None;
-    let mut start = 0;
-    for row in rows.iter().rev() {
-        let is_last = !goes_on.get(row.depth).copied().unwrap_or(false);
-        goes_on.resize(row.depth + 1, false);
-        goes_on[row.depth] = true;
-        if below.replace(row.depth) != Some(row.depth) {
-            start = bars.len();
-            for goes_on in goes_on[..row.depth].iter().skip(1) {
-                bars += if *goes_on { "│   " } else { "    " };
-            }
-        }
-        branches.push(Branch {
-            bars: start..bars.len(),
-            is_last,
-        });
-    }
-    branches.reverse();
-    Drawn { bars, branches }
-}
-
-#[derive(Clone, Copy, Default)]
+/// How wide the columns of a group are.
+#[derive(Default)]
 struct Widths {
     place: usize,
     format: usize,
@@ -312,33 +173,57 @@ struct Widths {
 }
 
 impl Widths {
-    /// About how many bytes a row has.
-    fn row(self) -> usize {
-        /// What is before and between the columns.
-        const OTHERS: usize = 32;
-        self.place + self.format + self.target + self.size + OTHERS
+    fn of(rows: &[Row]) -> Self {
+        let mut widths = Self::default();
+        for row in rows {
+            if let Content::Image(columns) = &row.content {
+                widths.place = widths.place.max(columns.place.chars().count());
+                widths.format = widths.format.max(columns.format.len());
+                widths.target = widths.target.max(columns.target.chars().count());
+                widths.size = widths.size.max(columns.size.len());
+            }
+        }
+        widths
     }
 }
 
-/// Adds the parts of a place but for the first `said`.
-pub(super) fn push_path(
-    text: &mut String,
-    place: WrittenParts<'_>,
-    said: usize,
-    escape: impl Fn(&str) -> Cow<'_, str>,
-) {
-    let written = place.as_str();
-    // As a rule nothing is escaped, and for very many images taking that apart would be most of the work.
-    if said == 0 && !written.as_bytes().contains(&b'%') {
-        *text += &escape(written);
-        return;
-    }
-    for (number, part) in place.parts().skip(said).enumerate() {
-        if number > 0 {
-            text.push('/');
-        }
-        *text += &escape(&part);
-    }
+/// What stands before a row.
+struct Branch {
+    /// The lines of the levels around it.
+    bars: String,
+    /// Where its own level leads to it.
+    fork: &'static str,
+    /// How its own level goes on below it.
+    under: &'static str,
+}
+
+/// The lines of the tree, drawn from the last row up: a row is the last one of its level unless another one
+/// comes before the level ends. `next` is the depth of the row that comes after these.
+fn branches(rows: &[Row], next: Option<usize>) -> Vec<Branch> {
+    let mut goes_on = vec![true; next.map_or(0, |depth| depth + 1)];
+    let mut branches: Vec<_> = rows
+        .iter()
+        .rev()
+        .map(|row| {
+            let is_last = !goes_on.get(row.depth).copied().unwrap_or(false);
+            goes_on.resize(row.depth + 1, false);
+            goes_on[row.depth] = true;
+            let around = goes_on[..row.depth].iter().skip(1);
+            let bars = around.map(|goes_on| if *goes_on { "│   " } else { "    " });
+            let (fork, under) = match (row.depth, is_last) {
+                (0, _) => ("", ""),
+                (_, true) => ("└── ", "    "),
+                (_, false) => ("├── ", "│   "),
+            };
+            Branch {
+                bars: bars.collect(),
+                fork,
+                under,
+            }
+        })
+        .collect();
+    branches.reverse();
+    branches
 }
 
 #[cfg(test)]
@@ -349,24 +234,14 @@ mod tests {
     fn branches_end_where_their_level_does() {
         let rows = [0, 1, 2, 2, 1, 2].map(|depth| Row {
             depth,
-            content: Content::Text {
-                text: String::new(),
-                below: Vec::new(),
-            },
+            content: Content::Text(String::new()),
+            below: Vec::new(),
         });
-        let Drawn { bars, branches } = branches(&rows, None);
-        let drawn: Vec<_> = branches
+        let drawn: Vec<_> = branches(&rows, None)
             .into_iter()
-            .map(|branch| (&bars[branch.bars], branch.is_last))
+            .map(|branch| branch.bars + branch.fork)
             .collect();
-        let expected = [
-            ("", true),
-            ("", false),
-            ("│   ", false),
-            ("│   ", true),
-            ("", true),
-            ("    ", true),
-        ];
+        let expected = ["", "├── ", "│   ├── ", "│   └── ", "└── ", "    └── "];
         assert_eq!(drawn, expected);
     }
 }

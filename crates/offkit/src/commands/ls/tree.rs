@@ -1,13 +1,12 @@
 //! The listing that people read: a tree of files and the images in them.
 
-use offkit_object::{ContainerKind, Program, WrittenParts};
+use offkit_object::{Container, ContainerKind, DeviceImage, Location};
 
 use super::describe::{Describer, properties_lines};
-use super::lister::{FoundContainer, FoundImage};
-use super::rows::{Rows, push_path};
+use super::rows::{Columns, Content, Row, Rows, path};
 use crate::cli::Ls;
 use crate::failure::Failure;
-use crate::terminal::{Output, Styles, escape, is_terminal, push_size, size};
+use crate::terminal::{Output, Styles, escape, is_terminal, size};
 
 /// How many images of one file are shown on a terminal.
 const IMAGES_SHOWN: usize = 200;
@@ -15,15 +14,14 @@ const IMAGES_SHOWN: usize = 200;
 /// A tree on its way out.
 pub(super) struct Tree {
     styles: Styles,
+    describer: Describer,
     /// Whether the options leave no image out.
     is_whole: bool,
     with_properties: bool,
-    file: String,
+    file: Location,
     size: u64,
     /// The containers that the next image is in, outermost first.
     containers: Vec<Level>,
-    /// Whether each of these has said its heading.
-    is_said: bool,
     rows: Rows,
     images: usize,
     bytes: u64,
@@ -33,13 +31,10 @@ pub(super) struct Tree {
 
 /// A container that is being listed.
 struct Level {
-    /// Its place, as [`WrittenParts`].
-    place: String,
-    /// How many parts that are.
-    parts: usize,
+    location: Location,
     kind: ContainerKind,
     /// What is written above its images, if it is a file; `None` once it was said.
-    heading: Option<Heading>,
+    heading: Option<Row>,
     /// How far its images are indented.
     depth: usize,
     /// The images in it that were shown, and those that were too many.
@@ -47,24 +42,18 @@ struct Level {
     hidden: usize,
 }
 
-/// The row above the images of a file, and what stands below it.
-struct Heading {
-    depth: usize,
-    text: String,
-    below: Vec<String>,
-}
-
 impl Tree {
-    pub(super) fn new(options: &Ls, output: Output, describer: Describer, file: &str, bytes: usize) -> Self {
+    pub(super) fn new(options: &Ls, output: Output, file: &str, bytes: usize) -> Self {
+        let styles = output.styles();
         Self {
-            styles: output.styles(),
+            styles,
+            describer: Describer::new(options, styles),
             is_whole: options.filter.accepts_all(),
             with_properties: options.properties,
-            file: file.to_owned(),
+            file: Location::of_file(file),
             size: bytes as u64,
             containers: Vec::new(),
-            is_said: false,
-            rows: Rows::new(output, describer),
+            rows: Rows::new(output),
             images: 0,
             bytes: 0,
             most: if options.all || !is_terminal() {
@@ -76,56 +65,50 @@ impl Tree {
     }
 
     /// Notes that a container begins.
-    pub(super) fn container(
-        &mut self,
-        place: WrittenParts<'_>,
-        container: &FoundContainer,
-    ) -> Result<(), Failure> {
-        self.leave_for(place)?;
+    pub(super) fn container(&mut self, container: &Container) -> Result<(), Failure> {
+        self.leave(|level| !container.location.is_within(&level.location))?;
         let parent = self.containers.last();
         let depth = parent.map_or(0, |parent| parent.depth);
         let is_file =
             parent.is_none_or(|parent| matches!(parent.kind, ContainerKind::Archive | ContainerKind::Zip));
-        let heading = is_file.then(|| self.heading(place, container.size, Some(container), depth));
+        let heading =
+            is_file.then(|| self.heading(&container.location, container.size, Some(container), depth));
         self.containers.push(Level {
-            place: place.as_str().to_owned(),
-            parts: place.depth(),
+            location: container.location.clone(),
             kind: container.kind,
             depth: depth + usize::from(is_file),
             heading,
             shown: 0,
             hidden: 0,
         });
-        self.is_said = false;
         Ok(())
     }
 
     /// Adds an image.
-    pub(super) fn image(
-        &mut self,
-        place: WrittenParts<'_>,
-        target: &str,
-        image: FoundImage,
-    ) -> Result<(), Failure> {
-        self.leave_for(place)?;
+    pub(super) fn image(&mut self, image: &DeviceImage<'_>) -> Result<(), Failure> {
+        self.leave(|level| !image.location.is_within(&level.location))?;
         self.images += 1;
-        self.bytes += image.size;
+        self.bytes += image.size();
         self.say_headings()?;
         // The file that the image is in is the last level that has a heading of its own.
         let depth = self.containers.last().map_or(1, |level| level.depth);
         let file = self.containers.iter_mut().find(|level| level.depth == depth);
-        let inside = match file {
+        let said = match file {
             Some(file) if file.shown >= self.most => {
                 file.hidden += 1;
                 return Ok(());
             }
             Some(file) => {
                 file.shown += 1;
-                file.parts
+                file.location.depth()
             }
             None => 0,
         };
-        self.rows.image(depth, place, inside, target, image)
+        self.rows.push(Row {
+            depth,
+            content: Content::Image(Columns::new(image, said)),
+            below: self.describer.lines(image, depth, self.images),
+        })
     }
 
     /// Ends the listing.
@@ -151,17 +134,17 @@ impl Tree {
         output.finish()
     }
 
-    /// Leaves the containers that `place` is not in.
-    fn leave_for(&mut self, place: WrittenParts<'_>) -> Result<(), Failure> {
-        self.leave(|level| !place.is_within(WrittenParts::new(&level.place)))
-    }
-
+    /// Leaves the innermost containers that the next one or the next image is not in.
     fn leave(&mut self, is_left: impl Fn(&Level) -> bool) -> Result<(), Failure> {
         let Styles { faint, .. } = self.styles;
         while let Some(level) = self.containers.pop_if(|level| is_left(level)) {
             if level.hidden > 0 {
                 let more = format!("{faint}and {} more: --all shows them{faint:#}", level.hidden);
-                self.rows.text(level.depth, more, Vec::new())?;
+                self.rows.push(Row {
+                    depth: level.depth,
+                    content: Content::Text(more),
+                    below: Vec::new(),
+                })?;
             }
         }
         Ok(())
@@ -169,64 +152,51 @@ impl Tree {
 
     /// Says which files the next image is in, as far as that was not said yet.
     fn say_headings(&mut self) -> Result<(), Failure> {
-        if std::mem::replace(&mut self.is_said, true) {
-            return Ok(());
-        }
         if self.containers.is_empty() && self.rows.is_empty() {
-            let Heading { depth, text, below } = self.heading(WrittenParts::new(""), self.size, None, 0);
-            self.rows.text(depth, text, below)?;
+            let heading = self.heading(&self.file, self.size, None, 0);
+            self.rows.push(heading)?;
         }
         for level in &mut self.containers {
-            if let Some(Heading { depth, text, below }) = level.heading.take() {
-                self.rows.text(depth, text, below)?;
+            if let Some(heading) = level.heading.take() {
+                self.rows.push(heading)?;
             }
         }
         Ok(())
     }
 
     /// The row above the images of a file.
-    fn heading(
-        &self,
-        place: WrittenParts<'_>,
-        bytes: u64,
-        container: Option<&FoundContainer>,
-        depth: usize,
-    ) -> Heading {
+    fn heading(&self, place: &Location, bytes: u64, container: Option<&Container>, depth: usize) -> Row {
         let Styles { faint, heading, .. } = self.styles;
-        let mut title = String::new();
-        if place.as_str().is_empty() {
-            title += &escape(&self.file);
+        let title = if place.is_file() {
+            escape(self.file.file()).into_owned()
         } else {
-            let around = self.containers.last().map_or(0, |level| level.parts);
-            push_path(&mut title, place, around, escape);
-        }
-        let mut text = String::with_capacity(64);
-        text.extend([heading.start, &title, heading.end, "  ", faint.start]);
+            path(
+                place,
+                self.containers.last().map_or(0, |level| level.location.depth()),
+            )
+        };
+        let mut kind = String::new();
         let mut below = Vec::new();
-        if let Some(FoundContainer {
-            kind,
-            version,
-            program,
-            ..
-        }) = container
-        {
-            text += kind.name();
-            if let Some(version) = version {
-                text += &format!(" v{version}");
+        if let Some(container) = container {
+            kind += container.kind.name();
+            if let Some(version) = container.version {
+                kind += &format!(" v{version}");
             }
-            if let Some(Program {
-                state, properties, ..
-            }) = program.as_deref()
-            {
-                text += &format!(", {state} state");
+            if let Some(program) = &container.program {
+                kind += &format!(", {} state", program.state);
                 if self.with_properties {
-                    below = properties_lines(properties, self.styles);
+                    below = properties_lines(&program.properties, self.styles);
                 }
             }
-            text += ", ";
+            kind += ", ";
         }
-        push_size(&mut text, bytes);
-        text += faint.end;
-        Heading { depth, text, below }
+        let bytes = size(bytes);
+        Row {
+            depth,
+            content: Content::Text(format!(
+                "{heading}{title}{heading:#}  {faint}{kind}{bytes}{faint:#}"
+            )),
+            below,
+        }
     }
 }
