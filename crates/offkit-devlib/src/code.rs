@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use offkit_object::{
-    Bytes, ContainerKind, DeviceImage, ImageFormat, Inspect, Inspection, Limits, Location, Problem,
+    Bytes, ContainerKind, DeviceImage, ImageFormat, Inspect, Inspection, Limits, Location, Problem, Producer,
     PropertySets, SharedBytes, Target, archive, completed_target,
 };
 
@@ -48,7 +48,7 @@ enum Content<'data> {
     /// Bytes that are in no file.
     Bytes(Bytes<'data>),
     /// An image that is at hand already.
-    Image(DeviceImage<'data>),
+    Image(Box<DeviceImage<'data>>),
     /// A library, as `-l` has it.
     Library(String),
 }
@@ -88,7 +88,7 @@ impl<'data> Input<'data> {
 
     /// An image that was read already, for its target; `name` is what messages call it.
     pub fn image(name: impl Into<String>, image: DeviceImage<'data>) -> Self {
-        Self::new(name.into(), Content::Image(image))
+        Self::new(name.into(), Content::Image(Box::new(image)))
     }
 
     /// The same under another name: that of what the file was made of, where people know that better.
@@ -355,7 +355,9 @@ pub fn modules<'a>(sources: impl IntoIterator<Item = &'a Source<'a>>) -> Result<
         }
         // The abstract module of a SYCLBIN that the last images were of, if it has IR, and where that is.
         let mut open: Option<(String, usize)> = None;
-        for image in contents.images {
+        // What a container has for the host is no device code, whatever it is.
+        let for_devices = |image: &DeviceImage<'_>| image.producer != Producer::Host;
+        for image in contents.images.into_iter().filter(for_devices) {
             // Its images are two parts below it: what they are, and their number.
             let around = image.location.depth().checked_sub(2);
             let abstract_module = around

@@ -9,7 +9,7 @@ use offkit_llvm::{
     VariableSummary, Worker, WorkerError,
 };
 use offkit_object::property_set::names;
-use offkit_object::{ImageFormat, Limits, PropertySets};
+use offkit_object::{DeviceImage, ImageFormat, Limits, PropertySets};
 
 use crate::plan::{PlannedImage, plan};
 use crate::properties::{IndexedModule, ModuleImage, PropertyChoice, module_properties};
@@ -95,31 +95,23 @@ pub struct PostLinked {
     pub copied_variables: CopiedVariables,
 }
 
-/// One image.
+/// One image, and its place among those that came out.
 #[derive(Clone, Debug)]
 pub struct PostLinkedImage {
-    /// What it became: bitcode, LLVM's text form, or code.
-    pub content: Vec<u8>,
+    /// What it became, bitcode, LLVM's text form, or code, with its symbols and property sets.
+    pub image: DeviceImage<'static>,
     /// Its number. An image that was split off for its ESIMD functions shares that of the rest.
     pub number: usize,
     /// Whether it was split off for its ESIMD functions.
     pub is_esimd: bool,
     /// Whether specialization constants were replaced by their default values.
     pub has_default_constants: bool,
-    /// Its kernels, in module order.
-    pub kernels: Vec<String>,
-    /// The symbols it supplies to others.
-    pub exports: Vec<String>,
-    /// The symbols others must supply.
-    pub imports: Vec<String>,
     /// The functions it is made for, in module order.
     pub entry_points: Vec<String>,
     /// Functions that it uses and that are defined nowhere, where the device does not know them itself.
     pub undefined: Vec<String>,
     /// Symbols that what it became uses and does not define.
     pub open: Vec<String>,
-    /// What a runtime needs to know about it.
-    pub properties: PropertySets,
 }
 
 /// Why a module cannot be split.
@@ -262,15 +254,17 @@ impl PostLink {
         let entry_points = image.entry_points();
         let kernels = entry_points.iter().filter(|function| function.is_kernel());
         let kernels = kernels.map(|function| function.name.as_str()).collect();
+        let mut emitted = DeviceImage::new(content);
+        emitted.kernels = owned(kernels);
+        emitted.exports = owned(image.exported_symbols());
+        emitted.imports = owned(image.imported_symbols());
+        emitted.properties = module_properties(image, &self.properties);
         PostLinkedImage {
-            content,
+            image: emitted,
             open,
             number,
             is_esimd: image.planned.is_esimd,
             has_default_constants: image.has_default_constants,
-            kernels: owned(kernels),
-            exports: owned(image.exported_symbols()),
-            imports: owned(image.imported_symbols()),
             entry_points: owned(
                 entry_points
                     .iter()
@@ -282,7 +276,6 @@ impl PostLink {
             } else {
                 owned(image.undefined_functions())
             },
-            properties: module_properties(image, &self.properties),
         }
     }
 
@@ -459,18 +452,17 @@ pub fn device_library_image(
         "bfloat16",
         u32::from(name.contains("native")),
     );
+    let mut image = DeviceImage::new(content);
+    image.exports = exports;
+    image.properties = properties;
     Ok(PostLinkedImage {
-        content,
+        image,
         open: imports,
         number,
         is_esimd: false,
         has_default_constants: false,
-        kernels: Vec::new(),
-        exports,
-        imports: Vec::new(),
         entry_points: Vec::new(),
         undefined: Vec::new(),
-        properties,
     })
 }
 

@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 // README: pack
-use offkit_object::{BundleState, Limits, SyclBin, SyclBinVersion, read, symbols_of};
+use offkit_object::{BundleState, Inspect, Limits, SyclBin, SyclBinVersion, read};
 
 /// A SYCLBIN with all images of the files, which are given with their names.
 fn pack(files: &[(String, Vec<u8>)]) -> Result<Vec<u8>, offkit_object::Error> {
@@ -21,7 +21,7 @@ fn pack(files: &[(String, Vec<u8>)]) -> Result<Vec<u8>, offkit_object::Error> {
     for (name, file) in files {
         for mut image in read(name, file, &limits).images {
             // What the image's own bytes say, where no container has said it.
-            let symbols = symbols_of(&image, &limits);
+            let symbols = image.symbols(&limits);
             image.kernels = symbols.kernels;
             image.imports = symbols.imports;
             image.exports = symbols.exports;

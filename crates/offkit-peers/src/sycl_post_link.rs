@@ -128,7 +128,7 @@ fn post_link(mut options: Options) -> Result<(), Error> {
         {
             return Err(Error::HadToSplit);
         }
-        let (output, code) = (&options.outputs[0].path, &linked.images[0].content);
+        let (output, code) = (&options.outputs[0].path, content(&linked.images[0]));
         return write(output, code, options.binary_output_is_fine());
     }
     if let (true, Some(libraries)) = (linked.needs_bfloat16, &options.device_libraries) {
@@ -168,6 +168,11 @@ fn prefix(options: &Options) -> String {
     }
 }
 
+/// The code of an image, which LLVM wrote and nothing compressed.
+fn content(part: &PostLinkedImage) -> &[u8] {
+    part.image.bytes().unwrap_or_default()
+}
+
 struct Writer<'a> {
     options: &'a Options,
     prefix: String,
@@ -196,7 +201,7 @@ impl Writer<'_> {
                 self.options.input.display().to_string()
             } else {
                 let path = named(suffix, if self.options.text { "ll" } else { "bc" });
-                write(Path::new(&path), &image.content, is_fine)?;
+                write(Path::new(&path), content(image), is_fine)?;
                 path
             };
             let mut symbols = None;
@@ -235,8 +240,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn properties(&self, image: &PostLinkedImage, target: &str) -> PropertySets {
-        let mut properties = image.properties.clone();
+    fn properties(&self, part: &PostLinkedImage, target: &str) -> PropertySets {
+        let mut properties = part.image.properties.clone();
         let requirements = properties.set_mut(names::DEVICE_REQUIREMENTS);
         if self.options.split.mode == offkit_link::post_link::SplitMode::None {
             // Kernels of one image may well differ in it.

@@ -65,16 +65,16 @@ const KNOWN: [Known; 4] = [
 ];
 
 /// Whether code of an image can be compiled for a target. A target of which nothing is known restricts nothing.
-pub(super) fn is_compatible(target: &str, image: &PostLinkedImage) -> bool {
+pub(super) fn is_compatible(target: &str, part: &PostLinkedImage) -> bool {
     let Some(known) = KNOWN.iter().find(|known| known.targets.contains(&target)) else {
         return true;
     };
-    let required = |key| image.properties.get(names::DEVICE_REQUIREMENTS, key);
+    let required = |key| part.image.properties.get(names::DEVICE_REQUIREMENTS, key);
     let aspects = required("aspects")
         .and_then(|aspects| aspects.as_u32s())
         .unwrap_or_default();
     let sub_group_size = required("reqd_sub_group_size").and_then(|size| size.as_u32());
     aspects.iter().all(|aspect| known.aspects.contains(aspect))
         // ESIMD code has sub-groups of one work-item, which no device lists.
-        && (image.is_esimd || sub_group_size.is_none_or(|size| known.sub_group_sizes.contains(&size)))
+        && (part.is_esimd || sub_group_size.is_none_or(|size| known.sub_group_sizes.contains(&size)))
 }

@@ -12,7 +12,7 @@ use offkit_llvm::{
     SpecializationConstantMode, Worker, WorkerError,
 };
 use offkit_object::property_set::{PropertySet, names};
-use offkit_object::{DeviceImage, ImageFormat, Producer, PropertySets, Symbols, Target};
+use offkit_object::{Code, DeviceImage, ImageFormat, Producer, PropertySets, Symbols, Target};
 use offkit_spirv::{Module as SpirvModule, reflect};
 use rayon::prelude::*;
 
@@ -20,7 +20,7 @@ use super::error::{Crash, LinkError};
 use super::join::Part;
 use super::target_link::{TargetLink, native_properties};
 use super::{DeviceLink, Llvm, lld};
-use crate::post_link::{PlanOptions, PostLink, PostLinked};
+use crate::post_link::{PlanOptions, PostLink, PostLinked, PostLinkedImage};
 use crate::properties::image_properties;
 use offkit_devlib::code::Module;
 use offkit_host::command_line::typed;
@@ -92,7 +92,12 @@ impl TargetLink<'_, '_> {
                 self.generate_code(&linked, split, llvm.worker()?, bitcode, objects, notes)?
             }
             // Made of objects alone.
-            None => vec![Generated::default()],
+            None => vec![Generated {
+                planned: Planned::default(),
+                file_name: OsString::new(),
+                code: Code::from(Vec::new()),
+                imports: Vec::new(),
+            }],
         };
         if let Some(kind) = linker_kind(self.options, &self.target) {
             let has_code = !bitcode.is_empty();
@@ -100,7 +105,7 @@ impl TargetLink<'_, '_> {
         }
         if let Some(keep) = &self.keep {
             for image in &images {
-                fs::write(keep.join(&image.file_name), &image.code)?;
+                fs::write(keep.join(&image.file_name), image.code.bytes()?)?;
             }
         }
         let target = &self.target;
@@ -160,7 +165,7 @@ impl TargetLink<'_, '_> {
             _ => "spv",
         };
         let generated =
-            |(number, (planned, code, imports)): (usize, (Planned, Vec<u8>, Vec<String>))| Generated {
+            |(number, (planned, code, imports)): (usize, (Planned, Code<'static>, Vec<String>))| Generated {
                 file_name: format!("{number}.{extension}").into(),
                 planned,
                 code,
@@ -187,19 +192,21 @@ impl TargetLink<'_, '_> {
                     )
                 }));
                 let virtual_functions = Arc::new(virtual_functions);
-                let images = images.into_iter().map(|image| {
+                let images = images.into_iter().map(|PostLinkedImage { image, open, .. }| {
                     let planned = Planned {
                         kernels: image.kernels,
                         exports: image.exports,
                         properties: image.properties,
                         virtual_functions: Arc::clone(&virtual_functions),
                     };
-                    (planned, image.content, image.open)
+                    (planned, image.code, open)
                 });
                 images.enumerate().map(generated).collect()
             }
             None => {
-                let emitted = emitted.into_iter().map(|part| (part.content, part.imports));
+                let emitted = emitted
+                    .into_iter()
+                    .map(|part| (Code::from(part.content), part.imports));
                 let images = whole.into_iter().zip(emitted);
                 let images = images.map(|(planned, (code, imports))| (planned, code, imports));
                 images.enumerate().map(generated).collect()
@@ -233,7 +240,7 @@ impl TargetLink<'_, '_> {
             if let ([image], [object]) = (images, objects) {
                 let file_name = object.path.as_ref().and_then(|path| path.file_name());
                 image.file_name = file_name.unwrap_or("object-0.o".as_ref()).to_owned();
-                image.code = object.bytes().to_vec();
+                image.code = object.image.code.clone().into_owned();
             }
             return Ok(());
         }
@@ -245,14 +252,14 @@ impl TargetLink<'_, '_> {
                 let mut objects: Vec<PathBuf> = Vec::new();
                 if has_code {
                     let object = folder.join(&image.file_name);
-                    fs::write(&object, &image.code)?;
+                    fs::write(&object, image.code.bytes()?)?;
                     objects.push(object);
                 }
                 objects.extend(object_files.iter().cloned());
                 image.file_name = format!("{number}.out").into();
                 let output = folder.join(&image.file_name);
                 lld::link(&objects, &output, kind, more, &triple)?;
-                image.code = fs::read(output)?;
+                image.code = fs::read(output)?.into();
                 Ok(())
             })
         })
@@ -406,12 +413,11 @@ fn object_files(objects: &[&Module<'_>], folder: &Path) -> Result<Vec<PathBuf>, 
 }
 
 /// An image whose code is there.
-#[derive(Default)]
 struct Generated {
     planned: Planned,
     /// What its code is called where it is kept.
     file_name: OsString,
-    code: Vec<u8>,
+    code: Code<'static>,
     /// Symbols that its code uses and does not define.
     imports: Vec<String>,
 }

@@ -131,7 +131,7 @@ pub(crate) fn run(arguments: &PostLinkArguments, terminal: Terminal) -> Result<(
     if linked
         .images
         .iter()
-        .all(|image| image.entry_points.is_empty() && image.exports.is_empty())
+        .all(|part| part.entry_points.is_empty() && part.image.exports.is_empty())
     {
         return Err(Failure::input(format!(
             "{}: nothing to put into an image: no kernel and no exported function",
@@ -172,45 +172,41 @@ struct Written {
     properties: PathBuf,
 }
 
-fn write(image: &PostLinkedImage, folder: &Path, arguments: &PostLinkArguments) -> Result<Written, Failure> {
+fn write(part: &PostLinkedImage, folder: &Path, arguments: &PostLinkArguments) -> Result<Written, Failure> {
     let stem = if files::is_standard_stream(&arguments.input) {
         "standard-input".into()
     } else {
         arguments.input.file_stem().unwrap_or_default().to_string_lossy()
     };
-    let named = |extension: &str| folder.join(format!("{stem}_{}.{extension}", image.number));
+    let named = |extension: &str| folder.join(format!("{stem}_{}.{extension}", part.number));
     let written = Written {
         code: named(if arguments.text { "ll" } else { "bc" }),
         properties: named("prop"),
     };
-    files::write(&written.code, &[&image.content]).map_err(Failure::input)?;
-    let text = property_set::to_text(&image.properties).map_err(Failure::input)?;
+    let code = part.image.bytes().map_err(Failure::input)?;
+    files::write(&written.code, &[code]).map_err(Failure::input)?;
+    let text = property_set::to_text(&part.image.properties).map_err(Failure::input)?;
     files::write(&written.properties, &[text.as_bytes()]).map_err(Failure::input)?;
     Ok(written)
 }
 
-fn json_line(
-    image: &PostLinkedImage,
-    file: Option<&Path>,
-    written: Option<&Written>,
-    triple: &str,
-) -> String {
+fn json_line(part: &PostLinkedImage, file: Option<&Path>, written: Option<&Written>, triple: &str) -> String {
     json!({
-        "image": image.number,
+        "image": part.number,
         "file": file.map(|file| file.display().to_string()),
         "property_file": written.map(|file| file.properties.display().to_string()),
         "triple": triple,
-        "kernels": image.kernels,
-        "exports": image.exports,
-        "imports": image.imports,
-        "default_spec_constants": image.has_default_constants,
-        "properties": Properties(&image.properties),
+        "kernels": part.image.kernels,
+        "exports": part.image.exports,
+        "imports": part.image.imports,
+        "default_spec_constants": part.has_default_constants,
+        "properties": Properties(&part.image.properties),
     })
     .to_string()
 }
 
 fn print(
-    image: &PostLinkedImage,
+    part: &PostLinkedImage,
     file: Option<&Path>,
     with_properties: bool,
     output: &mut Output,
@@ -219,14 +215,14 @@ fn print(
     let file = file.map(|file| format!("  {}", escape(&file.display().to_string())));
     output.line(format_args!(
         "{heading}image {}{heading:#}{}  {faint}{}{faint:#}",
-        image.number,
+        part.number,
         file.unwrap_or_default(),
-        size(image.content.len() as u64)
+        size(part.image.size())
     ))?;
     let lists = [
-        ("kernels", &image.kernels),
-        ("exports", &image.exports),
-        ("imports", &image.imports),
+        ("kernels", &part.image.kernels),
+        ("exports", &part.image.exports),
+        ("imports", &part.image.imports),
     ];
     for (title, names) in lists.into_iter().filter(|(_, names)| !names.is_empty()) {
         let names: Vec<_> = names.iter().map(|name| shown_name(name, false)).collect();
@@ -234,7 +230,7 @@ fn print(
     }
     if with_properties {
         let styles = output.styles();
-        for line in properties_lines(&image.properties, styles) {
+        for line in properties_lines(&part.image.properties, styles) {
             output.line(format_args!("    {line}"))?;
         }
     }
