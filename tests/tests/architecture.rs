@@ -246,7 +246,6 @@ const ALLOWED: &[(&str, &[&str], &str)] = &[
     ("offkit-spirv/src/validate.rs", &["spirv-val"], "a program"),
     ("offkit-spirv/src/types.rs", &["generic"], "an address space"),
     ("offkit-spirv/src/signature.rs", &["generic"], "an address space"),
-    ("offkit-runtime/src/kernel.rs", &["generic"], "an address space"),
     (
         "host/macho.rs",
         &["arm64"],

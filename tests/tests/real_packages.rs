@@ -257,7 +257,11 @@ fn replace_every_cubin(folder: &Folder, bytes: &[u8], contents: &Contents<'_>) {
             .find(|image| image.location == location)
             .unwrap();
         assert_eq!(*replaced.bytes().unwrap(), *new);
-        assert_eq!(replaced.target, image.target);
+        // Of code that is still compressed the container's word counts, else that of the bytes.
+        match image.compression() {
+            Some(_) => assert_eq!(replaced.target, image.target),
+            None => assert_eq!(replaced.target.arch, "sm_80"),
+        }
     }
 }
 

@@ -507,7 +507,7 @@ fn the_help_puts_options_under_their_heading() {
             "{option}: {help}"
         );
     }
-    for option in ["--triple", "--properties", "--entries"] {
+    for option in ["--triple", "--property-file", "--entries"] {
         assert!(of_one.contains(option), "{option}: {help}");
     }
 }

@@ -5,8 +5,8 @@
 //!
 //! Build systems call these tools, and scripts read what they print, so each takes the options of the tool it stands
 //! for, and writes the same files and the same messages, word for word. A tool reads its command line by a table
-//! ([`options`]), calls what offkit's own verbs call, and returns the text for standard output or the reason why there
-//! is none ([`failure`]).
+//! (`options`), calls what offkit's own verbs call, and returns the text for standard output or the reason why there
+//! is none (`failure`).
 //!
 //! ```
 //! assert!(offkit_peers::names().any(|name| name == "clang-offload-bundler"));

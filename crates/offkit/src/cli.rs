@@ -126,11 +126,13 @@ Examples:
   make CXX='offkit c++' CXXFLAGS=-fsycl LDFLAGS=-fsycl";
 
 const MARK_EXAMPLES: &str = "\
-clang 22 leaves no trace of which functions of a module others may call. The words of `offkit/device.h` do, and this
-makes them what DPC++'s compiler writes, the attribute `sycl-module-id`: `offkit cc` does so with all that it compiles.
+clang 22 leaves no trace of which functions of a module others may call. The words of `offkit/device.h` do, and this \
+turns them into what DPC++'s compiler writes, the attribute `sycl-module-id`. `offkit cc` marks all that it compiles.
 
 Examples:
-  clang++-22 -fsycl -fsycl-device-only -I include -c app.cpp -o app.bc && offkit mark app.bc --module-id app.cpp -o marked.bc";
+  clang++-22 -fsycl -fsycl-device-only -I include \\
+      -c app.cpp -o app.bc
+  offkit mark app.bc --module-id app.cpp -o marked.bc";
 
 /// The heading of the options that every command takes.
 const COMMON: &str = "Common options";
@@ -600,21 +602,32 @@ mod tests {
 
     #[test]
     fn every_command_has_an_example() {
-        let leaves = helps(80).into_iter().filter(|(command, _)| {
-            let has_verbs = command.get_subcommands().any(|verb| verb.get_name() != "help");
-            !has_verbs && command.get_name() != "help"
-        });
-        let mut count = 0;
-        for (command, help) in leaves {
-            let is_typed = help.lines().any(|line| line.trim_start().starts_with("offkit "));
-            assert!(
-                help.contains("Examples:") || is_typed,
-                "{}: {help}",
-                command.get_name()
-            );
-            count += 1;
+        fn paths(command: &clap::Command, path: &[String], all: &mut Vec<Vec<String>>) {
+            let verbs = command.get_subcommands().filter(|verb| verb.get_name() != "help");
+            let mut is_leaf = true;
+            for verb in verbs {
+                is_leaf = false;
+                let mut inner = path.to_vec();
+                inner.push(verb.get_name().to_owned());
+                paths(verb, &inner, all);
+            }
+            if is_leaf {
+                all.push(path.to_vec());
+            }
         }
-        assert!(count > 10, "{count}");
+        let mut cli = Cli::command();
+        cli.build();
+        let mut all = Vec::new();
+        paths(&cli, &[], &mut all);
+        assert!(all.len() > 15, "{all:?}");
+        for path in all {
+            let words = ["offkit", "help"]
+                .map(str::to_owned)
+                .into_iter()
+                .chain(path.clone());
+            let help = parse(words.map(OsString::from).collect()).expect_err("help is no command line");
+            assert!(help.to_string().contains("Examples:"), "{path:?}: {help}");
+        }
     }
 
     #[test]
