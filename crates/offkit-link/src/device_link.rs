@@ -249,12 +249,15 @@ impl DeviceLink<'_> {
             progress,
         };
         let (sources, libraries) = steps.time("read", || self.read())?;
+        // The worker starts while the inputs are read.
         if sources.iter().any(code::Source::is_bitcode) {
             llvm.start();
         }
         let whole = Libraries::whole(self);
         let mut modules = steps.time("read", || code::modules(&sources))?;
         modules.extend(whole.modules());
+        // Libraries that are linked whole stand among the inputs, where the command line has them: archives before and
+        // behind them choose by that order.
         modules.sort_by_key(|module| module.input);
         let targets = self.targets(&modules)?;
         let library_modules = code::modules(&libraries)?;

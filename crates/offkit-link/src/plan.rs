@@ -211,6 +211,7 @@ pub fn plan(
     let options = options.into();
     let closure = Closure::new(module, &options);
     let mut groups = groups(module, sources, &options, &closure);
+    // sycl-post-link makes one image of a module without entry points, and so its table has a row.
     if groups.is_empty() && options.rules == SymbolRules::Compiler {
         groups.insert(GroupName::default(), PlannedImage::default());
     }
@@ -232,6 +233,7 @@ pub fn plan(
             && options.rules == SymbolRules::Toolkit
             && options.split != SplitMode::None
             && (name.exports || options.exports == ExportArrangement::Grouped);
+        // What the other half of the same group exports is copied: the two come as one image to whoever counts.
         let elsewhere =
             |symbol: &str| imports && owners.get(symbol).is_some_and(|owner| !owner.shares_number(name));
         closure.fill(&mut image, &elsewhere);
@@ -268,6 +270,8 @@ fn groups(
     closure: &Closure<'_>,
 ) -> BTreeMap<GroupName, PlannedImage> {
     let compiler = options.rules == SymbolRules::Compiler;
+    // Where the front end said which aspects functions use, its word counts: it knows of code that was inlined since.
+    // Plain OpenCL C has no such marks, so what the instructions ask for is found out here.
     let aspects = match options.rules == SymbolRules::Toolkit && !says_aspects(module) {
         true => closure.aspects(),
         false => HashMap::new(),

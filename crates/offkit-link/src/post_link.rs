@@ -168,6 +168,8 @@ impl PostLink {
         progress("split");
         let form = if self.text { Form::Text } else { Form::Bitcode };
         let emitted = worker.emit(module.id, split.parts(), &form, self.jobs)?;
+        // The values are baked in where calls for them are lowered, before anything is made of the part: so these images are
+        // emitted a second time instead of being changed afterwards, and only those that have a constant.
         let defaults = match self.default_constants {
             true => {
                 let parts: Vec<Part> = (split.parts().iter().zip(&emitted))
@@ -226,6 +228,8 @@ impl PostLink {
             } else {
                 Vec::new()
             },
+            // Nothing in the image calls them: they are reached through tables that live in other images. Inline as the front
+            // end made them, the first clean-up would drop them.
             externalized: if image.has_virtual_functions {
                 image
                     .contents
@@ -319,6 +323,9 @@ impl Split<'_> {
         let indexed = IndexedModule::new(self.module);
         let copied_variables = copied_variables(self.module, &emitted);
         let mut images = Vec::new();
+        // The runtime does not care for the numbers, but file names and golden files do: sycl-post-link counts once for each
+        // row of its table before ESIMD code is split off, so both halves of a row have one number, and the twins with
+        // default values count as a row of their own behind it.
         let mut number = 0;
         let mut last = None;
         let mut met_constants = false;
@@ -357,6 +364,7 @@ impl Split<'_> {
             }
         }
         images.append(&mut with_defaults);
+        // sycl-post-link names its input in the table, and writes no file, where it changed nothing.
         let is_modified = images.len() > 1
             || met_constants
             || (self.module.variables.iter()).any(|variable| variable.name == "llvm.used");
@@ -496,12 +504,14 @@ impl<'a> ListsOfKernels<'a> {
             .iter()
             .filter_map(|symbol| self.modes.get(symbol.as_str()));
         let mut modes: Vec<_> = modes.flatten().collect();
+        // In the order of the module: two modes of one kernel may depend on it, and so do golden files.
         modes.sort_by_key(|(place, _)| *place);
         if !modes.is_empty() {
             let modes = modes.into_iter().map(|(_, mode)| (*mode).clone());
             lists.insert(EXECUTION_MODES.to_owned(), modes.collect());
         }
         if let Some(registered) = &self.registered {
+            // A kernel that the image only imports still goes by its registered name there.
             let symbols = image.contents.iter().chain(&image.left_out);
             let mut kernels: Vec<(usize, &str, &str)> = symbols
                 .flat_map(|symbol| {
@@ -553,6 +563,7 @@ fn check_device_globals(module: &ModuleSummary, images: &[PlannedImage]) -> Resu
     if scoped.is_empty() || images.len() < 2 {
         return Ok(());
     }
+    // From the variable up to whoever uses it: there are few such variables, and many entry points.
     let mut users: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     let functions = module.functions.iter().map(|function| &function.uses);
     let variables = module.variables.iter().map(|variable| &variable.uses);

@@ -74,6 +74,7 @@ pub(super) fn join(
     is_closed: bool,
     notes: &mut Vec<String>,
 ) -> Result<Vec<Part>, LinkError> {
+    // Before anything else, as it also refuses symbols that are defined twice, which must not depend on the state.
     let providers = providers(&mut parts)?;
     if !is_closed && parts.iter().all(|part| part.is_generated) {
         return Ok(parts);
@@ -82,6 +83,7 @@ pub(super) fn join(
     for (number, part) in parts.iter().enumerate().filter(|(_, part)| is_spirv(part)) {
         for import in &part.symbols.imports {
             if let Some(&provider) = providers.get(import)
+                // What the split put apart stays apart: those two find each other when they are loaded.
                 && !(part.is_generated && parts[provider].is_generated)
             {
                 groups.unite(number, provider);
@@ -120,6 +122,7 @@ pub(super) fn join(
             .filter_map(|&member| parts[member].take())
             .collect();
         let needed = needed.remove(&first).unwrap_or_default();
+        // One alone keeps its bytes, its property sets and its native code: linking it with nothing would write it anew.
         let mut part = match <[Part; 1]>::try_from(group) {
             Ok([alone]) => alone,
             Err(group) if group.is_empty() => continue,
@@ -203,6 +206,9 @@ fn providers(parts: &mut [Part]) -> Result<HashMap<String, usize>, LinkError> {
         }
         let symbols = (part.reflection.iter()).flat_map(|reflection| &reflection.exports);
         for symbol in symbols {
+            // Three cases for a second definition: inline code, of which any copy will do; an export, which goes before inline
+            // code; and a symbol that is visible without being meant to, which gives way. Only two that are both meant are an
+            // error, as for every linker.
             let may_recur = symbol.linkage == Linkage::LinkOnceOdr;
             let Some(&other) = providers.get(&symbol.name) else {
                 providers.insert(symbol.name.clone(), number);
@@ -252,6 +258,7 @@ fn hide(part: &mut Part, symbols: &HashSet<String>) -> Result<(), LinkError> {
         .filter(|export| symbols.contains(&export.name))
         .map(|export| export.id)
         .collect();
+    // In SPIR-V a symbol is visible by a decoration alone: without it the function stays and has no name outside.
     module.dr_mut().annotations.retain(|annotation| {
         !matches!(
             annotation.operands.as_slice(),
@@ -295,6 +302,7 @@ fn one_of(parts: Vec<Part>, keep_exports: bool, notes: &mut Vec<String>) -> Resu
         let so_far = result.as_ref().map_or("", |result| result.label.as_str());
         constants.add(&part.image.properties, &mut module, (so_far, &part.label))?;
         modules.push(module);
+        // Native code was made of this module by itself; it would lack what the others supply.
         for native in &part.natives {
             notes.push(format!(
                 "{}: its native code for `{}` is left out, for the module is linked with others",
@@ -330,6 +338,8 @@ fn one_of(parts: Vec<Part>, keep_exports: bool, notes: &mut Vec<String>) -> Resu
         (names::IMPORTED_SYMBOLS, &result.symbols.imports),
         (names::EXPORTED_SYMBOLS, &result.symbols.exports),
     ] {
+        // Merged sets still name what the parts needed from each other, which is settled now. Only names that were recorded
+        // come back: a compiler may have left out some on purpose.
         let recorded = image.properties.remove(set);
         let symbols: HashSet<&str> = symbols.iter().map(String::as_str).collect();
         let recorded = recorded.iter().flat_map(|set| set.iter());

@@ -85,6 +85,7 @@ pub(super) fn select(
     let mut kernel_providers: HashMap<&str, usize> = HashMap::new();
     for (number, module) in fitting().filter(|(_, module)| module.on_demand) {
         for symbol in module.exports() {
+            // The first one named provides a symbol, as for linkers of host code.
             providers.entry(symbol).or_insert(number);
         }
         for kernel in module.kernels() {

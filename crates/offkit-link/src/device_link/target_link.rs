@@ -40,6 +40,10 @@ impl<'a> TargetLink<'a, '_> {
     ) -> Result<(Vec<&'a Module<'a>>, Option<OpenedModule>), LinkError> {
         let modules = self.modules;
         let mut wanted: Vec<String> = Vec::new();
+        // Each round links what is chosen so far. First what was named and what archives supply to it; then device libraries,
+        // of which only the functions that are called come along, so that only the linked module tells what these call in turn;
+        // then, where a member of an archive could supply that, all again with the member. `wanted` grows in every round, so
+        // this ends.
         loop {
             let numbers = select(modules, &self.target, self.options.archive_kernels, &wanted);
             let chosen = numbers.iter().map(|&number| &modules[number]);
@@ -114,12 +118,14 @@ impl TargetLink<'_, '_> {
                 parts.push(finished(module)?);
             }
         }
+        // An executable that may not import is complete: nothing else will ever ask for its symbols.
         let is_closed = self.options.state == BundleState::Executable && !self.options.allow_imports;
         let parts = self.steps.time("link images", || join(parts, is_closed, notes))?;
 
         if !self.options.allow_imports && !self.target.family().is_host() {
             let missing = undefined::undefined(&parts);
             if !missing.is_empty() {
+                // The module is still open: call chains to an undefined symbol are read from it.
                 let worker = match module {
                     None => None,
                     Some(module) => Some((llvm.worker()?, module)),

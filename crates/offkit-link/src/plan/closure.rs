@@ -154,6 +154,8 @@ impl<'a> Closure<'a> {
     pub(super) fn needed_by(&self, number: u32) -> Vec<u32> {
         match self.symbol(number) {
             Some(Symbol::Function(function)) => {
+                // Who is called through a pointer is not known, but the type is: every function of that type whose address is
+                // taken may be meant, and leaving one out would be a jump to nowhere.
                 let callees = (function.indirect_calls.iter())
                     .filter_map(|called| self.callees.get(called.as_str()))
                     .flatten();
@@ -166,6 +168,7 @@ impl<'a> Closure<'a> {
 
     /// Whether the rules of the compilers leave a definition to another image.
     fn is_imported(&self, function: &FunctionSummary, image: &PlannedImage) -> bool {
+        // Virtual functions have images of their own, which the runtime links by the names of their sets.
         if function.has_attribute(INDIRECTLY_CALLABLE) {
             return !image.has_virtual_functions;
         }

@@ -125,6 +125,7 @@ struct Plan<'p, 'data> {
 
 impl<'p, 'data> Plan<'p, 'data> {
     fn new(bytes: &'data [u8], elf: &'p Elf, changes: &Changes<'_, 'data>) -> Result<Self, Error> {
+        // A section of relocations for a section that goes would point into nothing: it goes with it.
         let removed = with_relocations(elf, &changes.removed);
         let mut numbers = Vec::with_capacity(elf.sections.len());
         let mut next = 0_u32;
@@ -154,6 +155,7 @@ impl<'p, 'data> Plan<'p, 'data> {
             if !elf.sections.get(elf.names_index).is_some_and(Section::is_in_file) {
                 return Err(Error::unrepresentable("the object has no names of sections"));
             }
+            // Names are appended, never sorted in: old headers keep their offsets into the table.
             contents.push((elf.names_index, names));
         }
         let mut origins = vec![Origin::Old; elf.sections.len()];
@@ -162,6 +164,7 @@ impl<'p, 'data> Plan<'p, 'data> {
                 .get(*index)
                 .is_some_and(|old| old.is_in_file() || !new.is_empty())
         });
+        // By place in the file, not by number: the splice below goes through the file once, from the front.
         contents.sort_by_key(|(index, _)| elf.sections.get(*index).map_or(0, |old| old.offset));
         for (index, new) in contents {
             let old = elf.sections.get(index).copied().unwrap_or_default();
@@ -204,6 +207,8 @@ impl<'p, 'data> Plan<'p, 'data> {
     fn place_table(&mut self, added: &[NewSection<'data>], names: &[u32]) -> Result<(), Error> {
         let start = to_usize(self.elf.headers_offset)?;
         let old_size = self.elf.sections.len().saturating_mul(self.header_size());
+        // The old table of headers is cut out, and what is new takes its place: most compilers write it last, so that nothing
+        // behind has to move.
         // Edits are in the order of the file; those before the table stay before it.
         let position = self.edits.partition_point(|edit| edit.start < start);
         let new_count = added.len().saturating_add(1);
@@ -255,6 +260,7 @@ impl<'p, 'data> Plan<'p, 'data> {
             new.unwrap_or_default()
         };
         for (header, _) in &mut self.headers {
+            // `sh_link` is always a section; `sh_info` is one only for some kinds, and a count or a symbol for the rest.
             header.link = renumber(header.link);
             if has_section_in_info(header) {
                 header.info = renumber(header.info);
@@ -401,6 +407,7 @@ impl<'p, 'data> Plan<'p, 'data> {
     fn check_relocations(&self, headers: &[Section], gone: &[u64], out: &Out<'_>) -> Result<(), Error> {
         const MACHINE_MIPS: u64 = 8;
         // Of 64-bit MIPS, the symbol is a field of its own whatever the byte order.
+        // `r_info` is one number of which the symbol is the upper half, wherever the byte order puts that.
         let is_own_field = !self.elf.is_64 || self.elf.is_big_endian || out.get(0x12, 2) == MACHINE_MIPS;
         let (offset, size, shift) = match (self.elf.is_64, is_own_field) {
             (false, _) => (4, 4, 8),
