@@ -31,14 +31,14 @@ pub type PluginInit = unsafe extern "C" fn(*mut c_void) -> pi_result;
 pub type GetLastError = unsafe extern "C" fn(*mut *const c_char) -> pi_result;
 
 macro_rules! define_functions {
-    ($($name:ident($($parameter:ident: $type:ty),*);)*) => {
+    ($($name:ident($($parameter:ident: $type:ty),*) $($how:ident($($last:ident: $last_type:ty),*))?;)*) => {
         /// A function of the interface.
         #[expect(non_camel_case_types, reason = "these are the names of the C interface")]
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[repr(u16)]
         pub enum Function {
             $(
-                #[doc = concat!("`", stringify!($name), "(", $(stringify!($parameter), ": ", stringify!($type), ", ",)* ")`")]
+                #[doc = concat!("`", stringify!($name), "(", $(stringify!($parameter), ": ", stringify!($type), ", ",)* $($(stringify!($last), ": ", stringify!($last_type), ", ",)*)? ")`")]
                 $name,
             )*
         }
@@ -54,7 +54,7 @@ macro_rules! define_functions {
 
             /// Names of the parameters, in order.
             pub const fn parameters(self) -> &'static [&'static str] {
-                match self { $(Function::$name => &[$(stringify!($parameter)),*],)* }
+                match self { $(Function::$name => &[$(stringify!($parameter),)* $($(stringify!($last)),*)?],)* }
             }
         }
 
@@ -64,7 +64,7 @@ macro_rules! define_functions {
             $(
                 #[doc = concat!("Type of `", stringify!($name), "`.")]
                 #[expect(non_camel_case_types, reason = "these are the names of the C interface")]
-                pub type $name = unsafe extern "C" fn($($parameter: $type),*) -> pi_result;
+                pub type $name = unsafe extern "C" fn($($parameter: $type,)* $($($last: $last_type),*)?) -> pi_result;
             )*
         }
 

@@ -1,15 +1,12 @@
 //! Contexts.
 
-use super::error::guard;
-use super::info::answer;
 use super::memory::BufferRequest;
-use super::shim::{array, give, non_null, references};
-use super::state::{self, ContextDetails, DeviceRecord, Registered};
+use super::shim::array;
+use super::state::{self, ContextDetails, ContextRecord, DeviceRecord, Registered};
 use super::usm::UsmAllocation;
 use super::{Error, Info, Plugin, Result};
 use crate::ffi::*;
 use crate::host::UsmKind;
-use crate::table::Function;
 use core::ffi::c_void;
 use std::sync::Arc;
 
@@ -123,67 +120,41 @@ pub trait Context<P: Plugin>: Sized + Send + Sync + 'static {
     }
 }
 
-pub(super) unsafe extern "C" fn create<P: Registered>(
+pub(super) unsafe fn piContextCreate<P: Registered>(
     _properties: *const pi_context_properties,
     num_devices: pi_uint32,
     devices: *const pi_device,
     _notify: pi_context_notify,
     _user_data: *mut c_void,
-    ret_context: *mut pi_context,
-) -> pi_result {
-    guard(Function::piContextCreate, || {
-        non_null(ret_context, "ret_context")?;
-        // SAFETY: the host passes `num_devices` handles.
-        let handles = unsafe { array(devices, num_devices as usize, "devices") }?;
-        let devices: Vec<Arc<DeviceRecord<P>>> = handles
-            .iter()
-            .map(|handle| state::device::<P>(*handle))
-            .collect::<Result<_>>()?;
-        if devices.is_empty() {
-            return Err(Error::new(PI_INVALID_VALUE, "a context needs a device"));
+) -> Result<Arc<ContextRecord<P>>> {
+    // SAFETY: the host passes `num_devices` handles.
+    let handles = unsafe { array(devices, num_devices as usize, "devices") }?;
+    let devices: Vec<Arc<DeviceRecord<P>>> = handles
+        .iter()
+        .map(|handle| state::device::<P>(*handle))
+        .collect::<Result<_>>()?;
+    if devices.is_empty() {
+        return Err(Error::new(PI_INVALID_VALUE, "a context needs a device"));
+    }
+    let objects: Vec<Arc<P::Device>> = devices.iter().map(|device| Arc::clone(&device.object)).collect();
+    let context = Arc::new(P::Context::create(&objects)?);
+    Ok(P::state().contexts.insert(context, ContextDetails { devices }))
+}
+
+pub(super) fn piContextGetInfo<P: Registered>(context: pi_context, name: pi_context_info) -> Result<Info> {
+    let context = state::context::<P>(context)?;
+    let devices = &context.details.devices;
+    Ok(match name {
+        PI_CONTEXT_INFO_REFERENCE_COUNT => context.references().into(),
+        PI_CONTEXT_INFO_NUM_DEVICES => (devices.len() as u32).into(),
+        PI_CONTEXT_INFO_DEVICES => {
+            let handles: Vec<usize> = devices.iter().map(|device| device.handle()).collect();
+            handles.as_slice().into()
         }
-        let objects: Vec<Arc<P::Device>> = devices.iter().map(|device| Arc::clone(&device.object)).collect();
-        let context = Arc::new(P::Context::create(&objects)?);
-        let record = P::state().contexts.insert(context, ContextDetails { devices });
-        // SAFETY: not null, so valid for writing.
-        unsafe { give(ret_context, &record) };
-        Ok(())
+        PI_CONTEXT_INFO_PROPERTIES => Info::default(),
+        name => return Err(Error::unknown_query(name)),
     })
 }
-
-pub(super) unsafe extern "C" fn info<P: Registered>(
-    context: pi_context,
-    name: pi_context_info,
-    size: usize,
-    value: *mut c_void,
-    size_ret: *mut usize,
-) -> pi_result {
-    guard(Function::piContextGetInfo, || {
-        let context = state::context::<P>(context)?;
-        let devices = &context.details.devices;
-        let info = match name {
-            PI_CONTEXT_INFO_REFERENCE_COUNT => context.references().into(),
-            PI_CONTEXT_INFO_NUM_DEVICES => (devices.len() as u32).into(),
-            PI_CONTEXT_INFO_DEVICES => {
-                let handles: Vec<usize> = devices.iter().map(|device| device.handle()).collect();
-                handles.as_slice().into()
-            }
-            PI_CONTEXT_INFO_PROPERTIES => Info::default(),
-            name => return Err(Error::unknown_query(name)),
-        };
-        // SAFETY: the host passes a destination of `size` bytes, or null.
-        unsafe { answer(info, size, value, size_ret) }
-    })
-}
-
-references!(
-    pi_context,
-    contexts,
-    piContextRetain,
-    piContextRelease,
-    PI_INVALID_CONTEXT,
-    "context"
-);
 
 /// Finds a device that must be one of the context's.
 pub(super) fn device_of<P: Registered>(

@@ -1,14 +1,10 @@
 //! Platforms and devices.
 
-use super::error::guard;
-use super::info::answer;
 use super::shim::{array, give_list};
 use super::state::{self, DeviceRecord, PlatformRecord, Registered};
 use super::{Error, Info, Plugin, Result};
 use crate::binary::DeviceBinary;
 use crate::ffi::*;
-use crate::table::Function;
-use core::ffi::c_void;
 use std::sync::Arc;
 
 /// A group of devices served by one driver.
@@ -63,111 +59,84 @@ fn devices<P: Registered>(platform: &Arc<PlatformRecord<P>>) -> Result<Vec<Arc<D
         .collect())
 }
 
-pub(super) unsafe extern "C" fn platforms_get<P: Registered>(
+pub(super) unsafe fn piPlatformsGet<P: Registered>(
     num_entries: pi_uint32,
     handles: *mut pi_platform,
     num_platforms: *mut pi_uint32,
-) -> pi_result {
-    guard(Function::piPlatformsGet, || {
-        let found: Vec<usize> = platforms::<P>()?
-            .iter()
-            .map(|platform| platform.handle())
-            .collect();
-        // SAFETY: the host passes room for `num_entries` handles, or null.
-        unsafe { give_list(&found, num_entries, handles, num_platforms) }
-    })
+) -> Result<()> {
+    let found: Vec<usize> = platforms::<P>()?
+        .iter()
+        .map(|platform| platform.handle())
+        .collect();
+    // SAFETY: the host passes room for `num_entries` handles, or null.
+    unsafe { give_list(&found, num_entries, handles, num_platforms) }
 }
 
-pub(super) unsafe extern "C" fn platform_info<P: Registered>(
+pub(super) fn piPlatformGetInfo<P: Registered>(
     platform: pi_platform,
     name: pi_platform_info,
-    size: usize,
-    value: *mut c_void,
-    size_ret: *mut usize,
-) -> pi_result {
-    guard(Function::piPlatformGetInfo, || {
-        let info = state::platform::<P>(platform)?.object.info(name)?;
-        // SAFETY: the host passes a destination of `size` bytes, or null.
-        unsafe { answer(info, size, value, size_ret) }
-    })
+) -> Result<Info> {
+    let info = state::platform::<P>(platform)?.object.info(name)?;
+    Ok(info)
 }
 
-pub(super) unsafe extern "C" fn devices_get<P: Registered>(
+pub(super) unsafe fn piDevicesGet<P: Registered>(
     platform: pi_platform,
     types: pi_device_type,
     num_entries: pi_uint32,
     handles: *mut pi_device,
     num_devices: *mut pi_uint32,
-) -> pi_result {
-    guard(Function::piDevicesGet, || {
-        let mut found = devices::<P>(&state::platform::<P>(platform)?)?;
-        match types {
-            PI_DEVICE_TYPE_DEFAULT => found.truncate(1),
-            types => found.retain(|device| device.object.kind() & types != 0),
-        }
-        let found: Vec<usize> = found.iter().map(|device| device.handle()).collect();
-        // SAFETY: the host passes room for `num_entries` handles, or null.
-        unsafe { give_list(&found, num_entries, handles, num_devices) }
+) -> Result<()> {
+    let mut found = devices::<P>(&state::platform::<P>(platform)?)?;
+    match types {
+        PI_DEVICE_TYPE_DEFAULT => found.truncate(1),
+        types => found.retain(|device| device.object.kind() & types != 0),
+    }
+    let found: Vec<usize> = found.iter().map(|device| device.handle()).collect();
+    // SAFETY: the host passes room for `num_entries` handles, or null.
+    unsafe { give_list(&found, num_entries, handles, num_devices) }
+}
+
+pub(super) fn piDeviceGetInfo<P: Registered>(device: pi_device, name: pi_device_info) -> Result<Info> {
+    let device = state::device::<P>(device)?;
+    Ok(match name {
+        PI_DEVICE_INFO_TYPE => device.object.kind().into(),
+        PI_DEVICE_INFO_PLATFORM => device.details.handle().into(),
+        PI_DEVICE_INFO_PARENT_DEVICE => 0usize.into(),
+        PI_DEVICE_INFO_REFERENCE_COUNT => 1u32.into(),
+        name => device.object.info(name)?,
     })
 }
 
-pub(super) unsafe extern "C" fn device_info<P: Registered>(
-    device: pi_device,
-    name: pi_device_info,
-    size: usize,
-    value: *mut c_void,
-    size_ret: *mut usize,
-) -> pi_result {
-    guard(Function::piDeviceGetInfo, || {
-        let device = state::device::<P>(device)?;
-        let info = match name {
-            PI_DEVICE_INFO_TYPE => device.object.kind().into(),
-            PI_DEVICE_INFO_PLATFORM => device.details.handle().into(),
-            PI_DEVICE_INFO_PARENT_DEVICE => 0usize.into(),
-            PI_DEVICE_INFO_REFERENCE_COUNT => 1u32.into(),
-            name => device.object.info(name)?,
-        };
-        // SAFETY: the host passes a destination of `size` bytes, or null.
-        unsafe { answer(info, size, value, size_ret) }
-    })
+pub(super) fn piDeviceRetain<P: Registered>(device: pi_device) -> Result<()> {
+    state::device::<P>(device).map(drop)
 }
 
-/// Retains or releases a device: nothing to do, as devices live as long as the plugin.
-fn touch<P: Registered>(function: Function, device: pi_device) -> pi_result {
-    guard(function, || state::device::<P>(device).map(drop))
+pub(super) fn piDeviceRelease<P: Registered>(device: pi_device) -> Result<()> {
+    state::device::<P>(device).map(drop)
 }
 
-pub(super) unsafe extern "C" fn device_retain<P: Registered>(device: pi_device) -> pi_result {
-    touch::<P>(Function::piDeviceRetain, device)
-}
-
-pub(super) unsafe extern "C" fn device_release<P: Registered>(device: pi_device) -> pi_result {
-    touch::<P>(Function::piDeviceRelease, device)
-}
-
-pub(super) unsafe extern "C" fn select_binary<P: Registered>(
+pub(super) unsafe fn piextDeviceSelectBinary<P: Registered>(
     device: pi_device,
     binaries: *mut pi_device_binary,
     num_binaries: pi_uint32,
     selected: *mut pi_uint32,
-) -> pi_result {
-    guard(Function::piextDeviceSelectBinary, || {
-        let device = state::device::<P>(device)?;
-        super::shim::non_null(selected, "selected_binary_ind")?;
-        // SAFETY: the host passes `num_binaries` pointers.
-        let pointers = unsafe { array(binaries, num_binaries as usize, "binaries") }?;
-        let images: Option<Vec<DeviceBinary<'_>>> = pointers
-            .iter()
-            .map(|pointer| {
-                // SAFETY: the host passes images that are valid during the call.
-                unsafe { pointer.as_ref().map(|image| DeviceBinary::from_raw(image)) }
-            })
-            .collect();
-        let images = images.ok_or_else(|| Error::null("an image"))?;
-        let none = || Error::new(PI_INVALID_BINARY, "no image suits the device");
-        let index = device.object.select_binary(&images)?.ok_or_else(none)?;
-        // SAFETY: not null, so valid for writing.
-        unsafe { selected.write(index as pi_uint32) };
-        Ok(())
-    })
+) -> Result<()> {
+    let device = state::device::<P>(device)?;
+    super::shim::non_null(selected, "selected_binary_ind")?;
+    // SAFETY: the host passes `num_binaries` pointers.
+    let pointers = unsafe { array(binaries, num_binaries as usize, "binaries") }?;
+    let images: Option<Vec<DeviceBinary<'_>>> = pointers
+        .iter()
+        .map(|pointer| {
+            // SAFETY: the host passes images that are valid during the call.
+            unsafe { pointer.as_ref().map(|image| DeviceBinary::from_raw(image)) }
+        })
+        .collect();
+    let images = images.ok_or_else(|| Error::null("an image"))?;
+    let none = || Error::new(PI_INVALID_BINARY, "no image suits the device");
+    let index = device.object.select_binary(&images)?.ok_or_else(none)?;
+    // SAFETY: not null, so valid for writing.
+    unsafe { selected.write(index as pi_uint32) };
+    Ok(())
 }

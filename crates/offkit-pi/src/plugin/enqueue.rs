@@ -1,7 +1,6 @@
 //! The functions that submit commands.
 
 use super::command::Command;
-use super::error::guard;
 use super::event::failure;
 use super::host_memory::{HostSource, HostTarget};
 use super::memory::check_range;
@@ -10,62 +9,58 @@ use super::state::{self, ContextRecord, EventDetails, MemoryRecord, Registered};
 use super::{Error, Event, Memory, Queue, Result};
 use crate::NdRange;
 use crate::ffi::*;
-use crate::table::Function;
 use core::ffi::c_void;
 use std::sync::Arc;
 
-/// How a command is submitted: to which queue, after what, and what the host wants of it.
-#[derive(Clone, Copy)]
-pub(super) struct Submission {
+/// A command on its way to a queue.
+pub(super) struct Submission<P: Registered> {
     queue: pi_queue,
+    command: Command<P>,
+    /// Where the things are from that the command uses.
+    contexts: Vec<Arc<ContextRecord<P>>>,
     blocking: bool,
-    wait_count: pi_uint32,
-    wait_list: *const pi_event,
-    event: *mut pi_event,
 }
 
-impl Submission {
-    pub(super) fn new(
-        queue: pi_queue,
-        wait_count: pi_uint32,
-        wait_list: *const pi_event,
-        event: *mut pi_event,
-    ) -> Submission {
+impl<P: Registered> Submission<P> {
+    pub(super) fn new(queue: pi_queue, command: Command<P>) -> Self {
         Submission {
             queue,
+            command,
+            contexts: Vec::new(),
             blocking: false,
-            wait_count,
-            wait_list,
-            event,
         }
     }
 
-    pub(super) fn blocking(self, blocking: pi_bool) -> Submission {
+    /// A command that uses something of that context.
+    pub(super) fn using(mut self, context: &Arc<ContextRecord<P>>) -> Self {
+        self.contexts.push(Arc::clone(context));
+        self
+    }
+
+    /// Waits for the command if the host asks for that.
+    pub(super) fn blocking(self, blocking: pi_bool) -> Self {
         Submission {
             blocking: blocking != PI_FALSE,
             ..self
         }
     }
 
-    /// Submits a command, waits for it if that is asked for, and hands out its event if that is. `contexts` are
-    /// those of the objects that the command uses.
+    /// Hands the command to the queue, and its event to the host.
     ///
     /// # Safety
     ///
-    /// The wait list must be null or have as many handles as its count says, and `event` be null or valid for
-    /// writing.
-    pub(super) unsafe fn submit<P: Registered>(
+    /// `list` must be null or have `count` handles, and `event` be null or valid for writing.
+    pub(super) unsafe fn submit(
         self,
-        command: Command<P>,
-        contexts: &[&Arc<ContextRecord<P>>],
+        count: pi_uint32,
+        list: *const pi_event,
+        event: *mut pi_event,
     ) -> Result<()> {
         let queue = state::queue::<P>(self.queue)?;
         // SAFETY: by the caller's promise.
-        let events = unsafe { wait_list::<P>(self.wait_count, self.wait_list) }?;
-        let mut contexts = contexts
-            .iter()
-            .copied()
-            .chain(events.iter().map(|event| &event.details.context));
+        let events = unsafe { wait_list::<P>(count, list) }?;
+        let of_events = events.iter().map(|event| &event.details.context);
+        let mut contexts = self.contexts.iter().chain(of_events);
         if !contexts.all(|context| Arc::ptr_eq(context, &queue.details.context)) {
             return Err(Error::new(
                 PI_INVALID_CONTEXT,
@@ -73,26 +68,23 @@ impl Submission {
             ));
         }
         let wait: Vec<Arc<P::Event>> = events.iter().map(|event| Arc::clone(&event.object)).collect();
-        let command_type = command.command_type();
-        let event = queue.object.enqueue(command, &wait)?;
+        let command_type = self.command.command_type();
+        let submitted = queue.object.enqueue(self.command, &wait)?;
         if self.blocking {
-            event.wait();
-            if let Some(failure) = failure::<P>(&event) {
+            submitted.wait();
+            if let Some(failure) = failure::<P>(&submitted) {
                 return Err(failure);
             }
         }
-        if !self.event.is_null() {
-            let context = Arc::clone(&queue.details.context);
-            let record = P::state().events.insert(
-                event,
-                EventDetails {
-                    context,
-                    queue: Some(queue),
-                    command_type,
-                },
-            );
+        if !event.is_null() {
+            let details = EventDetails {
+                context: Arc::clone(&queue.details.context),
+                queue: Some(queue),
+                command_type,
+            };
+            let record = P::state().events.insert(submitted, details);
             // SAFETY: not null, so valid for writing.
-            unsafe { give(self.event, &record) };
+            unsafe { give(event, &record) };
         }
         Ok(())
     }
@@ -120,219 +112,161 @@ pub(super) fn buffer<P: Registered>(
     Ok(record)
 }
 
-pub(super) unsafe extern "C" fn kernel_launch<P: Registered>(
+pub(super) unsafe fn piEnqueueKernelLaunch<P: Registered>(
     queue: pi_queue,
     kernel: pi_kernel,
     work_dim: pi_uint32,
     global_work_offset: *const usize,
     global_work_size: *const usize,
     local_work_size: *const usize,
-    wait_count: pi_uint32,
-    wait_list: *const pi_event,
-    event: *mut pi_event,
-) -> pi_result {
-    guard(Function::piEnqueueKernelLaunch, || {
-        let kernel = state::kernel::<P>(kernel)?;
-        if !(1..=3).contains(&work_dim) {
-            return Err(Error::new(
-                PI_INVALID_WORK_DIMENSION,
-                format_args!("{work_dim} dimensions"),
-            ));
+) -> Result<Submission<P>> {
+    let kernel = state::kernel::<P>(kernel)?;
+    if !(1..=3).contains(&work_dim) {
+        return Err(Error::new(
+            PI_INVALID_WORK_DIMENSION,
+            format_args!("{work_dim} dimensions"),
+        ));
+    }
+    // SAFETY: the host passes as many sizes as there are dimensions, or null where that is allowed.
+    let sizes = |pointer: *const usize, padding| unsafe {
+        let mut sizes = [padding; 3];
+        for (size, value) in sizes
+            .iter_mut()
+            .zip(array(pointer, work_dim as usize, "global_work_size")?)
+        {
+            *size = *value;
         }
-        // SAFETY: the host passes as many sizes as there are dimensions, or null where that is allowed.
-        let sizes = |pointer: *const usize, padding| unsafe {
-            let mut sizes = [padding; 3];
-            for (size, value) in sizes
-                .iter_mut()
-                .zip(array(pointer, work_dim as usize, "global_work_size")?)
-            {
-                *size = *value;
-            }
-            Ok::<_, Error>(sizes)
-        };
-        let range = NdRange {
-            dimensions: work_dim,
-            offset: if global_work_offset.is_null() {
-                [0; 3]
-            } else {
-                sizes(global_work_offset, 0)?
-            },
-            global: sizes(global_work_size, 1)?,
-            local: if local_work_size.is_null() {
-                None
-            } else {
-                Some(sizes(local_work_size, 1)?)
-            },
-        };
-        let command = Command::Launch {
-            kernel: Arc::clone(&kernel.object),
-            range,
-        };
-        // SAFETY: the host passes a wait list and an event as the interface says.
-        unsafe {
-            Submission::new(queue, wait_count, wait_list, event)
-                .submit::<P>(command, &[&kernel.details.program.details.context])
-        }
-    })
+        Ok::<_, Error>(sizes)
+    };
+    let range = NdRange {
+        dimensions: work_dim,
+        offset: if global_work_offset.is_null() {
+            [0; 3]
+        } else {
+            sizes(global_work_offset, 0)?
+        },
+        global: sizes(global_work_size, 1)?,
+        local: if local_work_size.is_null() {
+            None
+        } else {
+            Some(sizes(local_work_size, 1)?)
+        },
+    };
+    let command = Command::Launch {
+        kernel: Arc::clone(&kernel.object),
+        range,
+    };
+    Ok(Submission::new(queue, command).using(&kernel.details.program.details.context))
 }
 
-pub(super) unsafe extern "C" fn events_wait<P: Registered>(
-    queue: pi_queue,
-    wait_count: pi_uint32,
-    wait_list: *const pi_event,
-    event: *mut pi_event,
-) -> pi_result {
-    guard(Function::piEnqueueEventsWait, || {
-        // SAFETY: the host passes a wait list and an event as the interface says.
-        unsafe { Submission::new(queue, wait_count, wait_list, event).submit::<P>(Command::Marker, &[]) }
-    })
+pub(super) fn piEnqueueEventsWait<P: Registered>(queue: pi_queue) -> Result<Submission<P>> {
+    Ok(Submission::new(queue, Command::Marker))
 }
 
-pub(super) unsafe extern "C" fn events_wait_with_barrier<P: Registered>(
-    queue: pi_queue,
-    wait_count: pi_uint32,
-    wait_list: *const pi_event,
-    event: *mut pi_event,
-) -> pi_result {
-    guard(Function::piEnqueueEventsWaitWithBarrier, || {
-        // SAFETY: the host passes a wait list and an event as the interface says.
-        unsafe { Submission::new(queue, wait_count, wait_list, event).submit::<P>(Command::Barrier, &[]) }
-    })
+pub(super) fn piEnqueueEventsWaitWithBarrier<P: Registered>(queue: pi_queue) -> Result<Submission<P>> {
+    Ok(Submission::new(queue, Command::Barrier))
 }
 
-pub(super) unsafe extern "C" fn buffer_read<P: Registered>(
+pub(super) unsafe fn piEnqueueMemBufferRead<P: Registered>(
     queue: pi_queue,
     memory: pi_mem,
     blocking: pi_bool,
     offset: usize,
     size: usize,
     pointer: *mut c_void,
-    wait_count: pi_uint32,
-    wait_list: *const pi_event,
-    event: *mut pi_event,
-) -> pi_result {
-    guard(Function::piEnqueueMemBufferRead, || {
-        non_null(pointer, "ptr")?;
-        let memory = buffer::<P>(memory, offset, size)?;
-        // SAFETY: the host passes `size` bytes that stay valid until the command is complete.
-        let target = unsafe { HostTarget::new(pointer.cast(), size) };
-        let command = Command::ReadBuffer {
-            buffer: Arc::clone(&memory.object),
-            offset,
-            target,
-        };
-        // SAFETY: the host passes a wait list and an event as the interface says.
-        unsafe {
-            Submission::new(queue, wait_count, wait_list, event)
-                .blocking(blocking)
-                .submit::<P>(command, &[&memory.details.context])
-        }
-    })
+) -> Result<Submission<P>> {
+    non_null(pointer, "ptr")?;
+    let memory = buffer::<P>(memory, offset, size)?;
+    // SAFETY: the host passes `size` bytes that stay valid until the command is complete.
+    let target = unsafe { HostTarget::new(pointer.cast(), size) };
+    let command = Command::ReadBuffer {
+        buffer: Arc::clone(&memory.object),
+        offset,
+        target,
+    };
+    Ok(Submission::new(queue, command)
+        .using(&memory.details.context)
+        .blocking(blocking))
 }
 
-pub(super) unsafe extern "C" fn buffer_write<P: Registered>(
+pub(super) unsafe fn piEnqueueMemBufferWrite<P: Registered>(
     queue: pi_queue,
     memory: pi_mem,
     blocking: pi_bool,
     offset: usize,
     size: usize,
     pointer: *const c_void,
-    wait_count: pi_uint32,
-    wait_list: *const pi_event,
-    event: *mut pi_event,
-) -> pi_result {
-    guard(Function::piEnqueueMemBufferWrite, || {
-        non_null(pointer.cast_mut(), "ptr")?;
-        let memory = buffer::<P>(memory, offset, size)?;
-        // SAFETY: the host passes `size` bytes that stay valid until the command is complete.
-        let source = unsafe { HostSource::new(pointer.cast(), size) };
-        let command = Command::WriteBuffer {
-            buffer: Arc::clone(&memory.object),
-            offset,
-            source,
-        };
-        // SAFETY: the host passes a wait list and an event as the interface says.
-        unsafe {
-            Submission::new(queue, wait_count, wait_list, event)
-                .blocking(blocking)
-                .submit::<P>(command, &[&memory.details.context])
-        }
-    })
+) -> Result<Submission<P>> {
+    non_null(pointer.cast_mut(), "ptr")?;
+    let memory = buffer::<P>(memory, offset, size)?;
+    // SAFETY: the host passes `size` bytes that stay valid until the command is complete.
+    let source = unsafe { HostSource::new(pointer.cast(), size) };
+    let command = Command::WriteBuffer {
+        buffer: Arc::clone(&memory.object),
+        offset,
+        source,
+    };
+    Ok(Submission::new(queue, command)
+        .using(&memory.details.context)
+        .blocking(blocking))
 }
 
-pub(super) unsafe extern "C" fn buffer_copy<P: Registered>(
+pub(super) fn piEnqueueMemBufferCopy<P: Registered>(
     queue: pi_queue,
     source: pi_mem,
     target: pi_mem,
     source_offset: usize,
     target_offset: usize,
     size: usize,
-    wait_count: pi_uint32,
-    wait_list: *const pi_event,
-    event: *mut pi_event,
-) -> pi_result {
-    guard(Function::piEnqueueMemBufferCopy, || {
-        let (from, to) = (
-            buffer::<P>(source, source_offset, size)?,
-            buffer::<P>(target, target_offset, size)?,
-        );
-        let ((source_base, source_origin), (target_base, target_origin)) = (place(&from), place(&to));
-        let (source_start, target_start) = (source_origin + source_offset, target_origin + target_offset);
-        if Arc::ptr_eq(source_base, target_base) && source_start.abs_diff(target_start) < size {
-            return Err(Error::new(PI_MEM_COPY_OVERLAP, "the ranges overlap"));
-        }
-        let (source, target) = (Arc::clone(&from.object), Arc::clone(&to.object));
-        let command = Command::CopyBuffer {
-            source,
-            source_offset,
-            target,
-            target_offset,
-            size,
-        };
-        // SAFETY: the host passes a wait list and an event as the interface says.
-        unsafe {
-            Submission::new(queue, wait_count, wait_list, event)
-                .submit::<P>(command, &[&from.details.context, &to.details.context])
-        }
-    })
+) -> Result<Submission<P>> {
+    let (from, to) = (
+        buffer::<P>(source, source_offset, size)?,
+        buffer::<P>(target, target_offset, size)?,
+    );
+    let ((source_base, source_origin), (target_base, target_origin)) = (place(&from), place(&to));
+    let (source_start, target_start) = (source_origin + source_offset, target_origin + target_offset);
+    if Arc::ptr_eq(source_base, target_base) && source_start.abs_diff(target_start) < size {
+        return Err(Error::new(PI_MEM_COPY_OVERLAP, "the ranges overlap"));
+    }
+    let (source, target) = (Arc::clone(&from.object), Arc::clone(&to.object));
+    let command = Command::CopyBuffer {
+        source,
+        source_offset,
+        target,
+        target_offset,
+        size,
+    };
+    Ok(Submission::new(queue, command)
+        .using(&from.details.context)
+        .using(&to.details.context))
 }
 
-pub(super) unsafe extern "C" fn buffer_fill<P: Registered>(
+pub(super) unsafe fn piEnqueueMemBufferFill<P: Registered>(
     queue: pi_queue,
     memory: pi_mem,
     pattern: *const c_void,
     pattern_size: usize,
     offset: usize,
     size: usize,
-    wait_count: pi_uint32,
-    wait_list: *const pi_event,
-    event: *mut pi_event,
-) -> pi_result {
-    guard(Function::piEnqueueMemBufferFill, || {
-        let memory = buffer::<P>(memory, offset, size)?;
-        let fits = pattern_size.is_power_of_two() && pattern_size <= 128;
-        if !fits || !offset.is_multiple_of(pattern_size) || !size.is_multiple_of(pattern_size) {
-            let message =
-                "the pattern must have 1, 2, 4, … 128 bytes, and offset and size be multiples of that";
-            return Err(Error::new(PI_INVALID_VALUE, message));
-        }
-        // SAFETY: the host passes `pattern_size` bytes.
-        let pattern = unsafe { array(pattern.cast::<u8>(), pattern_size, "pattern") }?.to_vec();
-        let command = Command::FillBuffer {
-            buffer: Arc::clone(&memory.object),
-            pattern,
-            offset,
-            size,
-        };
-        // SAFETY: the host passes a wait list and an event as the interface says.
-        unsafe {
-            Submission::new(queue, wait_count, wait_list, event)
-                .submit::<P>(command, &[&memory.details.context])
-        }
-    })
+) -> Result<Submission<P>> {
+    let memory = buffer::<P>(memory, offset, size)?;
+    let fits = pattern_size.is_power_of_two() && pattern_size <= 128;
+    if !fits || !offset.is_multiple_of(pattern_size) || !size.is_multiple_of(pattern_size) {
+        let message = "the pattern must have 1, 2, 4, … 128 bytes, and offset and size be multiples of that";
+        return Err(Error::new(PI_INVALID_VALUE, message));
+    }
+    // SAFETY: the host passes `pattern_size` bytes.
+    let pattern = unsafe { array(pattern.cast::<u8>(), pattern_size, "pattern") }?.to_vec();
+    let command = Command::FillBuffer {
+        buffer: Arc::clone(&memory.object),
+        pattern,
+        offset,
+        size,
+    };
+    Ok(Submission::new(queue, command).using(&memory.details.context))
 }
 
-pub(super) unsafe extern "C" fn buffer_map<P: Registered>(
+pub(super) unsafe fn piEnqueueMemBufferMap<P: Registered>(
     queue: pi_queue,
     memory: pi_mem,
     blocking: pi_bool,
@@ -343,47 +277,37 @@ pub(super) unsafe extern "C" fn buffer_map<P: Registered>(
     wait_list: *const pi_event,
     event: *mut pi_event,
     ret_map: *mut *mut c_void,
-) -> pi_result {
-    guard(Function::piEnqueueMemBufferMap, || {
-        non_null(ret_map, "ret_map")?;
-        let memory = buffer::<P>(memory, offset, size)?;
-        let address = memory.object.map_address(offset, size)?;
-        let command = Command::Map {
-            buffer: Arc::clone(&memory.object),
-            flags,
-            offset,
-            size,
-            address,
-        };
-        // SAFETY: the host passes a wait list and an event as the interface says, and `ret_map` is not null.
-        unsafe {
-            Submission::new(queue, wait_count, wait_list, event)
-                .blocking(blocking)
-                .submit::<P>(command, &[&memory.details.context])?;
-            ret_map.write(core::ptr::with_exposed_provenance_mut(address));
-        }
-        Ok(())
-    })
+) -> Result<()> {
+    non_null(ret_map, "ret_map")?;
+    let memory = buffer::<P>(memory, offset, size)?;
+    let address = memory.object.map_address(offset, size)?;
+    let command = Command::Map {
+        buffer: Arc::clone(&memory.object),
+        flags,
+        offset,
+        size,
+        address,
+    };
+    // SAFETY: the host passes a wait list and an event as the interface says, and `ret_map` is not null.
+    unsafe {
+        Submission::new(queue, command)
+            .using(&memory.details.context)
+            .blocking(blocking)
+            .submit(wait_count, wait_list, event)?;
+        ret_map.write(core::ptr::with_exposed_provenance_mut(address));
+    }
+    Ok(())
 }
 
-pub(super) unsafe extern "C" fn unmap<P: Registered>(
+pub(super) fn piEnqueueMemUnmap<P: Registered>(
     queue: pi_queue,
     memory: pi_mem,
     pointer: *mut c_void,
-    wait_count: pi_uint32,
-    wait_list: *const pi_event,
-    event: *mut pi_event,
-) -> pi_result {
-    guard(Function::piEnqueueMemUnmap, || {
-        let memory = state::memory::<P>(memory)?;
-        let command = Command::Unmap {
-            buffer: Arc::clone(&memory.object),
-            address: pointer.addr(),
-        };
-        // SAFETY: the host passes a wait list and an event as the interface says.
-        unsafe {
-            Submission::new(queue, wait_count, wait_list, event)
-                .submit::<P>(command, &[&memory.details.context])
-        }
-    })
+) -> Result<Submission<P>> {
+    let memory = state::memory::<P>(memory)?;
+    let command = Command::Unmap {
+        buffer: Arc::clone(&memory.object),
+        address: pointer.addr(),
+    };
+    Ok(Submission::new(queue, command).using(&memory.details.context))
 }

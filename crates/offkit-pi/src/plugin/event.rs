@@ -1,12 +1,9 @@
 //! Events.
 
-use super::error::guard;
-use super::info::answer;
-use super::shim::{array, give, non_null, references};
+use super::shim::array;
 use super::state::{self, EventDetails, EventRecord, Registered};
-use super::{Context, Error, Plugin, Result};
+use super::{Context, Error, Info, Plugin, Result};
 use crate::ffi::*;
-use crate::table::Function;
 use core::ffi::c_void;
 use std::sync::Arc;
 
@@ -61,92 +58,65 @@ pub(super) fn failure<P: Plugin>(event: &P::Event) -> Option<Error> {
     (status < 0).then(|| Error::new(pi_result(status), event.failure().unwrap_or_default()))
 }
 
-pub(super) unsafe extern "C" fn create<P: Registered>(
-    context: pi_context,
-    ret_event: *mut pi_event,
-) -> pi_result {
-    guard(Function::piEventCreate, || {
-        non_null(ret_event, "ret_event")?;
-        let context = state::context::<P>(context)?;
-        let event = Arc::new(context.object.create_user_event()?);
-        let details = EventDetails {
-            context,
-            queue: None,
-            command_type: PI_COMMAND_TYPE_USER,
-        };
-        let record = P::state().events.insert(event, details);
-        // SAFETY: not null, so valid for writing.
-        unsafe { give(ret_event, &record) };
-        Ok(())
-    })
+pub(super) fn piEventCreate<P: Registered>(context: pi_context) -> Result<Arc<EventRecord<P>>> {
+    let context = state::context::<P>(context)?;
+    let event = Arc::new(context.object.create_user_event()?);
+    let details = EventDetails {
+        context,
+        queue: None,
+        command_type: PI_COMMAND_TYPE_USER,
+    };
+    Ok(P::state().events.insert(event, details))
 }
 
-pub(super) unsafe extern "C" fn info<P: Registered>(
-    event: pi_event,
-    name: pi_event_info,
-    size: usize,
-    value: *mut c_void,
-    size_ret: *mut usize,
-) -> pi_result {
-    guard(Function::piEventGetInfo, || {
-        let event = state::event::<P>(event)?;
-        let details = &event.details;
-        let info = match name {
-            PI_EVENT_INFO_COMMAND_QUEUE => details.queue.as_ref().map_or(0, |queue| queue.handle()).into(),
-            PI_EVENT_INFO_CONTEXT => details.context.handle().into(),
-            PI_EVENT_INFO_COMMAND_TYPE => details.command_type.into(),
-            PI_EVENT_INFO_REFERENCE_COUNT => event.references().into(),
-            PI_EVENT_INFO_COMMAND_EXECUTION_STATUS => {
-                if let Some(failure) = failure::<P>(&event.object) {
-                    // The query succeeds; what happened is there for a host that asks.
-                    super::error::set_last_error(&failure.message);
-                }
-                event.object.status().into()
+pub(super) fn piEventGetInfo<P: Registered>(event: pi_event, name: pi_event_info) -> Result<Info> {
+    let event = state::event::<P>(event)?;
+    let details = &event.details;
+    Ok(match name {
+        PI_EVENT_INFO_COMMAND_QUEUE => details.queue.as_ref().map_or(0, |queue| queue.handle()).into(),
+        PI_EVENT_INFO_CONTEXT => details.context.handle().into(),
+        PI_EVENT_INFO_COMMAND_TYPE => details.command_type.into(),
+        PI_EVENT_INFO_REFERENCE_COUNT => event.references().into(),
+        PI_EVENT_INFO_COMMAND_EXECUTION_STATUS => {
+            if let Some(failure) = failure::<P>(&event.object) {
+                // The query succeeds; what happened is there for a host that asks.
+                super::error::set_last_error(&failure.message);
             }
-            name => return Err(Error::unknown_query(name)),
-        };
-        // SAFETY: the host passes a destination of `size` bytes, or null.
-        unsafe { answer(info, size, value, size_ret) }
+            event.object.status().into()
+        }
+        name => return Err(Error::unknown_query(name)),
     })
 }
 
-pub(super) unsafe extern "C" fn profiling_info<P: Registered>(
+pub(super) fn piEventGetProfilingInfo<P: Registered>(
     event: pi_event,
     name: pi_profiling_info,
-    size: usize,
-    value: *mut c_void,
-    size_ret: *mut usize,
-) -> pi_result {
-    guard(Function::piEventGetProfilingInfo, || {
-        let info = state::event::<P>(event)?.object.profiling(name)?.into();
-        // SAFETY: the host passes a destination of `size` bytes, or null.
-        unsafe { answer(info, size, value, size_ret) }
-    })
+) -> Result<Info> {
+    let info = state::event::<P>(event)?.object.profiling(name)?.into();
+    Ok(info)
 }
 
-pub(super) unsafe extern "C" fn wait<P: Registered>(
+pub(super) unsafe fn piEventsWait<P: Registered>(
     num_events: pi_uint32,
     event_list: *const pi_event,
-) -> pi_result {
-    guard(Function::piEventsWait, || {
-        if num_events == 0 {
-            return Err(Error::new(PI_INVALID_VALUE, "no events to wait for"));
-        }
-        // SAFETY: the host passes `num_events` handles.
-        let handles = unsafe { array(event_list, num_events as usize, "event_list") }?;
-        let events: Vec<Arc<EventRecord<P>>> = handles
-            .iter()
-            .map(|handle| state::event::<P>(*handle))
-            .collect::<Result<_>>()?;
-        events.iter().for_each(|event| event.object.wait());
-        match events.iter().find_map(|event| failure::<P>(&event.object)) {
-            Some(failure) => Err(Error {
-                code: PI_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
-                ..failure
-            }),
-            None => Ok(()),
-        }
-    })
+) -> Result<()> {
+    if num_events == 0 {
+        return Err(Error::new(PI_INVALID_VALUE, "no events to wait for"));
+    }
+    // SAFETY: the host passes `num_events` handles.
+    let handles = unsafe { array(event_list, num_events as usize, "event_list") }?;
+    let events: Vec<Arc<EventRecord<P>>> = handles
+        .iter()
+        .map(|handle| state::event::<P>(*handle))
+        .collect::<Result<_>>()?;
+    events.iter().for_each(|event| event.object.wait());
+    match events.iter().find_map(|event| failure::<P>(&event.object)) {
+        Some(failure) => Err(Error {
+            code: PI_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
+            ..failure
+        }),
+        None => Ok(()),
+    }
 }
 
 /// The data of a callback. It goes to whichever thread the event completes on.
@@ -155,50 +125,37 @@ struct UserData(*mut c_void);
 // SAFETY: the host asks for its data to be handed to its function on any thread.
 unsafe impl Send for UserData {}
 
-pub(super) unsafe extern "C" fn set_callback<P: Registered>(
+pub(super) unsafe fn piEventSetCallback<P: Registered>(
     event: pi_event,
     status: pi_int32,
     pfn_notify: pi_event_notify,
     user_data: *mut c_void,
-) -> pi_result {
-    guard(Function::piEventSetCallback, || {
-        let event = state::event::<P>(event)?;
-        let notify = pfn_notify.ok_or_else(|| Error::null("pfn_notify"))?;
-        let user_data = UserData(user_data);
-        // Keeps the handle good until the callback, whether or not the host releases it before.
-        let known = Arc::clone(&event);
-        let callback = move |reached| {
-            let UserData(user_data) = { user_data };
-            // SAFETY: the host passes a function to be called like this.
-            unsafe {
-                notify(
-                    core::ptr::without_provenance_mut(known.handle()),
-                    reached,
-                    user_data,
-                )
-            };
+) -> Result<()> {
+    let event = state::event::<P>(event)?;
+    let notify = pfn_notify.ok_or_else(|| Error::null("pfn_notify"))?;
+    let user_data = UserData(user_data);
+    // Keeps the handle good until the callback, whether or not the host releases it before.
+    let known = Arc::clone(&event);
+    let callback = move |reached| {
+        let UserData(user_data) = { user_data };
+        // SAFETY: the host passes a function to be called like this.
+        unsafe {
+            notify(
+                core::ptr::without_provenance_mut(known.handle()),
+                reached,
+                user_data,
+            )
         };
-        event.object.on_status(status, Box::new(callback))
-    })
+    };
+    event.object.on_status(status, Box::new(callback))
 }
 
-pub(super) unsafe extern "C" fn set_status<P: Registered>(event: pi_event, status: pi_int32) -> pi_result {
-    guard(Function::piEventSetStatus, || {
-        if status > PI_EVENT_COMPLETE {
-            return Err(Error::new(
-                PI_INVALID_VALUE,
-                format_args!("status {status} is neither complete nor a failure"),
-            ));
-        }
-        state::event::<P>(event)?.object.set_status(status)
-    })
+pub(super) fn piEventSetStatus<P: Registered>(event: pi_event, status: pi_int32) -> Result<()> {
+    if status > PI_EVENT_COMPLETE {
+        return Err(Error::new(
+            PI_INVALID_VALUE,
+            format_args!("status {status} is neither complete nor a failure"),
+        ));
+    }
+    state::event::<P>(event)?.object.set_status(status)
 }
-
-references!(
-    pi_event,
-    events,
-    piEventRetain,
-    piEventRelease,
-    PI_INVALID_EVENT,
-    "event"
-);

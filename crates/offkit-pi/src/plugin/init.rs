@@ -1,124 +1,75 @@
 //! `piPluginInit`, and the table it fills in.
 
 use super::error::guard;
+use super::info::answer;
+use super::shim::{give, non_null};
 use super::state::Registered;
 use super::{Error, Plugin, Result};
-use super::{context, device, enqueue, event, kernel, memory, program, queue, rect, usm};
+use super::{context::*, device::*, enqueue::*, event::*, kernel::*, memory::*, program::*, queue::*};
+use super::{rect::*, state::*, usm::*};
 use crate::ffi::*;
 use crate::functions::for_each_function;
-use crate::table::{Api, Function, Layout, PluginRecordV2_3, signature, version_text};
+use crate::table::{Api, Function, Layout, PluginRecordV2_3, version_text};
 use core::ffi::{c_char, c_void};
 
-macro_rules! define_stubs {
-    ($($name:ident($($parameter:ident: $type:ty),*);)*) => {
-        /// Functions that say that they are not supported, one for each slot.
-        #[expect(non_snake_case, reason = "these are the names of the C interface")]
-        mod stub {
+/// Calls what does the work of a function, and hands over what it returns.
+macro_rules! perform {
+    ($name:ident($($argument:ident)*)) => {
+        super::$name::<P>($($argument),*)
+    };
+    ($name:ident($($argument:ident)*) answers($size:ident $value:ident $size_ret:ident)) => {
+        answer(super::$name::<P>($($argument),*)?, $size, $value, $size_ret)
+    };
+    ($name:ident($($argument:ident)*) creates($target:ident)) => {{
+        non_null($target, stringify!($target))?;
+        give($target, &super::$name::<P>($($argument),*)?);
+        Ok(())
+    }};
+    ($name:ident($($argument:ident)*) submits($wait_count:ident $wait_list:ident $event:ident)) => {
+        super::$name::<P>($($argument),*)?.submit($wait_count, $wait_list, $event)
+    };
+    ($name:ident($($argument:ident)*) unsupported()) => {{
+        $(let _ = $argument;)*
+        unsupported::<P>(Function::$name)
+    }};
+}
+
+macro_rules! define_table {
+    ($($name:ident($($parameter:ident: $type:ty),*) $($how:ident($($last:ident: $last_type:ty),*))?;)*) => {
+        /// The functions as C calls them, one for each slot.
+        mod exported {
             use super::*;
             $(
-                pub(super) unsafe extern "C" fn $name<P: Plugin>($($parameter: $type),*) -> pi_result {
-                    $(let _ = $parameter;)*
-                    refuse::<P>(Function::$name)
+                pub(super) unsafe extern "C" fn $name<P: Registered>(
+                    $($parameter: $type,)*
+                    $($($last: $last_type,)*)?
+                ) -> pi_result {
+                    guard(Function::$name, || {
+                        // SAFETY: the host passes arguments as the interface says.
+                        #[allow(unused_unsafe, reason = "some functions are safe")]
+                        unsafe { perform!($name($($parameter)*) $($how($($last)*))?) }
+                    })
                 }
             )*
         }
 
-        /// A table in which every function says that it is not supported.
-        fn unsupported<P: Plugin>() -> Api {
-            Api { $($name: Some(stub::$name::<P> as signature::$name),)* }
+        /// The functions of a plugin.
+        fn api<P: Registered>() -> Api {
+            Api { $($name: Some(exported::$name::<P>),)* }
         }
     };
 }
 
-for_each_function!(define_stubs);
+for_each_function!(define_table);
 
-fn refuse<P: Plugin>(function: Function) -> pi_result {
+fn unsupported<P: Plugin>(function: Function) -> Result<()> {
     let message = format!("{function} is not supported by plugin {}", P::NAME);
-    // No function of its own to be blamed on: the host knows which one it called.
-    super::error::set_last_error(&message);
-    PI_INVALID_OPERATION
+    Err(Error::new(PI_INVALID_OPERATION, message))
 }
 
-unsafe extern "C" fn tear_down<P: Plugin>(_parameter: *mut c_void) -> pi_result {
-    guard(Function::piTearDown, P::tear_down)
-}
-
-/// The functions of a plugin.
-fn api<P: Registered>() -> Api {
-    Api {
-        piPlatformsGet: Some(device::platforms_get::<P>),
-        piPlatformGetInfo: Some(device::platform_info::<P>),
-        piDevicesGet: Some(device::devices_get::<P>),
-        piDeviceGetInfo: Some(device::device_info::<P>),
-        piDeviceRetain: Some(device::device_retain::<P>),
-        piDeviceRelease: Some(device::device_release::<P>),
-        piextDeviceSelectBinary: Some(device::select_binary::<P>),
-        piContextCreate: Some(context::create::<P>),
-        piContextGetInfo: Some(context::info::<P>),
-        piContextRetain: Some(context::retain::<P>),
-        piContextRelease: Some(context::release::<P>),
-        piQueueCreate: Some(queue::create::<P>),
-        piQueueGetInfo: Some(queue::info::<P>),
-        piQueueFinish: Some(queue::finish::<P>),
-        piQueueRetain: Some(queue::retain::<P>),
-        piQueueRelease: Some(queue::release::<P>),
-        piMemBufferCreate: Some(memory::create::<P>),
-        piMemGetInfo: Some(memory::info::<P>),
-        piMemRetain: Some(memory::retain::<P>),
-        piMemRelease: Some(memory::release::<P>),
-        piMemBufferPartition: Some(memory::partition::<P>),
-        piProgramCreate: Some(program::create::<P>),
-        piProgramCreateWithBinary: Some(program::create_with_binary::<P>),
-        piProgramGetInfo: Some(program::info::<P>),
-        piProgramCompile: Some(program::compile::<P>),
-        piProgramBuild: Some(program::build::<P>),
-        piProgramLink: Some(program::link::<P>),
-        piProgramGetBuildInfo: Some(program::build_info::<P>),
-        piProgramRetain: Some(program::retain::<P>),
-        piProgramRelease: Some(program::release::<P>),
-        piextProgramSetSpecializationConstant: Some(program::set_specialization_constant::<P>),
-        piKernelCreate: Some(kernel::create::<P>),
-        piKernelSetArg: Some(kernel::set_arg::<P>),
-        piKernelGetInfo: Some(kernel::info::<P>),
-        piKernelGetGroupInfo: Some(kernel::group_info::<P>),
-        piKernelGetSubGroupInfo: Some(kernel::sub_group_info::<P>),
-        piKernelRetain: Some(kernel::retain::<P>),
-        piKernelRelease: Some(kernel::release::<P>),
-        piextKernelSetArgPointer: Some(kernel::set_arg_pointer::<P>),
-        piextKernelSetArgMemObj: Some(kernel::set_arg_memory::<P>),
-        piKernelSetExecInfo: Some(kernel::set_exec_info::<P>),
-        piEventCreate: Some(event::create::<P>),
-        piEventGetInfo: Some(event::info::<P>),
-        piEventGetProfilingInfo: Some(event::profiling_info::<P>),
-        piEventsWait: Some(event::wait::<P>),
-        piEventSetCallback: Some(event::set_callback::<P>),
-        piEventSetStatus: Some(event::set_status::<P>),
-        piEventRetain: Some(event::retain::<P>),
-        piEventRelease: Some(event::release::<P>),
-        piEnqueueKernelLaunch: Some(enqueue::kernel_launch::<P>),
-        piEnqueueEventsWait: Some(enqueue::events_wait::<P>),
-        piEnqueueEventsWaitWithBarrier: Some(enqueue::events_wait_with_barrier::<P>),
-        piEnqueueMemBufferRead: Some(enqueue::buffer_read::<P>),
-        piEnqueueMemBufferReadRect: Some(rect::read::<P>),
-        piEnqueueMemBufferWrite: Some(enqueue::buffer_write::<P>),
-        piEnqueueMemBufferWriteRect: Some(rect::write::<P>),
-        piEnqueueMemBufferCopy: Some(enqueue::buffer_copy::<P>),
-        piEnqueueMemBufferCopyRect: Some(rect::copy::<P>),
-        piEnqueueMemBufferFill: Some(enqueue::buffer_fill::<P>),
-        piEnqueueMemBufferMap: Some(enqueue::buffer_map::<P>),
-        piEnqueueMemUnmap: Some(enqueue::unmap::<P>),
-        piextUSMHostAlloc: Some(usm::host_alloc::<P>),
-        piextUSMDeviceAlloc: Some(usm::device_alloc::<P>),
-        piextUSMSharedAlloc: Some(usm::shared_alloc::<P>),
-        piextUSMFree: Some(usm::free::<P>),
-        piextUSMEnqueueMemset: Some(usm::memset::<P>),
-        piextUSMEnqueueMemcpy: Some(usm::memcpy::<P>),
-        piextUSMEnqueuePrefetch: Some(usm::prefetch::<P>),
-        piextUSMEnqueueMemAdvise: Some(usm::mem_advise::<P>),
-        piextUSMGetMemAllocInfo: Some(usm::info::<P>),
-        piTearDown: Some(tear_down::<P>),
-        ..unsupported::<P>()
-    }
+#[expect(non_snake_case, reason = "the name in the C interface")]
+fn piTearDown<P: Plugin>(_: *mut c_void) -> Result<()> {
+    P::tear_down()
 }
 
 /// `piPluginInit` of a plugin: takes a record of the one version there is a layout for, fills in its own

@@ -1,13 +1,10 @@
 //! Kernels.
 
 use super::context::device_of;
-use super::error::guard;
-use super::info::answer;
-use super::shim::{array, give, non_null, references, text};
-use super::state::{self, KernelDetails, Registered};
+use super::shim::{array, text};
+use super::state::{self, KernelDetails, KernelRecord, Registered};
 use super::{Error, Info, Plugin, Program, Result};
 use crate::ffi::*;
-use crate::table::Function;
 use core::ffi::{c_char, c_void};
 use core::fmt::{self, Display, Formatter};
 use std::sync::Arc;
@@ -98,182 +95,136 @@ pub trait Kernel<P: Plugin>: Send + Sync + 'static {
     }
 }
 
-pub(super) unsafe extern "C" fn create<P: Registered>(
+pub(super) unsafe fn piKernelCreate<P: Registered>(
     program: pi_program,
     kernel_name: *const c_char,
-    ret_kernel: *mut pi_kernel,
-) -> pi_result {
-    guard(Function::piKernelCreate, || {
-        non_null(ret_kernel, "ret_kernel")?;
-        let program = state::program::<P>(program)?;
-        // SAFETY: the host passes a NUL-terminated string.
-        let name = unsafe { text(kernel_name, "kernel_name") }?;
-        let kernel = Arc::new(program.object.create_kernel(name)?);
-        let record = P::state().kernels.insert(kernel, KernelDetails { program });
-        // SAFETY: not null, so valid for writing.
-        unsafe { give(ret_kernel, &record) };
-        Ok(())
-    })
+) -> Result<Arc<KernelRecord<P>>> {
+    let program = state::program::<P>(program)?;
+    // SAFETY: the host passes a NUL-terminated string.
+    let name = unsafe { text(kernel_name, "kernel_name") }?;
+    let kernel = Arc::new(program.object.create_kernel(name)?);
+    Ok(P::state().kernels.insert(kernel, KernelDetails { program }))
 }
 
-pub(super) unsafe extern "C" fn set_arg<P: Registered>(
+pub(super) unsafe fn piKernelSetArg<P: Registered>(
     kernel: pi_kernel,
     index: pi_uint32,
     size: usize,
     value: *const c_void,
-) -> pi_result {
-    guard(Function::piKernelSetArg, || {
-        let kernel = state::kernel::<P>(kernel)?;
-        let value = if value.is_null() {
-            // `clSetKernelArg` takes no value for local memory, which has a size alone, and for a null
-            // pointer. Which of them is meant only the kernel knows.
-            Argument::Local(size)
-        } else {
-            // SAFETY: the host passes `size` bytes.
-            Argument::Bytes(unsafe { array(value.cast::<u8>(), size, "arg_value") }?)
-        };
-        kernel.object.set_argument(index, value)
-    })
+) -> Result<()> {
+    let kernel = state::kernel::<P>(kernel)?;
+    let value = if value.is_null() {
+        // `clSetKernelArg` takes no value for local memory, which has a size alone, and for a null
+        // pointer. Which of them is meant only the kernel knows.
+        Argument::Local(size)
+    } else {
+        // SAFETY: the host passes `size` bytes.
+        Argument::Bytes(unsafe { array(value.cast::<u8>(), size, "arg_value") }?)
+    };
+    kernel.object.set_argument(index, value)
 }
 
-pub(super) unsafe extern "C" fn set_arg_memory<P: Registered>(
+pub(super) unsafe fn piextKernelSetArgMemObj<P: Registered>(
     kernel: pi_kernel,
     index: pi_uint32,
     value: *const pi_mem,
-) -> pi_result {
-    guard(Function::piextKernelSetArgMemObj, || {
-        let kernel = state::kernel::<P>(kernel)?;
-        // A null pointer to a buffer comes in two ways: no handle, or a handle that is null.
-        // SAFETY: the host passes a pointer to a handle, or null.
-        let handle = unsafe { value.as_ref() }
-            .copied()
-            .unwrap_or(core::ptr::null_mut());
-        let memory = if handle.is_null() {
-            None
-        } else {
-            let memory = state::memory::<P>(handle)?;
-            if !Arc::ptr_eq(&memory.details.context, &kernel.details.program.details.context) {
-                return Err(Error::new(
-                    PI_INVALID_CONTEXT,
-                    "the memory object is of another context than the kernel",
-                ));
-            }
-            Some(Arc::clone(&memory.object))
-        };
-        kernel.object.set_argument(index, Argument::Memory(memory))
-    })
+) -> Result<()> {
+    let kernel = state::kernel::<P>(kernel)?;
+    // A null pointer to a buffer comes in two ways: no handle, or a handle that is null.
+    // SAFETY: the host passes a pointer to a handle, or null.
+    let handle = unsafe { value.as_ref() }
+        .copied()
+        .unwrap_or(core::ptr::null_mut());
+    let memory = if handle.is_null() {
+        None
+    } else {
+        let memory = state::memory::<P>(handle)?;
+        if !Arc::ptr_eq(&memory.details.context, &kernel.details.program.details.context) {
+            return Err(Error::new(
+                PI_INVALID_CONTEXT,
+                "the memory object is of another context than the kernel",
+            ));
+        }
+        Some(Arc::clone(&memory.object))
+    };
+    kernel.object.set_argument(index, Argument::Memory(memory))
 }
 
-pub(super) unsafe extern "C" fn set_arg_pointer<P: Registered>(
+pub(super) unsafe fn piextKernelSetArgPointer<P: Registered>(
     kernel: pi_kernel,
     index: pi_uint32,
     _size: usize,
     value: *const c_void,
-) -> pi_result {
-    guard(Function::piextKernelSetArgPointer, || {
-        let kernel = state::kernel::<P>(kernel)?;
-        let address = match value.is_null() {
-            true => 0,
-            // The address is behind a `void *`, which promises no alignment. The size that comes with it is not
-            // looked at: only an address can be meant, and its size is known.
-            // SAFETY: not null, so the host passes a pointer to the address.
-            false => unsafe { value.cast::<usize>().read_unaligned() },
-        };
-        kernel.object.set_argument(index, Argument::Pointer(address))
-    })
+) -> Result<()> {
+    let kernel = state::kernel::<P>(kernel)?;
+    let address = match value.is_null() {
+        true => 0,
+        // The address is behind a `void *`, which promises no alignment. The size that comes with it is not
+        // looked at: only an address can be meant, and its size is known.
+        // SAFETY: not null, so the host passes a pointer to the address.
+        false => unsafe { value.cast::<usize>().read_unaligned() },
+    };
+    kernel.object.set_argument(index, Argument::Pointer(address))
 }
 
-pub(super) unsafe extern "C" fn set_exec_info<P: Registered>(
+pub(super) unsafe fn piKernelSetExecInfo<P: Registered>(
     kernel: pi_kernel,
     name: pi_kernel_exec_info,
     size: usize,
     value: *const c_void,
-) -> pi_result {
-    guard(Function::piKernelSetExecInfo, || {
-        let kernel = state::kernel::<P>(kernel)?;
-        // SAFETY: the host passes `size` bytes.
-        let value = unsafe { array(value.cast::<u8>(), size, "param_value") }?;
-        match name {
-            PI_USM_INDIRECT_ACCESS => kernel
-                .object
-                .set_indirect_access(value.iter().any(|byte| *byte != 0)),
-            PI_USM_PTRS => {
-                let addresses = value
-                    .as_chunks()
-                    .0
-                    .iter()
-                    .map(|address| usize::from_ne_bytes(*address));
-                kernel.object.set_usm_pointers(&addresses.collect::<Vec<_>>())
-            }
-            name => Err(Error::unknown_query(name)),
+) -> Result<()> {
+    let kernel = state::kernel::<P>(kernel)?;
+    // SAFETY: the host passes `size` bytes.
+    let value = unsafe { array(value.cast::<u8>(), size, "param_value") }?;
+    match name {
+        PI_USM_INDIRECT_ACCESS => kernel
+            .object
+            .set_indirect_access(value.iter().any(|byte| *byte != 0)),
+        PI_USM_PTRS => {
+            let addresses = value
+                .as_chunks()
+                .0
+                .iter()
+                .map(|address| usize::from_ne_bytes(*address));
+            kernel.object.set_usm_pointers(&addresses.collect::<Vec<_>>())
         }
+        name => Err(Error::unknown_query(name)),
+    }
+}
+
+pub(super) fn piKernelGetInfo<P: Registered>(kernel: pi_kernel, name: pi_kernel_info) -> Result<Info> {
+    let kernel = state::kernel::<P>(kernel)?;
+    Ok(match name {
+        PI_KERNEL_INFO_FUNCTION_NAME => kernel.object.name().into(),
+        PI_KERNEL_INFO_NUM_ARGS => kernel.object.num_args().into(),
+        PI_KERNEL_INFO_REFERENCE_COUNT => kernel.references().into(),
+        PI_KERNEL_INFO_CONTEXT => kernel.details.program.details.context.handle().into(),
+        PI_KERNEL_INFO_PROGRAM => kernel.details.program.handle().into(),
+        PI_KERNEL_INFO_ATTRIBUTES => "".into(),
+        name => return Err(Error::unknown_query(name)),
     })
 }
 
-pub(super) unsafe extern "C" fn info<P: Registered>(
-    kernel: pi_kernel,
-    name: pi_kernel_info,
-    size: usize,
-    value: *mut c_void,
-    size_ret: *mut usize,
-) -> pi_result {
-    guard(Function::piKernelGetInfo, || {
-        let kernel = state::kernel::<P>(kernel)?;
-        let info = match name {
-            PI_KERNEL_INFO_FUNCTION_NAME => kernel.object.name().into(),
-            PI_KERNEL_INFO_NUM_ARGS => kernel.object.num_args().into(),
-            PI_KERNEL_INFO_REFERENCE_COUNT => kernel.references().into(),
-            PI_KERNEL_INFO_CONTEXT => kernel.details.program.details.context.handle().into(),
-            PI_KERNEL_INFO_PROGRAM => kernel.details.program.handle().into(),
-            PI_KERNEL_INFO_ATTRIBUTES => "".into(),
-            name => return Err(Error::unknown_query(name)),
-        };
-        // SAFETY: the host passes a destination of `size` bytes, or null.
-        unsafe { answer(info, size, value, size_ret) }
-    })
-}
-
-pub(super) unsafe extern "C" fn group_info<P: Registered>(
+pub(super) fn piKernelGetGroupInfo<P: Registered>(
     kernel: pi_kernel,
     device: pi_device,
     name: pi_kernel_group_info,
-    size: usize,
-    value: *mut c_void,
-    size_ret: *mut usize,
-) -> pi_result {
-    guard(Function::piKernelGetGroupInfo, || {
-        let kernel = state::kernel::<P>(kernel)?;
-        let device = device_of(&kernel.details.program.details.context, device)?;
-        let info = kernel.object.group_info(&device.object, name)?;
-        // SAFETY: the host passes a destination of `size` bytes, or null.
-        unsafe { answer(info, size, value, size_ret) }
-    })
+) -> Result<Info> {
+    let kernel = state::kernel::<P>(kernel)?;
+    let device = device_of(&kernel.details.program.details.context, device)?;
+    let info = kernel.object.group_info(&device.object, name)?;
+    Ok(info)
 }
 
-pub(super) unsafe extern "C" fn sub_group_info<P: Registered>(
+pub(super) fn piKernelGetSubGroupInfo<P: Registered>(
     kernel: pi_kernel,
     device: pi_device,
     name: pi_kernel_sub_group_info,
     _input_value_size: usize,
     _input_value: *const c_void,
-    size: usize,
-    value: *mut c_void,
-    size_ret: *mut usize,
-) -> pi_result {
-    guard(Function::piKernelGetSubGroupInfo, || {
-        let kernel = state::kernel::<P>(kernel)?;
-        let device = device_of(&kernel.details.program.details.context, device)?;
-        let info = kernel.object.sub_group_info(&device.object, name)?.into();
-        // SAFETY: the host passes a destination of `size` bytes, or null.
-        unsafe { answer(info, size, value, size_ret) }
-    })
+) -> Result<Info> {
+    let kernel = state::kernel::<P>(kernel)?;
+    let device = device_of(&kernel.details.program.details.context, device)?;
+    let info = kernel.object.sub_group_info(&device.object, name)?.into();
+    Ok(info)
 }
-
-references!(
-    pi_kernel,
-    kernels,
-    piKernelRetain,
-    piKernelRelease,
-    PI_INVALID_KERNEL,
-    "kernel"
-);

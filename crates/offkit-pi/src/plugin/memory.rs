@@ -1,13 +1,10 @@
 //! Buffers.
 
-use super::error::guard;
 use super::host_memory::HostTarget;
-use super::info::answer;
-use super::shim::{array, give, non_null, references};
-use super::state::{self, MemoryDetails, Registered};
-use super::{Context, Error, Plugin, Result};
+use super::shim::{array, give, non_null};
+use super::state::{self, MemoryDetails, MemoryRecord, Registered};
+use super::{Context, Error, Info, Plugin, Result};
 use crate::ffi::*;
-use crate::table::Function;
 use core::ffi::c_void;
 use std::sync::Arc;
 
@@ -50,104 +47,95 @@ pub trait Memory<P: Plugin>: Sized + Send + Sync + 'static {
     }
 }
 
-pub(super) unsafe extern "C" fn create<P: Registered>(
+pub(super) unsafe fn piMemBufferCreate<P: Registered>(
     context: pi_context,
     flags: pi_mem_flags,
     size: usize,
     host_ptr: *mut c_void,
     ret_mem: *mut pi_mem,
     _properties: *const pi_mem_properties,
-) -> pi_result {
-    guard(Function::piMemBufferCreate, || {
-        non_null(ret_mem, "ret_mem")?;
-        let context = state::context::<P>(context)?;
-        if size == 0 {
-            return Err(Error::new(PI_INVALID_BUFFER_SIZE, "a buffer of 0 bytes"));
-        }
-        let (uses, copies) = (
-            flags & PI_MEM_FLAGS_HOST_PTR_USE != 0,
-            flags & PI_MEM_FLAGS_HOST_PTR_COPY != 0,
-        );
-        if (uses || copies) == host_ptr.is_null() {
-            let message = "a host pointer goes with the flag to use it or the flag to copy it, and these with a pointer";
-            return Err(Error::new(PI_INVALID_HOST_PTR, message));
-        }
-        // SAFETY: not null where it is used; the host passes `size` bytes that are valid during the call, and
-        // with the flag to use them for as long as the buffer exists.
-        let (copy, storage) = unsafe {
-            (
-                if copies && !uses {
-                    Some(array(host_ptr.cast::<u8>(), size, "host_ptr")?)
-                } else {
-                    None
-                },
-                if uses {
-                    Some(HostTarget::new(host_ptr.cast(), size))
-                } else {
-                    None
-                },
-            )
-        };
-        let memory = Arc::new(context.object.create_buffer(BufferRequest {
-            size,
-            flags,
-            copy,
-            storage,
-        })?);
-        let host_pointer = if uses { host_ptr.addr() } else { 0 };
-        let details = MemoryDetails {
-            context,
-            flags,
-            size,
-            host_pointer,
-            parent: None,
-        };
-        let record = P::state().memories.insert(memory, details);
-        // SAFETY: not null, so valid for writing.
-        unsafe { give(ret_mem, &record) };
-        Ok(())
-    })
+) -> Result<()> {
+    non_null(ret_mem, "ret_mem")?;
+    let context = state::context::<P>(context)?;
+    if size == 0 {
+        return Err(Error::new(PI_INVALID_BUFFER_SIZE, "a buffer of 0 bytes"));
+    }
+    let (uses, copies) = (
+        flags & PI_MEM_FLAGS_HOST_PTR_USE != 0,
+        flags & PI_MEM_FLAGS_HOST_PTR_COPY != 0,
+    );
+    if (uses || copies) == host_ptr.is_null() {
+        let message =
+            "a host pointer goes with the flag to use it or the flag to copy it, and these with a pointer";
+        return Err(Error::new(PI_INVALID_HOST_PTR, message));
+    }
+    // SAFETY: not null where it is used; the host passes `size` bytes that are valid during the call, and
+    // with the flag to use them for as long as the buffer exists.
+    let (copy, storage) = unsafe {
+        (
+            if copies && !uses {
+                Some(array(host_ptr.cast::<u8>(), size, "host_ptr")?)
+            } else {
+                None
+            },
+            if uses {
+                Some(HostTarget::new(host_ptr.cast(), size))
+            } else {
+                None
+            },
+        )
+    };
+    let memory = Arc::new(context.object.create_buffer(BufferRequest {
+        size,
+        flags,
+        copy,
+        storage,
+    })?);
+    let host_pointer = if uses { host_ptr.addr() } else { 0 };
+    let details = MemoryDetails {
+        context,
+        flags,
+        size,
+        host_pointer,
+        parent: None,
+    };
+    let record = P::state().memories.insert(memory, details);
+    // SAFETY: not null, so valid for writing.
+    unsafe { give(ret_mem, &record) };
+    Ok(())
 }
 
-pub(super) unsafe extern "C" fn partition<P: Registered>(
+pub(super) unsafe fn piMemBufferPartition<P: Registered>(
     buffer: pi_mem,
     flags: pi_mem_flags,
     create_type: pi_buffer_create_type,
     create_info: *mut c_void,
-    ret_mem: *mut pi_mem,
-) -> pi_result {
-    guard(Function::piMemBufferPartition, || {
-        non_null(ret_mem, "ret_mem")?;
-        non_null(create_info, "buffer_create_info")?;
-        let parent = state::memory::<P>(buffer)?;
-        if create_type != PI_BUFFER_CREATE_TYPE_REGION || parent.details.parent.is_some() {
-            let message =
-                "a buffer that is no part itself can be divided into regions, and into nothing else";
-            return Err(Error::new(PI_INVALID_VALUE, message));
-        }
-        // SAFETY: not null, and for this kind of partition a region.
-        let pi_buffer_region_struct { origin, size } =
-            unsafe { create_info.cast::<pi_buffer_region_struct>().read() };
-        if size == 0 {
-            return Err(Error::new(PI_INVALID_BUFFER_SIZE, "a part of 0 bytes"));
-        }
-        check_range(&parent.details, origin, size)?;
-        let memory = Arc::new(parent.object.part(flags, origin, size)?);
-        let details = MemoryDetails {
-            context: Arc::clone(&parent.details.context),
-            flags: if flags == 0 { parent.details.flags } else { flags },
-            size,
-            host_pointer: match parent.details.host_pointer {
-                0 => 0,
-                start => start + origin,
-            },
-            parent: Some((parent, origin)),
-        };
-        let record = P::state().memories.insert(memory, details);
-        // SAFETY: not null, so valid for writing.
-        unsafe { give(ret_mem, &record) };
-        Ok(())
-    })
+) -> Result<Arc<MemoryRecord<P>>> {
+    non_null(create_info, "buffer_create_info")?;
+    let parent = state::memory::<P>(buffer)?;
+    if create_type != PI_BUFFER_CREATE_TYPE_REGION || parent.details.parent.is_some() {
+        let message = "a buffer that is no part itself can be divided into regions, and into nothing else";
+        return Err(Error::new(PI_INVALID_VALUE, message));
+    }
+    // SAFETY: not null, and for this kind of partition a region.
+    let pi_buffer_region_struct { origin, size } =
+        unsafe { create_info.cast::<pi_buffer_region_struct>().read() };
+    if size == 0 {
+        return Err(Error::new(PI_INVALID_BUFFER_SIZE, "a part of 0 bytes"));
+    }
+    check_range(&parent.details, origin, size)?;
+    let memory = Arc::new(parent.object.part(flags, origin, size)?);
+    let details = MemoryDetails {
+        context: Arc::clone(&parent.details.context),
+        flags: if flags == 0 { parent.details.flags } else { flags },
+        size,
+        host_pointer: match parent.details.host_pointer {
+            0 => 0,
+            start => start + origin,
+        },
+        parent: Some((parent, origin)),
+    };
+    Ok(P::state().memories.insert(memory, details))
 }
 
 /// Refuses a range that is not within a buffer.
@@ -164,38 +152,19 @@ pub(super) fn check_range<P: Plugin>(details: &MemoryDetails<P>, offset: usize, 
     }
 }
 
-pub(super) unsafe extern "C" fn info<P: Registered>(
-    memory: pi_mem,
-    name: pi_mem_object_info,
-    size: usize,
-    value: *mut c_void,
-    size_ret: *mut usize,
-) -> pi_result {
-    guard(Function::piMemGetInfo, || {
-        let memory = state::memory::<P>(memory)?;
-        let details = &memory.details;
-        let parent = details.parent.as_ref();
-        let info = match name {
-            PI_MEM_INFO_TYPE => PI_MEM_TYPE_BUFFER.into(),
-            PI_MEM_INFO_FLAGS => details.flags.into(),
-            PI_MEM_INFO_SIZE => details.size.into(),
-            PI_MEM_INFO_HOST_PTR => details.host_pointer.into(),
-            PI_MEM_INFO_REFERENCE_COUNT => memory.references().into(),
-            PI_MEM_INFO_CONTEXT => details.context.handle().into(),
-            PI_MEM_INFO_ASSOCIATED_MEMOBJECT => parent.map_or(0, |(parent, _)| parent.handle()).into(),
-            PI_MEM_INFO_OFFSET => parent.map_or(0, |(_, origin)| *origin).into(),
-            name => return Err(Error::unknown_query(name)),
-        };
-        // SAFETY: the host passes a destination of `size` bytes, or null.
-        unsafe { answer(info, size, value, size_ret) }
+pub(super) fn piMemGetInfo<P: Registered>(memory: pi_mem, name: pi_mem_object_info) -> Result<Info> {
+    let memory = state::memory::<P>(memory)?;
+    let details = &memory.details;
+    let parent = details.parent.as_ref();
+    Ok(match name {
+        PI_MEM_INFO_TYPE => PI_MEM_TYPE_BUFFER.into(),
+        PI_MEM_INFO_FLAGS => details.flags.into(),
+        PI_MEM_INFO_SIZE => details.size.into(),
+        PI_MEM_INFO_HOST_PTR => details.host_pointer.into(),
+        PI_MEM_INFO_REFERENCE_COUNT => memory.references().into(),
+        PI_MEM_INFO_CONTEXT => details.context.handle().into(),
+        PI_MEM_INFO_ASSOCIATED_MEMOBJECT => parent.map_or(0, |(parent, _)| parent.handle()).into(),
+        PI_MEM_INFO_OFFSET => parent.map_or(0, |(_, origin)| *origin).into(),
+        name => return Err(Error::unknown_query(name)),
     })
 }
-
-references!(
-    pi_mem,
-    memories,
-    piMemRetain,
-    piMemRelease,
-    PI_INVALID_MEM_OBJECT,
-    "memory object"
-);

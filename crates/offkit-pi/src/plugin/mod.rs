@@ -17,6 +17,12 @@
 //! devices) returns [`PI_INVALID_OPERATION`](crate::ffi::PI_INVALID_OPERATION) with a message; real hosts
 //! call slots without looking, and a null one would end them.
 
+#![expect(
+    non_snake_case,
+    clippy::too_many_arguments,
+    reason = "functions that the C interface names have its names and parameters"
+)]
+
 mod command;
 mod context;
 mod device;

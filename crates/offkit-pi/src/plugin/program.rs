@@ -1,13 +1,10 @@
 //! Programs.
 
 use super::context::device_of;
-use super::error::guard;
-use super::info::answer;
-use super::shim::{array, give, non_null, options, references};
+use super::shim::{array, give, non_null, options};
 use super::state::{self, ProgramDetails, ProgramRecord, Registered};
 use super::{Context, Error, Info, Plugin, Result};
 use crate::ffi::*;
-use crate::table::Function;
 use core::ffi::{c_char, c_void};
 use std::sync::Arc;
 
@@ -98,63 +95,49 @@ fn insert<P: Registered>(
     programs.insert(Arc::new(program), ProgramDetails { context })
 }
 
-pub(super) unsafe extern "C" fn create<P: Registered>(
+pub(super) unsafe fn piProgramCreate<P: Registered>(
     context: pi_context,
     il: *const c_void,
     length: usize,
-    res_program: *mut pi_program,
-) -> pi_result {
-    guard(Function::piProgramCreate, || {
-        non_null(res_program, "res_program")?;
-        non_null(il.cast_mut(), "il")?;
-        let context = state::context::<P>(context)?;
-        // SAFETY: the host passes `length` bytes.
-        let il = unsafe { array(il.cast::<u8>(), length, "il") }?;
-        let program = context.object.create_program(il)?;
-        let record = insert(context, program);
-        // SAFETY: not null, so valid for writing.
-        unsafe { give(res_program, &record) };
-        Ok(())
-    })
+) -> Result<Arc<ProgramRecord<P>>> {
+    non_null(il.cast_mut(), "il")?;
+    let context = state::context::<P>(context)?;
+    // SAFETY: the host passes `length` bytes.
+    let il = unsafe { array(il.cast::<u8>(), length, "il") }?;
+    let program = context.object.create_program(il)?;
+    Ok(insert(context, program))
 }
 
-pub(super) unsafe extern "C" fn create_with_binary<P: Registered>(
+pub(super) unsafe fn piProgramCreateWithBinary<P: Registered>(
     context: pi_context,
     num_devices: pi_uint32,
     device_list: *const pi_device,
     lengths: *const usize,
     binaries: *mut *const u8,
     binary_status: *mut pi_int32,
-    ret_program: *mut pi_program,
-) -> pi_result {
-    guard(Function::piProgramCreateWithBinary, || {
-        non_null(ret_program, "ret_program")?;
-        let context = state::context::<P>(context)?;
-        let count = num_devices as usize;
-        // SAFETY: the host passes `num_devices` devices, lengths and pointers, each to as many bytes as its
-        // length says.
-        let (device, binary) = unsafe {
-            match (
-                array(device_list, count, "device_list")?,
-                array(lengths, count, "lengths")?,
-                array(binaries, count, "binaries")?,
-            ) {
-                ([device], [length], [binary]) => (*device, array(*binary, *length, "binary")?),
-                _ => return Err(Error::unsupported("a program for several devices at once")),
-            }
-        };
-        let device = device_of(&context, device)?;
-        let program = context.object.create_program_with_binary(&device.object, binary);
-        if !binary_status.is_null() {
-            let status = program.as_ref().err().map_or(PI_SUCCESS, |error| error.code);
-            // SAFETY: not null, and there is one status for each device.
-            unsafe { binary_status.write(status.0) };
+) -> Result<Arc<ProgramRecord<P>>> {
+    let context = state::context::<P>(context)?;
+    let count = num_devices as usize;
+    // SAFETY: the host passes `num_devices` devices, lengths and pointers, each to as many bytes as its
+    // length says.
+    let (device, binary) = unsafe {
+        match (
+            array(device_list, count, "device_list")?,
+            array(lengths, count, "lengths")?,
+            array(binaries, count, "binaries")?,
+        ) {
+            ([device], [length], [binary]) => (*device, array(*binary, *length, "binary")?),
+            _ => return Err(Error::unsupported("a program for several devices at once")),
         }
-        let record = insert(context, program?);
-        // SAFETY: not null, so valid for writing.
-        unsafe { give(ret_program, &record) };
-        Ok(())
-    })
+    };
+    let device = device_of(&context, device)?;
+    let program = context.object.create_program_with_binary(&device.object, binary);
+    if !binary_status.is_null() {
+        let status = program.as_ref().err().map_or(PI_SUCCESS, |error| error.code);
+        // SAFETY: not null, and there is one status for each device.
+        unsafe { binary_status.write(status.0) };
+    }
+    Ok(insert(context, program?))
 }
 
 /// Checks that devices to compile or link for are of the context; naming none means all.
@@ -187,7 +170,7 @@ unsafe fn notify(callback: pi_program_notify, program: pi_program, user_data: *m
     }
 }
 
-pub(super) unsafe extern "C" fn compile<P: Registered>(
+pub(super) unsafe fn piProgramCompile<P: Registered>(
     program: pi_program,
     num_devices: pi_uint32,
     device_list: *const pi_device,
@@ -197,45 +180,41 @@ pub(super) unsafe extern "C" fn compile<P: Registered>(
     _header_include_names: *mut *const c_char,
     pfn_notify: pi_program_notify,
     user_data: *mut c_void,
-) -> pi_result {
-    guard(Function::piProgramCompile, || {
-        let record = state::program::<P>(program)?;
-        if num_input_headers != 0 {
-            return Err(Error::unsupported("compiling with headers"));
-        }
-        // SAFETY: the host passes as many devices as it says, and options that are null or NUL-terminated.
-        let compiled = unsafe {
-            check_devices(&record.details.context, num_devices, device_list)?;
-            record.object.compile(options(compile_options)?)
-        };
-        // SAFETY: the host's own function and data.
-        unsafe { notify(pfn_notify, program, user_data) };
-        compiled
-    })
+) -> Result<()> {
+    let record = state::program::<P>(program)?;
+    if num_input_headers != 0 {
+        return Err(Error::unsupported("compiling with headers"));
+    }
+    // SAFETY: the host passes as many devices as it says, and options that are null or NUL-terminated.
+    let compiled = unsafe {
+        check_devices(&record.details.context, num_devices, device_list)?;
+        record.object.compile(options(compile_options)?)
+    };
+    // SAFETY: the host's own function and data.
+    unsafe { notify(pfn_notify, program, user_data) };
+    compiled
 }
 
-pub(super) unsafe extern "C" fn build<P: Registered>(
+pub(super) unsafe fn piProgramBuild<P: Registered>(
     program: pi_program,
     num_devices: pi_uint32,
     device_list: *const pi_device,
     build_options: *const c_char,
     pfn_notify: pi_program_notify,
     user_data: *mut c_void,
-) -> pi_result {
-    guard(Function::piProgramBuild, || {
-        let record = state::program::<P>(program)?;
-        // SAFETY: the host passes as many devices as it says, and options that are null or NUL-terminated.
-        let built = unsafe {
-            check_devices(&record.details.context, num_devices, device_list)?;
-            record.object.build(options(build_options)?)
-        };
-        // SAFETY: the host's own function and data.
-        unsafe { notify(pfn_notify, program, user_data) };
-        built
-    })
+) -> Result<()> {
+    let record = state::program::<P>(program)?;
+    // SAFETY: the host passes as many devices as it says, and options that are null or NUL-terminated.
+    let built = unsafe {
+        check_devices(&record.details.context, num_devices, device_list)?;
+        record.object.build(options(build_options)?)
+    };
+    // SAFETY: the host's own function and data.
+    unsafe { notify(pfn_notify, program, user_data) };
+    built
 }
 
-pub(super) unsafe extern "C" fn link<P: Registered>(
+pub(super) unsafe fn piProgramLink<P: Registered>(
     context: pi_context,
     num_devices: pi_uint32,
     device_list: *const pi_device,
@@ -245,120 +224,90 @@ pub(super) unsafe extern "C" fn link<P: Registered>(
     pfn_notify: pi_program_notify,
     user_data: *mut c_void,
     ret_program: *mut pi_program,
-) -> pi_result {
-    guard(Function::piProgramLink, || {
-        non_null(ret_program, "ret_program")?;
-        // SAFETY: not null, so valid for writing. There is no program unless linking begins.
-        unsafe { ret_program.write(core::ptr::null_mut()) };
-        let context = state::context::<P>(context)?;
-        // SAFETY: the host passes as many devices and programs as it says, and options that are null or
-        // NUL-terminated.
-        let (handles, options) = unsafe {
-            check_devices(&context, num_devices, device_list)?;
-            (
-                array(input_programs, num_input_programs as usize, "input_programs")?,
-                options(link_options)?,
-            )
-        };
-        if handles.is_empty() {
-            return Err(Error::new(PI_INVALID_VALUE, "a link needs a program"));
-        }
-        let of_the_context = |handle: &pi_program| {
-            let record = state::program::<P>(*handle)?;
-            if Arc::ptr_eq(&record.details.context, &context) {
-                Ok(Arc::clone(&record.object))
-            } else {
-                Err(Error::new(PI_INVALID_CONTEXT, "a program is of another context"))
-            }
-        };
-        let programs: Vec<Arc<P::Program>> = handles.iter().map(of_the_context).collect::<Result<_>>()?;
-        let program = context.object.link(&programs, options)?;
-        let record = insert(context, program);
-        // SAFETY: not null, so valid for writing, and written before it is read; the callback is the host's own.
-        unsafe {
-            give(ret_program, &record);
-            notify(pfn_notify, ret_program.read(), user_data);
-        }
-        let Build { status, log, .. } = record.object.build_info();
-        if status == PI_PROGRAM_BUILD_STATUS_ERROR {
-            Err(Error::new(PI_LINK_PROGRAM_FAILURE, log))
+) -> Result<()> {
+    non_null(ret_program, "ret_program")?;
+    // SAFETY: not null, so valid for writing. There is no program unless linking begins.
+    unsafe { ret_program.write(core::ptr::null_mut()) };
+    let context = state::context::<P>(context)?;
+    // SAFETY: the host passes as many devices and programs as it says, and options that are null or
+    // NUL-terminated.
+    let (handles, options) = unsafe {
+        check_devices(&context, num_devices, device_list)?;
+        (
+            array(input_programs, num_input_programs as usize, "input_programs")?,
+            options(link_options)?,
+        )
+    };
+    if handles.is_empty() {
+        return Err(Error::new(PI_INVALID_VALUE, "a link needs a program"));
+    }
+    let of_the_context = |handle: &pi_program| {
+        let record = state::program::<P>(*handle)?;
+        if Arc::ptr_eq(&record.details.context, &context) {
+            Ok(Arc::clone(&record.object))
         } else {
-            Ok(())
+            Err(Error::new(PI_INVALID_CONTEXT, "a program is of another context"))
         }
-    })
+    };
+    let programs: Vec<Arc<P::Program>> = handles.iter().map(of_the_context).collect::<Result<_>>()?;
+    let program = context.object.link(&programs, options)?;
+    let record = insert(context, program);
+    // SAFETY: not null, so valid for writing, and written before it is read; the callback is the host's own.
+    unsafe {
+        give(ret_program, &record);
+        notify(pfn_notify, ret_program.read(), user_data);
+    }
+    let Build { status, log, .. } = record.object.build_info();
+    if status == PI_PROGRAM_BUILD_STATUS_ERROR {
+        Err(Error::new(PI_LINK_PROGRAM_FAILURE, log))
+    } else {
+        Ok(())
+    }
 }
 
-pub(super) unsafe extern "C" fn build_info<P: Registered>(
+pub(super) fn piProgramGetBuildInfo<P: Registered>(
     program: pi_program,
     device: pi_device,
     name: pi_program_build_info,
-    size: usize,
-    value: *mut c_void,
-    size_ret: *mut usize,
-) -> pi_result {
-    guard(Function::piProgramGetBuildInfo, || {
-        let program = state::program::<P>(program)?;
-        device_of(&program.details.context, device)?;
-        let build = program.object.build_info();
-        let info = match name {
-            PI_PROGRAM_BUILD_INFO_STATUS => build.status.into(),
-            PI_PROGRAM_BUILD_INFO_OPTIONS => build.options.into(),
-            PI_PROGRAM_BUILD_INFO_LOG => build.log.into(),
-            PI_PROGRAM_BUILD_INFO_BINARY_TYPE => build.binary_type.into(),
-            name => return Err(Error::unknown_query(name)),
-        };
-        // SAFETY: the host passes a destination of `size` bytes, or null.
-        unsafe { answer(info, size, value, size_ret) }
+) -> Result<Info> {
+    let program = state::program::<P>(program)?;
+    device_of(&program.details.context, device)?;
+    let build = program.object.build_info();
+    Ok(match name {
+        PI_PROGRAM_BUILD_INFO_STATUS => build.status.into(),
+        PI_PROGRAM_BUILD_INFO_OPTIONS => build.options.into(),
+        PI_PROGRAM_BUILD_INFO_LOG => build.log.into(),
+        PI_PROGRAM_BUILD_INFO_BINARY_TYPE => build.binary_type.into(),
+        name => return Err(Error::unknown_query(name)),
     })
 }
 
-pub(super) unsafe extern "C" fn info<P: Registered>(
-    program: pi_program,
-    name: pi_program_info,
-    size: usize,
-    value: *mut c_void,
-    size_ret: *mut usize,
-) -> pi_result {
-    guard(Function::piProgramGetInfo, || {
-        let program = state::program::<P>(program)?;
-        let devices = &program.details.context.details.devices;
-        let info: Info = match name {
-            PI_PROGRAM_INFO_REFERENCE_COUNT => program.references().into(),
-            PI_PROGRAM_INFO_CONTEXT => program.details.context.handle().into(),
-            PI_PROGRAM_INFO_NUM_DEVICES => (devices.len() as u32).into(),
-            PI_PROGRAM_INFO_DEVICES => {
-                let handles: Vec<usize> = devices.iter().map(|device| device.handle()).collect();
-                handles.as_slice().into()
-            }
-            PI_PROGRAM_INFO_SOURCE => program.object.source().into(),
-            PI_PROGRAM_INFO_NUM_KERNELS => program.object.kernel_names()?.len().into(),
-            PI_PROGRAM_INFO_KERNEL_NAMES => program.object.kernel_names()?.join(";").into(),
-            name => return Err(Error::unknown_query(name)),
-        };
-        // SAFETY: the host passes a destination of `size` bytes, or null.
-        unsafe { answer(info, size, value, size_ret) }
+pub(super) fn piProgramGetInfo<P: Registered>(program: pi_program, name: pi_program_info) -> Result<Info> {
+    let program = state::program::<P>(program)?;
+    let devices = &program.details.context.details.devices;
+    Ok(match name {
+        PI_PROGRAM_INFO_REFERENCE_COUNT => program.references().into(),
+        PI_PROGRAM_INFO_CONTEXT => program.details.context.handle().into(),
+        PI_PROGRAM_INFO_NUM_DEVICES => (devices.len() as u32).into(),
+        PI_PROGRAM_INFO_DEVICES => {
+            let handles: Vec<usize> = devices.iter().map(|device| device.handle()).collect();
+            handles.as_slice().into()
+        }
+        PI_PROGRAM_INFO_SOURCE => program.object.source().into(),
+        PI_PROGRAM_INFO_NUM_KERNELS => program.object.kernel_names()?.len().into(),
+        PI_PROGRAM_INFO_KERNEL_NAMES => program.object.kernel_names()?.join(";").into(),
+        name => return Err(Error::unknown_query(name)),
     })
 }
 
-pub(super) unsafe extern "C" fn set_specialization_constant<P: Registered>(
+pub(super) unsafe fn piextProgramSetSpecializationConstant<P: Registered>(
     program: pi_program,
     id: pi_uint32,
     size: usize,
     value: *const c_void,
-) -> pi_result {
-    guard(Function::piextProgramSetSpecializationConstant, || {
-        let program = state::program::<P>(program)?;
-        // SAFETY: the host passes `size` bytes.
-        let value = unsafe { array(value.cast::<u8>(), size, "spec_value") }?;
-        program.object.set_specialization_constant(id, value)
-    })
+) -> Result<()> {
+    let program = state::program::<P>(program)?;
+    // SAFETY: the host passes `size` bytes.
+    let value = unsafe { array(value.cast::<u8>(), size, "spec_value") }?;
+    program.object.set_specialization_constant(id, value)
 }
-
-references!(
-    pi_program,
-    programs,
-    piProgramRetain,
-    piProgramRelease,
-    PI_INVALID_PROGRAM,
-    "program"
-);

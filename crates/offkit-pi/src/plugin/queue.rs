@@ -2,14 +2,9 @@
 
 use super::command::Command;
 use super::context::device_of;
-use super::error::guard;
-use super::info::answer;
-use super::shim::{give, non_null, references};
-use super::state::{self, QueueDetails, Registered};
-use super::{Context, Error, Plugin, Result};
+use super::state::{self, QueueDetails, QueueRecord, Registered};
+use super::{Context, Error, Info, Plugin, Result};
 use crate::ffi::*;
-use crate::table::Function;
-use core::ffi::c_void;
 use std::sync::Arc;
 
 /// Where commands for one device are submitted.
@@ -32,63 +27,35 @@ pub trait Queue<P: Plugin>: Send + Sync + 'static {
     fn finish(&self) -> Result<()>;
 }
 
-pub(super) unsafe extern "C" fn create<P: Registered>(
+pub(super) fn piQueueCreate<P: Registered>(
     context: pi_context,
     device: pi_device,
     properties: pi_queue_properties,
-    ret_queue: *mut pi_queue,
-) -> pi_result {
-    guard(Function::piQueueCreate, || {
-        non_null(ret_queue, "queue")?;
-        let context = state::context::<P>(context)?;
-        let device = device_of(&context, device)?;
-        let queue = Arc::new(context.object.create_queue(&device.object, properties)?);
-        let record = P::state().queues.insert(
-            queue,
-            QueueDetails {
-                context,
-                device,
-                properties,
-            },
-        );
-        // SAFETY: not null, so valid for writing.
-        unsafe { give(ret_queue, &record) };
-        Ok(())
+) -> Result<Arc<QueueRecord<P>>> {
+    let context = state::context::<P>(context)?;
+    let device = device_of(&context, device)?;
+    let queue = Arc::new(context.object.create_queue(&device.object, properties)?);
+    Ok(P::state().queues.insert(
+        queue,
+        QueueDetails {
+            context,
+            device,
+            properties,
+        },
+    ))
+}
+
+pub(super) fn piQueueGetInfo<P: Registered>(queue: pi_queue, name: pi_queue_info) -> Result<Info> {
+    let queue = state::queue::<P>(queue)?;
+    Ok(match name {
+        PI_QUEUE_INFO_CONTEXT => queue.details.context.handle().into(),
+        PI_QUEUE_INFO_DEVICE => queue.details.device.handle().into(),
+        PI_QUEUE_INFO_REFERENCE_COUNT => queue.references().into(),
+        PI_QUEUE_INFO_PROPERTIES => queue.details.properties.into(),
+        name => return Err(Error::unknown_query(name)),
     })
 }
 
-pub(super) unsafe extern "C" fn info<P: Registered>(
-    queue: pi_queue,
-    name: pi_queue_info,
-    size: usize,
-    value: *mut c_void,
-    size_ret: *mut usize,
-) -> pi_result {
-    guard(Function::piQueueGetInfo, || {
-        let queue = state::queue::<P>(queue)?;
-        let info = match name {
-            PI_QUEUE_INFO_CONTEXT => queue.details.context.handle().into(),
-            PI_QUEUE_INFO_DEVICE => queue.details.device.handle().into(),
-            PI_QUEUE_INFO_REFERENCE_COUNT => queue.references().into(),
-            PI_QUEUE_INFO_PROPERTIES => queue.details.properties.into(),
-            name => return Err(Error::unknown_query(name)),
-        };
-        // SAFETY: the host passes a destination of `size` bytes, or null.
-        unsafe { answer(info, size, value, size_ret) }
-    })
+pub(super) fn piQueueFinish<P: Registered>(queue: pi_queue) -> Result<()> {
+    state::queue::<P>(queue)?.object.finish()
 }
-
-pub(super) unsafe extern "C" fn finish<P: Registered>(queue: pi_queue) -> pi_result {
-    guard(Function::piQueueFinish, || {
-        state::queue::<P>(queue)?.object.finish()
-    })
-}
-
-references!(
-    pi_queue,
-    queues,
-    piQueueRetain,
-    piQueueRelease,
-    PI_INVALID_QUEUE,
-    "queue"
-);

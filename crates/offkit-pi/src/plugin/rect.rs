@@ -2,13 +2,11 @@
 
 use super::command::Command;
 use super::enqueue::{Submission, buffer, place};
-use super::error::guard;
 use super::host_memory::{HostSource, HostTarget};
 use super::shim::non_null;
 use super::state::Registered;
 use super::{Error, Result};
 use crate::ffi::*;
-use crate::table::Function;
 use core::ffi::c_void;
 use std::sync::Arc;
 
@@ -175,7 +173,7 @@ unsafe fn rect(source: Corner, target: Corner, region: pi_buff_rect_region) -> R
     BufferRect::new(source, target, region)
 }
 
-pub(super) unsafe extern "C" fn read<P: Registered>(
+pub(super) unsafe fn piEnqueueMemBufferReadRect<P: Registered>(
     queue: pi_queue,
     memory: pi_mem,
     blocking: pi_bool,
@@ -187,38 +185,30 @@ pub(super) unsafe extern "C" fn read<P: Registered>(
     host_row_pitch: usize,
     host_slice_pitch: usize,
     pointer: *mut c_void,
-    wait_count: pi_uint32,
-    wait_list: *const pi_event,
-    event: *mut pi_event,
-) -> pi_result {
-    guard(Function::piEnqueueMemBufferReadRect, || {
-        non_null(pointer, "ptr")?;
-        // SAFETY: the host passes structs, and memory that holds the box until the command is complete.
-        let (rect, target) = unsafe {
-            let source = corner(buffer_offset, buffer_row_pitch, buffer_slice_pitch)?;
-            let rect = rect(
-                source,
-                corner(host_offset, host_row_pitch, host_slice_pitch)?,
-                region,
-            )?;
-            (rect, HostTarget::new(pointer.cast(), rect.extents().1))
-        };
-        let memory = buffer::<P>(memory, 0, rect.extents().0)?;
-        let command = Command::ReadBufferRect {
-            buffer: Arc::clone(&memory.object),
-            rect,
-            target,
-        };
-        // SAFETY: the host passes a wait list and an event as the interface says.
-        unsafe {
-            Submission::new(queue, wait_count, wait_list, event)
-                .blocking(blocking)
-                .submit::<P>(command, &[&memory.details.context])
-        }
-    })
+) -> Result<Submission<P>> {
+    non_null(pointer, "ptr")?;
+    // SAFETY: the host passes structs, and memory that holds the box until the command is complete.
+    let (rect, target) = unsafe {
+        let source = corner(buffer_offset, buffer_row_pitch, buffer_slice_pitch)?;
+        let rect = rect(
+            source,
+            corner(host_offset, host_row_pitch, host_slice_pitch)?,
+            region,
+        )?;
+        (rect, HostTarget::new(pointer.cast(), rect.extents().1))
+    };
+    let memory = buffer::<P>(memory, 0, rect.extents().0)?;
+    let command = Command::ReadBufferRect {
+        buffer: Arc::clone(&memory.object),
+        rect,
+        target,
+    };
+    Ok(Submission::new(queue, command)
+        .using(&memory.details.context)
+        .blocking(blocking))
 }
 
-pub(super) unsafe extern "C" fn write<P: Registered>(
+pub(super) unsafe fn piEnqueueMemBufferWriteRect<P: Registered>(
     queue: pi_queue,
     memory: pi_mem,
     blocking: pi_bool,
@@ -230,38 +220,30 @@ pub(super) unsafe extern "C" fn write<P: Registered>(
     host_row_pitch: usize,
     host_slice_pitch: usize,
     pointer: *const c_void,
-    wait_count: pi_uint32,
-    wait_list: *const pi_event,
-    event: *mut pi_event,
-) -> pi_result {
-    guard(Function::piEnqueueMemBufferWriteRect, || {
-        non_null(pointer.cast_mut(), "ptr")?;
-        // SAFETY: the host passes structs, and memory that holds the box until the command is complete.
-        let (rect, source) = unsafe {
-            let target = corner(buffer_offset, buffer_row_pitch, buffer_slice_pitch)?;
-            let rect = rect(
-                corner(host_offset, host_row_pitch, host_slice_pitch)?,
-                target,
-                region,
-            )?;
-            (rect, HostSource::new(pointer.cast(), rect.extents().0))
-        };
-        let memory = buffer::<P>(memory, 0, rect.extents().1)?;
-        let command = Command::WriteBufferRect {
-            buffer: Arc::clone(&memory.object),
-            rect,
-            source,
-        };
-        // SAFETY: the host passes a wait list and an event as the interface says.
-        unsafe {
-            Submission::new(queue, wait_count, wait_list, event)
-                .blocking(blocking)
-                .submit::<P>(command, &[&memory.details.context])
-        }
-    })
+) -> Result<Submission<P>> {
+    non_null(pointer.cast_mut(), "ptr")?;
+    // SAFETY: the host passes structs, and memory that holds the box until the command is complete.
+    let (rect, source) = unsafe {
+        let target = corner(buffer_offset, buffer_row_pitch, buffer_slice_pitch)?;
+        let rect = rect(
+            corner(host_offset, host_row_pitch, host_slice_pitch)?,
+            target,
+            region,
+        )?;
+        (rect, HostSource::new(pointer.cast(), rect.extents().0))
+    };
+    let memory = buffer::<P>(memory, 0, rect.extents().1)?;
+    let command = Command::WriteBufferRect {
+        buffer: Arc::clone(&memory.object),
+        rect,
+        source,
+    };
+    Ok(Submission::new(queue, command)
+        .using(&memory.details.context)
+        .blocking(blocking))
 }
 
-pub(super) unsafe extern "C" fn copy<P: Registered>(
+pub(super) unsafe fn piEnqueueMemBufferCopyRect<P: Registered>(
     queue: pi_queue,
     source: pi_mem,
     target: pi_mem,
@@ -272,37 +254,30 @@ pub(super) unsafe extern "C" fn copy<P: Registered>(
     source_slice_pitch: usize,
     target_row_pitch: usize,
     target_slice_pitch: usize,
-    wait_count: pi_uint32,
-    wait_list: *const pi_event,
-    event: *mut pi_event,
-) -> pi_result {
-    guard(Function::piEnqueueMemBufferCopyRect, || {
-        // SAFETY: the host passes structs.
-        let rect = unsafe {
-            let source = corner(source_origin, source_row_pitch, source_slice_pitch)?;
-            rect(
-                source,
-                corner(target_origin, target_row_pitch, target_slice_pitch)?,
-                region,
-            )?
-        };
-        let (source_end, target_end) = rect.extents();
-        let (from, to) = (
-            buffer::<P>(source, 0, source_end)?,
-            buffer::<P>(target, 0, target_end)?,
-        );
-        let ((source_base, source_origin), (target_base, target_origin)) = (place(&from), place(&to));
-        if Arc::ptr_eq(source_base, target_base) && rect.overlaps(source_origin, target_origin) {
-            return Err(Error::new(PI_MEM_COPY_OVERLAP, "the boxes overlap"));
-        }
-        let (source, target) = (Arc::clone(&from.object), Arc::clone(&to.object));
-        // SAFETY: the host passes a wait list and an event as the interface says.
-        unsafe {
-            let command = Command::CopyBufferRect { source, target, rect };
-            Submission::new(queue, wait_count, wait_list, event)
-                .submit::<P>(command, &[&from.details.context, &to.details.context])
-        }
-    })
+) -> Result<Submission<P>> {
+    // SAFETY: the host passes structs.
+    let rect = unsafe {
+        let source = corner(source_origin, source_row_pitch, source_slice_pitch)?;
+        rect(
+            source,
+            corner(target_origin, target_row_pitch, target_slice_pitch)?,
+            region,
+        )?
+    };
+    let (source_end, target_end) = rect.extents();
+    let (from, to) = (
+        buffer::<P>(source, 0, source_end)?,
+        buffer::<P>(target, 0, target_end)?,
+    );
+    let ((source_base, source_origin), (target_base, target_origin)) = (place(&from), place(&to));
+    if Arc::ptr_eq(source_base, target_base) && rect.overlaps(source_origin, target_origin) {
+        return Err(Error::new(PI_MEM_COPY_OVERLAP, "the boxes overlap"));
+    }
+    let (source, target) = (Arc::clone(&from.object), Arc::clone(&to.object));
+    let command = Command::CopyBufferRect { source, target, rect };
+    Ok(Submission::new(queue, command)
+        .using(&from.details.context)
+        .using(&to.details.context))
 }
 
 #[cfg(test)]

@@ -133,28 +133,3 @@ pub(super) unsafe fn wait_list<P: Registered>(
         .map(|handle| state::event::<P>(*handle).map_err(invalid))
         .collect()
 }
-
-/// Makes the functions that retain and release a kind of object.
-macro_rules! references {
-    ($handle:ident, $table:ident, $retain:ident, $release:ident, $invalid:ident, $what:literal) => {
-        pub(super) unsafe extern "C" fn retain<P: $crate::plugin::Registered>(handle: $handle) -> pi_result {
-            $crate::plugin::error::guard($crate::table::Function::$retain, || {
-                let known = P::state().$table.retain(handle.addr());
-                let error =
-                    || $crate::plugin::Error::new($invalid, concat!("not a ", $what, ", or released"));
-                if known { Ok(()) } else { Err(error()) }
-            })
-        }
-
-        pub(super) unsafe extern "C" fn release<P: $crate::plugin::Registered>(handle: $handle) -> pi_result {
-            $crate::plugin::error::guard($crate::table::Function::$release, || {
-                let known = P::state().$table.release(handle.addr());
-                let error = || {
-                    $crate::plugin::Error::new($invalid, concat!("not a ", $what, ", or released already"))
-                };
-                if known { Ok(()) } else { Err(error()) }
-            })
-        }
-    };
-}
-pub(super) use references;

@@ -88,23 +88,39 @@ pub(crate) struct EventDetails<P: Plugin> {
     pub(crate) command_type: pi_command_type,
 }
 
-macro_rules! lookups {
-    ($($function:ident: $handle:ident, $table:ident, $record:ident, $result:ident, $what:literal;)*) => {$(
+/// Makes the functions that find, retain and release a kind of object. Platforms and devices are not counted.
+macro_rules! handles {
+    ($($function:ident: $handle:ident, $table:ident, $record:ident, $invalid:ident, $what:literal
+        $(, $retain:ident, $release:ident)?;)*) => {$(
         #[doc = concat!("The record of a ", $what, ".")]
         pub(crate) fn $function<P: Registered>(handle: $handle) -> Result<Arc<$record<P>>> {
             let found = P::state().$table.get(handle.addr());
-            found.ok_or_else(|| Error::new($result, concat!("not a ", $what, ", or released")))
+            found.ok_or_else(|| Error::new($invalid, concat!("not a ", $what, ", or released")))
         }
+
+        $(
+            pub(super) fn $retain<P: Registered>(handle: $handle) -> Result<()> {
+                let known = P::state().$table.retain(handle.addr());
+                let error = || Error::new($invalid, concat!("not a ", $what, ", or released"));
+                if known { Ok(()) } else { Err(error()) }
+            }
+
+            pub(super) fn $release<P: Registered>(handle: $handle) -> Result<()> {
+                let known = P::state().$table.release(handle.addr());
+                let error = || Error::new($invalid, concat!("not a ", $what, ", or released already"));
+                if known { Ok(()) } else { Err(error()) }
+            }
+        )?
     )*};
 }
 
-lookups! {
+handles! {
     platform: pi_platform, platforms, PlatformRecord, PI_INVALID_PLATFORM, "platform";
     device: pi_device, devices, DeviceRecord, PI_INVALID_DEVICE, "device";
-    context: pi_context, contexts, ContextRecord, PI_INVALID_CONTEXT, "context";
-    queue: pi_queue, queues, QueueRecord, PI_INVALID_QUEUE, "queue";
-    memory: pi_mem, memories, MemoryRecord, PI_INVALID_MEM_OBJECT, "memory object";
-    program: pi_program, programs, ProgramRecord, PI_INVALID_PROGRAM, "program";
-    kernel: pi_kernel, kernels, KernelRecord, PI_INVALID_KERNEL, "kernel";
-    event: pi_event, events, EventRecord, PI_INVALID_EVENT, "event";
+    context: pi_context, contexts, ContextRecord, PI_INVALID_CONTEXT, "context", piContextRetain, piContextRelease;
+    queue: pi_queue, queues, QueueRecord, PI_INVALID_QUEUE, "queue", piQueueRetain, piQueueRelease;
+    memory: pi_mem, memories, MemoryRecord, PI_INVALID_MEM_OBJECT, "memory object", piMemRetain, piMemRelease;
+    program: pi_program, programs, ProgramRecord, PI_INVALID_PROGRAM, "program", piProgramRetain, piProgramRelease;
+    kernel: pi_kernel, kernels, KernelRecord, PI_INVALID_KERNEL, "kernel", piKernelRetain, piKernelRelease;
+    event: pi_event, events, EventRecord, PI_INVALID_EVENT, "event", piEventRetain, piEventRelease;
 }

@@ -3,14 +3,11 @@
 use super::command::Command;
 use super::context::device_of;
 use super::enqueue::Submission;
-use super::error::guard;
-use super::info::answer;
 use super::shim::non_null;
 use super::state::{self, Registered};
-use super::{Context, Error, Plugin, Result};
+use super::{Context, Error, Info, Plugin, Result};
 use crate::ffi::*;
 use crate::host::UsmKind;
-use crate::table::Function;
 use core::ffi::c_void;
 use std::sync::Arc;
 
@@ -60,178 +57,139 @@ unsafe fn allocate<P: Registered>(
     Ok(())
 }
 
-pub(super) unsafe extern "C" fn host_alloc<P: Registered>(
+pub(super) unsafe fn piextUSMHostAlloc<P: Registered>(
     result: *mut *mut c_void,
     context: pi_context,
     _properties: *mut pi_usm_mem_properties,
     size: usize,
     alignment: pi_uint32,
-) -> pi_result {
-    guard(Function::piextUSMHostAlloc, || {
-        // SAFETY: the host passes a place for the address, or null.
-        unsafe { allocate::<P>(UsmKind::Host, result, context, None, size, alignment) }
-    })
+) -> Result<()> {
+    // SAFETY: the host passes a place for the address, or null.
+    unsafe { allocate::<P>(UsmKind::Host, result, context, None, size, alignment) }
 }
 
-pub(super) unsafe extern "C" fn device_alloc<P: Registered>(
-    result: *mut *mut c_void,
-    context: pi_context,
-    device: pi_device,
-    _properties: *mut pi_usm_mem_properties,
-    size: usize,
-    alignment: pi_uint32,
-) -> pi_result {
-    guard(Function::piextUSMDeviceAlloc, || {
-        // SAFETY: as above.
-        unsafe { allocate::<P>(UsmKind::Device, result, context, Some(device), size, alignment) }
-    })
-}
-
-pub(super) unsafe extern "C" fn shared_alloc<P: Registered>(
+pub(super) unsafe fn piextUSMDeviceAlloc<P: Registered>(
     result: *mut *mut c_void,
     context: pi_context,
     device: pi_device,
     _properties: *mut pi_usm_mem_properties,
     size: usize,
     alignment: pi_uint32,
-) -> pi_result {
-    guard(Function::piextUSMSharedAlloc, || {
-        // SAFETY: as above.
-        unsafe { allocate::<P>(UsmKind::Shared, result, context, Some(device), size, alignment) }
-    })
+) -> Result<()> {
+    // SAFETY: as above.
+    unsafe { allocate::<P>(UsmKind::Device, result, context, Some(device), size, alignment) }
 }
 
-pub(super) unsafe extern "C" fn free<P: Registered>(context: pi_context, pointer: *mut c_void) -> pi_result {
-    guard(Function::piextUSMFree, || {
-        let context = state::context::<P>(context)?;
-        if pointer.is_null() {
-            Ok(())
-        } else {
-            context.object.free_usm(pointer.addr())
-        }
-    })
+pub(super) unsafe fn piextUSMSharedAlloc<P: Registered>(
+    result: *mut *mut c_void,
+    context: pi_context,
+    device: pi_device,
+    _properties: *mut pi_usm_mem_properties,
+    size: usize,
+    alignment: pi_uint32,
+) -> Result<()> {
+    // SAFETY: as above.
+    unsafe { allocate::<P>(UsmKind::Shared, result, context, Some(device), size, alignment) }
 }
 
-pub(super) unsafe extern "C" fn info<P: Registered>(
+pub(super) fn piextUSMFree<P: Registered>(context: pi_context, pointer: *mut c_void) -> Result<()> {
+    let context = state::context::<P>(context)?;
+    if pointer.is_null() {
+        Ok(())
+    } else {
+        context.object.free_usm(pointer.addr())
+    }
+}
+
+pub(super) fn piextUSMGetMemAllocInfo<P: Registered>(
     context: pi_context,
     pointer: *const c_void,
     name: pi_mem_info,
-    size: usize,
-    value: *mut c_void,
-    size_ret: *mut usize,
-) -> pi_result {
-    guard(Function::piextUSMGetMemAllocInfo, || {
-        let context = state::context::<P>(context)?;
-        let allocation = context.object.usm_allocation(pointer.addr());
-        let device = allocation
-            .as_ref()
-            .and_then(|allocation| allocation.device.as_ref());
-        // An address outside all allocations is no error: it is memory of an unknown type.
-        let info = match name {
-            PI_MEM_ALLOC_TYPE => match allocation.as_ref().map(|allocation| allocation.kind) {
-                None => PI_MEM_TYPE_UNKNOWN,
-                Some(UsmKind::Host) => PI_MEM_TYPE_HOST,
-                Some(UsmKind::Device) => PI_MEM_TYPE_DEVICE,
-                Some(UsmKind::Shared) => PI_MEM_TYPE_SHARED,
-            }
-            .into(),
-            PI_MEM_ALLOC_BASE_PTR => allocation.map_or(0, |allocation| allocation.base).into(),
-            PI_MEM_ALLOC_SIZE => allocation.map_or(0, |allocation| allocation.size).into(),
-            PI_MEM_ALLOC_DEVICE => {
-                let devices = &context.details.devices;
-                let known = devices
-                    .iter()
-                    .find(|known| device.is_some_and(|device| Arc::ptr_eq(&known.object, device)));
-                known.map_or(0, |device| device.handle()).into()
-            }
-            name => return Err(Error::unknown_query(name)),
-        };
-        // SAFETY: the host passes a destination of `size` bytes, or null.
-        unsafe { answer(info, size, value, size_ret) }
+) -> Result<Info> {
+    let context = state::context::<P>(context)?;
+    let allocation = context.object.usm_allocation(pointer.addr());
+    let device = allocation
+        .as_ref()
+        .and_then(|allocation| allocation.device.as_ref());
+    // An address outside all allocations is no error: it is memory of an unknown type.
+    Ok(match name {
+        PI_MEM_ALLOC_TYPE => match allocation.as_ref().map(|allocation| allocation.kind) {
+            None => PI_MEM_TYPE_UNKNOWN,
+            Some(UsmKind::Host) => PI_MEM_TYPE_HOST,
+            Some(UsmKind::Device) => PI_MEM_TYPE_DEVICE,
+            Some(UsmKind::Shared) => PI_MEM_TYPE_SHARED,
+        }
+        .into(),
+        PI_MEM_ALLOC_BASE_PTR => allocation.map_or(0, |allocation| allocation.base).into(),
+        PI_MEM_ALLOC_SIZE => allocation.map_or(0, |allocation| allocation.size).into(),
+        PI_MEM_ALLOC_DEVICE => {
+            let devices = &context.details.devices;
+            let known = devices
+                .iter()
+                .find(|known| device.is_some_and(|device| Arc::ptr_eq(&known.object, device)));
+            known.map_or(0, |device| device.handle()).into()
+        }
+        name => return Err(Error::unknown_query(name)),
     })
 }
 
-pub(super) unsafe extern "C" fn memset<P: Registered>(
+pub(super) fn piextUSMEnqueueMemset<P: Registered>(
     queue: pi_queue,
     pointer: *mut c_void,
     value: pi_int32,
     count: usize,
-    wait_count: pi_uint32,
-    wait_list: *const pi_event,
-    event: *mut pi_event,
-) -> pi_result {
-    guard(Function::piextUSMEnqueueMemset, || {
-        non_null(pointer, "ptr")?;
-        // The interface takes the lowest byte.
-        let command = Command::SetUsm {
-            address: pointer.expose_provenance(),
-            value: value as u8,
-            count,
-        };
-        // SAFETY: the host passes a wait list and an event as the interface says.
-        unsafe { Submission::new(queue, wait_count, wait_list, event).submit::<P>(command, &[]) }
-    })
+) -> Result<Submission<P>> {
+    non_null(pointer, "ptr")?;
+    // The interface takes the lowest byte.
+    let command = Command::SetUsm {
+        address: pointer.expose_provenance(),
+        value: value as u8,
+        count,
+    };
+    Ok(Submission::new(queue, command))
 }
 
-pub(super) unsafe extern "C" fn memcpy<P: Registered>(
+pub(super) fn piextUSMEnqueueMemcpy<P: Registered>(
     queue: pi_queue,
     blocking: pi_bool,
     target: *mut c_void,
     source: *const c_void,
     size: usize,
-    wait_count: pi_uint32,
-    wait_list: *const pi_event,
-    event: *mut pi_event,
-) -> pi_result {
-    guard(Function::piextUSMEnqueueMemcpy, || {
-        if size > 0 {
-            non_null(target, "dst_ptr")?;
-            non_null(source.cast_mut(), "src_ptr")?;
-        }
-        let (source, target) = (source.expose_provenance(), target.expose_provenance());
-        let command = Command::CopyUsm { source, target, size };
-        // SAFETY: the host passes a wait list and an event as the interface says.
-        unsafe {
-            Submission::new(queue, wait_count, wait_list, event)
-                .blocking(blocking)
-                .submit::<P>(command, &[])
-        }
-    })
+) -> Result<Submission<P>> {
+    if size > 0 {
+        non_null(target, "dst_ptr")?;
+        non_null(source.cast_mut(), "src_ptr")?;
+    }
+    let (source, target) = (source.expose_provenance(), target.expose_provenance());
+    let command = Command::CopyUsm { source, target, size };
+    Ok(Submission::new(queue, command).blocking(blocking))
 }
 
-pub(super) unsafe extern "C" fn prefetch<P: Registered>(
+pub(super) fn piextUSMEnqueuePrefetch<P: Registered>(
     queue: pi_queue,
     pointer: *const c_void,
     size: usize,
     _flags: pi_usm_migration_flags,
-    wait_count: pi_uint32,
-    wait_list: *const pi_event,
-    event: *mut pi_event,
-) -> pi_result {
-    guard(Function::piextUSMEnqueuePrefetch, || {
-        let command = Command::PrefetchUsm {
-            address: pointer.addr(),
-            size,
-        };
-        // SAFETY: the host passes a wait list and an event as the interface says.
-        unsafe { Submission::new(queue, wait_count, wait_list, event).submit::<P>(command, &[]) }
-    })
+) -> Result<Submission<P>> {
+    let command = Command::PrefetchUsm {
+        address: pointer.addr(),
+        size,
+    };
+    Ok(Submission::new(queue, command))
 }
 
-pub(super) unsafe extern "C" fn mem_advise<P: Registered>(
+pub(super) unsafe fn piextUSMEnqueueMemAdvise<P: Registered>(
     queue: pi_queue,
     pointer: *const c_void,
     size: usize,
     advice: pi_mem_advice,
     event: *mut pi_event,
-) -> pi_result {
-    guard(Function::piextUSMEnqueueMemAdvise, || {
-        let command = Command::AdviseUsm {
-            address: pointer.addr(),
-            size,
-            advice,
-        };
-        // SAFETY: there is no wait list; the host passes an event as the interface says.
-        unsafe { Submission::new(queue, 0, core::ptr::null(), event).submit::<P>(command, &[]) }
-    })
+) -> Result<()> {
+    let command = Command::AdviseUsm {
+        address: pointer.addr(),
+        size,
+        advice,
+    };
+    // SAFETY: there is no wait list; the host passes an event as the interface says.
+    unsafe { Submission::<P>::new(queue, command).submit(0, core::ptr::null(), event) }
 }
