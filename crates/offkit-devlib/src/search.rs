@@ -335,15 +335,15 @@ impl Search {
             let architectures = target.library_architectures();
             let processors = target.fitting_processors();
             let libdevice = path.join("libdevice");
-            for (rule, in_folder) in [(Rule::ProcessorFolder, true), (Rule::Processor, false)] {
-                for processor in processors.iter().flat_map(processor_names) {
-                    let place = if in_folder {
-                        libdevice.join(&processor)
-                    } else {
-                        path.clone()
-                    };
+            // The closest processor first, wherever its library lies: in a folder of its own or not, and however it is
+            // spelt.
+            for processor in &processors {
+                let names = processor_names(processor);
+                let in_folder = (names.iter()).map(|name| (Rule::ProcessorFolder, libdevice.join(name), name));
+                let flat = (names.iter()).map(|name| (Rule::Processor, path.clone(), name));
+                for (rule, place, name) in in_folder.chain(flat) {
                     for architecture in &architectures {
-                        let name = format!("lib{library}-{architecture}-{processor}.bc");
+                        let name = format!("lib{library}-{architecture}-{name}.bc");
                         candidates.push((rule, file(place.join(name))));
                     }
                 }

@@ -23,6 +23,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use std::{env, fs, io};
 
+use offkit_image::target::Misfit;
 use offkit_llvm::{Worker, WorkerError};
 use offkit_object::{BundleState, DeviceImage, ImageFormat, Location, Target, backquoted};
 use tempfile::TempDir;
@@ -368,17 +369,15 @@ impl DeviceLink<'_> {
         }
         // A module by itself that was named is for one of the targets, or was named by mistake; objects and the
         // like may have code for others.
-        let fitting = |module: &Module<'_>| {
-            self.targets
-                .iter()
-                .any(|target| target.fits(&module.image.target))
-        };
-        if let Some(module) = modules.iter().find(|module| module.is_file && !fitting(module)) {
-            return Err(LinkError::Target {
-                input: module.label.clone(),
-                found: module.image.target.to_string(),
-                expected: backquoted(&self.targets),
-            });
+        for module in modules.iter().filter(|module| module.is_file) {
+            if let Some(misfit) = misfit(&self.targets, &module.image.target) {
+                return Err(LinkError::Target {
+                    input: module.label.clone(),
+                    found: module.image.target.to_string(),
+                    expected: backquoted(&self.targets),
+                    misfit,
+                });
+            }
         }
         for target in &self.targets {
             if !modules.iter().any(|module| target.fits(&module.image.target)) {
@@ -407,14 +406,16 @@ impl DeviceLink<'_> {
                 first.image.target.to_string(),
                 first.image.format.name(),
             );
+            let first_misfit = misfit(targets, &first.image.target);
             let mut fitting = own
-                .filter(|module| targets.iter().any(|target| target.fits(&module.image.target)))
+                .filter(|module| misfit(targets, &module.image.target).is_none())
                 .peekable();
-            if fitting.peek().is_none() {
+            if let (None, Some(misfit)) = (fitting.peek(), first_misfit) {
                 return Err(LinkError::Target {
                     input: label,
                     found,
                     expected: backquoted(targets),
+                    misfit,
                 });
             }
             if !fitting.any(|module| module.image.format == ImageFormat::Bitcode) {
@@ -423,6 +424,15 @@ impl DeviceLink<'_> {
         }
         Ok(())
     }
+}
+
+/// Why code fits none of the targets, told of the last; `None` if it fits one.
+fn misfit(targets: &[Target], code: &Target) -> Option<Misfit> {
+    let mut last = None;
+    for target in targets {
+        last = Some(target.links_with(code).err()?);
+    }
+    last
 }
 
 /// A folder's name for what belongs to a target. Containers name targets: what they say must not lead elsewhere,

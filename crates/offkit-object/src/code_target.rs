@@ -22,10 +22,12 @@ pub fn target_of(image: &DeviceImage<'_>) -> Target {
 #[must_use]
 pub fn completed_target(container: &Target, own: &Target, format: ImageFormat) -> Target {
     let mut own = own.clone();
-    // Bitcode is compiled for the processor that its container names; the one in it only tuned the front end.
+    // Bitcode is compiled for the processor that its container names; another one in it only tuned the front end.
     if format == ImageFormat::Bitcode && !container.processor().is_empty() {
+        if own.arch != container.arch {
+            own.features.clear();
+        }
         own.arch.clear();
-        own.features.clear();
     }
     let mut target = decide(container.clone(), own).target;
     // A module that is cut off before it says how wide its pointers are.

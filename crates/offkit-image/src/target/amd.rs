@@ -116,6 +116,18 @@ pub fn generic_of(processor: &str) -> Option<&'static str> {
     generic.map(|(name, _)| *name)
 }
 
+/// The features that a processor's name may demand to be on or off.
+const FEATURES: [&str; 2] = ["sramecc", "xnack"];
+
+/// A feature as a processor's name demands it, `xnack-`, from how LLVM writes it, `-xnack`; none for those that are no
+/// part of such names.
+#[must_use]
+pub fn demanded(llvm_feature: &str) -> Option<String> {
+    let name = llvm_feature.strip_prefix(['+', '-'])?;
+    let sign = llvm_feature.get(..1)?;
+    FEATURES.contains(&name).then(|| format!("{name}{sign}"))
+}
+
 /// The number of work-items in a wavefront, unless code says otherwise: 64 up to `gfx9`, 32 later.
 #[must_use]
 pub fn wavefront_size(target: &Target) -> u32 {

@@ -206,6 +206,9 @@ impl Target {
 
     /// How far code of a library is from this target, 0 the closest.
     ///
+    /// A library that leaves a feature open is part of code for either; one that demands a feature which the target
+    /// leaves open would make the code as narrow as itself.
+    ///
     /// # Errors
     ///
     /// Why it cannot be part of code for this target.
@@ -214,6 +217,10 @@ impl Target {
         // Of a processor without features, which comes next, every demand would be met.
         if let Some(name) = library.conflicting_feature(self) {
             return Err(Misfit::Feature(name.to_owned()));
+        }
+        let is_demand = |feature: &&String| Sign::split(feature).1.is_some() && !self.features.contains(feature);
+        if let Some(feature) = library.features.iter().find(is_demand) {
+            return Err(Misfit::Demand(feature.clone()));
         }
         let misfit = match library.links_with(self) {
             Ok(()) => return Ok(0),
@@ -348,6 +355,10 @@ mod tests {
         assert_eq!(
             distance("gfx906:xnack+", "gfx906:xnack-"),
             Err(Misfit::Feature("xnack".into()))
+        );
+        assert_eq!(
+            distance("gfx906", "gfx906:xnack-"),
+            Err(Misfit::Demand("xnack-".into()))
         );
         assert_eq!(distance("spirv64", "spirv32"), Err(Misfit::Architecture));
     }

@@ -3,10 +3,12 @@
 use std::io;
 use std::path::PathBuf;
 
+use offkit_image::target::Misfit;
 use offkit_llvm::WorkerError;
 use offkit_object::{backquoted, describe_symbol};
 
 use crate::post_link::PostLinkError;
+use offkit_devlib::code::Module;
 use offkit_devlib::manifest::ManifestError;
 use offkit_devlib::{AbiClash, ReadError};
 
@@ -42,7 +44,7 @@ pub enum LinkError {
         target: String,
     },
     /// An input has no code for any of the targets.
-    #[error("{input}: the code is for `{found}`, expected {expected}")]
+    #[error("{input}: {misfit}: the code is for `{found}`, expected {expected}")]
     Target {
         /// The input.
         input: String,
@@ -50,11 +52,11 @@ pub enum LinkError {
         found: String,
         /// What it should be.
         expected: String,
+        /// Why it does not fit, for the last of them.
+        misfit: Misfit,
     },
     /// Two files are for different targets.
-    #[error(
-        "{first} is for `{first_target}`, {second} for `{second_target}`: they cannot be linked together"
-    )]
+    #[error("{second} cannot be linked with {first}: {misfit} (`{second_target}`, not `{first_target}`)")]
     Conflict {
         /// The first file.
         first: String,
@@ -64,6 +66,8 @@ pub enum LinkError {
         second: String,
         /// Its target.
         second_target: String,
+        /// Why they do not go together.
+        misfit: Misfit,
     },
     /// It is not known which processor code is for.
     #[error("no input says which processor of `{triple}` the code is for")]
@@ -177,6 +181,19 @@ pub enum LinkError {
     /// LLVM wrote something that is no SPIR-V module.
     #[error("LLVM generated a module that cannot be read: {0}")]
     Generated(offkit_spirv::ReadError),
+}
+
+impl LinkError {
+    /// Two modules that do not go together.
+    pub(super) fn conflict(first: &Module<'_>, second: &Module<'_>, misfit: Misfit) -> Self {
+        Self::Conflict {
+            first: first.label.clone(),
+            first_target: first.image.target.to_string(),
+            second: second.label.clone(),
+            second_target: second.image.target.to_string(),
+            misfit,
+        }
+    }
 }
 
 impl From<PostLinkError> for LinkError {

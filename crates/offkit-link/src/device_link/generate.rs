@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use offkit_image::Family;
+use offkit_image::target::Misfit;
 use offkit_llvm::{
     CodeOptions, Form, Linkage, ModuleSummary, OpenedModule, Part as ModulePart, Source,
     SpecializationConstantMode, Worker, WorkerError,
@@ -333,6 +334,7 @@ impl TargetLink<'_, '_> {
                     input: module.label.clone(),
                     found: summary.triple.clone(),
                     expected: format!("`{}`", self.target),
+                    misfit: Misfit::Architecture,
                 });
             }
         }

@@ -20,15 +20,12 @@ use offkit_devlib::code::Module;
 pub(crate) fn targets(modules: &[Module<'_>]) -> Result<Vec<Target>, LinkError> {
     let named = || modules.iter().filter(|module| !module.on_demand);
     let mut files = named().filter(|module| module.is_file);
-    if let Some(first) = files.next()
-        && let Some(other) = files.find(|other| !first.image.target.fits(&other.image.target))
-    {
-        return Err(LinkError::Conflict {
-            first: first.label.clone(),
-            first_target: first.image.target.to_string(),
-            second: other.label.clone(),
-            second_target: other.image.target.to_string(),
-        });
+    if let Some(first) = files.next() {
+        for other in files {
+            if let Err(misfit) = first.image.target.links_with(&other.image.target) {
+                return Err(LinkError::conflict(first, other, misfit));
+            }
+        }
     }
     let mut targets: Vec<Target> = Vec::new();
     // Those that leave the least open first: what leaves more open belongs to each that it fits.

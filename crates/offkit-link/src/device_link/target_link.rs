@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
+use offkit_image::target::Misfit;
 use offkit_llvm::{ModuleId, OpenedModule, Worker};
 use offkit_object::property_set::{PropertySets, names};
 use offkit_object::{BundleState, DeviceImage, ImageFormat, Symbols, Target};
@@ -103,6 +104,7 @@ impl TargetLink<'_, '_> {
         notes: &mut Vec<String>,
     ) -> Result<Vec<Part>, LinkError> {
         let (chosen, linked) = self.select(llvm)?;
+        self.narrow(&chosen)?;
         let module = linked.as_ref().map(|linked| linked.id);
         let is_bitcode = |module: &&&Module<'_>| module.image.format == ImageFormat::Bitcode;
         let bitcode: Vec<_> = chosen.iter().filter(is_bitcode).copied().collect();
@@ -148,6 +150,22 @@ impl TargetLink<'_, '_> {
             );
         }
         Ok(parts)
+    }
+
+    /// Makes the target as narrow as what is linked for it: code that demands `xnack-` makes an image that does.
+    fn narrow(&mut self, chosen: &[&Module<'_>]) -> Result<(), LinkError> {
+        for module in chosen {
+            // Processors may differ: libraries for older ones are part of code for newer ones.
+            let target = &module.image.target;
+            if let Some(feature) = self.target.conflicting_feature(target) {
+                let misfit = Misfit::Feature(feature.to_owned());
+                let demands = |other: &&&Module<'_>| other.image.target.conflicting_feature(target).is_some();
+                let other = chosen.iter().find(demands).unwrap_or(module);
+                return Err(LinkError::conflict(other, module, misfit));
+            }
+            self.target.complete(target);
+        }
+        Ok(())
     }
 
     /// The error that tells of undefined symbols; see [`undefined::explain`].

@@ -6,6 +6,7 @@ mod embedded;
 
 use std::collections::HashMap;
 
+use offkit_image::target::amd;
 use offkit_image::{Error, Family, Target};
 
 use super::findings::Findings;
@@ -369,36 +370,25 @@ impl<'data> File<'data> {
         }
     }
 
-    /// The processor that functions are compiled for is an attribute of theirs: the number 4, then key and value,
-    /// each a letter an operand and with a zero behind.
+    /// The processor that functions are compiled for, and its features, are attributes of theirs: the number 4, then
+    /// key and value, each a letter an operand and with a zero behind. The first that says one counts.
     fn attribute_groups(&mut self, findings: &mut Findings) -> Result<(), Error> {
-        const KEY: &[u8] = b"target-cpu\0";
-        // Among the features of AMDGPU's processors.
-        const WAVEFRONT: &[u8] = b"+wavefrontsize";
-        let mut wavefront_size = None;
+        let mut has_features = false;
         self.stream.enter();
         loop {
             match self.stream.next()? {
                 Item::End => return Ok(()),
-                Item::Record(_) if findings.inspection.target.arch.is_empty() || wavefront_size.is_none() => {
+                Item::Record(_) if findings.inspection.target.arch.is_empty() || !has_features => {
                     let bytes = bytes_of(&self.stream.operands);
-                    if wavefront_size.is_none()
-                        && let Some(at) = memchr::memmem::find(&bytes, WAVEFRONT)
-                        && let Some(size @ (b"32" | b"64")) = bytes
-                            .get(at.saturating_add(WAVEFRONT.len())..)
-                            .and_then(|rest| rest.get(..2))
+                    if let Some(features) = attribute(&bytes, b"target-features\0").filter(|_| !has_features) {
+                        has_features = true;
+                        // The triple comes later: no other target has features of these names.
+                        amdgpu_features(features, findings)?;
+                    }
+                    if let Some(processor) = attribute(&bytes, b"target-cpu\0")
+                        .filter(|_| findings.inspection.target.arch.is_empty())
                     {
-                        let size = if size == b"32" { 32_u64 } else { 64 };
-                        findings.detail("wavefront size", size);
-                        wavefront_size = Some(size);
-                    }
-                    if !findings.inspection.target.arch.is_empty() {
-                        continue;
-                    }
-                    let at = memchr::memmem::find(&bytes, KEY);
-                    let value = at.and_then(|at| bytes.get(at.saturating_add(KEY.len())..));
-                    if let Some(value) = value.and_then(|rest| rest.split(|byte| *byte == 0).next()) {
-                        findings.inspection.target.arch = findings.text(value)?.into();
+                        findings.inspection.target.arch = findings.text(processor)?.into();
                     }
                 }
                 _ => {}
@@ -431,6 +421,29 @@ impl<'data> File<'data> {
             }
         }
     }
+}
+
+/// The value behind a key, to its zero.
+fn attribute<'a>(bytes: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
+    let at = memchr::memmem::find(bytes, key)?;
+    let value = bytes.get(at.saturating_add(key.len())..)?;
+    value.split(|byte| *byte == 0).next()
+}
+
+/// What LLVM's list of features says of an AMD processor: those that its name may demand, and how many work-items a
+/// wavefront has.
+fn amdgpu_features(features: &[u8], findings: &mut Findings) -> Result<(), Error> {
+    let features = findings.text(features)?;
+    let mut features: Vec<&str> = features.split(',').collect();
+    features.sort_unstable_by_key(|feature| feature.trim_start_matches(['+', '-']));
+    for feature in features {
+        match feature {
+            "+wavefrontsize32" => findings.detail("wavefront size", 32_u64),
+            "+wavefrontsize64" => findings.detail("wavefront size", 64_u64),
+            _ => findings.inspection.target.features.extend(amd::demanded(feature)),
+        }
+    }
+    Ok(())
 }
 
 /// Where the name of a global value is in the table of strings, and what its record says besides.
