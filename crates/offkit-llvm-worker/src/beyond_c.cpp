@@ -6,13 +6,54 @@
 
 #include <llvm-c/Core.h>
 #include <llvm/IR/Attributes.h>
+#include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/DiagnosticPrinter.h>
+#include <llvm/IR/Function.h>
 #include <llvm/IR/GlobalVariable.h>
+#include <llvm/IR/Instruction.h>
 #include <llvm/IR/Metadata.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Linker/Linker.h>
 #include <llvm/Support/CBindingWrapping.h>
 #include <llvm/Support/CommandLine.h>
+#include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/raw_ostream.h>
+
+// What a diagnostic says; of texts, those that are not null are the caller's to free.
+struct OffkitDiagnostic {
+  char *message;
+  char *function;
+  char *file;
+  unsigned line;
+  unsigned column;
+  int is_about_loops;
+  unsigned long long assembly;
+};
+
+static void place(OffkitDiagnostic &told, const llvm::Function *function, const llvm::DiagnosticLocation &location) {
+  if (function)
+    told.function = strdup(function->getName().str().c_str());
+  if (location.isValid()) {
+    told.file = strdup(location.getRelativePath().str().c_str());
+    told.line = location.getLine();
+    told.column = location.getColumn();
+  }
+}
+
+static void place(OffkitDiagnostic &told, const llvm::Instruction *instruction) {
+  if (instruction && instruction->getParent())
+    place(told, instruction->getFunction(), instruction->getDebugLoc());
+}
+
+static const llvm::DiagnosticInfoWithLocationBase *with_location(const llvm::DiagnosticInfo &info) {
+  int kind = info.getKind();
+  bool has = kind == llvm::DK_GenericWithLoc || kind == llvm::DK_RegAllocFailure ||
+             kind == llvm::DK_ResourceLimit || kind == llvm::DK_StackSize ||
+             kind == llvm::DK_LegalizationFailure || kind == llvm::DK_Unsupported || kind == llvm::DK_MisExpect ||
+             (kind >= llvm::DK_FirstRemark && kind <= llvm::DK_LastMachineRemark);
+  return has ? static_cast<const llvm::DiagnosticInfoWithLocationBase *>(&info) : nullptr;
+}
 
 extern "C" {
 
@@ -39,6 +80,39 @@ unsigned offkit_variable_attributes(LLVMValueRef variable, LLVMAttributeRef *att
 void offkit_remove_named_metadata(LLVMModuleRef module, const char *name) {
   if (llvm::NamedMDNode *list = llvm::unwrap(module)->getNamedMetadata(name))
     list->eraseFromParent();
+}
+
+// LLVMGetDiagInfoDescription makes one text of place and message.
+void offkit_describe_diagnostic(LLVMDiagnosticInfoRef raw, OffkitDiagnostic *told) {
+  const llvm::DiagnosticInfo &info = *llvm::unwrap(raw);
+  std::string message;
+  if (auto *assembly = llvm::dyn_cast<llvm::DiagnosticInfoInlineAsm>(&info)) {
+    message = assembly->getMsgStr().str();
+    told->assembly = assembly->getLocCookie();
+    place(*told, assembly->getInstruction());
+  } else if (auto *source = llvm::dyn_cast<llvm::DiagnosticInfoSrcMgr>(&info)) {
+    const llvm::SMDiagnostic &diagnostic = source->getSMDiag();
+    message = diagnostic.getMessage().str();
+    if (llvm::StringRef line = diagnostic.getLineContents().trim(); !line.empty())
+      message += ": `" + line.str() + "`";
+    told->assembly = source->getLocCookie();
+  } else if (auto *generic = llvm::dyn_cast<llvm::DiagnosticInfoGeneric>(&info)) {
+    message = generic->getMsgStr().str();
+    place(*told, generic->getInstruction());
+  } else {
+    llvm::raw_string_ostream stream(message);
+    llvm::DiagnosticPrinterRawOStream printer(stream);
+    info.print(printer);
+    stream.flush();
+    if (auto *located = with_location(info)) {
+      place(*told, &located->getFunction(), located->getLocation());
+      std::string prefix = located->getLocationStr() + ": ";
+      if (message.compare(0, prefix.size(), prefix) == 0)
+        message.erase(0, prefix.size());
+    }
+  }
+  told->message = strdup(message.c_str());
+  told->is_about_loops = info.getKind() == llvm::DK_OptimizationFailure;
 }
 
 // LLVMParseCommandLineOptions hides what is wrong with the options.

@@ -1,10 +1,12 @@
 //! What LLVM's C interface does not offer, from a few functions in C++.
 
-use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_ulonglong, c_void};
 use std::ptr;
 
 use llvm_sys::core::LLVMIsAGlobalVariable;
-use llvm_sys::prelude::{LLVMAttributeRef, LLVMModuleRef, LLVMValueRef};
+use llvm_sys::prelude::{LLVMAttributeRef, LLVMDiagnosticInfoRef, LLVMModuleRef, LLVMValueRef};
+
+use offkit_llvm::Place;
 
 use crate::Error;
 use crate::context::take_message;
@@ -24,6 +26,64 @@ unsafe extern "C" {
     /// Sets options as on a command line, the program's name first. Null where that was done, or a message, which is
     /// the caller's to free.
     fn offkit_parse_options(count: c_int, options: *const *const c_char) -> *mut c_char;
+    /// Writes what a diagnostic says, to a place of zeros.
+    fn offkit_describe_diagnostic(info: LLVMDiagnosticInfoRef, told: *mut RawDiagnostic);
+}
+
+/// `OffkitDiagnostic` of the C++ file.
+#[repr(C)]
+struct RawDiagnostic {
+    message: *mut c_char,
+    function: *mut c_char,
+    file: *mut c_char,
+    line: c_uint,
+    column: c_uint,
+    is_about_loops: c_int,
+    assembly: c_ulonglong,
+}
+
+/// What LLVM says in a diagnostic, its severity aside.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct DiagnosticText {
+    pub(crate) message: String,
+    pub(crate) place: Place,
+    /// Whether it says that a loop was not transformed as its author asked.
+    pub(crate) is_about_loops: bool,
+    /// Which inline assembly it is about, by the number in the metadata `srcloc`; 0 for none.
+    pub(crate) assembly: u64,
+}
+
+/// What a diagnostic says.
+///
+/// # Safety
+///
+/// LLVM passed it to a handler that has not returned yet.
+pub(crate) unsafe fn diagnostic_text(info: LLVMDiagnosticInfoRef) -> DiagnosticText {
+    let mut raw = RawDiagnostic {
+        message: ptr::null_mut(),
+        function: ptr::null_mut(),
+        file: ptr::null_mut(),
+        line: 0,
+        column: 0,
+        is_about_loops: 0,
+        assembly: 0,
+    };
+    // SAFETY: by this function's contract; the place to write to is as the other side has it, and the strings are
+    // ours to free.
+    unsafe {
+        offkit_describe_diagnostic(info, &raw mut raw);
+        DiagnosticText {
+            message: take_message(raw.message).trim().to_owned(),
+            place: Place {
+                function: take_message(raw.function),
+                file: take_message(raw.file),
+                line: raw.line,
+                column: raw.column,
+            },
+            is_about_loops: raw.is_about_loops != 0,
+            assembly: raw.assembly,
+        }
+    }
 }
 
 /// A module that others are linked into, one after the other.

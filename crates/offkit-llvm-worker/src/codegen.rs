@@ -129,6 +129,11 @@ impl TargetMachine {
         })
     }
 
+    /// Whether the device that will run the code is not known yet.
+    pub fn is_portable(&self) -> bool {
+        self.is_portable
+    }
+
     /// Optimises the module and drops what its external symbols do not need.
     ///
     /// For SPIR-V, loops are neither unrolled nor vectorised: which device will run the code is not known

@@ -1,4 +1,4 @@
-//! An LLVM context and the errors it reports.
+//! An LLVM context and what it reports.
 
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_void};
@@ -7,11 +7,14 @@ use std::rc::Rc;
 use llvm_sys::LLVMDiagnosticSeverity;
 use llvm_sys::core::{
     LLVMContextCreate, LLVMContextDispose, LLVMContextSetDiagnosticHandler, LLVMDisposeMessage,
-    LLVMGetDiagInfoDescription, LLVMGetDiagInfoSeverity,
+    LLVMGetDiagInfoSeverity,
 };
 use llvm_sys::prelude::{LLVMContextRef, LLVMDiagnosticInfoRef};
 
+use offkit_llvm::Severity;
+
 use crate::Error;
+use crate::beyond_c::{DiagnosticText, diagnostic_text};
 
 /// The world that modules, types and metadata live in.
 ///
@@ -19,11 +22,18 @@ use crate::Error;
 #[derive(Clone, Debug)]
 pub struct Context(Rc<Inner>);
 
+/// Something that LLVM reported.
+#[derive(Clone, Debug)]
+pub(crate) struct Reported {
+    pub(crate) severity: Severity,
+    pub(crate) text: DiagnosticText,
+}
+
 #[derive(Debug)]
 struct Inner {
     raw: LLVMContextRef,
-    /// The errors that LLVM reported; it holds the address, which stays: this is in the heap.
-    reported: RefCell<Vec<String>>,
+    /// What LLVM reported; it holds the address, which stays: this is in the heap.
+    reported: RefCell<Vec<Reported>>,
 }
 
 impl Context {
@@ -54,12 +64,20 @@ impl Context {
 
     /// The errors reported since the last call, as one error; `otherwise` if there are none.
     pub(crate) fn take_error(&self, otherwise: &str) -> Error {
-        let reported = self.0.reported.take();
-        Error::new(if reported.is_empty() {
-            otherwise.to_owned()
-        } else {
-            reported.join("; ")
+        let mut reported = self.take_reported();
+        reported.retain(|reported| reported.severity == Severity::Error);
+        let errors: Vec<_> = (reported.into_iter())
+            .map(|reported| reported.text.message)
+            .collect();
+        Error::new(match errors.is_empty() {
+            true => otherwise.to_owned(),
+            false => errors.join("; "),
         })
+    }
+
+    /// What was reported since the last call.
+    pub(crate) fn take_reported(&self) -> Vec<Reported> {
+        self.0.reported.take()
     }
 }
 
@@ -80,12 +98,19 @@ extern "C" fn report(info: LLVMDiagnosticInfoRef, reported: *mut c_void) {
     // SAFETY: LLVM passes a diagnostic that is valid for the call, and the pointer registered in
     // `Context::new`, which is not borrowed elsewhere while LLVM runs.
     unsafe {
-        if LLVMGetDiagInfoSeverity(info) == LLVMDiagnosticSeverity::LLVMDSError {
-            let reported = &*reported.cast::<RefCell<Vec<String>>>();
-            reported
-                .borrow_mut()
-                .push(take_message(LLVMGetDiagInfoDescription(info)));
+        let severity = match LLVMGetDiagInfoSeverity(info) {
+            LLVMDiagnosticSeverity::LLVMDSError => Severity::Error,
+            LLVMDiagnosticSeverity::LLVMDSWarning => Severity::Warning,
+            LLVMDiagnosticSeverity::LLVMDSRemark => Severity::Remark,
+            LLVMDiagnosticSeverity::LLVMDSNote => Severity::Note,
+        };
+        let text = diagnostic_text(info);
+        if severity == Severity::Error {
+            // Who reads it does so only if the process ends without an answer.
+            eprintln!("error: {}", text.message);
         }
+        let reported = &*reported.cast::<RefCell<Vec<Reported>>>();
+        reported.borrow_mut().push(Reported { severity, text });
     }
 }
 

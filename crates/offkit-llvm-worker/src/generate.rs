@@ -15,6 +15,7 @@ use offkit_llvm::{CallingConvention, CodeOptions, EmittedPart, Linkage, Part, Re
 use crate::Error;
 use crate::codegen::{TargetMachine, register, set_options};
 use crate::conversions;
+use crate::diagnostics::AssemblyPlaces;
 use crate::emit::{Emitted, Made, Origins, tell_ends};
 use crate::kept::Kept;
 use crate::module::{Module, SPIR_FUNCTION};
@@ -87,6 +88,7 @@ fn code(made: Made, number: usize, options: &CodeOptions) -> Result<Emitted, Err
         module.write(&keep.with_extension("bc"))?;
     }
     module.verify()?;
+    let assembly = AssemblyPlaces::number(&module);
     let family = Family::of(&options.triple);
     if family.is_spirv() {
         conversions::define(&mut module)?;
@@ -115,7 +117,19 @@ fn code(made: Made, number: usize, options: &CodeOptions) -> Result<Emitted, Err
         keep_variables(&module);
     }
     tell_ends(&module, &mut told);
-    Ok((told, machine.emit(&module)?.bytes().to_vec()))
+    emit(&machine, &module, &assembly, told)
+}
+
+/// Generates code of a module that is ready for it. LLVM tells of errors, and calls what it wrote nonetheless success.
+fn emit(
+    machine: &TargetMachine,
+    module: &Module,
+    assembly: &AssemblyPlaces,
+    mut told: EmittedPart,
+) -> Result<Emitted, Error> {
+    let code = machine.emit(module);
+    told.diagnostics = assembly.diagnostics(module, machine.is_portable())?;
+    Ok((told, code?.bytes().to_vec()))
 }
 
 /// Generates the code of a part that is not changed, in this process.
@@ -127,7 +141,7 @@ fn code_as_it_is(made: Made, options: &CodeOptions) -> Result<Emitted, Error> {
     module.set_triple(&options.triple);
     let machine = TargetMachine::new(&options.triple, "", "", options.optimization)?;
     tell_ends(&module, &mut told);
-    Ok((told, machine.emit(&module)?.bytes().to_vec()))
+    emit(&machine, &module, &AssemblyPlaces::default(), told)
 }
 
 /// Has variables of a module without functions generated: LLVM's SPIR-V back end looks at variables when it comes to

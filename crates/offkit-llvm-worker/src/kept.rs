@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use offkit_llvm::ModuleSummary;
+use offkit_llvm::{Diagnostic, ModuleSummary};
 
 use crate::Error;
 use crate::buffer::Buffer;
 use crate::context::Context;
 use crate::describe::describe;
+use crate::diagnostics::AssemblyPlaces;
 use crate::link::{Input, link};
 use crate::lists::leave_lists_of;
 use crate::mark::mark;
@@ -26,8 +27,16 @@ pub struct Kept {
     bitcode: Option<Arc<Buffer>>,
 }
 
-/// What was in each input, and what is in the whole.
-pub type Summaries = (Vec<ModuleSummary>, ModuleSummary);
+/// What is told of a module when it is opened.
+#[derive(Clone, Debug)]
+pub struct Told {
+    /// What was in each input.
+    pub inputs: Vec<ModuleSummary>,
+    /// What is in the whole.
+    pub summary: ModuleSummary,
+    /// What LLVM had to say.
+    pub diagnostics: Vec<Diagnostic>,
+}
 
 impl Kept {
     /// Reads a module, or links several, or one with what it needs of libraries. With `bodies`, the summary of the
@@ -36,7 +45,7 @@ impl Kept {
     /// # Errors
     ///
     /// Those of [`link`], and what the verifier finds.
-    pub fn open(inputs: &[Input], libraries: &[Input], bodies: bool) -> Result<(Self, Summaries), Error> {
+    pub fn open(inputs: &[Input], libraries: &[Input], bodies: bool) -> Result<(Self, Told), Error> {
         let context = Context::new();
         let (name, module, inputs, bitcode) = match (inputs, libraries) {
             ([input], []) => {
@@ -63,12 +72,18 @@ impl Kept {
             }
             false => module.summary(),
         };
+        let diagnostics = AssemblyPlaces::default().diagnostics(&module, false)?;
         let kept = Self {
             name,
             module: bitcode.is_none().then_some(module),
             bitcode,
         };
-        Ok((kept, (inputs, summary)))
+        let told = Told {
+            inputs,
+            summary,
+            diagnostics,
+        };
+        Ok((kept, told))
     }
 
     /// What messages call it.

@@ -20,6 +20,7 @@
 //! | [`passes`] | passes that need no target |
 //! | [`emit`](mod@emit) | parts of a module, taken out and emitted, several at a time |
 //! | [`conversions`] | OpenCL C's integer conversions, which the back end gets wrong |
+//! | `diagnostics` | what LLVM reports about code, with places |
 //! | [`codegen`] | passes and code generation |
 //! | [`processes`] | work in copies of this process |
 //! | [`needs`](mod@needs) | who needs a symbol |
@@ -56,6 +57,7 @@ pub mod codegen;
 pub mod context;
 pub mod conversions;
 pub mod describe;
+mod diagnostics;
 pub mod emit;
 pub mod extensions;
 mod generate;

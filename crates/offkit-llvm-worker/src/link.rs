@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use offkit_image::Family;
 use offkit_llvm::{Linkage, ModuleSummary};
 
 use crate::Error;
@@ -46,8 +47,12 @@ pub fn link(
     let mut linker = Linker::new(Module::like(&first.open(context)?, "linked"));
     let mut summaries = Vec::new();
     for (number, file) in inputs.iter().enumerate() {
-        let input = file.open(context)?;
+        let mut input = file.open(context)?;
         summaries.push(input.summary());
+        // Two spellings of one target; LLVM would warn of each.
+        if Family::of(&input.triple()) == Family::of(&linker.module().triple()) {
+            input.set_triple(&linker.module().triple());
+        }
         linker.link(input).map_err(|error| {
             let earlier = inputs.get(..number).unwrap_or_default();
             in_each_others_way(earlier, file).unwrap_or_else(|| named(file, &error))
@@ -91,7 +96,7 @@ fn link_libraries(context: &Context, linker: &mut Linker, libraries: &[Input]) -
             if known.as_ref().is_some_and(|known| known.is_disjoint(&needed)) {
                 continue;
             }
-            let library = file.open(context)?;
+            let mut library = file.open(context)?;
             let is_needed = needed
                 .iter()
                 .any(|name| library.global(name).is_some_and(may_be_needed));
@@ -112,6 +117,8 @@ fn link_libraries(context: &Context, linker: &mut Linker, libraries: &[Input]) -
                 }
             }
             processor.adopt(&library);
+            // Libraries are written for many targets, and name one like it, or an older layout of the same.
+            library.set_target_like(linker.module());
             linker.link(library).map_err(|error| named(file, &error))?;
             needed = needed_by(linker);
             has_added = true;

@@ -15,17 +15,18 @@ use llvm_sys::comdat::LLVMSetComdat;
 use llvm_sys::core::{
     LLVMAddAttributeAtIndex, LLVMCloneModule, LLVMCountParams, LLVMCreateStringAttribute,
     LLVMDisposeMemoryBuffer, LLVMDisposeMessage, LLVMDisposeModule, LLVMGetAttributeCountAtIndex,
-    LLVMGetAttributesAtIndex, LLVMGetBasicBlockParent, LLVMGetDataLayoutStr, LLVMGetFirstFunction,
-    LLVMGetFirstGlobal, LLVMGetFirstGlobalAlias, LLVMGetFirstGlobalIFunc, LLVMGetFirstUse,
-    LLVMGetFunctionCallConv, LLVMGetInstructionParent, LLVMGetIntrinsicID, LLVMGetLinkage,
-    LLVMGetNamedFunction, LLVMGetNamedGlobal, LLVMGetNamedGlobalAlias, LLVMGetNextFunction,
-    LLVMGetNextGlobal, LLVMGetNextGlobalAlias, LLVMGetNextGlobalIFunc, LLVMGetNextUse,
-    LLVMGetPointerAddressSpace, LLVMGetSourceFileName, LLVMGetStringAttributeKind,
-    LLVMGetStringAttributeValue, LLVMGetTarget, LLVMGetUser, LLVMGetValueName2, LLVMIsAFunction,
-    LLVMIsAGlobalObject, LLVMIsAGlobalValue, LLVMIsAGlobalVariable, LLVMIsAInstruction, LLVMIsDeclaration,
-    LLVMIsGlobalConstant, LLVMIsStringAttribute, LLVMModuleCreateWithNameInContext, LLVMPrintModuleToString,
-    LLVMSetDataLayout, LLVMSetLinkage, LLVMSetModuleIdentifier, LLVMSetSourceFileName, LLVMSetTarget,
-    LLVMSetVisibility, LLVMTypeOf,
+    LLVMGetAttributesAtIndex, LLVMGetBasicBlockParent, LLVMGetDataLayoutStr, LLVMGetFirstBasicBlock,
+    LLVMGetFirstFunction, LLVMGetFirstGlobal, LLVMGetFirstGlobalAlias, LLVMGetFirstGlobalIFunc,
+    LLVMGetFirstInstruction, LLVMGetFirstUse, LLVMGetFunctionCallConv, LLVMGetInstructionParent,
+    LLVMGetIntrinsicID, LLVMGetLinkage, LLVMGetNamedFunction, LLVMGetNamedGlobal, LLVMGetNamedGlobalAlias,
+    LLVMGetNextBasicBlock, LLVMGetNextFunction, LLVMGetNextGlobal, LLVMGetNextGlobalAlias,
+    LLVMGetNextGlobalIFunc, LLVMGetNextInstruction, LLVMGetNextUse, LLVMGetPointerAddressSpace,
+    LLVMGetSourceFileName, LLVMGetStringAttributeKind, LLVMGetStringAttributeValue, LLVMGetTarget,
+    LLVMGetUser, LLVMGetValueName2, LLVMIsAFunction, LLVMIsAGlobalObject, LLVMIsAGlobalValue,
+    LLVMIsAGlobalVariable, LLVMIsAInstruction, LLVMIsDeclaration, LLVMIsGlobalConstant,
+    LLVMIsStringAttribute, LLVMModuleCreateWithNameInContext, LLVMPrintModuleToString, LLVMSetDataLayout,
+    LLVMSetLinkage, LLVMSetModuleIdentifier, LLVMSetSourceFileName, LLVMSetTarget, LLVMSetVisibility,
+    LLVMTypeOf,
 };
 use llvm_sys::ir_reader::LLVMParseIRInContext2;
 use llvm_sys::linker::LLVMLinkModules2;
@@ -523,6 +524,25 @@ impl Global<'_> {
         users
     }
 
+    /// The instructions of a function, block by block. Each is read together with the next: it may be removed, what
+    /// follows it may not.
+    pub(crate) fn instructions(&self) -> impl Iterator<Item = LLVMValueRef> + use<> {
+        // SAFETY: asked of functions only, whose blocks and instructions live as long as they are not removed.
+        unsafe {
+            let first = LLVMGetFirstBasicBlock(self.raw);
+            let blocks =
+                std::iter::successors(not_null(first), |&block| not_null(LLVMGetNextBasicBlock(block)));
+            blocks.flat_map(|block| {
+                let mut next = not_null(LLVMGetFirstInstruction(block));
+                std::iter::from_fn(move || {
+                    let instruction = next?;
+                    next = not_null(LLVMGetNextInstruction(instruction));
+                    Some(instruction)
+                })
+            })
+        }
+    }
+
     /// Who may call it; asked of functions only.
     pub fn calling_convention(&self) -> CallingConvention {
         // SAFETY: asked of functions only.
@@ -583,6 +603,10 @@ impl Global<'_> {
                 .collect()
         }
     }
+}
+
+fn not_null<T>(pointer: *mut T) -> Option<*mut T> {
+    (!pointer.is_null()).then_some(pointer)
 }
 
 /// Gives a function of the module a string attribute.

@@ -62,11 +62,16 @@ impl Server {
                 let mut blocks = blocks.into_iter();
                 let inputs = read(inputs, &mut blocks)?;
                 let libraries = read(libraries, &mut blocks)?;
-                let (kept, (inputs, summary)) = Kept::open(&inputs, &libraries, *bodies)?;
+                let (kept, told) = Kept::open(&inputs, &libraries, *bodies)?;
                 let id = ModuleId(self.next);
                 self.next += 1;
                 self.modules.insert(id, kept);
-                Reply::Opened(OpenedModule { id, inputs, summary })
+                Reply::Opened(OpenedModule {
+                    id,
+                    inputs: told.inputs,
+                    summary: told.summary,
+                    diagnostics: told.diagnostics,
+                })
             }
             Request::Mark {
                 module,

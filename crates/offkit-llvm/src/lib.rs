@@ -77,12 +77,14 @@
 #![forbid(unsafe_code)]
 
 mod client;
+mod diagnostic;
 pub mod frame;
 mod protocol;
 mod source;
 mod summary;
 
 pub use client::{WORKER_PROGRAM, WORKER_VARIABLE, Worker, WorkerError};
+pub use diagnostic::{Diagnostic, Place, Severity};
 pub use protocol::{
     CodeOptions, EmittedPart, Form, ModuleId, ModuleSource, OpenedModule, PROTOCOL_VERSION, Part, Reply,
     Request, SpecializationConstant, SpecializationConstantMode, SymbolNeed,

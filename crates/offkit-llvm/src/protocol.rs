@@ -5,10 +5,11 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::diagnostic::Diagnostic;
 use crate::summary::{Metadata, ModuleSummary};
 
 /// The version of this protocol. The two programs are built together, so they must agree exactly.
-pub const PROTOCOL_VERSION: u32 = 4;
+pub const PROTOCOL_VERSION: u32 = 5;
 
 /// The number of a module that the worker keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -190,6 +191,9 @@ pub struct OpenedModule {
     pub inputs: Vec<ModuleSummary>,
     /// What is in the module.
     pub summary: ModuleSummary,
+    /// What LLVM had to say on the way; an error would have ended it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub diagnostics: Vec<Diagnostic>,
 }
 
 /// A part that was emitted.
@@ -212,6 +216,9 @@ pub struct EmittedPart {
     pub imports: Vec<String>,
     /// Definitions in what was emitted that are seen outside, kernels among them.
     pub exports: Vec<String>,
+    /// What LLVM had to say on the way; an error would have ended it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub diagnostics: Vec<Diagnostic>,
     /// What was emitted: bitcode, text or code. On the way it is a block behind the reply.
     #[serde(skip)]
     pub content: Vec<u8>,

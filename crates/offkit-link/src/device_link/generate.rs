@@ -9,7 +9,7 @@ use std::sync::Arc;
 use offkit_image::Family;
 use offkit_image::target::Misfit;
 use offkit_llvm::{
-    CodeOptions, Form, Linkage, ModuleSummary, OpenedModule, Part as ModulePart, Source,
+    CodeOptions, Diagnostic, Form, Linkage, ModuleSummary, OpenedModule, Part as ModulePart, Source,
     SpecializationConstantMode, Worker, WorkerError,
 };
 use offkit_object::property_set::{PropertySet, names};
@@ -158,6 +158,8 @@ impl TargetLink<'_, '_> {
             .steps
             .time("generate code", || worker.emit(linked.id, &parts, &form, 0))
             .map_err(|error| self.crashed(error))?;
+        notes.extend(told(&linked.diagnostics));
+        notes.extend(emitted.iter().flat_map(|part| told(&part.diagnostics)));
 
         let labels = Labels::new(bitcode, objects, parts.len());
         let extension = match family {
@@ -385,6 +387,11 @@ impl TargetLink<'_, '_> {
             command: words.join(" "),
         }))
     }
+}
+
+/// What LLVM reported, for people.
+fn told(diagnostics: &[Diagnostic]) -> impl Iterator<Item = String> {
+    diagnostics.iter().map(Diagnostic::to_string)
 }
 
 /// A module for the worker to read.

@@ -20,6 +20,7 @@ use super::error::{Error, Result};
 use super::inputs::{in_folders, in_sysroot};
 use super::options::{Argument, Meaning, Options};
 use crate::options::Asked;
+use crate::say;
 use crate::sycl_linker;
 
 /// What to link, and how.
@@ -250,6 +251,9 @@ impl<'a> OwnLink<'a> {
             Err(LinkError::NoLinker { .. }) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
+        for note in &linked.notes {
+            say(format_args!("clang-linker-wrapper: warning: {note}"));
+        }
         let mut images = linked.images.into_iter();
         match (images.next(), images.next()) {
             (Some(linked), None) => {

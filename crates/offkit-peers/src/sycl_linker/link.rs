@@ -12,6 +12,7 @@ use offkit_object::{DeviceImage, ImageFormat, Producer, Target};
 use super::Options;
 use super::compiler::Names;
 use crate::failure::File;
+use crate::say;
 
 /// What goes wrong, in the words of LLVM's tool where it has some.
 #[derive(Debug, thiserror::Error)]
@@ -148,7 +149,11 @@ impl Linked {
             as_it_is: true,
             ..CodeOptions::default()
         });
-        let spirv = self.worker.emit_whole(self.module, &code)?.content;
+        let emitted = self.worker.emit_whole(self.module, &code)?;
+        for diagnostic in &emitted.diagnostics {
+            say(format_args!("clang-sycl-linker: warning: {diagnostic}"));
+        }
+        let spirv = emitted.content;
         if options.save_temps {
             fs::write(&names.spirv, &spirv).map_err(Error::io(&names.spirv))?;
         }
