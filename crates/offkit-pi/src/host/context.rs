@@ -4,7 +4,7 @@ use super::device::Device;
 use super::event::{Event, UserEvent};
 use super::handle::Owned;
 use super::memory::{Allocation, Buffer, Usm, UsmKind};
-use super::plugin::{Plugin, call};
+use super::plugin::{Plugin, call, create};
 use super::program::Program;
 use super::queue::Queue;
 use super::{PiError, Result};
@@ -13,11 +13,12 @@ use crate::table::Function;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// Devices that share memory objects and programs.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Context {
     inner: Arc<Inner>,
 }
 
+#[derive(Debug)]
 struct Inner {
     handle: Owned<pi_context>,
     devices: Vec<Device>,
@@ -53,22 +54,19 @@ impl Context {
             plugin.check_same(device.plugin(), Function::piContextCreate, PI_INVALID_DEVICE)?;
         }
         let handles: Vec<pi_device> = devices.iter().map(|device| device.raw()).collect();
-        let mut context = core::ptr::null_mut();
         // SAFETY: `handles` has as many devices as the count says; no properties and no callback are given.
         let handle = unsafe {
-            call!(
+            create!(
                 plugin,
                 piContextCreate(
                     core::ptr::null(),
                     handles.len() as pi_uint32,
                     handles.as_ptr(),
                     None,
-                    core::ptr::null_mut(),
-                    &raw mut context,
+                    core::ptr::null_mut()
                 )
-            )?;
-            Owned::new(plugin.clone(), context)
-        };
+            )
+        }?;
         let devices = devices.iter().map(|device| (*device).clone()).collect();
         Ok(Context {
             inner: Arc::new(Inner {
@@ -108,15 +106,8 @@ impl Context {
         if properties.profiling {
             flags |= PI_QUEUE_PROFILING_ENABLE;
         }
-        let mut queue = core::ptr::null_mut();
         // SAFETY: both handles are valid.
-        let handle = unsafe {
-            call!(
-                self.plugin(),
-                piQueueCreate(self.raw(), device.raw(), flags, &raw mut queue)
-            )?;
-            Arc::new(Owned::new(self.plugin().clone(), queue))
-        };
+        let handle = unsafe { create!(self.plugin(), piQueueCreate(self.raw(), device.raw(), flags)) }?;
         Ok(Queue::new(handle, self.clone(), device.clone()))
     }
 
@@ -159,15 +150,13 @@ impl Context {
     ///
     /// [`PiError`] if the plugin does not take it.
     pub fn program_with_il(&self, il: &[u8]) -> Result<Program> {
-        let mut program = core::ptr::null_mut();
         // SAFETY: `il` has as many bytes as the length says.
         let handle = unsafe {
-            call!(
+            create!(
                 self.plugin(),
-                piProgramCreate(self.raw(), il.as_ptr().cast(), il.len(), &raw mut program)
-            )?;
-            Owned::new(self.plugin().clone(), program)
-        };
+                piProgramCreate(self.raw(), il.as_ptr().cast(), il.len())
+            )
+        }?;
         Ok(Program::new(handle, self.clone()))
     }
 
@@ -180,12 +169,11 @@ impl Context {
         let function = Function::piProgramCreateWithBinary;
         self.plugin()
             .check_same(device.plugin(), function, PI_INVALID_DEVICE)?;
-        let mut program = core::ptr::null_mut();
         let (devices, lengths, mut binaries) = ([device.raw()], [binary.len()], [binary.as_ptr()]);
         let mut status = 0;
         // SAFETY: there is one device, one length, one binary of that length, and room for one status.
         let handle = unsafe {
-            call!(
+            create!(
                 self.plugin(),
                 piProgramCreateWithBinary(
                     self.raw(),
@@ -193,12 +181,10 @@ impl Context {
                     devices.as_ptr(),
                     lengths.as_ptr(),
                     binaries.as_mut_ptr(),
-                    &raw mut status,
-                    &raw mut program,
+                    &raw mut status
                 )
-            )?;
-            Owned::new(self.plugin().clone(), program)
-        };
+            )
+        }?;
         Ok(Program::new(handle, self.clone()))
     }
 
@@ -245,21 +231,8 @@ impl Context {
     ///
     /// [`PiError`] if the plugin has no such events.
     pub fn user_event(&self) -> Result<UserEvent> {
-        let mut event = core::ptr::null_mut();
         // SAFETY: the context is valid.
-        let handle = unsafe {
-            call!(self.plugin(), piEventCreate(self.raw(), &raw mut event))?;
-            Owned::new(self.plugin().clone(), event)
-        };
+        let handle = unsafe { create!(self.plugin(), piEventCreate(self.raw())) }?;
         Ok(UserEvent::new(Event::new(handle, self.clone())))
-    }
-}
-
-impl core::fmt::Debug for Context {
-    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        formatter
-            .debug_struct("Context")
-            .field("devices", &self.inner.devices)
-            .finish()
     }
 }

@@ -1,7 +1,7 @@
 //! Platforms and devices.
 
-use super::handle::{integer, query, sizes, text};
-use super::plugin::{Plugin, call, list};
+use super::handle::{integer, sizes, text};
+use super::plugin::{Plugin, ask, call, list};
 use super::{PiError, Result};
 use crate::binary::{DeviceBinary, RawBinaries};
 use crate::ffi::*;
@@ -9,14 +9,14 @@ use crate::table::Function;
 use core::fmt;
 
 /// A group of devices served by one driver. Lives as long as its plugin.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Platform {
     plugin: Plugin,
     handle: pi_platform,
 }
 
 /// Something that runs kernels. Lives as long as its plugin.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Device {
     platform: Platform,
     handle: pi_device,
@@ -83,15 +83,7 @@ impl Platform {
     ///
     /// [`PiError`] if the plugin does not answer it.
     pub fn info(&self, name: pi_platform_info) -> Result<Vec<u8>> {
-        query(|size, value, size_ret| {
-            // SAFETY: `query` passes a buffer of the size it says.
-            unsafe {
-                call!(
-                    self.plugin,
-                    piPlatformGetInfo(self.handle, name, size, value, size_ret)
-                )
-            }
-        })
+        ask!(self.plugin, piPlatformGetInfo(self.handle, name))
     }
 
     /// Name.
@@ -172,15 +164,7 @@ impl Device {
     ///
     /// [`PiError`] if the plugin does not answer it.
     pub fn info(&self, name: pi_device_info) -> Result<Vec<u8>> {
-        query(|size, value, size_ret| {
-            // SAFETY: `query` passes a buffer of the size it says.
-            unsafe {
-                call!(
-                    self.plugin(),
-                    piDeviceGetInfo(self.handle, name, size, value, size_ret)
-                )
-            }
-        })
+        ask!(self.plugin(), piDeviceGetInfo(self.handle, name))
     }
 
     /// The answer to a query for an integer of 4 or 8 bytes.
@@ -339,23 +323,3 @@ impl PartialEq for Device {
 }
 
 impl Eq for Device {}
-
-impl fmt::Debug for Platform {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Platform")
-            .field("plugin", &self.plugin.name())
-            .field("handle", &self.handle)
-            .finish()
-    }
-}
-
-impl fmt::Debug for Device {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Device")
-            .field("plugin", &self.plugin().name())
-            .field("handle", &self.handle)
-            .finish()
-    }
-}

@@ -1,8 +1,8 @@
 //! Events: the progress of commands.
 
 use super::context::Context;
-use super::handle::{Owned, integer, query};
-use super::plugin::{Plugin, call};
+use super::handle::{Owned, integer};
+use super::plugin::{Plugin, ask, call};
 use super::{PiError, Result};
 use crate::ffi::*;
 use crate::table::Function;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// The progress of one command.
 ///
 /// Dropping an event does not cancel its command.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Event {
     handle: Arc<Owned<pi_event>>,
     context: Context,
@@ -150,16 +150,10 @@ impl Event {
     ///
     /// [`PiError`] if the plugin does not answer the query.
     pub fn status(&self) -> Result<CommandStatus> {
-        let answer = query(|size, value, size_ret| {
-            let name = PI_EVENT_INFO_COMMAND_EXECUTION_STATUS;
-            // SAFETY: `query` passes a buffer of the size it says.
-            unsafe {
-                call!(
-                    self.plugin(),
-                    piEventGetInfo(self.raw(), name, size, value, size_ret)
-                )
-            }
-        })?;
+        let answer = ask!(
+            self.plugin(),
+            piEventGetInfo(self.raw(), PI_EVENT_INFO_COMMAND_EXECUTION_STATUS)
+        )?;
         integer(Function::piEventGetInfo, &answer)
             .map(|status| CommandStatus::from_code(status as pi_event_status))
     }
@@ -171,15 +165,7 @@ impl Event {
     /// [`PiError`] if the command is not complete or its queue does not profile.
     pub fn profile(&self) -> Result<Profile> {
         let time = |name| {
-            let answer = query(|size, value, size_ret| {
-                // SAFETY: `query` passes a buffer of the size it says.
-                unsafe {
-                    call!(
-                        self.plugin(),
-                        piEventGetProfilingInfo(self.raw(), name, size, value, size_ret)
-                    )
-                }
-            })?;
+            let answer = ask!(self.plugin(), piEventGetProfilingInfo(self.raw(), name))?;
             integer(Function::piEventGetProfilingInfo, &answer)
         };
         Ok(Profile {
@@ -345,14 +331,5 @@ impl<T: Send + 'static> Drop for Pending<T> {
         if let Some(data) = self.data.take() {
             self.event.keep(data);
         }
-    }
-}
-
-impl core::fmt::Debug for Event {
-    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        formatter
-            .debug_struct("Event")
-            .field("handle", &self.raw())
-            .finish()
     }
 }

@@ -61,6 +61,12 @@ impl<H: Handle> Owned<H> {
     }
 }
 
+impl<H: Handle + core::fmt::Debug> core::fmt::Debug for Owned<H> {
+    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        self.handle.fmt(formatter)
+    }
+}
+
 impl<H: Handle> Drop for Owned<H> {
     fn drop(&mut self) {
         if let Some(release) = H::release(self.plugin.api()) {

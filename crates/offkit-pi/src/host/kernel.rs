@@ -3,9 +3,9 @@
 use super::Result;
 use super::argument::Argument;
 use super::device::Device;
-use super::handle::{Owned, integer, query, sizes, text};
+use super::handle::{Owned, integer, sizes, text};
 use super::memory::{Allocation, Buffer};
-use super::plugin::{Plugin, call};
+use super::plugin::{Plugin, ask, call};
 use super::program::Program;
 use crate::ffi::*;
 use crate::table::Function;
@@ -16,6 +16,7 @@ use std::sync::Arc;
 /// An entry point of a program together with its arguments.
 ///
 /// A launch uses the arguments as they are at that moment; they can be changed for the next one right after.
+#[derive(Debug)]
 pub struct Kernel {
     handle: Owned<pi_kernel>,
     program: Program,
@@ -153,15 +154,7 @@ impl Kernel {
     }
 
     fn info(&self, name: pi_kernel_info) -> Result<Vec<u8>> {
-        query(|size, value, size_ret| {
-            // SAFETY: `query` passes a buffer of the size it says.
-            unsafe {
-                call!(
-                    self.plugin(),
-                    piKernelGetInfo(self.raw(), name, size, value, size_ret)
-                )
-            }
-        })
+        ask!(self.plugin(), piKernelGetInfo(self.raw(), name))
     }
 
     /// Name.
@@ -185,15 +178,10 @@ impl Kernel {
     fn group_info(&self, device: &Device, name: pi_kernel_group_info) -> Result<Vec<u8>> {
         self.plugin()
             .check_same(device.plugin(), Function::piKernelGetGroupInfo, PI_INVALID_DEVICE)?;
-        query(|size, value, size_ret| {
-            // SAFETY: `query` passes a buffer of the size it says.
-            unsafe {
-                call!(
-                    self.plugin(),
-                    piKernelGetGroupInfo(self.raw(), device.raw(), name, size, value, size_ret)
-                )
-            }
-        })
+        ask!(
+            self.plugin(),
+            piKernelGetGroupInfo(self.raw(), device.raw(), name)
+        )
     }
 
     /// Work-items a work-group of this kernel can have on a device.
@@ -235,14 +223,5 @@ impl Kernel {
     pub fn preferred_work_group_size_multiple(&self, device: &Device) -> Result<usize> {
         let answer = self.group_info(device, PI_KERNEL_GROUP_INFO_PREFERRED_WORK_GROUP_SIZE_MULTIPLE)?;
         Ok(integer(Function::piKernelGetGroupInfo, &answer)? as usize)
-    }
-}
-
-impl core::fmt::Debug for Kernel {
-    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        formatter
-            .debug_struct("Kernel")
-            .field("handle", &self.raw())
-            .finish()
     }
 }

@@ -4,7 +4,7 @@ use super::argument::Argument;
 use super::context::Context;
 use super::device::Device;
 use super::handle::Owned;
-use super::plugin::call;
+use super::plugin::{call, create};
 use super::{PiError, Result};
 use crate::ffi::*;
 use crate::table::Function;
@@ -12,7 +12,7 @@ use core::ffi::c_void;
 use std::sync::Arc;
 
 /// Memory a kernel reaches through an argument. The device may keep it anywhere, and move it.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Buffer {
     handle: Arc<Owned<pi_mem>>,
     size: usize,
@@ -72,22 +72,19 @@ impl Buffer {
     /// [`PiError`] if the part is empty, not within the buffer, or not aligned as the device wants it.
     pub fn part(&self, origin: usize, size: usize) -> Result<Buffer> {
         let mut region = pi_buffer_region_struct { origin, size };
-        let mut memory = core::ptr::null_mut();
         let plugin = self.handle.plugin();
         // SAFETY: for this kind of partition the information is a region.
         let handle = unsafe {
-            call!(
+            create!(
                 plugin,
                 piMemBufferPartition(
                     self.raw(),
                     PI_MEM_FLAGS_ACCESS_RW,
                     PI_BUFFER_CREATE_TYPE_REGION,
-                    (&raw mut region).cast(),
-                    &raw mut memory,
+                    (&raw mut region).cast()
                 )
-            )?;
-            Owned::new(plugin.clone(), memory)
-        };
+            )
+        }?;
         let parent = Some(Box::new(self.clone()));
         Ok(Buffer {
             handle: Arc::new(handle),
@@ -112,11 +109,12 @@ pub enum UsmKind {
 /// Memory with an address that is the same for kernels and host (unified shared memory).
 ///
 /// Dropping the last clone does not wait: the memory is freed when the commands that were given it are done.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Usm {
     inner: Arc<Allocation>,
 }
 
+#[derive(Debug)]
 pub(crate) struct Allocation {
     context: Context,
     kind: UsmKind,
@@ -132,47 +130,39 @@ impl Usm {
         size: usize,
         alignment: u32,
     ) -> Result<Usm> {
-        let (plugin, none) = (context.plugin(), core::ptr::null_mut());
         let function = match kind {
             UsmKind::Host => Function::piextUSMHostAlloc,
             UsmKind::Device => Function::piextUSMDeviceAlloc,
             UsmKind::Shared => Function::piextUSMSharedAlloc,
         };
+        let plugin = context.plugin();
         plugin.check_same(device.plugin(), function, PI_INVALID_DEVICE)?;
+        let (context_handle, device, none) = (context.raw(), device.raw(), core::ptr::null_mut());
         let mut address = core::ptr::null_mut();
+        let to = &raw mut address;
         // SAFETY: the handles are valid, and no properties are given.
         unsafe {
             match kind {
                 UsmKind::Host => {
                     call!(
                         plugin,
-                        piextUSMHostAlloc(&raw mut address, context.raw(), none, size, alignment)
+                        piextUSMHostAlloc(to, context_handle, none, size, alignment)
                     )
                 }
-                UsmKind::Device => call!(
-                    plugin,
-                    piextUSMDeviceAlloc(
-                        &raw mut address,
-                        context.raw(),
-                        device.raw(),
-                        none,
-                        size,
-                        alignment
+                UsmKind::Device => {
+                    call!(
+                        plugin,
+                        piextUSMDeviceAlloc(to, context_handle, device, none, size, alignment)
                     )
-                ),
-                UsmKind::Shared => call!(
-                    plugin,
-                    piextUSMSharedAlloc(
-                        &raw mut address,
-                        context.raw(),
-                        device.raw(),
-                        none,
-                        size,
-                        alignment
+                }
+                UsmKind::Shared => {
+                    call!(
+                        plugin,
+                        piextUSMSharedAlloc(to, context_handle, device, none, size, alignment)
                     )
-                ),
-            }?;
-        }
+                }
+            }
+        }?;
         let inner = Arc::new(Allocation {
             context: context.clone(),
             kind,
@@ -247,29 +237,5 @@ impl Drop for Allocation {
         if let Err(error) = freed {
             tracing::warn!(%error, "freeing a USM allocation failed");
         }
-    }
-}
-
-impl core::fmt::Debug for Buffer {
-    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        formatter
-            .debug_struct("Buffer")
-            .field("handle", &self.raw())
-            .field("size", &self.size)
-            .finish()
-    }
-}
-
-impl core::fmt::Debug for Usm {
-    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let Allocation {
-            kind, address, size, ..
-        } = &*self.inner;
-        formatter
-            .debug_struct("Usm")
-            .field("kind", kind)
-            .field("address", address)
-            .field("size", size)
-            .finish()
     }
 }

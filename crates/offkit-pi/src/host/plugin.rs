@@ -19,7 +19,25 @@ macro_rules! call {
         }
     };
 }
-pub(crate) use call;
+
+/// Asks an info query: [`call!`] without the places for the answer, which are its last arguments.
+macro_rules! ask {
+    ($plugin:expr, $function:ident($($argument:expr),*)) => {
+        $crate::host::handle::query(|size, value, size_ret| {
+            // SAFETY: `query` passes a buffer of the size it says, and the handles are of objects that are there.
+            unsafe { call!($plugin, $function($($argument,)* size, value, size_ret)) }
+        })
+    };
+}
+
+/// Makes an object: [`call!`] without the place for its handle, which is the last argument.
+macro_rules! create {
+    ($plugin:expr, $function:ident($($argument:expr),*)) => {{
+        let mut handle = core::ptr::null_mut();
+        call!($plugin, $function($($argument,)* &raw mut handle)).map(|()| Owned::new($plugin.clone(), handle))
+    }};
+}
+pub(crate) use {ask, call, create};
 
 /// A plugin that has been loaded and has accepted this host's version.
 ///

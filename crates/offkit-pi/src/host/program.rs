@@ -2,9 +2,9 @@
 
 use super::context::Context;
 use super::device::Device;
-use super::handle::{Owned, integer, query, text};
+use super::handle::{Owned, integer, text};
 use super::kernel::Kernel;
-use super::plugin::{Plugin, call};
+use super::plugin::{Plugin, ask, call, create};
 use super::{PiError, Result};
 use crate::ffi::*;
 use crate::table::Function;
@@ -15,11 +15,12 @@ use std::sync::Arc;
 ///
 /// Either [`build`](Self::build) it, or [`compile`](Self::compile) it and [`link`](Context::link) it with
 /// others.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Program {
     inner: Arc<Inner>,
 }
 
+#[derive(Debug)]
 struct Inner {
     handle: Owned<pi_program>,
     context: Context,
@@ -209,15 +210,10 @@ impl Program {
         let function = Function::piProgramGetBuildInfo;
         self.plugin()
             .check_same(device.plugin(), function, PI_INVALID_DEVICE)?;
-        query(|size, value, size_ret| {
-            // SAFETY: `query` passes a buffer of the size it says.
-            unsafe {
-                call!(
-                    self.plugin(),
-                    piProgramGetBuildInfo(self.raw(), device.raw(), name, size, value, size_ret)
-                )
-            }
-        })
+        ask!(
+            self.plugin(),
+            piProgramGetBuildInfo(self.raw(), device.raw(), name)
+        )
     }
 
     /// What the last compile, link or build for a device had to say.
@@ -265,16 +261,10 @@ impl Program {
     ///
     /// [`PiError`] if the program is not built.
     pub fn kernel_names(&self) -> Result<Vec<String>> {
-        let names = query(|size, value, size_ret| {
-            let name = PI_PROGRAM_INFO_KERNEL_NAMES;
-            // SAFETY: `query` passes a buffer of the size it says.
-            unsafe {
-                call!(
-                    self.plugin(),
-                    piProgramGetInfo(self.raw(), name, size, value, size_ret)
-                )
-            }
-        })?;
+        let names = ask!(
+            self.plugin(),
+            piProgramGetInfo(self.raw(), PI_PROGRAM_INFO_KERNEL_NAMES)
+        )?;
         Ok(text(names)
             .split(';')
             .filter(|name| !name.is_empty())
@@ -289,15 +279,8 @@ impl Program {
     /// [`PiError`] if there is no kernel of that name, or the program is not built.
     pub fn kernel(&self, name: &str) -> Result<Kernel> {
         let name = c_string(Function::piKernelCreate, name)?;
-        let mut kernel = core::ptr::null_mut();
         // SAFETY: the program is valid and the name NUL-terminated.
-        let handle = unsafe {
-            call!(
-                self.plugin(),
-                piKernelCreate(self.raw(), name.as_ptr(), &raw mut kernel)
-            )?;
-            Owned::new(self.plugin().clone(), kernel)
-        };
+        let handle = unsafe { create!(self.plugin(), piKernelCreate(self.raw(), name.as_ptr())) }?;
         Ok(Kernel::new(handle, self.clone()))
     }
 }
@@ -305,13 +288,4 @@ impl Program {
 fn c_string(function: Function, text: &str) -> Result<CString> {
     CString::new(text)
         .map_err(|_| PiError::refused(function, PI_INVALID_VALUE, format!("{text:?} has a NUL inside")))
-}
-
-impl core::fmt::Debug for Program {
-    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        formatter
-            .debug_struct("Program")
-            .field("handle", &self.raw())
-            .finish()
-    }
 }

@@ -13,6 +13,16 @@ use crate::ffi::*;
 use crate::table::Function;
 use std::sync::Arc;
 
+/// Submits a command: [`call!`] without the queue, which is the first argument, and without the wait list and the
+/// place for the event, which are the last.
+macro_rules! submit {
+    ($queue:expr, $wait:expr, $function:ident($($argument:expr),*)) => {
+        $queue.enqueue(Function::$function, $wait, |count, list, event| {
+            call!($queue.plugin(), $function($queue.raw(), $($argument,)* count, list, event))
+        })
+    };
+}
+
 /// Where commands for one device are submitted.
 ///
 /// Each command takes the events it has to wait for. Those of an in-order queue run one after the other
@@ -20,7 +30,7 @@ use std::sync::Arc;
 ///
 /// Everything a command is given (kernel, memory, events) must be of the queue's context, and is refused with
 /// [`PI_INVALID_CONTEXT`] if it is not. Memory may be dropped right after: it stays until the command is done.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Queue {
     handle: Arc<Owned<pi_queue>>,
     context: Context,
@@ -28,9 +38,9 @@ pub struct Queue {
 }
 
 impl Queue {
-    pub(crate) fn new(handle: Arc<Owned<pi_queue>>, context: Context, device: Device) -> Queue {
+    pub(crate) fn new(handle: Owned<pi_queue>, context: Context, device: Device) -> Queue {
         Queue {
-            handle,
+            handle: Arc::new(handle),
             context,
             device,
         }
@@ -117,26 +127,21 @@ impl Queue {
             .local
             .as_ref()
             .map_or(core::ptr::null(), |local| local.as_ptr());
-        let launched = self.enqueue(function, wait, |count, list, event| {
-            // SAFETY: the arrays have three elements, and there are one to three dimensions; the events are as
-            // many as the count says.
-            unsafe {
-                call!(
-                    self.plugin(),
-                    piEnqueueKernelLaunch(
-                        self.raw(),
-                        kernel.raw(),
-                        range.dimensions,
-                        range.offset.as_ptr(),
-                        range.global.as_ptr(),
-                        local,
-                        count,
-                        list,
-                        event,
-                    )
+        // SAFETY: the arrays have three elements, and there are one to three dimensions; the events are as
+        // many as the count says.
+        let launched = unsafe {
+            submit!(
+                self,
+                wait,
+                piEnqueueKernelLaunch(
+                    kernel.raw(),
+                    range.dimensions,
+                    range.offset.as_ptr(),
+                    range.global.as_ptr(),
+                    local
                 )
-            }
-        })?;
+            )
+        }?;
         let allocations = kernel.allocations();
         if !allocations.is_empty() {
             launched.keep(allocations);
@@ -150,10 +155,8 @@ impl Queue {
     ///
     /// [`PiError`](super::PiError) if the plugin does not take it.
     pub fn marker(&self, wait: &[&Event]) -> Result<Event> {
-        self.enqueue(Function::piEnqueueEventsWait, wait, |count, list, event| {
-            // SAFETY: the events are as many as the count says.
-            unsafe { call!(self.plugin(), piEnqueueEventsWait(self.raw(), count, list, event)) }
-        })
+        // SAFETY: the events are as many as the count says.
+        unsafe { submit!(self, wait, piEnqueueEventsWait()) }
     }
 
     /// Like [`marker`](Self::marker), and commands submitted later wait for it.
@@ -162,19 +165,8 @@ impl Queue {
     ///
     /// [`PiError`](super::PiError) if the plugin does not take it.
     pub fn barrier(&self, wait: &[&Event]) -> Result<Event> {
-        self.enqueue(
-            Function::piEnqueueEventsWaitWithBarrier,
-            wait,
-            |count, list, event| {
-                // SAFETY: the events are as many as the count says.
-                unsafe {
-                    call!(
-                        self.plugin(),
-                        piEnqueueEventsWaitWithBarrier(self.raw(), count, list, event)
-                    )
-                }
-            },
-        )
+        // SAFETY: the events are as many as the count says.
+        unsafe { submit!(self, wait, piEnqueueEventsWaitWithBarrier()) }
     }
 
     fn read(
@@ -186,27 +178,16 @@ impl Queue {
         wait: &[&Event],
     ) -> Result<Event> {
         self.check_buffer(buffer, Function::piEnqueueMemBufferRead)?;
-        self.enqueue(Function::piEnqueueMemBufferRead, wait, |count, list, event| {
-            let pointer = out.as_mut_ptr().cast();
-            // SAFETY: `out` has as many bytes as the size says and is not touched before the command is done:
-            // callers block or keep it in a `Pending`.
-            unsafe {
-                call!(
-                    self.plugin(),
-                    piEnqueueMemBufferRead(
-                        self.raw(),
-                        buffer.raw(),
-                        blocking.into(),
-                        offset,
-                        out.len(),
-                        pointer,
-                        count,
-                        list,
-                        event,
-                    )
-                )
-            }
-        })
+        let pointer = out.as_mut_ptr().cast();
+        // SAFETY: `out` has as many bytes as the size says and is not touched before the command is done:
+        // callers block or keep it in a `Pending`.
+        unsafe {
+            submit!(
+                self,
+                wait,
+                piEnqueueMemBufferRead(buffer.raw(), blocking.into(), offset, out.len(), pointer)
+            )
+        }
     }
 
     /// Reads from a buffer, starting at byte `offset`, and waits for it.
@@ -248,27 +229,16 @@ impl Queue {
         wait: &[&Event],
     ) -> Result<Event> {
         self.check_buffer(buffer, Function::piEnqueueMemBufferWrite)?;
-        self.enqueue(Function::piEnqueueMemBufferWrite, wait, |count, list, event| {
-            let pointer = data.as_ptr().cast();
-            // SAFETY: `data` has as many bytes as the size says and stays as it is until the command is done:
-            // callers block or keep it in a `Pending`.
-            unsafe {
-                call!(
-                    self.plugin(),
-                    piEnqueueMemBufferWrite(
-                        self.raw(),
-                        buffer.raw(),
-                        blocking.into(),
-                        offset,
-                        data.len(),
-                        pointer,
-                        count,
-                        list,
-                        event,
-                    )
-                )
-            }
-        })
+        let pointer = data.as_ptr().cast();
+        // SAFETY: `data` has as many bytes as the size says and stays as it is until the command is done:
+        // callers block or keep it in a `Pending`.
+        unsafe {
+            submit!(
+                self,
+                wait,
+                piEnqueueMemBufferWrite(buffer.raw(), blocking.into(), offset, data.len(), pointer)
+            )
+        }
     }
 
     /// Writes to a buffer, starting at byte `offset`, and waits for it.
@@ -315,25 +285,14 @@ impl Queue {
         wait: &[&Event],
     ) -> Result<Event> {
         self.check_buffer(buffer, Function::piEnqueueMemBufferFill)?;
-        self.enqueue(Function::piEnqueueMemBufferFill, wait, |count, list, event| {
-            // SAFETY: the pattern has as many bytes as its size says; the plugin copies it before it returns.
-            unsafe {
-                call!(
-                    self.plugin(),
-                    piEnqueueMemBufferFill(
-                        self.raw(),
-                        buffer.raw(),
-                        pattern.as_ptr().cast(),
-                        pattern.len(),
-                        offset,
-                        size,
-                        count,
-                        list,
-                        event,
-                    )
-                )
-            }
-        })
+        // SAFETY: the pattern has as many bytes as its size says; the plugin copies it before it returns.
+        unsafe {
+            submit!(
+                self,
+                wait,
+                piEnqueueMemBufferFill(buffer.raw(), pattern.as_ptr().cast(), pattern.len(), offset, size)
+            )
+        }
     }
 
     /// Copies `size` bytes from one buffer to another. Offsets are in bytes.
@@ -351,25 +310,15 @@ impl Queue {
         for (buffer, _) in [from, to] {
             self.check_buffer(buffer, Function::piEnqueueMemBufferCopy)?;
         }
-        self.enqueue(Function::piEnqueueMemBufferCopy, wait, |count, list, event| {
-            // SAFETY: both buffers are valid.
-            unsafe {
-                call!(
-                    self.plugin(),
-                    piEnqueueMemBufferCopy(
-                        self.raw(),
-                        from.0.raw(),
-                        to.0.raw(),
-                        from.1,
-                        to.1,
-                        size,
-                        count,
-                        list,
-                        event,
-                    )
-                )
-            }
-        })
+
+        // SAFETY: both buffers are valid.
+        unsafe {
+            submit!(
+                self,
+                wait,
+                piEnqueueMemBufferCopy(from.0.raw(), to.0.raw(), from.1, to.1, size)
+            )
+        }
     }
 
     /// # Safety
@@ -383,15 +332,8 @@ impl Queue {
         size: usize,
         wait: &[&Event],
     ) -> Result<Event> {
-        self.enqueue(Function::piextUSMEnqueueMemcpy, wait, |count, list, event| {
-            // SAFETY: by the caller's promise.
-            unsafe {
-                call!(
-                    self.plugin(),
-                    piextUSMEnqueueMemcpy(self.raw(), blocking.into(), to, from, size, count, list, event)
-                )
-            }
-        })
+        // SAFETY: by the caller's promise.
+        unsafe { submit!(self, wait, piextUSMEnqueueMemcpy(blocking.into(), to, from, size)) }
     }
 
     /// Writes to a USM allocation, starting at byte `offset`, and waits for it.
@@ -458,26 +400,9 @@ impl Queue {
     ) -> Result<Event> {
         self.check_usm(usm, Function::piextUSMEnqueueMemset)?;
         let target = usm.range(Function::piextUSMEnqueueMemset, offset, count)?;
-        let set = self.enqueue(Function::piextUSMEnqueueMemset, wait, |events, list, event| {
-            // SAFETY: the range is within the allocation, which is kept until the command is done.
-            unsafe {
-                call!(
-                    self.plugin(),
-                    piextUSMEnqueueMemset(self.raw(), target, value.into(), count, events, list, event)
-                )
-            }
-        })?;
+        // SAFETY: the range is within the allocation, which is kept until the command is done.
+        let set = unsafe { submit!(self, wait, piextUSMEnqueueMemset(target, value.into(), count)) }?;
         set.keep(usm.allocation());
         Ok(set)
-    }
-}
-
-impl core::fmt::Debug for Queue {
-    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        formatter
-            .debug_struct("Queue")
-            .field("handle", &self.raw())
-            .field("device", &self.device)
-            .finish()
     }
 }
