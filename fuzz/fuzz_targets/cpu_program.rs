@@ -5,9 +5,7 @@
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
-use offkit_plugin_cpu::{
-    AllocationKind, Argument, LaunchOptions, Memory, NdRange, Program, Specialization,
-};
+use offkit_plugin_cpu::{AllocationKind, Argument, LaunchOptions, Memory, NdRange, Program};
 use offkit_spirv::{ParameterKind, Storage};
 
 /// Bytes of the buffer that every pointer gets, and most of what a value gets.
@@ -15,7 +13,7 @@ const BUFFER: usize = 256;
 
 fuzz_target!(|bytes: &[u8]| {
     let memory = Memory::new();
-    let Ok(program) = Program::build(bytes, &Specialization::new(), Arc::clone(&memory)) else {
+    let Ok(program) = Program::build(bytes, Arc::clone(&memory)) else {
         return;
     };
     let Some(kernel) = program.kernels().first() else {
@@ -42,5 +40,5 @@ fuzz_target!(|bytes: &[u8]| {
         ..LaunchOptions::default()
     };
     // Mostly an error, of whatever kind.
-    let _ = program.launch(&kernel.name, &NdRange::linear(4), &arguments, &options);
+    let _ = program.launch(&kernel.name, &NdRange::new([4]), &arguments, &options);
 });

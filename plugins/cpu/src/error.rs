@@ -25,16 +25,6 @@ pub enum BuildError {
         /// A kernel that calls it, directly or not.
         kernel: String,
     },
-    /// A value for a specialization constant has the wrong size.
-    #[error("specialization constant {id} has {expected} bytes, the value given has {found}")]
-    SpecializationSize {
-        /// The constant's SpecId.
-        id: u32,
-        /// Its size in bytes.
-        expected: usize,
-        /// Size of the value given.
-        found: usize,
-    },
     /// No memory for the program-scope variables.
     #[error("program-scope variable `{variable}`: {error}")]
     Variable {

@@ -37,7 +37,7 @@
 //! Modules come from a compiler; this one is made by hand to need none. Its kernel doubles each element.
 //!
 //! ```
-//! use offkit_plugin_cpu::{AllocationKind, Argument, LaunchOptions, Memory, NdRange, Program, Specialization};
+//! use offkit_plugin_cpu::{AllocationKind, Argument, LaunchOptions, Memory, NdRange, Program};
 //! use rspirv::binary::Assemble;
 //! use rspirv::dr::{Builder, Operand};
 //! use spirv::*;
@@ -73,17 +73,17 @@
 //! let spirv: Vec<u8> = module.module().assemble().iter().flat_map(|word| word.to_le_bytes()).collect();
 //!
 //! let memory = Memory::new();
-//! let program = Program::build(&spirv, &Specialization::new(), memory.clone())?;
+//! let program = Program::build(&spirv, memory.clone())?;
 //! let buffer = memory.allocate(16, 4, AllocationKind::Buffer)?;
 //! memory.write(buffer, &[1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0])?;
 //! let (arguments, options) = ([Argument::Pointer(buffer)], LaunchOptions::default());
-//! program.launch("double", &NdRange::linear(4), &arguments, &options)?;
+//! program.launch("double", &NdRange::new([4]), &arguments, &options)?;
 //! let mut bytes = [0; 16];
 //! memory.read(buffer, &mut bytes)?;
 //! assert_eq!(bytes, [2, 0, 0, 0, 4, 0, 0, 0, 6, 0, 0, 0, 8, 0, 0, 0]);
 //!
 //! // One work-item more than there are elements.
-//! let error = program.launch("double", &NdRange::linear(5), &arguments, &options).unwrap_err();
+//! let error = program.launch("double", &NdRange::new([5]), &arguments, &options).unwrap_err();
 //! assert!(error.to_string().contains("4 bytes past the buffer of argument 0"));
 //! # Ok(())
 //! # }
@@ -103,6 +103,7 @@ pub use error::BuildError;
 pub(crate) use interpreter::CheckedArgument;
 pub use interpreter::{
     Argument, ArgumentError, KernelFault, KernelInfo, LaunchError, LaunchOptions, MAX_LOCAL_MEMORY,
-    MAX_WORK_GROUP_SIZE, NdRange, Program, SUB_GROUP_SIZE, Specialization,
+    MAX_WORK_GROUP_SIZE, Program, SUB_GROUP_SIZE,
 };
 pub use memory::{Allocation, AllocationKind, Memory, MemoryError};
+pub use offkit_pi::NdRange;

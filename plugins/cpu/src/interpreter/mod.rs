@@ -25,7 +25,7 @@ mod worker;
 
 pub use argument::{Argument, ArgumentError};
 pub use fault::{KernelFault, LaunchError};
-pub use program::{KernelInfo, LaunchOptions, MAX_LOCAL_MEMORY, Program, Specialization};
-pub use range::{MAX_WORK_GROUP_SIZE, NdRange, SUB_GROUP_SIZE};
+pub use program::{KernelInfo, LaunchOptions, MAX_LOCAL_MEMORY, Program};
+pub use range::{MAX_WORK_GROUP_SIZE, SUB_GROUP_SIZE};
 
 pub(crate) use argument::CheckedArgument;

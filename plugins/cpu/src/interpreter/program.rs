@@ -1,10 +1,11 @@
 //! Programs: modules made executable, and their kernels launched.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use offkit_pi::NdRange;
 use offkit_spirv::{Module, Parameter, ParameterKind, kernel_parameters};
 
 use super::argument::{Argument, CheckedArgument};
@@ -12,7 +13,7 @@ use super::decode::{self, Code};
 use super::fault::LaunchError;
 use super::launch::{Launch, LocalLayout, Owner};
 use super::limits::Limits;
-use super::range::{Geometry, NdRange, SUB_GROUP_SIZE};
+use super::range::{Geometry, SUB_GROUP_SIZE};
 use super::space::{LARGEST_SEGMENT, Space, segment_address};
 use crate::error::BuildError;
 use crate::ir::{self, Home};
@@ -21,9 +22,6 @@ use crate::reader;
 
 /// Bytes of local memory that a work-group has.
 pub const MAX_LOCAL_MEMORY: u64 = 1 << 20;
-
-/// Little-endian bytes of specialization constants by SpecId.
-pub type Specialization = BTreeMap<u32, Vec<u8>>;
 
 /// A kernel of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,33 +111,25 @@ impl Drop for Program {
 }
 
 impl Program {
-    /// Makes a SPIR-V module in its binary form executable. Specialization constants that
-    /// it doesn't have are ignored.
+    /// Makes a SPIR-V module in its binary form executable. Specialization constants have their defaults;
+    /// [`offkit_spirv::specialize`] gives them other values.
     ///
     /// # Errors
     /// [`BuildError::Malformed`] for what is no valid module, [`BuildError::Unsupported`] for what this
     /// device doesn't have, [`BuildError::UnresolvedImport`] when a kernel calls a function that the
-    /// module only declares, and errors about specialization constants and memory.
-    pub fn build(
-        spirv: &[u8],
-        specialization: &Specialization,
-        memory: Arc<Memory>,
-    ) -> Result<Program, BuildError> {
+    /// module only declares, and errors about memory.
+    pub fn build(spirv: &[u8], memory: Arc<Memory>) -> Result<Program, BuildError> {
         let module = Module::from_bytes(spirv).map_err(|error| BuildError::malformed(error.to_string()))?;
-        Program::from_module(&module, specialization, memory)
+        Program::from_module(&module, memory)
     }
 
     /// Makes a SPIR-V module executable that has been loaded already, as [`Program::build`] does.
     ///
     /// # Errors
     /// Those of [`Program::build`].
-    pub fn from_module(
-        module: &Module,
-        specialization: &Specialization,
-        memory: Arc<Memory>,
-    ) -> Result<Program, BuildError> {
+    pub fn from_module(module: &Module, memory: Arc<Memory>) -> Result<Program, BuildError> {
         let mut declared = kernel_parameters(module).into_iter();
-        let module = reader::read(module.dr(), specialization)?;
+        let module = reader::read(module.dr())?;
         ir::verify(&module)
             .map_err(|problem| BuildError::malformed(problem.what).in_function(&problem.function))?;
         tracing::trace!(%module, "read");

@@ -1,5 +1,6 @@
 //! The index space of a launch, and what built-in variables say about a place in it.
 
+use offkit_pi::NdRange;
 use spirv::BuiltIn;
 
 /// Work-items of a sub-group, unless the kernel asks for another number. The last sub-group of a
@@ -11,40 +12,6 @@ pub const MAX_WORK_GROUP_SIZE: u64 = 4096;
 
 /// Work-items of a work-group when the caller leaves its size open.
 const PREFERRED_WORK_GROUP_SIZE: u64 = 64;
-
-/// The index space of a launch: up to three dimensions of work-items, cut into work-groups.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NdRange {
-    /// How many dimensions are used, 1 to 3. The sizes of the others must be 1, their offsets 0.
-    pub dimensions: u32,
-    /// Added to every global id.
-    pub offset: [u64; 3],
-    /// Work-items in each dimension. With a zero in it nothing runs.
-    pub global: [u64; 3],
-    /// Work-items of a work-group in each dimension; the last groups of a dimension may be smaller.
-    /// `None` leaves the choice to the device.
-    pub local: Option<[u64; 3]>,
-}
-
-impl NdRange {
-    /// One dimension of `global` work-items, in groups that the device chooses.
-    pub fn linear(global: u64) -> NdRange {
-        NdRange {
-            dimensions: 1,
-            offset: [0; 3],
-            global: [global, 1, 1],
-            local: None,
-        }
-    }
-
-    /// One dimension, in groups of `local` work-items.
-    pub fn linear_in_groups(global: u64, local: u64) -> NdRange {
-        NdRange {
-            local: Some([local, 1, 1]),
-            ..NdRange::linear(global)
-        }
-    }
-}
 
 /// A range whose work-group size is decided.
 #[derive(Clone, Copy, Debug)]
@@ -66,12 +33,9 @@ impl Geometry {
         hint: Option<[u64; 3]>,
         sub_group_size: u32,
     ) -> Result<Geometry, String> {
-        let NdRange {
-            dimensions,
-            offset,
-            global,
-            local,
-        } = *range;
+        let wide = |sizes: [usize; 3]| sizes.map(|size| size as u64);
+        let (dimensions, offset, global) = (range.dimensions, wide(range.offset), wide(range.global));
+        let local = range.local.map(wide);
         if !(1..=3).contains(&dimensions) {
             return Err(format!("{dimensions} dimensions; there are 1 to 3"));
         }
@@ -309,7 +273,7 @@ mod tests {
 
     #[test]
     fn bad_ranges_are_refused() {
-        let range = NdRange::linear(64);
+        let range = NdRange::new([64]);
         assert!(
             Geometry::new(
                 &NdRange {
@@ -373,7 +337,7 @@ mod tests {
         assert!(
             Geometry::new(
                 &NdRange {
-                    global: [u64::MAX, 1, 1],
+                    global: [usize::MAX, 1, 1],
                     ..range
                 },
                 None,

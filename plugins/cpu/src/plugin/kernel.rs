@@ -32,7 +32,7 @@ struct Kept {
 pub(super) struct Launch {
     program: Arc<Program>,
     kernel: usize,
-    range: crate::NdRange,
+    range: NdRange,
     arguments: Vec<CheckedArgument>,
     /// Their addresses are among the arguments.
     _buffers: Vec<Arc<CpuBuffer>>,
@@ -70,17 +70,10 @@ impl CpuKernel {
         self.check_range(range)?;
         info.check_local_memory(&arguments)
             .map_err(|error| Error::new(PI_OUT_OF_RESOURCES, error))?;
-        let wide = |sizes: [usize; 3]| sizes.map(|size| size as u64);
-        let range = crate::NdRange {
-            dimensions: range.dimensions,
-            offset: wide(range.offset),
-            global: wide(range.global),
-            local: range.local.map(wide),
-        };
         Ok(Launch {
             program: Arc::clone(&self.program),
             kernel: self.index,
-            range,
+            range: *range,
             arguments,
             _buffers: buffers,
         })

@@ -3,7 +3,7 @@
 use offkit_pi::ffi::*;
 use offkit_pi::plugin::{Build, Error, Program, Result};
 use offkit_spirv::{LinkError, LinkInput, LinkOptions, Module, reflect, specialize};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Cpu;
@@ -31,7 +31,7 @@ struct State {
 
 /// Builds a module whose specialization constants have their values.
 fn build(module: &Module, memory: &Arc<Memory>) -> Result<Arc<crate::Program>, BuildError> {
-    crate::Program::from_module(module, &BTreeMap::new(), Arc::clone(memory)).map(Arc::new)
+    crate::Program::from_module(module, Arc::clone(memory)).map(Arc::new)
 }
 
 impl CpuProgram {

@@ -6,7 +6,7 @@ use spirv::{Op, Word};
 use super::{Reader, Result, id, result_id, unexpected};
 use crate::builtins::truncate;
 use crate::error::BuildError;
-use crate::ir::{Constant, ConstantId, LARGEST_VALUE, Type, TypeId, scalar_size};
+use crate::ir::{Constant, ConstantId, LARGEST_VALUE, Type, TypeId};
 
 /// Constants may be larger than other values: they are the tables that programs keep.
 const LARGEST_CONSTANT: usize = 1 << 22;
@@ -29,21 +29,17 @@ impl Reader<'_> {
         };
         let constant = match instruction.class.opcode {
             Op::Undef | Op::ConstantNull => zero(kind),
-            Op::ConstantTrue => self.scalar_constant(kind, 1)?,
-            Op::ConstantFalse => self.scalar_constant(kind, 0)?,
-            Op::SpecConstantTrue => self.specialized(word, kind, 1)?,
-            Op::SpecConstantFalse => self.specialized(word, kind, 0)?,
-            opcode @ (Op::Constant | Op::SpecConstant) => {
+            // Whoever has values for specialization constants has made ordinary constants of them: what is
+            // left has its default.
+            Op::ConstantTrue | Op::SpecConstantTrue => self.scalar_constant(kind, 1)?,
+            Op::ConstantFalse | Op::SpecConstantFalse => self.scalar_constant(kind, 0)?,
+            Op::Constant | Op::SpecConstant => {
                 let value = match instruction.operands.as_slice() {
                     [Operand::LiteralBit32(value)] => u64::from(*value),
                     [Operand::LiteralBit64(value)] => *value,
                     _ => return Err(BuildError::malformed(format!("constant %{word} has no value"))),
                 };
-                if opcode == Op::Constant {
-                    self.scalar_constant(kind, value)?
-                } else {
-                    self.specialized(word, kind, value)?
-                }
+                self.scalar_constant(kind, value)?
             }
             Op::ConstantComposite | Op::SpecConstantComposite => {
                 let parts =
@@ -87,37 +83,6 @@ impl Reader<'_> {
             words: vec![truncate(*scalar, value)],
             relocations: Vec::new(),
         })
-    }
-
-    /// The value given for a specialization constant, or its default.
-    fn specialized(&self, word: Word, kind: TypeId, default: u64) -> Result<Constant> {
-        let default = self.scalar_constant(kind, default)?;
-        let given = self
-            .decorations
-            .specialization_id(word)
-            .and_then(|id| Some((id, self.specialization.get(&id)?)));
-        let Some((id, bytes)) = given else {
-            return Ok(default);
-        };
-        let scalar = self.module.types.scalar(kind).map(scalar_size).unwrap_or(0);
-        let expected = scalar as usize;
-        let mut value = [0; 8];
-        match value.get_mut(..bytes.len()) {
-            Some(start) if bytes.len() == expected => start.copy_from_slice(bytes),
-            _ => {
-                return Err(BuildError::SpecializationSize {
-                    id,
-                    expected,
-                    found: bytes.len(),
-                });
-            }
-        }
-        let value = u64::from_le_bytes(value);
-        let is_bool = matches!(
-            self.module.types.get(kind),
-            Type::Scalar(crate::builtins::Scalar::Bool)
-        );
-        self.scalar_constant(kind, if is_bool { u64::from(value != 0) } else { value })
     }
 
     /// A composite of constants.

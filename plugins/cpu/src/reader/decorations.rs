@@ -95,10 +95,6 @@ impl Decorations {
         }
     }
 
-    pub(super) fn specialization_id(&self, id: Word) -> Option<u32> {
-        self.literal(id, Decoration::SpecId)
-    }
-
     /// The alignment in bytes that the module asks for.
     pub(super) fn alignment(&self, id: Word) -> Option<u64> {
         let alignment = self.literal(id, Decoration::Alignment)?;

@@ -12,7 +12,7 @@ mod instruction;
 mod memory;
 mod types;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use rspirv::dr::{self, Operand};
 use spirv::{ExecutionMode, ExecutionModel, LinkageType, Op, StorageClass, Word};
@@ -23,14 +23,12 @@ use decorations::Decorations;
 
 type Result<T> = std::result::Result<T, BuildError>;
 
-/// Reads a module. `specialization` holds the bytes of specialization constants by their SpecId; ids that the
-/// module doesn't have are ignored.
-pub(crate) fn read(source: &dr::Module, specialization: &BTreeMap<u32, Vec<u8>>) -> Result<ir::Module> {
+/// Reads a module. Specialization constants have their defaults.
+pub(crate) fn read(source: &dr::Module) -> Result<ir::Module> {
     capability::check(source)?;
     let mut reader = Reader {
         source,
         decorations: Decorations::collect(source),
-        specialization,
         module: ir::Module::default(),
         types: HashMap::new(),
         function_types: HashMap::new(),
@@ -61,7 +59,6 @@ pub(crate) fn read(source: &dr::Module, specialization: &BTreeMap<u32, Vec<u8>>)
 struct Reader<'a> {
     source: &'a dr::Module,
     decorations: Decorations,
-    specialization: &'a BTreeMap<u32, Vec<u8>>,
     module: ir::Module,
     types: HashMap<Word, TypeId>,
     /// Result and parameters.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use offkit_plugin_cpu::{
-    AllocationKind, Argument, BuildError, KernelInfo, LaunchOptions, Memory, NdRange, Program, Specialization,
+    AllocationKind, Argument, BuildError, KernelInfo, LaunchOptions, Memory, NdRange, Program,
 };
 use offkit_spirv::{Parameter, ParameterKind, Storage};
 
@@ -26,7 +26,7 @@ const SOURCE: &str = "typedef struct { int a; float b[2]; } S;
 fn exercise(spirv: &[u8]) -> Result<usize, BuildError> {
     let memory = Memory::new();
     let buffer = memory.allocate(256, 8, AllocationKind::Buffer).unwrap();
-    let program = Program::build(spirv, &Specialization::new(), Arc::clone(&memory))?;
+    let program = Program::build(spirv, Arc::clone(&memory))?;
     for kernel in program.kernels() {
         launch(&program, kernel, buffer);
     }
@@ -51,7 +51,7 @@ fn launch(program: &Program, kernel: &KernelInfo, buffer: u64) {
     // Whether it fails is the module's business.
     _ = program.launch(
         &kernel.name,
-        &NdRange::linear_in_groups(8, 4),
+        &NdRange::new([8]).with_local([4]),
         &arguments,
         &options,
     );

@@ -26,7 +26,7 @@ fn accesses_out_of_bounds() {
         let b = Argument::Pointer(device.buffer(&[0i32; 10]));
         let range = NdRange {
             local: Some([4, 1, 1]),
-            ..NdRange::linear(8)
+            ..NdRange::new([8])
         };
         let message = device.failure("store", range, &[a.clone(), value(10i32)]);
         assert_names(
@@ -39,16 +39,16 @@ fn accesses_out_of_bounds() {
                 "local id [1, 0, 0] of work-group [1, 0, 0]",
             ],
         );
-        let message = device.failure("load", NdRange::linear(1), &[a.clone(), b, value(-3i32)]);
+        let message = device.failure("load", NdRange::new([1]), &[a.clone(), b, value(-3i32)]);
         assert_names(
             &message,
             &["load of 4 bytes", "12 bytes before the buffer of argument 0"],
         );
-        let message = device.failure("add", NdRange::linear(1), &[a, value(10i32)]);
+        let message = device.failure("add", NdRange::new([1]), &[a, value(10i32)]);
         assert_names(&message, &["atomic access of 4 bytes", "argument 0"]);
         let message = device.failure(
             "load",
-            NdRange::linear(1),
+            NdRange::new([1]),
             &[Argument::Pointer(0), Argument::Pointer(0), value(2i32)],
         );
         assert_names(&message, &["null pointer", "0x8"]);
@@ -60,10 +60,10 @@ fn freed_memory_is_out_of_bounds() {
     let source = "kernel void load(global int *a) { a[1] = a[0]; }";
     Device::each(source, |device| {
         let a = device.memory.allocate(64, 4, AllocationKind::Device).unwrap();
-        device.run("load", NdRange::linear(1), &[Argument::Pointer(a)]);
+        device.run("load", NdRange::new([1]), &[Argument::Pointer(a)]);
         device.memory.free(a).unwrap();
         assert_names(
-            &device.failure("load", NdRange::linear(1), &[Argument::Pointer(a)]),
+            &device.failure("load", NdRange::new([1]), &[Argument::Pointer(a)]),
             &["out of bounds"],
         );
     });
@@ -79,15 +79,15 @@ fn one_local_variable_does_not_run_into_the_next() {
         int a[4] = {1, 2, 3, 4}; int b[4] = {5, 6, 7, 8}; a[i] = 9; *out = a[1] + b[i & 3]; }";
     Device::each(source, |device| {
         let out = Argument::Pointer(device.buffer(&[0i32]));
-        let message = device.failure("variable", NdRange::linear(1), &[value(4i32), out.clone()]);
+        let message = device.failure("variable", NdRange::new([1]), &[value(4i32), out.clone()]);
         assert_names(
             &message,
             &["4 bytes past local variable `variable.a` of 16 bytes"],
         );
         let arguments = [Argument::Local(8), Argument::Local(8), value(-1i32)];
-        let message = device.failure("argument", NdRange::linear(1), &arguments);
+        let message = device.failure("argument", NdRange::new([1]), &arguments);
         assert_names(&message, &["4 bytes before local argument 0 of 8 bytes"]);
-        let message = device.failure("array", NdRange::linear(1), &[out, value(5i32)]);
+        let message = device.failure("array", NdRange::new([1]), &[out, value(5i32)]);
         assert_names(&message, &["8 bytes past a private variable of 16 bytes"]);
     });
 }
@@ -99,9 +99,9 @@ fn constants_are_read_only() {
       kernel void write(ulong address) { *(global int *)address = 1; }";
     Device::each(source, |device| {
         let cell = device.buffer(&[0u64]);
-        device.run("k", NdRange::linear(1), &[Argument::Pointer(cell)]);
+        device.run("k", NdRange::new([1]), &[Argument::Pointer(cell)]);
         let address = device.read::<u64>(cell, 1)[0];
-        let message = device.failure("write", NdRange::linear(1), &[value(address)]);
+        let message = device.failure("write", NdRange::new([1]), &[value(address)]);
         assert_names(&message, &["program-scope constant `table` is read-only"]);
     });
 }
@@ -113,7 +113,7 @@ fn divergent_barriers() {
         if (get_local_id(0) < 3) { barrier(CLK_LOCAL_MEM_FENCE); out[0] = 1; } else { barrier(CLK_LOCAL_MEM_FENCE); out[1] = 2; } }";
     Device::each(source, |device| {
         let out = Argument::Pointer(device.buffer(&[0i32; 16]));
-        let range = NdRange::linear_in_groups(16, 8);
+        let range = NdRange::new([16]).with_local([8]);
         let message = device.failure("some", range, std::slice::from_ref(&out));
         assert_names(
             &message,
@@ -144,7 +144,7 @@ fn endless_recursion_and_endless_loops() {
       kernel void spin(global volatile int *out) { while (*out != 7) ; }";
     Device::each(source, |device| {
         let out = device.buffer(&[0i32]);
-        let message = device.failure("recurse", NdRange::linear(1), &[Argument::Pointer(out)]);
+        let message = device.failure("recurse", NdRange::new([1]), &[Argument::Pointer(out)]);
         assert_names(
             &message,
             &["kernel `recurse`", "stack overflow", "in function `deeper`"],
@@ -156,7 +156,7 @@ fn endless_recursion_and_endless_loops() {
         let launch = |options| {
             device
                 .program
-                .launch("spin", &NdRange::linear(1), &[Argument::Pointer(out)], &options)
+                .launch("spin", &NdRange::new([1]), &[Argument::Pointer(out)], &options)
         };
         let expected = LaunchError::InstructionLimit {
             kernel: "spin".into(),
@@ -192,11 +192,11 @@ fn wrong_arguments() {
         let with = |index: usize, argument: Argument| {
             let mut arguments = good.to_vec();
             arguments[index] = argument;
-            device.failure("k", NdRange::linear(1), &arguments)
+            device.failure("k", NdRange::new([1]), &arguments)
         };
-        device.run("k", NdRange::linear(1), &good);
+        device.run("k", NdRange::new([1]), &good);
         assert_names(
-            &device.failure("k", NdRange::linear(1), &good[..3]),
+            &device.failure("k", NdRange::new([1]), &good[..3]),
             &["takes 4 arguments, 3 are given"],
         );
         assert_names(
@@ -228,13 +228,13 @@ fn wrong_arguments() {
             &["local memory", "1073741824"],
         );
         assert_names(
-            &device.failure("none", NdRange::linear(1), &[]),
+            &device.failure("none", NdRange::new([1]), &[]),
             &["no kernel `none`", "k, four"],
         );
         let arguments = [Argument::Pointer(a)];
-        let message = device.failure("four", NdRange::linear_in_groups(8, 8), &arguments);
+        let message = device.failure("four", NdRange::new([8]).with_local([8]), &arguments);
         assert_names(&message, &["[8, 1, 1]", "requires [4, 1, 1]"]);
-        device.run("four", NdRange::linear(8), &arguments);
+        device.run("four", NdRange::new([8]), &arguments);
         let info = device
             .program
             .kernels()

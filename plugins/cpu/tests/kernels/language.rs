@@ -16,7 +16,7 @@ fn saxpy() {
             Argument::Pointer(device.buffer(&x)),
             value(2f32),
         ];
-        device.run("saxpy", NdRange::linear(10_000), &arguments);
+        device.run("saxpy", NdRange::new([10_000]), &arguments);
         let expected: Vec<f32> = x.iter().map(|x| 2.0 * x + 1.0).collect();
         assert_eq!(device.read::<f32>(y, 10_000), expected);
     });
@@ -56,7 +56,7 @@ fn loops_switches_and_phis() {
         let (out, more) = (device.buffer(&[0i32; 40]), device.buffer(&[0i32; 40]));
         device.run(
             "k",
-            NdRange::linear(40),
+            NdRange::new([40]),
             &[Argument::Pointer(out), Argument::Pointer(more)],
         );
         let mut expected = Vec::new();
@@ -121,7 +121,7 @@ fn private_arrays_structs_and_recursion_free_calls() {
             Argument::Bytes(w),
             Argument::Pointer(ps),
         ];
-        device.run("k", NdRange::linear(16), &arguments);
+        device.run("k", NdRange::new([16]), &arguments);
         let expected = |i: i32| {
             let j = (i % 3) as usize;
             let helper = |a: i32, b: [f32; 3], c: i32, d: i32| a + 1000 + b[j] as i32 + c + d;
@@ -167,15 +167,15 @@ fn program_scope_variables() {
       kernel void count(global int *out) { *out = counter; *q = 9; }";
     Device::each(source, |device| {
         let out = device.buffer(&[0i32; 6]);
-        device.run("k", NdRange::linear(6), &[Argument::Pointer(out)]);
+        device.run("k", NdRange::new([6]), &[Argument::Pointer(out)]);
         let expected: Vec<i32> = (0..6)
             .map(|i| i + 1 + 60 + 400 + 4000 + [1, 3, 5, 7][i as usize & 3])
             .collect();
         assert_eq!(device.read::<i32>(out, 6), expected);
-        device.run("count", NdRange::linear(1), &[Argument::Pointer(out)]);
+        device.run("count", NdRange::new([1]), &[Argument::Pointer(out)]);
         assert_eq!(device.read::<i32>(out, 1), [11]);
         // Variables keep their values between launches.
-        device.run("k", NdRange::linear(1), &[Argument::Pointer(out)]);
+        device.run("k", NdRange::new([1]), &[Argument::Pointer(out)]);
         assert_eq!(device.read::<i32>(out, 1), [1 + 60 + 900 + 9000 + 1]);
         let (address, size) = device.program.variable("counter").unwrap();
         assert_eq!((device.read::<i32>(address, 1)[0], size), (12, 4));
@@ -199,7 +199,7 @@ fn atomics_on_global_memory() {
         let flags = device.buffer(&[0i32; 5]);
         device.run(
             "k",
-            NdRange::linear(1000),
+            NdRange::new([1000]),
             &[a, b, c, f, flags].map(Argument::Pointer),
         );
         let xor = (0..1000).fold(0, |x, i| x ^ i);
@@ -278,7 +278,7 @@ fn printing() {
             value(0.125f64),
             Argument::Bytes(vec![1, 2, 3, 255]),
         ];
-        device.run("k", NdRange::linear(2), &arguments);
+        device.run("k", NdRange::new([2]), &arguments);
         let line = "a=-7 [  1.0,  2.2, -3.0,1000.0] text 1099511627776 0.125 1,2,3,255 0xff x%\n";
         assert_eq!(*device.printed.lock().unwrap(), line.repeat(2));
     });
@@ -304,7 +304,7 @@ fn vectors_and_half_precision() {
         let input: Vec<f32> = (0..48).map(|i| i as f32 * 0.25).collect();
         let out = device.buffer(&[0f32; 112]);
         let arguments = [out, device.buffer(&input), device.buffer(&[0u16; 16])].map(Argument::Pointer);
-        device.run("k", NdRange::linear(16), &arguments);
+        device.run("k", NdRange::new([16]), &arguments);
         let out = device.read::<f32>(out, 112);
         for i in 0..16 {
             let [x, y, z] = [0, 1, 2].map(|lane| input[i * 3 + lane]);

@@ -1,11 +1,12 @@
 //! Modules written by hand: what clang doesn't write, and what is wrong.
 
+use std::collections::HashMap;
 use std::process::Command;
 use std::sync::Arc;
 
-use offkit_plugin_cpu::{
-    AllocationKind, Argument, BuildError, LaunchOptions, Memory, NdRange, Program, Specialization,
-};
+use offkit_plugin_cpu::{AllocationKind, Argument, BuildError, LaunchOptions, Memory, NdRange, Program};
+
+use offkit_spirv::{Module, specialize};
 
 use crate::support::{Device, filter};
 
@@ -62,16 +63,20 @@ fn refused(text: &str) -> Option<String> {
 }
 
 /// Runs `k` for one work-item and gives the integers that it left.
-fn run(spirv: &[u8], specialization: &Specialization) -> Result<Vec<i32>, String> {
+fn run(spirv: &[u8]) -> Result<Vec<i32>, String> {
+    let module = Module::from_bytes(spirv).map_err(|error| error.to_string())?;
+    run_module(&module)
+}
+
+fn run_module(module: &Module) -> Result<Vec<i32>, String> {
     let memory = Memory::new();
-    let program =
-        Program::build(spirv, specialization, Arc::clone(&memory)).map_err(|error| error.to_string())?;
+    let program = Program::from_module(module, Arc::clone(&memory)).map_err(|error| error.to_string())?;
     let out = memory.allocate(16, 4, AllocationKind::Buffer).unwrap();
     let options = LaunchOptions {
         max_instructions: Some(1 << 20),
         ..Default::default()
     };
-    let launched = program.launch("k", &NdRange::linear(1), &[Argument::Pointer(out)], &options);
+    let launched = program.launch("k", &NdRange::new([1]), &[Argument::Pointer(out)], &options);
     launched.map_err(|error| error.to_string())?;
     let mut bytes = [0; 16];
     memory.read(out, &mut bytes).unwrap();
@@ -107,14 +112,10 @@ fn specialization_constants() {
          OpReturn",
     );
     let Some(spirv) = assemble(&text) else { return };
-    assert_eq!(run(&spirv, &Specialization::new()).unwrap(), [20, 5, 0, 0]);
-    let given = |size: &[u8]| Specialization::from([(7, size.to_vec()), (8, vec![1]), (99, vec![0; 3])]);
-    assert_eq!(run(&spirv, &given(&[4, 0, 0, 0])).unwrap(), [8, 8, 0, 0]);
-    let error = run(&spirv, &given(&[4, 0])).unwrap_err();
-    assert_eq!(
-        error,
-        "specialization constant 7 has 4 bytes, the value given has 2"
-    );
+    assert_eq!(run(&spirv).unwrap(), [20, 5, 0, 0]);
+    let mut specialized = Module::from_bytes(&spirv).unwrap();
+    specialize(&mut specialized, &HashMap::from([(7, 4), (8, 1), (99, 0)]));
+    assert_eq!(run_module(&specialized).unwrap(), [8, 8, 0, 0]);
 }
 
 #[test]
@@ -130,7 +131,7 @@ fn errors_name_the_source_line() {
          OpReturn",
     );
     let Some(spirv) = assemble(&text) else { return };
-    let error = run(&spirv, &Specialization::new()).unwrap_err();
+    let error = run(&spirv).unwrap_err();
     assert!(error.contains("in function `k` at kernel.cl:18"), "{error}");
 }
 
@@ -139,7 +140,7 @@ fn unreachable_code_that_is_reached() {
     let Some(spirv) = assemble(&module("", "", "", "OpUnreachable")) else {
         return;
     };
-    let error = run(&spirv, &Specialization::new()).unwrap_err();
+    let error = run(&spirv).unwrap_err();
     assert!(
         error.contains("declared unreachable") && error.contains("work-item [0, 0, 0]"),
         "{error}"
@@ -167,7 +168,7 @@ fn phis_exchange_values_at_once() {
          OpReturn",
     );
     let Some(spirv) = assemble(&text) else { return };
-    assert_eq!(run(&spirv, &Specialization::new()).unwrap(), [1, 2, 0, 0]);
+    assert_eq!(run(&spirv).unwrap(), [1, 2, 0, 0]);
 }
 
 #[test]
@@ -192,10 +193,7 @@ fn wide_products_and_division_by_zero() {
          OpReturn",
     );
     let Some(spirv) = assemble(&text) else { return };
-    assert_eq!(
-        run(&spirv, &Specialization::new()).unwrap(),
-        [0x8000_0003u32 as i32, 1, -1, 5]
-    );
+    assert_eq!(run(&spirv).unwrap(), [0x8000_0003u32 as i32, 1, -1, 5]);
 }
 
 #[test]
@@ -379,8 +377,5 @@ fn imports_must_be_resolved_where_they_are_needed() {
     };
     assert_eq!(error, Some(expected));
     let unused = text.replace("%x = OpFunctionCall %int %f %n1", "");
-    assert_eq!(
-        run(&assemble(&unused).unwrap(), &Specialization::new()),
-        Ok(vec![0; 4])
-    );
+    assert_eq!(run(&assemble(&unused).unwrap()), Ok(vec![0; 4]));
 }

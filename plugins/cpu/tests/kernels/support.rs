@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex};
 
 use offkit_plugin_cpu::{
     AllocationKind, Argument, BuildError, LaunchError, LaunchOptions, Memory, NdRange, Program,
-    Specialization,
 };
 
 /// The ways a source is compiled: optimisation and target.
@@ -76,7 +75,7 @@ pub(crate) struct Device {
 impl Device {
     pub(crate) fn build(spirv: &[u8]) -> Result<Device, BuildError> {
         let memory = Memory::new();
-        let program = Program::build(spirv, &Specialization::new(), Arc::clone(&memory))?;
+        let program = Program::build(spirv, Arc::clone(&memory))?;
         Ok(Device {
             memory,
             program,

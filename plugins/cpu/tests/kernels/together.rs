@@ -33,7 +33,7 @@ fn tiled_matrix_product() {
         let range = NdRange {
             dimensions: 2,
             offset: [0; 3],
-            global: [N as u64, N as u64, 1],
+            global: [N, N, 1],
             local: Some([8, 8, 1]),
         };
         device.run("matmul", range, &arguments);
@@ -65,7 +65,7 @@ fn reduction_in_local_memory() {
             Argument::Pointer(out),
             Argument::Local(64 * 4),
         ];
-        device.run("reduce", NdRange::linear_in_groups(4096, 64), &arguments);
+        device.run("reduce", NdRange::new([4096]).with_local([64]), &arguments);
         let expected: Vec<i32> = input.chunks(64).map(|chunk| chunk.iter().sum()).collect();
         assert_eq!(device.read::<i32>(out, 64), expected);
     });
@@ -84,7 +84,7 @@ fn barriers_in_called_functions_and_uniform_branches() {
         let out = device.buffer(&[0i32; 64]);
         device.run(
             "k",
-            NdRange::linear_in_groups(64, 16),
+            NdRange::new([64]).with_local([16]),
             &[Argument::Pointer(out), value(5i32)],
         );
         let expected: Vec<i32> = (0..64)
@@ -113,7 +113,7 @@ fn local_atomics() {
         let input: Vec<u8> = (0..1024u32).map(|i| (i * i % 251) as u8).collect();
         let out = device.buffer(&[0i32; 16]);
         let arguments = [Argument::Pointer(device.buffer(&input)), Argument::Pointer(out)];
-        device.run("histogram", NdRange::linear_in_groups(1024, 32), &arguments);
+        device.run("histogram", NdRange::new([1024]).with_local([32]), &arguments);
         let mut expected = [0; 16];
         input
             .iter()
@@ -134,7 +134,7 @@ fn work_group_collectives() {
         let out = device.buffer(&[0i32; 30 * 8]);
         let arguments = [Argument::Pointer(out), Argument::Pointer(device.buffer(&input))];
         // The last group is a smaller one.
-        device.run("k", NdRange::linear_in_groups(30, 12), &arguments);
+        device.run("k", NdRange::new([30]).with_local([12]), &arguments);
         let out = device.read::<i32>(out, 30 * 8);
         for (group, values) in input.chunks(12).enumerate() {
             for (l, _) in values.iter().enumerate() {
@@ -172,7 +172,7 @@ fn sub_group_collectives() {
         let input: Vec<i32> = (0..20).map(|i| (i * 7) % 11 - 5).collect();
         let out = device.buffer(&[0i32; 20 * 8]);
         let arguments = [Argument::Pointer(out), Argument::Pointer(device.buffer(&input))];
-        device.run("k", NdRange::linear_in_groups(20, 20), &arguments);
+        device.run("k", NdRange::new([20]).with_local([20]), &arguments);
         let out = device.read::<i32>(out, 20 * 8);
         for (sub_group, values) in input.chunks(size).enumerate() {
             for l in 0..values.len() {
@@ -209,7 +209,7 @@ fn sub_group_operations_in_divergent_code() {
     let variants = VARIANTS.into_iter().filter(|(_, target)| *target == "spirv64");
     Device::each_of(variants, source, &[], |device| {
         let out = device.buffer(&[0i32; 32]);
-        device.run("k", NdRange::linear_in_groups(8, 8), &[Argument::Pointer(out)]);
+        device.run("k", NdRange::new([8]).with_local([8]), &[Argument::Pointer(out)]);
         let out = device.read::<i32>(out, 32);
         for l in 0..8 {
             // In round i of the loop those are left whose number is at least i.
@@ -245,7 +245,7 @@ fn asynchronous_copies() {
             Argument::Pointer(device.buffer(&input)),
             Argument::Local(32),
         ];
-        device.run("k", NdRange::linear_in_groups(32, 8), &arguments);
+        device.run("k", NdRange::new([32]).with_local([8]), &arguments);
         let expected: Vec<i32> = (0..32).map(|i| input[i] * 2 + input[(i & 3) * 3]).collect();
         assert_eq!(device.read::<i32>(out, 32), expected);
     });

@@ -247,9 +247,7 @@ fn no_update_is_lost() {
             Operand::Buffer(vec![0; 8]),
             Operand::Buffer(vec![0; 4]),
         ];
-        let outcome = device
-            .run("k", &[ITEMS as u64], &[GROUP as u64], &operands)
-            .expect("runs");
+        let outcome = device.run("k", &[ITEMS], &[GROUP], &operands).expect("runs");
         let sums = Int.decode(&outcome.buffers[0], 1, 1);
         assert!(
             sums.iter().all(|&sum| sum == (GROUP * (GROUP - 1) / 2) as u64),

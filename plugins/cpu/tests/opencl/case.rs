@@ -148,7 +148,7 @@ impl Case {
         for (element, input) in self.operands.iter().zip(&self.inputs) {
             operands.push(Operand::Buffer(element.encode(input, lanes, stride)));
         }
-        let outcome = device.run(name, &[items as u64], &[], &operands)?;
+        let outcome = device.run(name, &[items], &[], &operands)?;
         let results = self.result.decode(&outcome.buffers[0], lanes, stride);
         let wrong: Vec<usize> = (0..self.expected.len())
             .filter(|&index| self.result.distance(results[index], self.expected[index]) > self.tolerance)

@@ -220,7 +220,7 @@ fn check_geometric(element: Element, options: Options) {
             suffix(lanes)
         );
         let outcome = device
-            .run(&format!("k{index}"), &[ITEMS as u64], &[], &operands)
+            .run(&format!("k{index}"), &[ITEMS], &[], &operands)
             .expect(&what);
         let results = element.decode(&outcome.buffers[0], result_lanes, result_stride);
         let numbers = |words: &[u64]| words.iter().map(|&word| element.number(word)).collect::<Vec<_>>();

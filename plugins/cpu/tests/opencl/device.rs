@@ -1,6 +1,5 @@
 //! Programs and launches on the CPU device.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use offkit_plugin_cpu::{AllocationKind, Argument, LaunchOptions, Memory, NdRange, Program};
@@ -46,8 +45,8 @@ impl Device {
         };
         let options = LinkOptions::default().with_allow_unresolved(true);
         link(&[input], options).map_err(|error| format!("linking: {error}"))?;
-        let program = Program::from_module(&module, &BTreeMap::new(), Arc::clone(&memory))
-            .map_err(|error| error.to_string())?;
+        let program =
+            Program::from_module(&module, Arc::clone(&memory)).map_err(|error| error.to_string())?;
         Ok(Device { memory, program })
     }
 
@@ -56,11 +55,11 @@ impl Device {
     pub(crate) fn run(
         &self,
         kernel: &str,
-        global: &[u64],
-        local: &[u64],
+        global: &[usize],
+        local: &[usize],
         operands: &[Operand],
     ) -> Result<Outcome, String> {
-        let sizes = |sizes: &[u64]| [0, 1, 2].map(|dimension| sizes.get(dimension).copied().unwrap_or(1));
+        let sizes = |sizes: &[usize]| [0, 1, 2].map(|dimension| sizes.get(dimension).copied().unwrap_or(1));
         let range = NdRange {
             dimensions: global.len() as u32,
             offset: [0; 3],

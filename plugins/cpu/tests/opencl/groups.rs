@@ -157,7 +157,7 @@ impl Test {
             Operand::Buffer(self.operand.encode(&words, 1, 1)),
             Operand::Buffer(vec![0; ITEMS * 8]),
         ];
-        let outcome = device.run(&format!("k{index}"), &[ITEMS as u64], &[GROUP as u64], &operands)?;
+        let outcome = device.run(&format!("k{index}"), &[ITEMS], &[GROUP], &operands)?;
         let results = self.result.decode(&outcome.buffers[0], 1, 1);
         let places = if sub_groups {
             let rows: Vec<(u64, u64)> = Uint

@@ -145,7 +145,7 @@ fn check(file: &str) {
             };
             for (kernel, expected) in kernels.iter().zip(expected.chunks(16 * ITEMS)) {
                 let operands = [Operand::Buffer(vec![0; 16 * ITEMS]), Operand::Buffer(input())];
-                match device.run(kernel, &[ITEMS as u64], &[], &operands) {
+                match device.run(kernel, &[ITEMS], &[], &operands) {
                     Err(error) => failures.push(format!("{kernel} of {file} {options:?}: {error}")),
                     Ok(outcome) => failures.extend(
                         difference(&outcome.buffers[0], expected)

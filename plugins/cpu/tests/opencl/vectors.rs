@@ -397,9 +397,7 @@ fn shuffles() {
                     Operand::Buffer(element.encode(&values, 1, 1)),
                     Operand::Buffer(mask.encode(&masks, 1, 1)),
                 ];
-                let outcome = device
-                    .run(&kernel, &[ITEMS as u64], &[], &operands)
-                    .expect(&kernel);
+                let outcome = device.run(&kernel, &[ITEMS], &[], &operands).expect(&kernel);
                 let results = element.decode(&outcome.buffers[0], 1, 1);
                 let mut expected = Vec::new();
                 for (values, masks) in values.chunks(2 * from).zip(masks.chunks(to)) {

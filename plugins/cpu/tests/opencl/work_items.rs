@@ -27,8 +27,11 @@ const SOURCE: &str = "kernel void k(global ulong *out) {
     r[36] = get_group_id(0) + 100 * get_group_id(1) + 10000 * get_group_id(2);
 }";
 
-fn expected(global: &[u64], local: &[u64], id: [u64; 3]) -> Vec<u64> {
-    let at = |sizes: &[u64], dimension: usize| sizes.get(dimension).copied().unwrap_or(1);
+fn at(sizes: &[usize], dimension: usize) -> u64 {
+    sizes.get(dimension).map_or(1, |size| *size as u64)
+}
+
+fn expected(global: &[usize], local: &[usize], id: [u64; 3]) -> Vec<u64> {
     let mut row = Vec::new();
     let mut push = |value: &dyn Fn(usize) -> u64, beyond: u64| {
         row.extend((0..3).map(value));
@@ -66,12 +69,12 @@ fn identifiers_and_sizes() {
             (&[4, 6, 3], &[2, 3, 1]),
             (&[2, 1, 8], &[1, 1, 8]),
         ] {
-            let items = global.iter().product::<u64>() as usize;
+            let items = global.iter().product::<usize>();
             let outcome = device
                 .run("k", global, local, &[Operand::Buffer(vec![0; items * 320])])
                 .expect("runs");
             let results = Ulong.decode(&outcome.buffers[0], 1, 1);
-            let size = |dimension: usize| global.get(dimension).copied().unwrap_or(1);
+            let size = |dimension: usize| at(global, dimension);
             for (linear, row) in results.chunks(40).enumerate() {
                 let linear = linear as u64;
                 let id = [
