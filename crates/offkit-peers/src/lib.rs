@@ -14,6 +14,14 @@
 //! assert!(offkit_peers::run("offkit".as_ref(), ["ls".into()]).is_none());
 //! ```
 
+/// Writes a line to standard error, as `eprintln!` does; where it cannot be written there is nowhere left to say so.
+macro_rules! say {
+    ($($text:tt)*) => {{
+        use std::io::Write;
+        let _ = writeln!(std::io::stderr().lock(), $($text)*);
+    }};
+}
+
 #[macro_use]
 mod options;
 mod failure;
@@ -27,8 +35,6 @@ mod sycl_targets;
 mod syclbin_dump;
 
 use std::ffi::{OsStr, OsString};
-use std::fmt::Display;
-use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -67,7 +73,7 @@ pub fn run(called: &OsStr, arguments: impl IntoIterator<Item = OsString>) -> Opt
     Some(match shown {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            say(failure.lines(name));
+            say!("{}", failure.lines(name));
             failure.exit_code()
         }
     })
@@ -81,11 +87,6 @@ fn is_called(called: &str, name: &str) -> bool {
                 .strip_prefix('-')
                 .is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
     })
-}
-
-/// Writes a line to standard error; where it cannot be written there is nowhere left to say so.
-fn say(line: impl Display) {
-    let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
 /// What `--version` prints: the version of LLVM whose tools these stand for, which scripts look for, and ours.

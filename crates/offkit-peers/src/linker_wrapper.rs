@@ -37,7 +37,6 @@ use std::time::Instant;
 use offkit_link::wrap::host_triple;
 
 use crate::failure::Failure;
-use crate::say;
 use commands::Commands;
 use device_link::Linked;
 use error::Result;
@@ -68,9 +67,7 @@ fn link(arguments: Vec<OsString>) -> Result<String> {
         return Ok(String::new());
     }
     if options.print_module {
-        say(format_args!(
-            "{NAME}: warning: there is no module to print: objects are written directly"
-        ));
+        say!("{NAME}: warning: there is no module to print: objects are written directly");
     }
     let _temporary = (!options.dry_run).then(offkit_host::temporary::keep_together);
     let host = options.host_triple.clone().unwrap_or_else(host_triple);

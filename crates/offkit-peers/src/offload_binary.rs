@@ -13,8 +13,7 @@ use offkit_object::archive::{self, ArchiveKind, Member};
 use offkit_object::{ImageKind, Limits, OffloadBinary, OffloadEntry, OffloadKind, offload_entries};
 
 use crate::failure::Failure;
-use crate::options::{Asked, CommandLine, Once};
-use crate::say;
+use crate::options::{CommandLine, Once};
 
 const COMMAND_LINE: CommandLine<Options> = CommandLine {
     tool: "llvm-offload-binary",
@@ -71,7 +70,7 @@ pub(crate) fn run_packager(arguments: Vec<OsString>) -> Result<String, Failure> 
         ..COMMAND_LINE
     };
     let warning = "warning: 'clang-offload-packager' is deprecated. Use 'llvm-offload-binary' instead.";
-    run_as(&OLD, arguments, || say(warning))
+    run_as(&OLD, arguments, || say!("{warning}"))
 }
 
 /// Runs as `llvm-offload-binary`.
@@ -84,19 +83,17 @@ fn run_as(
     arguments: Vec<OsString>,
     warn: impl FnOnce(),
 ) -> Result<String, Failure> {
-    let options = match line.read(arguments, Options::default())? {
-        Asked::Run(options) => options,
-        Asked::Show(text) => return Ok(text),
-    };
-    warn();
-    let done = match (&options.input, &options.output.0) {
-        (None, None) => return Ok(line.help(false)),
-        (Some(_), Some(_)) => Err(Problem::InputAndOutput),
-        (None, Some(output)) => pack(&options, output),
-        (Some(input), None) => extract(&options, input),
-    };
-    done.map_err(|problem| Failure::words(Error(problem)))?;
-    Ok(String::new())
+    line.run(arguments, Options::default(), |options| {
+        warn();
+        let done = match (&options.input, &options.output.0) {
+            (None, None) => return Ok(line.help(false)),
+            (Some(_), Some(_)) => Err(Problem::InputAndOutput),
+            (None, Some(output)) => pack(&options, output),
+            (Some(input), None) => extract(&options, input),
+        };
+        done.map_err(|problem| Failure::words(Error(problem)))?;
+        Ok(String::new())
+    })
 }
 
 /// The keys and values of an `--image`; of a repeated key, the values joined with commas.
@@ -127,9 +124,7 @@ fn pack(options: &Options, output: &Path) -> Result<(), Problem> {
         let files = value(&strings, "file").ok_or(Problem::NoFile)?.to_owned();
         let kind = value(&strings, "kind").unwrap_or("none");
         let kind = OffloadKind::from_name(kind).unwrap_or_else(|| {
-            say(format_args!(
-                "llvm-offload-binary: warning: unknown kind '{kind}' is written as 'none'"
-            ));
+            say!("llvm-offload-binary: warning: unknown kind '{kind}' is written as 'none'");
             OffloadKind::None
         });
         strings.retain(|(key, _)| key != "file" && key != "kind");
@@ -169,9 +164,7 @@ fn extract(options: &Options, input: &Path) -> Result<(), Problem> {
     });
     for ((wish, image), found) in wishes.iter().zip(&options.images).zip(matches) {
         if found.is_empty() {
-            say(format_args!(
-                "llvm-offload-binary: warning: nothing in '{name}' matches --image={image}"
-            ));
+            say!("llvm-offload-binary: warning: nothing in '{name}' matches --image={image}");
         }
         write_matches(options, input, value(wish, "file"), &found)?;
     }
@@ -235,9 +228,7 @@ fn write_matches(
     }
     if let Some(file) = file {
         if found.len() > 1 {
-            say(format_args!(
-                "llvm-offload-binary: warning: Multiple inputs match to a single file, '{file}'"
-            ));
+            say!("llvm-offload-binary: warning: Multiple inputs match to a single file, '{file}'");
         }
         return Ok(files::write(Path::new(file), &[&last.image])?);
     }

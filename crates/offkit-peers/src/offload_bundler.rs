@@ -27,8 +27,6 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use crate::failure::Failure;
-use crate::options::Asked;
-use crate::say;
 use bundled::{Content, FileType};
 pub(crate) use error::Error;
 use error::Result;
@@ -43,10 +41,9 @@ const NAME: &str = "clang-offload-bundler";
 
 /// Runs as the tool.
 pub(crate) fn run(arguments: Vec<OsString>) -> std::result::Result<String, Failure> {
-    match COMMAND_LINE.read(arguments, Options::of_environment())? {
-        Asked::Run(mut options) => answer(&mut options).map_err(Failure::error),
-        Asked::Show(text) => Ok(text),
-    }
+    COMMAND_LINE.run(arguments, Options::of_environment(), |mut options| {
+        answer(&mut options).map_err(Failure::error)
+    })
 }
 
 /// Does what is asked and returns what is to be printed.
@@ -96,8 +93,7 @@ fn bundle(options: &Options, targets: &[TargetId], output: &str) -> Result<()> {
         && let Some(host) = host
         && bundled::is_object_bundle(&entries, host)
     {
-        let command = bundled::add_command(targets, &options.inputs, host, output);
-        say(command);
+        say!("{}", bundled::add_command(targets, &options.inputs, host, output));
         return Ok(());
     }
     write(output, &bundled(options, file_type, &entries)?.slices())
@@ -194,15 +190,15 @@ fn unbundle(options: &Options, targets: &[TargetId], file: &str) -> Result<()> {
                 Content::Bytes(bytes) => {
                     let same = entries.iter().filter(|other| other.id == entry.id).count();
                     if same > 1 {
-                        say(format_args!(
+                        say!(
                             "{NAME}: warning: '{file}' has {same} entries {}; the first is written",
                             entry.id
-                        ));
+                        );
                     }
                     write(output, &[bytes])?;
                 }
                 Content::HostObject if options.print_commands => {
-                    say(bundled::remove_command(file, output));
+                    say!("{}", bundled::remove_command(file, output));
                 }
                 Content::HostObject => write(output, &[&bundled::host_object(file, &bytes)?])?,
             },

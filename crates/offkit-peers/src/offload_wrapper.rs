@@ -13,8 +13,7 @@ use offkit_link::wrap::{Wrap, WrapError, WrapKind, host_triple};
 use offkit_object::{ContainerKind, DeviceImage, ImageFormat, Limits, Target, property_set, read};
 
 use crate::failure::{Failure, File};
-use crate::options::{Asked, CommandLine, Slot, Wrong};
-use crate::say;
+use crate::options::{CommandLine, Slot, Value, Wrong};
 use file_table::{FileTable, TableError};
 
 const COMMAND_LINE: CommandLine<Options> = CommandLine {
@@ -134,14 +133,13 @@ enum ImageVersion {
     V3,
 }
 
-impl Slot for ImageVersion {
-    fn take(&mut self, value: OsString) -> Result<(), Wrong> {
-        *self = match value.to_str() {
-            Some("2") => Self::V2,
-            Some("3") => Self::V3,
-            _ => return Err(Wrong::Expected("2 or 3")),
-        };
-        Ok(())
+impl Value for ImageVersion {
+    fn of(value: OsString) -> Result<Self, Wrong> {
+        match value.to_str() {
+            Some("2") => Ok(Self::V2),
+            Some("3") => Ok(Self::V3),
+            _ => Err(Wrong::Expected("2 or 3")),
+        }
     }
 }
 
@@ -173,11 +171,9 @@ enum Error {
 
 /// Runs as `clang-offload-wrapper`.
 pub(crate) fn run(arguments: Vec<OsString>) -> Result<String, Failure> {
-    match COMMAND_LINE.read(arguments, Options::new())? {
-        Asked::Run(options) => wrap(options).map_err(Failure::error)?,
-        Asked::Show(text) => return Ok(text),
-    }
-    Ok(String::new())
+    COMMAND_LINE.run(arguments, Options::new(), |options| {
+        wrap(options).map_err(Failure::error).and(Ok(String::new()))
+    })
 }
 
 fn wrap(mut options: Options) -> Result<(), Error> {
@@ -186,18 +182,18 @@ fn wrap(mut options: Options) -> Result<(), Error> {
         return Err(Error::OnlyTable);
     }
     for manifest in &options.manifests {
-        say(format_args!(
+        say!(
             "{TOOL}: warning: '{}': manifests are of no meaning to any runtime and are left out",
             manifest.display()
-        ));
+        );
     }
     if options.host.is_empty() {
         options.host = host_triple();
         if options.verbose {
-            say(format_args!(
+            say!(
                 "warning: -host option is omitted, using host triple '{}'",
                 options.host
-            ));
+            );
         }
     }
     let output = options.output.unwrap_or_default();
@@ -219,14 +215,14 @@ fn wrap(mut options: Options) -> Result<(), Error> {
     let mut described = Vec::new();
     for (Input { code, description }, content) in images.iter().zip(&contents) {
         if options.verbose {
-            say(format_args!(
+            say!(
                 "adding image: offload kind={}\n{{\n  file     = {}\n  target   = {}\n  compile options  = {}\n  link options     = {}\n}}",
                 description.kind.as_deref().unwrap_or_default(),
                 code.display(),
                 or_dash(&description.target),
                 or_dash(&description.compile_options),
                 or_dash(&description.link_options),
-            ));
+            );
         }
         described.push(description.image(content)?);
     }
@@ -333,15 +329,14 @@ struct LlvmOptions {
     input: PathBuf,
 }
 
-impl Slot for Option<WrapKind> {
-    fn take(&mut self, value: OsString) -> Result<(), Wrong> {
-        *self = Some(match value.to_str() {
-            Some("openmp") => WrapKind::OpenMp,
-            Some("cuda") => WrapKind::Cuda,
-            Some("hip") => WrapKind::Hip,
-            _ => return Err(Wrong::Word),
-        });
-        Ok(())
+impl Value for WrapKind {
+    fn of(value: OsString) -> Result<Self, Wrong> {
+        match value.to_str() {
+            Some("openmp") => Ok(Self::OpenMp),
+            Some("cuda") => Ok(Self::Cuda),
+            Some("hip") => Ok(Self::Hip),
+            _ => Err(Wrong::Word),
+        }
     }
 }
 
@@ -353,11 +348,9 @@ pub(crate) fn run_llvm(arguments: Vec<OsString>) -> Result<String, Failure> {
         triple: host_triple(),
         input: PathBuf::new(),
     };
-    match LLVM_COMMAND_LINE.read(arguments, options)? {
-        Asked::Run(options) => wrap_one(options).map_err(Failure::error)?,
-        Asked::Show(text) => return Ok(text),
-    }
-    Ok(String::new())
+    LLVM_COMMAND_LINE.run(arguments, options, |options| {
+        wrap_one(options).map_err(Failure::error).and(Ok(String::new()))
+    })
 }
 
 fn wrap_one(options: LlvmOptions) -> Result<(), Error> {
@@ -388,10 +381,10 @@ fn write(wrap: &Wrap, images: Vec<DeviceImage<'_>>, output: &Path) -> Result<(),
 /// Says that what is written is not what the name promises.
 fn warn_of_bitcode(tool: &str, output: &Path) {
     if output.extension().is_some_and(|extension| extension == "bc") {
-        say(format_args!(
+        say!(
             "{tool}: warning: '{}' is an object file, which needs no more compiling",
             output.display()
-        ));
+        );
     }
 }
 

@@ -8,6 +8,8 @@ use std::fmt;
 use std::ops::{Deref, RangeInclusive};
 use std::path::PathBuf;
 
+use crate::failure::Failure;
+
 /// A table of options, a row each: the spellings, `=` and what help calls the value if there is one, what it sets, and
 /// what help says.
 macro_rules! options {
@@ -99,52 +101,53 @@ impl Slot for bool {
     }
 }
 
-impl Slot for u64 {
+/// What stands for the value of an option. Slots keep the last one, or all.
+pub(crate) trait Value: Sized {
+    fn of(value: OsString) -> Result<Self, Wrong>;
+}
+
+impl<V: Value> Slot for V {
     fn take(&mut self, value: OsString) -> Result<(), Wrong> {
-        *self = text(value)?.parse().map_err(|_| Wrong::Unsigned)?;
+        *self = V::of(value)?;
         Ok(())
     }
 }
 
-impl Slot for Option<i32> {
+impl<V: Value> Slot for Option<V> {
     fn take(&mut self, value: OsString) -> Result<(), Wrong> {
-        *self = Some(text(value)?.parse().map_err(|_| Wrong::Integer)?);
+        *self = Some(V::of(value)?);
         Ok(())
     }
 }
 
-impl Slot for String {
+impl<V: Value> Slot for Vec<V> {
     fn take(&mut self, value: OsString) -> Result<(), Wrong> {
-        *self = text(value)?;
+        self.push(V::of(value)?);
         Ok(())
     }
 }
 
-impl Slot for Option<String> {
-    fn take(&mut self, value: OsString) -> Result<(), Wrong> {
-        *self = Some(text(value)?);
-        Ok(())
+impl Value for u64 {
+    fn of(value: OsString) -> Result<Self, Wrong> {
+        text(value)?.parse().map_err(|_| Wrong::Unsigned)
     }
 }
 
-impl Slot for Vec<String> {
-    fn take(&mut self, value: OsString) -> Result<(), Wrong> {
-        self.push(text(value)?);
-        Ok(())
+impl Value for i32 {
+    fn of(value: OsString) -> Result<Self, Wrong> {
+        text(value)?.parse().map_err(|_| Wrong::Integer)
     }
 }
 
-impl Slot for PathBuf {
-    fn take(&mut self, value: OsString) -> Result<(), Wrong> {
-        *self = value.into();
-        Ok(())
+impl Value for String {
+    fn of(value: OsString) -> Result<Self, Wrong> {
+        text(value)
     }
 }
 
-impl Slot for Option<PathBuf> {
-    fn take(&mut self, value: OsString) -> Result<(), Wrong> {
-        *self = Some(value.into());
-        Ok(())
+impl Value for PathBuf {
+    fn of(value: OsString) -> Result<Self, Wrong> {
+        Ok(value.into())
     }
 }
 
@@ -171,12 +174,12 @@ impl Deref for List {
 #[derive(Debug, Default)]
 pub(crate) struct Once<T>(pub(crate) Option<T>);
 
-impl<T: Slot + Default> Slot for Once<T> {
+impl<V: Value> Slot for Once<V> {
     fn take(&mut self, value: OsString) -> Result<(), Wrong> {
-        if self.0.is_some() {
-            return Err(Wrong::Repeated);
+        match self.0 {
+            Some(_) => Err(Wrong::Repeated),
+            None => Slot::take(&mut self.0, value),
         }
-        self.0.insert(T::default()).take(value)
     }
 }
 
@@ -268,6 +271,19 @@ const GENERIC: [(&str, &str); 3] = [
 ];
 
 impl<O> CommandLine<O> {
+    /// Reads the arguments into `options` and does what they ask for; returns what is printed.
+    pub(crate) fn run(
+        &self,
+        arguments: Vec<OsString>,
+        options: O,
+        work: impl FnOnce(O) -> Result<String, Failure>,
+    ) -> Result<String, Failure> {
+        match self.read(arguments, options)? {
+            Asked::Run(options) => work(options),
+            Asked::Show(text) => Ok(text),
+        }
+    }
+
     /// Reads the arguments into `options`.
     pub(crate) fn read(&self, arguments: Vec<OsString>, mut options: O) -> Result<Asked<O>, Vec<UsageError>> {
         let tool = self.tool;

@@ -15,8 +15,7 @@ use offkit_llvm::Source;
 use offkit_object::{DeviceImage, ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind};
 
 use crate::failure::{Failure, File};
-use crate::options::{Asked, CommandLine};
-use crate::say;
+use crate::options::CommandLine;
 use compiler::Names;
 pub(crate) use link::Error;
 
@@ -66,10 +65,9 @@ pub(crate) struct Options<'a> {
 
 /// Runs as the tool.
 pub(crate) fn run(arguments: Vec<OsString>) -> Result<String, Failure> {
-    match COMMAND_LINE.read(arguments, Options::default())? {
-        Asked::Run(options) => options.run().map_err(Failure::error),
-        Asked::Show(text) => Ok(text),
-    }
+    COMMAND_LINE.run(arguments, Options::default(), |options| {
+        options.run().map_err(Failure::error)
+    })
 }
 
 impl Options<'_> {
@@ -85,12 +83,12 @@ impl Options<'_> {
                 names.join(", ")
             };
             let (linked, spirv) = (names.linked.display(), names.spirv.display());
-            say(format_args!(
+            say!(
                 "sycl-device-link: inputs: {} libfiles: {} output: {linked}",
                 listed(&self.inputs),
                 listed(&libraries),
-            ));
-            say(format_args!("SPIR-V Backend: input: {linked}, output: {spirv}"));
+            );
+            say!("SPIR-V Backend: input: {linked}, output: {spirv}");
         }
         if self.dry_run {
             let text = match self.print {
@@ -98,7 +96,7 @@ impl Options<'_> {
                 false => String::new(),
             };
             if let Some(compiler) = self.compiler(&names) {
-                say(compiler);
+                say!("{compiler}");
             }
             return Ok(text);
         }

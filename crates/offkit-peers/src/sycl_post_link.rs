@@ -18,8 +18,6 @@ use offkit_object::property_set::names;
 use offkit_object::{PropertySets, property_set};
 
 use crate::failure::{Failure, File};
-use crate::options::Asked;
-use crate::say;
 use options::{COMMAND_LINE, Options, Output};
 
 /// The name in messages.
@@ -53,11 +51,9 @@ pub(crate) enum Error {
 
 /// Runs as the tool.
 pub(crate) fn run(arguments: Vec<OsString>) -> Result<String, Failure> {
-    match COMMAND_LINE.read(arguments, Options::new())? {
-        Asked::Run(options) => post_link(options).map_err(Failure::words)?,
-        Asked::Show(text) => return Ok(text),
-    }
-    Ok(String::new())
+    COMMAND_LINE.run(arguments, Options::new(), |options| {
+        post_link(options).map_err(Failure::words).and(Ok(String::new()))
+    })
 }
 
 fn post_link(mut options: Options) -> Result<(), Error> {
@@ -114,10 +110,10 @@ fn post_link(mut options: Options) -> Result<(), Error> {
     let mut linked = post_link.run(&mut worker, &input, &mut |_| {})?;
     for image in &linked.images {
         for function in image.undefined.iter().filter(|_| !image.has_default_constants) {
-            say(format_args!(
+            say!(
                 "warning: Undefined function {function} found in {}. This may result in runtime errors.",
                 input.name
-            ));
+            );
         }
     }
     if options.ir_output_only {
@@ -137,13 +133,13 @@ fn post_link(mut options: Options) -> Result<(), Error> {
             let library = libraries.join(library);
             match device_library_image(&mut worker, &library, number, options.text) {
                 Ok(image) => linked.images.push(image),
-                Err(_) => say("sycl-post-link NOTE: fail to load bfloat16 device library modules"),
+                Err(_) => say!("sycl-post-link NOTE: fail to load bfloat16 device library modules"),
             }
         }
     }
     let unchanged = !linked.is_modified && !given_output;
     if unchanged {
-        say("sycl-post-link NOTE: no modifications to the input LLVM IR have been made");
+        say!("sycl-post-link NOTE: no modifications to the input LLVM IR have been made");
     }
     Writer {
         options: &options,
@@ -256,8 +252,8 @@ impl Writer<'_> {
 
 fn write(path: &Path, content: &[u8], is_fine: bool) -> Result<(), Error> {
     if files::is_standard_stream(path) && !is_fine && io::IsTerminal::is_terminal(&io::stdout()) {
-        say(
-            "WARNING: You're attempting to print out a bitcode file.\nThis is inadvisable as it may cause display problems. If\nyou REALLY want to taste LLVM bitcode first-hand, you\ncan force output with the `-f' option.\n",
+        say!(
+            "WARNING: You're attempting to print out a bitcode file.\nThis is inadvisable as it may cause display problems. If\nyou REALLY want to taste LLVM bitcode first-hand, you\ncan force output with the `-f' option.\n"
         );
         return Ok(());
     }

@@ -8,7 +8,7 @@ use offkit_host::files::{self, FileError};
 use offkit_object::{Limits, PropertySets, PropertyValue, SyclBin};
 
 use crate::failure::Failure;
-use crate::options::{Asked, CommandLine};
+use crate::options::CommandLine;
 
 const COMMAND_LINE: CommandLine<Options> = CommandLine {
     tool: "syclbin-dump",
@@ -43,11 +43,9 @@ pub(crate) fn run(arguments: Vec<OsString>) -> Result<String, Failure> {
         input: PathBuf::new(),
         output: "-".into(),
     };
-    match COMMAND_LINE.read(arguments, options)? {
-        Asked::Run(options) => write_dump(options).map_err(Failure::words)?,
-        Asked::Show(text) => return Ok(text),
-    }
-    Ok(String::new())
+    COMMAND_LINE.run(arguments, options, |options| {
+        write_dump(options).map_err(Failure::words).and(Ok(String::new()))
+    })
 }
 
 fn write_dump(Options { input, output }: Options) -> Result<(), Error> {

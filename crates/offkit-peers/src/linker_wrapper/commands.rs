@@ -12,7 +12,6 @@ use offkit_host::program;
 use super::error::{Error, Result};
 use super::options::Options;
 use super::trace::Trace;
-use crate::say;
 
 /// Runs programs, or only shows what would be run.
 pub(super) struct Commands {
@@ -131,7 +130,7 @@ impl Commands {
     /// Says what is done, if that is wanted.
     pub(super) fn note(&self, what: &str) {
         if self.is_shown {
-            say(format_args!(" {what}"));
+            say!(" {what}");
         }
     }
 
@@ -139,7 +138,7 @@ impl Commands {
     pub(super) fn show(&self, program: &OsStr, arguments: &[OsString]) {
         if self.is_shown {
             let words: Vec<_> = arguments.iter().map(|word| word.to_string_lossy()).collect();
-            say(format_args!(" \"{}\" {}", program.display(), words.join(" ")));
+            say!(" \"{}\" {}", program.display(), words.join(" "));
         }
     }
 

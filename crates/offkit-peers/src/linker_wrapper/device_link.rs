@@ -11,7 +11,6 @@ use super::error::{Error, Result};
 use super::inputs::TargetInput;
 use super::options::{Meaning, Options};
 use super::own_link::{self, OwnLink};
-use crate::say;
 
 /// Code that was linked for a target.
 pub(super) struct Linked {
@@ -212,7 +211,7 @@ impl TargetLink<'_> {
             return Err(Error::Damaged(Box::new(problem)));
         }
         if contents.container != ContainerKind::OffloadBinary {
-            say("warning: SYCL's device linker wrote no offload binary");
+            say!("warning: SYCL's device linker wrote no offload binary");
             return Ok(Vec::new());
         }
         Ok(contents.images.into_iter().map(DeviceImage::into_owned).collect())

@@ -7,7 +7,7 @@ use std::time::Duration;
 use offkit_host::command_line::expand;
 
 use super::error::{Error, Result};
-use crate::options::{CommandLine, List, Slot, UsageError, Wrong, text};
+use crate::options::{CommandLine, List, UsageError, Value, Wrong, text};
 
 /// The wrapper's own options, which have two dashes and their values behind `=`. Whatever is not among them is for the
 /// linker: [`LINKER_OPTIONS`] are those that say something about device code, too.
@@ -185,34 +185,30 @@ impl Default for Jobs {
     }
 }
 
-impl Slot for Jobs {
-    fn take(&mut self, value: OsString) -> std::result::Result<(), Wrong> {
+impl Value for Jobs {
+    fn of(value: OsString) -> std::result::Result<Self, Wrong> {
         let value = text(value)?;
-        *self = match value.parse() {
-            _ if value.eq_ignore_ascii_case("jobserver") => Self::Server,
-            Ok(jobs) if jobs > 0 => Self::Count(jobs),
-            _ => return Err(Wrong::Expected("a positive integer or 'jobserver'")),
-        };
-        Ok(())
+        match value.parse() {
+            _ if value.eq_ignore_ascii_case("jobserver") => Ok(Self::Server),
+            Ok(jobs) if jobs > 0 => Ok(Self::Count(jobs)),
+            _ => Err(Wrong::Expected("a positive integer or 'jobserver'")),
+        }
     }
 }
 
-impl Slot for Option<Duration> {
-    fn take(&mut self, value: OsString) -> std::result::Result<(), Wrong> {
-        let micros = text(value)?
-            .parse()
-            .map_err(|_| Wrong::Expected("microseconds"))?;
-        *self = Some(Duration::from_micros(micros));
-        Ok(())
+impl Value for Duration {
+    fn of(value: OsString) -> std::result::Result<Self, Wrong> {
+        let micros = text(value)?.parse();
+        let micros = micros.map_err(|_| Wrong::Expected("microseconds"))?;
+        Ok(Self::from_micros(micros))
     }
 }
 
-impl Slot for Vec<(String, PathBuf)> {
-    fn take(&mut self, value: OsString) -> std::result::Result<(), Wrong> {
+impl Value for (String, PathBuf) {
+    fn of(value: OsString) -> std::result::Result<Self, Wrong> {
         let value = text(value)?;
         let (kind, file) = value.split_once('=').unwrap_or((&value, ""));
-        self.push((kind.to_owned(), file.into()));
-        Ok(())
+        Ok((kind.to_owned(), file.into()))
     }
 }
 
@@ -258,9 +254,9 @@ pub(super) fn parse(arguments: Vec<OsString>) -> Result<Options> {
         match of_linker(text) {
             Some((option, value)) => {
                 let value = match value {
-                    Value::None => OsString::new(),
-                    Value::Here(value) => value.into(),
-                    Value::Next => rest.next().ok_or_else(|| Error::NoValue(text.to_owned()))?,
+                    Place::None => OsString::new(),
+                    Place::Here(value) => value.into(),
+                    Place::Next => rest.next().ok_or_else(|| Error::NoValue(text.to_owned()))?,
                 };
                 options.take_of_linker(option, &argument, value);
             }
@@ -272,25 +268,25 @@ pub(super) fn parse(arguments: Vec<OsString>) -> Result<Options> {
 }
 
 /// Where a value was found.
-enum Value<'text> {
+enum Place<'text> {
     None,
     Here(&'text str),
     Next,
 }
 
 /// The option of the linker that a word is.
-fn of_linker(text: &str) -> Option<(LinkerOption, Value<'_>)> {
+fn of_linker(text: &str) -> Option<(LinkerOption, Place<'_>)> {
     LINKER_OPTIONS.iter().find_map(|(prefixes, name, form, option)| {
         let without = |prefix: &&str| text.strip_prefix(prefix)?.strip_prefix(name);
         let behind = prefixes.iter().find_map(without)?;
         let value = match form {
-            Form::Flag if behind.is_empty() => Value::None,
-            Form::Joined => Value::Here(behind),
-            Form::JoinedOrSeparate if !behind.is_empty() => Value::Here(behind),
+            Form::Flag if behind.is_empty() => Place::None,
+            Form::Joined => Place::Here(behind),
+            Form::JoinedOrSeparate if !behind.is_empty() => Place::Here(behind),
             Form::Separate | Form::JoinedOrSeparate | Form::EqualsOrSeparate if behind.is_empty() => {
-                Value::Next
+                Place::Next
             }
-            Form::EqualsOrSeparate => Value::Here(behind.strip_prefix('=')?),
+            Form::EqualsOrSeparate => Place::Here(behind.strip_prefix('=')?),
             _ => return None,
         };
         Some((*option, value))

@@ -12,7 +12,7 @@ use super::bundled::{self, Content, FileType};
 use super::error::{Error, Result};
 use super::options::Options;
 use super::target::{TargetId, find_conflict};
-use super::{compression, read, say, write};
+use super::{compression, read, write};
 
 /// The first bytes of an archive that names the files of its members.
 const THIN_MAGIC: &[u8] = b"!<thin>\n";
@@ -97,7 +97,7 @@ pub(super) fn unbundle(options: &Options, targets: &[TargetId], file: &str, byte
                 let bytes = match &entry.content {
                     Content::Bytes(bytes) => bytes.clone(),
                     Content::HostObject if options.print_commands => {
-                        say(bundled::remove_command(&member.name, "-"));
+                        say!("{}", bundled::remove_command(&member.name, "-"));
                         continue;
                     }
                     Content::HostObject => Cow::Owned(bundled::host_object(place, content)?),

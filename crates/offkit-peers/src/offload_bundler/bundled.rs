@@ -9,7 +9,7 @@ use offkit_object::{Bytes, Chunks, Limits, Producer};
 
 use super::error::{Error, Result};
 use super::target::TargetId;
-use super::{NAME, order, say};
+use super::{NAME, order};
 
 /// What sections of bundled objects are called; the entry's ID follows.
 const SECTION_PREFIX: &str = "__CLANG_OFFLOAD_BUNDLE__";
@@ -108,7 +108,7 @@ fn read_binary<'a>(file: &str, bytes: &'a [u8]) -> Result<Vec<BundleEntry<'a>>> 
         // What follows a bundle is of no interest to the original.
         Err(error) => match Bundle::parse(bytes, &limits) {
             Ok(first) => {
-                say(format_args!("{NAME}: warning: {}", error.with_file(file)));
+                say!("{NAME}: warning: {}", error.with_file(file));
                 vec![first]
             }
             Err(error) => return Err(Error::of_content(file, error)),

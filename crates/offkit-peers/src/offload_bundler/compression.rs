@@ -8,7 +8,6 @@ use offkit_object::{Compression, Limits};
 
 use super::error::{Error, Result};
 use super::options::Options;
-use super::say;
 
 pub(super) fn pack(options: &Options, content: &[u8]) -> Result<Vec<u8>> {
     let version = options.version.unwrap_or(CompressedVersion::V3);
@@ -17,26 +16,20 @@ pub(super) fn pack(options: &Options, content: &[u8]) -> Result<Vec<u8>> {
     let took = start.elapsed();
     if options.verbose {
         let data = (bytes.len() as u64).saturating_sub(version.header_size());
-        say(format_args!("Compressed bundle format version: {version}"));
-        say(format_args!(
+        say!("Compressed bundle format version: {version}");
+        say!(
             "Total file size (including headers): {} bytes",
             grouped(bytes.len() as u64)
-        ));
-        say(format_args!("Compression method used: zstd"));
-        say(format_args!("Compression level: {}", options.level.unwrap_or(3)));
-        say(format_args!(
+        );
+        say!("Compression method used: zstd");
+        say!("Compression level: {}", options.level.unwrap_or(3));
+        say!(
             "Binary size before compression: {} bytes",
             grouped(content.len() as u64)
-        ));
-        say(format_args!(
-            "Binary size after compression: {} bytes",
-            grouped(data)
-        ));
+        );
+        say!("Binary size after compression: {} bytes", grouped(data));
         say_rates("Compression", content.len() as u64, data, took);
-        say(format_args!(
-            "Truncated MD5 hash: {:#016x}",
-            CompressedBundle::hash_of(content)
-        ));
+        say!("Truncated MD5 hash: {:#016x}", CompressedBundle::hash_of(content));
     }
     Ok(bytes)
 }
@@ -63,28 +56,22 @@ pub(super) fn unpack<'a>(options: &Options, file: &str, bytes: &'a [u8]) -> Resu
     let took = start.elapsed();
     if options.verbose {
         let data = bundle.data.len() as u64;
-        say(format_args!(
-            "Compressed bundle format version: {}",
-            bundle.version
-        ));
+        say!("Compressed bundle format version: {}", bundle.version);
         if let Some(size) = bundle.file_size {
-            say(format_args!(
-                "Total file size (from header): {} bytes",
-                grouped(size)
-            ));
+            say!("Total file size (from header): {} bytes", grouped(size));
         }
-        say(format_args!("Decompression method: {}", bundle.compression));
-        say(format_args!("Size before decompression: {} bytes", grouped(data)));
-        say(format_args!(
+        say!("Decompression method: {}", bundle.compression);
+        say!("Size before decompression: {} bytes", grouped(data));
+        say!(
             "Size after decompression: {} bytes",
             grouped(content.len() as u64)
-        ));
+        );
         say_rates("Decompression", content.len() as u64, data, took);
         let hash = CompressedBundle::hash_of(&content);
-        say(format_args!("Stored hash: {:#016x}", bundle.hash));
-        say(format_args!("Recalculated hash: {hash:#016x}"));
+        say!("Stored hash: {:#016x}", bundle.hash);
+        say!("Recalculated hash: {hash:#016x}");
         let answer = if hash == bundle.hash { "Yes" } else { "No" };
-        say(format_args!("Hashes match: {answer}"));
+        say!("Hashes match: {answer}");
     }
     Ok(Cow::Owned(content))
 }
@@ -94,12 +81,9 @@ fn say_rates(what: &str, before: u64, after: u64, took: Duration) {
     let (before, after) = (before as f64, after.max(1) as f64);
     let megabytes = before / (1024.0 * 1024.0);
     let seconds = took.as_secs_f64().max(1e-9);
-    say(format_args!("Compression rate: {:.2}", before / after));
-    say(format_args!(
-        "Compression ratio: {:.2}%",
-        after / before.max(1.0) * 100.0
-    ));
-    say(format_args!("{what} speed: {:.2} MB/s", megabytes / seconds));
+    say!("Compression rate: {:.2}", before / after);
+    say!("Compression ratio: {:.2}%", after / before.max(1.0) * 100.0);
+    say!("{what} speed: {:.2} MB/s", megabytes / seconds);
 }
 
 /// A number with commas between thousands.

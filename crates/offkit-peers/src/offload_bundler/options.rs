@@ -4,8 +4,8 @@ use std::env;
 
 use offkit_object::bundle::CompressedVersion;
 
+use super::NAME;
 use super::error::{Error, Result};
-use super::{NAME, say};
 use crate::options::{CommandLine, List};
 
 /// Options in the order and with the words of the original, as far as it has them.
@@ -100,9 +100,7 @@ impl Options {
         if let Ok(level) = env::var("OFFLOAD_BUNDLER_COMPRESSION_LEVEL") {
             options.level = level.parse().ok();
             if options.level.is_none() {
-                say(format_args!(
-                    "Warning: Invalid value for OFFLOAD_BUNDLER_COMPRESSION_LEVEL: {level}. Ignoring it."
-                ));
+                say!("Warning: Invalid value for OFFLOAD_BUNDLER_COMPRESSION_LEVEL: {level}. Ignoring it.");
             }
         }
         if let Ok(version) = env::var("COMPRESSED_BUNDLE_FORMAT_VERSION") {
@@ -110,10 +108,10 @@ impl Options {
                 "2" => Some(CompressedVersion::V2),
                 "3" => Some(CompressedVersion::V3),
                 _ => {
-                    say(format_args!(
+                    say!(
                         "Warning: Invalid value for COMPRESSED_BUNDLE_FORMAT_VERSION: {version}. \
                          Valid values are 2 or 3. Using default version 3."
-                    ));
+                    );
                     None
                 }
             };
@@ -149,7 +147,7 @@ impl Options {
                 continue;
             }
             if current.is_empty() {
-                say(format_args!("{NAME}: warning: {deprecated}"));
+                say!("{NAME}: warning: {deprecated}");
                 *current = std::mem::take(old);
             } else {
                 conflict = conflict.or(Some(both));

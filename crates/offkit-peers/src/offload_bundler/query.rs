@@ -27,7 +27,7 @@ pub(super) fn query(file: &str, bytes: &[u8]) -> Result<String> {
     });
     match problem {
         Some(problem) if answers.is_empty() => return Err(Error::Problem(Box::new(problem))),
-        Some(problem) => super::say(format_args!("{}: warning: {problem}", super::NAME)),
+        Some(problem) => say!("{}: warning: {problem}", super::NAME),
         None => {}
     }
     if answers.is_empty() {

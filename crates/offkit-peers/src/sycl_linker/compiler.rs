@@ -85,7 +85,7 @@ impl Options<'_> {
 impl Compiler {
     pub(super) fn run(&self, verbose: bool) -> Result<(), Error> {
         if verbose {
-            crate::say(self);
+            say!("{self}");
         }
         let program = self.program;
         let status = Command::new(program)

@@ -8,7 +8,7 @@ use offkit_link::properties::PropertyChoice;
 use offkit_llvm::SpecializationConstantMode;
 
 use super::Error;
-use crate::options::{CommandLine, Slot, Wrong, text};
+use crate::options::{CommandLine, Value, Wrong, text};
 
 pub(super) const COMMAND_LINE: CommandLine<Options> = CommandLine {
     tool: super::NAME,
@@ -58,18 +58,17 @@ pub(super) struct Output {
     pub(super) path: PathBuf,
 }
 
-impl Slot for Vec<Output> {
-    fn take(&mut self, value: OsString) -> Result<(), Wrong> {
+impl Value for Output {
+    fn of(value: OsString) -> Result<Self, Wrong> {
         let text = text(value)?;
         let (target, path) = match text.split_once(',') {
             None | Some((_, "")) => ("", text.trim_end_matches(',')),
             Some(both) => both,
         };
-        self.push(Output {
+        Ok(Self {
             target: target.to_owned(),
             path: path.into(),
-        });
-        Ok(())
+        })
     }
 }
 
@@ -80,29 +79,27 @@ pub(super) struct Split {
     word: String,
 }
 
-impl Slot for Split {
-    fn take(&mut self, value: OsString) -> Result<(), Wrong> {
+impl Value for Split {
+    fn of(value: OsString) -> Result<Self, Wrong> {
         let word = text(value)?;
-        self.mode = match word.as_str() {
+        let mode = match word.as_str() {
             "source" | "auto" => SplitMode::Source,
             "kernel" => SplitMode::Kernel,
             "none" => SplitMode::None,
             _ => return Err(Wrong::Word),
         };
-        self.word = word;
-        Ok(())
+        Ok(Self { mode, word })
     }
 }
 
-impl Slot for Option<SpecializationConstantMode> {
-    fn take(&mut self, value: OsString) -> Result<(), Wrong> {
-        *self = Some(match value.to_str() {
+impl Value for SpecializationConstantMode {
+    fn of(value: OsString) -> Result<Self, Wrong> {
+        match value.to_str() {
             // `rt` and `default` are older words for the same.
-            Some("native" | "rt") => SpecializationConstantMode::Native,
-            Some("emulation" | "default") => SpecializationConstantMode::Emulation,
-            _ => return Err(Wrong::Word),
-        });
-        Ok(())
+            Some("native" | "rt") => Ok(Self::Native),
+            Some("emulation" | "default") => Ok(Self::Emulation),
+            _ => Err(Wrong::Word),
+        }
     }
 }
 
