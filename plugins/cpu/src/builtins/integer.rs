@@ -5,7 +5,7 @@
 
 use spirv::OpenclStd100Op as Op;
 
-use super::{Arguments, PureFn, Scalar, Shape, lane};
+use super::{Arguments, PureFn, Scalar, Shape, each, lane};
 
 /// The bits of `word` that belong to the type.
 pub(crate) fn truncate(scalar: Scalar, word: u64) -> u64 {
@@ -112,9 +112,9 @@ pub(super) fn resolve(op: Op, operands: usize) -> Option<PureFn> {
 /// `s_upsample` and `u_upsample`: the operands side by side in a type of twice their width.
 pub(super) fn upsample(_: Shape, args: Arguments<'_>, out: &mut [u64], _: &mut [u64]) {
     let [high, low] = args else { return };
-    for (index, out) in out.iter_mut().enumerate() {
-        *out = lane(high, index) << low.1.scalar.bits() | lane(low, index);
-    }
+    each(out, |index| {
+        lane(high, index) << low.1.scalar.bits() | lane(low, index)
+    });
 }
 
 fn signed(result: Shape, args: Arguments<'_>, out: &mut [u64], function: fn(Scalar, [i128; 3]) -> i128) {

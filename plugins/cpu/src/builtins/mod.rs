@@ -131,6 +131,13 @@ pub(crate) fn resolve(op: Op, result: Shape, operands: &[Shape]) -> Option<PureF
     }
 }
 
+/// Makes each lane of a result by its number.
+fn each(out: &mut [u64], function: impl Fn(usize) -> u64) {
+    for (index, out) in out.iter_mut().enumerate() {
+        *out = function(index);
+    }
+}
+
 /// The word of an operand for a lane of the result.
 fn lane(arg: &(&[u64], Shape), index: usize) -> u64 {
     let index = if arg.1.lanes == 1 { 0 } else { index };

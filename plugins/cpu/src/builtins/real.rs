@@ -4,7 +4,7 @@ use spirv::{FPRoundingMode as Rounding, OpenclStd100Op as Op};
 
 use super::float::{self, DOUBLE, Format, HALF, SINGLE};
 use super::integer::{sign_extend, truncate};
-use super::{Arguments, PureFn, Scalar, Shape, convert, lane, math};
+use super::{Arguments, PureFn, Scalar, Shape, convert, each, lane, math};
 
 /// A float type. Functions compute on the `f64` value of an operand and round their result.
 trait Real {
@@ -180,15 +180,13 @@ fn round<R: Real>(value: f64) -> u64 {
 }
 
 fn unary<R: Real>(args: Arguments<'_>, out: &mut [u64], function: fn(f64) -> f64) {
-    for (index, out) in out.iter_mut().enumerate() {
-        *out = round::<R>(function(value::<R>(args, 0, index)));
-    }
+    each(out, |index| round::<R>(function(value::<R>(args, 0, index))));
 }
 
 fn binary<R: Real>(args: Arguments<'_>, out: &mut [u64], function: fn(f64, f64) -> f64) {
-    for (index, out) in out.iter_mut().enumerate() {
-        *out = round::<R>(function(value::<R>(args, 0, index), value::<R>(args, 1, index)));
-    }
+    each(out, |index| {
+        round::<R>(function(value::<R>(args, 0, index), value::<R>(args, 1, index)))
+    });
 }
 
 fn ternary<R: Real>(args: Arguments<'_>, out: &mut [u64], function: fn(f64, f64, f64) -> f64) {
@@ -200,12 +198,12 @@ fn ternary<R: Real>(args: Arguments<'_>, out: &mut [u64], function: fn(f64, f64,
 
 /// A function of a number and an integer of 32 bits.
 fn scaled<R: Real>(args: Arguments<'_>, out: &mut [u64], function: fn(f64, i32) -> f64) {
-    for (index, out) in out.iter_mut().enumerate() {
-        *out = round::<R>(function(
+    each(out, |index| {
+        round::<R>(function(
             value::<R>(args, 0, index),
             integer(args, 1, index) as i32,
-        ));
-    }
+        ))
+    });
 }
 
 /// A function with two results of its operand's type.
@@ -232,18 +230,14 @@ fn with_integer<R: Real>(
 /// `fabs` on the bits, so that NaNs are left as they are.
 fn fabs<R: Real>(_: Shape, args: Arguments<'_>, out: &mut [u64], _: &mut [u64]) {
     let [x] = args else { return };
-    for (index, out) in out.iter_mut().enumerate() {
-        *out = lane(x, index) & !R::FORMAT.sign();
-    }
+    each(out, |index| lane(x, index) & !R::FORMAT.sign());
 }
 
 /// `copysign` on the bits, so that NaNs keep and give their signs.
 fn copysign<R: Real>(_: Shape, args: Arguments<'_>, out: &mut [u64], _: &mut [u64]) {
     let [x, y] = args else { return };
     let sign = R::FORMAT.sign();
-    for (index, out) in out.iter_mut().enumerate() {
-        *out = lane(x, index) & !sign | lane(y, index) & sign;
-    }
+    each(out, |index| lane(x, index) & !sign | lane(y, index) & sign);
 }
 
 /// The part above the next lower whole number, always below one, and that number.
@@ -291,12 +285,12 @@ fn nextafter<R: Real>(_: Shape, args: Arguments<'_>, out: &mut [u64], _: &mut [u
 /// The exponent of the leading bit as an integer.
 pub(super) fn ilogb(result: Shape, args: Arguments<'_>, out: &mut [u64], _: &mut [u64]) {
     let [x] = args else { return };
-    for (index, out) in out.iter_mut().enumerate() {
-        *out = truncate(
+    each(out, |index| {
+        truncate(
             result.scalar,
             math::ilogb(convert::to_f64(x.1.scalar, lane(x, index))) as u64,
-        );
-    }
+        )
+    });
 }
 
 /// A quiet NaN with the operand as its payload.
@@ -304,7 +298,7 @@ pub(super) fn nan(result: Shape, args: Arguments<'_>, out: &mut [u64], _: &mut [
     let ([code], Some(format)) = (args, Format::of(result.scalar)) else {
         return;
     };
-    for (index, out) in out.iter_mut().enumerate() {
-        *out = format.quiet_nan() | lane(code, index) & format.significand_mask();
-    }
+    each(out, |index| {
+        format.quiet_nan() | lane(code, index) & format.significand_mask()
+    });
 }

@@ -3,7 +3,7 @@
 use spirv::{FPRoundingMode as Rounding, OpenclStd100Op as Op};
 
 use super::convert::{from_f64, to_f64};
-use super::{Arguments, PureFn, Shape, lane};
+use super::{Arguments, PureFn, Shape, each, lane};
 
 /// The function that evaluates an instruction of this family; none for other instructions and for
 /// operands that don't suit it.
@@ -124,9 +124,9 @@ fn select(result: Shape, args: Arguments<'_>, out: &mut [u64], _: &mut [u64]) {
     } else {
         1 << (condition.1.scalar.bits() - 1)
     };
-    for (index, out) in out.iter_mut().enumerate() {
-        *out = lane(if lane(condition, index) & truth != 0 { b } else { a }, index);
-    }
+    each(out, |index| {
+        lane(if lane(condition, index) & truth != 0 { b } else { a }, index)
+    });
 }
 
 /// Picks lanes of one vector, or of two side by side, by the low bits of a mask.

@@ -114,16 +114,6 @@ pub(super) fn advance(
                     r[(to + lane) as usize] = extended as u64 & mask;
                 }
             }
-            Step::Unary {
-                function,
-                to,
-                a,
-                lanes,
-            } => {
-                for lane in 0..*lanes {
-                    r[(to + lane) as usize] = function(r[(a + lane) as usize]);
-                }
-            }
             Step::BinaryVector {
                 function,
                 to,
@@ -161,37 +151,14 @@ pub(super) fn advance(
             Step::Select {
                 to,
                 condition,
-                accept,
-                reject,
-                lanes,
-            } => {
-                let from = if r[*condition as usize] != 0 {
-                    *accept
-                } else {
-                    *reject
-                };
-                move_words(
-                    &Move {
-                        from,
-                        to: *to,
-                        lanes: *lanes,
-                    },
-                    r,
-                );
-            }
-            Step::SelectVector {
-                to,
-                condition,
+                stride,
                 accept,
                 reject,
                 lanes,
             } => {
                 for lane in 0..*lanes {
-                    let from = if r[(condition + lane) as usize] != 0 {
-                        *accept
-                    } else {
-                        *reject
-                    };
+                    let holds = r[(condition + lane * stride) as usize] != 0;
+                    let from = if holds { *accept } else { *reject };
                     r[(to + lane) as usize] = r[(from + lane) as usize];
                 }
             }

@@ -112,7 +112,7 @@ pub(super) fn perform(
         Kind::QuadBroadcast => exchange(step, meeting, |lane, index| Some(lane & !3 | index & 3)),
         Kind::QuadSwap(direction) => {
             let mask = [1, 2, 3][direction.min(2) as usize];
-            exchange_fixed(step, meeting, |lane| lane ^ mask);
+            exchange(step, meeting, |lane, _| Some(lane ^ mask));
         }
         Kind::Rotate(cluster) => {
             let size = if cluster == 0 {
@@ -208,20 +208,12 @@ fn exchange(step: &CollectiveStep, meeting: &mut Meeting<'_>, source: impl Fn(u6
         .members
         .iter()
         .map(|member| {
-            let argument = meeting.scalar(step, 1, *member);
+            // A quad swap has none.
+            let argument = match step.operands.len() {
+                ..2 => 0,
+                _ => meeting.scalar(step, 1, *member),
+            };
             let from = source(meeting.lane(*member), argument).and_then(|lane| meeting.at_lane(lane));
-            meeting.operand(step, 0, from.unwrap_or(*member)).to_vec()
-        })
-        .collect();
-    set_each(step, meeting, &results);
-}
-
-fn exchange_fixed(step: &CollectiveStep, meeting: &mut Meeting<'_>, source: impl Fn(u64) -> u64) {
-    let results: Vec<Vec<u64>> = meeting
-        .members
-        .iter()
-        .map(|member| {
-            let from = meeting.at_lane(source(meeting.lane(*member)));
             meeting.operand(step, 0, from.unwrap_or(*member)).to_vec()
         })
         .collect();

@@ -15,32 +15,6 @@ const CHUNK: u64 = 1 << 16;
 /// Executes a step of this file's kind on the registers of a frame.
 pub(super) fn execute(step: &Step, r: &mut [u64], view: &mut View<'_>) -> Result<(), Fault> {
     match step {
-        Step::LoadVector {
-            to,
-            pointer,
-            size,
-            lanes,
-            site,
-        } => {
-            let mut address = r[*pointer as usize];
-            for lane in 0..*lanes {
-                r[(to + lane) as usize] = view.load(address, *size as usize, *site)?;
-                address = address.wrapping_add(u64::from(*size));
-            }
-        }
-        Step::StoreVector {
-            pointer,
-            value,
-            size,
-            lanes,
-            site,
-        } => {
-            let mut address = r[*pointer as usize];
-            for lane in 0..*lanes {
-                view.store(address, *size as usize, r[(value + lane) as usize], *site)?;
-                address = address.wrapping_add(u64::from(*size));
-            }
-        }
         Step::LoadComposite {
             to,
             pointer,

@@ -80,12 +80,6 @@ impl Decoder<'_> {
                     arithmetic::resolve(*op, *scalar).ok_or_else(missing)?,
                     slots.as_slice(),
                 ) {
-                    (Elementwise::Unary(function), [a]) => Step::Unary {
-                        function,
-                        to,
-                        a: *a,
-                        lanes,
-                    },
                     (Elementwise::Binary(function), [a, b]) if lanes == 1 => Step::Binary {
                         function,
                         to,
@@ -127,28 +121,14 @@ impl Decoder<'_> {
                 condition,
                 accept,
                 reject,
-            } => {
-                let vector = self.lanes(*condition) > 1;
-                let condition = self.slot(*condition);
-                let (accept, reject) = (self.slot(*accept), self.slot(*reject));
-                if vector {
-                    Step::SelectVector {
-                        to,
-                        condition,
-                        accept,
-                        reject,
-                        lanes,
-                    }
-                } else {
-                    Step::Select {
-                        to,
-                        condition,
-                        accept,
-                        reject,
-                        lanes,
-                    }
-                }
-            }
+            } => Step::Select {
+                to,
+                stride: u32::from(self.lanes(*condition) > 1),
+                condition: self.slot(*condition),
+                accept: self.slot(*accept),
+                reject: self.slot(*reject),
+                lanes,
+            },
             Operation::Convert {
                 kind,
                 saturate,
@@ -285,21 +265,14 @@ impl Decoder<'_> {
             Operation::Load { pointer } => {
                 let (pointer, site) = (self.slot(*pointer), self.site());
                 let kind = result.unwrap_or(TypeId(0));
-                match self.access_of(kind) {
-                    Access::One(size) => Step::Load {
+                match self.size_of_one(kind) {
+                    Some(size) => Step::Load {
                         to,
                         pointer,
                         size,
                         site,
                     },
-                    Access::Vector(size, lanes) => Step::LoadVector {
-                        to,
-                        pointer,
-                        size,
-                        lanes,
-                        site,
-                    },
-                    Access::Composite => Step::LoadComposite {
+                    None => Step::LoadComposite {
                         to,
                         pointer,
                         leaves: self.leaves(kind),
@@ -310,21 +283,14 @@ impl Decoder<'_> {
             Operation::Store { pointer, value } => {
                 let (pointer, site, kind) = (self.slot(*pointer), self.site(), self.kind(*value));
                 let value = self.slot(*value);
-                match self.access_of(kind) {
-                    Access::One(size) => Step::Store {
+                match self.size_of_one(kind) {
+                    Some(size) => Step::Store {
                         pointer,
                         value,
                         size,
                         site,
                     },
-                    Access::Vector(size, lanes) => Step::StoreVector {
-                        pointer,
-                        value,
-                        size,
-                        lanes,
-                        site,
-                    },
-                    Access::Composite => Step::StoreComposite {
+                    None => Step::StoreComposite {
                         pointer,
                         value,
                         leaves: self.leaves(kind),
@@ -447,23 +413,12 @@ impl Decoder<'_> {
         }
     }
 
-    fn access_of(&self, kind: TypeId) -> Access {
+    /// The size of a type whose values are one word in memory as well.
+    fn size_of_one(&self, kind: TypeId) -> Option<u32> {
         match self.module.types.get(kind) {
-            Type::Scalar(scalar) if *scalar != Scalar::Bool => Access::One(scalar_size(*scalar) as u32),
-            Type::Pointer { .. } | Type::Event => Access::One(8),
-            Type::Vector { component, count } if *component != Scalar::Bool => {
-                Access::Vector(scalar_size(*component) as u32, *count)
-            }
-            _ => Access::Composite,
+            Type::Scalar(scalar) if *scalar != Scalar::Bool => Some(scalar_size(*scalar) as u32),
+            Type::Pointer { .. } | Type::Event => Some(8),
+            _ => None,
         }
     }
-}
-
-/// How a type is loaded and stored.
-enum Access {
-    /// A scalar of a size in bytes.
-    One(u32),
-    /// Components of a size, and how many.
-    Vector(u32, u32),
-    Composite,
 }

@@ -132,10 +132,7 @@ impl View<'_> {
             return self.global.load(address, size, &mut self.hints[site as usize]);
         }
         let mut word = [0; 8];
-        match self
-            .segments(address)
-            .and_then(|segments| segments.get(address, size))
-        {
+        match self.bytes(address, size) {
             Some(bytes) => match size {
                 // Spelled out because a copy of constant size is a single move.
                 4 => word[..4].copy_from_slice(&bytes[..4]),
@@ -162,10 +159,7 @@ impl View<'_> {
                 .store(address, size, value, &mut self.hints[site as usize]);
         }
         let violation = out_of_bounds(AccessKind::Store, address, size);
-        let bytes = self
-            .segments(address)
-            .and_then(|segments| segments.get(address, size))
-            .ok_or(violation)?;
+        let bytes = self.bytes(address, size).ok_or(violation)?;
         let value = value.to_le_bytes();
         match size {
             4 => bytes.copy_from_slice(&value[..4]),
@@ -180,10 +174,7 @@ impl View<'_> {
         if address >> TAG_SHIFT == 0 {
             return self.global.read(address, out, &mut 0);
         }
-        match self
-            .segments(address)
-            .and_then(|segments| segments.get(address, out.len()))
-        {
+        match self.bytes(address, out.len()) {
             Some(bytes) => out.copy_from_slice(bytes),
             None => self.read_input(AccessKind::Load, address, out)?,
         }
@@ -196,10 +187,8 @@ impl View<'_> {
             return self.global.write(address, data, &mut 0);
         }
         let violation = out_of_bounds(AccessKind::Store, address, data.len());
-        let bytes = self
-            .segments(address)
-            .and_then(|segments| segments.get(address, data.len()));
-        bytes.ok_or(violation)?.copy_from_slice(data);
+        let bytes = self.bytes(address, data.len()).ok_or(violation)?;
+        bytes.copy_from_slice(data);
         Ok(())
     }
 
@@ -218,11 +207,7 @@ impl View<'_> {
             reason: Reason::OutOfBounds,
         };
         let length = usize::try_from(size).map_err(|_| violation)?;
-        let inside = self
-            .segments(address)
-            .and_then(|segments| segments.get(address, length))
-            .is_some();
-        if inside { Ok(()) } else { Err(violation) }
+        self.bytes(address, length).map(drop).ok_or(violation)
     }
 
     /// Replaces a value indivisibly and returns the old one. A work-group runs on one thread, so that
@@ -249,10 +234,7 @@ impl View<'_> {
             });
         }
         let violation = out_of_bounds(kind, address, size);
-        let bytes = self
-            .segments(address)
-            .and_then(|segments| segments.get(address, size))
-            .ok_or(violation)?;
+        let bytes = self.bytes(address, size).ok_or(violation)?;
         let mut word = [0; 8];
         word[..size].copy_from_slice(bytes);
         let old = u64::from_le_bytes(word);
@@ -267,10 +249,12 @@ impl View<'_> {
         segment_address(Space::Private, self.private.push(size))
     }
 
-    fn segments(&mut self, address: u64) -> Option<&mut Segments> {
+    /// Bytes of private or local memory.
+    #[inline]
+    fn bytes(&mut self, address: u64, size: usize) -> Option<&mut [u8]> {
         match Space::of(address) {
-            Space::Private => Some(self.private),
-            Space::Local => Some(self.local),
+            Space::Private => self.private.get(address, size),
+            Space::Local => self.local.get(address, size),
             Space::Global | Space::Input => None,
         }
     }

@@ -42,12 +42,6 @@ pub(super) struct Typed {
 /// One step of a function.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
-    Unary {
-        function: fn(u64) -> u64,
-        to: Slot,
-        a: Slot,
-        lanes: u32,
-    },
     Binary {
         function: fn(u64, u64) -> u64,
         to: Slot,
@@ -74,16 +68,11 @@ pub(super) enum Step {
         a: Slot,
         lanes: u32,
     },
+    /// The condition has one lane for all, or one for each: the stride is 0 or 1.
     Select {
         to: Slot,
         condition: Slot,
-        accept: Slot,
-        reject: Slot,
-        lanes: u32,
-    },
-    SelectVector {
-        to: Slot,
-        condition: Slot,
+        stride: u32,
         accept: Slot,
         reject: Slot,
         lanes: u32,
@@ -159,21 +148,7 @@ pub(super) enum Step {
         size: u32,
         site: Site,
     },
-    /// Neighbouring components of one size.
-    LoadVector {
-        to: Slot,
-        pointer: Slot,
-        size: u32,
-        lanes: u32,
-        site: Site,
-    },
-    StoreVector {
-        pointer: Slot,
-        value: Slot,
-        size: u32,
-        lanes: u32,
-        site: Site,
-    },
+    /// Vectors, and whatever else has several parts.
     LoadComposite {
         to: Slot,
         pointer: Slot,

@@ -66,6 +66,17 @@ pub(crate) struct Constant {
     pub(crate) relocations: Vec<(u32, GlobalId)>,
 }
 
+impl Constant {
+    /// A constant without addresses; lanes beyond its words are zero.
+    pub(crate) fn plain(kind: TypeId, words: Vec<u64>) -> Constant {
+        Constant {
+            kind,
+            words,
+            relocations: Vec::new(),
+        }
+    }
+}
+
 /// A program-scope variable.
 #[derive(Clone, Debug)]
 pub(crate) struct Global {

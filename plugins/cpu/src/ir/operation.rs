@@ -260,6 +260,23 @@ pub(crate) enum CollectiveKind {
 }
 
 impl Operation {
+    pub(crate) fn elementwise(op: Op, scalar: Scalar, operands: Vec<Operand>) -> Operation {
+        Operation::Elementwise { op, scalar, operands }
+    }
+
+    pub(crate) fn collective(
+        kind: CollectiveKind,
+        scope: GroupScope,
+        uniform: bool,
+        operands: Vec<Operand>,
+    ) -> Operation {
+        Operation::Collective(Collective {
+            kind,
+            scope,
+            uniform,
+            operands,
+        })
+    }
     /// Everything that the operation reads.
     pub(crate) fn operands(&self) -> Vec<Operand> {
         match self {

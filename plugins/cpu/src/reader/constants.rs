@@ -22,11 +22,7 @@ impl Reader<'_> {
     pub(super) fn constant_instruction(&mut self, instruction: &dr::Instruction) -> Result<()> {
         let word = result_id(instruction)?;
         let kind = self.result_type(instruction)?;
-        let zero = |kind| Constant {
-            kind,
-            words: Vec::new(),
-            relocations: Vec::new(),
-        };
+        let zero = |kind| Constant::plain(kind, Vec::new());
         let constant = match instruction.class.opcode {
             Op::Undef | Op::ConstantNull => zero(kind),
             // Whoever has values for specialization constants has made ordinary constants of them: what is
@@ -78,21 +74,13 @@ impl Reader<'_> {
                 "a scalar constant whose type is not a scalar",
             ));
         };
-        Ok(Constant {
-            kind,
-            words: vec![truncate(*scalar, value)],
-            relocations: Vec::new(),
-        })
+        Ok(Constant::plain(kind, vec![truncate(*scalar, value)]))
     }
 
     /// A composite of constants.
     pub(super) fn composite(&self, kind: TypeId, parts: &[ConstantId]) -> Result<Constant> {
         let lanes = self.module.types.layout(kind).lanes;
-        let mut constant = Constant {
-            kind,
-            words: Vec::new(),
-            relocations: Vec::new(),
-        };
+        let mut constant = Constant::plain(kind, Vec::new());
         for part in parts {
             let part = &self.module.constants[part.0 as usize];
             let start = constant.words.len() as u32;

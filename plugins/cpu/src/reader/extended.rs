@@ -87,7 +87,7 @@ impl FunctionReader<'_, '_> {
         mut operands: Vec<Operand>,
     ) -> Result<Operation> {
         let last = operands.last().map(|operand| self.type_of(*operand));
-        let has_out = last.is_some_and(|kind| self.reader.module.types.is_pointer(kind));
+        let has_out = last.is_some_and(|kind| self.types().is_pointer(kind));
         let out = if has_out { operands.pop() } else { None };
         let unsupported = || BuildError::unsupported(format!("OpenCL.std {op:?} on these types"));
         let shape = |kind: TypeId| {

@@ -85,11 +85,7 @@ impl Reader<'_> {
         if words.len() as u64 != self.module.types.layout(kind).lanes {
             return Err(missing());
         }
-        Ok(Constant {
-            kind,
-            words,
-            relocations: Vec::new(),
-        })
+        Ok(Constant::plain(kind, words))
     }
 
     /// The type and words of a constant without addresses.
@@ -125,11 +121,7 @@ impl Reader<'_> {
             return Err(BuildError::malformed("a constant OpBitcast of a composite"));
         };
         let words = ir::reinterpret(&self.plain(operand)?.1, from, to);
-        Ok(Constant {
-            kind,
-            words,
-            relocations: Vec::new(),
-        })
+        Ok(Constant::plain(kind, words))
     }
 
     /// The address of a part of a variable.
@@ -200,11 +192,7 @@ impl Reader<'_> {
             (Op::IAdd, Some(global), None) | (Op::IAdd, None, Some(global)) => (a.wrapping_add(b), global),
             (Op::ISub, Some(global), None) => (a.wrapping_sub(b), global),
             (Op::ISub, Some(one), Some(other)) if one == other => {
-                return Ok(Some(Constant {
-                    kind,
-                    words: vec![a.wrapping_sub(b)],
-                    relocations: Vec::new(),
-                }));
+                return Ok(Some(Constant::plain(kind, vec![a.wrapping_sub(b)])));
             }
             _ => return Ok(None),
         };

@@ -10,7 +10,7 @@ use crate::builtins::Scalar;
 use crate::error::BuildError;
 use crate::ir::{
     Block, BlockId, Constant, FunctionId, Instruction, LARGEST_VALUE, Line, Operand, Operation, Phi,
-    Terminator, Type, TypeId, ValueId, Variable,
+    Terminator, Type, TypeId, Types, ValueId, Variable,
 };
 
 /// A function body being read.
@@ -64,7 +64,7 @@ impl FunctionReader<'_, '_> {
             for instruction in &block.instructions {
                 if let (Some(result), Some(kind)) = (instruction.result_id, instruction.result_type) {
                     let kind = self.reader.type_id(kind)?;
-                    if !matches!(self.reader.module.types.get(kind), Type::Void) {
+                    if !matches!(self.types().get(kind), Type::Void) {
                         let value = self.new_value(kind)?;
                         self.ids.insert(result, value);
                     }
@@ -75,7 +75,7 @@ impl FunctionReader<'_, '_> {
     }
 
     fn new_value(&mut self, kind: TypeId) -> Result<ValueId> {
-        let lanes = self.reader.module.types.layout(kind).lanes;
+        let lanes = self.types().layout(kind).lanes;
         if lanes > LARGEST_VALUE {
             return Err(BuildError::unsupported(format!("values of {lanes} components")));
         }
@@ -160,12 +160,7 @@ impl FunctionReader<'_, '_> {
                             ));
                         }
                     };
-                    let scalar = self
-                        .reader
-                        .module
-                        .types
-                        .scalar(self.type_of(selector))
-                        .unwrap_or(Scalar::I64);
+                    let scalar = self.types().scalar(self.type_of(selector)).unwrap_or(Scalar::I64);
                     cases.push((crate::builtins::truncate(scalar, value), self.label(target)?));
                 }
                 Terminator::Switch {
@@ -194,9 +189,7 @@ impl FunctionReader<'_, '_> {
         }
         let constant = self.reader.constant(word)?;
         let lanes = self
-            .reader
-            .module
-            .types
+            .types()
             .layout(self.reader.module.constants[constant.0 as usize].kind)
             .lanes;
         if lanes > LARGEST_VALUE {
@@ -221,6 +214,10 @@ impl FunctionReader<'_, '_> {
             .collect()
     }
 
+    pub(super) fn types(&self) -> &Types {
+        &self.reader.module.types
+    }
+
     pub(super) fn type_of(&self, operand: Operand) -> TypeId {
         match operand {
             Operand::Value(value) => self.values[value.0 as usize],
@@ -229,7 +226,7 @@ impl FunctionReader<'_, '_> {
     }
 
     pub(super) fn scalar_of(&self, operand: Operand) -> Result<Scalar> {
-        let scalar = self.reader.module.types.scalar(self.type_of(operand));
+        let scalar = self.types().scalar(self.type_of(operand));
         scalar.ok_or_else(|| BuildError::malformed("a scalar or vector operand is a composite"))
     }
 
@@ -237,11 +234,7 @@ impl FunctionReader<'_, '_> {
     pub(super) fn new_constant(&mut self, scalar: Scalar, word: u64) -> Result<Operand> {
         let kind = self.reader.scalar_type_or_new(scalar)?;
         let constants = &mut self.reader.module.constants;
-        constants.push(Constant {
-            kind,
-            words: vec![word],
-            relocations: Vec::new(),
-        });
+        constants.push(Constant::plain(kind, vec![word]));
         Ok(Operand::Constant(crate::ir::ConstantId(
             constants.len() as u32 - 1,
         )))
@@ -250,11 +243,7 @@ impl FunctionReader<'_, '_> {
     /// A value of zeros.
     pub(super) fn zero(&mut self, kind: TypeId) -> Operand {
         let constants = &mut self.reader.module.constants;
-        constants.push(Constant {
-            kind,
-            words: Vec::new(),
-            relocations: Vec::new(),
-        });
+        constants.push(Constant::plain(kind, Vec::new()));
         Operand::Constant(crate::ir::ConstantId(constants.len() as u32 - 1))
     }
 

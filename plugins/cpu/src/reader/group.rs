@@ -6,9 +6,7 @@ use spirv::{GroupOperation, Op, Scope};
 use super::function::FunctionReader;
 use super::{Result, id};
 use crate::error::BuildError;
-use crate::ir::{
-    BallotQuery, Collective, CollectiveKind as Kind, GroupScope, Operand, Operation, Reduction, Type,
-};
+use crate::ir::{BallotQuery, CollectiveKind as Kind, GroupScope, Operand, Operation, Reduction, Type};
 
 impl FunctionReader<'_, '_> {
     /// An instruction of a group, or `None` when it is another kind.
@@ -18,13 +16,12 @@ impl FunctionReader<'_, '_> {
             let Some(scope) = self.barrier_scope(instruction)? else {
                 return Ok(Some(Operation::Fence));
             };
-            let operands = Vec::new();
-            return Ok(Some(Operation::Collective(Collective {
-                kind: Kind::Barrier,
+            return Ok(Some(Operation::collective(
+                Kind::Barrier,
                 scope,
-                uniform: true,
-                operands,
-            })));
+                true,
+                Vec::new(),
+            )));
         }
         if let Some(reduction) = self.reduction(instruction)? {
             return Ok(Some(reduction));
@@ -32,68 +29,56 @@ impl FunctionReader<'_, '_> {
         if let Some(local) = self.ballot_arithmetic(instruction)? {
             return Ok(Some(local));
         }
-        // The kind, whether a scope comes first, whether all must take part, and the operand numbers.
-        let (kind, scoped, uniform, operands): (Kind, bool, bool, &[usize]) = match opcode {
-            Op::GroupAll => (Kind::All, true, true, &[1]),
-            Op::GroupAny => (Kind::Any, true, true, &[1]),
-            Op::GroupBroadcast => (Kind::Broadcast, true, true, &[1, 2]),
-            Op::GroupNonUniformElect => (Kind::Elect, true, false, &[]),
-            Op::GroupNonUniformAll => (Kind::All, true, false, &[1]),
-            Op::GroupNonUniformAny => (Kind::Any, true, false, &[1]),
-            Op::GroupNonUniformAllEqual => (Kind::AllEqual, true, false, &[1]),
-            Op::GroupNonUniformBroadcast => (Kind::Broadcast, true, false, &[1, 2]),
-            Op::GroupNonUniformBroadcastFirst => (Kind::BroadcastFirst, true, false, &[1]),
-            Op::GroupNonUniformBallot => (Kind::Ballot, true, false, &[1]),
-            Op::GroupNonUniformShuffle => (Kind::Shuffle, true, false, &[1, 2]),
-            Op::GroupNonUniformShuffleXor => (Kind::ShuffleXor, true, false, &[1, 2]),
-            Op::GroupNonUniformShuffleUp => (Kind::ShuffleUp, true, false, &[1, 2]),
-            Op::GroupNonUniformShuffleDown => (Kind::ShuffleDown, true, false, &[1, 2]),
+        // The kind, and how many operands it has.
+        let (kind, count) = match opcode {
+            Op::GroupNonUniformElect => (Kind::Elect, 0),
+            Op::GroupAll | Op::GroupNonUniformAll | Op::SubgroupAllKHR => (Kind::All, 1),
+            Op::GroupAny | Op::GroupNonUniformAny | Op::SubgroupAnyKHR => (Kind::Any, 1),
+            Op::GroupNonUniformAllEqual | Op::SubgroupAllEqualKHR => (Kind::AllEqual, 1),
+            Op::GroupBroadcast | Op::GroupNonUniformBroadcast | Op::SubgroupReadInvocationKHR => {
+                (Kind::Broadcast, 2)
+            }
+            Op::GroupNonUniformBroadcastFirst | Op::SubgroupFirstInvocationKHR => (Kind::BroadcastFirst, 1),
+            Op::GroupNonUniformBallot | Op::SubgroupBallotKHR => (Kind::Ballot, 1),
+            Op::GroupNonUniformShuffle | Op::SubgroupShuffleINTEL => (Kind::Shuffle, 2),
+            Op::GroupNonUniformShuffleXor | Op::SubgroupShuffleXorINTEL => (Kind::ShuffleXor, 2),
+            Op::GroupNonUniformShuffleUp => (Kind::ShuffleUp, 2),
+            Op::GroupNonUniformShuffleDown => (Kind::ShuffleDown, 2),
+            Op::SubgroupShuffleDownINTEL => (Kind::ShuffleDownPair, 3),
+            Op::SubgroupShuffleUpINTEL => (Kind::ShuffleUpPair, 3),
             Op::GroupNonUniformRotateKHR => {
                 let cluster = match instruction.operands.get(3) {
                     Some(Source::IdRef(size)) => self.reader.constant_integer(*size)? as u32,
                     _ => 0,
                 };
-                (Kind::Rotate(cluster), true, false, &[1, 2])
+                (Kind::Rotate(cluster), 2)
             }
-            Op::GroupNonUniformQuadBroadcast => (Kind::QuadBroadcast, true, false, &[1, 2]),
+            Op::GroupNonUniformQuadBroadcast => (Kind::QuadBroadcast, 2),
             Op::GroupNonUniformQuadSwap => {
                 let direction = self.reader.constant_integer(id(instruction, 2)?)?;
                 if direction > 2 {
                     return Err(BuildError::malformed(format!("quad direction {direction}")));
                 }
-                (Kind::QuadSwap(direction as u32), true, false, &[1])
+                (Kind::QuadSwap(direction as u32), 1)
             }
-            Op::SubgroupBallotKHR => (Kind::Ballot, false, false, &[0]),
-            Op::SubgroupFirstInvocationKHR => (Kind::BroadcastFirst, false, false, &[0]),
-            Op::SubgroupReadInvocationKHR => (Kind::Broadcast, false, false, &[0, 1]),
-            Op::SubgroupAllKHR => (Kind::All, false, false, &[0]),
-            Op::SubgroupAnyKHR => (Kind::Any, false, false, &[0]),
-            Op::SubgroupAllEqualKHR => (Kind::AllEqual, false, false, &[0]),
-            Op::SubgroupShuffleINTEL => (Kind::Shuffle, false, false, &[0, 1]),
-            Op::SubgroupShuffleXorINTEL => (Kind::ShuffleXor, false, false, &[0, 1]),
-            Op::SubgroupShuffleDownINTEL => (Kind::ShuffleDownPair, false, false, &[0, 1, 2]),
-            Op::SubgroupShuffleUpINTEL => (Kind::ShuffleUpPair, false, false, &[0, 1, 2]),
-            Op::SubgroupBlockReadINTEL => (Kind::BlockRead, false, true, &[0]),
-            Op::SubgroupBlockWriteINTEL => (Kind::BlockWrite, false, true, &[0, 1]),
+            Op::SubgroupBlockReadINTEL => (Kind::BlockRead, 1),
+            Op::SubgroupBlockWriteINTEL => (Kind::BlockWrite, 2),
             Op::GroupAsyncCopy => return self.async_copy(instruction).map(Some),
-            Op::GroupWaitEvents => (Kind::WaitEvents, true, true, &[]),
+            Op::GroupWaitEvents => (Kind::WaitEvents, 0),
             _ => return Ok(None),
         };
-        let scope = if scoped {
-            self.group_scope(instruction)?
+        // Those of vendors are about sub-groups and do not say it; all others begin with a scope.
+        let name = instruction.class.opname;
+        let (scope, first) = if name.starts_with("Subgroup") {
+            (GroupScope::SubGroup, 0)
         } else {
-            GroupScope::SubGroup
+            (self.group_scope(instruction)?, 1)
         };
-        let operands = operands
-            .iter()
-            .map(|index| self.operand_at(instruction, *index))
+        let uniform = is_uniform(name) || matches!(kind, Kind::BlockRead | Kind::BlockWrite);
+        let operands = (first..first + count)
+            .map(|index| self.operand_at(instruction, index))
             .collect::<Result<_>>()?;
-        Ok(Some(Operation::Collective(Collective {
-            kind,
-            scope,
-            uniform,
-            operands,
-        })))
+        Ok(Some(Operation::collective(kind, scope, uniform, operands)))
     }
 
     /// The scope that an instruction's first operand names; `None` for a single work-item.
@@ -132,37 +117,26 @@ impl FunctionReader<'_, '_> {
 
     /// Reductions and scans.
     fn reduction(&mut self, instruction: &dr::Instruction) -> Result<Option<Operation>> {
-        let (op, uniform) = match instruction.class.opcode {
-            Op::GroupIAdd => (Op::IAdd, true),
-            Op::GroupFAdd => (Op::FAdd, true),
-            Op::GroupIMulKHR => (Op::IMul, true),
-            Op::GroupFMulKHR => (Op::FMul, true),
-            op @ (Op::GroupSMin | Op::GroupUMin | Op::GroupFMin) => (op, true),
-            op @ (Op::GroupSMax | Op::GroupUMax | Op::GroupFMax) => (op, true),
-            Op::GroupBitwiseAndKHR => (Op::BitwiseAnd, true),
-            Op::GroupBitwiseOrKHR => (Op::BitwiseOr, true),
-            Op::GroupBitwiseXorKHR => (Op::BitwiseXor, true),
-            Op::GroupLogicalAndKHR => (Op::LogicalAnd, true),
-            Op::GroupLogicalOrKHR => (Op::LogicalOr, true),
-            Op::GroupLogicalXorKHR => (Op::LogicalNotEqual, true),
-            Op::GroupNonUniformIAdd => (Op::IAdd, false),
-            Op::GroupNonUniformFAdd => (Op::FAdd, false),
-            Op::GroupNonUniformIMul => (Op::IMul, false),
-            Op::GroupNonUniformFMul => (Op::FMul, false),
-            Op::GroupNonUniformSMin => (Op::GroupSMin, false),
-            Op::GroupNonUniformUMin => (Op::GroupUMin, false),
-            Op::GroupNonUniformFMin => (Op::GroupFMin, false),
-            Op::GroupNonUniformSMax => (Op::GroupSMax, false),
-            Op::GroupNonUniformUMax => (Op::GroupUMax, false),
-            Op::GroupNonUniformFMax => (Op::GroupFMax, false),
-            Op::GroupNonUniformBitwiseAnd => (Op::BitwiseAnd, false),
-            Op::GroupNonUniformBitwiseOr => (Op::BitwiseOr, false),
-            Op::GroupNonUniformBitwiseXor => (Op::BitwiseXor, false),
-            Op::GroupNonUniformLogicalAnd => (Op::LogicalAnd, false),
-            Op::GroupNonUniformLogicalOr => (Op::LogicalOr, false),
-            Op::GroupNonUniformLogicalXor => (Op::LogicalNotEqual, false),
+        let op = match instruction.class.opcode {
+            Op::GroupIAdd | Op::GroupNonUniformIAdd => Op::IAdd,
+            Op::GroupFAdd | Op::GroupNonUniformFAdd => Op::FAdd,
+            Op::GroupIMulKHR | Op::GroupNonUniformIMul => Op::IMul,
+            Op::GroupFMulKHR | Op::GroupNonUniformFMul => Op::FMul,
+            Op::GroupSMin | Op::GroupNonUniformSMin => Op::GroupSMin,
+            Op::GroupUMin | Op::GroupNonUniformUMin => Op::GroupUMin,
+            Op::GroupFMin | Op::GroupNonUniformFMin => Op::GroupFMin,
+            Op::GroupSMax | Op::GroupNonUniformSMax => Op::GroupSMax,
+            Op::GroupUMax | Op::GroupNonUniformUMax => Op::GroupUMax,
+            Op::GroupFMax | Op::GroupNonUniformFMax => Op::GroupFMax,
+            Op::GroupBitwiseAndKHR | Op::GroupNonUniformBitwiseAnd => Op::BitwiseAnd,
+            Op::GroupBitwiseOrKHR | Op::GroupNonUniformBitwiseOr => Op::BitwiseOr,
+            Op::GroupBitwiseXorKHR | Op::GroupNonUniformBitwiseXor => Op::BitwiseXor,
+            Op::GroupLogicalAndKHR | Op::GroupNonUniformLogicalAnd => Op::LogicalAnd,
+            Op::GroupLogicalOrKHR | Op::GroupNonUniformLogicalOr => Op::LogicalOr,
+            Op::GroupLogicalXorKHR | Op::GroupNonUniformLogicalXor => Op::LogicalNotEqual,
             _ => return Ok(None),
         };
+        let uniform = is_uniform(instruction.class.opname);
         let scope = self.group_scope(instruction)?;
         let Some(Source::GroupOperation(operation)) = instruction.operands.get(1) else {
             return Err(BuildError::malformed(format!(
@@ -188,12 +162,7 @@ impl FunctionReader<'_, '_> {
             }
             operation => return Err(BuildError::unsupported(format!("group operation {operation:?}"))),
         };
-        Ok(Some(Operation::Collective(Collective {
-            kind,
-            scope,
-            uniform,
-            operands: vec![value],
-        })))
+        Ok(Some(Operation::collective(kind, scope, uniform, vec![value])))
     }
 
     /// Questions about a ballot that a work-item answers by itself, once it knows its place.
@@ -232,10 +201,10 @@ impl FunctionReader<'_, '_> {
         let destination = self.type_of(operands[0]);
         // Where the compiler kept a pointer to an array, its elements are what is copied.
         let mut element = self.reader.pointee(destination)?;
-        while let Type::Array { element: inner, .. } = self.reader.module.types.get(element) {
+        while let Type::Array { element: inner, .. } = self.types().get(element) {
             element = *inner;
         }
-        let class = match self.reader.module.types.get(destination) {
+        let class = match self.types().get(destination) {
             Type::Pointer { class, .. } => *class,
             _ => {
                 return Err(BuildError::malformed(
@@ -245,11 +214,11 @@ impl FunctionReader<'_, '_> {
         };
         let to_local = class == spirv::StorageClass::Workgroup;
         let kind = Kind::AsyncCopy { element, to_local };
-        Ok(Operation::Collective(Collective {
-            kind,
-            scope,
-            uniform: true,
-            operands,
-        }))
+        Ok(Operation::collective(kind, scope, true, operands))
     }
+}
+
+/// Whether all work-items of a group must reach an instruction of that name.
+fn is_uniform(name: &str) -> bool {
+    name.starts_with("Group") && !name.starts_with("GroupNonUniform")
 }

@@ -10,7 +10,7 @@ use super::{Reader, Result, id, literal, result_id};
 use crate::builtins::Scalar;
 use crate::builtins::convert::Conversion;
 use crate::error::BuildError;
-use crate::ir::{Collective, CollectiveKind, GroupScope, Operand, Operation, Type, TypeId, arithmetic};
+use crate::ir::{CollectiveKind, Constant, GroupScope, Operand, Operation, Type, TypeId, arithmetic};
 
 /// The conversion of an opcode, and whether it saturates by itself.
 pub(super) fn conversion_of(op: Op) -> Option<(Conversion, bool)> {
@@ -102,11 +102,7 @@ impl FunctionReader<'_, '_> {
         Ok(Some(match opcode {
             Op::Undef => {
                 let kind = self.reader.result_type(instruction)?;
-                let zero = crate::ir::Constant {
-                    kind,
-                    words: Vec::new(),
-                    relocations: Vec::new(),
-                };
+                let zero = Constant::plain(kind, Vec::new());
                 let constant = self.reader.push_constant(result_id(instruction)?, zero);
                 Operation::Extract {
                     composite: Operand::Constant(constant),
@@ -195,14 +191,10 @@ impl FunctionReader<'_, '_> {
                 let vector = self.operand_at(instruction, 0)?;
                 let scalar = self.operand_at(instruction, 1)?;
                 let kind = self.type_of(vector);
-                let lanes = self.reader.module.types.lanes(kind) as usize;
+                let lanes = self.types().lanes(kind) as usize;
                 let splat = self.emit(kind, Operation::Construct(vec![scalar; lanes]));
                 let scalar = self.scalar_of(vector)?;
-                Operation::Elementwise {
-                    op: Op::FMul,
-                    scalar,
-                    operands: vec![vector, splat],
-                }
+                Operation::elementwise(Op::FMul, scalar, vec![vector, splat])
             }
             Op::Dot => {
                 let operands = self.operands_from(instruction, 0)?;
@@ -210,14 +202,7 @@ impl FunctionReader<'_, '_> {
                     return Err(BuildError::malformed("OpDot without two operands"));
                 };
                 let (kind, scalar) = (self.type_of(vector), self.scalar_of(vector)?);
-                let operand = self.emit(
-                    kind,
-                    Operation::Elementwise {
-                        op: Op::FMul,
-                        scalar,
-                        operands,
-                    },
-                );
+                let operand = self.emit(kind, Operation::elementwise(Op::FMul, scalar, operands));
                 Operation::Fold {
                     op: Op::FAdd,
                     scalar,
@@ -235,22 +220,8 @@ impl FunctionReader<'_, '_> {
                     .first()
                     .ok_or_else(|| BuildError::malformed("no operands"))?;
                 let (kind, scalar) = (self.type_of(first), self.scalar_of(first)?);
-                let low = self.emit(
-                    kind,
-                    Operation::Elementwise {
-                        op: low,
-                        scalar,
-                        operands: operands.clone(),
-                    },
-                );
-                let high = self.emit(
-                    kind,
-                    Operation::Elementwise {
-                        op: opcode,
-                        scalar,
-                        operands,
-                    },
-                );
+                let low = self.emit(kind, Operation::elementwise(low, scalar, operands.clone()));
+                let high = self.emit(kind, Operation::elementwise(opcode, scalar, operands));
                 Operation::Construct(vec![low, high])
             }
             Op::SDot | Op::UDot | Op::SUDot | Op::SDotAccSat | Op::UDotAccSat | Op::SUDotAccSat => {
@@ -269,16 +240,9 @@ impl FunctionReader<'_, '_> {
         }
         let kind = self.type_of(operand);
         let zero = self.zero(kind);
-        let booleans = self.vector_type(Scalar::Bool, self.reader.module.types.lanes(kind))?;
+        let booleans = self.vector_type(Scalar::Bool, self.types().lanes(kind))?;
         let operands = vec![operand, zero];
-        Ok(self.emit(
-            booleans,
-            Operation::Elementwise {
-                op: Op::SLessThan,
-                scalar,
-                operands,
-            },
-        ))
+        Ok(self.emit(booleans, Operation::elementwise(Op::SLessThan, scalar, operands)))
     }
 
     /// A call of a function that clang expects the device to have.
@@ -294,12 +258,7 @@ impl FunctionReader<'_, '_> {
             Imported::Fence => Operation::Fence,
             Imported::SubGroupBarrier => {
                 let (kind, scope) = (CollectiveKind::Barrier, GroupScope::SubGroup);
-                Operation::Collective(Collective {
-                    kind,
-                    scope,
-                    uniform: true,
-                    operands: Vec::new(),
-                })
+                Operation::collective(kind, scope, true, Vec::new())
             }
             Imported::Convert { kind, rounding } => Operation::Convert {
                 kind,
@@ -317,18 +276,10 @@ impl FunctionReader<'_, '_> {
                 let semantics = self.emit(kind, Operation::PointerSemantics(argument(0)?));
                 let places = self.new_constant(Scalar::I32, 8)?;
                 let (op, scalar) = (Op::ShiftRightLogical, self.scalar_of(semantics)?);
-                Operation::Elementwise {
-                    op,
-                    scalar,
-                    operands: vec![semantics, places],
-                }
+                Operation::elementwise(op, scalar, vec![semantics, places])
             }
             Imported::Atomic { operation, operands } => {
-                let scalar = self
-                    .reader
-                    .module
-                    .types
-                    .scalar(self.reader.result_type(instruction)?);
+                let scalar = self.types().scalar(self.reader.result_type(instruction)?);
                 let scalar = scalar.ok_or_else(missing)?;
                 let value = match operands {
                     Operands::Value => argument(1)?,
@@ -356,15 +307,15 @@ impl FunctionReader<'_, '_> {
         let Ok(first) = self.operand_at(instruction, 0) else {
             return Ok(None);
         };
-        let Some(scalar) = self.reader.module.types.scalar(self.type_of(first)) else {
+        let Some(scalar) = self.types().scalar(self.type_of(first)) else {
             return Ok(None);
         };
         match arithmetic::resolve(op, scalar) {
-            Some(_) => Ok(Some(Operation::Elementwise {
+            Some(_) => Ok(Some(Operation::elementwise(
                 op,
                 scalar,
-                operands: self.operands_from(instruction, 0)?,
-            })),
+                self.operands_from(instruction, 0)?,
+            ))),
             None => Ok(None),
         }
     }
@@ -374,7 +325,7 @@ impl FunctionReader<'_, '_> {
     fn integer_dot(&mut self, instruction: &dr::Instruction) -> Result<Operation> {
         let opcode = instruction.class.opcode;
         let wide = self.reader.result_type(instruction)?;
-        let scalar = self.reader.module.types.scalar(wide);
+        let scalar = self.types().scalar(wide);
         let scalar = scalar.ok_or_else(|| BuildError::malformed("a dot product that is no scalar"))?;
         let signed = match opcode {
             Op::SDot | Op::SDotAccSat => [true, true],
@@ -385,10 +336,7 @@ impl FunctionReader<'_, '_> {
         let mut vector = wide;
         for (index, signed) in signed.into_iter().enumerate() {
             let mut operand = self.operand_at(instruction, index)?;
-            if !matches!(
-                self.reader.module.types.get(self.type_of(operand)),
-                Type::Vector { .. }
-            ) {
+            if !matches!(self.types().get(self.type_of(operand)), Type::Vector { .. }) {
                 // Four bytes packed into a word.
                 let packed = self.vector_type(Scalar::I8, 4)?;
                 operand = self.emit(packed, Operation::Reinterpret(operand));
@@ -398,7 +346,7 @@ impl FunctionReader<'_, '_> {
             } else {
                 Conversion::Unsigned
             };
-            vector = self.vector_type(scalar, self.reader.module.types.lanes(self.type_of(operand)))?;
+            vector = self.vector_type(scalar, self.types().lanes(self.type_of(operand)))?;
             let convert = Operation::Convert {
                 kind,
                 saturate: false,
@@ -407,11 +355,7 @@ impl FunctionReader<'_, '_> {
             };
             factors.push(self.emit(vector, convert));
         }
-        let products = Operation::Elementwise {
-            op: Op::IMul,
-            scalar,
-            operands: factors,
-        };
+        let products = Operation::elementwise(Op::IMul, scalar, factors);
         let operand = self.emit(vector, products);
         let sum = Operation::Fold {
             op: Op::IAdd,

@@ -97,7 +97,7 @@ impl FunctionReader<'_, '_> {
         let Type::Pointer {
             class: StorageClass::Function,
             pointee,
-        } = *self.reader.module.types.get(pointer)
+        } = *self.types().get(pointer)
         else {
             return Err(BuildError::malformed(format!(
                 "variable %{word} of a function is in another storage class"
@@ -161,7 +161,7 @@ impl FunctionReader<'_, '_> {
                 let (destination, source) =
                     (self.operand_at(instruction, 0)?, self.operand_at(instruction, 1)?);
                 let pointee = self.reader.pointee(self.type_of(destination))?;
-                let size = self.reader.module.types.layout(pointee).size;
+                let size = self.types().layout(pointee).size;
                 let size = self.new_constant(Scalar::I64, size)?;
                 Operation::Copy {
                     destination,
@@ -216,7 +216,7 @@ impl FunctionReader<'_, '_> {
     /// A pointer as another pointer or as an integer: the same word, or its low part.
     fn address_cast(&mut self, instruction: &dr::Instruction) -> Result<Operation> {
         let operand = self.operand_at(instruction, 0)?;
-        let scalar = |kind| self.reader.module.types.scalar(kind);
+        let scalar = |kind| self.types().scalar(kind);
         let (from, to) = (
             scalar(self.type_of(operand)),
             scalar(self.reader.result_type(instruction)?),
@@ -240,23 +240,12 @@ impl FunctionReader<'_, '_> {
     fn pointer_difference(&mut self, instruction: &dr::Instruction) -> Result<Operation> {
         let (a, b) = (self.operand_at(instruction, 0)?, self.operand_at(instruction, 1)?);
         let pointee = self.reader.pointee(self.type_of(a))?;
-        let size = self.reader.module.types.layout(pointee).size.max(1);
+        let size = self.types().layout(pointee).size.max(1);
         let word = self.reader.scalar_type(Scalar::I64)?;
         let operands = vec![a, b];
-        let bytes = self.emit(
-            word,
-            Operation::Elementwise {
-                op: Op::ISub,
-                scalar: Scalar::I64,
-                operands,
-            },
-        );
+        let bytes = self.emit(word, Operation::elementwise(Op::ISub, Scalar::I64, operands));
         let size = self.new_constant(Scalar::I64, size)?;
-        Ok(Operation::Elementwise {
-            op: Op::SDiv,
-            scalar: Scalar::I64,
-            operands: vec![bytes, size],
-        })
+        Ok(Operation::elementwise(Op::SDiv, Scalar::I64, vec![bytes, size]))
     }
 
     fn atomic(&mut self, instruction: &dr::Instruction) -> Result<Option<Operation>> {

@@ -7,10 +7,11 @@
 mod float;
 mod integer;
 
-use spirv::Op;
+use spirv::{FPRoundingMode as Rounding, Op};
 
 use super::scalar_size;
-use crate::builtins::Scalar;
+use crate::builtins::float::Format;
+use crate::builtins::{Scalar, convert};
 
 /// A function from the words of one component to a word of the result.
 #[derive(Clone, Copy, Debug)]
@@ -77,22 +78,13 @@ pub(crate) fn identity(op: Op, scalar: Scalar) -> Option<u64> {
         (1 << scalar.bits()) - 1
     };
     let sign = 1 << (scalar.bits() - 1);
-    let infinity = match scalar {
-        Scalar::F16 => u64::from(half::f16::INFINITY.to_bits()),
-        Scalar::F32 => u64::from(f32::INFINITY.to_bits()),
-        _ => f64::INFINITY.to_bits(),
-    };
-    let one = match scalar {
-        Scalar::F16 => u64::from(half::f16::ONE.to_bits()),
-        Scalar::F32 => u64::from(1f32.to_bits()),
-        _ => 1f64.to_bits(),
-    };
+    let infinity = Format::of(scalar).map_or(0, Format::infinity);
     Some(match op {
         Op::IAdd | Op::BitwiseOr | Op::BitwiseXor | Op::GroupUMax => 0,
         Op::LogicalOr | Op::LogicalNotEqual => 0,
         Op::LogicalAnd | Op::IMul => 1,
         Op::FAdd => 0,
-        Op::FMul => one,
+        Op::FMul => convert::from_f64(scalar, 1.0, Rounding::RTE),
         Op::BitwiseAnd | Op::GroupUMin => ones,
         Op::GroupSMin => ones ^ sign,
         Op::GroupSMax => sign,

@@ -1,6 +1,15 @@
 //! Checks that a module keeps the rules of the SSA form. What executes it relies on them: after this no
 //! operand is out of its function's registers and no shape is a surprise.
 
+/// Returns an error with this text unless something holds.
+macro_rules! ensure {
+    ($holds:expr, $($text:tt)+) => {
+        if !$holds {
+            return Err(format!($($text)+));
+        }
+    };
+}
+
 mod operation;
 
 use std::collections::BTreeSet;
@@ -35,22 +44,17 @@ struct Checker<'m> {
     function: &'m Function,
 }
 
-fn ensure(holds: bool, what: impl FnOnce() -> String) -> Check {
-    if holds { Ok(()) } else { Err(what()) }
-}
-
 impl Checker<'_> {
     fn function(&self) -> Check {
         for variable in &self.function.variables {
             let lanes = |kind| self.module.types.layout(kind).lanes;
             if let Some(initializer) = variable.initializer {
                 let found = self.module.constants[initializer.0 as usize].kind;
-                ensure(lanes(found) == lanes(variable.kind), || {
-                    format!(
-                        "variable %{} is initialized with another type",
-                        variable.address.0
-                    )
-                })?;
+                ensure!(
+                    lanes(found) == lanes(variable.kind),
+                    "variable %{} is initialized with another type",
+                    variable.address.0
+                );
             }
         }
         let homes = self.definitions()?;
@@ -69,16 +73,18 @@ impl Checker<'_> {
             };
             for phi in &block.phis {
                 let sources: BTreeSet<u32> = phi.incoming.iter().map(|(from, _)| from.0).collect();
-                ensure(
+                ensure!(
                     sources.len() == phi.incoming.len() && sources.is_superset(&predecessors[index]),
-                    || format!("phi %{} does not name each predecessor once", phi.result.0),
-                )?;
+                    "phi %{} does not name each predecessor once",
+                    phi.result.0
+                );
                 for (from, operand) in &phi.incoming {
                     self.same(*operand, self.function.values[phi.result.0 as usize])?;
-                    ensure(
+                    ensure!(
                         !dominators.is_reachable(*from) || available(*operand, *from, usize::MAX),
-                        || format!("phi %{} uses a value that is not there", phi.result.0),
-                    )?;
+                        "phi %{} uses a value that is not there",
+                        phi.result.0
+                    );
                 }
             }
             for (at, instruction) in block.instructions.iter().enumerate() {
@@ -89,17 +95,18 @@ impl Checker<'_> {
                 };
                 self.operation(&instruction.operation, result).map_err(context)?;
                 for operand in instruction.operation.operands() {
-                    ensure(!reachable || available(operand, id, at + 1), || {
-                        context(format!("uses {operand:?} before it is there"))
-                    })?;
+                    if reachable && !available(operand, id, at + 1) {
+                        return Err(context(format!("uses {operand:?} before it is there")));
+                    }
                 }
             }
             self.terminator(block)
                 .map_err(|what| format!("the end of block {index}: {what}"))?;
             if let Some(operand) = block.terminator.operand() {
-                ensure(!reachable || available(operand, id, usize::MAX), || {
-                    format!("the end of block {index} uses {operand:?} before it is there")
-                })?;
+                ensure!(
+                    !reachable || available(operand, id, usize::MAX),
+                    "the end of block {index} uses {operand:?} before it is there"
+                );
             }
         }
         Ok(())
@@ -112,9 +119,8 @@ impl Checker<'_> {
             let slot = homes
                 .get_mut(value.0 as usize)
                 .ok_or_else(|| format!("no value %{}", value.0))?;
-            ensure(slot.replace(home).is_none(), || {
-                format!("%{} is defined twice", value.0)
-            })
+            ensure!(slot.replace(home).is_none(), "%{} is defined twice", value.0);
+            Ok(())
         };
         let entry = BlockId(0);
         for index in 0..self.function.parameters.len() {
@@ -125,9 +131,7 @@ impl Checker<'_> {
         }
         for (index, block) in self.function.blocks.iter().enumerate() {
             let id = BlockId(index as u32);
-            ensure(index > 0 || block.phis.is_empty(), || {
-                "the entry block has phis".to_owned()
-            })?;
+            ensure!(index > 0 || block.phis.is_empty(), "the entry block has phis");
             for phi in &block.phis {
                 define(phi.result, (id, 0))?;
             }
@@ -170,31 +174,36 @@ impl Checker<'_> {
         let (found, wanted) = (self.lanes(operand), self.module.types.lanes(kind));
         let agree =
             found == wanted && self.module.types.scalar(self.kind(operand)) == self.module.types.scalar(kind);
-        ensure(agree, || format!("{operand:?} has another type than the result"))
+        ensure!(agree, "{operand:?} has another type than the result");
+        Ok(())
     }
 
     fn one(&self, operand: Operand) -> Check {
-        ensure(self.lanes(operand) == 1, || {
-            format!("{operand:?} is not a scalar")
-        })
+        ensure!(self.lanes(operand) == 1, "{operand:?} is not a scalar");
+        Ok(())
     }
 
     fn integer(&self, operand: Operand) -> Check {
         self.one(operand)?;
-        ensure(self.scalar(self.kind(operand))?.is_integer(), || {
-            format!("{operand:?} is not an integer")
-        })
+        ensure!(
+            self.scalar(self.kind(operand))?.is_integer(),
+            "{operand:?} is not an integer"
+        );
+        Ok(())
     }
 
     fn pointer(&self, operand: Operand) -> Check {
         let is_pointer = self.module.types.is_pointer(self.kind(operand));
-        ensure(is_pointer, || format!("{operand:?} is not a pointer"))
+        ensure!(is_pointer, "{operand:?} is not a pointer");
+        Ok(())
     }
 
     fn memory_type(&self, kind: TypeId) -> Check {
-        ensure(self.module.types.layout(kind).lanes > 0, || {
-            "a type without values is accessed".to_owned()
-        })
+        ensure!(
+            self.module.types.layout(kind).lanes > 0,
+            "a type without values is accessed"
+        );
+        Ok(())
     }
 
     fn terminator(&self, block: &Block) -> Check {
@@ -202,13 +211,15 @@ impl Checker<'_> {
             Terminator::Branch { condition, .. } => {
                 self.one(*condition)?;
                 let is_bool = self.scalar(self.kind(*condition))? == Scalar::Bool;
-                ensure(is_bool, || "the condition is not a boolean".to_owned())
+                ensure!(is_bool, "the condition is not a boolean");
+                Ok(())
             }
             Terminator::Switch { selector, .. } => self.integer(*selector),
             Terminator::Return(Some(value)) => self.same(*value, self.function.result),
             Terminator::Return(None) => {
                 let is_void = matches!(self.module.types.get(self.function.result), Type::Void);
-                ensure(is_void, || "returns no value".to_owned())
+                ensure!(is_void, "returns no value");
+                Ok(())
             }
             Terminator::Jump(_) | Terminator::Unreachable => Ok(()),
         }
