@@ -32,7 +32,6 @@ use crate::post_link::{ExportArrangement, SplitMode};
 use offkit_devlib::Search;
 
 pub use error::{Crash, LinkError, UndefinedSymbol};
-pub(crate) use generate::is_supplied;
 use join::Part;
 use libraries::Libraries;
 pub use lld::FOLDER_VARIABLE as LLVM_FOLDER_VARIABLE;

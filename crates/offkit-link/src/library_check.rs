@@ -5,12 +5,13 @@ use std::path::PathBuf;
 
 use offkit_object::Target;
 use offkit_spirv::is_opencl_builtin;
+use offkit_spirv::names::is_built_in;
 
 use offkit_devlib::Search;
 use offkit_devlib::code::{Module, modules, sources};
 
-use crate::device_link::{Input, LinkError, is_supplied, targets_of};
-use crate::symbols::is_builtin;
+use crate::device_link::{Input, LinkError, targets_of};
+use crate::symbols::is_supplied_by_driver;
 
 /// A symbol that code needs and does not define.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,9 +97,9 @@ fn missing<'a>(modules: impl Iterator<Item = &'a Module<'a>> + Clone, target: &T
         .collect();
     modules
         .flat_map(Module::imports)
-        .filter(|name| !defined.contains(name) && !is_supplied(family, name))
+        .filter(|name| !defined.contains(name) && !is_supplied_by_driver(family, name))
         // What SPIR-V has instructions for.
-        .filter(|name| !(family.is_spirv() && (is_builtin(name) || is_opencl_builtin(name))))
+        .filter(|name| !(family.is_spirv() && (is_built_in(name) || is_opencl_builtin(name))))
         .collect()
 }
 

@@ -27,13 +27,10 @@ pub mod aspects {
     pub const EXT_INTEL_ESIMD: u32 = 49;
 }
 
-/// The symbols that an image expects other images to supply, in module order.
+/// The symbols that an image expects other images to supply, in module order: all that the device does not, whatever
+/// their names. A compiler's own function (`__mulsc3`) has to come from somewhere, too.
 pub fn imported_symbols(image: &Reflection) -> impl Iterator<Item = &str> {
-    image
-        .imports
-        .iter()
-        .map(|symbol| symbol.name.as_str())
-        .filter(|name| !is_reserved(name))
+    image.imports.iter().map(|symbol| symbol.name.as_str())
 }
 
 /// The symbols that an image supplies to other images, in module order.

@@ -37,7 +37,8 @@ pub(crate) fn is_memory_of_device(triple: &str, address_space: u32) -> bool {
 /// Whether the name belongs to the compiler or the device rather than to a user's library.
 ///
 /// True for names that start with two underscores, mangled (`_Z18__spirv_AtomicIAddi`) or not, and
-/// for LLVM's own (`llvm.used`). Such symbols are neither exported nor imported.
+/// for LLVM's own (`llvm.used`). Such symbols are not exported. Of what is needed the name tells nothing: see
+/// [`is_supplied`].
 pub fn is_reserved(name: &str) -> bool {
     name.starts_with("__") || name.starts_with("llvm.") || innermost_name(name).starts_with("__")
 }
@@ -84,10 +85,32 @@ pub fn is_builtin(name: &str) -> bool {
         .any(|prefix| inner.starts_with(prefix))
 }
 
-/// Whether a declaration in a module is of a function that the device supplies: one of OpenCL C's, in a module
-/// that was made from it.
-pub fn is_device_builtin(module: &ModuleSummary, name: &str) -> bool {
-    module.named_metadata.contains_key("opencl.ocl.version") && opencl::is_builtin(name)
+/// The functions of SYCL's front end that a later step replaces: specialization constants, and ESIMD's calls from
+/// ordinary code.
+const FRONT_END_FUNCTIONS: [&str; 3] = [
+    "__sycl_getScalar2020SpecConstantValue",
+    "__sycl_getComposite2020SpecConstantValue",
+    "__builtin_invoke_simd",
+];
+
+/// What a driver of NVIDIA's supplies to every program.
+const CUDA_SUPPLIED: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
+
+/// Whether nobody needs to supply a function that a module declares: the device does, or a later step of the compiler
+/// replaces its calls.
+///
+/// Everything else is to be supplied, whatever it is called: `__mulsc3` comes from a library as `scale` does.
+pub fn is_supplied(module: &ModuleSummary, name: &str) -> bool {
+    let family = Family::of(&module.triple);
+    is_supplied_by_driver(family, name)
+        || offkit_spirv::names::is_built_in(name)
+        || FRONT_END_FUNCTIONS.iter().any(|function| name.contains(function))
+        || (module.named_metadata.contains_key("opencl.ocl.version") && opencl::is_builtin(name))
+}
+
+/// Whether a driver supplies a symbol to every program of a family.
+pub fn is_supplied_by_driver(family: Family, name: &str) -> bool {
+    family.is_nvptx() && CUDA_SUPPLIED.contains(&name)
 }
 
 /// Whether a function is declared only to be found in the device library for `bfloat16`.

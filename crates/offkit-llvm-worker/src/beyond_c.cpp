@@ -27,6 +27,7 @@ struct OffkitDiagnostic {
   char *file;
   unsigned line;
   unsigned column;
+  int is_wanted;
   int is_about_loops;
   unsigned long long assembly;
 };
@@ -46,12 +47,16 @@ static void place(OffkitDiagnostic &told, const llvm::Instruction *instruction) 
     place(told, instruction->getFunction(), instruction->getDebugLoc());
 }
 
+static bool is_remark(int kind) {
+  return kind >= llvm::DK_FirstRemark && kind <= llvm::DK_LastMachineRemark;
+}
+
 static const llvm::DiagnosticInfoWithLocationBase *with_location(const llvm::DiagnosticInfo &info) {
   int kind = info.getKind();
   bool has = kind == llvm::DK_GenericWithLoc || kind == llvm::DK_RegAllocFailure ||
              kind == llvm::DK_ResourceLimit || kind == llvm::DK_StackSize ||
              kind == llvm::DK_LegalizationFailure || kind == llvm::DK_Unsupported || kind == llvm::DK_MisExpect ||
-             (kind >= llvm::DK_FirstRemark && kind <= llvm::DK_LastMachineRemark);
+             is_remark(kind);
   return has ? static_cast<const llvm::DiagnosticInfoWithLocationBase *>(&info) : nullptr;
 }
 
@@ -112,6 +117,8 @@ void offkit_describe_diagnostic(LLVMDiagnosticInfoRef raw, OffkitDiagnostic *tol
     }
   }
   told->message = strdup(message.c_str());
+  told->is_wanted = !is_remark(info.getKind()) ||
+                    static_cast<const llvm::DiagnosticInfoOptimizationBase &>(info).isEnabled();
   told->is_about_loops = info.getKind() == llvm::DK_OptimizationFailure;
 }
 

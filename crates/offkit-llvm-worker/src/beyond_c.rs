@@ -38,6 +38,7 @@ struct RawDiagnostic {
     file: *mut c_char,
     line: c_uint,
     column: c_uint,
+    is_wanted: c_int,
     is_about_loops: c_int,
     assembly: c_ulonglong,
 }
@@ -53,18 +54,19 @@ pub(crate) struct DiagnosticText {
     pub(crate) assembly: u64,
 }
 
-/// What a diagnostic says.
+/// What a diagnostic says; `None` for remarks that nobody asked for, which LLVM passes on nevertheless.
 ///
 /// # Safety
 ///
 /// LLVM passed it to a handler that has not returned yet.
-pub(crate) unsafe fn diagnostic_text(info: LLVMDiagnosticInfoRef) -> DiagnosticText {
+pub(crate) unsafe fn diagnostic_text(info: LLVMDiagnosticInfoRef) -> Option<DiagnosticText> {
     let mut raw = RawDiagnostic {
         message: ptr::null_mut(),
         function: ptr::null_mut(),
         file: ptr::null_mut(),
         line: 0,
         column: 0,
+        is_wanted: 0,
         is_about_loops: 0,
         assembly: 0,
     };
@@ -72,7 +74,7 @@ pub(crate) unsafe fn diagnostic_text(info: LLVMDiagnosticInfoRef) -> DiagnosticT
     // ours to free.
     unsafe {
         offkit_describe_diagnostic(info, &raw mut raw);
-        DiagnosticText {
+        let text = DiagnosticText {
             message: take_message(raw.message).trim().to_owned(),
             place: Place {
                 function: take_message(raw.function),
@@ -82,7 +84,8 @@ pub(crate) unsafe fn diagnostic_text(info: LLVMDiagnosticInfoRef) -> DiagnosticT
             },
             is_about_loops: raw.is_about_loops != 0,
             assembly: raw.assembly,
-        }
+        };
+        (raw.is_wanted != 0).then_some(text)
     }
 }
 

@@ -104,7 +104,9 @@ extern "C" fn report(info: LLVMDiagnosticInfoRef, reported: *mut c_void) {
             LLVMDiagnosticSeverity::LLVMDSRemark => Severity::Remark,
             LLVMDiagnosticSeverity::LLVMDSNote => Severity::Note,
         };
-        let text = diagnostic_text(info);
+        let Some(text) = diagnostic_text(info) else {
+            return;
+        };
         if severity == Severity::Error {
             // Who reads it does so only if the process ends without an answer.
             eprintln!("error: {}", text.message);

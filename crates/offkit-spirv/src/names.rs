@@ -2,24 +2,71 @@
 //!
 //! The same names stand in every form of device code, so that readers of other formats ask here as well.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use rspirv::grammar::{INSTRUCTION_TABLE, ext_inst_table};
+use spirv::BuiltIn;
+
 /// Whether a name belongs to the representation or the device itself: built-in variables and operations of SPIR-V
 /// (`__spirv_…`), and what LLVM keeps for itself (`llvm.…`). No other module defines or uses it; an empty name is none.
+///
+/// Only what SPIR-V has counts: a function that merely looks like an operation is one that nobody supplies.
 ///
 /// ```
 /// use offkit_spirv::names::is_built_in;
 ///
 /// assert!(is_built_in("__spirv_BuiltInGlobalInvocationId"));
 /// assert!(is_built_in("_Z22__spirv_ControlBarrierjjj"));
+/// assert!(!is_built_in("_Z23__spirv_ControlSandwichj"));
 /// assert!(!is_built_in("_Z5scalef"));
 /// ```
 #[must_use]
 pub fn is_built_in(name: &str) -> bool {
-    // SYCL's headers declare the operations of SPIR-V as C++ functions: a length stands before the name.
-    let function = name
-        .strip_prefix("_Z")
-        .map_or(name, |rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
-    name.is_empty() || function.starts_with("__spirv_") || name.starts_with("llvm.")
+    if name.is_empty() || name.starts_with("llvm.") {
+        return true;
+    }
+    unmangled(name)
+        .strip_prefix("__spirv_")
+        .is_some_and(is_operation_or_variable)
 }
+
+/// The name without arguments: SYCL's headers declare the operations of SPIR-V as C++ functions.
+fn unmangled(name: &str) -> &str {
+    let Some(rest) = name.strip_prefix("_Z") else {
+        return name;
+    };
+    let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or_default();
+    let (length, rest) = rest.split_at(digits);
+    let length = length.parse().unwrap_or_default();
+    rest.get(..length).unwrap_or_default()
+}
+
+/// Whether SPIR-V has that: `ControlBarrier`, `ocl_sin`, `BuiltInGlobalInvocationId` and `GlobalInvocationId_x`. Behind
+/// an operation may stand what it returns and how it rounds: `ConvertFToS_Rint_rtz`.
+fn is_operation_or_variable(name: &str) -> bool {
+    if let Some(function) = name.strip_prefix("ocl_") {
+        let function = function.split("_R").next().unwrap_or_default();
+        return FUNCTIONS.contains(function);
+    }
+    let base = name.split('_').next().unwrap_or_default();
+    let variable = base.strip_prefix("BuiltIn").unwrap_or(base);
+    OPERATIONS.contains(base) || variable.parse::<BuiltIn>().is_ok()
+}
+
+/// The operations of SPIR-V, without `Op`.
+static OPERATIONS: LazyLock<HashSet<&str>> =
+    LazyLock::new(|| INSTRUCTION_TABLE.iter().map(|known| known.opname).collect());
+
+/// The functions of OpenCL's extended instruction set.
+static FUNCTIONS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    let known = ext_inst_table("OpenCL.std");
+    known
+        .into_iter()
+        .flat_map(|table| table.iter())
+        .map(|known| known.opname)
+        .collect()
+});
 
 /// The kernel that a function is a copy of: clang makes a second one of each OpenCL C kernel, for calls from other
 /// kernels. The copy is marked as exported, but no other module is meant to know it.
@@ -41,8 +88,31 @@ mod tests {
 
     #[test]
     fn operations_of_spirv_are_no_symbols() {
-        assert!(is_built_in("_Z22__spirv_ControlBarrierjjj"));
-        assert!(is_built_in("__spirv_BuiltInGlobalInvocationId"));
-        assert!(!is_built_in("_Z5scalef") && !is_built_in("__devicelib_exit"));
+        for known in [
+            "_Z22__spirv_ControlBarrierjjj",
+            "_Z21__spirv_AtomicFAddEXTPU3AS1fjjf",
+            "_Z28__spirv_ConvertFToS_Rint_rtzf",
+            "_Z25__spirv_ImageRead_Rfloat4P9something",
+            "_Z15__spirv_ocl_sinf",
+            "_Z31__spirv_ocl_vload_halfn_Rfloat2mPKDh",
+            "_Z28__spirv_GlobalInvocationId_xv",
+            "_Z33__spirv_BuiltInGlobalInvocationIdi",
+            "__spirv_BuiltInGlobalInvocationId",
+            "_Z20__spirv_SpecConstantij",
+            "llvm.used",
+        ] {
+            assert!(is_built_in(known), "{known}");
+        }
+        for unknown in [
+            "_Z5scalef",
+            "__devicelib_exit",
+            "__mulsc3",
+            "_Z16__spirv_NoSuchOpf",
+            "_Z20__spirv_ocl_sandwichf",
+            "_Z99__spirv_ControlBarrierjjj",
+            "__spirv_",
+        ] {
+            assert!(!is_built_in(unknown), "{unknown}");
+        }
     }
 }

@@ -7,6 +7,7 @@ mod exports;
 mod failures;
 mod selection;
 mod targets;
+mod undefined;
 
 use std::process::Command;
 

@@ -123,36 +123,38 @@ fn exported_functions_can_be_apart_from_kernels() {
     let image = |kernels: &[&str], exports: &[&str], imports: &[&str]| {
         (json!(kernels), json!(exports), json!(imports))
     };
-    // Kernels are self-contained but for what is nowhere; exported functions import those of other files.
+    // Kernels are self-contained but for what is nowhere, whatever it is called; exported functions import those of
+    // other files.
+    let nowhere = "_Z24__spirv_SomethingOrOtherv";
     assert_eq!(
         images("--split source"),
         [
-            image(&["kb"], &[], &["undefined"]),
-            image(&["ka", "kc"], &[], &[]),
-            image(&[], &["eb"], &[]),
+            image(&["kb"], &[], &["undefined", nowhere]),
+            image(&["ka", "kc"], &[], &["__private", nowhere]),
+            image(&[], &["eb"], &[nowhere]),
             image(&[], &["ea"], &["eb"]),
         ]
     );
     assert_eq!(
         images("--split none"),
         [
-            image(&["ka", "kb", "kc"], &[], &["undefined"]),
-            image(&[], &["ea", "eb"], &[])
+            image(&["ka", "kb", "kc"], &[], &["undefined", "__private", nowhere]),
+            image(&[], &["ea", "eb"], &[nowhere])
         ]
     );
     // As the compilers arrange it.
     assert_eq!(
         images("--split source --exports grouped"),
         [
-            image(&["kb"], &["eb"], &["undefined"]),
-            image(&["ka", "kc"], &["ea"], &["eb"]),
+            image(&["kb"], &["eb"], &["undefined", nowhere]),
+            image(&["ka", "kc"], &["ea"], &["eb", "__private"]),
         ]
     );
     assert_eq!(
         images("--only-kernels"),
         [
-            image(&["kb"], &[], &["undefined"]),
-            image(&["ka", "kc"], &[], &[])
+            image(&["kb"], &[], &["undefined", nowhere]),
+            image(&["ka", "kc"], &[], &["__private", nowhere])
         ]
     );
 }

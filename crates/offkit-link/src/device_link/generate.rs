@@ -23,19 +23,12 @@ use super::target_link::{TargetLink, native_properties};
 use super::{DeviceLink, Llvm, lld};
 use crate::post_link::{PlanOptions, PostLink, PostLinked, PostLinkedImage};
 use crate::properties::image_properties;
+use crate::symbols::is_supplied_by_driver;
 use offkit_devlib::code::Module;
 use offkit_host::command_line::typed;
 
 /// The names of the functions that OpenMP's regions become, which a host launches.
 const OPENMP_REGION: &str = "__omp_offloading_";
-
-/// What a driver of NVIDIA's supplies to every program.
-const CUDA_SUPPLIED: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
-
-/// Whether a driver supplies a symbol to every program.
-pub(crate) fn is_supplied(family: Family, name: &str) -> bool {
-    family.is_nvptx() && CUDA_SUPPLIED.contains(&name)
-}
 
 /// ELF's type of an object to be linked.
 const ELF_RELOCATABLE: u8 = 1;
@@ -621,7 +614,7 @@ fn describe(
         part.image.target = target.as_generated_spirv();
         part.set_reflection(reflection);
     } else {
-        let is_open = |name: &String| !is_supplied(family, name);
+        let is_open = |name: &String| !is_supplied_by_driver(family, name);
         part.symbols = Symbols {
             kernels: planned.kernels.clone(),
             exports: planned.exports.clone(),

@@ -242,7 +242,7 @@ pub(super) fn native_properties(symbols: &Symbols) -> PropertySets {
     ] {
         let mut symbols = symbols
             .iter()
-            .filter(|name| set == names::KERNEL_NAMES || !crate::symbols::is_reserved(name))
+            .filter(|name| set != names::EXPORTED_SYMBOLS || !crate::symbols::is_reserved(name))
             .peekable();
         if symbols.peek().is_some() {
             sets.insert_symbols(set, symbols.cloned());

@@ -8,10 +8,11 @@ use offkit_image::Family;
 use offkit_llvm::{EmittedPart, FunctionSummary, Linkage, Metadata, ModuleSummary, VariableSummary};
 use offkit_object::property_set::{ByteArray, PropertySets, PropertyValue, names};
 
+use offkit_spirv::names::is_built_in;
+
 use crate::plan::{PlannedImage, SymbolRules, aspect, says_aspects};
 use crate::symbols::{
-    DEVICE_GLOBAL_SIZE, INDIRECTLY_CALLABLE, can_be_imported, has_device_image_scope, is_builtin,
-    is_device_builtin, is_reserved,
+    DEVICE_GLOBAL_SIZE, INDIRECTLY_CALLABLE, can_be_imported, has_device_image_scope, is_builtin, is_supplied,
 };
 
 /// The key of the required work-group size among the device requirements.
@@ -204,10 +205,7 @@ impl<'a> ModuleImage<'a> {
                 && match self.rules {
                     SymbolRules::Compiler => can_be_imported(function, self.dependencies),
                     SymbolRules::Toolkit => {
-                        self.dependencies
-                            && !is_reserved(&function.name)
-                            && !is_builtin(&function.name)
-                            && !is_device_builtin(self.module.module, &function.name)
+                        self.dependencies && !is_supplied(self.module.module, &function.name)
                             || can_be_imported(function, false)
                     }
                 }
@@ -217,7 +215,7 @@ impl<'a> ModuleImage<'a> {
             self.dependencies
                 && match self.rules {
                     SymbolRules::Compiler => variable.type_name.contains("device_global"),
-                    SymbolRules::Toolkit => !is_reserved(&variable.name),
+                    SymbolRules::Toolkit => !is_built_in(&variable.name),
                 }
         };
         let variables = (self.module)
@@ -229,14 +227,12 @@ impl<'a> ModuleImage<'a> {
             .collect()
     }
 
-    /// Functions that are used and defined nowhere, of which a runtime would miss the definition: not those
-    /// that the device or its compiler knows.
+    /// The functions that are used and defined nowhere of which SYCL's compilers warn: not those with names of theirs.
     pub fn undefined_functions(&self) -> Vec<&'a str> {
         let is_missing = |function: &&FunctionSummary| {
             !function.name.starts_with("__")
-                && !function.name.starts_with("llvm.")
                 && !is_builtin(&function.name)
-                && !is_device_builtin(self.module.module, &function.name)
+                && !is_supplied(self.module.module, &function.name)
         };
         let functions = self.declarations().into_iter().filter(is_missing);
         functions.map(|function| function.name.as_str()).collect()
