@@ -368,7 +368,9 @@ pub fn offset_within(whole: &[u8], part: &[u8]) -> Option<u64> {
     range_within(whole, part).map(|range| range.start as u64)
 }
 
-fn range_within(whole: &[u8], part: &[u8]) -> Option<Range<usize>> {
+/// Where `part` is in `whole`, if it is a part of it.
+#[must_use]
+pub fn range_within(whole: &[u8], part: &[u8]) -> Option<Range<usize>> {
     let start = part.as_ptr().addr().checked_sub(whole.as_ptr().addr())?;
     let end = start.checked_add(part.len())?;
     (end <= whole.len()).then_some(start..end)

@@ -76,7 +76,7 @@ mod symbol_name;
 mod symbols;
 pub mod target;
 
-pub use bytes::{Bytes, Code, Inflate, SharedBytes, Storage, offset_within};
+pub use bytes::{Bytes, Code, Inflate, SharedBytes, Storage, offset_within, range_within};
 pub use compression::Compression;
 pub use container::ContainerKind;
 pub use error::{Error, ErrorKind};

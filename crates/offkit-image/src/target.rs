@@ -156,12 +156,21 @@ impl Sign {
 
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let arch = self.arch_with_features();
-        match (self.triple.as_str(), arch.as_str()) {
-            ("", "") => f.pad("unknown"),
-            ("", only) | (only, "") => f.pad(only),
-            (triple, arch) => f.pad(&format!("{triple}-{arch}")),
+        if f.width().is_some() {
+            return f.pad(&self.to_string());
         }
+        let has_arch = !self.arch.is_empty() || !self.features.is_empty();
+        f.write_str(match (self.triple.is_empty(), has_arch) {
+            (true, false) => "unknown",
+            _ => &self.triple,
+        })?;
+        if has_arch && !self.triple.is_empty() {
+            f.write_str("-")?;
+        }
+        f.write_str(&self.arch)?;
+        self.features
+            .iter()
+            .try_for_each(|feature| write!(f, ":{feature}"))
     }
 }
 
