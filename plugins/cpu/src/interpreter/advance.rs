@@ -255,7 +255,8 @@ pub(super) fn advance(
             }
             Step::Print { to, operands } => {
                 let text = print::format(operands, r, view)?;
-                (machine.print)(&text);
+                (machine.print)(&text)
+                    .map_err(|error| Fault::Undefined(format!("printf cannot write: {error}")))?;
                 r[*to as usize] = 0;
             }
             Step::Call {

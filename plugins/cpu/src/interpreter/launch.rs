@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use super::decode::Code;
 use super::fault::{Fault, LaunchError};
 use super::limits::Limits;
+use super::print::Print;
 use super::range::{Geometry, Place};
 use super::report;
 use super::worker::Worker;
@@ -39,7 +40,7 @@ pub(super) struct Launch<'l> {
     /// Work-items have to wait for each other.
     pub(super) has_collectives: bool,
     pub(super) limits: Limits<'l>,
-    pub(super) print: &'l (dyn Fn(&str) + Sync),
+    pub(super) print: &'l Print<'l>,
     /// Of the program-scope variables.
     pub(super) addresses: &'l [u64],
 }

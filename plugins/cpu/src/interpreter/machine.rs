@@ -3,6 +3,7 @@
 use super::advance::{Exit, advance};
 use super::fault::Fault;
 use super::limits::{DEEPEST_CALL, Limits};
+use super::print::Print;
 use super::space::View;
 use super::step::{Function, Slot, Step};
 
@@ -39,7 +40,7 @@ pub(super) enum Outcome {
 pub(super) struct Machine<'m> {
     pub(super) functions: &'m [Function],
     pub(super) limits: &'m Limits<'m>,
-    pub(super) print: &'m (dyn Fn(&str) + Sync),
+    pub(super) print: &'m Print<'m>,
     /// Gives the words of a built-in variable.
     pub(super) input: &'m dyn Fn(u32) -> [u64; 4],
     /// The work-item's number in its sub-group, and how many that has.

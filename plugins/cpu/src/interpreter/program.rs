@@ -1,7 +1,7 @@
 //! Programs: modules made executable, and their kernels launched.
 
 use std::collections::BTreeSet;
-use std::io::Write;
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -13,6 +13,7 @@ use super::decode::{self, Code};
 use super::fault::LaunchError;
 use super::launch::{Launch, LocalLayout, Owner};
 use super::limits::Limits;
+use super::print::Print;
 use super::range::{Geometry, SUB_GROUP_SIZE};
 use super::space::{LARGEST_SEGMENT, Space, segment_address};
 use crate::error::BuildError;
@@ -51,7 +52,7 @@ pub struct LaunchOptions<'o> {
     /// Fail soon after this becomes true.
     pub cancel: Option<&'o AtomicBool>,
     /// Takes the text of each printf, from any thread. Without it, that goes to standard output.
-    pub print: Option<&'o (dyn Fn(&str) + Sync)>,
+    pub print: Option<&'o Print<'o>>,
 }
 
 impl std::fmt::Debug for LaunchOptions<'_> {
@@ -464,7 +465,10 @@ impl Program {
     }
 }
 
-/// Where printf goes by default. Nobody is told when standard output is closed.
-fn write_to_stdout(text: &str) {
-    _ = std::io::stdout().lock().write_all(text.as_bytes());
+/// Where printf goes by default. A reader that has seen enough is no error; a full disk is.
+fn write_to_stdout(text: &str) -> io::Result<()> {
+    match io::stdout().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
 }

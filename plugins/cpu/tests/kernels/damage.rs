@@ -45,7 +45,7 @@ fn launch(program: &Program, kernel: &KernelInfo, buffer: u64) {
     let arguments: Vec<Argument> = kernel.parameters.iter().map(argument).collect();
     let options = LaunchOptions {
         max_instructions: Some(20_000),
-        print: Some(&|_| {}),
+        print: Some(&|_| Ok(())),
         ..LaunchOptions::default()
     };
     // Whether it fails is the module's business.

@@ -130,7 +130,10 @@ impl Device {
         range: NdRange,
         arguments: &[Argument],
     ) -> Result<(), LaunchError> {
-        let print = |text: &str| self.printed.lock().unwrap().push_str(text);
+        let print = |text: &str| {
+            self.printed.lock().unwrap().push_str(text);
+            Ok(())
+        };
         let options = LaunchOptions {
             print: Some(&print),
             max_instructions: Some(1 << 32),

@@ -94,7 +94,8 @@ impl Device {
             printed
                 .lock()
                 .expect("no thread panics while it prints")
-                .push_str(text)
+                .push_str(text);
+            Ok(())
         };
         let options = LaunchOptions {
             max_instructions: Some(500_000_000),
