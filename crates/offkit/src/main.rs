@@ -5,14 +5,10 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `cli` | the command line as types |
-//! | `commands` | one module for each verb |
+//! | `cli` | the verbs, in groups, and the options common to all |
+//! | `commands` | one module for each verb: its options and what it does |
 //! | `environment` | the variables that are looked at |
 //! | `array` | arrays of numbers, `.npy` files |
-//! | `files` | files in and out |
-//! | `pack` | images and what the command line says about them |
-//! | `tools` | the program under the names of its peers |
-//! | `temporary` | temporary files that are gone when the program is stopped |
 //! | `terminal` | what people see: text, colours, progress |
 //! | `failure` | how the program fails: message, causes, hints, exit code |
 
@@ -24,7 +20,7 @@ mod failure;
 mod terminal;
 
 use std::env::VarError;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -89,9 +85,9 @@ fn main() -> ExitCode {
         Command::Pack(options) => commands::pack::run(options, terminal),
         Command::Convert(options) => commands::convert::run(options, terminal),
         Command::Verify(options) => commands::verify::run(options, terminal),
-        Command::As(options) => match offkit_peers::run(&options.name, options.arguments.iter().cloned()) {
-            Some(status) => return status,
-            None => Err(unknown_tool(&options.name)),
+        Command::As(options) => match commands::tool::run(options) {
+            Ok(status) => return status,
+            Err(failure) => Err(failure),
         },
         Command::PostLink(options) => commands::post_link::run(options, terminal),
         Command::Link(options) => commands::link::run(options, terminal),
@@ -169,11 +165,4 @@ fn log(verbose: u8, terminal: Terminal) {
         // Told on standard error, which is what failed.
         .log_internal_errors(false)
         .init();
-}
-
-/// There is no tool of this name.
-fn unknown_tool(called: &OsStr) -> Failure {
-    let names: Vec<_> = offkit_peers::names().collect();
-    let message = format!("`{}` is no tool that offkit stands for", called.display());
-    Failure::input(message).hint(format!("the tools are {}", names.join(", ")))
 }

@@ -2,6 +2,7 @@
 
 pub(super) mod clang;
 
+use clap::Args;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
@@ -13,6 +14,46 @@ use offkit_driver::{DriveError, Language, Outcome, Report, RunError, StepTime};
 
 use crate::failure::{ExitStatus, Failure};
 use crate::terminal::{FAINT, Terminal, duration};
+
+const OPTIONS: &str = "\
+Everything that clang 22 takes, and:
+  -fsycl
+      device code of C++ (SYCL) and OpenCL C sources and bitcode
+  -fsyclbin[=input|object|executable]
+      write a SYCLBIN file, without host code
+  -fsycl-link
+      link device code only: into an object, or SYCLBIN files into one
+  -fsycl-targets=TRIPLE,…
+      the devices to compile for; the default is SPIR-V
+  --offload-arch=ARCH,…
+      the same by processors, such as gfx90a, sm_80
+  -fsycl-device-code-split=auto|per_source|per_kernel|off
+      how to split device code into images
+  -f[no-]sycl-allow-device-image-dependencies
+      leave symbols for other images to supply
+  -Xsycl-target-backend[=TRIPLE] OPTION
+      an option for the compiler of a device
+  --offload-rdc
+      the same as -fgpu-rdc
+  -###
+      print the commands instead of running them
+  -save-temps
+      keep the files between the steps
+
+OFFKIT_CLANG names the clang to use instead of `clang-22`.
+
+Examples:
+  offkit c++ -fsyclbin kernels.cpp -o kernels.syclbin
+  offkit c++ -fsycl -c kernels.cpp -o kernels.o
+  make CXX='offkit c++' CXXFLAGS=-fsycl LDFLAGS=-fsycl";
+
+#[derive(Debug, Args)]
+#[command(after_help = OPTIONS)]
+pub(crate) struct Cc {
+    /// clang's command line
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) arguments: Vec<OsString>,
+}
 
 /// The language of a verb.
 pub(crate) fn language_of_verb(verb: &OsStr) -> Option<Language> {

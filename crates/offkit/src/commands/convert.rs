@@ -1,15 +1,63 @@
 //! `offkit convert`: the content of one container in another format.
 
+use super::limits::LimitOptions;
 use std::path::Path;
+use std::path::PathBuf;
 
-use clap::Args;
-use offkit_object::{ConversionInput, Converted, Error, ErrorKind, OutputFormat};
+use clap::{Args, ValueEnum};
+use offkit_object::{BundleState, ConversionInput, Converted, Error, ErrorKind, OutputFormat};
 use serde_json::json;
 
-use crate::cli::Convert;
 use crate::failure::{ExitStatus, Failure};
 use crate::terminal::Terminal;
 use offkit_host::files;
+
+const EXAMPLES: &str = "\
+Examples:
+  offkit convert app.out -o app.v2 --to offload,v2
+  offkit convert app.syclbin -o app.out \\
+      --to offload,v1 --allow-loss";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Convert {
+    /// The file to read; `-` is standard input
+    #[arg(value_name = "FILE")]
+    input: PathBuf,
+    /// The file to write; `-` is standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// The container to write: `offload,v1|v2|v3`, `syclbin,v1|v2`, `bundle,binary|text|compressed`
+    #[arg(long, alias = "format", value_name = "CONTAINER")]
+    to: OutputFormat,
+    /// The state of a SYCLBIN, if the input has none
+    #[arg(long, default_value = "object")]
+    state: State,
+    #[command(flatten)]
+    losses: LossOptions,
+    #[command(flatten)]
+    limits: LimitOptions,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum State {
+    /// Still to be compiled and linked
+    Input,
+    /// Compiled, still to be linked with what it imports
+    Object,
+    /// Linked and ready to run
+    Executable,
+}
+
+impl State {
+    pub(crate) fn bundle_state(self) -> BundleState {
+        match self {
+            Self::Input => BundleState::Input,
+            Self::Object => BundleState::Object,
+            Self::Executable => BundleState::Executable,
+        }
+    }
+}
 
 pub(crate) fn run(options: &Convert, terminal: Terminal) -> Result<(), Failure> {
     files::check_output(&options.output).map_err(Failure::input)?;

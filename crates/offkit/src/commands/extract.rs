@@ -1,5 +1,8 @@
 //! `offkit extract`: images out of containers, byte for byte.
 
+use super::filter::Filter;
+use super::limits::LimitOptions;
+use clap::Args;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -7,10 +10,41 @@ use offkit_devlib::library_file;
 use offkit_object::{DeviceImage, Problem};
 
 use super::Source;
-use crate::cli::Extract;
 use crate::failure::Failure;
 use crate::terminal::{Terminal, size};
 use offkit_host::files;
+
+const EXAMPLES: &str = "\
+Examples:
+  offkit extract app.o!.llvm.offloading/0 -o images
+  offkit extract --arch sm_90 libkernels.so -o images
+  offkit extract --libdevice --arch gfx90a,gfx942 \\
+      --format bitcode libphysics.a -o lib
+  offkit extract --stored 'lib.so!.hip_fatbin/0/gfx90a' \\
+      -o - > gfx90a.hsaco";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Extract {
+    /// Locations as `offkit ls` prints them, of images or containers, or whole files; `-` is standard input
+    #[arg(required = true, value_name = "LOCATION")]
+    locations: Vec<PathBuf>,
+    /// The folder to write to, created if needed; `-` writes one image to standard output
+    #[arg(short, long, value_name = "DIR", default_value = ".")]
+    output: PathBuf,
+    /// Write images as they are stored, without decompressing them
+    #[arg(long)]
+    stored: bool,
+    /// Name images as device libraries, `libdevice/<gpu>/libX-<arch>-<gpu>.bc`; X is NAME, or the name of the file or
+    /// archive member that contains the image
+    #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true)]
+    #[expect(clippy::option_option, reason = "not given, given, given with a name")]
+    libdevice: Option<Option<String>>,
+    #[command(flatten)]
+    filter: Filter,
+    #[command(flatten)]
+    limits: LimitOptions,
+}
 
 pub(crate) fn run(options: &Extract, terminal: Terminal) -> Result<(), Failure> {
     let to_standard_output = files::is_standard_stream(&options.output);

@@ -17,6 +17,7 @@ pub(crate) mod run;
 pub(crate) mod show;
 mod source;
 mod thin_archive;
+pub(crate) mod tool;
 pub(crate) mod verify;
 pub(crate) mod wrap;
 

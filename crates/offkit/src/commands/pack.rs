@@ -1,5 +1,7 @@
 //! `offkit pack`: device images and what is said about them into one file.
 
+use super::convert::{LossOptions, State};
+use clap::Args;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -8,10 +10,51 @@ use offkit_object::{
     PropertySets, property_set,
 };
 
-use crate::cli::Pack;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
 use offkit_host::files;
+
+const EXAMPLES: &str = "\
+Examples:
+  offkit pack -o app.out --image \\
+      file=k.hsaco,triple=amdgcn-amd-amdhsa,arch=gfx90a
+  offkit pack -o app.syclbin --to syclbin,v1 \\
+      --image=file=k.spv,triple=spirv64,kind=sycl";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Pack {
+    /// The file to write; `-` is standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// An image; may be repeated
+    #[arg(
+        long = "image",
+        required = true,
+        value_name = "KEY=VALUE,…",
+        long_help = "An image; may be repeated. Keys:\n  \
+            file        the file with the image\n  \
+            triple      the target, such as amdgcn-amd-amdhsa\n  \
+            arch        the architecture, such as gfx90a\n  \
+            kind        openmp, cuda, hip, sycl or none\n  \
+            properties  a file with property sets as text, for SYCLBIN\n\
+            Other keys become strings of an offload binary"
+    )]
+    images: Vec<ImageText>,
+    /// The container to write: `offload,v1|v2|v3`, `syclbin,v1|v2`, `bundle,binary|text|compressed`
+    #[arg(
+        long,
+        alias = "format",
+        value_name = "CONTAINER",
+        default_value = "offload,v1"
+    )]
+    to: OutputFormat,
+    /// The state of a SYCLBIN
+    #[arg(long, default_value = "object")]
+    state: State,
+    #[command(flatten)]
+    losses: LossOptions,
+}
 
 /// An image as it is described on the command line: `file=F,triple=T,arch=A,kind=K,properties=P,KEY=VALUE`.
 #[derive(Clone, Debug)]

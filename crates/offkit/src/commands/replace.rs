@@ -1,14 +1,39 @@
 //! `offkit replace`: another image in the place of one, and nothing else changed.
 
+use super::filter::Filter;
+use super::limits::LimitOptions;
+use clap::Args;
 use std::path::{Path, PathBuf};
 
 use offkit_object::{Error, ErrorKind, Item, Location};
 
 use super::Source;
-use crate::cli::Replace;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
 use offkit_host::files;
+
+const EXAMPLES: &str = "\
+Examples:
+  offkit replace app.o .llvm.offloading/0=new.ptx
+  offkit replace app.o =new.hsaco --arch gfx90a -o changed.o";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Replace {
+    /// The file to change
+    file: PathBuf,
+    /// The location of an image, with or without its file, and the file to put there; the filters below may select
+    /// one image of a container, or of the whole file
+    #[arg(required = true, value_name = "LOCATION=NEW")]
+    replacements: Vec<String>,
+    /// Write the changed file here and keep the old one; `-` is standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    filter: Filter,
+    #[command(flatten)]
+    limits: LimitOptions,
+}
 
 pub(crate) fn run(options: &Replace, terminal: Terminal) -> Result<(), Failure> {
     let source = Source::open(&options.file)?;

@@ -1,6 +1,10 @@
 //! `offkit show`: everything about an image.
 
+use super::filter::Filter;
+use super::limits::LimitOptions;
+use clap::Args;
 use std::borrow::Cow;
+use std::path::PathBuf;
 
 use offkit_object::{
     Container, Detail, DetailValue, DeviceImage, Inspect, Inspection, Item, Storage, Symbols, Target,
@@ -13,9 +17,31 @@ use sha2::{Digest, Sha256};
 use super::Source;
 use super::ls::describe::{kernel_line, properties_lines};
 use super::ls::json::{Row, hex};
-use crate::cli::Show;
 use crate::failure::Failure;
 use crate::terminal::{Output, Styles, Terminal, escape, size};
+
+const EXAMPLES: &str = "\
+Examples:
+  offkit show app.o!.llvm.offloading/0
+  offkit show --json --format cubin libkernels.so";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Show {
+    /// Locations of images as `offkit ls` prints them, `FILE!0/ir/0`; a file means all of its images
+    #[arg(required = true, value_name = "LOCATION")]
+    locations: Vec<PathBuf>,
+    /// Do not demangle names
+    #[arg(long)]
+    mangled: bool,
+    /// Write one JSON object a line, one line an image
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    filter: Filter,
+    #[command(flatten)]
+    limits: LimitOptions,
+}
 
 /// The width of the names of facts.
 const TITLE_WIDTH: usize = 24;

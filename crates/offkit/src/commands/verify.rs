@@ -1,16 +1,42 @@
 //! `offkit verify`: every rule of every format, and SPIR-V by its own validator.
 
+use super::filter::Filter;
+use super::limits::LimitOptions;
+use clap::Args;
 use std::io::Write;
 use std::path::Path;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use offkit_object::{DeviceImage, ImageFormat, Inspect, Item, Location};
 use serde_json::json;
 
 use super::Source;
-use crate::cli::Verify;
 use crate::failure::{ExitStatus, Failure};
 use crate::terminal::Terminal;
+
+const EXAMPLES: &str = "\
+Examples:
+  offkit verify app.o app.syclbin
+  offkit verify --json --no-spirv wheel.whl";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Verify {
+    /// Files to check, or locations in them; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Write one JSON object a line, one line a problem
+    #[arg(long)]
+    json: bool,
+    /// Do not run spirv-val on SPIR-V images
+    #[arg(long)]
+    no_spirv: bool,
+    #[command(flatten)]
+    filter: Filter,
+    #[command(flatten)]
+    limits: LimitOptions,
+}
 
 /// How often it is said that the validator may not know what it refuses.
 const DOUBTS_SHOWN: usize = 3;

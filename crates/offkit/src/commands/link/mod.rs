@@ -14,7 +14,7 @@ use offkit_link::wrap::{Wrap, WrapKind, host_triple};
 use offkit_llvm::WorkerError;
 use offkit_object::{BundleState, Target};
 
-use crate::cli::State;
+use super::convert::State;
 use crate::failure::{ExitStatus, Failure};
 use crate::terminal::{FAINT, NAME, Terminal, duration, size};
 use inputs::{Inputs, What};

@@ -4,8 +4,8 @@ use offkit_object::property_set::{PropertySets, PropertyValue};
 use offkit_object::{DeviceImage, Inspect, Limits};
 use offkit_runtime::Signatures;
 
+use super::Ls;
 use super::json::{hex, is_readable};
-use crate::cli::Ls;
 use crate::commands::shown_name;
 use crate::terminal::{Styles, columns, escape};
 

@@ -5,15 +5,54 @@ pub(crate) mod json;
 mod rows;
 mod tree;
 
+use super::filter::Filter;
+use super::limits::LimitOptions;
+use clap::Args;
 use std::path::Path;
+use std::path::PathBuf;
 
 use offkit_object::{Container, DeviceImage, Item, Problem};
 
 use super::Source;
-use crate::cli::Ls;
 use crate::failure::Failure;
 use crate::terminal::{Output, Terminal};
 use tree::Tree;
+
+const EXAMPLES: &str = "\
+Examples:
+  offkit ls --kernels libkernels.so
+  offkit ls --json --hash wheel.whl | jq -r .location
+  offkit ls --arch gfx90a --kernel saxpy lib.a";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Ls {
+    /// Files to look into, or locations in them, `FILE!0/ir/0`; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Show the kernels of each image with their arguments
+    #[arg(short, long)]
+    kernels: bool,
+    /// Show the property sets of each image
+    #[arg(short, long)]
+    properties: bool,
+    /// Do not demangle names
+    #[arg(long)]
+    mangled: bool,
+    /// Show all images; a terminal shows the first 200 of a file otherwise
+    #[arg(short, long)]
+    all: bool,
+    /// Write one JSON object a line, one line an image
+    #[arg(long)]
+    json: bool,
+    /// With --json, add the SHA-256 of each image as it is stored
+    #[arg(long, requires = "json")]
+    hash: bool,
+    #[command(flatten)]
+    filter: Filter,
+    #[command(flatten)]
+    limits: LimitOptions,
+}
 
 pub(crate) fn run(options: &Ls, terminal: Terminal) -> Result<(), Failure> {
     let mut failed = 0;

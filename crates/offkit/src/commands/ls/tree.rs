@@ -2,9 +2,9 @@
 
 use offkit_object::{Container, ContainerKind, DeviceImage, Location};
 
+use super::Ls;
 use super::describe::{Describer, properties_lines};
 use super::rows::{Columns, Content, Row, Rows, path};
-use crate::cli::Ls;
 use crate::failure::Failure;
 use crate::terminal::{Output, Styles, escape, is_terminal, size};
 

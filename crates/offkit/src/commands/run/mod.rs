@@ -4,9 +4,12 @@ pub(crate) mod arguments;
 mod array_file;
 mod buffers;
 
+use arguments::ArraySource;
+use clap::Args;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -19,7 +22,6 @@ use offkit_runtime::{
 
 use super::Source;
 use crate::array::npy;
-use crate::cli::Run;
 use crate::failure::{ExitStatus, Failure};
 use crate::terminal::{FAINT, NAME, Progress, Terminal, duration};
 use array_file::read_array;
@@ -28,6 +30,74 @@ use offkit_host::files;
 
 use arguments::{ArrayFile, Sizes};
 use buffers::Arguments;
+
+const EXAMPLES: &str = "\
+Examples:
+  offkit run app.syclbin saxpy --global 1024 \\
+      --arg f32:2.5 --arg x.npy --arg y.npy --out z.npy
+  offkit run app.syclbin saxpy --global 1024 --time \\
+      --link library.syclbin --arg f32:2.5 \\
+      --arg f32[1024] --arg f32[1024]";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Run {
+    /// The file with the kernel, or the location of an image as `offkit ls` prints it; `-` is standard input
+    file: PathBuf,
+    /// The kernel: its exact name, its name without the compiler's prefix, or its demangled name
+    kernel: String,
+    /// A file or location that may supply functions the kernel imports; may be repeated
+    #[arg(long, value_name = "FILE")]
+    link: Vec<PathBuf>,
+    /// The number of work-items in each dimension
+    #[arg(long, value_name = "X[,Y[,Z]]")]
+    global: Sizes,
+    /// The number of work-items in a work-group; without it, the device chooses
+    #[arg(long, value_name = "X[,Y[,Z]]")]
+    local: Option<Sizes>,
+    /// The index of the first work-item
+    #[arg(long, value_name = "X[,Y[,Z]]")]
+    offset: Option<Sizes>,
+    /// The arguments, in order
+    #[arg(
+        long = "arg",
+        value_name = "ARGUMENT",
+        allow_hyphen_values = true,
+        value_parser = arguments::argument,
+        long_help = "The arguments, in order:\n  \
+            i32:7, f32:2.5, f32:1,2,3,4  a number, a vector (i8 to i64, u8 to u64, f16, f32, f64)\n  \
+            bytes:0100000000002040       a struct by its bytes, in hexadecimal\n  \
+            in.npy                       a buffer holding the array\n  \
+            f32[1024], f32[64,64]        a buffer of zeros\n  \
+            local:256                    256 bytes of local memory"
+    )]
+    arguments: Vec<offkit_runtime::Argument<ArraySource>>,
+    /// Write argument N to a file afterwards, or the only buffer that the kernel may write
+    #[arg(long = "out", value_name = "[N=]F.npy")]
+    outputs: Vec<ArrayFile>,
+    /// Compare argument N, or the one of --out, with an array; exit code 1 if they differ
+    #[arg(long = "check", value_name = "[N=]F.npy")]
+    checks: Vec<ArrayFile>,
+    /// The largest relative difference that --check allows
+    #[arg(long, value_name = "PART", default_value = "0", value_parser = tolerance)]
+    tolerance: f64,
+    /// The device: its number, kind (`cpu`) or a part of its name; without it, the first
+    #[arg(long)]
+    device: Option<String>,
+    /// Launch this many times; the last result counts
+    #[arg(long, value_name = "TIMES", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    repeat: u32,
+    /// Print how long each step took
+    #[arg(long)]
+    time: bool,
+}
+
+fn tolerance(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(tolerance) if tolerance.is_finite() && tolerance >= 0.0 => Ok(tolerance),
+        _ => Err("expected a number from 0, such as 1e-6".into()),
+    }
+}
 
 pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
     let range = nd_range(options)?;
