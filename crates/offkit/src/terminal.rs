@@ -33,6 +33,11 @@ impl Terminal {
         written(writeln!(anstream::stdout(), "{text}"))
     }
 
+    /// Writes what others, such as a kernel's printf, have left in the buffer of standard output.
+    pub(crate) fn flush(self) -> Result<(), Failure> {
+        written(io::stdout().flush())
+    }
+
     /// Standard output for much text.
     pub(crate) fn output(self) -> Output {
         let choice = anstream::AutoStream::choice(&io::stdout());

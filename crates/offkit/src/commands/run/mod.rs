@@ -168,6 +168,7 @@ pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
         }
     }
     let times = steps.finish();
+    terminal.flush()?;
 
     for (index, path) in &outputs {
         let array = &results[index];
