@@ -20,6 +20,8 @@ pub(crate) use missing::zlib;
 #[cfg(not(feature = "zstd"))]
 pub(crate) use missing::zstd;
 
+use std::io;
+
 use offkit_image::{Compression, Error, ErrorKind};
 
 /// Unpacks `bytes`; no more than `limit` bytes come out, whatever the input claims.
@@ -31,13 +33,29 @@ pub(crate) fn inflate(
     size: Option<u64>,
     limit: u64,
 ) -> Result<Vec<u8>, Error> {
+    inflate_passing(compression, bytes, size, limit, &|_| {})
+}
+
+/// The same, and tells of the parts of `bytes` that were unpacked and are not looked at again.
+pub(crate) fn inflate_passing(
+    compression: Compression,
+    bytes: &[u8],
+    size: Option<u64>,
+    limit: u64,
+    passed: &dyn Fn(&[u8]),
+) -> Result<Vec<u8>, Error> {
     if size.is_some_and(|size| size > limit) {
         return Err(too_large(limit).finding(format_args!("{}", size.unwrap_or_default())));
     }
+    let stream = Stream {
+        bytes,
+        taken: 0,
+        passed,
+    };
     let out = match compression {
-        Compression::Zlib => zlib::inflate(bytes, size, limit),
-        Compression::Deflate => zlib::inflate_bare(bytes, size, limit),
-        Compression::Zstd => zstd::inflate(bytes, size, limit),
+        Compression::Zlib => zlib::inflate(stream, size, limit),
+        Compression::Deflate => zlib::inflate_bare(stream, size, limit),
+        Compression::Zstd => zstd::inflate(stream, size, limit),
         Compression::Lz4 => lz4::inflate(bytes, size, limit),
     }?;
     let length = out.len() as u64;
@@ -51,6 +69,30 @@ pub(crate) fn inflate(
         .expecting(format!("{size:#x} bytes"))
         .finding(format_args!("{length:#x}"))),
         _ => Ok(out),
+    }
+}
+
+/// Compressed bytes on their way into a decompressor.
+struct Stream<'a> {
+    /// Those that nobody was told of.
+    bytes: &'a [u8],
+    /// How many of these the decompressor has.
+    taken: usize,
+    passed: &'a dyn Fn(&[u8]),
+}
+
+impl io::Read for Stream<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        const TOLD_TOGETHER: usize = 1 << 22;
+        let count = self.bytes.get(self.taken..).unwrap_or_default().read(buffer)?;
+        self.taken = self.taken.saturating_add(count);
+        if (self.taken >= TOLD_TOGETHER || count == 0)
+            && let Some((told, rest)) = self.bytes.split_at_checked(self.taken)
+        {
+            (self.passed)(told);
+            (self.bytes, self.taken) = (rest, 0);
+        }
+        Ok(count)
     }
 }
 
@@ -75,15 +117,15 @@ fn damaged(compression: Compression, error: impl std::fmt::Display) -> Error {
 
 /// The error of a compressor.
 #[cfg(any(feature = "zlib", feature = "zstd"))]
-fn failed(error: std::io::Error) -> Error {
+fn failed(error: io::Error) -> Error {
     Error::unrepresentable("data cannot be compressed").finding(error)
 }
 
 /// Reads to the end or to one byte more than is allowed. Memory is taken as data arrive, never on a mere
 /// promise larger than a few pages.
 #[cfg(any(feature = "zlib", feature = "zstd"))]
-fn drain(reader: impl std::io::Read, size: Option<u64>, limit: u64) -> std::io::Result<Vec<u8>> {
-    use std::io::Read;
+fn drain(reader: impl io::Read, size: Option<u64>, limit: u64) -> io::Result<Vec<u8>> {
+    use io::Read;
     const TRUSTED: u64 = 1 << 16;
     let most = size.unwrap_or(limit).min(limit).saturating_add(1);
     let mut out = Vec::with_capacity(usize::try_from(most.min(TRUSTED)).unwrap_or_default());

@@ -2,7 +2,7 @@
 
 use offkit_image::{ContainerKind, Error, ImageFormat};
 
-use crate::compression::inflate;
+use crate::compression::inflate_passing;
 use crate::format::{ContainerFormat, Standing};
 use crate::part::{Coding, Content, Part};
 use crate::{archive, bundle, fatbin, host, offload_binary, sycl_wrapped, syclbin, zip};
@@ -38,15 +38,23 @@ fn of_kind(kind: ContainerKind) -> Option<&'static dyn ContainerFormat> {
     FORMATS.iter().copied().find(|format| format.kind() == kind)
 }
 
-/// The bytes of a part that is stored by `coding`; no more than `most`.
-pub(crate) fn inflated(part: &Part<'_>, coding: Coding, most: u64) -> Result<Vec<u8>, Error> {
+/// The bytes of a part that is stored by `coding`; no more than `most`. Tells of stored bytes that were unpacked.
+pub(crate) fn inflated(
+    part: &Part<'_>,
+    coding: Coding,
+    most: u64,
+    passed: &dyn Fn(&[u8]),
+) -> Result<Vec<u8>, Error> {
     let format = match part.content {
         Content::Container(kind) => of_kind(kind),
         _ => None,
     };
     match format {
         Some(format) => format.inflate(part.stored, coding, most),
-        None => inflate(coding.compression, part.stored.bytes(), coding.size, most),
+        None => {
+            let stored = part.stored.bytes();
+            inflate_passing(coding.compression, stored, coding.size, most, passed)
+        }
     }
     .map_err(|error| error.at(part.stored.at(0)))
 }

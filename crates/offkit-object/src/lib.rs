@@ -149,4 +149,4 @@ pub use output_format::{BundleForm, OutputFormat};
 pub use replace::replace;
 pub use syclbin::{AbstractModule, IrModule, IrType, NativeImage, SyclBin, SyclBinVersion};
 pub use verify::verify;
-pub use walk::{Container, Item, Program, walk};
+pub use walk::{Container, Item, Program, walk, walk_releasing};

@@ -120,7 +120,7 @@ fn replace_part(
     let Some(coding) = part.coding else {
         return replace_in(part.stored, part.content, path, new, reading, depth);
     };
-    let bytes = container::inflated(part, coding, reading.inflation_left())?;
+    let bytes = container::inflated(part, coding, reading.inflation_left(), &|_| {})?;
     reading.count_inflated(bytes.len() as u64);
     replace_in(Source::new(&bytes), part.content, path, new, reading, depth)
 }

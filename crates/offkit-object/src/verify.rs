@@ -140,7 +140,7 @@ impl Checker<'_> {
             if part.content == Content::Image {
                 continue;
             }
-            if let Ok(bytes) = container::inflated(&part, coding, reading.inflation_left()) {
+            if let Ok(bytes) = container::inflated(&part, coding, reading.inflation_left(), &|_| {}) {
                 reading.count_inflated(bytes.len() as u64);
                 self.open(Source::new(&bytes), part.content, &place, reading, depth);
             }

@@ -1,12 +1,12 @@
 //! Going through a file, container by container, down to the device images.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use offkit_image::property_set::PropertySets;
 use offkit_image::target::{Decision, decide};
 use offkit_image::{
     BundleState, Code, Compression, ContainerKind, DeviceImage, Error, ErrorKind, ImageFormat, Joining,
-    Limits, Location, Problem, offset_within,
+    Limits, Location, Problem, offset_within, range_within,
 };
 
 use crate::claim::check_format;
@@ -95,9 +95,25 @@ pub fn walk(
     limits: &Limits,
     visit: &mut dyn FnMut(Item<'_>) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
+    walk_releasing(file_name, bytes, goal, limits, &|_| {}, visit)
+}
+
+/// The same, and tells `release` which ranges of `bytes` it has passed, so that a mapped file need not stay in memory:
+/// not many small ranges but few large ones, and those of a compressed member while it is decompressed. They may be
+/// looked at again.
+pub fn walk_releasing(
+    file_name: &str,
+    bytes: &[u8],
+    goal: Option<&Location>,
+    limits: &Limits,
+    release: &(dyn Fn(Range<usize>) + Sync),
+    visit: &mut dyn FnMut(Item<'_>) -> ControlFlow<()>,
+) -> ControlFlow<()> {
     let mut walker = Walker {
         file: bytes,
         goal,
+        release,
+        released: 0,
         visit,
         result: ControlFlow::Continue(()),
         problems: 0,
@@ -138,6 +154,9 @@ impl Surroundings {
 struct Walker<'w> {
     file: &'w [u8],
     goal: Option<&'w Location>,
+    release: &'w (dyn Fn(Range<usize>) + Sync),
+    /// Where the part of the file ends that was released.
+    released: usize,
     visit: &'w mut dyn FnMut(Item<'_>) -> ControlFlow<()>,
     /// What the visitor said last.
     result: ControlFlow<()>,
@@ -237,6 +256,9 @@ impl Walker<'_> {
         let mut places = Joining::new(location);
         let result = format.parts(source, reading, &mut |reading, mut part| {
             self.report(reading, location);
+            if inside.within.is_none() {
+                self.pass(part.stored.at(0));
+            }
             let place = places.join(&part.name);
             if self.result.is_break() || !self.is_wanted(&place) {
                 return;
@@ -275,6 +297,16 @@ impl Walker<'_> {
         self.open_batch(reading, &mut batch, inside);
         if let Err(error) = result {
             self.problem(reading, location, error);
+        }
+    }
+
+    /// Releases what is before a place in the file, where that is much.
+    fn pass(&mut self, offset: u64) {
+        const RELEASED_TOGETHER: usize = 1 << 25;
+        let offset = usize::try_from(offset).unwrap_or_default();
+        if offset.saturating_sub(self.released) > RELEASED_TOGETHER {
+            (self.release)(self.released..offset);
+            self.released = offset;
         }
     }
 
@@ -324,7 +356,17 @@ impl Walker<'_> {
                 Err(error) => self.problem(reading, &member.location, error),
             }
         }
-        for (mut member, bytes) in parallel::map(allowed, 1, Compressed::inflate) {
+        let (file, release) = (self.file, self.release);
+        let passed = |stored: &[u8]| {
+            if let Some(range) = range_within(file, stored) {
+                release(range);
+            }
+        };
+        let inflated = parallel::map(allowed, 1, |(member, most)| {
+            let bytes = container::inflated(&member.part, member.coding, most, &passed);
+            (member, bytes)
+        });
+        for (mut member, bytes) in inflated {
             let bytes = match bytes {
                 Ok(bytes) => bytes,
                 Err(error) => {
@@ -486,14 +528,6 @@ impl<'data> Batch<'data> {
 
     fn take(&mut self) -> Vec<Compressed<'data>> {
         std::mem::take(self).members
-    }
-}
-
-impl Compressed<'_> {
-    /// The member, and at most so many bytes that come out of it.
-    fn inflate((member, most): (Self, u64)) -> (Self, Result<Vec<u8>, Error>) {
-        let bytes = container::inflated(&member.part, member.coding, most);
-        (member, bytes)
     }
 }
 

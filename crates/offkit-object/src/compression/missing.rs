@@ -26,13 +26,15 @@ pub(crate) mod lz4 {
 
 #[cfg(not(feature = "zlib"))]
 pub(crate) mod zlib {
+    use std::io::Read;
+
     use super::{Compression, Error, missing};
 
-    pub(crate) fn inflate(_: &[u8], _: Option<u64>, _: u64) -> Result<Vec<u8>, Error> {
+    pub(crate) fn inflate(_: impl Read, _: Option<u64>, _: u64) -> Result<Vec<u8>, Error> {
         Err(missing(Compression::Zlib, "zlib"))
     }
 
-    pub(crate) fn inflate_bare(_: &[u8], _: Option<u64>, _: u64) -> Result<Vec<u8>, Error> {
+    pub(crate) fn inflate_bare(_: impl Read, _: Option<u64>, _: u64) -> Result<Vec<u8>, Error> {
         Err(missing(Compression::Deflate, "zlib"))
     }
 
@@ -55,13 +57,15 @@ pub(crate) mod zlib {
 
 #[cfg(not(feature = "zstd"))]
 pub(crate) mod zstd {
+    use std::io::Read;
+
     use super::{Compression, Error};
 
     fn missing() -> Error {
         super::missing(Compression::Zstd, "zstd")
     }
 
-    pub(crate) fn inflate(_: &[u8], _: Option<u64>, _: u64) -> Result<Vec<u8>, Error> {
+    pub(crate) fn inflate(_: impl Read, _: Option<u64>, _: u64) -> Result<Vec<u8>, Error> {
         Err(missing())
     }
 

@@ -1,18 +1,18 @@
 //! zlib, and deflate, which is zlib without its header.
 
-use std::io::Write;
+use std::io::{Read, Write};
 
 use flate2::read::{DeflateDecoder, ZlibDecoder};
 use flate2::write::ZlibEncoder;
 use flate2::{Decompress, FlushDecompress};
 use offkit_image::{Compression, Error};
 
-pub(crate) fn inflate(bytes: &[u8], size: Option<u64>, limit: u64) -> Result<Vec<u8>, Error> {
+pub(crate) fn inflate(bytes: impl Read, size: Option<u64>, limit: u64) -> Result<Vec<u8>, Error> {
     super::drain(ZlibDecoder::new(bytes), size, limit)
         .map_err(|error| super::damaged(Compression::Zlib, error))
 }
 
-pub(crate) fn inflate_bare(bytes: &[u8], size: Option<u64>, limit: u64) -> Result<Vec<u8>, Error> {
+pub(crate) fn inflate_bare(bytes: impl Read, size: Option<u64>, limit: u64) -> Result<Vec<u8>, Error> {
     super::drain(DeflateDecoder::new(bytes), size, limit)
         .map_err(|error| super::damaged(Compression::Deflate, error))
 }

@@ -6,8 +6,8 @@ use offkit_image::{Compression, Error};
 use zstd::stream::read::Decoder;
 use zstd::zstd_safe;
 
-pub(crate) fn inflate(bytes: &[u8], size: Option<u64>, limit: u64) -> Result<Vec<u8>, Error> {
-    Decoder::with_buffer(bytes)
+pub(crate) fn inflate(bytes: impl Read, size: Option<u64>, limit: u64) -> Result<Vec<u8>, Error> {
+    Decoder::new(bytes)
         .and_then(|decoder| super::drain(decoder, size, limit))
         .map_err(|error| super::damaged(Compression::Zstd, error))
 }

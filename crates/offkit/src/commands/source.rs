@@ -127,27 +127,15 @@ impl Source {
 
 /// Goes through one file.
 fn walk(file: &Opened<'_>, limits: &Limits, visit: &mut dyn FnMut(&mut Item<'_>)) {
-    const RELEASED_TOGETHER: usize = 1 << 25;
-    let mut released = 0;
-    let goal = file.goal.as_ref();
-    let _ = offkit_object::walk(
+    let _ = offkit_object::walk_releasing(
         file.location.file(),
         file.content,
-        goal,
+        file.goal.as_ref(),
         limits,
+        &|passed| file.content.release(passed),
         &mut |mut item| {
-            let offset = match &item {
-                Item::Image(image) => image.offset,
-                _ => None,
-            };
             if file.concerns(&mut item) {
                 visit(&mut item);
-            }
-            if let Some(offset) = offset.and_then(|offset| usize::try_from(offset).ok())
-                && offset.saturating_sub(released) > RELEASED_TOGETHER
-            {
-                file.content.release(released..offset);
-                released = offset;
             }
             ControlFlow::Continue(())
         },
