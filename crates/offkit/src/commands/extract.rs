@@ -1,6 +1,6 @@
 //! `offkit extract`: images out of containers, byte for byte.
 
-use super::filter::Filter;
+use super::filter::{Filter, Selection};
 use super::limits::LimitOptions;
 use clap::Args;
 use std::collections::HashSet;
@@ -59,10 +59,11 @@ pub(crate) fn run(options: &Extract, terminal: Terminal) -> Result<(), Failure> 
         bytes: 0,
         result: Ok(()),
     };
+    let mut selection = Selection::new(&options.filter);
     let mut damaged = false;
     for place in &options.locations {
         let source = Source::open(place)?;
-        let problems = source.each_image(&options.filter, &options.limits, &mut |image| {
+        let problems = source.each_image(&mut selection, &options.limits, &mut |image| {
             extraction.add(image)
         })?;
         extraction.result?;
@@ -82,7 +83,7 @@ pub(crate) fn run(options: &Extract, terminal: Terminal) -> Result<(), Failure> 
     if damaged {
         return Err(Failure::input("a file could not be read as a whole"));
     }
-    Ok(())
+    selection.check()
 }
 
 /// Images on their way into files.

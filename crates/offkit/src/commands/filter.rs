@@ -1,8 +1,12 @@
 //! Which images a command is about: the options that narrow it down.
 
+use std::collections::BTreeSet;
+
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use offkit_object::{DeviceImage, ImageFormat, Inspect, KernelName, Limits, Producer, Target, target_of};
+
+use crate::failure::{ExitStatus, Failure};
 
 /// The names of languages, as [`producer_name`] gives them.
 const KINDS: [&str; 5] = ["openmp", "cuda", "hip", "sycl", "host"];
@@ -68,6 +72,101 @@ impl Filter {
             kernel,
         } = self;
         triple.is_empty() && arch.is_empty() && [kind, format, kernel].iter().all(|wanted| wanted.is_none())
+    }
+}
+
+/// The images that a filter takes of those that a command meets, in all of its files.
+pub(crate) struct Selection<'a> {
+    filter: &'a Filter,
+    is_empty: bool,
+    /// As long as it took none: options of the filter, and what these could have been.
+    there: BTreeSet<(&'static str, String)>,
+}
+
+impl<'a> Selection<'a> {
+    pub(crate) fn new(filter: &'a Filter) -> Self {
+        Self {
+            filter,
+            is_empty: true,
+            there: BTreeSet::new(),
+        }
+    }
+
+    /// Whether an image is meant.
+    pub(crate) fn takes(&mut self, image: &DeviceImage<'_>) -> bool {
+        let takes = self.filter.accepts(image);
+        self.is_empty &= !takes;
+        if self.is_empty {
+            let target = target_of(image);
+            self.there.insert(("--arch", target.arch_with_features()));
+            self.there.insert(("--triple", target.triple.to_string()));
+            self.there
+                .insert(("--format", format_name(image.format).to_owned()));
+            let kind = producer_name(image.producer).unwrap_or_default();
+            self.there.insert(("--kind", kind.to_owned()));
+        }
+        takes
+    }
+
+    /// Fails, with what is there instead, where images were met and the filter took none.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        if !self.is_empty || self.there.is_empty() {
+            return Ok(());
+        }
+        let Filter {
+            triple,
+            arch,
+            kind,
+            format,
+            kernel,
+        } = self.filter;
+        let mut failure = Failure::new(ExitStatus::No, "no image matches the options");
+        for (option, wanted) in [
+            ("--arch", arch.as_slice()),
+            ("--triple", triple),
+            ("--kind", kind.as_slice()),
+            ("--format", format.as_slice()),
+        ] {
+            if !wanted.is_empty() {
+                failure = self.hint(failure, option, wanted);
+            }
+        }
+        Err(match kernel {
+            Some(_) => failure.hint("`offkit ls --kernels` shows the names of all kernels"),
+            None => failure,
+        })
+    }
+
+    fn hint(&self, failure: Failure, option: &'static str, wanted: &[String]) -> Failure {
+        const SHOWN: usize = 16;
+        let there = self
+            .there
+            .iter()
+            .filter(|(of, value)| *of == option && !value.is_empty());
+        let there: Vec<&str> = there.map(|(_, value)| value.as_str()).collect();
+        if there
+            .iter()
+            .any(|value| wanted.iter().any(|wanted| wanted == value))
+        {
+            return failure;
+        }
+        // `sm_90` for `sm_90a`, or `gfx90a:xnack+` for `gfx90a`.
+        let is_near = |value: &&&str| {
+            wanted
+                .iter()
+                .any(|wanted| value.starts_with(wanted) || wanted.starts_with(**value))
+        };
+        if let Some(near) = there.iter().find(is_near) {
+            return failure.hint(format!("{near} is there; {option} takes the whole name"));
+        }
+        let more = if there.len() > SHOWN { ", …" } else { "" };
+        failure.hint(match there.as_slice() {
+            [] => format!("no image says what {option} asks for"),
+            _ => format!(
+                "{option} could be {}{more}",
+                there[..there.len().min(SHOWN)].join(", ")
+            ),
+        })
     }
 }
 

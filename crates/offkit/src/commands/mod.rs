@@ -52,12 +52,6 @@ fn shown_name(name: &str, mangled: bool) -> String {
     escape(&name).into_owned()
 }
 
-/// No image of a place is meant by the options that narrow a command down.
-fn nothing_fits(place: &Location) -> Failure {
-    Failure::input(format!("{place}: no image fits the options"))
-        .hint("`offkit ls` shows targets, formats and kernels")
-}
-
 /// A problem as a line of JSON.
 fn problem_json(problem: &Problem) -> Value {
     json!({

@@ -1,6 +1,6 @@
 //! `offkit replace`: another image in the place of one, and nothing else changed.
 
-use super::filter::Filter;
+use super::filter::{Filter, Selection};
 use super::limits::LimitOptions;
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -66,19 +66,21 @@ fn choose(options: &Replace, source: &Source, place: Location) -> Result<Locatio
     if options.filter.accepts_all() {
         return Ok(place);
     }
+    let mut selection = Selection::new(&options.filter);
     let mut fitting = Vec::new();
     source.walk_at(&place, &options.limits, &mut |item| {
         if let Item::Image(image) = item
-            && options.filter.accepts(image)
+            && selection.takes(image)
         {
             fitting.push(image.location.clone());
         }
     });
+    selection.check()?;
     match <[Location; 1]>::try_from(fitting) {
         Ok([only]) => Ok(only),
-        Err(none) if none.is_empty() => Err(super::nothing_fits(&place)),
+        Err(none) if none.is_empty() => Err(super::nothing_in(&place, &[])),
         Err(several) => Err(Failure::input(format!(
-            "{place}: {} images fit the options, and one is replaced",
+            "{place}: {} images match the options, only one can be replaced",
             several.len()
         ))
         .hint(format!("name the location of one, such as {}", several[0]))),

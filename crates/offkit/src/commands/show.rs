@@ -1,6 +1,6 @@
 //! `offkit show`: everything about an image.
 
-use super::filter::Filter;
+use super::filter::{Filter, Selection};
 use super::limits::LimitOptions;
 use clap::Args;
 use std::borrow::Cow;
@@ -50,6 +50,7 @@ const DETAIL_WIDTH: usize = 26;
 
 pub(crate) fn run(options: &Show, terminal: Terminal) -> Result<(), Failure> {
     let mut damaged = false;
+    let mut selection = Selection::new(&options.filter);
     for place in &options.locations {
         let source = Source::open(place)?;
         let mut output = terminal.output();
@@ -64,7 +65,7 @@ pub(crate) fn run(options: &Show, terminal: Terminal) -> Result<(), Failure> {
             }
             Item::Image(image) => {
                 met += 1;
-                if !options.filter.accepts(image) || result.is_err() {
+                if !selection.takes(image) || result.is_err() {
                     return;
                 }
                 containers.retain(|outer| image.location.is_within(&outer.location));
@@ -84,9 +85,6 @@ pub(crate) fn run(options: &Show, terminal: Terminal) -> Result<(), Failure> {
         if met == 0 {
             return Err(super::nothing_in(&source.place, &problems));
         }
-        if shown == 0 {
-            return Err(super::nothing_fits(&source.place));
-        }
         for problem in &problems {
             if options.json {
                 output.line(super::problem_json(problem))?;
@@ -101,7 +99,7 @@ pub(crate) fn run(options: &Show, terminal: Terminal) -> Result<(), Failure> {
     if damaged {
         return Err(Failure::input("a file could not be read as a whole"));
     }
-    Ok(())
+    selection.check()
 }
 
 /// An image and all that is known about it.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use offkit_object::{DeviceImage, ErrorKind, Item, Limits, Location, Problem};
 
-use super::filter::Filter;
+use super::filter::Selection;
 use super::limits::LimitOptions;
 use super::thin_archive::{self, Opened};
 use crate::failure::Failure;
@@ -55,31 +55,28 @@ impl Source {
         );
     }
 
-    /// Hands over the images that the filter accepts, of which there must be one, and gives back what is wrong on the
-    /// way.
+    /// Hands over the images that are selected and returns the problems on the way; fails where there are no images.
     pub(super) fn each_image(
         &self,
-        filter: &Filter,
+        selection: &mut Selection<'_>,
         limits: &LimitOptions,
         visit: &mut dyn FnMut(&DeviceImage<'_>),
     ) -> Result<Vec<Problem>, Failure> {
         let mut problems = Vec::new();
-        let (mut met, mut accepted) = (0_usize, 0_usize);
+        let mut is_empty = true;
         self.walk(limits, &mut |item| match item {
             Item::Image(image) => {
-                met += 1;
-                if filter.accepts(image) {
-                    accepted += 1;
+                is_empty = false;
+                if selection.takes(image) {
                     visit(image);
                 }
             }
             Item::Problem(problem) => problems.push(problem.clone()),
             _ => {}
         });
-        match (met, accepted) {
-            (0, _) => Err(super::nothing_in(&self.place, &problems)),
-            (_, 0) => Err(super::nothing_fits(&self.place)),
-            _ => Ok(problems),
+        match is_empty {
+            true => Err(super::nothing_in(&self.place, &problems)),
+            false => Ok(problems),
         }
     }
 

@@ -1,6 +1,6 @@
 //! `offkit verify`: every rule of every format, and SPIR-V by its own validator.
 
-use super::filter::Filter;
+use super::filter::{Filter, Selection};
 use super::limits::LimitOptions;
 use clap::Args;
 use std::io::Write;
@@ -52,10 +52,11 @@ struct Finding {
 
 pub(crate) fn run(options: &Verify, terminal: Terminal) -> Result<(), Failure> {
     let mut problems = 0_usize;
+    let mut selection = Selection::new(&options.filter);
     let mut unreadable = None;
     let mut validator = Validator::default();
     for path in &options.files {
-        match verify(options, terminal, path, &mut validator) {
+        match verify(options, terminal, path, &mut validator, &mut selection) {
             Ok(findings) => {
                 problems += findings.len();
                 report(options, terminal, path, &findings)?;
@@ -83,7 +84,7 @@ pub(crate) fn run(options: &Verify, terminal: Terminal) -> Result<(), Failure> {
         return Err(Failure::input("a file could not be read"));
     }
     let failure = match problems {
-        0 => return Ok(()),
+        0 => return selection.check(),
         1 => Failure::new(ExitStatus::No, "one problem"),
         several => Failure::new(ExitStatus::No, format!("{several} problems")),
     };
@@ -101,6 +102,7 @@ fn verify(
     terminal: Terminal,
     path: &Path,
     validator: &mut Validator,
+    selection: &mut Selection<'_>,
 ) -> Result<Vec<Finding>, Failure> {
     let source = Source::open(path)?;
     let mut findings: Vec<Finding> = source
@@ -125,7 +127,7 @@ fn verify(
         }
         let Item::Image(image) = item else { return };
         is_there = true;
-        if !options.filter.accepts(image) {
+        if !selection.takes(image) {
             return;
         }
         if !options.no_spirv
@@ -157,9 +159,6 @@ fn verify(
         return Err(super::nothing_in(&source.place, &[]));
     }
     if is_filtered {
-        if meant.is_empty() && findings.is_empty() {
-            return Err(super::nothing_fits(&source.place));
-        }
         // What an image is in concerns it too.
         findings.retain(|Finding { location, .. }| {
             let concerns = |image: &Location| image.is_within(location) || location.is_within(image);

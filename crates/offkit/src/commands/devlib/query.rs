@@ -6,7 +6,7 @@ use clap::Args;
 use offkit_devlib::DeviceType;
 use serde_json::json;
 
-use crate::commands::filter::{Filter, format_name, producer_name};
+use crate::commands::filter::{Filter, Selection, format_name, producer_name};
 use crate::commands::limits::LimitOptions;
 use crate::commands::{shown_name, source::Source};
 use crate::failure::Failure;
@@ -45,10 +45,11 @@ pub(crate) struct Query {
 
 pub(super) fn run(options: &Query, terminal: Terminal) -> Result<(), Failure> {
     let mut damaged = false;
+    let mut selection = Selection::new(&options.filter);
     for file in &options.files {
         let source = Source::open(file)?;
         let mut types: Vec<DeviceType> = Vec::new();
-        let problems = source.each_image(&options.filter, &options.limits, &mut |image| {
+        let problems = source.each_image(&mut selection, &options.limits, &mut |image| {
             DeviceType::add(&mut types, image, options.symbols);
         })?;
         let name = source.place.to_string();
@@ -72,6 +73,7 @@ pub(super) fn run(options: &Query, terminal: Terminal) -> Result<(), Failure> {
                 }
                 let names = names.join(", ");
                 match name {
+                    _ if names.is_empty() => {}
                     Some(name) => terminal.line(format_args!("{name}: {names}"))?,
                     None => terminal.line(format_args!("{names}"))?,
                 }
@@ -84,7 +86,7 @@ pub(super) fn run(options: &Query, terminal: Terminal) -> Result<(), Failure> {
     }
     match damaged {
         true => Err(Failure::input("a file could not be read as a whole")),
-        false => Ok(()),
+        false => selection.check(),
     }
 }
 

@@ -5,7 +5,7 @@ pub(crate) mod json;
 mod rows;
 mod tree;
 
-use super::filter::Filter;
+use super::filter::{Filter, Selection};
 use super::limits::LimitOptions;
 use clap::Args;
 use std::path::Path;
@@ -56,8 +56,9 @@ pub(crate) struct Ls {
 
 pub(crate) fn run(options: &Ls, terminal: Terminal) -> Result<(), Failure> {
     let mut failed = 0;
+    let mut selection = Selection::new(&options.filter);
     for path in &options.files {
-        match list(options, terminal, path) {
+        match list(options, terminal, path, &mut selection) {
             Ok(whole) => failed += usize::from(!whole),
             // The others are listed all the same.
             Err(failure) if options.files.len() > 1 => {
@@ -68,7 +69,7 @@ pub(crate) fn run(options: &Ls, terminal: Terminal) -> Result<(), Failure> {
         }
     }
     match failed {
-        0 => Ok(()),
+        0 => selection.check(),
         1 => Err(Failure::input("a file could not be read as a whole")),
         several => Err(Failure::input(format!(
             "{several} files could not be read as a whole"
@@ -77,11 +78,17 @@ pub(crate) fn run(options: &Ls, terminal: Terminal) -> Result<(), Failure> {
 }
 
 /// Lists one file; whether all of it could be read.
-fn list(options: &Ls, terminal: Terminal, path: &Path) -> Result<bool, Failure> {
+fn list(
+    options: &Ls,
+    terminal: Terminal,
+    path: &Path,
+    selection: &mut Selection<'_>,
+) -> Result<bool, Failure> {
     let source = Source::open(path)?;
     let output = terminal.output();
     let mut listing = Listing {
         options,
+        selection,
         form: if options.json {
             Form::Json(output)
         } else {
@@ -118,8 +125,9 @@ fn list(options: &Ls, terminal: Terminal, path: &Path) -> Result<bool, Failure> 
 }
 
 /// The listing of one file on its way out.
-struct Listing<'a> {
+struct Listing<'a, 'options> {
     options: &'a Ls,
+    selection: &'a mut Selection<'options>,
     form: Form,
     result: Result<(), Failure>,
     /// How many were met, wanted or not.
@@ -132,7 +140,7 @@ enum Form {
     Tree(Box<Tree>),
 }
 
-impl Listing<'_> {
+impl Listing<'_, '_> {
     fn add(&mut self, item: &Item<'_>) {
         if self.result.is_ok() {
             self.result = match item {
@@ -149,7 +157,7 @@ impl Listing<'_> {
 
     fn image(&mut self, image: &DeviceImage<'_>) -> Result<(), Failure> {
         self.images += 1;
-        if !self.options.filter.accepts(image) {
+        if !self.selection.takes(image) {
             return Ok(());
         }
         match &mut self.form {

@@ -124,7 +124,7 @@ impl Tree {
             0 if self.is_whole => {
                 output.line(format_args!("{faint}no device code inside{faint:#}"))?;
             }
-            0 => output.line(format_args!("{faint}no image fits the options{faint:#}"))?,
+            0 => output.line(format_args!("{faint}no image matches the options{faint:#}"))?,
             1 => {}
             images => output.line(format_args!(
                 "{faint}{images} images, {}{faint:#}",
