@@ -47,13 +47,13 @@ impl DeviceType {
     pub fn add(types: &mut Vec<Self>, image: &DeviceImage<'_>, symbols: bool) {
         let target = target_of(image);
         let (format, producer) = (image.format, image.producer);
-        let same = types
-            .iter()
-            .position(|known| known.target == target && known.format == format && known.producer == producer);
+        let same = types.iter().position(|known| {
+            known.target == *target && known.format == format && known.producer == producer
+        });
         let at = same.unwrap_or_else(|| {
             types.push(Self {
                 name: device_type_of(&target, producer, format),
-                target,
+                target: target.into_owned(),
                 format,
                 producer,
                 images: 0,

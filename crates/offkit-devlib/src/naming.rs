@@ -42,7 +42,7 @@ pub fn library_file(image: &DeviceImage<'_>, library: Option<&str>) -> PathBuf {
     let name = library.unwrap_or_else(|| stem.strip_prefix("lib").unwrap_or(&stem));
     let is_safe = |c: char| c.is_alphanumeric() || "-_+.".contains(c);
     let name = name.replace(|c| !is_safe(c), "_");
-    let mut target = target_of(image);
+    let mut target = target_of(image).into_owned();
     // Containers name targets: what they say must not lead elsewhere.
     target.triple = target.triple.replace(|c| !is_safe(c), "_").into();
     target.arch = target.arch.replace(|c| !is_safe(c), "_").into();

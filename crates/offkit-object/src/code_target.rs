@@ -1,5 +1,7 @@
 //! What an image is for: its bytes first, as far as they say it, and then its container.
 
+use std::borrow::Cow;
+
 use offkit_image::target::{decide, triples};
 use offkit_image::{DeviceImage, ImageFormat, Limits, Target};
 
@@ -8,14 +10,14 @@ use crate::inspect::Inspect;
 /// What an image was compiled for, to the processor. Its bytes are read only where nothing cheaper tells that: the
 /// processor of bitcode is an attribute of its functions.
 #[must_use]
-pub fn target_of(image: &DeviceImage<'_>) -> Target {
+pub fn target_of<'image>(image: &'image DeviceImage<'_>) -> Cow<'image, Target> {
     let target = &image.target;
     let needs_processor = target.family().needs_processor() && target.processor().is_empty();
     if !target.triple.is_empty() && !needs_processor {
-        return target.clone();
+        return Cow::Borrowed(target);
     }
     let own = &image.inspect(&Limits::default()).target;
-    completed_target(target, own, image.format)
+    Cow::Owned(completed_target(target, own, image.format))
 }
 
 /// What a container says of a target, completed by what the bytes say.

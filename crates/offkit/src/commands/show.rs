@@ -236,7 +236,7 @@ impl<'a> View<'a> {
         let own = &inspection.target;
         let target = target_of(image);
         facts.push(("target".into(), target.to_string()));
-        if *own != target && *own != Target::default() {
+        if *own != *target && *own != Target::default() {
             facts.push(("target in the code".into(), own.to_string()));
         }
         if let Some(language) = super::filter::producer_name(image.producer) {

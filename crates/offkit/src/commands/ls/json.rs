@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use offkit_object::property_set::{PropertySets, PropertyValue};
-use offkit_object::{ContainerKind, DeviceImage, Inspect, Limits, Location, Symbols, Target, target_of};
+use offkit_object::{ContainerKind, DeviceImage, Inspect, Limits, Location, Symbols, target_of};
 use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
@@ -43,7 +43,6 @@ impl<'a> Row<'a> {
         } = image.symbols(&Limits::default());
         let target = target_of(image);
         let arch = target.arch_with_features();
-        let Target { triple, .. } = target;
         Self {
             arch: (!arch.is_empty()).then_some(arch),
             compression: image.compression().map(|method| method.name()),
@@ -61,7 +60,7 @@ impl<'a> Row<'a> {
             sha256: hash.then(|| hex(&Sha256::digest(image.stored_bytes()))),
             size: image.size(),
             stored_size: image.stored_size(),
-            triple: (!triple.is_empty()).then(|| triple.into()),
+            triple: (!target.triple.is_empty()).then(|| target.triple.to_string()),
             version: image.container_version,
         }
     }

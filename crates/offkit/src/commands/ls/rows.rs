@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use compact_str::{CompactString, ToCompactString};
 use offkit_object::{DeviceImage, Location, Producer, Storage, target_of};
 
 use crate::failure::Failure;
@@ -21,27 +22,44 @@ pub(super) enum Content {
 
 /// What the row of an image says.
 pub(super) struct Columns {
-    place: String,
+    place: Cell,
     format: &'static str,
-    target: String,
-    size: String,
+    target: Cell,
+    size: CompactString,
     /// How it is stored, if that is worth a word.
     note: String,
+}
+
+/// A text that may be shown, and how many columns it fills.
+struct Cell {
+    /// Nearly always short enough to need no allocation.
+    text: CompactString,
+    width: usize,
+}
+
+impl Cell {
+    fn new(text: CompactString) -> Self {
+        let width = match text.is_ascii() {
+            true => text.len(),
+            false => text.chars().count(),
+        };
+        Self { text, width }
+    }
 }
 
 impl Columns {
     /// The row of an image; so many parts of its location are `said` by the rows above.
     pub(super) fn new(image: &DeviceImage<'_>, said: usize) -> Self {
         let place = match path(&image.location, said) {
-            path if path.is_empty() => "(the file itself)".to_owned(),
+            path if path.is_empty() => CompactString::const_new("(the file itself)"),
             path => path,
         };
         // A listing decompresses nothing: the container's word has to do.
         let target = match image.code.at_hand() {
-            Some(_) => Cow::Owned(target_of(image)),
+            Some(_) => target_of(image),
             None => Cow::Borrowed(&image.target),
         };
-        let mut target = escape(&target.to_string()).into_owned();
+        let mut target = escaped(target.to_compact_string());
         if image.producer == Producer::Host {
             target += " (host)";
         }
@@ -53,9 +71,9 @@ impl Columns {
             Storage::Within(method) => format!("in {method}"),
         };
         Self {
-            place,
+            place: Cell::new(place),
             format: image.format.name(),
-            target,
+            target: Cell::new(target),
             size: size(image.size()),
             note,
         }
@@ -63,8 +81,8 @@ impl Columns {
 }
 
 /// The parts of a location but for the first `said`, as a path that may be shown.
-pub(super) fn path(location: &Location, said: usize) -> String {
-    let mut path = String::new();
+pub(super) fn path(location: &Location, said: usize) -> CompactString {
+    let mut path = CompactString::default();
     for (number, part) in location.parts().skip(said).enumerate() {
         if number > 0 {
             path.push('/');
@@ -72,6 +90,13 @@ pub(super) fn path(location: &Location, said: usize) -> String {
         path += &escape(&part);
     }
     path
+}
+
+fn escaped(text: CompactString) -> CompactString {
+    match escape(&text) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(escaped) => escaped.into(),
+    }
 }
 
 /// Rows that are put out together, so that their columns stand in line.
@@ -123,12 +148,13 @@ impl Rows {
                 Content::Text(line) => text += line,
                 Content::Image(columns) => {
                     text += name.start;
-                    push_padded(&mut text, &columns.place, widths.place);
-                    text.extend([name.end, "  "]);
-                    push_padded(&mut text, columns.format, widths.format);
-                    text += "  ";
-                    push_padded(&mut text, &columns.target, widths.target);
-                    text += "  ";
+                    text += &columns.place.text;
+                    text += name.end;
+                    push_spaces(&mut text, widths.place - columns.place.width + 2);
+                    text += columns.format;
+                    push_spaces(&mut text, widths.format - columns.format.len() + 2);
+                    text += &columns.target.text;
+                    push_spaces(&mut text, widths.target - columns.target.width + 2);
                     push_spaces(&mut text, widths.size - columns.size.len());
                     text += &columns.size;
                     if !columns.note.is_empty() {
@@ -153,14 +179,13 @@ impl Rows {
     }
 }
 
-/// Adds a text, and spaces until so many columns are full.
-fn push_padded(text: &mut String, cell: &str, width: usize) {
-    *text += cell;
-    push_spaces(text, width - cell.chars().count());
-}
-
-fn push_spaces(text: &mut String, count: usize) {
-    text.extend(std::iter::repeat_n(' ', count));
+fn push_spaces(text: &mut String, mut count: usize) {
+    const SPACES: &str = "                                ";
+    while count > 0 {
+        let some = count.min(SPACES.len());
+        *text += &SPACES[..some];
+        count -= some;
+    }
 }
 
 /// How wide the columns of a group are.
@@ -177,9 +202,9 @@ impl Widths {
         let mut widths = Self::default();
         for row in rows {
             if let Content::Image(columns) = &row.content {
-                widths.place = widths.place.max(columns.place.chars().count());
+                widths.place = widths.place.max(columns.place.width);
                 widths.format = widths.format.max(columns.format.len());
-                widths.target = widths.target.max(columns.target.chars().count());
+                widths.target = widths.target.max(columns.target.width);
                 widths.size = widths.size.max(columns.size.len());
             }
         }

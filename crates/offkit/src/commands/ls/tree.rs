@@ -168,7 +168,7 @@ impl Tree {
     fn heading(&self, place: &Location, bytes: u64, container: Option<&Container>, depth: usize) -> Row {
         let Styles { faint, heading, .. } = self.styles;
         let title = if place.is_file() {
-            escape(self.file.file()).into_owned()
+            escape(self.file.file()).into()
         } else {
             path(
                 place,
