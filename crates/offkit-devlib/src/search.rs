@@ -339,7 +339,8 @@ impl Search {
             // spelt.
             for processor in &processors {
                 let names = processor_names(processor);
-                let in_folder = (names.iter()).map(|name| (Rule::ProcessorFolder, libdevice.join(name), name));
+                let in_folder =
+                    (names.iter()).map(|name| (Rule::ProcessorFolder, libdevice.join(name), name));
                 let flat = (names.iter()).map(|name| (Rule::Processor, path.clone(), name));
                 for (rule, place, name) in in_folder.chain(flat) {
                     for architecture in &architectures {

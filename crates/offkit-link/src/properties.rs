@@ -8,7 +8,7 @@ mod module;
 
 use offkit_object::property_set::{PropertySets, PropertyValue, names};
 use offkit_spirv::Reflection;
-use offkit_spirv::spirv::Capability;
+use offkit_spirv::grammar::Capability;
 
 use crate::symbols::is_reserved;
 

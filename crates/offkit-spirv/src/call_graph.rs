@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use rspirv::dr::{Instruction, Operand};
-use spirv::{ExecutionModel, Op};
+use crate::dr::{Instruction, Operand};
+use crate::grammar::{ExecutionModel, Op};
 
 use crate::index::Index;
 use crate::module::Module;
@@ -83,7 +83,7 @@ impl CallGraph {
         let module = index.module();
         let mut nodes = HashMap::new();
         for instruction in &module.types_global_values {
-            let role = match instruction.class.opcode {
+            let role = match instruction.opcode {
                 Op::Variable | Op::UntypedVariableKHR => Role::Variable {
                     imported: instruction.result_id.is_some_and(|id| is_imported(index, id)),
                 },
@@ -227,16 +227,14 @@ impl Node {
         };
         let mut seen = HashSet::from([id]);
         for instruction in body {
-            let op = instruction.class.opcode;
+            let op = instruction.opcode;
             node.has_barrier |= matches!(
                 op,
-                Op::ControlBarrier | Op::MemoryNamedBarrier | Op::ControlBarrierArriveINTEL
+                Op::ControlBarrier | Op::MemoryNamedBarrier | Op::ControlBarrierArriveEXT
             );
             for used in instruction.operands.iter().filter_map(Operand::id_ref_any) {
                 let is_shared = index.function(used).is_some()
-                    || index
-                        .global(used)
-                        .is_some_and(|global| !global.class.opcode.is_type());
+                    || index.global(used).is_some_and(|global| !global.opcode.is_type());
                 if is_shared && seen.insert(used) {
                     node.uses.push(used);
                 }

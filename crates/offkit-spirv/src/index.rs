@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use rspirv::dr::{self, Instruction, Operand};
-use spirv::{Decoration, LinkageType, Op};
+use crate::dr::{self, Instruction, Operand};
+use crate::grammar::{Decoration, LinkageType, Op};
 
 /// Look-up tables over one module.
 pub(crate) struct Index<'m> {
@@ -38,7 +38,7 @@ impl<'m> Index<'m> {
         };
         for instruction in &module.debug_names {
             if let (Op::Name, [Operand::IdRef(id), Operand::LiteralString(name)]) =
-                (instruction.class.opcode, instruction.operands.as_slice())
+                (instruction.opcode, instruction.operands.as_slice())
             {
                 index.names.insert(*id, name);
             }
@@ -53,7 +53,7 @@ impl<'m> Index<'m> {
         let Some((Operand::IdRef(target), rest)) = instruction.operands.split_first() else {
             return;
         };
-        match instruction.class.opcode {
+        match instruction.opcode {
             Op::Decorate | Op::DecorateId | Op::DecorateString => {
                 self.decorations.entry(*target).or_default().push(rest);
             }
@@ -116,7 +116,7 @@ impl<'m> Index<'m> {
     }
 
     /// Whether a function parameter has an attribute.
-    pub(crate) fn has_attribute(&self, id: u32, wanted: spirv::FunctionParameterAttribute) -> bool {
+    pub(crate) fn has_attribute(&self, id: u32, wanted: crate::grammar::FunctionParameterAttribute) -> bool {
         let wanted = [
             Operand::Decoration(Decoration::FuncParamAttr),
             Operand::FunctionParameterAttribute(wanted),
@@ -133,7 +133,7 @@ impl<'m> Index<'m> {
     }
 
     /// Whether `id` is a variable that the device fills in, such as the global invocation id.
-    pub(crate) fn built_in(&self, id: u32) -> Option<spirv::BuiltIn> {
+    pub(crate) fn built_in(&self, id: u32) -> Option<crate::grammar::BuiltIn> {
         match self.decoration(id, Decoration::BuiltIn)? {
             [Operand::BuiltIn(built_in)] => Some(*built_in),
             _ => None,
@@ -143,7 +143,7 @@ impl<'m> Index<'m> {
     /// The value of an integer constant; for a specialization constant its default. Zero-extended.
     pub(crate) fn constant(&self, id: u32) -> Option<u64> {
         let instruction = self.global(id)?;
-        match (instruction.class.opcode, instruction.operands.first()) {
+        match (instruction.opcode, instruction.operands.first()) {
             (Op::Constant | Op::SpecConstant, Some(Operand::LiteralBit32(value))) => Some(u64::from(*value)),
             (Op::Constant | Op::SpecConstant, Some(Operand::LiteralBit64(value))) => Some(*value),
             (Op::ConstantNull, _) => Some(0),

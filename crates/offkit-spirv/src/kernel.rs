@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
-use rspirv::dr::Operand;
-use spirv::{AccessQualifier, Decoration, Dim, ExecutionMode, FunctionParameterAttribute, Op, StorageClass};
+use crate::dr::Operand;
+use crate::grammar::{
+    AccessQualifier, Decoration, Dim, ExecutionMode, FunctionParameterAttribute, Op, StorageClass,
+};
 
 use crate::call_graph::{self, CallGraph};
 use crate::index::Index;
@@ -232,7 +234,7 @@ impl<'m> ExecutionModes<'m> {
 /// The parameter types that the Khronos translator keeps in strings: `kernel_arg_type.NAME.int*,float4,`.
 fn source_types<'m>(index: &Index<'m>) -> HashMap<&'m str, Vec<&'m str>> {
     let strings = index.module().debug_string_source.iter();
-    let texts = strings.filter_map(|string| match (string.class.opcode, string.operands.as_slice()) {
+    let texts = strings.filter_map(|string| match (string.opcode, string.operands.as_slice()) {
         (Op::String, [Operand::LiteralString(text)]) => Some(text),
         _ => None,
     });
@@ -245,7 +247,7 @@ fn source_types<'m>(index: &Index<'m>) -> HashMap<&'m str, Vec<&'m str>> {
 /// The bytes that the variables in local memory take when laid out one after the other.
 fn local_memory(index: &Index<'_>, types: &Types<'_, '_>, reached: &[u32]) -> u64 {
     let variables = reached.iter().filter_map(|&id| {
-        let variable = index.global(id).filter(|i| i.class.opcode == Op::Variable)?;
+        let variable = index.global(id).filter(|i| i.opcode == Op::Variable)?;
         let (storage, pointee) = types.pointer(variable.result_type?)?;
         let layout = types
             .layout(pointee)
@@ -329,7 +331,7 @@ fn parameter_kind(index: &Index<'_>, types: &Types<'_, '_>, id: u32, type_id: u3
     let Some(instruction) = index.global(type_id) else {
         return other();
     };
-    match (instruction.class.opcode, instruction.operands.as_slice()) {
+    match (instruction.opcode, instruction.operands.as_slice()) {
         (Op::TypeInt | Op::TypeFloat, _) => types.scalar(type_id).map_or_else(other, ParameterKind::Scalar),
         (Op::TypeVector, [Operand::IdRef(component), Operand::LiteralBit32(count)]) => {
             match types.scalar(*component) {
@@ -344,7 +346,7 @@ fn parameter_kind(index: &Index<'_>, types: &Types<'_, '_>, id: u32, type_id: u3
             value: types.get(type_id),
         },
         (Op::TypePointer, [Operand::StorageClass(storage), Operand::IdRef(pointee)]) => {
-            let storage = match storage {
+            let storage = match *storage {
                 // Without the attribute this is a module that no launch can satisfy; it is shown for what it is.
                 StorageClass::Function if index.has_attribute(id, FunctionParameterAttribute::ByVal) => {
                     return ParameterKind::ByValue {
@@ -383,11 +385,11 @@ fn image(operands: &[Operand]) -> Option<ParameterKind> {
     else {
         return None;
     };
-    let dimensions = match dimensions {
+    let dimensions = match *dimensions {
         Dim::Dim1D => ImageDimensions::One,
         Dim::Dim2D => ImageDimensions::Two,
         Dim::Dim3D => ImageDimensions::Three,
-        Dim::DimBuffer => ImageDimensions::Buffer,
+        Dim::Buffer => ImageDimensions::Buffer,
         _ => return None,
     };
     let access = match operands.last() {

@@ -4,8 +4,10 @@
 //! [`Outline`] reads a module up to its first function, however damaged the rest is. Everything else works on whole
 //! modules: it says what a module offers and needs ([`reflect`], [`CallGraph`]), joins several into one
 //! ([`link`]), sets specialization constants for good ([`specialize`]), and asks the Khronos validator what it thinks
-//! ([`validate`]). It does not run, translate or optimise code. The instructions themselves are those of the
-//! [`rspirv`] crate, which is re-exported; [`Module::dr`] gives access to them.
+//! ([`validate`]). It does not run, translate or optimise code. [`Module::dr`] gives access to the instructions.
+//!
+//! Numbers that are newer than the [`grammar`] are no error: an enumerant passes as it is, an instruction as words,
+//! in modules that keep their ids; only [`link`] has to refuse it.
 //!
 //! A [`Module`] is read from bytes of either byte order. Reading is safe for hostile input: it never panics, never
 //! allocates by a number that was read, and reports the word and the instruction that is wrong. A module that was not
@@ -16,7 +18,7 @@
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! use offkit_spirv::{Module, ParameterKind, Scalar, Storage, reflect};
-//! # use offkit_spirv::{rspirv, spirv};
+//! # use rspirv::spirv;
 //! # let bytes = {
 //! #     use rspirv::binary::Assemble;
 //! #     let mut b = rspirv::dr::Builder::new();
@@ -86,7 +88,9 @@
 #![forbid(unsafe_code)]
 
 mod call_graph;
+pub mod dr;
 mod error;
+pub mod grammar;
 mod index;
 mod kernel;
 mod limits;
@@ -95,8 +99,8 @@ mod loader;
 mod module;
 pub mod names;
 mod opencl_builtin;
-mod operands;
 mod outline;
+mod parse;
 mod quantity;
 mod reflect;
 mod signature;
@@ -112,10 +116,9 @@ pub use limits::Limits;
 pub use link::{LinkError, LinkInput, LinkOptions, UnresolvedSymbol, link};
 pub use module::{ByteOrder, Generator, Module, Version};
 pub use opencl_builtin::is_opencl_builtin;
-pub use outline::{EntryPoint, Enumerant, Literal, Outline, OutlineSymbol, triple_of};
+pub use outline::{EntryPoint, Literal, Outline, OutlineSymbol, triple_of};
 pub use reflect::{Reflection, SpecializationConstant, reflect};
 pub use specialize::specialize;
 pub use symbols::{Linkage, Symbol, SymbolKind};
 pub use types::{Layout, Scalar, Type};
 pub use validate::{Verdict, validate};
-pub use {rspirv, spirv};

@@ -1,13 +1,12 @@
 //! A module in memory: reading it from bytes and writing it back.
 
-use rspirv::binary::Assemble;
-use rspirv::dr;
+use crate::dr;
 
 use crate::error::ReadError;
+use crate::grammar::MAGIC_NUMBER;
 use crate::limits::Limits;
 use crate::loader;
-use crate::operands::{InstructionSets, is_extended};
-use crate::outline::{self, Enumerant};
+use crate::outline;
 use crate::quantity;
 
 /// The order of the bytes in each word of a module.
@@ -23,8 +22,8 @@ impl ByteOrder {
     /// The byte order of a module, by its first word.
     pub(crate) fn of_magic(word: [u8; 4]) -> Result<Self, ReadError> {
         match u32::from_le_bytes(word) {
-            spirv::MAGIC_NUMBER => Ok(Self::Little),
-            found if found.swap_bytes() == spirv::MAGIC_NUMBER => Ok(Self::Big),
+            MAGIC_NUMBER => Ok(Self::Little),
+            found if found.swap_bytes() == MAGIC_NUMBER => Ok(Self::Big),
             found => Err(ReadError::Magic { found }),
         }
     }
@@ -100,14 +99,14 @@ impl std::fmt::Display for Generator {
 
 /// A SPIR-V module, parsed.
 ///
-/// The instructions are `rspirv`'s ([`Module::dr`]); this type adds a reader that hostile bytes cannot crash and
-/// a writer that gives back the bytes that were read when nothing was changed in between.
+/// Its instructions are [`Module::dr`]; the reader takes hostile bytes, and the writer gives back the bytes that were
+/// read when nothing was changed in between.
 #[derive(Clone, Debug)]
 pub struct Module {
     dr: dr::Module,
     byte_order: ByteOrder,
-    /// The words as read, where assembling the parsed module would not give them again: `rspirv` groups
-    /// instructions by section, and drops the padding of strings and line marks between functions.
+    /// The words as read, where assembling the parsed module would not give them again: it groups instructions by
+    /// section, and drops the padding of strings and line marks between functions.
     original: Option<Vec<u32>>,
 }
 
@@ -123,11 +122,12 @@ impl Module {
 
     /// Reads a module in either byte order.
     ///
-    /// Checked are: the header, the limits, the length of every instruction, every opcode and operand against the
-    /// grammar of SPIR-V 1.6 with its registered extensions, the nesting of functions and blocks, that ids are
-    /// below the bound of the header and that none is defined twice. One thing that LLVM 22 writes against the grammar
-    /// is accepted: operands behind a null event, which [`Module::dr`] does not have. Not checked is what the instructions mean;
-    /// that is the work of [`validate`](crate::validate).
+    /// Checked are: the header, the limits, the length of every instruction, the operands of every instruction that
+    /// the grammar of SPIR-V 1.6 with its registered extensions knows, the nesting of functions and blocks, that ids
+    /// are below the bound of the header and that none is defined twice. What is newer than the grammar passes: an
+    /// enumerant as its number, an instruction as words. One thing that LLVM 22 writes against the grammar is
+    /// accepted: operands behind a null event, which [`Module::dr`] does not have. Not checked is what the instructions
+    /// mean; that is the work of [`validate`](crate::validate).
     ///
     /// # Errors
     ///
@@ -144,35 +144,12 @@ impl Module {
         })
     }
 
-    /// Takes a module made with `rspirv`. A missing header is added: version 1.0, no generator.
-    ///
-    /// The id bound is raised to cover every id in use, and operands of extended instructions that `rspirv` takes for
-    /// ids become literals, as [`Module::dr`] says.
+    /// Takes a module made of instructions. A missing header is added: version 1.0, no generator. The id bound is
+    /// raised to cover every id in use.
     pub fn from_dr(mut dr: dr::Module) -> Self {
-        let instruction_sets = InstructionSets::of(&dr);
-        for instruction in dr
-            .all_inst_iter_mut()
-            .filter(|instruction| is_extended(instruction))
-        {
-            instruction_sets.correct(instruction);
-        }
-        let bound = dr
-            .all_inst_iter()
-            .flat_map(|instruction| {
-                let operands = instruction.operands.iter().filter_map(|o| o.id_ref_any());
-                operands
-                    .chain(instruction.result_type)
-                    .chain(instruction.result_id)
-            })
-            .max()
-            .unwrap_or(0)
-            .saturating_add(1);
-        let header = dr.header.get_or_insert_with(|| {
-            let mut header = dr::ModuleHeader::new(0);
-            header.set_version(1, 0);
-            header.generator = 0;
-            header
-        });
+        let ids = dr.all_inst_iter().flat_map(dr::Instruction::ids);
+        let bound = ids.max().unwrap_or(0).saturating_add(1);
+        let header = dr.header.get_or_insert_with(|| dr::ModuleHeader::new(0));
         header.bound = header.bound.max(bound);
         Self {
             dr,
@@ -184,9 +161,8 @@ impl Module {
     /// The instructions of the module.
     ///
     /// Instructions outside functions that belong to no other section (global debug information, aliasing scopes)
-    /// are among `types_global_values`, and `OpExecutionModeId` is among `execution_modes`. The literal operands of
-    /// extended instructions are literals here, where `rspirv`'s own loader makes ids of them; operands of extended
-    /// instructions that are not known are literals as well.
+    /// are among `types_global_values`, and `OpExecutionModeId` is among `execution_modes`. An instruction that is
+    /// newer than the grammar is where the one before it is.
     pub fn dr(&self) -> &dr::Module {
         &self.dr
     }
@@ -205,8 +181,7 @@ impl Module {
 
     /// The version of SPIR-V the module is written in.
     pub fn version(&self) -> Version {
-        let (major, minor) = self.dr.header.as_ref().map_or((1, 0), dr::ModuleHeader::version);
-        Version { major, minor }
+        Version::of_word(self.dr.header.map_or(0x0001_0000, |header| header.version))
     }
 
     /// The tool that wrote the module.
@@ -218,7 +193,7 @@ impl Module {
     /// width of pointers, and `spirv-unknown-unknown` where they have none (`Logical`).
     pub fn triple(&self) -> Option<&'static str> {
         match self.dr.memory_model.as_ref()?.operands.first() {
-            Some(dr::Operand::AddressingModel(model)) => outline::triple(Enumerant::Known(*model)),
+            Some(dr::Operand::AddressingModel(model)) => outline::triple(*model),
             _ => None,
         }
     }

@@ -20,7 +20,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
 
-use spirv::{
+use crate::grammar::{
     AddressingModel, Capability, Decoration, ExecutionMode, ExecutionModel, LinkageType, MemoryModel, Op,
     SourceLanguage,
 };
@@ -30,22 +30,22 @@ use crate::loader::{HEADER_WORDS, opcode_name};
 use crate::module::{ByteOrder, Generator, Version};
 use crate::symbols::{Linkage, SymbolKind, is_export, is_import};
 
-const SOURCE: u32 = Op::Source as u32;
-const EXTENSION: u32 = Op::Extension as u32;
-const EXT_INST_IMPORT: u32 = Op::ExtInstImport as u32;
-const MEMORY_MODEL: u32 = Op::MemoryModel as u32;
-const ENTRY_POINT: u32 = Op::EntryPoint as u32;
-const EXECUTION_MODE: u32 = Op::ExecutionMode as u32;
-const CAPABILITY: u32 = Op::Capability as u32;
-const FUNCTION: u32 = Op::Function as u32;
-const VARIABLE: u32 = Op::Variable as u32;
-const UNTYPED_VARIABLE: u32 = Op::UntypedVariableKHR as u32;
-const DECORATE: u32 = Op::Decorate as u32;
-const DECORATION_GROUP: u32 = Op::DecorationGroup as u32;
-const GROUP_DECORATE: u32 = Op::GroupDecorate as u32;
+const SOURCE: u32 = Op::Source.0;
+const EXTENSION: u32 = Op::Extension.0;
+const EXT_INST_IMPORT: u32 = Op::ExtInstImport.0;
+const MEMORY_MODEL: u32 = Op::MemoryModel.0;
+const ENTRY_POINT: u32 = Op::EntryPoint.0;
+const EXECUTION_MODE: u32 = Op::ExecutionMode.0;
+const CAPABILITY: u32 = Op::Capability.0;
+const FUNCTION: u32 = Op::Function.0;
+const VARIABLE: u32 = Op::Variable.0;
+const UNTYPED_VARIABLE: u32 = Op::UntypedVariableKHR.0;
+const DECORATE: u32 = Op::Decorate.0;
+const DECORATION_GROUP: u32 = Op::DecorationGroup.0;
+const GROUP_DECORATE: u32 = Op::GroupDecorate.0;
 
-const LINKAGE: u32 = Decoration::LinkageAttributes as u32;
-const BUILT_IN: u32 = Decoration::BuiltIn as u32;
+const LINKAGE: u32 = Decoration::LinkageAttributes.0;
+const BUILT_IN: u32 = Decoration::BuiltIn.0;
 
 /// What a module says of itself before its first function: all that is needed to list, select and link it by name.
 ///
@@ -74,13 +74,13 @@ pub struct Outline<'data> {
     /// The tool that wrote it; absent when the header is incomplete.
     pub generator: Option<Generator>,
     /// The width of pointers.
-    pub addressing_model: Option<Enumerant<AddressingModel>>,
+    pub addressing_model: Option<AddressingModel>,
     /// The memory model; `OpenCL` for OpenCL-style devices.
-    pub memory_model: Option<Enumerant<MemoryModel>>,
+    pub memory_model: Option<MemoryModel>,
     /// The languages it was written in, with their versions.
-    pub sources: BTreeSet<(Enumerant<SourceLanguage>, u32)>,
+    pub sources: BTreeSet<(SourceLanguage, u32)>,
     /// What the device must be able to do, in module order.
-    pub capabilities: Vec<Enumerant<Capability>>,
+    pub capabilities: Vec<Capability>,
     /// The extensions in use, in module order.
     pub extensions: Vec<Literal<'data>>,
     /// The sets of extended instructions in use, such as `OpenCL.std`.
@@ -99,14 +99,14 @@ pub struct Outline<'data> {
 #[non_exhaustive]
 pub struct EntryPoint<'data> {
     /// What it is launched as: a kernel, or a stage of graphics.
-    pub model: Enumerant<ExecutionModel>,
+    pub model: ExecutionModel,
     /// The id of the function.
     pub function: u32,
     /// The name it is launched by.
     pub name: Literal<'data>,
     /// The execution modes of the function with their numbers. Of several entry points of one function, the first has
     /// them.
-    pub modes: Vec<(Enumerant<ExecutionMode>, Vec<u32>)>,
+    pub modes: Vec<(ExecutionMode, Vec<u32>)>,
 }
 
 /// A function or variable with a linkage name.
@@ -125,40 +125,14 @@ pub struct OutlineSymbol<'data> {
     pub id: u32,
 }
 
-/// A value of one of SPIR-V's enumerations; it shows by its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Enumerant<T> {
-    /// One that the grammar knows.
-    Known(T),
-    /// The number of one that is newer than the grammar.
-    Unknown(u32),
-}
-
-impl<T> Enumerant<T> {
-    fn new(word: u32, known: fn(u32) -> Option<T>) -> Self {
-        known(word).map_or(Self::Unknown(word), Self::Known)
-    }
-}
-
-impl<T: fmt::Debug> fmt::Display for Enumerant<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Known(value) => value.fmt(f),
-            Self::Unknown(number) => number.fmt(f),
-        }
-    }
-}
-
 /// The triple of the target that an addressing model stands for, as LLVM names it; none for models that are not known.
-pub(crate) fn triple(model: Enumerant<AddressingModel>) -> Option<&'static str> {
+pub(crate) fn triple(model: AddressingModel) -> Option<&'static str> {
     Some(match model {
-        Enumerant::Known(AddressingModel::Physical32) => triples::SPIRV32,
-        Enumerant::Known(AddressingModel::Physical64) => triples::SPIRV64,
+        AddressingModel::Physical32 => triples::SPIRV32,
+        AddressingModel::Physical64 => triples::SPIRV64,
         // Pointers have no width here: those of buffers alone are numbers in the last one.
-        Enumerant::Known(AddressingModel::Logical | AddressingModel::PhysicalStorageBuffer64) => {
-            triples::SPIRV_LOGICAL
-        }
-        Enumerant::Unknown(_) => return None,
+        AddressingModel::Logical | AddressingModel::PhysicalStorageBuffer64 => triples::SPIRV_LOGICAL,
+        _ => return None,
     })
 }
 
@@ -177,7 +151,7 @@ pub fn triple_of(bytes: &[u8]) -> Option<&'static str> {
         .map_while(Result::ok)
         .take_while(|instruction| instruction.opcode != FUNCTION)
         .find(|instruction| instruction.opcode == MEMORY_MODEL && instruction.operands.get(1).is_some())?;
-    triple(Enumerant::new(model.operands.get(0)?, AddressingModel::from_u32))
+    triple(AddressingModel(model.operands.get(0)?))
 }
 
 impl<'data> Outline<'data> {
@@ -220,25 +194,24 @@ impl<'data> Outline<'data> {
             match (opcode, word(0), word(1)) {
                 (FUNCTION, ..) => break,
                 (CAPABILITY, Some(capability), _) => {
-                    self.capabilities
-                        .push(Enumerant::new(capability, Capability::from_u32));
+                    self.capabilities.push(Capability(capability));
                 }
                 (EXTENSION, ..) => self.extensions.push(operands.literal().0),
                 (EXT_INST_IMPORT, Some(_), _) => {
                     self.extended_instruction_sets.push(operands.skip(1).literal().0);
                 }
                 (MEMORY_MODEL, Some(addressing), Some(memory)) if self.memory_model.is_none() => {
-                    self.addressing_model = Some(Enumerant::new(addressing, AddressingModel::from_u32));
-                    self.memory_model = Some(Enumerant::new(memory, MemoryModel::from_u32));
+                    self.addressing_model = Some(AddressingModel(addressing));
+                    self.memory_model = Some(MemoryModel(memory));
                 }
                 (SOURCE, Some(language), Some(version)) => {
-                    let language = Enumerant::new(language, SourceLanguage::from_u32);
+                    let language = SourceLanguage(language);
                     self.sources.insert((language, version));
                 }
                 (ENTRY_POINT, Some(model), Some(function)) => {
                     entry_point_of.entry(function).or_insert(self.entry_points.len());
                     self.entry_points.push(EntryPoint {
-                        model: Enumerant::new(model, ExecutionModel::from_u32),
+                        model: ExecutionModel(model),
                         function,
                         name: operands.skip(2).literal().0,
                         modes: Vec::new(),
@@ -247,13 +220,13 @@ impl<'data> Outline<'data> {
                 (EXECUTION_MODE, Some(function), Some(mode)) => {
                     let place = entry_point_of.get(&function);
                     if let Some(entry_point) = place.and_then(|&place| self.entry_points.get_mut(place)) {
-                        let mode = Enumerant::new(mode, ExecutionMode::from_u32);
+                        let mode = ExecutionMode(mode);
                         entry_point.modes.push((mode, operands.skip(2).iter().collect()));
                     }
                 }
                 (DECORATE, Some(id), Some(LINKAGE)) => {
                     let (name, length) = operands.skip(2).literal();
-                    let linkage = word(length.saturating_add(2)).and_then(LinkageType::from_u32);
+                    let linkage = word(length.saturating_add(2)).map(LinkageType);
                     shared.linkages.push(OutlineSymbol {
                         name,
                         kind: SymbolKind::Function,
@@ -302,7 +275,7 @@ impl EntryPoint<'_> {
     /// Whether it is for OpenCL-style devices.
     #[must_use]
     pub fn is_kernel(&self) -> bool {
-        self.model == Enumerant::Known(ExecutionModel::Kernel)
+        self.model == ExecutionModel::Kernel
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use rspirv::dr::{Instruction, Module, Operand};
-use spirv::Op;
+use crate::dr::{Instruction, Module, Operand};
+use crate::grammar::Op;
 
 use crate::error::ReadError;
 use crate::limits::Limits;
@@ -41,7 +41,7 @@ fn grouped_decorations(module: &Module) -> usize {
     let mut decorations: HashMap<Option<u32>, usize> = HashMap::new();
     for annotation in &module.annotations {
         if matches!(
-            annotation.class.opcode,
+            annotation.opcode,
             Op::Decorate | Op::DecorateId | Op::DecorateString
         ) {
             *decorations.entry(target(annotation)).or_default() += 1;
@@ -49,7 +49,7 @@ fn grouped_decorations(module: &Module) -> usize {
     }
     let applied = module.annotations.iter().map(|annotation| {
         let operands = annotation.operands.len().saturating_sub(1);
-        let targets = match annotation.class.opcode {
+        let targets = match annotation.opcode {
             Op::GroupDecorate => operands,
             Op::GroupMemberDecorate => operands / 2,
             _ => 0,

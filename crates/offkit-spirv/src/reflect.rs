@@ -1,7 +1,7 @@
 //! What a module is, offers and needs.
 
-use rspirv::dr::{Instruction, Operand};
-use spirv::{AddressingModel, Capability, Decoration, MemoryModel, Op};
+use crate::dr::{Instruction, Operand};
+use crate::grammar::{AddressingModel, Capability, Decoration, MemoryModel, Op};
 
 use crate::call_graph::CallGraph;
 use crate::index::Index;
@@ -106,7 +106,7 @@ pub(crate) fn specialization_constants(
 ) -> Vec<SpecializationConstant> {
     let globals = index.module().types_global_values.iter();
     let constants = globals.filter_map(|constant| {
-        let default = match (constant.class.opcode, constant.operands.first()) {
+        let default = match (constant.opcode, constant.operands.first()) {
             (Op::SpecConstantTrue, _) => 1,
             (Op::SpecConstantFalse, _) => 0,
             (Op::SpecConstant, Some(Operand::LiteralBit32(bits))) => u64::from(*bits),

@@ -2,9 +2,8 @@
 
 use std::collections::HashMap;
 
-use rspirv::dr::{Instruction, Operand};
-use rspirv::grammar::INSTRUCTION_TABLE;
-use spirv::{Decoration, Op};
+use crate::dr::{Instruction, Operand};
+use crate::grammar::{Decoration, Op};
 
 use crate::index::Index;
 use crate::module::Module;
@@ -33,7 +32,7 @@ pub fn specialize(module: &mut Module, values: &HashMap<u32, u64>) {
     let mut narrow = HashMap::new();
     for instruction in &mut module.types_global_values {
         if let (Op::TypeInt | Op::TypeFloat, Some(id), Some(Operand::LiteralBit32(width @ ..32))) = (
-            instruction.class.opcode,
+            instruction.opcode,
             instruction.result_id,
             instruction.operands.first(),
         ) {
@@ -51,7 +50,7 @@ pub fn specialize(module: &mut Module, values: &HashMap<u32, u64>) {
 
 /// Turns a specialization constant into an ordinary one.
 fn set(constant: &mut Instruction, value: Option<u64>, width: u32) {
-    let op = match (constant.class.opcode, value) {
+    let op = match (constant.opcode, value) {
         (Op::SpecConstantTrue, None) | (Op::SpecConstantTrue | Op::SpecConstantFalse, Some(1..)) => {
             Op::ConstantTrue
         }
@@ -63,7 +62,7 @@ fn set(constant: &mut Instruction, value: Option<u64>, width: u32) {
         (Op::SpecConstantCompositeContinuedINTEL, _) => Op::ConstantCompositeContinuedINTEL,
         _ => return,
     };
-    constant.class = INSTRUCTION_TABLE.get(op);
+    constant.opcode = op;
     match (constant.operands.first_mut(), value) {
         (Some(Operand::LiteralBit32(bits)), Some(value)) => {
             let kept = u32::MAX.checked_shr(32u32.saturating_sub(width)).unwrap_or(0);

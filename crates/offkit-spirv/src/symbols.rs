@@ -1,6 +1,6 @@
 //! Symbols: the functions and variables that modules share by name.
 
-use spirv::{LinkageType, Op};
+use crate::grammar::{LinkageType, Op};
 
 use crate::index::Index;
 use crate::names;
@@ -37,9 +37,10 @@ pub enum Linkage {
 impl From<LinkageType> for Linkage {
     fn from(linkage: LinkageType) -> Self {
         match linkage {
-            LinkageType::Export => Self::Export,
             LinkageType::Import => Self::Import,
             LinkageType::LinkOnceODR => Self::LinkOnceOdr,
+            // Types of linkage that are newer than the grammar are ways to define something.
+            _ => Self::Export,
         }
     }
 }
@@ -99,7 +100,7 @@ pub(crate) fn symbols(index: &Index<'_>, types: &Types<'_, '_>) -> Vec<Symbol> {
     let module = index.module();
     let variables = module.types_global_values.iter();
     let variables = variables
-        .filter(|i| matches!(i.class.opcode, Op::Variable | Op::UntypedVariableKHR))
+        .filter(|i| matches!(i.opcode, Op::Variable | Op::UntypedVariableKHR))
         .filter_map(|i| Some((i.result_id?, SymbolKind::Variable, i.result_type?)));
     let functions = module.functions.iter();
     let functions = functions.filter_map(|f| Some((f.def_id()?, SymbolKind::Function, function_type(f)?)));
@@ -120,6 +121,6 @@ pub(crate) fn symbols(index: &Index<'_>, types: &Types<'_, '_>) -> Vec<Symbol> {
 }
 
 /// The id of the `OpTypeFunction` of a function.
-pub(crate) fn function_type(function: &rspirv::dr::Function) -> Option<u32> {
+pub(crate) fn function_type(function: &crate::dr::Function) -> Option<u32> {
     function.def.as_ref()?.operands.get(1)?.id_ref_any()
 }

@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use rspirv::dr::{Instruction, Operand};
-use spirv::{AddressingModel, Decoration, Op, StorageClass};
+use crate::dr::{Instruction, Operand};
+use crate::grammar::{AddressingModel, Decoration, Op, StorageClass};
 
 use crate::index::Index;
 
@@ -104,7 +104,7 @@ impl<'a, 'm> Types<'a, 'm> {
     /// The scalar type `id`, if it is one.
     pub(crate) fn scalar(&self, id: u32) -> Option<Scalar> {
         let instruction = self.index.global(id)?;
-        match (instruction.class.opcode, instruction.operands.as_slice()) {
+        match (instruction.opcode, instruction.operands.as_slice()) {
             (Op::TypeInt, [Operand::LiteralBit32(width), ..]) => Some(Scalar::Int { width: *width }),
             (Op::TypeFloat, [Operand::LiteralBit32(width), ..]) => Some(Scalar::Float { width: *width }),
             _ => None,
@@ -114,7 +114,7 @@ impl<'a, 'm> Types<'a, 'm> {
     /// The storage class and pointee of a pointer type.
     pub(crate) fn pointer(&self, id: u32) -> Option<(StorageClass, u32)> {
         let instruction = self.index.global(id)?;
-        match (instruction.class.opcode, instruction.operands.as_slice()) {
+        match (instruction.opcode, instruction.operands.as_slice()) {
             (Op::TypePointer, [Operand::StorageClass(storage), Operand::IdRef(pointee)]) => {
                 Some((*storage, *pointee))
             }
@@ -140,7 +140,7 @@ impl<'a, 'm> Types<'a, 'm> {
     }
 
     fn compute_layout(&self, id: u32, instruction: &Instruction, depth: u32) -> Option<Layout> {
-        match (instruction.class.opcode, instruction.operands.as_slice()) {
+        match (instruction.opcode, instruction.operands.as_slice()) {
             (Op::TypeBool, _) => Layout::natural(1),
             (Op::TypeInt | Op::TypeFloat, [Operand::LiteralBit32(width), ..]) => {
                 Layout::natural(u64::from(width.div_ceil(8)).next_power_of_two())
@@ -205,7 +205,7 @@ impl<'a, 'm> Types<'a, 'm> {
         if text.len() > MAX_DESCRIPTION {
             return;
         }
-        match (instruction.class.opcode, instruction.operands.as_slice()) {
+        match (instruction.opcode, instruction.operands.as_slice()) {
             (Op::TypeVoid, _) => text.push_str("void"),
             (Op::TypeBool, _) => text.push_str("bool"),
             (Op::TypeInt, [Operand::LiteralBit32(width), ..]) => text.push_str(&format!("i{width}")),
@@ -253,10 +253,7 @@ impl<'a, 'm> Types<'a, 'm> {
 
     /// What a pointer points to: a struct by its name alone, which also ends types that contain themselves.
     fn write_pointee(&self, id: u32, depth: u32, text: &mut String) {
-        let is_struct = self
-            .index
-            .global(id)
-            .is_some_and(|i| i.class.opcode == Op::TypeStruct);
+        let is_struct = self.index.global(id).is_some_and(|i| i.opcode == Op::TypeStruct);
         match self.struct_name(id).filter(|_| is_struct) {
             Some(name) => text.push_str(&format!("struct {name}")),
             None => self.write(id, depth, text),

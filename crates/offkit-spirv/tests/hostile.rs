@@ -1,7 +1,7 @@
 //! Small modules that stand for much: they take no more time and memory than their size warrants.
 
-use offkit_spirv::spirv::{Decoration, LinkageType, Op};
 use offkit_spirv::{CallGraph, Limits, LinkError, LinkInput, LinkOptions, Module, ReadError, link, reflect};
+use rspirv::spirv::{Decoration, LinkageType, Op};
 
 /// Writes a module word by word.
 struct Words {

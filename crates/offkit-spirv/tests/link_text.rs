@@ -5,8 +5,8 @@ mod common;
 use std::collections::HashMap;
 
 use common::{assemble, assert_valid, link_valid, link_valid_with, read, try_link};
-use offkit_spirv::rspirv::dr::Operand;
-use offkit_spirv::spirv::{Capability, Decoration, FunctionParameterAttribute, Op};
+use offkit_spirv::dr::Operand;
+use offkit_spirv::grammar::{Capability, Decoration, FunctionParameterAttribute, Op};
 use offkit_spirv::{CallGraph, LinkError, LinkOptions, Linkage, Module, reflect, specialize};
 
 /// Assembles each text behind the usual first lines, or returns from the test when there is no assembler.
@@ -87,17 +87,13 @@ fn returned(module: &Module) -> Vec<u32> {
         .collect();
     let instructions = module.dr().functions.iter().flat_map(|f| f.all_inst_iter());
     instructions
-        .filter(|i| i.class.opcode == Op::ReturnValue)
+        .filter(|i| i.opcode == Op::ReturnValue)
         .filter_map(|i| values.get(&i.operands[0].id_ref_any()?).copied())
         .collect()
 }
 
 fn count(module: &Module, op: Op) -> usize {
-    module
-        .dr()
-        .all_inst_iter()
-        .filter(|i| i.class.opcode == op)
-        .count()
+    module.dr().all_inst_iter().filter(|i| i.opcode == op).count()
 }
 
 #[test]
@@ -328,7 +324,7 @@ fn line_marks_and_strings_are_kept() {
     assert_eq!(count(&linked, Op::TypeInt), 1);
     let lines = linked.dr().functions.iter().flat_map(|f| f.all_inst_iter());
     let lines: Vec<_> = lines
-        .filter(|i| i.class.opcode == Op::Line)
+        .filter(|i| i.opcode == Op::Line)
         .map(|i| &i.operands[1])
         .collect();
     assert_eq!(lines, [3, 4, 3, 4].map(Operand::LiteralBit32).each_ref());
@@ -373,10 +369,10 @@ fn specialized_modules_have_ordinary_constants() {
         let mut globals = module.dr().types_global_values.iter();
         globals.find(|i| i.result_id == Some(id)).unwrap()
     };
-    assert_eq!(constant(10).class.opcode, Op::Constant);
+    assert_eq!(constant(10).opcode, Op::Constant);
     assert_eq!(constant(10).operands, [Operand::LiteralBit64(1 << 33)]);
-    assert_eq!(constant(11).class.opcode, Op::ConstantTrue);
-    assert_eq!(constant(12).class.opcode, Op::SpecConstantOp);
+    assert_eq!(constant(11).opcode, Op::ConstantTrue);
+    assert_eq!(constant(12).opcode, Op::SpecConstantOp);
     // Of a value that is too wide the lowest bits count.
     assert_eq!(constant(14).operands, [Operand::LiteralBit32(0xff)]);
 }
@@ -478,7 +474,7 @@ fn instructions_whose_operands_are_not_known_cannot_be_linked() {
     let linked = link_valid(&[&module]);
     assert_eq!(count(&linked, Op::ExtInst), 1);
     // The assembler writes only instructions that it knows.
-    module.dr_mut().ext_inst_imports[0].operands = vec!["Semantic.Offkit".into()];
+    module.dr_mut().ext_inst_imports[0].operands = vec![Operand::LiteralString("Semantic.Offkit".into())];
     let unknown = read(&module.to_bytes());
     let error = try_link(&[&unknown], LinkOptions::default()).unwrap_err();
     assert_eq!(

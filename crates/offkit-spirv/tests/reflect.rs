@@ -3,7 +3,7 @@
 mod common;
 
 use common::{assemble, compile, compile_for, read};
-use offkit_spirv::spirv::{AddressingModel, Capability, MemoryModel};
+use offkit_spirv::grammar::{AddressingModel, Capability, MemoryModel};
 use offkit_spirv::{
     Access, CallGraph, ImageDimensions, Kernel, Linkage, Module, Parameter, ParameterKind, Scalar, Storage,
     SymbolKind, Version, reflect,

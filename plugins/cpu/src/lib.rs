@@ -40,7 +40,7 @@
 //! use offkit_plugin_cpu::{AllocationKind, Argument, LaunchOptions, Memory, NdRange, Program};
 //! use rspirv::binary::Assemble;
 //! use rspirv::dr::{Builder, Operand};
-//! use spirv::*;
+//! use rspirv::spirv::*;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let mut module = Builder::new();

@@ -218,7 +218,8 @@ impl Target {
         if let Some(name) = library.conflicting_feature(self) {
             return Err(Misfit::Feature(name.to_owned()));
         }
-        let is_demand = |feature: &&String| Sign::split(feature).1.is_some() && !self.features.contains(feature);
+        let is_demand =
+            |feature: &&String| Sign::split(feature).1.is_some() && !self.features.contains(feature);
         if let Some(feature) = library.features.iter().find(is_demand) {
             return Err(Misfit::Demand(feature.clone()));
         }

@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use offkit_object::property_set::names;
 use offkit_object::{PropertySets, PropertyValue};
 use offkit_spirv::Module;
-use offkit_spirv::rspirv::dr::Operand;
-use offkit_spirv::spirv::Decoration;
+use offkit_spirv::dr::Operand;
+use offkit_spirv::grammar::Decoration;
 
 use super::error::LinkError;
 
@@ -203,19 +203,29 @@ fn renumber(module: &mut Module, numbers: &BTreeMap<u32, u32>) {
 
 #[cfg(test)]
 mod tests {
-    use offkit_spirv::rspirv::dr::Builder;
+    use offkit_spirv::dr::{self, Instruction};
+    use offkit_spirv::grammar::Op;
 
     use super::*;
 
     /// A module with constants of these numbers.
     fn module(ids: &[u32]) -> Module {
-        let mut builder = Builder::new();
-        let int = builder.type_int(32, 0);
-        for id in ids {
-            let constant = builder.spec_constant_bit32(int, 0);
-            builder.decorate(constant, Decoration::SpecId, [Operand::LiteralBit32(*id)]);
+        let mut module = dr::Module::default();
+        let int = vec![Operand::LiteralBit32(32), Operand::LiteralBit32(0)];
+        let mut globals = vec![Instruction::new(Op::TypeInt, None, Some(1), int)];
+        for (number, id) in ids.iter().zip(2..) {
+            let zero = vec![Operand::LiteralBit32(0)];
+            globals.push(Instruction::new(Op::SpecConstant, Some(1), Some(id), zero));
+            let said = vec![
+                Operand::IdRef(id),
+                Operand::Decoration(Decoration::SpecId),
+                Operand::LiteralBit32(*number),
+            ];
+            let decoration = Instruction::new(Op::Decorate, None, None, said);
+            module.annotations.push(decoration);
         }
-        Module::from_dr(builder.module())
+        module.types_global_values = globals;
+        Module::from_dr(module)
     }
 
     fn sets(constants: &[(&str, &[u32])], values: &[u8]) -> PropertySets {

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use offkit_object::property_set::{PropertySet, names};
 use offkit_object::{Code, DeviceImage, ImageFormat, Symbols};
-use offkit_spirv::rspirv::dr::Operand;
-use offkit_spirv::spirv::Decoration;
+use offkit_spirv::dr::Operand;
+use offkit_spirv::grammar::Decoration;
 use offkit_spirv::{LinkInput, LinkOptions, Linkage, Module, Reflection, link, reflect};
 
 use super::constants::Constants;
@@ -382,31 +382,46 @@ impl Groups {
 #[cfg(test)]
 mod tests {
     use offkit_object::Target;
-    use offkit_spirv::rspirv::dr::Builder;
-    use offkit_spirv::spirv::{FunctionControl, LinkageType};
+    use offkit_spirv::dr::{self, Instruction};
+    use offkit_spirv::grammar::{LinkageType, Op};
 
     use super::*;
     use crate::properties::image_properties;
 
     /// A module with functions of these names, defined unless their linkage is that of an import.
     fn part(label: &str, functions: &[(&str, LinkageType)]) -> Part {
-        let mut builder = Builder::new();
-        let void = builder.type_void();
-        let of_type = builder.type_function(void, []);
-        for (name, linkage) in functions {
-            let id = (builder.begin_function(void, None, FunctionControl::NONE, of_type)).unwrap();
-            if *linkage != LinkageType::Import {
-                builder.begin_block(None).unwrap();
-                builder.ret().unwrap();
-            }
-            builder.end_function().unwrap();
-            let operands = [
+        let mut module = dr::Module {
+            types_global_values: vec![
+                Instruction::new(Op::TypeVoid, None, Some(1), Vec::new()),
+                Instruction::new(Op::TypeFunction, None, Some(2), vec![Operand::IdRef(1)]),
+            ],
+            ..dr::Module::default()
+        };
+        for ((name, linkage), id) in functions.iter().zip((3..).step_by(2)) {
+            let body = dr::Block {
+                label: Some(Instruction::new(Op::Label, None, Some(id + 1), Vec::new())),
+                instructions: vec![Instruction::new(Op::Return, None, None, Vec::new())],
+            };
+            let operands = vec![Operand::LiteralBit32(0), Operand::IdRef(2)];
+            module.functions.push(dr::Function {
+                def: Some(Instruction::new(Op::Function, Some(1), Some(id), operands)),
+                end: Some(Instruction::new(Op::FunctionEnd, None, None, Vec::new())),
+                parameters: Vec::new(),
+                blocks: (*linkage != LinkageType::Import)
+                    .then_some(body)
+                    .into_iter()
+                    .collect(),
+            });
+            let operands = vec![
+                Operand::IdRef(id),
+                Operand::Decoration(Decoration::LinkageAttributes),
                 Operand::LiteralString((*name).to_owned()),
                 Operand::LinkageType(*linkage),
             ];
-            builder.decorate(id, Decoration::LinkageAttributes, operands);
+            let decoration = Instruction::new(Op::Decorate, None, None, operands);
+            module.annotations.push(decoration);
         }
-        let module = Module::from_dr(builder.module());
+        let module = Module::from_dr(module);
         let reflection = reflect(&module);
         let mut image = DeviceImage::new(module.to_bytes());
         image.target = Target::new("spirv64-unknown-unknown", "");

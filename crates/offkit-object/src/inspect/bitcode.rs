@@ -380,7 +380,8 @@ impl<'data> File<'data> {
                 Item::End => return Ok(()),
                 Item::Record(_) if findings.inspection.target.arch.is_empty() || !has_features => {
                     let bytes = bytes_of(&self.stream.operands);
-                    if let Some(features) = attribute(&bytes, b"target-features\0").filter(|_| !has_features) {
+                    if let Some(features) = attribute(&bytes, b"target-features\0").filter(|_| !has_features)
+                    {
                         has_features = true;
                         // The triple comes later: no other target has features of these names.
                         amdgpu_features(features, findings)?;

@@ -1,7 +1,7 @@
 //! SPIR-V: the outline of a module, by the one reader of SPIR-V there is.
 
-use offkit_spirv::spirv::{ExecutionMode, SourceLanguage};
-use offkit_spirv::{EntryPoint, Enumerant, Outline, ReadError};
+use offkit_spirv::grammar::{ExecutionMode, SourceLanguage};
+use offkit_spirv::{EntryPoint, Outline, ReadError};
 
 use offkit_image::{Error, ErrorKind, Target};
 
@@ -48,11 +48,11 @@ pub(super) fn inspect(source: Source<'_>, findings: &mut Findings) -> Result<(),
 fn kernel(entry_point: &EntryPoint<'_>, findings: &mut Findings) -> Result<InspectedKernel, Error> {
     let mut kernel = InspectedKernel::new(findings.text(&entry_point.name.bytes())?);
     for (mode, values) in &entry_point.modes {
-        let name = match mode {
-            Enumerant::Known(ExecutionMode::LocalSize) => "required work-group size",
-            Enumerant::Known(ExecutionMode::LocalSizeHint) => "work-group size hint",
-            Enumerant::Known(ExecutionMode::SubgroupSize) => "required sub-group size",
-            Enumerant::Known(ExecutionMode::MaxWorkgroupSizeINTEL) => "maximum work-group size",
+        let name = match *mode {
+            ExecutionMode::LocalSize => "required work-group size",
+            ExecutionMode::LocalSizeHint => "work-group size hint",
+            ExecutionMode::SubgroupSize => "required sub-group size",
+            ExecutionMode::MaxWorkgroupSizeINTEL => "maximum work-group size",
             _ => continue,
         };
         let values: Vec<_> = values.iter().take(3).map(u32::to_string).collect();
@@ -71,7 +71,7 @@ fn describe(outline: &Outline<'_>, findings: &mut Findings) -> Result<(), Error>
     }
     let sources = outline.sources.iter();
     let sources = sources.map(|(language, version)| format!("{} {version}", language_name(*language)));
-    let capabilities = outline.capabilities.iter().map(Enumerant::to_string);
+    let capabilities = outline.capabilities.iter().map(ToString::to_string);
     let mut extensions = Vec::new();
     for name in &outline.extensions {
         extensions.push(findings.text(&name.bytes())?);
@@ -100,12 +100,12 @@ fn describe(outline: &Outline<'_>, findings: &mut Findings) -> Result<(), Error>
 }
 
 /// The language as people write it.
-fn language_name(language: Enumerant<SourceLanguage>) -> String {
+fn language_name(language: SourceLanguage) -> String {
     let name = match language {
-        Enumerant::Known(SourceLanguage::Unknown) => "unknown",
-        Enumerant::Known(SourceLanguage::OpenCL_C) => "OpenCL C",
-        Enumerant::Known(SourceLanguage::OpenCL_CPP) => "OpenCL C++",
-        Enumerant::Known(SourceLanguage::CPP_for_OpenCL) => "C++ for OpenCL",
+        SourceLanguage::Unknown => "unknown",
+        SourceLanguage::OpenCL_C => "OpenCL C",
+        SourceLanguage::OpenCL_CPP => "OpenCL C++",
+        SourceLanguage::CPP_for_OpenCL => "C++ for OpenCL",
         other => return other.to_string(),
     };
     name.to_owned()

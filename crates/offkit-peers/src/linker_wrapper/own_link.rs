@@ -20,7 +20,6 @@ use super::error::{Error, Result};
 use super::inputs::{in_folders, in_sysroot};
 use super::options::{Argument, Meaning, Options};
 use crate::options::Asked;
-use crate::say;
 use crate::sycl_linker;
 
 /// What to link, and how.
@@ -252,7 +251,7 @@ impl<'a> OwnLink<'a> {
             Err(error) => return Err(error.into()),
         };
         for note in &linked.notes {
-            say(format_args!("clang-linker-wrapper: warning: {note}"));
+            say!("clang-linker-wrapper: warning: {note}");
         }
         let mut images = linked.images.into_iter();
         match (images.next(), images.next()) {

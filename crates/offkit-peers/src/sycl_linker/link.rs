@@ -12,7 +12,6 @@ use offkit_object::{DeviceImage, ImageFormat, Producer, Target};
 use super::Options;
 use super::compiler::Names;
 use crate::failure::File;
-use crate::say;
 
 /// What goes wrong, in the words of LLVM's tool where it has some.
 #[derive(Debug, thiserror::Error)]
@@ -151,7 +150,7 @@ impl Linked {
         });
         let emitted = self.worker.emit_whole(self.module, &code)?;
         for diagnostic in &emitted.diagnostics {
-            say(format_args!("clang-sycl-linker: warning: {diagnostic}"));
+            say!("clang-sycl-linker: warning: {diagnostic}");
         }
         let spirv = emitted.content;
         if options.save_temps {

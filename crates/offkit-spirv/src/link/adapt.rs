@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use rspirv::dr::{Instruction, Operand};
-use spirv::{Op, StorageClass};
+use crate::dr::{Instruction, Operand};
+use crate::grammar::{Op, StorageClass};
 
 use super::merge::Merger;
 use super::resolve::{Global, Replacement, Resolution, label};
@@ -107,7 +107,7 @@ fn with_address_taken(input: &Input<'_>) -> HashSet<u32> {
         .flat_map(|function| function.all_inst_iter());
     let instructions = input.module.types_global_values.iter().chain(bodies);
     let mentioned = instructions.flat_map(|instruction| {
-        let is_call = instruction.class.opcode == Op::FunctionCall;
+        let is_call = instruction.opcode == Op::FunctionCall;
         instruction.operands.iter().skip(usize::from(is_call))
     });
     let functions = mentioned
@@ -118,9 +118,7 @@ fn with_address_taken(input: &Input<'_>) -> HashSet<u32> {
 
 fn call_adapter(merger: &Merger<'_>, from: u32, to: u32) -> Option<CallAdapter> {
     let signature = |id| -> Option<Vec<u32>> {
-        let function = merger
-            .definition(id)
-            .filter(|i| i.class.opcode == Op::TypeFunction)?;
+        let function = merger.definition(id).filter(|i| i.opcode == Op::TypeFunction)?;
         Some(function.operands.iter().filter_map(Operand::id_ref_any).collect())
     };
     let (from, to) = (signature(from)?, signature(to)?);
@@ -146,7 +144,7 @@ fn call_adapter(merger: &Merger<'_>, from: u32, to: u32) -> Option<CallAdapter> 
 
 fn pointer_storage(merger: &Merger<'_>, id: u32) -> Option<StorageClass> {
     let pointer = merger.definition(id)?;
-    match (pointer.class.opcode, pointer.operands.first()) {
+    match (pointer.opcode, pointer.operands.first()) {
         (Op::TypePointer | Op::TypeUntypedPointerKHR, Some(Operand::StorageClass(storage))) => Some(*storage),
         _ => None,
     }
@@ -154,9 +152,7 @@ fn pointer_storage(merger: &Merger<'_>, id: u32) -> Option<StorageClass> {
 
 /// The type a pointer points to.
 fn pointee(merger: &Merger<'_>, id: u32) -> Option<u32> {
-    let pointer = merger
-        .definition(id)
-        .filter(|i| i.class.opcode == Op::TypePointer)?;
+    let pointer = merger.definition(id).filter(|i| i.opcode == Op::TypePointer)?;
     pointer.operands.get(1)?.id_ref_any()
 }
 
@@ -174,7 +170,7 @@ fn is_same_variable(merger: &Merger<'_>, from: u32, to: u32) -> bool {
 fn is_array_of_unknown_length(merger: &Merger<'_>, import: u32, export: u32) -> bool {
     let is_array = merger
         .definition(export)
-        .is_some_and(|i| i.class.opcode == Op::TypeArray);
+        .is_some_and(|i| i.opcode == Op::TypeArray);
     let byte = pointee(merger, import).and_then(|id| merger.definition(id));
     let is_byte = byte.is_some_and(|i| i.operands.first() == Some(&Operand::LiteralBit32(8)));
     is_array && is_byte && pointer_storage(merger, import) == Some(StorageClass::Generic)
@@ -189,7 +185,7 @@ fn is_same_value(merger: &Merger<'_>, from: u32, to: u32, seen: &mut HashSet<(u3
     let (Some(left), Some(right)) = (merger.definition(from), merger.definition(to)) else {
         return false;
     };
-    match (left.class.opcode, right.class.opcode) {
+    match (left.opcode, right.opcode) {
         (Op::TypePointer, Op::TypePointer) => pointer_storage(merger, from) == pointer_storage(merger, to),
         (Op::TypeStruct, Op::TypeStruct) | (Op::TypeArray, Op::TypeArray) => {
             let ids =

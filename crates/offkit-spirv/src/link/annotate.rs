@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use rspirv::dr::{Instruction, Operand};
-use spirv::{Decoration, Op};
+use crate::dr::{Instruction, Operand};
+use crate::grammar::{Decoration, Op};
 
 use super::merge::Merger;
 use super::resolve::{self, Global};
@@ -63,12 +63,12 @@ struct Groups<'a> {
 impl<'a> Groups<'a> {
     fn new(input: &Input<'a>) -> Self {
         let annotations = input.module.annotations.iter();
-        let groups = annotations.filter(|i| i.class.opcode == Op::DecorationGroup);
+        let groups = annotations.filter(|i| i.opcode == Op::DecorationGroup);
         let mut decorations: HashMap<u32, Vec<&Instruction>> =
             groups.filter_map(|i| Some((i.result_id?, Vec::new()))).collect();
         for annotation in &input.module.annotations {
             let is_decoration = matches!(
-                annotation.class.opcode,
+                annotation.opcode,
                 Op::Decorate | Op::DecorateId | Op::DecorateString
             );
             let group = target(annotation).filter(|_| is_decoration);
@@ -96,7 +96,7 @@ impl<'a> Groups<'a> {
             let id = target(annotation);
             let targets = annotation.operands.get(1..).unwrap_or_default();
             let group = self.get(id);
-            match annotation.class.opcode {
+            match annotation.opcode {
                 Op::DecorationGroup => {}
                 Op::GroupDecorate => {
                     grouped = grouped.saturating_add(group.len().saturating_mul(targets.len()));
@@ -134,7 +134,7 @@ impl<'a> Groups<'a> {
 
 /// The decoration of a group as one of a target, or of a member of it.
 fn decorate(target: &Operand, member: Option<&Operand>, decoration: &Instruction) -> Instruction {
-    let op = match (decoration.class.opcode, member) {
+    let op = match (decoration.opcode, member) {
         (op, None) => op,
         (Op::DecorateString, Some(_)) => Op::MemberDecorateString,
         (Op::DecorateId, Some(_)) => Op::MemberDecorateIdEXT,

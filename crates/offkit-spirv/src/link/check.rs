@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 
-use rspirv::dr::Operand;
-use spirv::{AddressingModel, MemoryModel};
+use crate::dr::{Instruction, Operand};
+use crate::grammar::{AddressingModel, MemoryModel};
 
 use super::{Input, LinkError};
-use crate::operands::{InstructionSets, is_extended};
 use crate::reflect::specialization_constants;
 use crate::types::Types;
 
@@ -15,7 +14,7 @@ pub(super) fn check(inputs: &[Input<'_>]) -> Result<(), LinkError> {
     check_models(inputs)?;
     check_kernels(inputs)?;
     check_specialization_constants(inputs)?;
-    check_instruction_sets(inputs)
+    check_instructions(inputs)
 }
 
 /// The addressing and memory models of a module.
@@ -103,21 +102,34 @@ fn check_specialization_constants(inputs: &[Input<'_>]) -> Result<(), LinkError>
     Ok(())
 }
 
-/// The operands of all extended instructions are known.
-fn check_instruction_sets(inputs: &[Input<'_>]) -> Result<(), LinkError> {
+/// Where ids are in all instructions is known, so that they can be renumbered.
+fn check_instructions(inputs: &[Input<'_>]) -> Result<(), LinkError> {
     for input in inputs {
-        let sets = InstructionSets::of(input.module);
-        let mut extended = input
-            .module
-            .all_inst_iter()
-            .filter(|instruction| is_extended(instruction));
-        let unknown = extended.find_map(|instruction| sets.unknown(instruction));
-        if let Some(instruction) = unknown {
+        let mut instructions = input.module.all_inst_iter();
+        if let Some(unknown) = instructions.find(|instruction| instruction.has_unknown()) {
             return Err(LinkError::UnknownInstruction {
                 module: input.label.to_owned(),
-                instruction,
+                instruction: name(input, unknown),
             });
         }
     }
     Ok(())
+}
+
+/// What to call an instruction that is newer than the grammar.
+fn name(input: &Input<'_>, instruction: &Instruction) -> String {
+    match instruction.operands.as_slice() {
+        [Operand::IdRef(set), Operand::LiteralExtInstInteger(number), ..] => {
+            let mut imports = input.module.ext_inst_imports.iter();
+            let import = imports.find(|import| import.result_id == Some(*set));
+            match import.and_then(|import| import.operands.first()) {
+                Some(Operand::LiteralString(name)) => format!("{number} of instruction set {name}"),
+                _ => format!("{number} of instruction set %{set}"),
+            }
+        }
+        _ => match instruction.opcode.name() {
+            Some(name) => format!("Op{name}"),
+            None => instruction.opcode.to_string(),
+        },
+    }
 }

@@ -1,6 +1,6 @@
 //! Why modules could not be linked.
 
-use spirv::{AddressingModel, MemoryModel};
+use crate::grammar::{AddressingModel, MemoryModel};
 use thiserror::Error;
 
 use crate::symbols::SymbolKind;
@@ -112,13 +112,13 @@ pub enum LinkError {
         /// Its type there.
         second_type: String,
     },
-    /// A module uses an extended instruction that this crate does not know; which of its operands are ids, and have to
+    /// A module uses an instruction that is newer than the grammar; which of its operands are ids, and have to
     /// be changed in linking, cannot be told.
     #[error("{module} uses instruction {instruction}, whose operands are not known")]
     UnknownInstruction {
         /// The module.
         module: String,
-        /// The number of the instruction and the name of its set.
+        /// What the instruction is called.
         instruction: String,
     },
     /// The values that variables start with refer to each other in a circle.

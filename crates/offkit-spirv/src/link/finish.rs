@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use rspirv::dr::{self, Instruction, ModuleHeader, Operand};
-use spirv::{Capability, Decoration, LinkageType, Op, StorageClass};
+use crate::dr::{self, Instruction, ModuleHeader, Operand};
+use crate::grammar::{Capability, Decoration, LinkageType, Op, StorageClass};
 
 use super::merge::Merger;
 use super::resolve::Resolution;
@@ -34,17 +34,13 @@ pub(super) fn finish(merger: Merger<'_>) -> Result<dr::Module, LinkError> {
 
 /// The newest version and the first generator.
 fn header(inputs: &[Input<'_>]) -> ModuleHeader {
-    let headers = inputs.iter().filter_map(|input| input.module.header.as_ref());
-    let mut header = headers
-        .clone()
-        .next()
-        .cloned()
-        .unwrap_or_else(|| ModuleHeader::new(0));
-    header.version = headers
+    let headers = inputs.iter().filter_map(|input| input.module.header);
+    let first = headers.clone().next().unwrap_or_else(|| ModuleHeader::new(0));
+    let version = headers
         .map(|header| header.version)
         .max()
-        .unwrap_or(header.version);
-    header
+        .unwrap_or(first.version);
+    ModuleHeader { version, ..first }
 }
 
 /// The instructions in an order in which each definition comes before its uses; otherwise as they are.
@@ -56,7 +52,7 @@ fn in_order_of_use(mut units: Vec<Vec<Instruction>>) -> Result<Vec<Instruction>,
     for (number, unit) in units.iter().enumerate() {
         for instruction in unit {
             place.extend(instruction.result_id.map(|id| (id, number)));
-            if instruction.class.opcode == Op::TypeForwardPointer {
+            if instruction.opcode == Op::TypeForwardPointer {
                 forward.extend(instruction.operands.first().and_then(Operand::id_ref_any));
             }
         }
@@ -66,7 +62,7 @@ fn in_order_of_use(mut units: Vec<Vec<Instruction>>) -> Result<Vec<Instruction>,
         let forward = &forward;
         let ids = instructions.flat_map(|instruction| {
             // Types may refer to pointers declared ahead, and so does the declaration itself.
-            let may_come_later = instruction.class.opcode.is_type();
+            let may_come_later = instruction.opcode.is_type();
             let operands = instruction.operands.iter().filter_map(Operand::id_ref_any);
             let operands = operands.filter(move |id| !(may_come_later && forward.contains(id)));
             operands.chain(instruction.result_type)
@@ -166,9 +162,9 @@ fn set_interfaces(module: &mut dr::Module) {
     let lists_all = module
         .header
         .as_ref()
-        .is_none_or(|header| header.version() >= (1, 4));
+        .is_none_or(|header| header.version >= 0x0001_0400);
     let is_listed = |id: &u32| {
-        let variable = index.global(*id).filter(|i| i.class.opcode == Op::Variable);
+        let variable = index.global(*id).filter(|i| i.opcode == Op::Variable);
         let storage = variable.and_then(|i| i.operands.first());
         match storage {
             Some(Operand::StorageClass(StorageClass::Input | StorageClass::Output)) => true,

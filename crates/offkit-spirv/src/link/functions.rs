@@ -1,7 +1,7 @@
 //! The functions of the linked module.
 
-use rspirv::dr::{Block, Function, Instruction, Operand};
-use spirv::Op;
+use crate::dr::{Block, Function, Instruction, Operand};
+use crate::grammar::Op;
 
 use super::adapt::{Adapters, CallAdapter};
 use super::merge::Merger;
@@ -71,7 +71,7 @@ fn adapter<'a>(adapters: &'a Adapters, module: usize, instruction: &Instruction)
     let called = instruction
         .operands
         .first()
-        .filter(|_| instruction.class.opcode == Op::FunctionCall)?;
+        .filter(|_| instruction.opcode == Op::FunctionCall)?;
     let id = called.id_ref_any()?;
     adapters.get(&Global { module, id })
 }

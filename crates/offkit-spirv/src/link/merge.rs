@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use rspirv::dr::{self, Instruction, Operand};
-use spirv::Op;
+use crate::dr::{self, Instruction, Operand};
+use crate::grammar::Op;
 
 use super::Input;
 use super::resolve::{Global, Resolution};
@@ -42,7 +42,7 @@ impl<'a> Merger<'a> {
             next_id: 1,
             dropped: vec![HashSet::new(); inputs.len()],
             known: HashMap::new(),
-            module: dr::Module::new(),
+            module: dr::Module::default(),
             globals: Vec::new(),
             definitions: HashMap::new(),
         };
@@ -158,7 +158,7 @@ impl<'a> Merger<'a> {
                 .chain(&source.extensions)
                 .chain(&source.debug_module_processed);
             for instruction in parts.filter(new) {
-                let section = match instruction.class.opcode {
+                let section = match instruction.opcode {
                     Op::Capability => &mut self.module.capabilities,
                     Op::Extension => &mut self.module.extensions,
                     _ => &mut self.module.debug_module_processed,
@@ -179,7 +179,7 @@ impl<'a> Merger<'a> {
 
     fn merge_strings(&mut self, module: usize, source: &dr::Module) {
         for instruction in &source.debug_string_source {
-            let merged = match instruction.class.opcode {
+            let merged = match instruction.opcode {
                 Op::String => self.define(module, instruction, Vec::new()),
                 _ => Some(self.renumber(module, instruction)),
             };
@@ -211,12 +211,11 @@ impl<'a> Merger<'a> {
             let mut instructions = input.module.types_global_values.iter().peekable();
             while let Some(instruction) = instructions.next() {
                 let mut continued = Vec::new();
-                while let Some(next) = instructions.next_if(|next| is_continuation(next.class.opcode)) {
+                while let Some(next) = instructions.next_if(|next| is_continuation(next.opcode)) {
                     continued.push(next);
                 }
                 let id = instruction.result_id.map(|id| Global { module, id });
-                if is_type_or_scalar(instruction.class.opcode) != types
-                    || id.is_some_and(|id| self.is_dropped(id))
+                if is_type_or_scalar(instruction.opcode) != types || id.is_some_and(|id| self.is_dropped(id))
                 {
                     continue;
                 }
@@ -286,7 +285,7 @@ impl Input<'_> {
     /// struct its name, which keeps two structs of the source apart that have the same members. None when the
     /// definition has to stay its own.
     fn identity(&self, instruction: &Instruction) -> Option<Vec<Operand>> {
-        let op = instruction.class.opcode;
+        let op = instruction.opcode;
         let id = instruction.result_id?;
         if op == Op::Variable {
             // The built-in variables of all modules are one; the first module says how it is aligned.

@@ -9,7 +9,7 @@ mod functions;
 mod merge;
 mod resolve;
 
-use rspirv::dr;
+use crate::dr;
 
 pub use error::{LinkError, UnresolvedSymbol};
 

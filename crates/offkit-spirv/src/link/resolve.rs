@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use spirv::Op;
+use crate::grammar::Op;
 
 use super::{Input, LinkError};
 use crate::index::Index;
@@ -120,7 +120,7 @@ pub(super) fn label(inputs: &[Input<'_>], global: Global) -> String {
 fn candidates<'m>(number: usize, input: &Input<'m>) -> Vec<Candidate<'m>> {
     let variables = input.module.types_global_values.iter();
     let variables = variables
-        .filter(|i| matches!(i.class.opcode, Op::Variable | Op::UntypedVariableKHR))
+        .filter(|i| matches!(i.opcode, Op::Variable | Op::UntypedVariableKHR))
         .filter_map(|i| Some((i.result_id?, SymbolKind::Variable)));
     let functions = input.module.functions.iter();
     let functions = functions.filter_map(|f| Some((f.def_id()?, SymbolKind::Function)));

@@ -58,6 +58,18 @@ pub(crate) fn compile(source: &str) -> Option<Module> {
     compile_for("spirv64", source).map(|bytes| read(&bytes))
 }
 
+/// Compiles LLVM IR for 64-bit devices, with every extension allowed.
+pub(crate) fn compile_ir(source: &str) -> Option<Module> {
+    let flags = [
+        "--target=spirv64",
+        "-Wno-override-module",
+        "-c",
+        "-mllvm",
+        "--spirv-ext=all",
+    ];
+    run("clang-22", &flags, "source.ll", source).map(|bytes| read(&bytes))
+}
+
 /// Assembles SPIR-V text, keeping the numbers of ids.
 pub(crate) fn assemble(text: &str) -> Option<Module> {
     let bytes = run(

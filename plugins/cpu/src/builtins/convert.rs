@@ -1,6 +1,6 @@
 //! Conversions between number types, in every rounding mode, saturated or not.
 
-use spirv::FPRoundingMode as Rounding;
+use offkit_spirv::grammar::FPRoundingMode as Rounding;
 
 use super::Scalar;
 use super::float::{self, Format};
@@ -92,10 +92,10 @@ pub(crate) fn from_f64(scalar: Scalar, value: f64, rounding: Rounding) -> u64 {
 fn round_to_integer(from: Scalar, rounding: Option<Rounding>, word: u64) -> i128 {
     let value = to_f64(from, word);
     let rounded = match rounding.unwrap_or(Rounding::RTZ) {
-        Rounding::RTE => libm::rint(value),
         Rounding::RTZ => libm::trunc(value),
         Rounding::RTP => libm::ceil(value),
         Rounding::RTN => libm::floor(value),
+        _ => libm::rint(value),
     };
     // Saturating, and zero for NaN; the ranges of the 64-bit types lie well inside.
     rounded as i128

@@ -4,7 +4,7 @@
 //! one function ([`pack`]) does all the rounding there is: from an exact integer times a power of two to
 //! any format in any rounding mode.
 
-use spirv::FPRoundingMode as Rounding;
+use offkit_spirv::grammar::FPRoundingMode as Rounding;
 
 use super::Scalar;
 
@@ -152,10 +152,10 @@ pub(crate) fn pack(
             let rest = wide & ((1 << shift) - 1);
             let half = 1 << (shift - 1);
             let round_up = match rounding {
-                Rounding::RTE => rest > half || rest == half && kept & 1 == 1,
                 Rounding::RTZ => false,
                 Rounding::RTP => rest != 0 && !negative,
                 Rounding::RTN => rest != 0 && negative,
+                _ => rest > half || rest == half && kept & 1 == 1,
             };
             (kept, round_up)
         }
@@ -168,10 +168,10 @@ pub(crate) fn pack(
         return sign | bits;
     }
     let to_infinity = match rounding {
-        Rounding::RTE => true,
         Rounding::RTZ => false,
         Rounding::RTP => !negative,
         Rounding::RTN => negative,
+        _ => true,
     };
     sign | (format.infinity() - u64::from(!to_infinity))
 }

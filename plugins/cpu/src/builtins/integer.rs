@@ -3,7 +3,7 @@
 //! Operands have at most 64 bits, so 128-bit arithmetic gives every product and sum exactly; what is
 //! left of each function is its definition.
 
-use spirv::OpenclStd100Op as Op;
+use offkit_spirv::grammar::OpenclStd100Op as Op;
 
 use super::{Arguments, PureFn, Scalar, Shape, each, lane};
 

@@ -22,7 +22,7 @@ mod tests;
 mod tests_on_words;
 mod vector;
 
-use spirv::OpenclStd100Op as Op;
+use offkit_spirv::grammar::OpenclStd100Op as Op;
 
 pub(crate) use integer::{sign_extend, truncate};
 

@@ -1,6 +1,6 @@
 //! The floating-point functions that work lane by lane, for each of the float types.
 
-use spirv::{FPRoundingMode as Rounding, OpenclStd100Op as Op};
+use offkit_spirv::grammar::{FPRoundingMode as Rounding, OpenclStd100Op as Op};
 
 use super::float::{self, DOUBLE, Format, HALF, SINGLE};
 use super::integer::{sign_extend, truncate};

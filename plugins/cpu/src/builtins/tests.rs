@@ -1,7 +1,7 @@
 //! The functions against correctly rounded references, tables of special values, and definitions spelled
 //! out.
 
-use spirv::{FPRoundingMode as Rounding, OpenclStd100Op as Op};
+use offkit_spirv::grammar::{FPRoundingMode as Rounding, OpenclStd100Op as Op};
 
 use super::float::{self, DOUBLE, Format, HALF, SINGLE};
 use super::{Scalar, Shape, resolve};
@@ -15,7 +15,7 @@ const fn scalar(scalar: Scalar) -> Shape {
 }
 
 fn all_instructions() -> impl Iterator<Item = Op> {
-    (0..=204).filter_map(Op::from_u32)
+    (0..=204).map(Op).filter(|op| op.name().is_some())
 }
 
 fn evaluate(op: Op, result: Shape, args: &[(&[u64], Shape)]) -> (Vec<u64>, Vec<u64>) {
@@ -134,9 +134,8 @@ fn mathematics_stays_within_the_bounds_of_the_specification() {
 
 #[test]
 fn every_pure_instruction_is_resolved_for_each_of_its_types() {
-    use Op::*;
-    let pointers = |op: &Op| (vloadn as u32..=vstorea_halfn_r as u32).contains(&(*op as u32));
-    for op in all_instructions().filter(|op| !pointers(op) && !matches!(op, printf | prefetch)) {
+    let pointers = |op: &Op| (Op::vloadn..=Op::vstorea_halfn_r).contains(op);
+    for op in all_instructions().filter(|op| !pointers(op) && !matches!(*op, Op::printf | Op::prefetch)) {
         let types = [
             Scalar::I8,
             Scalar::I16,
@@ -149,7 +148,10 @@ fn every_pure_instruction_is_resolved_for_each_of_its_types() {
         let resolved = |result: Scalar, operands: &[Scalar]| {
             let vector = |scalar| Shape { scalar, lanes: 4 };
             let operands: Vec<Shape> = operands.iter().copied().map(vector).collect();
-            let lanes = if matches!(op, distance | length | fast_distance | fast_length) {
+            let lanes = if matches!(
+                op,
+                Op::distance | Op::length | Op::fast_distance | Op::fast_length
+            ) {
                 1
             } else {
                 4
@@ -178,14 +180,14 @@ fn every_pure_instruction_is_resolved_for_each_of_its_types() {
             })
             .count();
         let expected = match op {
-            ldexp | pown | rootn => 3 * 4, // a number and any integer
-            ilogb => 4 * 3,                // any integer from any float
-            nan => 3 * 4,                  // any float from any integer
-            s_upsample | u_upsample => 0,  // the result is no operand's type: checked elsewhere
-            shuffle | shuffle2 => 7 * 4,   // any integer as the mask
-            select => 7 * 4,               // any integer as the condition
-            bitselect => 7,
-            _ if (s_abs as u32..=u_mul24 as u32).contains(&(op as u32)) || op as u32 >= u_abs as u32 => 4,
+            Op::ldexp | Op::pown | Op::rootn => 3 * 4, // a number and any integer
+            Op::ilogb => 4 * 3,                        // any integer from any float
+            Op::nan => 3 * 4,                          // any float from any integer
+            Op::s_upsample | Op::u_upsample => 0,      // the result is no operand's type: checked elsewhere
+            Op::shuffle | Op::shuffle2 => 7 * 4,       // any integer as the mask
+            Op::select => 7 * 4,                       // any integer as the condition
+            Op::bitselect => 7,
+            _ if (Op::s_abs..=Op::u_mul24).contains(&op) || op >= Op::u_abs => 4,
             _ => 3,
         };
         assert_eq!(found, expected, "{op:?}");

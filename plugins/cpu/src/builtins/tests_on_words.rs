@@ -1,6 +1,6 @@
 //! The integer functions against their definitions, for all pairs of bytes, and the functions across lanes.
 
-use spirv::OpenclStd100Op as Op;
+use offkit_spirv::grammar::OpenclStd100Op as Op;
 
 use super::{Arguments, Scalar, Shape, resolve};
 

@@ -1,6 +1,6 @@
 //! The functions that look at several lanes at once, or choose among operands without computing.
 
-use spirv::{FPRoundingMode as Rounding, OpenclStd100Op as Op};
+use offkit_spirv::grammar::{FPRoundingMode as Rounding, OpenclStd100Op as Op};
 
 use super::convert::{from_f64, to_f64};
 use super::{Arguments, PureFn, Shape, each, lane};

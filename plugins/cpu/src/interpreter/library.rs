@@ -1,6 +1,6 @@
 //! The steps of the instructions of OpenCL.std.
 
-use spirv::OpenclStd100Op;
+use offkit_spirv::grammar::OpenclStd100Op;
 
 use super::operations::Decoder;
 use super::step::{MemoryAccess, Pure, Slot, Step, Typed};

@@ -1,6 +1,6 @@
 //! The steps on memory that are rarer than plain loads and stores of scalars.
 
-use spirv::{FPRoundingMode, StorageClass};
+use offkit_spirv::grammar::{FPRoundingMode, MemorySemantics, StorageClass};
 
 use super::fault::Fault;
 use super::space::{Space, View};
@@ -67,7 +67,7 @@ pub(super) fn execute(step: &Step, r: &mut [u64], view: &mut View<'_>) -> Result
         Step::Atomic(step) => atomic(step, r, view)?,
         Step::GenericCast { to, pointer, class } => {
             let address = r[*pointer as usize];
-            let fits = match class {
+            let fits = match *class {
                 StorageClass::Function => Space::of(address) == Space::Private,
                 StorageClass::Workgroup => Space::of(address) == Space::Local,
                 _ => Space::of(address) == Space::Global,
@@ -76,8 +76,8 @@ pub(super) fn execute(step: &Step, r: &mut [u64], view: &mut View<'_>) -> Result
         }
         Step::PointerSemantics { to, pointer } => {
             r[*to as usize] = match Space::of(r[*pointer as usize]) {
-                Space::Global => spirv::MemorySemantics::CROSS_WORKGROUP_MEMORY.bits().into(),
-                Space::Local => spirv::MemorySemantics::WORKGROUP_MEMORY.bits().into(),
+                Space::Global => MemorySemantics::CrossWorkgroupMemory.0.into(),
+                Space::Local => MemorySemantics::WorkgroupMemory.0.into(),
                 Space::Private | Space::Input => 0,
             };
         }

@@ -1,7 +1,7 @@
 //! The index space of a launch, and what built-in variables say about a place in it.
 
 use offkit_pi::NdRange;
-use spirv::BuiltIn;
+use offkit_spirv::grammar::BuiltIn;
 
 /// Work-items of a sub-group, unless the kernel asks for another number. The last sub-group of a
 /// work-group may have fewer.

@@ -1,6 +1,6 @@
 //! What the interpreter executes: functions with every decision taken that does not depend on values.
 
-use spirv::FPRoundingMode;
+use offkit_spirv::grammar::FPRoundingMode;
 
 use crate::builtins::convert::Conversion;
 use crate::builtins::{PureFn, Scalar, Shape};
@@ -172,7 +172,7 @@ pub(super) enum Step {
     GenericCast {
         to: Slot,
         pointer: Slot,
-        class: spirv::StorageClass,
+        class: offkit_spirv::grammar::StorageClass,
     },
     PointerSemantics {
         to: Slot,

@@ -1,6 +1,6 @@
 //! Built-in variables: which there are, and their types.
 
-use spirv::BuiltIn;
+use offkit_spirv::grammar::BuiltIn;
 
 use super::{Type, TypeId, Types};
 use crate::builtins::Scalar;

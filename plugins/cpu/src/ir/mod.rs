@@ -27,7 +27,7 @@ pub(crate) use operation::{
 pub(crate) use types::{LARGEST_VALUE, Leaf, Type, TypeId, Types, scalar_size};
 pub(crate) use verify::verify;
 
-use spirv::BuiltIn;
+use offkit_spirv::grammar::BuiltIn;
 
 /// A value of a function: an index into [`Function::values`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,6 +1,6 @@
 //! What an instruction does.
 
-use spirv::{FPRoundingMode, Op, OpenclStd100Op};
+use offkit_spirv::grammar::{FPRoundingMode, Op, OpenclStd100Op};
 
 use super::{FunctionId, GlobalId, Operand, TypeId};
 use crate::builtins::Scalar;
@@ -99,7 +99,7 @@ pub(crate) enum Operation {
     /// The null pointer, unless the pointer is into the storage class.
     GenericCast {
         pointer: Operand,
-        class: spirv::StorageClass,
+        class: offkit_spirv::grammar::StorageClass,
     },
     /// The storage class that a generic pointer points into, as memory semantics bits.
     PointerSemantics(Operand),

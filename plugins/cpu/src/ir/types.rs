@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use spirv::StorageClass;
+use offkit_spirv::grammar::StorageClass;
 
 use crate::builtins::Scalar;
 

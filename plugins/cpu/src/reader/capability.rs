@@ -1,7 +1,7 @@
 //! What a module may declare to need.
 
-use rspirv::dr::{self, Operand};
-use spirv::{AddressingModel, Capability, MemoryModel};
+use offkit_spirv::dr::{self, Operand};
+use offkit_spirv::grammar::{AddressingModel, Capability, MemoryModel};
 
 use crate::error::BuildError;
 
@@ -81,7 +81,7 @@ fn is_supported(capability: Capability) -> bool {
             | C::DotProductInputAll
             | C::BitInstructions
             | C::ExpectAssumeKHR
-            | C::OptNoneINTEL
+            | C::OptNoneEXT
             | C::DenormPreserve
             | C::SignedZeroInfNanPreserve
             | C::RoundingModeRTE

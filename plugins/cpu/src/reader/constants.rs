@@ -1,7 +1,7 @@
 //! Constants and specialization constants.
 
-use rspirv::dr::{self, Operand};
-use spirv::{Op, Word};
+use offkit_spirv::dr::{self, Operand};
+use offkit_spirv::grammar::{Op, Word};
 
 use super::{Reader, Result, id, result_id, unexpected};
 use crate::builtins::truncate;
@@ -23,7 +23,7 @@ impl Reader<'_> {
         let word = result_id(instruction)?;
         let kind = self.result_type(instruction)?;
         let zero = |kind| Constant::plain(kind, Vec::new());
-        let constant = match instruction.class.opcode {
+        let constant = match instruction.opcode {
             Op::Undef | Op::ConstantNull => zero(kind),
             // Whoever has values for specialization constants has made ordinary constants of them: what is
             // left has its default.
@@ -44,7 +44,7 @@ impl Reader<'_> {
                 self.composite(kind, &parts)?
             }
             Op::SpecConstantOp => self.operation(instruction, kind)?,
-            _ => return Err(BuildError::unsupported(format!("Op{}", instruction.class.opname))),
+            _ => return Err(BuildError::unsupported(format!("Op{}", instruction.opcode))),
         };
         self.push_constant(word, constant);
         Ok(())

@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
-use rspirv::dr::{self, Operand};
-use spirv::{BuiltIn, Decoration, FPRoundingMode, FunctionParameterAttribute, LinkageType, Op, Word};
+use offkit_spirv::dr::{self, Operand};
+use offkit_spirv::grammar::{
+    BuiltIn, Decoration, FPRoundingMode, FunctionParameterAttribute, LinkageType, Op, Word,
+};
 
 /// Names and decorations by id.
 #[derive(Default)]
@@ -21,7 +23,7 @@ impl Decorations {
         let mut all = Decorations::default();
         for instruction in &module.debug_names {
             if let (Op::Name, [Operand::IdRef(id), Operand::LiteralString(name)]) =
-                (instruction.class.opcode, instruction.operands.as_slice())
+                (instruction.opcode, instruction.operands.as_slice())
             {
                 all.names.insert(*id, name.clone());
             }
@@ -33,7 +35,7 @@ impl Decorations {
             }
         }
         for instruction in &module.annotations {
-            match (instruction.class.opcode, instruction.operands.as_slice()) {
+            match (instruction.opcode, instruction.operands.as_slice()) {
                 (
                     Op::Decorate | Op::DecorateId | Op::DecorateString,
                     [Operand::IdRef(id), Operand::Decoration(decoration), rest @ ..],

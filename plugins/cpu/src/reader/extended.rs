@@ -1,7 +1,7 @@
 //! Instructions of OpenCL.std.
 
-use rspirv::dr::{self, Operand as Source};
-use spirv::{FPRoundingMode, Op, OpenclStd100Op as Extended};
+use offkit_spirv::dr::{self, Operand as Source};
+use offkit_spirv::grammar::{FPRoundingMode, Op, OpenclStd100Op as Extended};
 
 use super::function::FunctionReader;
 use super::{Result, id};
@@ -11,8 +11,16 @@ use crate::ir::{MemoryFunction, Operand, Operation, TypeId};
 
 /// Whether an instruction only tells what will be needed soon.
 pub(super) fn is_prefetch(instruction: &dr::Instruction) -> bool {
-    let number = Source::LiteralExtInstInteger(Extended::prefetch as u32);
-    instruction.class.opcode == Op::ExtInst && instruction.operands.get(1) == Some(&number)
+    let number = Source::LiteralExtInstInteger(Extended::prefetch.0);
+    instruction.opcode == Op::ExtInst && instruction.operands.get(1) == Some(&number)
+}
+
+/// A mode of rounding that is executed.
+pub(super) fn rounding_mode(mode: FPRoundingMode) -> Result<FPRoundingMode> {
+    match mode.name() {
+        Some(_) => Ok(mode),
+        None => Err(BuildError::unsupported(format!("rounding mode {mode}"))),
+    }
 }
 
 impl FunctionReader<'_, '_> {
@@ -26,15 +34,19 @@ impl FunctionReader<'_, '_> {
         let Some(Source::LiteralExtInstInteger(number)) = instruction.operands.get(1) else {
             return Err(BuildError::malformed("OpExtInst without an instruction number"));
         };
-        let op = Extended::from_u32(*number);
-        let op = op.ok_or_else(|| BuildError::unsupported(format!("OpenCL.std instruction {number}")))?;
+        let op = Extended(*number);
+        if op.name().is_none() {
+            return Err(BuildError::unsupported(format!(
+                "OpenCL.std instruction {number}"
+            )));
+        }
         let (last, rounding) = match (op, instruction.operands.last()) {
             // The number of components, which the type of the result tells.
             (Extended::vloadn | Extended::vload_halfn | Extended::vloada_halfn, _) => (1, None),
             (
                 Extended::vstore_half_r | Extended::vstore_halfn_r | Extended::vstorea_halfn_r,
                 Some(Source::FPRoundingMode(mode)),
-            ) => (1, Some(*mode)),
+            ) => (1, Some(rounding_mode(*mode)?)),
             _ => (0, None),
         };
         let count = instruction.operands.len().saturating_sub(last);

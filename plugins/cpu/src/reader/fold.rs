@@ -1,6 +1,6 @@
 //! Evaluation of `OpSpecConstantOp`, which is also how constant expressions on addresses are written.
 
-use spirv::{Op, Word};
+use offkit_spirv::grammar::{Op, Word};
 
 use super::instruction::conversion_of;
 use super::memory::Index;

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use rspirv::dr::{self, Operand as Source};
-use spirv::{Op, Word};
+use offkit_spirv::dr::{self, Operand as Source};
+use offkit_spirv::grammar::{Op, Word};
 
 use super::{Reader, Result, id, ids, literal, result_id};
 use crate::builtins::Scalar;
@@ -88,7 +88,7 @@ impl FunctionReader<'_, '_> {
         let mut terminator = None;
         let mut end_line = None;
         for instruction in &source.instructions {
-            match instruction.class.opcode {
+            match instruction.opcode {
                 Op::Line => self.line = self.read_line(instruction),
                 Op::NoLine => self.line = None,
                 _ if self.reader.is_without_effect(instruction) => {}
@@ -139,7 +139,7 @@ impl FunctionReader<'_, '_> {
     }
 
     fn terminator(&mut self, instruction: &dr::Instruction) -> Result<Option<Terminator>> {
-        Ok(Some(match instruction.class.opcode {
+        Ok(Some(match instruction.opcode {
             Op::Branch => Terminator::Jump(self.label(id(instruction, 0)?)?),
             Op::BranchConditional => Terminator::Branch {
                 condition: self.operand_at(instruction, 0)?,

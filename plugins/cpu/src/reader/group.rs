@@ -1,7 +1,7 @@
 //! Barriers and everything else that work-items do together.
 
-use rspirv::dr::{self, Operand as Source};
-use spirv::{GroupOperation, Op, Scope};
+use offkit_spirv::dr::{self, Operand as Source};
+use offkit_spirv::grammar::{GroupOperation, Op, Scope};
 
 use super::function::FunctionReader;
 use super::{Result, id};
@@ -11,7 +11,7 @@ use crate::ir::{BallotQuery, CollectiveKind as Kind, GroupScope, Operand, Operat
 impl FunctionReader<'_, '_> {
     /// An instruction of a group, or `None` when it is another kind.
     pub(super) fn group_operation(&mut self, instruction: &dr::Instruction) -> Result<Option<Operation>> {
-        let opcode = instruction.class.opcode;
+        let opcode = instruction.opcode;
         if opcode == Op::ControlBarrier {
             let Some(scope) = self.barrier_scope(instruction)? else {
                 return Ok(Some(Operation::Fence));
@@ -68,7 +68,7 @@ impl FunctionReader<'_, '_> {
             _ => return Ok(None),
         };
         // Those of vendors are about sub-groups and do not say it; all others begin with a scope.
-        let name = instruction.class.opname;
+        let name = instruction.opcode.name().unwrap_or_default();
         let (scope, first) = if name.starts_with("Subgroup") {
             (GroupScope::SubGroup, 0)
         } else {
@@ -84,17 +84,17 @@ impl FunctionReader<'_, '_> {
     /// The scope that an instruction's first operand names; `None` for a single work-item.
     fn scope(&self, instruction: &dr::Instruction) -> Result<Option<GroupScope>> {
         let scope = self.reader.constant_integer(id(instruction, 0)?)?;
-        match u32::try_from(scope).ok().and_then(Scope::from_u32) {
+        match u32::try_from(scope).ok().map(Scope) {
             Some(Scope::Workgroup) => Ok(Some(GroupScope::WorkGroup)),
             Some(Scope::Subgroup) => Ok(Some(GroupScope::SubGroup)),
             Some(Scope::Invocation) => Ok(None),
-            Some(scope) => Err(BuildError::unsupported(format!(
+            Some(scope) if scope.name().is_some() => Err(BuildError::unsupported(format!(
                 "Op{} with scope {scope:?}",
-                instruction.class.opname
+                instruction.opcode
             ))),
-            None => Err(BuildError::malformed(format!(
+            _ => Err(BuildError::malformed(format!(
                 "Op{} with scope {scope}",
-                instruction.class.opname
+                instruction.opcode
             ))),
         }
     }
@@ -103,21 +103,20 @@ impl FunctionReader<'_, '_> {
     /// too. No barrier of OpenCL C is wider than a work-group, so that wider ones are that.
     fn barrier_scope(&self, instruction: &dr::Instruction) -> Result<Option<GroupScope>> {
         let scope = self.reader.constant_integer(id(instruction, 0)?)?;
-        match u32::try_from(scope).ok().and_then(Scope::from_u32) {
+        match u32::try_from(scope).ok().map(Scope) {
             Some(Scope::Device | Scope::CrossDevice) => Ok(Some(GroupScope::WorkGroup)),
             _ => self.scope(instruction),
         }
     }
 
     fn group_scope(&self, instruction: &dr::Instruction) -> Result<GroupScope> {
-        let unsupported =
-            || BuildError::unsupported(format!("Op{} of one work-item", instruction.class.opname));
+        let unsupported = || BuildError::unsupported(format!("Op{} of one work-item", instruction.opcode));
         self.scope(instruction)?.ok_or_else(unsupported)
     }
 
     /// Reductions and scans.
     fn reduction(&mut self, instruction: &dr::Instruction) -> Result<Option<Operation>> {
-        let op = match instruction.class.opcode {
+        let op = match instruction.opcode {
             Op::GroupIAdd | Op::GroupNonUniformIAdd => Op::IAdd,
             Op::GroupFAdd | Op::GroupNonUniformFAdd => Op::FAdd,
             Op::GroupIMulKHR | Op::GroupNonUniformIMul => Op::IMul,
@@ -136,12 +135,12 @@ impl FunctionReader<'_, '_> {
             Op::GroupLogicalXorKHR | Op::GroupNonUniformLogicalXor => Op::LogicalNotEqual,
             _ => return Ok(None),
         };
-        let uniform = is_uniform(instruction.class.opname);
+        let uniform = is_uniform(instruction.opcode.name().unwrap_or_default());
         let scope = self.group_scope(instruction)?;
         let Some(Source::GroupOperation(operation)) = instruction.operands.get(1) else {
             return Err(BuildError::malformed(format!(
                 "Op{} without a group operation",
-                instruction.class.opname
+                instruction.opcode
             )));
         };
         let value = self.operand_at(instruction, 2)?;
@@ -149,7 +148,7 @@ impl FunctionReader<'_, '_> {
             op,
             scalar: self.scalar_of(value)?,
         };
-        let kind = match operation {
+        let kind = match *operation {
             GroupOperation::Reduce => Kind::Reduce(reduction),
             GroupOperation::InclusiveScan => Kind::InclusiveScan(reduction),
             GroupOperation::ExclusiveScan => Kind::ExclusiveScan(reduction),
@@ -167,7 +166,7 @@ impl FunctionReader<'_, '_> {
 
     /// Questions about a ballot that a work-item answers by itself, once it knows its place.
     fn ballot_arithmetic(&mut self, instruction: &dr::Instruction) -> Result<Option<Operation>> {
-        let query = match instruction.class.opcode {
+        let query = match instruction.opcode {
             Op::GroupNonUniformInverseBallot => BallotQuery::Inverse,
             Op::GroupNonUniformBallotBitExtract => BallotQuery::Bit,
             Op::GroupNonUniformBallotFindLSB => BallotQuery::FindLow,
@@ -212,7 +211,7 @@ impl FunctionReader<'_, '_> {
                 ));
             }
         };
-        let to_local = class == spirv::StorageClass::Workgroup;
+        let to_local = class == offkit_spirv::grammar::StorageClass::Workgroup;
         let kind = Kind::AsyncCopy { element, to_local };
         Ok(Operation::collective(kind, scope, true, operands))
     }

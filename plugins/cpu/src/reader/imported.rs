@@ -3,7 +3,7 @@
 //! They carry Itanium's mangled names of the C++ declarations that clang has for its built-in functions,
 //! and that mangling also tells what SPIR-V's types don't: which integers have a sign.
 
-use spirv::{FPRoundingMode, Op, StorageClass};
+use offkit_spirv::grammar::{FPRoundingMode, Op, StorageClass};
 
 use crate::builtins::convert::Conversion;
 use crate::ir::AtomicOperation;

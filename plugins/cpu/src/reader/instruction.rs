@@ -1,9 +1,9 @@
 //! Instructions that compute.
 
-use rspirv::dr::{self, Operand as Source};
-use spirv::{Op, Word};
+use offkit_spirv::dr::{self, Operand as Source};
+use offkit_spirv::grammar::{Decoration, Op, OpenclStd100Op, Word};
 
-use super::extended::is_prefetch;
+use super::extended::{is_prefetch, rounding_mode};
 use super::function::FunctionReader;
 use super::imported::{self, Imported, Operands};
 use super::{Reader, Result, id, literal, result_id};
@@ -63,7 +63,7 @@ impl Reader<'_> {
 impl FunctionReader<'_, '_> {
     /// Reads an instruction that is neither a terminator nor bookkeeping.
     pub(super) fn instruction(&mut self, instruction: &dr::Instruction) -> Result<()> {
-        let opcode = instruction.class.opcode;
+        let opcode = instruction.opcode;
         let only_describes = matches!(
             opcode,
             Op::LoopMerge | Op::SelectionMerge | Op::LifetimeStart | Op::LifetimeStop | Op::AssumeTrueKHR
@@ -80,17 +80,17 @@ impl FunctionReader<'_, '_> {
         };
         match operation {
             Some(operation) => self.push(instruction, operation),
-            None => Err(BuildError::unsupported(format!("Op{}", instruction.class.opname))),
+            None => Err(BuildError::unsupported(format!("Op{}", instruction.opcode))),
         }
     }
 
     fn computation(&mut self, instruction: &dr::Instruction) -> Result<Option<Operation>> {
-        let opcode = instruction.class.opcode;
+        let opcode = instruction.opcode;
         if let Some((kind, saturate)) = conversion_of(opcode) {
             let word = result_id(instruction)?;
             let decorations = &self.reader.decorations;
-            let rounding = decorations.rounding(word);
-            let saturate = saturate || decorations.has(word, spirv::Decoration::SaturatedConversion);
+            let rounding = decorations.rounding(word).map(rounding_mode).transpose()?;
+            let saturate = saturate || decorations.has(word, Decoration::SaturatedConversion);
             let operand = self.operand_at(instruction, 0)?;
             return Ok(Some(Operation::Convert {
                 kind,
@@ -323,7 +323,7 @@ impl FunctionReader<'_, '_> {
     /// Dot products of integers: the components become as wide as the result, and then it is products
     /// and sums.
     fn integer_dot(&mut self, instruction: &dr::Instruction) -> Result<Operation> {
-        let opcode = instruction.class.opcode;
+        let opcode = instruction.opcode;
         let wide = self.reader.result_type(instruction)?;
         let scalar = self.types().scalar(wide);
         let scalar = scalar.ok_or_else(|| BuildError::malformed("a dot product that is no scalar"))?;
@@ -363,8 +363,8 @@ impl FunctionReader<'_, '_> {
             operand,
         };
         let saturating = match opcode {
-            Op::SDotAccSat | Op::SUDotAccSat => spirv::OpenclStd100Op::s_add_sat,
-            Op::UDotAccSat => spirv::OpenclStd100Op::u_add_sat,
+            Op::SDotAccSat | Op::SUDotAccSat => OpenclStd100Op::s_add_sat,
+            Op::UDotAccSat => OpenclStd100Op::u_add_sat,
             _ => return Ok(sum),
         };
         let sum = self.emit(wide, sum);

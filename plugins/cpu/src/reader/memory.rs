@@ -1,7 +1,7 @@
 //! Instructions on memory: variables, access chains, loads and stores, atomics.
 
-use rspirv::dr::{self, Operand as Source};
-use spirv::{Op, StorageClass, Word};
+use offkit_spirv::dr::{self, Operand as Source};
+use offkit_spirv::grammar::{Op, StorageClass, Word};
 
 use super::function::FunctionReader;
 use super::{Reader, Result, id, ids, result_id};
@@ -127,7 +127,7 @@ impl FunctionReader<'_, '_> {
 
     /// An instruction on memory, or `None` when it is another kind.
     pub(super) fn memory_operation(&mut self, instruction: &dr::Instruction) -> Result<Option<Operation>> {
-        let opcode = instruction.class.opcode;
+        let opcode = instruction.opcode;
         Ok(Some(match opcode {
             Op::AccessChain | Op::InBoundsAccessChain | Op::PtrAccessChain | Op::InBoundsPtrAccessChain => {
                 let base = self.operand_at(instruction, 0)?;
@@ -250,7 +250,7 @@ impl FunctionReader<'_, '_> {
 
     fn atomic(&mut self, instruction: &dr::Instruction) -> Result<Option<Operation>> {
         use AtomicOperation as A;
-        let opcode = instruction.class.opcode;
+        let opcode = instruction.opcode;
         // Operand numbers of what the operation needs beside the pointer; scopes and orderings are
         // skipped, since every atomic is as strong as they come.
         let (operation, needs): (A, &[usize]) = match opcode {

@@ -14,8 +14,8 @@ mod types;
 
 use std::collections::{HashMap, HashSet};
 
-use rspirv::dr::{self, Operand};
-use spirv::{ExecutionMode, ExecutionModel, LinkageType, Op, StorageClass, Word};
+use offkit_spirv::dr::{self, Operand};
+use offkit_spirv::grammar::{ExecutionMode, ExecutionModel, LinkageType, Op, StorageClass, Word};
 
 use crate::error::BuildError;
 use crate::ir::{self, ConstantId, FunctionId, Global, GlobalId, Home, Type, TypeId};
@@ -81,7 +81,7 @@ const DEBUG_SETS: [&str; 4] = ["NonSemantic.", "OpenCL.DebugInfo.", "SPIRV.debug
 /// The id that an operand is.
 fn id(instruction: &dr::Instruction, index: usize) -> Result<Word> {
     match instruction.operands.get(index) {
-        Some(Operand::IdRef(id) | Operand::IdScope(id) | Operand::IdMemorySemantics(id)) => Ok(*id),
+        Some(Operand::IdRef(id)) => Ok(*id),
         other => Err(unexpected(instruction, index, "an id", other)),
     }
 }
@@ -107,7 +107,7 @@ fn unexpected(
     wanted: &str,
     found: Option<&Operand>,
 ) -> BuildError {
-    let opcode = instruction.class.opname;
+    let opcode = instruction.opcode;
     BuildError::malformed(match found {
         Some(found) => format!("operand {index} of Op{opcode} is {found:?}, expected {wanted}"),
         None => format!("Op{opcode} has no operand {index}, expected {wanted}"),
@@ -115,7 +115,7 @@ fn unexpected(
 }
 
 fn result_id(instruction: &dr::Instruction) -> Result<Word> {
-    let missing = || BuildError::malformed(format!("Op{} without a result", instruction.class.opname));
+    let missing = || BuildError::malformed(format!("Op{} without a result", instruction.opcode));
     instruction.result_id.ok_or_else(missing)
 }
 
@@ -143,7 +143,7 @@ impl Reader<'_> {
     fn strings(&mut self) {
         for instruction in &self.source.debug_string_source {
             if let (Op::String, Some(result), [Operand::LiteralString(text)]) = (
-                instruction.class.opcode,
+                instruction.opcode,
                 instruction.result_id,
                 instruction.operands.as_slice(),
             ) {
@@ -155,7 +155,7 @@ impl Reader<'_> {
 
     /// Whether an instruction does nothing: it describes the source, or which pointers don't meet.
     fn is_without_effect(&self, instruction: &dr::Instruction) -> bool {
-        match (instruction.class.opcode, instruction.operands.first()) {
+        match (instruction.opcode, instruction.operands.first()) {
             (
                 Op::Line
                 | Op::NoLine
@@ -174,7 +174,7 @@ impl Reader<'_> {
 
     /// One instruction of the section of types, constants and variables.
     fn global_instruction(&mut self, instruction: &dr::Instruction) -> Result<()> {
-        match instruction.class.opcode {
+        match instruction.opcode {
             Op::TypeForwardPointer => Ok(()),
             _ if self.is_without_effect(instruction) => Ok(()),
             Op::Variable => self.global_variable(instruction),
@@ -191,8 +191,7 @@ impl Reader<'_> {
     }
 
     fn result_type(&self, instruction: &dr::Instruction) -> Result<TypeId> {
-        let missing =
-            || BuildError::malformed(format!("Op{} without a result type", instruction.class.opname));
+        let missing = || BuildError::malformed(format!("Op{} without a result type", instruction.opcode));
         self.type_id(instruction.result_type.ok_or_else(missing)?)
     }
 
@@ -285,7 +284,7 @@ impl Reader<'_> {
         self.source
             .types_global_values
             .iter()
-            .any(|instruction| instruction.class.opcode == Op::Undef && instruction.result_id == Some(word))
+            .any(|instruction| instruction.opcode == Op::Undef && instruction.result_id == Some(word))
     }
 
     /// Gives every function its number before any body is read.
@@ -383,7 +382,7 @@ impl Reader<'_> {
             let value = |index| self.constant_integer(id(instruction, index)?);
             Ok([value(2)?, value(3)?, value(4)?])
         };
-        match mode {
+        match *mode {
             Mode::LocalSize => kernel.required_local_size = Some(literals()?),
             Mode::LocalSizeId => kernel.required_local_size = Some(constants()?),
             Mode::LocalSizeHint => kernel.local_size_hint = Some(literals()?),

@@ -1,7 +1,7 @@
 //! Types.
 
-use rspirv::dr::{self, Operand};
-use spirv::{Op, StorageClass};
+use offkit_spirv::dr::{self, Operand};
+use offkit_spirv::grammar::{Op, StorageClass};
 
 use super::{Reader, Result, id, ids, literal, result_id};
 use crate::builtins::Scalar;
@@ -14,7 +14,7 @@ impl Reader<'_> {
     pub(super) fn number_types(&mut self) -> Result<()> {
         let mut next = 0;
         for instruction in &self.source.types_global_values {
-            if instruction.class.opcode.is_type() && instruction.class.opcode != Op::TypeForwardPointer {
+            if instruction.opcode.is_type() && instruction.opcode != Op::TypeForwardPointer {
                 self.types.insert(result_id(instruction)?, TypeId(next));
                 next += 1;
             }
@@ -36,7 +36,7 @@ impl Reader<'_> {
 
     fn type_of(&mut self, instruction: &dr::Instruction) -> Result<Type> {
         let unsupported = |what: String| Err(BuildError::unsupported(what));
-        let opcode = instruction.class.opcode;
+        let opcode = instruction.opcode;
         Ok(match opcode {
             Op::TypeVoid => Type::Void,
             Op::TypeBool => Type::Scalar(Scalar::Bool),
@@ -75,9 +75,10 @@ impl Reader<'_> {
                 }
             }
             Op::TypeStruct => {
-                let packed = self
-                    .decorations
-                    .has(result_id(instruction)?, spirv::Decoration::CPacked);
+                let packed = self.decorations.has(
+                    result_id(instruction)?,
+                    offkit_spirv::grammar::Decoration::CPacked,
+                );
                 let members = ids(instruction, 0)?
                     .into_iter()
                     .map(|member| self.type_id(member));
@@ -91,7 +92,7 @@ impl Reader<'_> {
                     return Err(BuildError::malformed("OpTypePointer without a storage class"));
                 };
                 use StorageClass as S;
-                match class {
+                match *class {
                     S::CrossWorkgroup
                     | S::UniformConstant
                     | S::Workgroup
@@ -117,7 +118,7 @@ impl Reader<'_> {
             }
             Op::TypeEvent => Type::Event,
             Op::TypeOpaque => Type::Opaque,
-            _ => return unsupported(format!("Op{}", instruction.class.opname)),
+            _ => return unsupported(format!("Op{}", instruction.opcode)),
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::{Add, Div, Mul, Rem, Sub};
 
-use spirv::Op;
+use offkit_spirv::grammar::Op;
 
 use super::Elementwise::{self, Binary, Unary};
 

@@ -1,6 +1,6 @@
 //! Integers of `B` bits, zero-extended in a word.
 
-use spirv::Op;
+use offkit_spirv::grammar::Op;
 
 use super::Elementwise::{self, Binary, Quaternary, Ternary, Unary};
 

@@ -7,7 +7,7 @@
 mod float;
 mod integer;
 
-use spirv::{FPRoundingMode as Rounding, Op};
+use offkit_spirv::grammar::{FPRoundingMode as Rounding, Op};
 
 use super::scalar_size;
 use crate::builtins::float::Format;

@@ -1,6 +1,6 @@
 //! What each operation asks of its operands and its result.
 
-use spirv::Op;
+use offkit_spirv::grammar::Op;
 
 use super::{Check, Checker};
 use crate::builtins::Scalar;
