@@ -80,19 +80,19 @@ fn extract(file: &[u8], place: &str) -> Result<Vec<u8>, Box<dyn Error>> {
 // end
 
 // pack
-use offkit_object::{ImageFormat, ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind};
+use offkit_object::{DeviceImage, Producer};
 
 /// Puts images into one offload binary, compressed, each with the name of its file.
 fn pack(images: Vec<(&str, Vec<u8>)>) -> Result<Vec<u8>, Box<dyn Error>> {
-    let mut binary = OffloadBinary::default();
-    for (name, bytes) in images {
-        let kind = ImageKind::of_format(ImageFormat::detect(&bytes));
-        let mut entry = OffloadEntry::new(kind, OffloadKind::Sycl, bytes);
-        entry.strings.set("file", name);
-        binary.entries.push(entry);
-    }
-    let zstd = Some(offkit_object::Compression::Zstd);
-    Ok(binary.write(OffloadBinaryVersion::V3(zstd))?)
+    let images = images.into_iter().map(|(name, bytes)| {
+        let mut image = DeviceImage::new(bytes);
+        image.producer = Producer::Sycl;
+        image.strings.set("file", name.to_owned());
+        image
+    });
+    let format: OutputFormat = "offload,v3".parse()?;
+    let packed = offkit_object::pack(images, format, BundleState::Object)?;
+    Ok(packed.content.into_bytes())
 }
 // end
 

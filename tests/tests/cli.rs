@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use offkit_object::{BundleState, DeviceImage, SyclBin, SyclBinVersion, property_set};
+use offkit_object::{BundleState, DeviceImage, OutputFormat, property_set};
 use offkit_tests::{Folder, Outcome, need, npy_f32, npy_i32, offkit, read_f32, read_i32};
 
 const KERNELS: &str = "
@@ -196,8 +196,8 @@ fn names_in_files_cannot_steer_the_terminal() {
     let mut properties = property_set::PropertySets::new();
     properties.insert_symbols(property_set::names::KERNEL_NAMES, ["\u{1b}[31mred"]);
     let image = DeviceImage::new(b"BC\xc0\xde\0\0\0\0".as_slice()).with_properties(properties);
-    let file = SyclBin::from_images(BundleState::Object, [image]).unwrap();
-    folder.write("k.syclbin", file.write(SyclBinVersion::V1Enveloped).unwrap());
+    let packed = offkit_object::pack([image], OutputFormat::default(), BundleState::Object).unwrap();
+    folder.write("k.syclbin", packed.content.into_bytes());
     for line in ["ls k.syclbin", "ls -k k.syclbin", "ls -p k.syclbin"] {
         let listing = folder.offkit(line).ok();
         assert!(!listing.contains('\u{1b}'), "{line}: {listing}");

@@ -22,6 +22,8 @@ pub enum ImageFormat {
     Elf,
     /// A Unix `ar` archive, thin or not; Intel's ahead-of-time compiler makes one for several GPUs.
     Archive,
+    /// NVIDIA's container of several images, as a whole: only to be written, for readers open it.
+    Fatbin,
     /// Compressed bytes: zstd, gzip or clang's compressed offload bundle.
     Compressed,
     /// None of these.
@@ -107,6 +109,7 @@ impl ImageFormat {
             Self::Zebin => "zebin",
             Self::Elf => "ELF",
             Self::Archive => "archive",
+            Self::Fatbin => "fatbin",
             Self::Compressed => "compressed",
             Self::Unknown => "unknown",
         }
@@ -124,6 +127,7 @@ impl ImageFormat {
             Self::Zebin => "zebin",
             Self::Elf => "o",
             Self::Archive => "a",
+            Self::Fatbin => "fatbin",
             Self::Compressed | Self::Unknown => "bin",
         }
     }

@@ -43,8 +43,12 @@ pub struct DeviceImage<'data> {
     pub imports: Vec<String>,
     /// Symbols that other images may use, as far as the container tells.
     pub exports: Vec<String>,
-    /// String entries of an offload binary that have no field of their own here.
+    /// String entries of an offload binary that have no field of their own here. Where the triple or the architecture
+    /// is among them, an offload binary is written with that spelling and in that order.
     pub strings: Strings<'data>,
+    /// The number of its code, to write a SYCLBIN: neighbours of one number are forms of the same code. Readers leave
+    /// it out, as numbers of several files would mix.
+    pub form_of: Option<u32>,
     /// Where it was found.
     pub location: Location,
     /// Where the stored bytes begin, from the start of the bytes that were read; `None` for an image that was
@@ -77,6 +81,7 @@ impl<'data> DeviceImage<'data> {
             imports: Vec::new(),
             exports: Vec::new(),
             strings: Strings::new(),
+            form_of: None,
             location: Location::default(),
             offset: None,
         }
@@ -168,6 +173,7 @@ impl<'data> DeviceImage<'data> {
             imports: self.imports,
             exports: self.exports,
             strings: self.strings.into_owned(),
+            form_of: self.form_of,
             location: self.location,
             offset: self.offset,
         }

@@ -37,6 +37,13 @@ impl Producer {
             Self::Unknown => "unknown",
         }
     }
+
+    /// The one that clang's tools take by this name: `openmp`, `cuda`, `hip`, `sycl` or `none`.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        let mut named = [Self::None, Self::OpenMp, Self::Cuda, Self::Hip, Self::Sycl].into_iter();
+        named.find(|producer| producer.name() == name)
+    }
 }
 
 impl fmt::Display for Producer {

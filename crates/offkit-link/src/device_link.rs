@@ -134,8 +134,6 @@ pub struct Linked {
     /// The images, numbered as they stand here, with the symbols that are recorded of them. Their locations are what
     /// messages call them.
     pub images: Vec<DeviceImage<'static>>,
-    /// For each image the number of its code: those of one number are forms of the same.
-    pub groups: Vec<usize>,
     /// What was lost on the way, for people.
     pub notes: Vec<String>,
     /// The steps, in order; those that are done for each target once, with the time of all.
@@ -464,15 +462,16 @@ impl TemporaryFolder {
 impl Linked {
     /// Adds an image and its native forms.
     fn add(&mut self, part: Part) {
-        let group = self.groups.last().map_or(0, |last| last + 1);
+        let last = self.images.last().and_then(|image| image.form_of);
+        let form_of = Some(last.map_or(0, |last| last + 1));
         let (location, producer) = (Location::of_file(part.label), part.image.producer);
         let properties = part.image.properties.clone();
         for image in std::iter::once(part.image).chain(part.natives) {
             let mut image = image.with_properties(properties.clone());
             image.location = location.clone();
             image.producer = producer;
+            image.form_of = form_of;
             self.images.push(image);
-            self.groups.push(group);
         }
     }
 }

@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 // README: pack
-use offkit_object::{BundleState, Inspect, Limits, SyclBin, SyclBinVersion, read};
+use offkit_object::{BundleState, Inspect, Limits, OutputFormat, read};
 
 /// A SYCLBIN with all images of the files, which are given with their names.
 fn pack(files: &[(String, Vec<u8>)]) -> Result<Vec<u8>, offkit_object::Error> {
@@ -28,7 +28,8 @@ fn pack(files: &[(String, Vec<u8>)]) -> Result<Vec<u8>, offkit_object::Error> {
             images.push(image);
         }
     }
-    SyclBin::from_images(BundleState::Object, images)?.write(SyclBinVersion::V1Enveloped)
+    let packed = offkit_object::pack(images, OutputFormat::default(), BundleState::Object)?;
+    Ok(packed.content.into_bytes())
 }
 // README: end
 

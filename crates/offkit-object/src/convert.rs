@@ -5,12 +5,12 @@
 
 mod bundle;
 mod offload;
+mod pack;
 mod syclbin;
 
 use std::borrow::Cow;
 use std::fmt;
 
-use offkit_image::property_set::PropertySets;
 use offkit_image::{BundleState, Bytes, Compression, Error, ErrorKind, Limits, Location};
 
 use crate::bundle::{Bundle, BundleEntry, CompressedBundle, CompressedVersion, is_text};
@@ -19,6 +19,8 @@ use crate::offload_binary::{self, OffloadBinary, OffloadBinaryVersion, OffloadEn
 use crate::output_format::{BundleForm, OutputFormat};
 use crate::reading::Reading;
 use crate::syclbin::SyclBin;
+
+pub use pack::pack;
 
 /// A file whose content can be written in another format.
 ///
@@ -220,66 +222,6 @@ fn write_bundle(bundle: Bundle<'_>, form: BundleForm) -> Result<Chunks<'_>, Erro
         )?,
     };
     Ok(Chunks::from(Bytes::from(bytes)))
-}
-
-/// An image to be put into a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewImage<'data> {
-    /// What it is called in the list of what is lost, such as its file.
-    pub name: String,
-    /// The image and what is known about it.
-    pub entry: OffloadEntry<'data>,
-    /// What only a SYCLBIN can hold.
-    pub properties: PropertySets,
-}
-
-/// Puts images into a file of any format. `state` is for a SYCLBIN.
-///
-/// # Errors
-///
-/// What cannot be written at all.
-pub fn pack<'data>(
-    images: Vec<NewImage<'data>>,
-    format: OutputFormat,
-    state: BundleState,
-) -> Result<Converted<'data>, Error> {
-    let mut losses = Losses::default();
-    let mut items = Vec::new();
-    let mut properties = Vec::new();
-    for image in images {
-        let location = Location::of_file(image.name);
-        if !matches!(format, OutputFormat::SyclBin(_)) {
-            for (name, _) in image.properties.iter() {
-                losses.add(&location, format!("the property set '{}'", name.escape_debug()));
-            }
-        }
-        items.push(Item {
-            location,
-            entry: image.entry,
-        });
-        properties.push(image.properties);
-    }
-    let content = match format {
-        OutputFormat::OffloadBinary(version) => offload::write(items, version, &mut losses)?,
-        OutputFormat::Bundle(form) => write_bundle(bundle::from_items(&items, &mut losses), form)?,
-        OutputFormat::SyclBin(version) => {
-            // An entry without an image makes no module.
-            let own = items.iter().zip(properties);
-            let own: Vec<_> = own
-                .filter(|(item, _)| !item.entry.is_metadata_only())
-                .map(|(_, properties)| properties)
-                .collect();
-            let mut program = syclbin::from_items(&items, state, &mut losses)?;
-            for (module, own) in program.modules.iter_mut().zip(own) {
-                module.properties.extend(&own);
-            }
-            program.write_chunks(version)?
-        }
-    };
-    Ok(Converted {
-        content,
-        losses: losses.0,
-    })
 }
 
 impl OffloadBinaryVersion {

@@ -26,7 +26,7 @@
 //!
 //! ```
 //! use offkit_object::property_set::{PropertySets, names};
-//! use offkit_object::{BundleState, DeviceImage, ImageFormat, Limits, SyclBin, SyclBinVersion, Target};
+//! use offkit_object::{BundleState, DeviceImage, ImageFormat, Limits, OutputFormat, Target, pack};
 //!
 //! let spirv = b"\x03\x02\x23\x07\x00\x00\x01\x00".as_slice(); // and so on
 //!
@@ -41,8 +41,8 @@
 //! let mut library = DeviceImage::new(spirv).with_properties(properties);
 //! library.target = Target::new("spir64-unknown-unknown", "");
 //!
-//! let program = SyclBin::from_images(BundleState::Object, [app, library])?;
-//! let file = program.write(SyclBinVersion::V1Enveloped)?;
+//! let packed = pack([app, library], OutputFormat::default(), BundleState::Object)?;
+//! let file = packed.content.into_bytes();
 //!
 //! let contents = offkit_object::read("program.syclbin", &file, &Limits::default());
 //! assert!(contents.problems.is_empty());
@@ -131,7 +131,7 @@ pub use code_target::{completed_target, target_of};
 pub use container::looks_like_device_code;
 pub use contents::{Contents, images, read};
 #[cfg(feature = "write")]
-pub use convert::{ConversionInput, Converted, Loss, NewImage, pack};
+pub use convert::{ConversionInput, Converted, Loss, pack};
 pub use file_name::file_name;
 #[cfg(feature = "inspect")]
 pub use inspect::{Inspect, embedded_in_bitcode, header_target, inspect};

@@ -37,6 +37,8 @@ pub(crate) use check::check;
 pub(crate) use format::Format;
 pub(crate) use inflate::inflated;
 pub use kind::{ImageKind, OffloadKind};
+pub use packaged::packaged;
+pub(crate) use packaged::read_strings;
 pub(crate) use read::{Found, SYCLBIN_MAGIC, begins_syclbin, is_syclbin, read_one};
 pub(crate) use replace::{Change, patch, replace_entry};
 pub(crate) use sequence::{Binary, Sequence, read_all};

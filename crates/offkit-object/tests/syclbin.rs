@@ -8,8 +8,8 @@ use common::{SPIRV, SYCLBIN_VERSIONS, limits, program, property_sets, u64_at, v2
 use offkit_object::property_set::names;
 use offkit_object::{
     AbstractModule, BundleState, DeviceImage, Error, ErrorKind, ImageFormat, ImageKind, IrModule, IrType,
-    Limits, NativeImage, OffloadBinary, OffloadKind, Producer, PropertySets, SyclBin, SyclBinVersion, Target,
-    property_set,
+    Limits, NativeImage, OffloadBinary, OffloadKind, OutputFormat, Producer, PropertySets, SyclBin,
+    SyclBinVersion, Target, pack, property_set,
 };
 
 fn parse(bytes: &[u8]) -> Result<SyclBin<'_>, Error> {
@@ -237,12 +237,26 @@ fn device_images_go_in_and_come_out() {
         assert_eq!(image.properties, property_sets());
     }
 
-    let again = SyclBin::from_images(BundleState::Object, images.clone()).unwrap();
+    let packed = pack(images.clone(), OutputFormat::default(), BundleState::Object).unwrap();
+    let bytes = packed.content.into_bytes();
+    let again = parse(&bytes).unwrap();
     assert_eq!(again.modules.len(), 3, "a module for each image");
     assert_eq!(again.modules[0].ir_modules, program().modules[0].ir_modules);
     assert_eq!(again.modules[1].native_images, program().modules[0].native_images);
     assert_eq!(again.modules[2].ir_modules[0].ir_type, IrType::Ptx);
     assert_eq!(again.modules[0].properties, property_sets());
+
+    let forms = images.into_iter().enumerate().map(|(number, mut image)| {
+        image.form_of = Some(if number < 2 { 7 } else { 8 });
+        image
+    });
+    let packed = pack(forms, OutputFormat::default(), BundleState::Object).unwrap();
+    let bytes = packed.content.into_bytes();
+    assert_eq!(
+        parse(&bytes).unwrap().modules[0],
+        program().modules[0],
+        "forms of one code"
+    );
 }
 
 #[test]
@@ -254,7 +268,10 @@ fn symbols_known_beside_the_properties_are_stored() {
     image
         .properties
         .insert(names::SYCLBIN_IR_MODULE_METADATA, "type", 0);
-    let program = SyclBin::from_images(BundleState::Input, [image]).unwrap();
+    let packed = pack([image], OutputFormat::default(), BundleState::Input).unwrap();
+    assert_eq!(packed.losses.len(), 2, "the language and the processor of IR");
+    let bytes = packed.content.into_bytes();
+    let program = parse(&bytes).unwrap();
     let module = &program.modules[0];
     assert_eq!(module.ir_modules[0].ir_type, IrType::Amdgcn);
     assert_eq!(

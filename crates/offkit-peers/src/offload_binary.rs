@@ -10,7 +10,11 @@ use std::path::{Path, PathBuf};
 
 use offkit_host::files::{self, FileError};
 use offkit_object::archive::{self, ArchiveKind, Member};
-use offkit_object::{ImageKind, Limits, OffloadBinary, OffloadEntry, OffloadKind, offload_entries};
+use offkit_object::offload_binary::packaged;
+use offkit_object::{
+    BundleState, ImageKind, Limits, OffloadBinaryVersion, OffloadEntry, OffloadKind, OutputFormat,
+    Producer, offload_entries,
+};
 
 use crate::failure::Failure;
 use crate::options::{CommandLine, Once};
@@ -123,26 +127,22 @@ fn pack(options: &Options, output: &Path) -> Result<(), Problem> {
         let mut strings = values(image);
         let files = value(&strings, "file").ok_or(Problem::NoFile)?.to_owned();
         let kind = value(&strings, "kind").unwrap_or("none");
-        let kind = OffloadKind::from_name(kind).unwrap_or_else(|| {
+        let producer = Producer::from_name(kind).unwrap_or_else(|| {
             say!("llvm-offload-binary: warning: unknown kind '{kind}' is written as 'none'");
-            OffloadKind::None
+            Producer::None
         });
         strings.retain(|(key, _)| key != "file" && key != "kind");
         for file in files.split(',').map(PathBuf::from) {
             let content = files::open(&file)?;
-            described.push((file, kind, strings.clone(), content));
+            described.push((file, producer, strings.clone(), content));
         }
     }
-    let entries = described
+    let images = described
         .iter()
-        .map(|(file, kind, strings, content)| OffloadEntry::packaged(file, *kind, strings, content));
-    let binary = OffloadBinary {
-        entries: entries.collect(),
-    };
-    Ok(files::write(
-        output,
-        &binary.write_v1_sequence_chunks()?.slices(),
-    )?)
+        .map(|(file, producer, strings, content)| packaged(file, *producer, strings, content));
+    let format = OutputFormat::OffloadBinary(OffloadBinaryVersion::V1);
+    let packed = offkit_object::pack(images, format, BundleState::Object)?;
+    Ok(files::write(output, &packed.content.slices())?)
 }
 
 fn extract(options: &Options, input: &Path) -> Result<(), Problem> {
@@ -205,7 +205,9 @@ impl<'data> Match<'data> {
 fn fits(entry: &OffloadEntry<'_>, wish: &[(String, String)]) -> bool {
     wish.iter().all(|(key, value)| match key.as_str() {
         "file" => true,
-        "kind" => OffloadKind::from_name(value).unwrap_or(OffloadKind::None) == entry.offload_kind,
+        "kind" => {
+            OffloadKind::of(Producer::from_name(value).unwrap_or(Producer::None)) == Some(entry.offload_kind)
+        }
         key => entry.strings.get_bytes(key).unwrap_or_default() == value.as_bytes(),
     })
 }

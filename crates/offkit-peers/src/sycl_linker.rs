@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use offkit_host::files;
 use offkit_llvm::Source;
-use offkit_object::{DeviceImage, ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind};
+use offkit_object::{BundleState, DeviceImage, ImageFormat, OffloadBinaryVersion, OutputFormat, Producer};
 
 use crate::failure::{Failure, File};
 use crate::options::CommandLine;
@@ -107,7 +107,7 @@ impl Options<'_> {
             false => String::new(),
         };
         let image = linked.image(self, &names)?;
-        files::write(output, &[&offload_binary(&image)?]).map_err(File)?;
+        files::write(output, &[&offload_binary(image)?]).map_err(File)?;
         Ok(text)
     }
 
@@ -120,13 +120,12 @@ impl Options<'_> {
     }
 }
 
-/// The offload binary with an image, as the original writes it.
-fn offload_binary(image: &DeviceImage<'_>) -> Result<Vec<u8>, Error> {
-    let mut entry = OffloadEntry::new(ImageKind::None, OffloadKind::Sycl, image.bytes()?);
-    entry.strings.set("triple", image.target.triple.as_str());
-    entry.strings.set("arch", image.target.arch_with_features());
-    for (key, value) in image.strings.iter() {
-        entry.strings.push(key.to_owned(), value.to_owned());
-    }
-    Ok(OffloadBinary::from(entry).write(OffloadBinaryVersion::V1)?)
+/// The offload binary with an image, as the original writes it, which never says what kind of image it is.
+fn offload_binary(mut image: DeviceImage<'_>) -> Result<Vec<u8>, Error> {
+    image.format = ImageFormat::Unknown;
+    image.producer = Producer::Sycl;
+    let format = OutputFormat::OffloadBinary(OffloadBinaryVersion::V1);
+    Ok(offkit_object::pack([image], format, BundleState::Executable)?
+        .content
+        .into_bytes())
 }

@@ -8,10 +8,8 @@ use offkit_host::files::{self, Content};
 use offkit_link::device_link::{DeviceLink, Input, LinkError, Linked, Llvm};
 use offkit_link::wrap::{Wrap, WrapKind};
 use offkit_llvm::Source;
-use offkit_object::{
-    BundleState, ImageKind, NewImage, OffloadBinaryVersion, OffloadEntry, OffloadKind, OutputFormat,
-    PropertySets,
-};
+use offkit_object::offload_binary::packaged;
+use offkit_object::{BundleState, OffloadBinaryVersion, OutputFormat, Producer};
 
 use super::RunError;
 use crate::plan::{Link, LinkInputKind, LinkResult, Mark, Pack};
@@ -42,17 +40,14 @@ impl Pack {
             .collect::<Result<_, _>>()?;
         let images = self.images.iter().zip(&contents);
         let images = images.map(|((path, target), content)| {
-            let mut entry = OffloadEntry::new(ImageKind::Bitcode, OffloadKind::Sycl, &**content);
-            entry.strings.set("arch", target.arch_or_generic());
-            entry.strings.set("triple", target.triple.as_str());
-            NewImage {
-                name: path.display().to_string(),
-                entry,
-                properties: PropertySets::new(),
-            }
+            let strings = [
+                ("arch".to_owned(), target.arch_or_generic()),
+                ("triple".to_owned(), target.triple.to_string()),
+            ];
+            packaged(path, Producer::Sycl, &strings, content)
         });
         let format = OutputFormat::OffloadBinary(OffloadBinaryVersion::V1);
-        let packed = offkit_object::pack(images.collect(), format, BundleState::Object)?;
+        let packed = offkit_object::pack(images, format, BundleState::Object)?;
         Ok(files::write(&self.output, &[&packed.content.into_bytes()])?)
     }
 }

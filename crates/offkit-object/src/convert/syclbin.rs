@@ -1,10 +1,10 @@
 //! Entries to and from SYCLBIN.
 
 use offkit_image::property_set::{PropertySets, PropertyValue, names};
-use offkit_image::{BundleState, Bytes, DeviceImage, Error, ImageFormat, Limits, Location, Producer, Target};
+use offkit_image::{BundleState, Bytes, DeviceImage, Error, ImageFormat, Limits, Location, Producer};
 
 use super::{Item, Losses};
-use crate::offload_binary::{ImageKind, OffloadBinary, OffloadEntry, OffloadKind};
+use crate::offload_binary::{ImageKind, OffloadBinary, OffloadEntry, OffloadKind, read_strings};
 use crate::syclbin::{self, IrType, SyclBin};
 
 /// The string in which LLVM's linker of SYCL code lists kernels, one a line.
@@ -78,7 +78,7 @@ pub(super) fn items<'data>(
     items
 }
 
-fn property_sets(sets: &PropertySets, location: &Location, losses: &mut Losses) {
+pub(super) fn property_sets(sets: &PropertySets, location: &Location, losses: &mut Losses) {
     for (name, _) in sets.iter() {
         losses.add(location, format!("the property set '{}'", name.escape_debug()));
     }
@@ -105,17 +105,6 @@ pub(super) fn from_items<'data>(
             losses.add(location, "an entry that has strings but no image");
             continue;
         }
-        let text = |key| entry.strings.get(key).unwrap_or_default();
-        for (key, value) in entry.strings.iter() {
-            let is_known = ["triple", "arch", SYMBOLS].contains(&key);
-            if !is_known || std::str::from_utf8(value).is_err() {
-                losses.add(location, format!("the string '{}'", key.escape_debug()));
-            }
-        }
-        let producer = entry.offload_kind.producer(entry.image_kind);
-        if producer != Producer::Sycl {
-            losses.add(location, format!("the offload kind {}", entry.offload_kind));
-        }
         if entry.flags != 0 {
             losses.add(location, format!("the flags {:#x}", entry.flags));
         }
@@ -123,18 +112,32 @@ pub(super) fn from_items<'data>(
             losses.add(location, format!("the image kind {}", entry.image_kind));
         }
         let mut image = DeviceImage::new(entry.image.clone());
-        image.target = Target::new(text("triple"), text("arch"));
-        image.kernels = text(SYMBOLS)
-            .lines()
-            .filter(|name| !name.is_empty())
-            .map(str::to_owned)
-            .collect();
-        if IrType::of(&image).is_some() && !text("arch").is_empty() {
-            losses.add(location, format!("the architecture {}, of IR", text("arch")));
-        }
+        image.location = location.clone();
+        image.producer = entry.offload_kind.producer(entry.image_kind);
+        image.strings = entry.strings.clone();
+        read_strings(&mut image);
+        image_losses(&image, entry.offload_kind, losses);
         images.push(image);
     }
     SyclBin::from_images(state, images)
+}
+
+/// What an offload binary says about an image and a SYCLBIN cannot.
+pub(super) fn image_losses(image: &DeviceImage<'_>, kind: OffloadKind, losses: &mut Losses) {
+    let location = &image.location;
+    for (key, value) in image.strings.iter() {
+        let is_known = ["triple", "arch", SYMBOLS].contains(&key);
+        if !is_known || std::str::from_utf8(value).is_err() {
+            losses.add(location, format!("the string '{}'", key.escape_debug()));
+        }
+    }
+    if image.producer != Producer::Sycl {
+        losses.add(location, format!("the offload kind {kind}"));
+    }
+    if IrType::of(image).is_some() && !image.target.arch.is_empty() {
+        let arch = image.target.arch_with_features();
+        losses.add(location, format!("the architecture {arch}, of IR"));
+    }
 }
 
 #[cfg(test)]

@@ -36,6 +36,7 @@ impl ImageKind {
             ImageFormat::Elf | ImageFormat::Amdgpu | ImageFormat::Zebin => Self::Object,
             ImageFormat::Bitcode => Self::Bitcode,
             ImageFormat::Cubin => Self::Cubin,
+            ImageFormat::Fatbin => Self::Fatbinary,
             ImageFormat::Ptx => Self::Ptx,
             ImageFormat::Spirv => Self::Spirv,
             _ => Self::None,

@@ -28,25 +28,25 @@ impl IrType {
     }
 }
 
+#[cfg(feature = "write")]
 impl<'data> SyclBin<'data> {
-    /// A SYCLBIN with an abstract module for each image, as DPC++'s runtime makes it.
-    ///
-    /// SPIR-V, bitcode and PTX become IR, everything else native images. Symbols that are known of an image
-    /// but are not in its properties are added to these, as [`names::KERNEL_NAMES`] and the sets of imported
-    /// and exported symbols.
-    ///
-    /// # Errors
-    ///
-    /// An image whose bytes cannot be decompressed.
-    pub fn from_images(
-        state: BundleState,
-        images: impl IntoIterator<Item = DeviceImage<'data>>,
-    ) -> Result<Self, Error> {
-        let modules = images.into_iter().map(AbstractModule::from_image);
-        Ok(Self {
-            modules: modules.collect::<Result<_, _>>()?,
-            ..Self::new(state)
-        })
+    /// A SYCLBIN with an abstract module for the images of each code, as DPC++'s runtime makes it of one image.
+    pub(crate) fn from_images(state: BundleState, images: Vec<DeviceImage<'data>>) -> Result<Self, Error> {
+        let mut program = Self::new(state);
+        let mut last = None;
+        for image in images {
+            let code = image.form_of;
+            let module = AbstractModule::from_image(image)?;
+            match program.modules.last_mut() {
+                Some(same) if code.is_some() && code == last => {
+                    same.ir_modules.extend(module.ir_modules);
+                    same.native_images.extend(module.native_images);
+                }
+                _ => program.modules.push(module),
+            }
+            last = code;
+        }
+        Ok(program)
     }
 }
 

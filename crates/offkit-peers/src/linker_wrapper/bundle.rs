@@ -8,7 +8,7 @@ use offkit_image::target::{Family, amd, triples};
 use offkit_link::wrap::{Wrap, WrapKind};
 use offkit_object::host::intel_openmp_elf;
 use offkit_object::{
-    DeviceImage, ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind, Producer, Target,
+    BundleState, DeviceImage, ImageFormat, OffloadBinaryVersion, OutputFormat, Producer, Target,
     header_target,
 };
 
@@ -72,10 +72,9 @@ impl Bundler<'_> {
     fn overrides(&self) -> Result<Vec<(Producer, ImageFile)>> {
         let mut images = Vec::new();
         for (kind, file) in &self.options.overrides {
-            let producer = OffloadKind::from_name(kind)
-                .filter(|kind| *kind != OffloadKind::None)
-                .ok_or_else(|| Error::OffloadKind(kind.clone()))?
-                .producer(ImageKind::None);
+            let producer = Producer::from_name(kind)
+                .filter(|producer| *producer != Producer::None)
+                .ok_or_else(|| Error::OffloadKind(kind.clone()))?;
             let bytes = std::fs::read(file).map_err(|error| Error::Override {
                 file: file.clone(),
                 error,
@@ -178,14 +177,16 @@ impl Bundler<'_> {
         }
         let container = match producer {
             Producer::OpenMp => {
-                let kind = match self.options.embed_bitcode {
-                    true => ImageKind::Bitcode,
-                    false => ImageKind::Object,
+                let mut image = image.clone();
+                image.producer = producer;
+                // What the original says of all images.
+                image.format = match self.options.embed_bitcode {
+                    true => ImageFormat::Bitcode,
+                    false => ImageFormat::Elf,
                 };
-                let mut entry = OffloadEntry::new(kind, OffloadKind::OpenMp, image.bytes()?);
-                entry.strings.set("triple", image.target.triple.as_str());
-                entry.strings.set("arch", image.target.arch_with_features());
-                Cow::Owned(OffloadBinary::from(entry).write(OffloadBinaryVersion::V1)?)
+                let format = OutputFormat::OffloadBinary(OffloadBinaryVersion::V1);
+                let packed = offkit_object::pack([image], format, BundleState::Executable)?;
+                Cow::Owned(packed.content.into_bytes())
             }
             _ => Cow::Borrowed(image.bytes()?),
         };

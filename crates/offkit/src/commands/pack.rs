@@ -5,10 +5,8 @@ use clap::Args;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use offkit_object::{
-    ImageFormat, ImageKind, NewImage, OffloadBinaryVersion, OffloadEntry, OffloadKind, OutputFormat,
-    PropertySets, property_set,
-};
+use offkit_object::offload_binary::packaged;
+use offkit_object::{ImageFormat, OffloadBinaryVersion, OutputFormat, Producer, PropertySets, property_set};
 
 use crate::failure::Failure;
 use crate::terminal::Terminal;
@@ -60,7 +58,7 @@ pub(crate) struct Pack {
 #[derive(Clone, Debug)]
 pub(crate) struct ImageText {
     file: PathBuf,
-    kind: OffloadKind,
+    producer: Producer,
     strings: Vec<(String, String)>,
     properties: Option<PathBuf>,
 }
@@ -70,7 +68,7 @@ impl FromStr for ImageText {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let mut file = None;
-        let mut kind = OffloadKind::None;
+        let mut producer = Producer::None;
         let mut strings: Vec<(String, String)> = Vec::new();
         let mut properties = None;
         for part in text.split(',') {
@@ -83,7 +81,7 @@ impl FromStr for ImageText {
                 "file" => file = Some(PathBuf::from(value)),
                 "properties" => properties = Some(value.into()),
                 "kind" => {
-                    kind = OffloadKind::from_name(value).ok_or_else(|| {
+                    producer = Producer::from_name(value).ok_or_else(|| {
                         format!("`{value}` is no kind: expected openmp, cuda, hip, sycl or none")
                     })?;
                 }
@@ -95,7 +93,7 @@ impl FromStr for ImageText {
         }
         Ok(Self {
             file: file.ok_or("expected file=FILE among the keys")?,
-            kind,
+            producer,
             strings,
             properties,
         })
@@ -122,21 +120,18 @@ pub(crate) fn run(options: &Pack, terminal: Terminal) -> Result<(), Failure> {
     }
     let images = options.images.iter().zip(&contents);
     let images = images.map(|(image, (content, properties))| {
-        let mut entry = OffloadEntry::packaged(&image.file, image.kind, &image.strings, content);
-        let shown = ImageKind::of_format(ImageFormat::detect(content));
-        entry.image_kind = match options.to {
+        let mut packed = packaged(&image.file, image.producer, &image.strings, content);
+        packed.properties = properties.clone();
+        let is_named = packed.format != ImageFormat::Unknown;
+        match options.to {
             // As LLVM 22, which knows no name of a file with SPIR-V.
-            OutputFormat::OffloadBinary(OffloadBinaryVersion::V1) => entry.image_kind,
-            OutputFormat::OffloadBinary(_) if entry.image_kind != ImageKind::None => entry.image_kind,
-            _ => shown,
-        };
-        NewImage {
-            name: image.file.display().to_string(),
-            entry,
-            properties: properties.clone(),
+            OutputFormat::OffloadBinary(OffloadBinaryVersion::V1) => {}
+            OutputFormat::OffloadBinary(_) if is_named => {}
+            _ => packed.format = ImageFormat::detect(content),
         }
+        packed
     });
-    let packed = offkit_object::pack(images.collect(), options.to, options.state.bundle_state())
+    let packed = offkit_object::pack(images, options.to, options.state.bundle_state())
         .map_err(|error| Failure::input(error.with_file(options.output.display().to_string())))?;
     super::convert::check_losses(&packed, &options.output, options.to, &options.losses, terminal)?;
     files::write(&options.output, &packed.content.slices()).map_err(Failure::input)
