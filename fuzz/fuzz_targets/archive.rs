@@ -3,13 +3,14 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use offkit_object::Limits;
-use offkit_object::archive::{ArchiveKind, Member, members, replace_member, thin_members, write};
+use offkit_object::{Limits, Location};
+use offkit_object::archive::{ArchiveKind, Member, members, ThinMembers, replace_member, write};
 
 fuzz_target!(|bytes: &[u8]| {
     let limits = Limits::default();
     let _ = offkit_object::read("file", bytes, &limits);
-    let _ = thin_members(bytes, &limits);
+    let named = ThinMembers::of("file".as_ref(), bytes, Location::of_file("file"), None, &limits);
+    assert!(named.count() <= bytes.len());
     let Ok(found) = members(bytes, &limits) else {
         return;
     };

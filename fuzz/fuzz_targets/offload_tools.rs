@@ -14,7 +14,7 @@ fuzz_target!(|bytes: &[u8]| {
     if let Ok(whole) = OffloadBinary::inflate(bytes, 1 << 20) {
         let _ = OffloadBinary::parse_all(&whole, &limits);
     }
-    let _ = offkit_object::offload_entries("file", bytes, &limits, &mut |_, _| {});
+    let _ = offkit_object::offload_entries(bytes, &limits, &mut |_| {});
     if let Ok(input) = ConversionInput::open("file", bytes, &limits) {
         for format in FORMATS {
             let format: OutputFormat = format.parse().expect("a known name");

@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use offkit_object::archive::ThinMembers;
 use offkit_object::{
     Bytes, ContainerKind, DeviceImage, ImageFormat, Inspect, Inspection, Limits, Location, Problem, Producer,
-    PropertySets, SharedBytes, Target, archive, completed_target,
+    PropertySets, SharedBytes, Target, completed_target,
 };
 
 use crate::abi::Abi;
@@ -25,9 +26,6 @@ pub enum ReadError {
     /// A part of it is damaged.
     #[error("{0}")]
     Damaged(Box<Problem>),
-    /// An archive is damaged.
-    #[error(transparent)]
-    Object(#[from] offkit_object::Error),
 }
 
 /// A file to link, what would be in one, or a library to be found.
@@ -292,32 +290,30 @@ pub fn sources<'a>(inputs: &'a [Input<'_>]) -> Result<Vec<Source<'a>>, ReadError
             Content::Read(path, bytes) => (Some(path), bytes.clone()),
             Content::Bytes(bytes) => (None, bytes.clone()),
         };
-        let thin = archive::thin_members(&bytes, &Limits::default())
-            .map_err(|error| ReadError::Object(error.with_file(location.to_string())))?;
-        let source = Source {
-            location,
-            path: path.cloned(),
-            on_demand: is_archive(&bytes) && !input.whole_archive,
-            code: SourceCode::File(bytes),
-            input: number,
-        };
+        let on_demand = is_archive(&bytes) && !input.whole_archive;
+        let limits = Limits::default();
+        let at = path.map_or(Path::new(""), PathBuf::as_path);
+        let mut thin = ThinMembers::of(at, &bytes, location.clone(), None, &limits);
         if thin.is_empty() {
-            sources.push(source);
-            continue;
-        }
-        let folder = source
-            .path
-            .as_deref()
-            .and_then(Path::parent)
-            .unwrap_or(Path::new(""));
-        for member in thin {
-            let path = folder.join(&member);
             sources.push(Source {
-                location: source.location.join_member(&member),
-                code: SourceCode::File(read(&path)?.into()),
-                path: Some(path),
-                ..source
+                location,
+                path: path.cloned(),
+                code: SourceCode::File(bytes),
+                input: number,
+                on_demand,
             });
+        }
+        while let Some(member) = thin.next() {
+            let bytes = read(&member.path)?;
+            if !thin.enter(&member, &bytes) {
+                sources.push(Source {
+                    location: member.location,
+                    path: Some(member.path),
+                    code: SourceCode::File(bytes.into()),
+                    input: number,
+                    on_demand,
+                });
+            }
         }
     }
     Ok(sources)

@@ -8,6 +8,7 @@
 mod read;
 mod replace;
 mod symbols;
+mod thin;
 mod write;
 
 use offkit_image::{ContainerKind, Error, Limits};
@@ -19,6 +20,7 @@ use crate::reading::Reading;
 use crate::source::Source;
 use read::{Entries, Entry, MAGIC, Role, THIN_MAGIC};
 
+pub use thin::{ThinMember, ThinMembers};
 #[cfg(feature = "write")]
 pub use write::{ArchiveKind, Member, write, write_chunks};
 
@@ -52,23 +54,6 @@ pub fn members<'data>(bytes: &'data [u8], limits: &Limits) -> Result<Vec<Archive
     Ok(found)
 }
 
-/// The names of the files that are the members of a thin archive, from where the archive is; none for an archive
-/// that holds its members.
-///
-/// # Errors
-///
-/// The first fault of the archive, or a limit.
-pub fn thin_members(bytes: &[u8], limits: &Limits) -> Result<Vec<String>, Error> {
-    if !bytes.starts_with(THIN_MAGIC) {
-        return Ok(Vec::new());
-    }
-    let members = members(bytes, limits)?;
-    let names = members
-        .iter()
-        .map(|member| String::from_utf8_lossy(member.name).into_owned());
-    Ok(names.collect())
-}
-
 /// A Unix archive.
 pub(crate) struct Format;
 
@@ -100,7 +85,7 @@ impl ContainerFormat for Format {
 }
 
 /// Goes through the members that are files.
-fn for_each<'data>(
+pub(crate) fn for_each<'data>(
     source: Source<'data>,
     reading: &mut Reading,
     visit: &mut dyn FnMut(&mut Reading, u64, Entry<'data>),

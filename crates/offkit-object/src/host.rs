@@ -98,7 +98,7 @@ pub fn device_sections<'data>(
     Ok(found)
 }
 
-fn sections<'data>(
+pub(crate) fn sections<'data>(
     source: Source<'data>,
     reading: &mut Reading,
     visit: &mut dyn FnMut(&mut Reading, Found<'data>) -> Result<(), Error>,

@@ -142,7 +142,7 @@ pub use offkit_image::{
     WrittenParts, backquoted, demangle, describe_symbol,
 };
 pub use offload_binary::{ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind};
-pub use offload_entries::offload_entries;
+pub use offload_entries::{FoundEntry, offload_entries};
 #[cfg(feature = "write")]
 pub use output_format::{BundleForm, OutputFormat};
 #[cfg(feature = "write")]

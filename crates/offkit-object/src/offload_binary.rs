@@ -127,6 +127,18 @@ impl<'data> OffloadEntry<'data> {
         }
     }
 
+    /// The same entry, which borrows nothing.
+    #[must_use]
+    pub fn into_owned(self) -> OffloadEntry<'static> {
+        OffloadEntry {
+            image_kind: self.image_kind,
+            offload_kind: self.offload_kind,
+            flags: self.flags,
+            strings: self.strings.into_owned(),
+            image: self.image.into_owned(),
+        }
+    }
+
     /// Whether the entry says that it has no image.
     #[must_use]
     pub fn is_metadata_only(&self) -> bool {

@@ -173,7 +173,7 @@ fn containers_that_share_their_bytes_are_entered_a_bounded_number_of_times() {
     );
     assert!(entered > 10_000_000 && is_refused, "{entered:#x}");
     assert!(
-        offload_entries("file", &bytes, &limits, &mut |_, _| {}).is_ok(),
+        offload_entries(&bytes, &limits, &mut |_| {}).is_ok(),
         "these are not opened"
     );
 }

@@ -213,8 +213,8 @@ fn a_compressed_binary_that_is_damaged_does_not_hide_the_next() {
     bad[50..60].fill(0xff);
     let file = [bad, common::offload_v1()].concat();
     let mut images = Vec::new();
-    let result = offkit_object::offload_entries("f", &file, &limits(), &mut |_, entry| {
-        images.push(entry.image.to_vec())
+    let result = offkit_object::offload_entries(&file, &limits(), &mut |found| {
+        images.push(found.entry.image.to_vec())
     });
     assert!(result.is_err());
     assert_eq!(images.len(), 1);

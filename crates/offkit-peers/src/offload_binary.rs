@@ -4,7 +4,6 @@
 //! Compared with LLVM 22: what it crashes on is an error here, what lies between binaries hides none of them, and
 //! a wish that nothing fits is said on standard error. Exit codes and files are the same.
 
-use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -12,7 +11,7 @@ use offkit_host::files::{self, FileError};
 use offkit_object::archive::{self, ArchiveKind, Member};
 use offkit_object::offload_binary::packaged;
 use offkit_object::{
-    BundleState, ImageKind, Limits, OffloadBinaryVersion, OffloadEntry, OffloadKind, OutputFormat,
+    BundleState, Bytes, ImageKind, Limits, OffloadBinaryVersion, OffloadEntry, OffloadKind, OutputFormat,
     Producer, offload_entries,
 };
 
@@ -152,13 +151,12 @@ fn extract(options: &Options, input: &Path) -> Result<(), Problem> {
     })?;
     let name = input.display().to_string();
     let wishes: Vec<_> = options.images.iter().map(|image| values(image)).collect();
-    // What is taken out borrows from the file, or owns what had to be decompressed.
     let mut matches: Vec<Vec<Match<'_>>> = wishes.iter().map(|_| Vec::new()).collect();
-    let bytes: &[u8] = &content;
-    let result = offload_entries(&name, bytes, &Limits::default(), &mut |from, entry| {
-        for (wish, found) in wishes.iter().zip(&mut matches) {
-            if fits(entry, wish) {
-                found.push(Match::new(bytes, entry, from.to_owned()));
+    let result = offload_entries(&content, &Limits::default(), &mut |found| {
+        let from = found.member.unwrap_or(&name);
+        for (wish, matching) in wishes.iter().zip(&mut matches) {
+            if fits(&found.entry, wish) {
+                matching.push(Match::new(&found.entry, from.to_owned()));
             }
         }
     });
@@ -173,7 +171,7 @@ fn extract(options: &Options, input: &Path) -> Result<(), Problem> {
 
 /// An image to be written.
 struct Match<'data> {
-    image: Cow<'data, [u8]>,
+    image: Bytes<'data>,
     kind: ImageKind,
     triple: String,
     arch: String,
@@ -182,17 +180,10 @@ struct Match<'data> {
 }
 
 impl<'data> Match<'data> {
-    fn new(file: &'data [u8], entry: &OffloadEntry<'_>, from: String) -> Self {
+    fn new(entry: &OffloadEntry<'data>, from: String) -> Self {
         let text = |key| entry.strings.get(key).unwrap_or_default().to_owned();
-        let start = entry.image.as_ptr().addr().wrapping_sub(file.as_ptr().addr());
-        let inside = start
-            .checked_add(entry.image.len())
-            .and_then(|end| file.get(start..end));
         Self {
-            image: match inside {
-                Some(image) => Cow::Borrowed(image),
-                None => Cow::Owned(entry.image.to_vec()),
-            },
+            image: entry.image.clone(),
             kind: entry.image_kind,
             triple: text("triple"),
             arch: text("arch"),

@@ -33,11 +33,11 @@ pub(super) enum Role {
 
 /// A member.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Entry<'data> {
-    pub(super) name: &'data [u8],
+pub(crate) struct Entry<'data> {
+    pub(crate) name: &'data [u8],
     pub(super) role: Role,
     /// Without a name that is stored before it.
-    pub(super) content: Source<'data>,
+    pub(crate) content: Source<'data>,
 }
 
 /// Reads members in order.

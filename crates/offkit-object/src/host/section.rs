@@ -18,16 +18,16 @@ pub enum SectionContent {
 
 /// A section with device code.
 #[derive(Debug)]
-pub(super) struct Found<'data> {
+pub(crate) struct Found<'data> {
     /// How the reader of the format finds the section again.
-    pub(super) id: usize,
+    pub(crate) id: usize,
     /// Empty, or the names of the parts between the file and the section.
-    pub(super) path: Vec<String>,
-    pub(super) name: String,
-    pub(super) content: SectionContent,
-    pub(super) source: Source<'data>,
+    pub(crate) path: Vec<String>,
+    pub(crate) name: String,
+    pub(crate) content: SectionContent,
+    pub(crate) source: Source<'data>,
     /// Whether it is in memory when the program runs.
-    pub(super) is_loaded: bool,
+    pub(crate) is_loaded: bool,
 }
 
 /// What sections of bundled objects are called; the entry's ID follows.
@@ -60,7 +60,7 @@ pub(super) fn content_of(name: &[u8]) -> Option<SectionContent> {
 
 impl SectionContent {
     /// Whether the section holds offload binaries.
-    pub(super) fn is_offloading(&self) -> bool {
+    pub(crate) fn is_offloading(&self) -> bool {
         *self == Self::Container(ContainerKind::OffloadBinary)
     }
 }

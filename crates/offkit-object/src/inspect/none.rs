@@ -1,8 +1,13 @@
 //! In the place of the readers of images, where this crate is built without them: containers have the only word.
 
-use offkit_image::{ImageFormat, Target};
+use offkit_image::{Error, ImageFormat, Target};
 
 /// No target: the bytes are not asked.
 pub(crate) fn header_target(_bytes: &[u8], _format: ImageFormat) -> Target {
     Target::default()
+}
+
+/// Nothing is found in bitcode.
+pub(crate) fn embedded_in_bitcode(_bytes: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+    Ok(Vec::new())
 }

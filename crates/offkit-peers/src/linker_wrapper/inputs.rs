@@ -1,15 +1,12 @@
 //! Device code in the inputs of a link, put together by target.
 
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use offkit_image::target::{Family, GENERIC};
-use offkit_object::host::{SectionContent, device_sections, is_host};
-use offkit_object::{
-    Bytes, ContainerKind, DeviceImage, ImageFormat, Limits, OffloadBinary, OffloadEntry, Target, archive,
-};
+use offkit_object::archive::ThinMembers;
+use offkit_object::{DeviceImage, FoundEntry, ImageFormat, Limits, Location, Target, offload_entries};
 
 use super::error::{Error, Result};
 use super::options::{Meaning, Options};
@@ -41,8 +38,8 @@ pub(super) struct TargetInput<'data> {
 pub(super) struct InputFile {
     path: PathBuf,
     content: Content,
-    /// Whether all members count, should it be an archive.
-    is_whole: bool,
+    /// Whether its code counts only where it is needed: it is an archive, or a file that a thin one names.
+    is_on_demand: bool,
 }
 
 /// Opens the files among the linker's arguments: objects, archives and offload binaries, in order.
@@ -80,28 +77,29 @@ pub(super) fn open(options: &Options) -> Result<Vec<InputFile>> {
     Ok(found)
 }
 
-/// An archive that only names its members is replaced by these.
+/// Adds a file, and those that it names if it is a thin archive.
 fn add_with_thin_members(
     path: PathBuf,
     content: Content,
     is_whole: bool,
     found: &mut Vec<InputFile>,
 ) -> Result<()> {
-    let members = archive::thin_members(&content, &Limits::default())
-        .map_err(|error| error.with_file(path.display().to_string()))?;
-    let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+    let limits = Limits::default();
+    let location = Location::of_file(path.display().to_string());
+    let mut members = ThinMembers::of(&path, &content, location, None, &limits);
+    let is_on_demand = !is_whole && ImageFormat::detect(&content) == ImageFormat::Archive;
     found.push(InputFile {
         path,
         content,
-        is_whole,
+        is_on_demand,
     });
-    for member in members {
-        let path = folder.join(member);
-        let content = files::open(&path).map_err(File)?;
+    while let Some(member) = members.next() {
+        let content = files::open_regular(&member.path).map_err(File)?;
+        members.enter(&member, &content);
         found.push(InputFile {
-            path,
+            path: member.path,
             content,
-            is_whole,
+            is_on_demand,
         });
     }
     Ok(())
@@ -149,15 +147,20 @@ pub(super) fn by_target<'data>(
     let mut targets = Targets::default();
     let mut from_archives = Vec::new();
     for input in inputs {
-        let is_archive = ContainerKind::Archive == kind_of(&input.content);
-        let mut visit = |file| {
-            if is_archive && !input.is_whole {
+        let path = input.path.to_string_lossy();
+        let result = offload_entries(&input.content, &Limits::default(), &mut |found| {
+            // What is loaded is linked and registered already.
+            if found.is_loaded {
+                return;
+            }
+            let file = device_file(&path, found);
+            if input.is_on_demand {
                 from_archives.push(file);
             } else {
                 targets.add(file, true);
             }
-        };
-        device_code(input, &mut visit).map_err(|error| error.with_file(input.path.display().to_string()))?;
+        });
+        result.map_err(|error| error.with_file(path))?;
     }
     let should_extract: HashSet<_> = should_extract.iter().map(String::as_str).collect();
     for file in from_archives {
@@ -167,120 +170,21 @@ pub(super) fn by_target<'data>(
     Ok(targets.found)
 }
 
-fn kind_of(content: &[u8]) -> ContainerKind {
-    if content.starts_with(b"!<arch>\n") || content.starts_with(b"!<thin>\n") {
-        ContainerKind::Archive
-    } else if content.starts_with(&offkit_object::offload_binary::MAGIC) {
-        ContainerKind::OffloadBinary
-    } else if is_host(content) {
-        ContainerKind::Host
-    } else {
-        ContainerKind::Unknown
-    }
-}
-
-type Visit<'visit, 'data> = &'visit mut dyn FnMut(DeviceFile<'data>);
-
-/// Hands over the device code of one file.
-fn device_code<'data>(
-    input: &'data InputFile,
-    visit: Visit<'_, 'data>,
-) -> std::result::Result<(), offkit_object::Error> {
-    let path = input.path.to_string_lossy();
-    match kind_of(&input.content) {
-        ContainerKind::Archive => {
-            for member in archive::members(&input.content, &Limits::default())? {
-                let name = String::from_utf8_lossy(member.name);
-                let origin = Arc::new(Origin {
-                    stem: stem(&name),
-                    label: format!("{path}({name})"),
-                });
-                of_file(&origin, member.bytes, visit)
-                    .map_err(|error| error.with_file(origin.label.clone()))?;
-            }
-            Ok(())
-        }
-        _ => {
-            let origin = Origin {
-                stem: stem(&path),
-                label: path.into_owned(),
-            };
-            of_file(&Arc::new(origin), &input.content, visit)
-        }
-    }
-}
-
-fn of_file<'data>(
-    origin: &Arc<Origin>,
-    bytes: &'data [u8],
-    visit: Visit<'_, 'data>,
-) -> std::result::Result<(), offkit_object::Error> {
-    match kind_of(bytes) {
-        ContainerKind::OffloadBinary => of_binaries(origin, bytes, visit),
-        ContainerKind::Host => {
-            for section in device_sections(bytes, &Limits::default())? {
-                let is_offloading =
-                    section.content == SectionContent::Container(ContainerKind::OffloadBinary);
-                // What is loaded is linked and registered already.
-                if is_offloading && !section.is_loaded {
-                    of_binaries(origin, section.bytes, visit)?;
-                }
-            }
-            Ok(())
-        }
-        _ if ImageFormat::detect(bytes) == ImageFormat::Bitcode => {
-            for binary in offkit_object::embedded_in_bitcode(bytes)? {
-                of_owned_binaries(origin, &binary, visit)?;
-            }
-            Ok(())
-        }
-        _ => Ok(()),
-    }
-}
-
-fn of_binaries<'data>(
-    origin: &Arc<Origin>,
-    bytes: &'data [u8],
-    visit: Visit<'_, 'data>,
-) -> std::result::Result<(), offkit_object::Error> {
-    match OffloadBinary::inflate(bytes, u64::MAX)? {
-        Cow::Borrowed(bytes) => {
-            for binary in OffloadBinary::parse_all(bytes, &Limits::default())? {
-                for entry in binary.entries {
-                    visit(device_file(origin, &entry, entry.image.clone()));
-                }
-            }
-            Ok(())
-        }
-        Cow::Owned(bytes) => of_owned_binaries(origin, &bytes, visit),
-    }
-}
-
-/// The same for binaries that are not in a file as they are.
-fn of_owned_binaries(
-    origin: &Arc<Origin>,
-    bytes: &[u8],
-    visit: Visit<'_, '_>,
-) -> std::result::Result<(), offkit_object::Error> {
-    for binary in OffloadBinary::parse_all(bytes, &Limits::default())? {
-        for entry in binary.entries {
-            visit(device_file(origin, &entry, entry.image.clone().into_owned()));
-        }
-    }
-    Ok(())
-}
-
 /// The image of an entry, for the target that its strings have.
-fn device_file<'data>(
-    origin: &Arc<Origin>,
-    entry: &OffloadEntry<'_>,
-    bytes: Bytes<'data>,
-) -> DeviceFile<'data> {
+fn device_file<'data>(path: &str, found: FoundEntry<'_, 'data>) -> DeviceFile<'data> {
+    let entry = found.entry;
     let text = |key| entry.strings.get(key).unwrap_or_default();
-    let mut image = DeviceImage::new(bytes);
-    image.target = Target::new(text("triple"), text("arch"));
+    let target = Target::new(text("triple"), text("arch"));
+    let mut image = DeviceImage::new(entry.image);
+    image.target = target;
     image.producer = entry.offload_kind.producer(entry.image_kind);
-    let origin = Arc::clone(origin);
+    let origin = Arc::new(Origin {
+        stem: stem(found.member.unwrap_or(path)),
+        label: match found.member {
+            Some(member) => format!("{path}({member})"),
+            None => path.to_owned(),
+        },
+    });
     DeviceFile { origin, image }
 }
 

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use offkit_image::Family;
-use offkit_object::Limits;
-use offkit_object::archive::{self, ArchiveKind};
+use offkit_object::archive::{self, ArchiveKind, ThinMembers};
 use offkit_object::bundle::EntryId;
+use offkit_object::{ImageFormat, Limits, Location};
 
 use super::bundled::{self, Content, FileType};
 use super::error::{Error, Result};
@@ -14,12 +14,9 @@ use super::options::Options;
 use super::target::{TargetId, find_conflict};
 use super::{compression, read, write};
 
-/// The first bytes of an archive that names the files of its members.
-const THIN_MAGIC: &[u8] = b"!<thin>\n";
-
 /// Whether the bytes begin like an archive, thin or not.
 pub(super) fn is_archive(bytes: &[u8]) -> bool {
-    bytes.starts_with(b"!<arch>\n") || bytes.starts_with(THIN_MAGIC)
+    ImageFormat::detect(bytes) == ImageFormat::Archive
 }
 
 /// A member of an archive.
@@ -34,21 +31,31 @@ fn members<'a>(file: &str, bytes: &'a [u8]) -> Result<Vec<Member<'a>>> {
     if !is_archive(bytes) {
         return Err(Error::NoArchive);
     }
-    let is_thin = bytes.starts_with(THIN_MAGIC);
-    let folder = Path::new(file).parent().unwrap_or(Path::new(""));
-    let members =
-        archive::members(bytes, &Limits::default()).map_err(|error| Error::of_content(file, error))?;
-    let members = members.into_iter().map(|member| {
-        let path = String::from_utf8_lossy(member.name);
-        let bytes = if is_thin {
-            Cow::Owned(read(&folder.join(&*path).to_string_lossy())?.to_vec())
-        } else {
-            Cow::Borrowed(member.bytes)
-        };
-        let name = path.rsplit('/').next().unwrap_or(&path).to_owned();
-        Ok(Member { name, bytes })
-    });
-    members.collect()
+    let limits = Limits::default();
+    let in_archive = archive::members(bytes, &limits).map_err(|error| Error::of_content(file, error))?;
+    let mut thin = ThinMembers::of(Path::new(file), bytes, Location::of_file(file), None, &limits);
+    let mut found = Vec::new();
+    if thin.is_empty() {
+        found.extend(in_archive.into_iter().map(|member| Member {
+            name: name_of(&String::from_utf8_lossy(member.name)),
+            bytes: Cow::Borrowed(member.bytes),
+        }));
+    }
+    while let Some(member) = thin.next() {
+        let path = member.path.to_string_lossy();
+        let bytes = read(&path)?;
+        if !thin.enter(&member, &bytes) {
+            found.push(Member {
+                name: name_of(&path),
+                bytes: Cow::Owned(bytes.to_vec()),
+            });
+        }
+    }
+    Ok(found)
+}
+
+fn name_of(path: &str) -> String {
+    path.rsplit('/').next().unwrap_or(path).to_owned()
 }
 
 /// The IDs in all members, each once, in the order of the archive.

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use offkit_object::archive::ThinMembers;
 use offkit_object::{DeviceImage, ErrorKind, Item, Limits, Location, Problem};
 
 use super::filter::Selection;
@@ -104,13 +105,13 @@ impl Source {
     /// The file that is the member of a thin archive in which a location is, and where in it that is.
     pub(super) fn member_at(&self, location: &Location) -> Option<(PathBuf, String)> {
         let whole = Location::of_file(location.file());
-        let (path, member) = thin_archive::members(&self.path, &self.content, &whole, &super::limits())
-            .into_iter()
-            .find(|(_, member)| location.is_within(member))?;
-        let whole = Location::of_file(path.to_string_lossy());
-        let rest = location.parts().skip(member.depth());
+        let limits = super::limits();
+        let member = ThinMembers::of(&self.path, &self.content, whole, None, &limits)
+            .find(|member| location.is_within(&member.location))?;
+        let whole = Location::of_file(member.path.to_string_lossy());
+        let rest = location.parts().skip(member.location.depth());
         let place = rest.fold(whole, |place, part| place.join(part));
-        Some((path, place.to_string()))
+        Some((member.path, place.to_string()))
     }
 
     /// All of the file.
