@@ -294,9 +294,11 @@ impl Folder {
         }
     }
 
-    /// Runs `offkit` with the words of a command line.
+    /// Runs `offkit` with the words of a command line. What it links is checked with spirv-val, where that is installed.
     pub fn offkit(&self, line: &str) -> Outcome {
-        self.run(offkit(), line.split_whitespace())
+        let links = line.trim_start().starts_with("link ");
+        let verify = (links && tool("spirv-val").is_some()).then_some("--verify");
+        self.run(offkit(), line.split_whitespace().chain(verify))
     }
 
     /// Compiles OpenCL C with clang 22 to LLVM bitcode, `NAME.bc`.

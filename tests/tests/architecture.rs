@@ -242,7 +242,6 @@ const ALLOWED: &[(&str, &[&str], &str)] = &[
         &["spirv-dump-device-code"],
         "an option of clang-sycl-linker",
     ),
-    ("commands/verify.rs", &["spirv-val"], "a program"),
     ("offkit-spirv/src/validate.rs", &["spirv-val"], "a program"),
     ("offkit-spirv/src/types.rs", &["generic"], "an address space"),
     ("offkit-spirv/src/signature.rs", &["generic"], "an address space"),

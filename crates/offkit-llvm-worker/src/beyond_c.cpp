@@ -6,12 +6,14 @@
 
 #include <llvm-c/Core.h>
 #include <llvm/IR/Attributes.h>
+#include <llvm/IR/Constants.h>
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/Function.h>
 #include <llvm/IR/GlobalVariable.h>
 #include <llvm/IR/Instruction.h>
+#include <llvm/IR/Instructions.h>
 #include <llvm/IR/Metadata.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Linker/Linker.h>
@@ -129,5 +131,13 @@ char *offkit_parse_options(int count, const char *const *options) {
   bool parsed = llvm::cl::ParseCommandLineOptions(count, options, "", &stream);
   stream.flush();
   return parsed ? nullptr : strdup(message.c_str());
+}
+
+// The C interface folds it away where the pointer is a constant.
+LLVMValueRef offkit_typed_address(LLVMValueRef before, LLVMTypeRef element, LLVMValueRef pointer) {
+  auto *instruction = llvm::unwrap<llvm::Instruction>(before);
+  llvm::Value *zero = llvm::ConstantInt::get(llvm::Type::getInt64Ty(instruction->getContext()), 0);
+  return llvm::wrap(llvm::GetElementPtrInst::Create(llvm::unwrap(element), llvm::unwrap(pointer), {zero}, "",
+                                                    instruction->getIterator()));
 }
 }

@@ -4,7 +4,7 @@ use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_ulonglong, c_void};
 use std::ptr;
 
 use llvm_sys::core::LLVMIsAGlobalVariable;
-use llvm_sys::prelude::{LLVMAttributeRef, LLVMDiagnosticInfoRef, LLVMModuleRef, LLVMValueRef};
+use llvm_sys::prelude::{LLVMAttributeRef, LLVMDiagnosticInfoRef, LLVMModuleRef, LLVMTypeRef, LLVMValueRef};
 
 use offkit_llvm::Place;
 
@@ -26,6 +26,12 @@ unsafe extern "C" {
     /// Sets options as on a command line, the program's name first. Null where that was done, or a message, which is
     /// the caller's to free.
     fn offkit_parse_options(count: c_int, options: *const *const c_char) -> *mut c_char;
+    /// An instruction before another that makes a pointer one to elements of a type.
+    fn offkit_typed_address(
+        before: LLVMValueRef,
+        element: LLVMTypeRef,
+        pointer: LLVMValueRef,
+    ) -> LLVMValueRef;
     /// Writes what a diagnostic says, to a place of zeros.
     fn offkit_describe_diagnostic(info: LLVMDiagnosticInfoRef, told: *mut RawDiagnostic);
 }
@@ -165,6 +171,20 @@ pub(crate) fn variable_attributes(global: &Global<'_>) -> Vec<LLVMAttributeRef> 
 pub(crate) fn remove_named_metadata(module: &Module, name: &CStr) {
     // SAFETY: the module is alive, and the name lives through the call.
     unsafe { offkit_remove_named_metadata(module.as_raw(), name.as_ptr()) }
+}
+
+/// A pointer to elements of a type, made by an instruction before that one, also of a constant.
+///
+/// # Safety
+///
+/// All are alive in one context; the pointer's value is there where the instruction is.
+pub(crate) unsafe fn typed_address(
+    before: LLVMValueRef,
+    element: LLVMTypeRef,
+    pointer: LLVMValueRef,
+) -> LLVMValueRef {
+    // SAFETY: by this function's contract.
+    unsafe { offkit_typed_address(before, element, pointer) }
 }
 
 /// Options that make LLVM print something and end the process.

@@ -14,10 +14,10 @@ use offkit_llvm::{CallingConvention, CodeOptions, EmittedPart, Linkage, Part, Re
 
 use crate::Error;
 use crate::codegen::{TargetMachine, register, set_options};
-use crate::conversions;
 use crate::diagnostics::AssemblyPlaces;
 use crate::emit::{Emitted, Made, Origins, tell_ends};
 use crate::kept::Kept;
+use crate::legalise;
 use crate::module::{Module, SPIR_FUNCTION};
 use crate::processes;
 
@@ -91,7 +91,7 @@ fn code(made: Made, number: usize, options: &CodeOptions) -> Result<Emitted, Err
     let assembly = AssemblyPlaces::number(&module);
     let family = Family::of(&options.triple);
     if family.is_spirv() {
-        conversions::define(&mut module)?;
+        legalise::before_optimisation(&mut module)?;
     } else if family.is_device() || options.allow_imports {
         show(&module, options.allow_imports);
     }
@@ -110,6 +110,9 @@ fn code(made: Made, number: usize, options: &CodeOptions) -> Result<Emitted, Err
         options.optimization,
     )?;
     machine.optimize(&mut module, options.optimization)?;
+    if family.is_spirv() {
+        legalise::after_optimisation(&mut module)?;
+    }
     if let Some(keep) = &keep {
         module.write(&keep.with_extension("opt.bc"))?;
     }
@@ -117,7 +120,11 @@ fn code(made: Made, number: usize, options: &CodeOptions) -> Result<Emitted, Err
         keep_variables(&module);
     }
     tell_ends(&module, &mut told);
-    emit(&machine, &module, &assembly, told)
+    let (told, code) = emit(&machine, &module, &assembly, told)?;
+    match family.is_spirv() {
+        true => Ok((told, legalise::composites::repair(code))),
+        false => Ok((told, code)),
+    }
 }
 
 /// Generates code of a module that is ready for it. LLVM tells of errors, and calls what it wrote nonetheless success.

@@ -19,7 +19,7 @@
 //! | [`specialization`] | lowering of SYCL's specialization constants |
 //! | [`passes`] | passes that need no target |
 //! | [`emit`](mod@emit) | parts of a module, taken out and emitted, several at a time |
-//! | [`conversions`] | OpenCL C's integer conversions, which the back end gets wrong |
+//! | `legalise` | what LLVM 22's SPIR-V back end gets wrong |
 //! | `diagnostics` | what LLVM reports about code, with places |
 //! | [`codegen`] | passes and code generation |
 //! | [`processes`] | work in copies of this process |
@@ -55,7 +55,6 @@ pub mod beyond_c;
 pub mod buffer;
 pub mod codegen;
 pub mod context;
-pub mod conversions;
 pub mod describe;
 mod diagnostics;
 pub mod emit;
@@ -63,6 +62,7 @@ pub mod extensions;
 mod generate;
 mod groups;
 pub mod kept;
+mod legalise;
 pub mod link;
 mod lists;
 pub mod mark;

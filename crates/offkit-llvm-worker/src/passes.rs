@@ -24,7 +24,12 @@ pub fn clean_up(module: &mut Module) -> Result<(), Error> {
     run(module, CLEAN_UP)
 }
 
-fn run(module: &mut Module, pipeline: &str) -> Result<(), Error> {
+/// Runs passes that need no target.
+///
+/// # Errors
+///
+/// What LLVM reports.
+pub(crate) fn run(module: &mut Module, pipeline: &str) -> Result<(), Error> {
     // SAFETY: no machine is used, and no option is set.
     unsafe { run_with(module, pipeline, ptr::null_mut(), |_| {}) }
 }

@@ -5,6 +5,7 @@ mod clang_sycl_linker;
 mod diagnostics;
 mod exports;
 mod failures;
+mod legalise;
 mod selection;
 mod targets;
 mod undefined;

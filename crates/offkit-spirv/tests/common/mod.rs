@@ -117,9 +117,9 @@ pub(crate) fn assert_valid(module: &Module) {
         &[None]
     };
     for environment in environments {
-        match validate(module, *environment).unwrap() {
+        match validate(&module.to_bytes(), *environment).unwrap() {
             Some(Verdict::Valid) => {}
-            Some(Verdict::Invalid { message }) => {
+            Some(Verdict::Invalid { message } | Verdict::Unknown { message, .. }) => {
                 let file = tempfile::NamedTempFile::with_prefix_in("invalid-", env!("CARGO_TARGET_TMPDIR"));
                 let (_, path) = file.unwrap().keep().unwrap();
                 std::fs::write(&path, module.to_bytes()).unwrap();

@@ -3,12 +3,11 @@
 use super::filter::{Filter, Selection};
 use super::limits::LimitOptions;
 use clap::Args;
-use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 
 use offkit_object::{DeviceImage, ImageFormat, Inspect, Item, Location};
+use offkit_spirv::{Verdict, validate};
 use serde_json::json;
 
 use super::Source;
@@ -237,36 +236,19 @@ impl Validator {
         if self.is_missing {
             return None;
         }
-        match validate(image.bytes().unwrap_or_default()) {
-            Ok(result) => {
-                self.has_refused |= result.is_some();
-                result
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+        match validate(image.bytes().unwrap_or_default(), None) {
+            Ok(None) => {
                 self.is_missing = true;
                 None
+            }
+            Ok(Some(Verdict::Valid | Verdict::Unknown { .. })) => None,
+            Ok(Some(Verdict::Invalid { message })) => {
+                self.has_refused = true;
+                let mut lines = message.lines().map(str::trim);
+                let first = lines.find(|line| !line.is_empty()).unwrap_or("refused");
+                Some(format!("{VALIDATOR}: {first}"))
             }
             Err(error) => Some(format!("{VALIDATOR} cannot be run: {error}")),
         }
     }
-}
-
-fn validate(module: &[u8]) -> std::io::Result<Option<String>> {
-    let mut file = tempfile::NamedTempFile::new()?;
-    file.write_all(module)?;
-    // Kernels follow the rules of OpenCL's environment in the version of the module, which any newer one includes.
-    let output = Command::new(VALIDATOR)
-        .arg(file.path())
-        .stdin(Stdio::null())
-        .output()?;
-    if output.status.success() {
-        return Ok(None);
-    }
-    let said = [output.stderr, output.stdout].concat();
-    let said = String::from_utf8_lossy(&said);
-    let first = said
-        .lines()
-        .find(|line| !line.trim().is_empty())
-        .unwrap_or("refused");
-    Ok(Some(format!("{VALIDATOR}: {}", first.trim())))
 }

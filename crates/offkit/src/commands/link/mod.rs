@@ -12,7 +12,8 @@ use offkit_link::device_link::{DeviceLink, Input, LinkError, Linked, PORTABLE_EX
 use offkit_link::post_link::{ExportArrangement, SplitMode};
 use offkit_link::wrap::{Wrap, WrapKind, host_triple};
 use offkit_llvm::WorkerError;
-use offkit_object::{BundleState, Target};
+use offkit_object::{BundleState, ImageFormat, Target};
+use offkit_spirv::{Verdict, validate};
 
 use super::convert::State;
 use crate::failure::{ExitStatus, Failure};
@@ -121,6 +122,9 @@ pub(crate) struct Link {
     /// Make a relocatable object instead of a shared object, for a host's processor
     #[arg(short, long)]
     pub(crate) relocatable: bool,
+    /// Check every SPIR-V image with spirv-val, and write nothing if it refuses one
+    #[arg(long)]
+    pub(crate) verify: bool,
     /// Keep intermediate files in DIR, or in OUTPUT.temps
     #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true)]
     #[expect(clippy::option_option, reason = "not given, given, given with a folder")]
@@ -252,6 +256,10 @@ pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
         }
         result => result.map_err(failure)?,
     };
+    if arguments.verify {
+        progress.step("verify");
+        verify(&linked, terminal)?;
+    }
     progress.step("write");
     let bytes = match arguments.to {
         LinkFormat::Container(format) => linked.write(format, state).map_err(Failure::input)?,
@@ -267,6 +275,38 @@ pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
     files::write(&arguments.output, &[&bytes]).map_err(Failure::input)?;
     drop(progress);
     report(&linked, arguments, bytes.len(), terminal);
+    Ok(())
+}
+
+/// Checks the images that are SPIR-V with Khronos's validator.
+fn verify(linked: &Linked, terminal: Terminal) -> Result<(), Failure> {
+    let modules = linked.images.iter();
+    for image in modules.filter(|image| image.format == ImageFormat::Spirv) {
+        let label = &image.location;
+        let bytes = image.bytes().map_err(Failure::input)?;
+        match validate(bytes, None).map_err(Failure::input)? {
+            Some(Verdict::Valid) => {}
+            Some(Verdict::Unknown { message, reason }) => {
+                terminal.note(format_args!(
+                    "note: {label}: spirv-val: {message} (does not count: {reason})"
+                ));
+            }
+            Some(Verdict::Invalid { message }) => {
+                return Err(
+                    Failure::new(ExitStatus::No, format!("spirv-val refuses {label}: {message}")).hint(
+                        "nothing was written; --save-temps keeps the module, without --verify it is written",
+                    ),
+                );
+            }
+            None => {
+                return Err(Failure::new(
+                    ExitStatus::Machine,
+                    "--verify needs spirv-val, which was not found",
+                )
+                .hint("install it: `apt-get install spirv-tools`"));
+            }
+        }
+    }
     Ok(())
 }
 

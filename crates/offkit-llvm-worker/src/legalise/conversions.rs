@@ -7,45 +7,11 @@
 
 use std::fmt::Write;
 
-use offkit_llvm::Linkage;
+use super::functions::{name_and_arguments, vector};
 
-use crate::Error;
-use crate::module::Module;
-
-/// Defines the integer conversions that the module calls.
-///
-/// # Errors
-///
-/// What linking the definitions reports.
-pub fn define(module: &mut Module) -> Result<(), Error> {
-    let declared: Vec<_> = (module.globals())
-        .filter(|global| global.is_function() && global.is_declaration())
-        .map(|global| global.name())
-        .collect();
-    let conversions: Vec<_> = declared
-        .iter()
-        .filter_map(|symbol| Conversion::parse(symbol))
-        .collect();
-    if conversions.is_empty() {
-        return Ok(());
-    }
-    let mut text = String::new();
-    for conversion in &conversions {
-        text.push_str(&conversion.definition());
-    }
-    let mut definitions = Module::parse_text(module.context(), &text)?;
-    definitions.set_target_like(module);
-    module.link(definitions)?;
-    for global in module.globals() {
-        if !global.is_declaration()
-            && conversions
-                .iter()
-                .any(|conversion| conversion.symbol == global.name())
-        {
-            global.set_linkage(Linkage::Internal);
-        }
-    }
-    Ok(())
+/// The definition of a conversion between integers.
+pub(super) fn definition(symbol: &str) -> Option<String> {
+    Conversion::parse(symbol).map(|conversion| conversion.definition())
 }
 
 /// A conversion from integers to integers.
@@ -110,35 +76,30 @@ impl Integer {
 impl<'a> Conversion<'a> {
     /// Reads `_Z16convert_int4_satDv4_c`: name and argument of a mangled function.
     fn parse(symbol: &'a str) -> Option<Self> {
-        let rest = symbol.strip_prefix("_Z")?;
-        let digits = rest.find(|c: char| !c.is_ascii_digit())?;
-        let (length, rest) = rest.split_at(digits);
-        let (name, argument) = rest.split_at_checked(length.parse().ok()?)?;
-
+        let (name, argument) = name_and_arguments(symbol)?;
         let mut parts = name.strip_prefix("convert_")?.split('_').peekable();
-        let vector = parts.next()?;
-        let scalar = vector.trim_end_matches(|c: char| c.is_ascii_digit());
-        let components = vector.strip_prefix(scalar)?;
+        let result = parts.next()?;
+        let scalar = result.trim_end_matches(|c: char| c.is_ascii_digit());
+        let components = result.strip_prefix(scalar)?;
         let saturated = parts.next_if_eq(&"sat").is_some();
         // Rounding means nothing between integers.
         parts.next_if(|part| matches!(*part, "rte" | "rtz" | "rtp" | "rtn"));
         if parts.next().is_some() {
             return None;
         }
-        let letter = match argument.strip_prefix("Dv") {
-            Some(vector) => vector.strip_prefix(components)?.strip_prefix('_')?,
-            None if components.is_empty() => argument,
-            None => return None,
+        let components = match components {
+            "" => 1,
+            components => components.parse().ok()?,
         };
+        let (arguments, letter) = vector(argument)?;
+        if arguments != components {
+            return None;
+        }
         Some(Self {
             symbol,
             from: Integer::mangled(letter)?,
             to: Integer::named(scalar)?,
-            components: if components.is_empty() {
-                1
-            } else {
-                components.parse().ok()?
-            },
+            components,
             saturated,
         })
     }

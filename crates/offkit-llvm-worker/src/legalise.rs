@@ -1,0 +1,53 @@
+//! What LLVM 22's SPIR-V back end gets wrong, expressed in IR and SPIR-V that it gets right.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `functions` | functions of OpenCL C that are defined here instead of being left to the back end |
+//! | `conversions` | of these: conversions between integers |
+//! | `relational` | of these: `all` and `any` |
+//! | `half_vectors` | of these: `vloada_half3` |
+//! | `builder` | what is written before an instruction that it replaces |
+//! | `integers` | integers of 24, 33, … bits |
+//! | `vectors` | vectors of 5, 6, 7, … components |
+//! | `vector_access` | pointers that `vload4` and the like are called with |
+//! | `composites` | constants of SPIR-V with pointers in them |
+//!
+//! Functions are defined before the optimiser runs, so that they are inlined. The rest comes last: the optimiser
+//! makes what has to be changed. Constants are right only in what the back end wrote.
+
+mod builder;
+pub(crate) mod composites;
+mod conversions;
+mod functions;
+mod half_vectors;
+mod integers;
+mod relational;
+mod vector_access;
+mod vectors;
+
+use crate::Error;
+use crate::module::Module;
+use crate::passes;
+
+/// Defines functions that the back end gets wrong.
+///
+/// # Errors
+///
+/// What linking the definitions reports.
+pub(crate) fn before_optimisation(module: &mut Module) -> Result<(), Error> {
+    functions::define(module)
+}
+
+/// Changes what the back end gets wrong in code that is ready for it.
+///
+/// # Errors
+///
+/// What LLVM reports.
+pub(crate) fn after_optimisation(module: &mut Module) -> Result<(), Error> {
+    integers::widen(module);
+    vectors::widen(module);
+    vector_access::type_pointers(module);
+    // What was replaced is unused now.
+    passes::run(module, "function(instsimplify,adce)")?;
+    module.verify()
+}
