@@ -23,8 +23,11 @@ mod splice;
 mod write;
 
 use offkit_image::PartName as Name;
+use offkit_image::target::HostCpu;
+use offkit_image::target::host::elf_machine_name;
 use offkit_image::{ContainerKind, Error, ErrorKind, ImageFormat, Limits};
 
+use crate::elf::Header;
 use crate::format::{ContainerFormat, Standing};
 use crate::part::{Content, Facts, Part, Visit};
 use crate::part_names::PartNames;
@@ -96,6 +99,26 @@ pub fn device_sections<'data>(
         },
     )?;
     Ok(found)
+}
+
+/// The processor that the code is for, as triples have it; of a universal Mach-O file none.
+pub(crate) fn architecture(source: Source<'_>) -> Option<&'static str> {
+    if let Some(header) = Header::read(source) {
+        let known = match (elf_machine_name(header.machine)?, header.is_64) {
+            ("riscv", false) => "riscv32",
+            ("riscv", true) => "riscv64",
+            ("loongarch", _) => "loongarch64",
+            (known, _) => known,
+        };
+        return HostCpu::of(known).map(HostCpu::name);
+    }
+    let bytes = source.bytes();
+    let cpu = if macho::is_macho(bytes) {
+        macho::cpu(bytes)
+    } else {
+        coff::cpu(source)
+    };
+    cpu.map(HostCpu::name)
 }
 
 pub(crate) fn sections<'data>(

@@ -20,7 +20,7 @@ use crate::elf::Header;
 use crate::source::Source;
 use findings::Findings;
 
-pub use bitcode::embedded_in_bitcode;
+pub use bitcode::{FunctionType, embedded_in_bitcode, function_types};
 
 /// What the bytes of an image say, found out once for each.
 ///

@@ -14,6 +14,7 @@ use crate::compression::inflate_whole;
 use crate::container;
 use crate::format::ContainerFormat;
 use crate::heads::Heads;
+use crate::host;
 use crate::inspect::header_target;
 use crate::parallel;
 use crate::part::{Coding, Content, Facts, MoreFacts, Part};
@@ -51,6 +52,8 @@ pub struct Container {
     pub size: u64,
     /// What only a SYCLBIN says about itself.
     pub program: Option<Program>,
+    /// The processor of code for a host, as triples have it: `x86_64`.
+    pub host: Option<&'static str>,
 }
 
 /// What a SYCLBIN says about itself as a whole.
@@ -240,6 +243,9 @@ impl Walker<'_> {
             },
             size: source.len(),
             program,
+            host: (kind == ContainerKind::Host)
+                .then(|| host::architecture(source))
+                .flatten(),
         };
         self.hand_over(reading, Item::Container(entered));
         if self.result.is_break() {

@@ -101,6 +101,17 @@ pub fn processor_of_machine(machine: u8) -> Option<&'static str> {
     known.map(|(_, name)| *name)
 }
 
+/// Whether LLVM 22 has a processor of that name.
+pub(super) fn is_processor(name: &str) -> bool {
+    MACHINES.iter().any(|(_, known)| *known == name)
+}
+
+/// Whether a processor's name may demand a feature, written as there: `xnack-`.
+pub(super) fn is_demand(feature: &str) -> bool {
+    let name = feature.strip_suffix(['+', '-']);
+    name.is_some_and(|name| FEATURES.contains(&name))
+}
+
 /// The processor of a version of the instruction set: `gfx90a` for 9, 0, 10.
 #[must_use]
 pub fn processor_of_version(major: u32, minor: u32, stepping: u32) -> String {

@@ -204,6 +204,20 @@ impl Target {
         }
     }
 
+    /// Whether LLVM 22 can compile for it: its architecture, its processor and its features are known by these names.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        let family = self.family();
+        if family.is_nvptx() {
+            return Processor::of(self).is_some_and(Processor::is_known);
+        }
+        if family == Family::Amdgcn {
+            return amd::is_processor(&self.arch)
+                && self.features.iter().all(|feature| amd::is_demand(feature));
+        }
+        family != Family::Other
+    }
+
     /// How far code of a library is from this target, 0 the closest.
     ///
     /// A library that leaves a feature open is part of code for either; one that demands a feature which the target
@@ -362,6 +376,32 @@ mod tests {
             Err(Misfit::Demand("xnack-".into()))
         );
         assert_eq!(distance("spirv64", "spirv32"), Err(Misfit::Architecture));
+    }
+
+    #[test]
+    fn misspelt_processors_are_not_known() {
+        for known in [
+            "sm_60",
+            "sm_90a",
+            "sm_100f",
+            "gfx90a:xnack-:sramecc+",
+            "gfx9-4-generic",
+            "spirv64",
+            "x86_64",
+        ] {
+            assert!(Target::named(known).is_known(), "{known}");
+        }
+        for unknown in [
+            "sm_6",
+            "sm_60a",
+            "sm_9O",
+            "gfx9a0",
+            "gfx90a:xnak-",
+            "gfx90a:xnack",
+            "spriv64-unknown-unknown",
+        ] {
+            assert!(!Target::named(unknown).is_known(), "{unknown}");
+        }
     }
 
     #[test]

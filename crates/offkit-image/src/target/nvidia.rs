@@ -17,6 +17,13 @@ const NUMBERS: [u32; 21] = [
     50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121,
 ];
 
+/// Those before them, for which LLVM 22 generates code still.
+const OLD_NUMBERS: [u32; 6] = [20, 21, 30, 32, 35, 37];
+
+/// From these numbers on there are processors of the kinds `a` and `f`.
+const FIRST_ONLY: u32 = 90;
+const FIRST_FAMILY: u32 = 100;
+
 /// The families whose members run each other's code of the kind `f`, from the older on to the newer, as CUDA
 /// 13's ptxas accepts `.target sm_NNNf`. 101 is what CUDA called 110 before version 13.
 const FAMILIES: [&[u32]; 3] = [&[100, 103, 107], &[101, 110], &[120, 121]];
@@ -85,6 +92,16 @@ impl Processor {
     #[must_use]
     pub fn of(target: &Target) -> Option<Self> {
         Self::parse(&target.arch)
+    }
+
+    /// Whether LLVM 22 generates code for it.
+    pub(super) fn is_known(self) -> bool {
+        let first = match self.scope {
+            Scope::Plain => 0,
+            Scope::Only => FIRST_ONLY,
+            Scope::Family => FIRST_FAMILY,
+        };
+        self.number >= first && (NUMBERS.contains(&self.number) || OLD_NUMBERS.contains(&self.number))
     }
 
     /// The number by which processors compare: 101 was given a new one.

@@ -3,6 +3,7 @@
 use object::LittleEndian as LE;
 use object::pe::{self, AnonObjectHeaderBigobj, ImageFileHeader};
 use object::read::coff::CoffHeader;
+use offkit_image::target::HostCpu;
 use offkit_image::{ContainerKind, Error, ErrorKind};
 
 use super::section::{Found, SectionContent, bytes_of, content_of, name_at};
@@ -78,6 +79,23 @@ fn is_object(bytes: &[u8]) -> bool {
 
 fn is_big_object(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0, 0, 0xff, 0xff]) && bytes.get(12..28) == Some(&BIG_OBJECT_CLASS)
+}
+
+/// The processor that the code is for.
+pub(super) fn cpu(source: Source<'_>) -> Option<HostCpu> {
+    // Of an object for many sections the number stands behind its magic.
+    let at = match is_big_object(source.bytes()) {
+        true => 6,
+        false => program_header(source).unwrap_or_default(),
+    };
+    let machine = source.get(at, 2)?.bytes().first_chunk::<2>()?;
+    match u16::from_le_bytes(*machine) {
+        0x8664 => Some(HostCpu::X86_64),
+        0x014c => Some(HostCpu::X86),
+        0xaa64 | 0xa641 | 0xa64e => Some(HostCpu::Aarch64),
+        0x01c4 => Some(HostCpu::Arm),
+        _ => None,
+    }
 }
 
 /// Where the COFF header of a PE program is.

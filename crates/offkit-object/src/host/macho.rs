@@ -44,6 +44,22 @@ pub(super) fn is_macho(bytes: &[u8]) -> bool {
     form(bytes).is_some()
 }
 
+/// The processor of a file for one.
+pub(super) fn cpu(bytes: &[u8]) -> Option<HostCpu> {
+    let [a, b, c, d, e, f, g, h] = *bytes.first_chunk::<8>()?;
+    let number = match u32::from_be_bytes([a, b, c, d]) {
+        0xfeed_face | 0xfeed_facf => u32::from_be_bytes([e, f, g, h]),
+        0xcefa_edfe | 0xcffa_edfe => u32::from_le_bytes([e, f, g, h]),
+        _ => return None,
+    };
+    match number {
+        0x0000_0007 => Some(HostCpu::X86),
+        0x0100_0007 => Some(HostCpu::X86_64),
+        0x0100_000c => Some(HostCpu::Aarch64),
+        _ => None,
+    }
+}
+
 type Visit<'v, 'data> = &'v mut dyn FnMut(&mut Reading, Found<'data>) -> Result<(), Error>;
 
 /// Finds the sections with device code.

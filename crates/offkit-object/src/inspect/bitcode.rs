@@ -3,6 +3,7 @@
 mod annotations;
 mod bitstream;
 mod embedded;
+mod function_types;
 
 use std::collections::HashMap;
 
@@ -15,6 +16,7 @@ use annotations::Annotations;
 use bitstream::{Bitstream, Item};
 
 pub use embedded::embedded_in_bitcode;
+pub use function_types::{FunctionType, function_types};
 
 /// The wrapper header, which some systems put before bitcode: u32 magic, version, offset, size, CPU type.
 const WRAPPER_MAGIC: &[u8] = &[0xde, 0xc0, 0x17, 0x0b];
