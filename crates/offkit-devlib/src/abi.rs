@@ -1,11 +1,16 @@
 //! What two files that are linked must agree on, found out before they are.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fmt;
 
+use offkit_image::target::{Family, Target, amd};
 use offkit_object::{DetailValue, Inspection};
 
 use crate::manifest;
+
+/// What clang 22 makes unless it is asked for another.
+pub(crate) const USUAL_CODE_OBJECT_VERSION: u32 = 600;
 
 /// What a module says about its binary interface; what it leaves open agrees with everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,6 +47,34 @@ impl Abi {
                 _ => None,
             },
         }
+    }
+
+    /// That of code which clang 22 compiles for a target with these options; `spirv_version` is that of SPIR-V whose
+    /// target names none.
+    pub fn of_compiler(target: &Target, options: &[OsString], spirv_version: (u8, u8)) -> Self {
+        let family = target.family();
+        let mut abi = Self {
+            spirv_version: (family.is_spirv())
+                .then(|| target.parts().spirv_version().unwrap_or(spirv_version)),
+            ..Self::default()
+        };
+        if family != Family::Amdgcn {
+            return abi;
+        }
+        abi.code_object_version = Some(USUAL_CODE_OBJECT_VERSION);
+        abi.wavefront_size = Some(amd::wavefront_size(target));
+        for option in options.iter().filter_map(|option| option.to_str()) {
+            match option.split_once('=') {
+                None if option == "-mwavefrontsize64" => abi.wavefront_size = Some(64),
+                None if option == "-mno-wavefrontsize64" => abi.wavefront_size = Some(32),
+                Some(("-mcode-object-version", version)) => {
+                    let version = version.parse().ok();
+                    abi.code_object_version = version.map(|version: u32| version.saturating_mul(100));
+                }
+                _ => {}
+            }
+        }
+        abi
     }
 
     /// What a library's manifest says.

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use offkit_object::archive::ThinMembers;
 use offkit_object::{
-    Bytes, ContainerKind, DeviceImage, ImageFormat, Inspect, Inspection, Limits, Location, Problem, Producer,
-    PropertySets, SharedBytes, Target, completed_target,
+    Bytes, ContainerKind, DeviceImage, ErrorKind, ImageFormat, Inspect, Inspection, Limits, Location,
+    Problem, Producer, PropertySets, SharedBytes, Target, completed_target,
 };
 
 use crate::abi::Abi;
@@ -26,6 +26,16 @@ pub enum ReadError {
     /// A part of it is damaged.
     #[error("{0}")]
     Damaged(Box<Problem>),
+}
+
+impl ReadError {
+    /// Whether it is no file with device code at all, as opposed to a damaged one.
+    pub fn is_not_recognized(&self) -> bool {
+        match self {
+            Self::Damaged(problem) => problem.error.kind() == ErrorKind::NotRecognized,
+            Self::Unreadable { .. } => false,
+        }
+    }
 }
 
 /// A file to link, what would be in one, or a library to be found.
@@ -233,9 +243,9 @@ impl Module<'_> {
         self.inspection().producer.as_deref()
     }
 
-    /// Whether not all of its symbols could be read: LLVM is to say why.
-    pub fn is_damaged(&self) -> bool {
-        !self.inspection().problems.is_empty()
+    /// Why not all of its symbols could be read, if they could not: LLVM may say more.
+    pub fn problem(&self) -> Option<&offkit_object::Error> {
+        self.inspection().problems.first()
     }
 
     /// What a SYCLBIN says about it; `None` elsewhere.

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use offkit_image::target::{Family, Target, amd};
 
+use crate::abi::USUAL_CODE_OBJECT_VERSION;
+
 /// A library in a layout of its own: the file, what has to go with it, and what of that is not there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Candidate {
@@ -89,9 +91,6 @@ pub(super) fn rocm(
         .map(in_bitcode)
         .collect()
 }
-
-/// What clang 22 makes unless it is asked for another.
-const USUAL_CODE_OBJECT_VERSION: u32 = 600;
 
 /// The library that says the version of code objects: that of the code, or the newest before it. Versions 5 and 6
 /// pass arguments alike, and so do those from 2 to 4.

@@ -49,5 +49,6 @@ pub use device_type::{DeviceType, device_type};
 pub use naming::{library_file, library_path};
 pub use processor_options::processor_options;
 pub use search::{
-    Answer, Found, LIBRARY_PATH_VARIABLE, LibraryFile, Origin, Outcome, Rule, Search, SearchFolder, Tried,
+    Answer, Found, LIBRARY_PATH_VARIABLE, LibraryFile, Origin, Outcome, Rule, Search, SearchFolder, Skip,
+    Tried,
 };

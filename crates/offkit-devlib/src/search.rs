@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::{env, fmt, fs};
 
+use offkit_host::files;
+use offkit_image::target::Misfit;
 use offkit_object::{ImageFormat, SharedBytes, Target};
 
 use crate::abi::Abi;
-use crate::code::{Input, Module, ReadError, modules, sources};
+use crate::code::{Input, Module, modules, sources};
 use crate::layouts;
 use crate::manifest::{Manifest, ManifestError};
 use crate::naming::processor_names;
@@ -103,9 +105,40 @@ pub enum Outcome {
     /// There is no such file.
     Missing,
     /// It is there, and is not what is looked for.
-    Skipped(String),
+    Skipped(Skip),
     /// It is taken.
     Taken,
+}
+
+/// Why a file that is there is not taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Skip {
+    /// The linker of the host takes this shared library, which keeps its device code for itself.
+    Shared(PathBuf),
+    /// It cannot be read, or is cut off or damaged: how.
+    Damaged(String),
+    /// There is no device code in it.
+    NoDeviceCode,
+    /// Its code is for other targets.
+    Misfit {
+        /// The targets.
+        targets: Vec<Target>,
+        /// Why the first of them does not fit.
+        misfit: Misfit,
+    },
+}
+
+impl fmt::Display for Skip {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Shared(path) => write!(f, "the host's linker takes `{}`", path.display()),
+            Self::Damaged(how) => f.write_str(how),
+            Self::NoDeviceCode => f.write_str("there is no device code in it"),
+            Self::Misfit { targets, misfit } => {
+                write!(f, "{misfit}: {}", offkit_object::backquoted(targets))
+            }
+        }
+    }
 }
 
 /// A path that was looked at.
@@ -151,6 +184,16 @@ pub struct Answer {
     pub problem: Option<Arc<ManifestError>>,
 }
 
+impl Answer {
+    /// The files that are there and were not taken, with the reasons.
+    pub fn skipped(&self) -> impl Iterator<Item = (&Path, &Skip)> {
+        self.tried.iter().filter_map(|tried| match &tried.outcome {
+            Outcome::Skipped(skip) => Some((&*tried.path, skip)),
+            Outcome::Missing | Outcome::Taken => None,
+        })
+    }
+}
+
 /// A file with device code.
 pub struct LibraryFile {
     /// Where it is.
@@ -173,6 +216,16 @@ impl fmt::Debug for LibraryFile {
 }
 
 impl LibraryFile {
+    /// The binary interface of its code for a target.
+    pub fn abi(&self, target: &Target) -> Abi {
+        let fitting = self.fitting(target);
+        let modules = self.modules.iter();
+        let abis = modules
+            .filter(|module| fitting.contains(&module.image.target))
+            .map(|module| &module.abi);
+        abis.fold(Abi::default(), Abi::or)
+    }
+
     /// Which of the targets inside are taken for a target: those that fit best.
     pub fn fitting(&self, target: &Target) -> Vec<Target> {
         let distance = |own: &Target| target.distance_to(own).ok();
@@ -201,7 +254,7 @@ pub struct Search {
 }
 
 /// Files are read once, however many targets they are looked at for.
-type Cache = Arc<Mutex<HashMap<PathBuf, Result<Arc<LibraryFile>, String>>>>;
+type Cache = Arc<Mutex<HashMap<PathBuf, Result<Arc<LibraryFile>, Skip>>>>;
 
 impl Search {
     /// The search on this machine: in the folders of `-L`, in those of `LIBRARY_PATH`, and beside the compiler.
@@ -393,8 +446,7 @@ impl Search {
         let looked = if !path.is_file() {
             Err(Outcome::Missing)
         } else if is_hidden {
-            let reason = format!("the host's linker takes `{}`", shared.display());
-            Err(Outcome::Skipped(reason))
+            Err(Outcome::Skipped(Skip::Shared(shared)))
         } else {
             self.suitable(&path, target).map_err(Outcome::Skipped)
         };
@@ -438,20 +490,22 @@ impl Search {
     }
 
     /// The file, if it has code for the target.
-    fn suitable(&self, path: &Path, target: &Target) -> Result<Arc<LibraryFile>, String> {
+    fn suitable(&self, path: &Path, target: &Target) -> Result<Arc<LibraryFile>, Skip> {
         let file = self.file(path)?;
-        if file.targets.is_empty() {
-            return Err("there is no device code in it".to_owned());
+        let Some(first) = file.targets.first() else {
+            return Err(Skip::NoDeviceCode);
+        };
+        match target.distance_to(first) {
+            Err(misfit) if file.fitting(target).is_empty() => Err(Skip::Misfit {
+                targets: file.targets.clone(),
+                misfit,
+            }),
+            _ => Ok(file),
         }
-        if file.fitting(target).is_empty() {
-            let targets = offkit_object::backquoted(&file.targets);
-            return Err(format!("it is for {targets}"));
-        }
-        Ok(file)
     }
 
     /// A file, read if it was not before.
-    fn file(&self, path: &Path) -> Result<Arc<LibraryFile>, String> {
+    fn file(&self, path: &Path) -> Result<Arc<LibraryFile>, Skip> {
         let mut cache = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         let read = cache
             .entry(path.to_owned())
@@ -460,21 +514,30 @@ impl Search {
     }
 }
 
-fn read(path: &Path) -> Result<LibraryFile, String> {
-    let content = fs::read(path).map_err(|error| format!("it cannot be read: {error}"))?;
+/// Reads a file as far as its headers and tables of symbols: it is mapped, and code in it is passed over.
+fn read(path: &Path) -> Result<LibraryFile, Skip> {
+    let content = files::open_regular(path)
+        .map_err(|error| Skip::Damaged(format!("it cannot be read: {}", error.reason())))?;
+    let damaged = |reason: String| {
+        // The path is told beside the reason.
+        let told = format!("{}: ", path.display());
+        Skip::Damaged(reason.strip_prefix(&told).unwrap_or(&reason).to_owned())
+    };
     let file: SharedBytes = Arc::new(content);
     let inputs = [Input::read_file(path, (*file).as_ref())];
     let mut targets: Vec<Target> = Vec::new();
-    // The path is told beside the reason.
-    let told = format!("{}: ", path.display());
-    let reason = |error: ReadError| {
-        let reason = error.to_string();
-        reason.strip_prefix(&told).unwrap_or(&reason).to_owned()
-    };
-    let sources = sources(&inputs).map_err(reason)?;
+    let sources = sources(&inputs).map_err(|error| damaged(error.to_string()))?;
     let is_bitcode = ImageFormat::detect((*file).as_ref()) == ImageFormat::Bitcode;
-    let modules = modules(&sources).map_err(reason)?;
-    for Module { image, .. } in &modules {
+    let modules = match modules(&sources) {
+        // Host systems have scripts of their linker under the names of archives.
+        Err(error) if error.is_not_recognized() && path.extension() == Some("a".as_ref()) => Vec::new(),
+        modules => modules.map_err(|error| damaged(error.to_string()))?,
+    };
+    for module in &modules {
+        let image = &module.image;
+        if let Some(problem) = module.problem().filter(|_| image.format == ImageFormat::Bitcode) {
+            return Err(damaged(format!("{}: {problem}", module.label)));
+        }
         let is_device_code = !matches!(
             image.format,
             ImageFormat::Archive | ImageFormat::Compressed | ImageFormat::Unknown

@@ -44,6 +44,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use arguments::{Argument, Role};
+use offkit_devlib::Abi;
 use offkit_host::command_line;
 use offload::{Mode, Offload};
 
@@ -140,8 +141,9 @@ pub struct Environment<'a> {
 pub trait Files {
     /// Looks into a file.
     fn look(&self, path: &Path) -> Content;
-    /// The bitcode of the device library that `-l` means for a target; none if there is no such library, as where
-    /// nobody looks for any.
+    /// The bitcode of the device library that `-l` means for a target, and its binary interface; none if there is no
+    /// such library, as where nobody looks for any. Of AMDGPU's code objects, `code_object_version` is that of the
+    /// code.
     ///
     /// # Errors
     ///
@@ -151,8 +153,9 @@ pub trait Files {
         name: &str,
         folders: &[PathBuf],
         target: &offkit_image::Target,
-    ) -> Result<Vec<PathBuf>, UsageError> {
-        let _ = (name, folders, target);
+        code_object_version: Option<u32>,
+    ) -> Result<Vec<(PathBuf, Abi)>, UsageError> {
+        let _ = (name, folders, target, code_object_version);
         Ok(Vec::new())
     }
 }

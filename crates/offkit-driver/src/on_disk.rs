@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use offkit_devlib::{Abi, Search};
 use offkit_host::files;
 use offkit_object::{ContainerKind, ImageFormat, Item, Limits, Target, inspect, walk};
 
@@ -38,15 +39,20 @@ impl Files for OnDisk {
         name: &str,
         folders: &[PathBuf],
         target: &Target,
-    ) -> Result<Vec<PathBuf>, UsageError> {
-        let answer = offkit_devlib::Search::on_this_machine(folders).find(name, target);
+        code_object_version: Option<u32>,
+    ) -> Result<Vec<(PathBuf, Abi)>, UsageError> {
+        let mut search = Search::on_this_machine(folders);
+        search.code_object_version = code_object_version;
+        let answer = search.find(name, target);
         if let Some(problem) = answer.problem {
             return Err(UsageError::new(problem.to_string()));
         }
-        let files = answer.found.into_iter().flat_map(|found| found.files);
+        let Some(found) = answer.found else {
+            return Ok(Vec::new());
+        };
+        let files = found.files.into_iter().filter(|file| file.is_bitcode);
         Ok(files
-            .filter(|file| file.is_bitcode)
-            .map(|file| file.path.clone())
+            .map(|file| (file.path.clone(), file.abi(target).or(&found.abi)))
             .collect())
     }
 }

@@ -3,6 +3,7 @@
 //! For each target: what takes part is selected, bitcode is linked, split and made into code, and what was code
 //! already is linked with that.
 
+mod check;
 mod constants;
 mod error;
 mod generate;
@@ -12,6 +13,7 @@ mod libraries;
 mod lld;
 mod properties;
 mod select;
+mod signatures;
 mod target_link;
 mod undefined;
 
@@ -31,14 +33,15 @@ use tempfile::TempDir;
 use crate::post_link::{ExportArrangement, SplitMode};
 use offkit_devlib::Search;
 
-pub use error::{Crash, LinkError, UndefinedSymbol};
+pub use check::{Checked, Provider, SymbolCheck};
+pub use error::{Crash, LinkError, SignatureMismatch, UndefinedSymbol};
 use join::Part;
 use libraries::Libraries;
 pub use lld::FOLDER_VARIABLE as LLVM_FOLDER_VARIABLE;
 pub use offkit_devlib::code::Input;
 use offkit_devlib::code::{self, Module, sources};
 use select::select;
-pub(crate) use select::targets as targets_of;
+use select::targets as targets_of;
 use target_link::TargetLink;
 
 /// What to link, and how.
@@ -274,7 +277,10 @@ impl DeviceLink<'_> {
         }));
         modules.sort_by_key(|module| module.input);
 
-        let mut linked = Linked::default();
+        let mut linked = Linked {
+            notes: std::mem::take(&mut found.notes),
+            ..Linked::default()
+        };
         for (number, target) in targets.iter().enumerate() {
             let temporary = TemporaryFolder::default();
             let keep = match &self.keep {
@@ -291,6 +297,7 @@ impl DeviceLink<'_> {
             let mut link = TargetLink {
                 options: self,
                 target: target.clone(),
+                asked: target.clone(),
                 modules: &modules,
                 looked_at: found.looked_at(target),
                 temporary: &temporary,

@@ -11,8 +11,7 @@
 //! * [`properties`] describes each image in property sets, from the module it is made of or from what is left in
 //!   the finished SPIR-V;
 //! * [`container`] puts the images into a SYCLBIN file or an offload binary;
-//! * [`wrap`] puts them into a host object that registers them when the program starts;
-//! * [`library_check`] says which device library supplies each symbol that code needs.
+//! * [`wrap`] puts them into a host object that registers them when the program starts.
 //!
 //! Nothing here knows a file format or calls LLVM. Formats are the business of `offkit-object` and
 //! `offkit-spirv`; LLVM runs in a worker process, reached through `offkit-llvm`. Whatever decides
@@ -62,7 +61,6 @@
 
 pub mod container;
 pub mod device_link;
-pub mod library_check;
 pub mod plan;
 pub mod post_link;
 pub mod properties;

@@ -10,7 +10,8 @@ use crate::UsageError;
 use crate::arguments::{Argument, Role};
 use crate::inputs::{Input, InputKind};
 use crate::offload::{portable, target_named};
-use offkit_devlib::processor_options;
+use offkit_devlib::{Abi, AbiClash, processor_options};
+use offkit_link::device_link::DeviceLink;
 
 impl Planner<'_> {
     /// The device code of a source for every target, as bitcode.
@@ -51,7 +52,7 @@ impl Planner<'_> {
             if !is_compiled_for_host {
                 words.extend(self.dependencies(input));
             }
-            words.extend(self.device_libraries(target)?);
+            words.extend(self.device_libraries(input, target, &words)?);
             words.extend([
                 "-c".into(),
                 input.path.clone().into(),
@@ -77,8 +78,14 @@ impl Planner<'_> {
         })
     }
 
-    /// The options that have the front end link the device libraries of `-l`, where no link follows that does so.
-    fn device_libraries(&self, target: &Target) -> Result<Vec<OsString>, UsageError> {
+    /// The options that have the front end link the device libraries of `-l`, where no link follows that does so;
+    /// `compiler` are its other options.
+    fn device_libraries(
+        &self,
+        input: &Input,
+        target: &Target,
+        compiler: &[OsString],
+    ) -> Result<Vec<OsString>, UsageError> {
         let arguments = &self.command_line.arguments;
         if stop(arguments).is_none() && !self.command_line.offload.device_only {
             return Ok(Vec::new());
@@ -88,14 +95,23 @@ impl Planner<'_> {
             .filter(|argument| argument.role == Role::LibraryFolder)
             .map(|argument| argument.value("-L").into())
             .collect();
+        let abi = Abi::of_compiler(target, compiler, DeviceLink::default().spirv_version);
         let mut words: Vec<OsString> = Vec::new();
         for library in arguments.iter().filter(|argument| argument.role == Role::Library) {
             let name = library.value("-l").to_string_lossy().into_owned();
-            let found = self
-                .environment
-                .files
-                .find_device_library(&name, &folders, target)?;
-            words.extend(found.into_iter().flat_map(|path| {
+            let files = self.environment.files;
+            let found = files.find_device_library(&name, &folders, target, abi.code_object_version)?;
+            for (path, library) in &found {
+                if let Some(difference) = abi.clash(library) {
+                    let clash = AbiClash {
+                        code: input.path.display().to_string(),
+                        library: path.display().to_string(),
+                        difference,
+                    };
+                    return Err(UsageError::new(clash.to_string()));
+                }
+            }
+            words.extend(found.into_iter().flat_map(|(path, _)| {
                 let words = [
                     "-Xclang".into(),
                     "-mlink-builtin-bitcode".into(),

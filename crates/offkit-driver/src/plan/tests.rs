@@ -3,6 +3,7 @@
 use super::super::inputs::Content;
 use super::*;
 use crate::Files;
+use offkit_devlib::Abi;
 
 /// `-ldevice` is bitcode in the first folder, by the name of the target; other libraries are for hosts only.
 struct OneLibrary;
@@ -17,9 +18,14 @@ impl Files for OneLibrary {
         name: &str,
         folders: &[PathBuf],
         target: &offkit_object::Target,
-    ) -> Result<Vec<PathBuf>, UsageError> {
+        _: Option<u32>,
+    ) -> Result<Vec<(PathBuf, Abi)>, UsageError> {
         let found = (name == "device").then(|| folders[0].join(format!("libdevice-{target}.bc")));
-        Ok(found.into_iter().collect())
+        let abi = Abi {
+            code_object_version: Some(600),
+            ..Abi::default()
+        };
+        Ok(found.map(|path| (path, abi)).into_iter().collect())
     }
 }
 
@@ -258,6 +264,15 @@ fn objects_are_linked_with_device_libraries_early() {
     assert!(
         made[2].contains(&library("amdgcn-amd-amdhsa-gfx90a")),
         "{made:#?}"
+    );
+    // What must agree does, before anything is compiled.
+    let line = "-fsycl --offload-arch=gfx90a -Xarch_device -mcode-object-version=5 -c a.cl -Llib -ldevice";
+    let error = commands(line)
+        .expect_err("another version of code objects")
+        .to_string();
+    assert!(
+        error.contains("a.cl and lib/libdevice-amdgcn-amd-amdhsa-gfx90a.bc cannot be linked together"),
+        "{error}"
     );
     // They have had their use: clang need not say that it has none for them.
     assert_eq!(made[5].matches(" -l").count(), 0, "{made:#?}");

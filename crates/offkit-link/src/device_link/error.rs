@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use offkit_image::target::Misfit;
 use offkit_llvm::WorkerError;
-use offkit_object::{backquoted, describe_symbol};
+use offkit_object::{FunctionType, backquoted, describe_symbol};
 
 use crate::post_link::PostLinkError;
 use offkit_devlib::code::Module;
@@ -119,6 +119,9 @@ pub enum LinkError {
         /// The device libraries that were looked at, for people.
         libraries: Vec<String>,
     },
+    /// A function is called as it is not defined, for a target whose linkers refuse that.
+    #[error("{0}")]
+    Signature(SignatureMismatch),
     /// What is linked together was compiled for different binary interfaces.
     #[error("{0}")]
     Abi(AbiClash),
@@ -237,6 +240,28 @@ fn is_version(producer: &str, llvm: &str) -> bool {
     producer
         .strip_prefix("LLVM")
         .is_some_and(|version| version == llvm)
+}
+
+/// A function that is called with another signature than it is defined with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SignatureMismatch {
+    /// The function.
+    pub symbol: String,
+    /// How it is defined, and where.
+    pub definition: (FunctionType, String),
+    /// How it is called, and where.
+    pub call: (FunctionType, String),
+}
+
+impl std::fmt::Display for SignatureMismatch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let ((defined, library), (called, code)) = (&self.definition, &self.call);
+        write!(
+            f,
+            "function signature mismatch: {}, defined as {defined} in {library}, called as {called} in {code}",
+            describe_symbol(&self.symbol)
+        )
+    }
 }
 
 /// A symbol that nothing supplies.

@@ -7,7 +7,7 @@ use offkit_object::Target;
 use super::DeviceLink;
 use super::error::LinkError;
 use offkit_devlib::code::Module;
-use offkit_devlib::{Abi, AbiClash, LibraryFile};
+use offkit_devlib::{Abi, AbiClash, LibraryFile, Skip};
 
 /// A file of a library.
 #[derive(Debug)]
@@ -30,6 +30,8 @@ pub(super) struct Libraries {
     done: Vec<usize>,
     /// For each target, what was looked at, for people.
     looked_at: Vec<(Target, String)>,
+    /// Libraries that were skipped though they were meant, for people.
+    pub(super) notes: Vec<String>,
 }
 
 impl Libraries {
@@ -78,10 +80,22 @@ impl Libraries {
             if self.done.contains(&number) {
                 continue;
             }
+            let mut misfits: Vec<String> = Vec::new();
+            let mut is_found = false;
             for target in targets {
                 let answer = search.find(name, target);
                 if let Some(problem) = answer.problem {
                     return Err(LinkError::Manifest(problem));
+                }
+                for (path, skip) in answer.skipped() {
+                    let told = format!("`{}` (-l{name}), which is skipped: {skip}", path.display());
+                    let note = format!("skipped {}: {skip}", path.display());
+                    match skip {
+                        Skip::NoDeviceCode | Skip::Shared(_) => continue,
+                        Skip::Damaged(_) => self.notes.push(note),
+                        Skip::Misfit { .. } => misfits.push(note),
+                    }
+                    self.looked_at.push((target.clone(), told));
                 }
                 let Some(found) = answer.found else {
                     tracing::debug!(library = name, %target, "no device library");
@@ -89,6 +103,7 @@ impl Libraries {
                     self.looked_at.push((target.clone(), none));
                     continue;
                 };
+                is_found = true;
                 let rule = found.rule.name();
                 for (place, file) in found.files.into_iter().enumerate() {
                     tracing::debug!(library = name, %target, path = %file.path.display(), rule, "found a device library");
@@ -114,6 +129,10 @@ impl Libraries {
                     (target.clone(), missing)
                 });
                 self.looked_at.extend(missing);
+            }
+            // For another target of the link it may be the right one.
+            if !is_found {
+                self.notes.append(&mut misfits);
             }
         }
         Ok(())

@@ -98,7 +98,7 @@ pub(super) fn select(
         .filter(|(_, module)| {
             let has_wanted_kernels = kernels && !module.is_library && module.kernels().next().is_some();
             // A library that was named as a file is read in any case.
-            let is_read = module.is_library && (module.is_damaged() || module.found_for.is_none());
+            let is_read = module.is_library && (module.problem().is_some() || module.found_for.is_none());
             !module.on_demand || has_wanted_kernels || is_read
         })
         .map(|(number, _)| number)

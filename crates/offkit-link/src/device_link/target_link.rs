@@ -13,6 +13,7 @@ use super::error::LinkError;
 use super::join::{Part, join};
 use super::libraries::check_abi;
 use super::select::select;
+use super::signatures::mismatches;
 use super::{DeviceLink, Llvm, Steps, TemporaryFolder, generate, undefined};
 use crate::properties::image_properties;
 use offkit_devlib::code::Module;
@@ -20,7 +21,10 @@ use offkit_devlib::code::Module;
 /// The link for one target.
 pub(super) struct TargetLink<'a, 'steps> {
     pub(super) options: &'a DeviceLink<'a>,
+    /// What is linked for, which may become narrower by what is linked.
     pub(super) target: Target,
+    /// What it was when libraries were looked for.
+    pub(super) asked: Target,
     pub(super) modules: &'a [Module<'a>],
     /// The libraries that were looked at, for people.
     pub(super) looked_at: Vec<String>,
@@ -38,6 +42,7 @@ impl<'a> TargetLink<'a, '_> {
     fn select(
         &mut self,
         llvm: &mut Llvm<'_>,
+        notes: &mut Vec<String>,
     ) -> Result<(Vec<&'a Module<'a>>, Option<OpenedModule>), LinkError> {
         let modules = self.modules;
         let mut wanted: Vec<String> = Vec::new();
@@ -54,12 +59,20 @@ impl<'a> TargetLink<'a, '_> {
             if bitcode.is_empty() {
                 return Ok((chosen, None));
             }
+            self.narrowed(&chosen)?;
             let is_spirv = self.target.family().is_spirv();
             check_abi(
                 &bitcode,
                 &libraries,
                 is_spirv.then_some(self.options.spirv_version),
             )?;
+            for mismatch in mismatches(&bitcode, &libraries) {
+                // As NVIDIA's own linker does, for PTX says what a function takes.
+                if self.target.family().is_nvptx() {
+                    return Err(LinkError::Signature(mismatch));
+                }
+                notes.push(mismatch.to_string());
+            }
             let objects: Vec<_> = (chosen.iter().copied())
                 .filter(|module| generate::is_object(module, &self.target))
                 .collect();
@@ -103,8 +116,8 @@ impl TargetLink<'_, '_> {
         llvm: &mut Llvm<'_>,
         notes: &mut Vec<String>,
     ) -> Result<Vec<Part>, LinkError> {
-        let (chosen, linked) = self.select(llvm)?;
-        self.narrow(&chosen)?;
+        let (chosen, linked) = self.select(llvm, notes)?;
+        self.target = self.narrowed(&chosen)?;
         let module = linked.as_ref().map(|linked| linked.id);
         let is_bitcode = |module: &&&Module<'_>| module.image.format == ImageFormat::Bitcode;
         let bitcode: Vec<_> = chosen.iter().filter(is_bitcode).copied().collect();
@@ -152,20 +165,21 @@ impl TargetLink<'_, '_> {
         Ok(parts)
     }
 
-    /// Makes the target as narrow as what is linked for it: code that demands `xnack-` makes an image that does.
-    fn narrow(&mut self, chosen: &[&Module<'_>]) -> Result<(), LinkError> {
+    /// The target as narrow as what is linked for it: code that demands `xnack-` makes an image that does.
+    fn narrowed(&self, chosen: &[&Module<'_>]) -> Result<Target, LinkError> {
+        let mut narrowed = self.target.clone();
         for module in chosen {
             // Processors may differ: libraries for older ones are part of code for newer ones.
             let target = &module.image.target;
-            if let Some(feature) = self.target.conflicting_feature(target) {
+            if let Some(feature) = narrowed.conflicting_feature(target) {
                 let misfit = Misfit::Feature(feature.to_owned());
                 let demands = |other: &&&Module<'_>| other.image.target.conflicting_feature(target).is_some();
                 let other = chosen.iter().find(demands).unwrap_or(module);
                 return Err(LinkError::conflict(other, module, misfit));
             }
-            self.target.complete(target);
+            narrowed.complete(target);
         }
-        Ok(())
+        Ok(narrowed)
     }
 
     /// The error that tells of undefined symbols; see [`undefined::explain`].
@@ -175,14 +189,7 @@ impl TargetLink<'_, '_> {
         parts: &[Part],
         worker: Option<(&mut Worker, ModuleId)>,
     ) -> LinkError {
-        undefined::explain(
-            missing,
-            parts,
-            self.modules,
-            &self.target,
-            &self.looked_at,
-            worker,
-        )
+        undefined::explain(missing, parts, self.modules, &self.asked, &self.looked_at, worker)
     }
 }
 

@@ -1,13 +1,14 @@
-//! `offkit devlib check`: which library supplies each undefined device symbol.
+//! `offkit devlib check`: which library supplies each undefined device symbol, by a link of which nothing is kept.
 
 use std::path::PathBuf;
 
 use clap::Args;
-use offkit_link::device_link::Input;
-use offkit_link::library_check::{SymbolCheck, check};
+use offkit_link::device_link::{DeviceLink, Input, Llvm, SymbolCheck};
+use offkit_object::ImageFormat;
 use serde_json::json;
 
 use super::find::SearchOptions;
+use crate::commands::link::failure;
 use crate::commands::shown_name;
 use crate::failure::{ExitStatus, Failure};
 use crate::terminal::{NAME, Terminal};
@@ -24,7 +25,8 @@ Exit code 1: a symbol is supplied by no library for a target.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Check {
-    /// Files with device code: objects, bitcode, archives, of which all members count
+    /// Files with device code: objects, bitcode, archives, of which the members that are needed count, or where there is
+    /// nothing else, all
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// A library, as `-l` has it at a link: NAME or :FILE; may be repeated
@@ -43,12 +45,22 @@ pub(crate) struct Check {
 pub(super) fn run(options: &Check, terminal: Terminal) -> Result<(), Failure> {
     let opened = |path: &PathBuf| files::open(path).map_err(Failure::input);
     let contents: Vec<Content> = options.files.iter().map(opened).collect::<Result<_, _>>()?;
-    let inputs: Vec<Input<'_>> = (options.files.iter().zip(&contents))
-        .map(|(path, content)| Input::read_file(path, &**content).with_whole_archive(true))
-        .collect();
-    let search = options.search.search();
-    let checks =
-        check(&inputs, &options.library, &search, &options.search.targets()).map_err(Failure::input)?;
+    let is_archive = |content: &Content| ImageFormat::detect(content) == ImageFormat::Archive;
+    // With nothing to need them no member would be.
+    let whole = contents.iter().all(is_archive);
+    let files = options.files.iter().zip(&contents);
+    let files = files.map(|(path, content)| Input::read_file(path, &**content).with_whole_archive(whole));
+    let link = DeviceLink {
+        inputs: files.chain(options.library.iter().map(Input::library)).collect(),
+        search: options.search.search(),
+        targets: options.search.targets(),
+        ..DeviceLink::default()
+    };
+    let checked = link.check(&mut Llvm::default()).map_err(failure)?;
+    for note in &checked.notes {
+        terminal.warning(note);
+    }
+    let checks = checked.symbols;
     for check in &checks {
         match options.json {
             true => show_json(check, terminal)?,

@@ -53,7 +53,11 @@ pub(super) struct SearchOptions {
 impl SearchOptions {
     /// The targets, in order.
     pub(super) fn targets(&self) -> Vec<Target> {
-        let is_triple = |name: &str| name.matches('-').count() >= 2;
+        // A feature that is off ends with a dash, and generic processors have some in their names.
+        let is_triple = |names: &str| {
+            let first = names.split(',').next().unwrap_or_default();
+            !Target::is_processor_name(first) && first.matches('-').count() >= 2
+        };
         let mut targets: Vec<Target> = Vec::new();
         for archs in &self.archs {
             // `TRIPLE,arch=ARCH` is one target.
@@ -185,7 +189,7 @@ fn answer_json(answer: &Answer, trace: bool) -> Value {
         let tried = answer.tried.iter().map(|tried| {
             let (outcome, reason) = match &tried.outcome {
                 Outcome::Missing => ("missing", None),
-                Outcome::Skipped(reason) => ("skipped", Some(reason)),
+                Outcome::Skipped(reason) => ("skipped", Some(reason.to_string())),
                 Outcome::Taken => ("taken", None),
             };
             json!({

@@ -375,7 +375,7 @@ pub(super) fn worker_failure(error: WorkerError) -> Failure {
 }
 
 /// Why a link failed, with what to do next.
-fn failure(error: LinkError) -> Failure {
+pub(super) fn failure(error: LinkError) -> Failure {
     let status = match error.is_of_machine() {
         true => ExitStatus::Machine,
         false => ExitStatus::Input,

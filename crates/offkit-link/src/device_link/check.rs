@@ -1,0 +1,164 @@
+//! A link for its answer alone: which library supplies each symbol that code needs, and what nothing supplies.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::PathBuf;
+
+use offkit_devlib::code::{self, Module};
+use offkit_object::{BundleState, Target};
+use offkit_spirv::is_opencl_builtin;
+use offkit_spirv::names::is_built_in;
+
+use super::libraries::Libraries;
+use super::select::select;
+use super::{DeviceLink, LinkError, Llvm, UndefinedSymbol};
+use crate::symbols::is_supplied_by_driver;
+
+/// What a link would come to.
+#[derive(Clone, Debug, Default)]
+pub struct Checked {
+    /// The symbols that code needs and does not define, by name.
+    pub symbols: Vec<SymbolCheck>,
+    /// What the links have to say, for people.
+    pub notes: Vec<String>,
+}
+
+/// A symbol that code needs and does not define.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SymbolCheck {
+    /// The symbol.
+    pub symbol: String,
+    /// The code that needs it.
+    pub needed_by: Vec<String>,
+    /// For each target that needs it, what supplies it.
+    pub targets: Vec<(Target, Option<Provider>)>,
+}
+
+/// What supplies a symbol.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Provider {
+    /// The library, as `-l` has it.
+    pub library: String,
+    /// The file of it.
+    pub path: PathBuf,
+}
+
+impl DeviceLink<'_> {
+    /// Links to an executable for each target, of which nothing is kept, and tells of each symbol that the inputs need
+    /// where it comes from. What nothing supplies and no kernel needs either is left out, as the link leaves it out.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`run`](Self::run) but undefined symbols.
+    pub fn check(&self, llvm: &mut Llvm<'_>) -> Result<Checked, LinkError> {
+        let (sources, _) = self.read()?;
+        let mut modules = code::modules(&sources)?;
+        let targets = self.targets(&modules)?;
+        let mut libraries = Libraries::default();
+        libraries.find(self, &targets, &modules)?;
+        modules.extend(libraries.modules());
+        modules.sort_by_key(|module| module.input);
+
+        let mut checked = Checked::default();
+        let mut symbols: BTreeMap<String, SymbolCheck> = BTreeMap::new();
+        for target in &targets {
+            let link = DeviceLink {
+                targets: vec![target.clone()],
+                state: BundleState::Executable,
+                allow_imports: false,
+                ..self.clone()
+            };
+            let undefined = match link.run_with(llvm, &mut |_| {}) {
+                Ok(linked) => {
+                    checked.notes.extend(linked.notes);
+                    Vec::new()
+                }
+                Err(LinkError::Undefined { symbols, .. }) => symbols,
+                Err(error) => return Err(error),
+            };
+            for (symbol, need) in self.needs(&modules, target, undefined) {
+                let check = symbols.entry(symbol.clone()).or_insert_with(|| SymbolCheck {
+                    symbol,
+                    needed_by: Vec::new(),
+                    targets: Vec::new(),
+                });
+                for label in need.by {
+                    if !check.needed_by.contains(&label) {
+                        check.needed_by.push(label);
+                    }
+                }
+                check.targets.push((target.clone(), need.provider));
+            }
+        }
+        checked.symbols = symbols.into_values().collect();
+        let mut told = HashSet::new();
+        checked.notes.retain(|note| told.insert(note.clone()));
+        Ok(checked)
+    }
+
+    /// What the inputs need for a target, with what supplies it, and what a link found undefined.
+    fn needs(
+        &self,
+        modules: &[Module<'_>],
+        target: &Target,
+        undefined: Vec<UndefinedSymbol>,
+    ) -> BTreeMap<String, Need> {
+        let chosen = select(modules, target, self.archive_kernels, &[]);
+        let (supplied, own): (Vec<&Module<'_>>, Vec<_>) = chosen
+            .into_iter()
+            .map(|number| &modules[number])
+            .partition(|module| module.found_for.is_some());
+        let defined: HashSet<&str> = own
+            .iter()
+            .flat_map(|module| module.exports().chain(module.kernels()))
+            .collect();
+        let family = target.family();
+        let is_open = |name: &&str| {
+            // What SPIR-V has instructions for.
+            let is_instruction = family.is_spirv() && (is_built_in(name) || is_opencl_builtin(name));
+            !defined.contains(name) && !is_supplied_by_driver(family, name) && !is_instruction
+        };
+        let open: BTreeSet<&str> = own
+            .iter()
+            .flat_map(|module| module.imports())
+            .filter(is_open)
+            .collect();
+        let mut needs: BTreeMap<String, Need> = BTreeMap::new();
+        for symbol in open {
+            let provider = supplied
+                .iter()
+                .find(|module| module.exports().any(|name| name == symbol));
+            let needing = own
+                .iter()
+                .filter(|module| module.imports().any(|name| name == symbol));
+            let need = Need {
+                by: needing.map(|module| module.label.clone()).collect(),
+                provider: provider.and_then(|module| self.provider(module)),
+            };
+            if need.provider.is_some() {
+                needs.insert(symbol.to_owned(), need);
+            } else if undefined.iter().any(|undefined| undefined.name == symbol) {
+                needs.insert(symbol.to_owned(), need);
+            }
+        }
+        for symbol in undefined {
+            needs.entry(symbol.name).or_insert(Need {
+                by: symbol.images,
+                provider: None,
+            });
+        }
+        needs
+    }
+
+    fn provider(&self, module: &Module<'_>) -> Option<Provider> {
+        let library = self.inputs.get(module.input)?.library_name()?.to_owned();
+        let file = module.image.location.file();
+        let path = module.path.clone().unwrap_or_else(|| file.into());
+        Some(Provider { library, path })
+    }
+}
+
+/// Who needs a symbol, and what supplies it.
+struct Need {
+    by: Vec<String>,
+    provider: Option<Provider>,
+}
