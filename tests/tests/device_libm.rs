@@ -534,6 +534,50 @@ fn only_what_has_other_content_is_built_again() {
 }
 
 #[test]
+fn the_hosts_headers_compile_for_devices_and_new_ones_are_seen() {
+    need!("clang-22", "llvm-dis");
+    let folder = Folder::new();
+    folder.write(
+        "one.c",
+        "#include <math.h>\n#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>\n#include \"own.h\"\n\
+         int32_t one(double x) { int32_t r = FACTOR * (int32_t)sin(x); int32_t s; memcpy(&s, &r, sizeof s); return s; }\n",
+    );
+    folder.write(
+        "two.cpp",
+        "#include <algorithm>\n#include <array>\n#include <cmath>\n#include <cstdint>\n#include <limits>\n\
+         #include <type_traits>\n#include <utility>\n\
+         template <class T> T twice(T x) { static_assert(std::is_arithmetic_v<T>); return std::sin(x) * 2; }\n\
+         extern \"C\" double two(double x, float y) { return std::max(twice(x), (double)twice(y)); }\n",
+    );
+    for name in ["include", "first"] {
+        std::fs::create_dir(folder.path(name)).expect("a new folder");
+    }
+    folder.write("include/own.h", "#define FACTOR 2\n");
+    folder.write(
+        "libdevice.toml",
+        "name = \"small\"\nsources = [\"one.c\", \"two.cpp\"]\ninclude = [\"first\", \"include\"]\n\
+         targets = [\"gfx90a\", \"sm_80\", \"spirv64\"]\n",
+    );
+    assert_eq!(new(&build(&folder, "libdevice.toml -o lib")), 3);
+    // Optimised where nothing is said, and calls are left for the libm.
+    let text = folder
+        .run(
+            tool("llvm-dis").expect("asked for before"),
+            ["lib/libdevice/sm_80/libsmall-nvptx-sm_80.bc", "-o", "-"],
+        )
+        .ok();
+    assert!(!text.contains(" = alloca "), "{text}");
+    for name in ["double @sin(", "float @sinf("] {
+        assert!(text.contains(name), "{name}: {text}");
+    }
+    assert_eq!(new(&build(&folder, "libdevice.toml -o lib")), 0);
+    // A header that is found before the one that was.
+    folder.write("first/own.h", "#define FACTOR 3\n");
+    assert_eq!(new(&build(&folder, "libdevice.toml -o lib")), 3);
+    assert_eq!(new(&build(&folder, "libdevice.toml -o lib")), 0);
+}
+
+#[test]
 fn errors_say_which_target_and_what_to_do() {
     need!("clang-22");
     let folder = Folder::new();
@@ -568,6 +612,19 @@ fn errors_say_which_target_and_what_to_do() {
     );
     let error = fails("libdevice.toml -o lib --arch sm_80,sm_61", 2);
     assert!(error.contains("no target is for `sm_61`"), "{error}");
+    for unknown in ["gfx9o6", "sm_6", "gfx90a:xnak+", "spriv64-unknown-unknown"] {
+        let error = fails(&format!("libdevice.toml -o lib --target {unknown}"), 2);
+        assert!(
+            error.contains(&format!("there is no target `{unknown}`")),
+            "{error}"
+        );
+    }
+    folder.write("one.c", "int two(int x) { return x; }\n");
+    let error = fails("libdevice.toml -o lib --target sm_80 --variant default", 2);
+    assert!(
+        error.contains("`two` is defined in one.c and in two.cpp"),
+        "{error}"
+    );
     let error = fails("libdevice.toml -o lib --target nvptx", 2);
     assert!(error.contains("expected a processor such as gfx90a"), "{error}");
     folder.write(

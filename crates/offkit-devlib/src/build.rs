@@ -11,24 +11,28 @@
 //! ```
 //!
 //! so that `-L DIR` finds the usual build, and `-L DIR/debug` the variant. What is compiled is kept in
-//! `libdevice/.build`, and made again only when the content of what it is made of has changed: sources, headers, the
-//! options, the compiler.
+//! `libdevice/.build`, and made again only when the content of what it is made of has changed: sources, headers (also
+//! one that is new and found before another), the options, the compiler.
 
 mod compile;
 mod record;
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::{fs, iter};
+use std::{env, fs};
 
-use offkit_object::Target;
+use offkit_host::files::{self, FileError};
+use offkit_image::Family;
+use offkit_object::{ImageFormat, Limits, Target, describe_symbol, inspect};
 use rayon::prelude::*;
 
 use crate::manifest::{Manifest, Provider, Source, TargetSettings};
 use crate::naming::library_path;
+use compile::Headers;
 use record::{Hashes, Record};
 
 /// What is to be built of a library.
@@ -50,9 +54,6 @@ pub struct Build<'a> {
     pub providers: Vec<String>,
     /// How many compilers may run at a time; at least one does.
     pub jobs: usize,
-    /// Told of the folder that a file is made in, beside its place: whoever ends the process before [`run`](Self::run)
-    /// has returned may remove it.
-    pub on_temporary: fn(&Path),
 }
 
 /// A library that is there for one target.
@@ -111,6 +112,14 @@ pub enum BuildError {
         /// What was asked for.
         name: String,
     },
+    /// clang knows no such target.
+    #[error("there is no target `{name}`{}", in_manifest(manifest.as_deref()))]
+    UnknownTarget {
+        /// The name.
+        name: String,
+        /// The manifest that has a section for it.
+        manifest: Option<PathBuf>,
+    },
     /// None of the files is there of which one is to become a part of the library.
     #[error("nothing provides the code for {target}: {} not found", list(files))]
     NoProvider {
@@ -133,11 +142,12 @@ pub enum BuildError {
         /// Why.
         source: io::Error,
     },
-    /// A file cannot be used.
-    #[error("cannot {action} `{}`", path.display())]
-    File {
-        /// What was to be done.
-        action: &'static str,
+    /// A file cannot be written.
+    #[error(transparent)]
+    Write(#[from] FileError),
+    /// What was built cannot be read again, or there is no place for temporary files.
+    #[error("cannot read `{}`", path.display())]
+    Read {
         /// The file.
         path: PathBuf,
         /// Why not.
@@ -145,14 +155,20 @@ pub enum BuildError {
     },
 }
 
+fn in_manifest(manifest: Option<&Path>) -> String {
+    manifest.map_or_else(String::new, |path| {
+        format!(": a section of `{}` is for it", path.display())
+    })
+}
+
 fn list(names: &[String]) -> String {
     names.join(", ")
 }
 
 impl BuildError {
-    fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    fn read(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
-        move |source| Self::File { action, path, source }
+        move |source| Self::Read { path, source }
     }
 }
 
@@ -185,6 +201,8 @@ struct Shared<'a> {
     build: &'a Build<'a>,
     /// What the compiler says about itself.
     version: String,
+    /// The host's headers.
+    headers: Headers,
     hashes: Hashes,
     /// Set when something failed: nothing else is started.
     failed: AtomicBool,
@@ -216,11 +234,13 @@ impl Build<'_> {
     /// What the compiler refuses; once it has refused something nothing else is started. What cannot be read or
     /// written, and what is asked for and is not in the manifest.
     pub fn run(&self, progress: &(dyn Fn(usize, usize, &str) + Sync)) -> Result<Built, BuildError> {
+        self.check_names()?;
         let units = self.units()?;
         let steps = units.iter().map(|unit| unit.settings.sources.len() + 1).sum();
         let shared = Shared {
             build: self,
             version: self.version()?,
+            headers: Headers::of(&self.clang),
             hashes: Hashes::default(),
             failed: AtomicBool::new(false),
             done: AtomicUsize::new(0),
@@ -253,6 +273,29 @@ impl Build<'_> {
         }
         self.write_manifests()?;
         Ok(built)
+    }
+
+    /// Checks that clang knows all targets, and those that the manifest has sections for.
+    fn check_names(&self) -> Result<(), BuildError> {
+        if let Some(unknown) = self.targets.iter().find(|target| !target.is_known()) {
+            return Err(BuildError::UnknownTarget {
+                name: unknown.short_name(),
+                manifest: None,
+            });
+        }
+        let is_known = |name: &str| {
+            let target = Target::named(name);
+            target.is_known()
+                || target.library_architectures().iter().any(|known| known == name)
+                    && target.family() != Family::Other
+        };
+        match self.manifest.target.keys().find(|name| !is_known(name)) {
+            None => Ok(()),
+            Some(name) => Err(BuildError::UnknownTarget {
+                name: name.clone(),
+                manifest: Some(self.manifest.path.clone()),
+            }),
+        }
     }
 
     /// What is to be made.
@@ -364,8 +407,7 @@ impl Build<'_> {
             if fs::read(&path).is_ok_and(|bytes| bytes == text.as_bytes()) {
                 continue;
             }
-            record::replace(&path, self.on_temporary, |temporary| fs::write(temporary, &text))
-                .map_err(BuildError::file("write", &path))?;
+            write(&path, text.as_bytes())?;
         }
         Ok(())
     }
@@ -406,8 +448,9 @@ impl Shared<'_> {
             .to_string_lossy()
             .into_owned();
         let words = compile::link_words(unit, &objects);
-        let (is_new, message) = self.step(unit, &name, &words, &objects, &unit.path)?;
-        let metadata = fs::metadata(&unit.path).map_err(BuildError::file("read", &unit.path))?;
+        let linked = self.step(unit, &name, &words, &objects, &unit.path);
+        let (is_new, message) = linked.map_err(|error| with_names(error, unit, &objects))?;
+        let metadata = fs::metadata(&unit.path).map_err(BuildError::read(&unit.path))?;
         let library = BuiltLibrary {
             target: unit.target.clone(),
             variant: unit.variant.map(str::to_owned),
@@ -422,7 +465,7 @@ impl Shared<'_> {
     /// Compiles a source.
     fn part(&self, unit: &Unit<'_>, source: &Source) -> Result<(PathBuf, Option<Message>), Stopped> {
         let object = unit.parts.join(compile::object_name(source));
-        let words = compile::words(self.build.manifest, unit, source);
+        let words = compile::words(self.build.manifest, unit, source, &self.headers);
         let mut inputs = vec![source.path.clone()];
         inputs.extend(unit.provider.iter().filter_map(|(_, file)| file.clone()));
         let (_, message) = self.step(unit, &source.path.display().to_string(), &words, &inputs, &object)?;
@@ -461,7 +504,10 @@ impl Shared<'_> {
         let name = output.file_name().unwrap_or_default();
         let record_path = unit.parts.join(name).with_extension("json");
         let command = record::hash_command(&self.version, words);
-        if Record::read(&record_path).is_some_and(|record| record.holds(&command, output, &self.hashes)) {
+        let folders = compile::header_folders(words, inputs);
+        if Record::read(&record_path)
+            .is_some_and(|record| record.holds(&command, output, &folders, &self.hashes))
+        {
             return Ok((false, None));
         }
         (self.progress)(
@@ -469,53 +515,75 @@ impl Shared<'_> {
             self.total,
             &format!("{source} for {}", unit.label()),
         );
-        fs::create_dir_all(&unit.parts).map_err(BuildError::file("make", &unit.parts))?;
         // It is not known any more what the output is made of.
         let _ = fs::remove_file(&record_path);
-        let mut headers = String::new();
-        let mut message = None;
-        let mut refused = None;
-        record::replace(output, self.build.on_temporary, |temporary| {
-            let list = temporary.with_extension("d");
-            let mut command = Command::new(&self.build.clang);
-            command.args(words).arg("-o").arg(temporary);
-            command.arg("-MD").arg("-MF").arg(&list);
-            let ran = command.output()?;
-            let text = String::from_utf8_lossy(&ran.stderr).trim_end().to_owned();
-            let said = Message {
-                source: source.to_owned(),
-                target: unit.label(),
-                text,
-            };
-            if !ran.status.success() {
-                refused = Some(said);
-                return Err(io::Error::other("the compiler failed"));
-            }
-            message = Some(said).filter(|said| !said.text.is_empty());
-            headers = fs::read_to_string(&list).unwrap_or_default();
-            Ok(())
-        })
-        .map_err(|error| match refused {
-            Some(said) => BuildError::Refused { messages: vec![said] },
-            None if error.kind() == io::ErrorKind::NotFound && !self.build.clang.is_file() => {
-                BuildError::Start {
-                    program: self.build.clang.clone(),
-                    source: error,
-                }
-            }
-            None => BuildError::file("write", output)(error),
+        let temporary = tempfile::tempdir().map_err(BuildError::read(&env::temp_dir()))?;
+        let made = temporary.path().join(name);
+        let list = temporary.path().join("headers.d");
+        let mut compiler = Command::new(&self.build.clang);
+        compiler.args(words).arg("-o").arg(&made);
+        compiler.arg("-MD").arg("-MF").arg(&list);
+        let ran = compiler.output().map_err(|source| BuildError::Start {
+            program: self.build.clang.clone(),
+            source,
         })?;
-        let all = iter::empty()
-            .chain(inputs.iter().cloned())
-            .chain(record::dependencies(&headers));
+        let said = Message {
+            source: source.to_owned(),
+            target: unit.label(),
+            text: String::from_utf8_lossy(&ran.stderr).trim_end().to_owned(),
+        };
+        if !ran.status.success() {
+            return Err(BuildError::Refused { messages: vec![said] });
+        }
+        write(output, &fs::read(&made).map_err(BuildError::read(&made))?)?;
+        let headers = fs::read_to_string(&list).unwrap_or_default();
+        let all = inputs.iter().cloned().chain(record::dependencies(&headers));
+        let message = Some(said).filter(|said| !said.text.is_empty());
         // What warns is compiled again the next time, so that the warning is not lost.
         if message.is_none()
-            && let Some(record) = Record::of(command, all, output, &self.hashes)
+            && let Some(record) = Record::of(command, all, output, &folders, &self.hashes)
         {
-            record
-                .write(&record_path, self.build.on_temporary)
-                .map_err(BuildError::file("write", &record_path))?;
+            write(&record_path, &record.to_bytes())?;
         }
         Ok((true, message))
     }
+}
+
+/// Writes a file, and makes its folder.
+fn write(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    if let Some(folder) = path.parent() {
+        files::create_folder(folder)?;
+    }
+    files::write(path, &[bytes])
+}
+
+/// Says of symbols that several sources define which these are: LLVM's linker tells neither.
+fn with_names(error: Stopped, unit: &Unit<'_>, objects: &[PathBuf]) -> Stopped {
+    let Stopped::Failed(BuildError::Refused { mut messages }) = error else {
+        return error;
+    };
+    let mut definitions: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (object, source) in objects.iter().zip(unit.settings.sources) {
+        let exports =
+            fs::read(object).map(|bytes| inspect(&bytes, ImageFormat::Bitcode, &Limits::default()).exports);
+        for symbol in exports.unwrap_or_default() {
+            let sources = definitions.entry(symbol).or_default();
+            sources.push(source.path.display().to_string());
+        }
+    }
+    for message in &mut messages {
+        let named = definitions
+            .iter()
+            .filter(|(symbol, sources)| sources.len() > 1 && message.text.contains(&format!("'{symbol}'")));
+        let lines = named.map(|(symbol, sources)| {
+            format!(
+                "\n{} is defined in {}",
+                describe_symbol(symbol),
+                sources.join(" and in ")
+            )
+        });
+        let lines: String = lines.collect();
+        message.text += &lines;
+    }
+    BuildError::Refused { messages }.into()
 }

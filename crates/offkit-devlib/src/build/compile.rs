@@ -3,7 +3,8 @@
 use std::collections::hash_map::DefaultHasher;
 use std::ffi::OsString;
 use std::hash::{Hash, Hasher};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use offkit_object::Target;
 
@@ -18,10 +19,108 @@ fn target_words(target: &Target) -> Vec<OsString> {
     words
 }
 
+/// Where the host has its headers, and what these expect to be defined. The C library's declare the functions that a
+/// device library may call; clang compiles code of CUDA, HIP and OpenMP for devices with the same.
+#[derive(Debug, Default)]
+pub(super) struct Headers {
+    c: Vec<OsString>,
+    cxx: Vec<OsString>,
+    macros: Vec<OsString>,
+}
+
+impl Headers {
+    /// Those that clang finds for the host; none where it says nothing of them.
+    pub(super) fn of(clang: &Path) -> Self {
+        let said = |language: &str| {
+            let mut command = Command::new(clang);
+            command
+                .args(["-x", language, "-E", "-v", "-"])
+                .stdin(Stdio::null());
+            let output = command.output().map(|output| output.stderr).unwrap_or_default();
+            String::from_utf8_lossy(&output).into_owned()
+        };
+        let c = said("c");
+        let target = c.lines().find_map(|line| line.strip_prefix("Target: "));
+        let target = target
+            .map(|triple| Target::new(triple.trim(), ""))
+            .unwrap_or_default();
+        let mut macros = Vec::new();
+        if target.parts().architecture() == "x86_64" {
+            macros.push("-D__x86_64__".into());
+        }
+        if target.triple.contains("linux") {
+            macros.extend(["-D__ELF__", "-D__linux__", "-D__gnu_linux__"].map(OsString::from));
+        }
+        Self {
+            c: folders_of(&c),
+            cxx: folders_of(&said("c++")),
+            macros,
+        }
+    }
+
+    /// The options for a source in that language.
+    fn words(&self, language: Language) -> Vec<OsString> {
+        let folders = match language {
+            Language::C => &self.c,
+            Language::Cxx => &self.cxx,
+            Language::OpenCl => return Vec::new(),
+        };
+        if folders.is_empty() {
+            return Vec::new();
+        }
+        let mut words: Vec<OsString> = vec!["-nostdinc".into()];
+        for folder in folders {
+            words.extend(["-isystem".into(), folder.clone()]);
+        }
+        words.extend(self.macros.iter().cloned());
+        if language == Language::Cxx {
+            // As clang for the host: the C++ library's headers need it.
+            words.push("-D_GNU_SOURCE".into());
+        }
+        words
+    }
+}
+
+/// The folders of headers that `clang -v` lists.
+fn folders_of(said: &str) -> Vec<OsString> {
+    let listed = said.split_once("#include <...> search starts here:\n");
+    let listed = listed.and_then(|(_, rest)| rest.split_once("End of search list."));
+    let lines = listed.map_or("", |(list, _)| list).lines();
+    lines.map(|line| line.trim().into()).collect()
+}
+
+/// The folders in which a command looks for headers that its inputs include, those of the system aside.
+pub(super) fn header_folders(words: &[OsString], inputs: &[PathBuf]) -> Vec<PathBuf> {
+    let mut folders: Vec<PathBuf> = inputs
+        .iter()
+        .filter_map(|path| path.parent())
+        .map(Path::to_owned)
+        .collect();
+    let mut words = words.iter().filter_map(|word| word.to_str());
+    while let Some(word) = words.next() {
+        if ["-I", "-iquote"].contains(&word) {
+            folders.extend(words.next().map(PathBuf::from));
+        } else if let Some(folder) = word.strip_prefix("-I").or_else(|| word.strip_prefix("-iquote")) {
+            folders.push(folder.into());
+        }
+    }
+    folders
+}
+
 /// The command that compiles a source to bitcode, without its output.
-pub(super) fn words(manifest: &Manifest, unit: &Unit<'_>, source: &Source) -> Vec<OsString> {
+pub(super) fn words(
+    manifest: &Manifest,
+    unit: &Unit<'_>,
+    source: &Source,
+    headers: &Headers,
+) -> Vec<OsString> {
     let mut words = vec!["-x".into(), source.language.clang_name().into()];
     words.extend(target_words(unit.target));
+    // What the manifest says comes later, and counts.
+    words.push("-O2".into());
+    if !unit.target.family().is_host() {
+        words.extend(headers.words(source.language));
+    }
     // Which libraries of vendors are used is for the manifest to say.
     words.extend(["-nogpulib", "-Qunused-arguments"].map(OsString::from));
     words.push(match source.language {

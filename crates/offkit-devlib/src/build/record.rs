@@ -1,6 +1,6 @@
 //! What a file was made of, by content: it is made again when that has changed, and not when only times have.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -83,6 +83,8 @@ pub(super) struct Record {
     command: String,
     /// The files that were read, with their hashes.
     inputs: Vec<(PathBuf, String)>,
+    /// Other files of their names.
+    shadows: Vec<PathBuf>,
     /// The hash of the file.
     output: String,
 }
@@ -98,6 +100,7 @@ impl Record {
         command: String,
         inputs: impl Iterator<Item = PathBuf>,
         output: &Path,
+        folders: &[PathBuf],
         hashes: &Hashes,
     ) -> Option<Self> {
         let mut inputs = inputs
@@ -107,38 +110,53 @@ impl Record {
         inputs.dedup();
         Some(Self {
             command,
+            shadows: shadows(&inputs, folders),
             inputs,
             output: hashes.read(output)?,
         })
     }
 
     /// Whether the file is what the command would make of the files as they are now.
-    pub(super) fn holds(&self, command: &str, output: &Path, hashes: &Hashes) -> bool {
+    pub(super) fn holds(&self, command: &str, output: &Path, folders: &[PathBuf], hashes: &Hashes) -> bool {
         self.command == command
             && hashes.get(output).as_ref() == Some(&self.output)
+            && shadows(&self.inputs, folders) == self.shadows
             && (self.inputs.iter()).all(|(path, hash)| hashes.get(path).as_ref() == Some(hash))
     }
 
-    /// Writes it down.
-    pub(super) fn write(&self, path: &Path, on_temporary: fn(&Path)) -> io::Result<()> {
-        let text = serde_json::to_vec(self)?;
-        replace(path, on_temporary, |temporary| fs::write(temporary, &text))
+    /// As it is written down.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        // Texts, which can all be written.
+        serde_json::to_vec(self).unwrap_or_default()
     }
 }
 
-/// Has a file made under a temporary name, and puts it in its place once it is complete.
-pub(super) fn replace(
-    path: &Path,
-    on_temporary: fn(&Path),
-    make: impl FnOnce(&Path) -> io::Result<()>,
-) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
-    let temporary = tempfile::Builder::new().prefix(".offkit-").tempdir_in(folder)?;
-    on_temporary(temporary.path());
-    let made = temporary.path().join(path.file_name().unwrap_or_default());
-    make(&made)?;
-    fs::rename(made, path)
+/// How many parts of a header's path are looked for in other folders: `sys/types.h` has two.
+const MOST_PARTS: usize = 3;
+
+/// Files that have the name of one that was read and lie where such names are looked for: a new one may be read
+/// instead the next time.
+fn shadows(inputs: &[(PathBuf, String)], folders: &[PathBuf]) -> Vec<PathBuf> {
+    let paths = || inputs.iter().map(|(path, _)| path.as_path());
+    // A header is looked for beside the file that includes it first.
+    let is_in = |path: &Path, folder: &Path| match folder.as_os_str().is_empty() {
+        true => path.is_relative(),
+        false => path.starts_with(folder),
+    };
+    let beside = paths()
+        .filter(|path| folders.iter().any(|folder| is_in(path, folder)))
+        .filter_map(Path::parent);
+    let folders: BTreeSet<&Path> = folders.iter().map(PathBuf::as_path).chain(beside).collect();
+    let mut found = BTreeSet::new();
+    for path in paths() {
+        let parts: Vec<_> = path.components().collect();
+        for count in 1..=MOST_PARTS.min(parts.len()) {
+            let name: PathBuf = parts.get(parts.len() - count..).into_iter().flatten().collect();
+            let others = folders.iter().map(|folder| folder.join(&name));
+            found.extend(others.filter(|other| other != path && other.is_file()));
+        }
+    }
+    found.into_iter().collect()
 }
 
 /// The files that a rule for `make`, as clang writes it with `-MD`, says were read.
@@ -193,10 +211,11 @@ mod tests {
             fs::write(path(name), name).unwrap();
         }
         let inputs = || [path("a.c"), path("a.h")].into_iter();
-        let record = Record::of("c".into(), inputs(), &path("a.bc"), &Hashes::default()).unwrap();
-        record.write(&path("a.json"), |_| ()).unwrap();
+        let folders = [path("first"), folder.path().to_owned()];
+        let record = Record::of("c".into(), inputs(), &path("a.bc"), &folders, &Hashes::default()).unwrap();
+        fs::write(path("a.json"), record.to_bytes()).unwrap();
         let record = Record::read(&path("a.json")).unwrap();
-        let holds = |command: &str| record.holds(command, &path("a.bc"), &Hashes::default());
+        let holds = |command: &str| record.holds(command, &path("a.bc"), &folders, &Hashes::default());
         assert!(holds("c") && !holds("d"));
         // The same content with another time.
         fs::write(path("a.h"), "a.h").unwrap();
@@ -206,6 +225,12 @@ mod tests {
             assert!(!holds("c"), "{name}");
             fs::write(path(name), name).unwrap();
         }
+        // Another header is found first.
+        fs::create_dir(path("first")).unwrap();
+        assert!(holds("c"));
+        fs::write(path("first/a.h"), "a.h").unwrap();
+        assert!(!holds("c"));
+        fs::remove_file(path("first/a.h")).unwrap();
         fs::remove_file(path("a.h")).unwrap();
         assert!(!holds("c"));
     }

@@ -12,7 +12,6 @@ use serde_json::json;
 use crate::commands::cc::clang;
 use crate::failure::{ExitStatus, Failure};
 use crate::terminal::{FAINT, NAME, Terminal, size};
-use offkit_host::temporary;
 
 /// The name of the usual build among the variants.
 const DEFAULT_VARIANT: &str = "default";
@@ -88,7 +87,6 @@ pub(super) fn run(arguments: &Build, terminal: Terminal) -> Result<(), Failure> 
             || thread::available_parallelism().map_or(1, usize::from),
             usize::from,
         ),
-        on_temporary: temporary::remove_when_stopped,
     };
     let progress = terminal.progress();
     let built = build.run(&|done, total, what| progress.step(format!("{done}/{total} {what}")));
@@ -201,6 +199,10 @@ fn failure(error: BuildError, manifest: &Manifest) -> Failure {
             Failure::new(ExitStatus::Machine, error).hint("install one of them, or name its folder with `-L`")
         }
         BuildError::Start { .. } => Failure::new(ExitStatus::Machine, error),
-        BuildError::NoSources { .. } | BuildError::File { .. } => Failure::input(error),
+        BuildError::UnknownTarget { .. } => Failure::input(error)
+            .hint("a target is a processor such as gfx90a, gfx90a:xnack+ or sm_80, spirv64, or a triple"),
+        BuildError::NoSources { .. } | BuildError::Write(_) | BuildError::Read { .. } => {
+            Failure::input(error)
+        }
     }
 }
