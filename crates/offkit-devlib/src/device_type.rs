@@ -1,7 +1,7 @@
 //! Device types: the short names of what an image is for.
 
 use offkit_image::target::GENERIC;
-use offkit_object::{DeviceImage, ImageFormat, Inspect, Limits, Producer, Target, target_of};
+use offkit_object::{Container, DeviceImage, ImageFormat, Inspect, Limits, Producer, Target, target_of};
 
 /// The short name of what an image is for: `gfx803-hsaco`, `sm_60-cubin`, `spirv64-bc`, and of code for a host its
 /// architecture alone, `x86_64`.
@@ -43,6 +43,42 @@ pub struct DeviceType {
 }
 
 impl DeviceType {
+    /// Counts a file of the host's code that device code is in.
+    pub fn add_host(types: &mut Vec<Self>, container: &Container) {
+        let Some(architecture) = container.host else {
+            return;
+        };
+        let target = Target::named(architecture);
+        let (format, producer) = (ImageFormat::Elf, Producer::Host);
+        let same = types.iter_mut().find(|known| known.name == architecture);
+        match same {
+            Some(known) => {
+                known.images += 1;
+                known.bytes += container.size;
+            }
+            None => types.push(Self {
+                name: architecture.to_owned(),
+                images: 1,
+                bytes: container.size,
+                ..Self::empty(target, format, producer)
+            }),
+        }
+    }
+
+    fn empty(target: Target, format: ImageFormat, producer: Producer) -> Self {
+        Self {
+            name: device_type_of(&target, producer, format),
+            target,
+            format,
+            producer,
+            images: 0,
+            bytes: 0,
+            kernels: Vec::new(),
+            exports: Vec::new(),
+            imports: Vec::new(),
+        }
+    }
+
     /// Counts an image among those of its type; its symbols too, if these are wanted.
     pub fn add(types: &mut Vec<Self>, image: &DeviceImage<'_>, symbols: bool) {
         let target = target_of(image);
@@ -51,17 +87,7 @@ impl DeviceType {
             known.target == *target && known.format == format && known.producer == producer
         });
         let at = same.unwrap_or_else(|| {
-            types.push(Self {
-                name: device_type_of(&target, producer, format),
-                target: target.into_owned(),
-                format,
-                producer,
-                images: 0,
-                bytes: 0,
-                kernels: Vec::new(),
-                exports: Vec::new(),
-                imports: Vec::new(),
-            });
+            types.push(Self::empty(target.into_owned(), format, producer));
             types.len() - 1
         });
         let device = &mut types[at];

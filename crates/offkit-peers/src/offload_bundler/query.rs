@@ -13,15 +13,17 @@ pub(super) fn query(file: &str, bytes: &[u8]) -> Result<String> {
     let mut answers: Vec<String> = Vec::new();
     let mut problem = None;
     let _ = offkit_object::walk(file, bytes, None, &Limits::default(), &mut |item| {
-        match item {
-            Item::Image(image) => {
-                let answer = device_type(&image);
-                if !answers.contains(&answer) {
-                    answers.push(answer);
-                }
+        let answer = match item {
+            Item::Image(image) => Some(device_type(&image)),
+            Item::Container(container) => container.host.map(str::to_owned),
+            Item::Problem(found) => {
+                problem = problem.take().or(Some(found));
+                None
             }
-            Item::Problem(found) => problem = problem.take().or(Some(found)),
-            _ => {}
+            _ => None,
+        };
+        if let Some(answer) = answer.filter(|answer| !answers.contains(answer)) {
+            answers.push(answer);
         }
         ControlFlow::Continue(())
     });

@@ -7,9 +7,10 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use offkit_devlib::library_file;
-use offkit_object::{DeviceImage, Problem};
+use offkit_llvm::{Form, Source, Worker, WorkerError};
+use offkit_object::{DeviceImage, ImageFormat, Problem};
 
-use super::Source;
+use super::link::worker_failure;
 use crate::failure::Failure;
 use crate::terminal::{Terminal, size};
 use offkit_host::files;
@@ -55,6 +56,7 @@ pub(crate) fn run(options: &Extract, terminal: Terminal) -> Result<(), Failure> 
         options,
         terminal,
         names: HashSet::new(),
+        libraries: Vec::new(),
         written: 0,
         bytes: 0,
         result: Ok(()),
@@ -62,7 +64,7 @@ pub(crate) fn run(options: &Extract, terminal: Terminal) -> Result<(), Failure> 
     let mut selection = Selection::new(&options.filter);
     let mut damaged = false;
     for place in &options.locations {
-        let source = Source::open(place)?;
+        let source = super::Source::open(place)?;
         let problems = source.each_image(&mut selection, &options.limits, &mut |image| {
             extraction.add(image)
         })?;
@@ -73,6 +75,7 @@ pub(crate) fn run(options: &Extract, terminal: Terminal) -> Result<(), Failure> 
         }
         damaged |= !problems.is_empty();
     }
+    extraction.write_libraries()?;
     if extraction.written > 1 {
         terminal.note(format_args!(
             "{} images, {}",
@@ -86,12 +89,30 @@ pub(crate) fn run(options: &Extract, terminal: Terminal) -> Result<(), Failure> 
     selection.check()
 }
 
+/// Modules of bitcode as one.
+fn linked(parts: &[(String, Vec<u8>)], worker: &mut Option<Worker>) -> Result<Vec<u8>, WorkerError> {
+    let worker = match worker {
+        Some(worker) => worker,
+        none => none.insert(Worker::start()?),
+    };
+    let sources: Vec<_> = parts
+        .iter()
+        .map(|(name, bytes)| Source::bytes(name, bytes))
+        .collect();
+    let module = worker.open(&sources, &[], false)?;
+    let whole = worker.emit_whole(module.id, &Form::Bitcode)?;
+    worker.close(module.id)?;
+    Ok(whole.content)
+}
+
 /// Images on their way into files.
 struct Extraction<'a> {
     options: &'a Extract,
     terminal: Terminal,
     /// The names that are taken.
     names: HashSet<PathBuf>,
+    /// Device libraries of bitcode, each with what it is made of and what messages call that.
+    libraries: Vec<(PathBuf, Vec<(String, Vec<u8>)>)>,
     written: usize,
     bytes: u64,
     result: Result<(), Failure>,
@@ -117,16 +138,50 @@ impl Extraction<'_> {
                     .hint("name a folder with -o"));
             }
             files::write(&self.options.output, &[bytes]).map_err(Failure::input)?;
-        } else {
-            let path = self.name(image);
-            if let Some(folder) = path.parent() {
-                files::create_folder(folder).map_err(Failure::input)?;
-            }
-            files::write(&path, &[bytes]).map_err(Failure::input)?;
-            self.terminal.note(path.display());
+            self.count(bytes);
+            return Ok(());
         }
+        if let Some(library) = &self.options.libdevice
+            && image.format == ImageFormat::Bitcode
+            && !self.options.stored
+        {
+            let path = self.options.output.join(library_file(image, library.as_deref()));
+            let part = (image.location.to_string(), bytes.to_vec());
+            match self.libraries.iter_mut().find(|(known, _)| *known == path) {
+                Some((_, parts)) => parts.push(part),
+                None => self.libraries.push((path, vec![part])),
+            }
+            return Ok(());
+        }
+        let path = self.name(image);
+        self.write_file(&path, bytes)
+    }
+
+    fn write_file(&mut self, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+        if let Some(folder) = path.parent() {
+            files::create_folder(folder).map_err(Failure::input)?;
+        }
+        files::write(path, &[bytes]).map_err(Failure::input)?;
+        self.terminal.note(path.display());
+        self.count(bytes);
+        Ok(())
+    }
+
+    fn count(&mut self, bytes: &[u8]) {
         self.written += 1;
         self.bytes += bytes.len() as u64;
+    }
+
+    /// Writes the device libraries of bitcode: `-l` finds one file, so what belongs into it is linked.
+    fn write_libraries(&mut self) -> Result<(), Failure> {
+        let mut worker = None;
+        for (path, parts) in std::mem::take(&mut self.libraries) {
+            let bytes = match parts.as_slice() {
+                [(_, bytes)] => bytes.clone(),
+                parts => linked(parts, &mut worker).map_err(worker_failure)?,
+            };
+            self.write_file(&path, &bytes)?;
+        }
         Ok(())
     }
 

@@ -108,6 +108,11 @@ impl<'a> Selection<'a> {
         takes
     }
 
+    /// Whether every image is.
+    pub(crate) fn takes_all(&self) -> bool {
+        self.filter.accepts_all()
+    }
+
     /// Fails, with what is there instead, where images were met and the filter took none.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         if !self.is_empty || self.there.is_empty() {

@@ -63,16 +63,31 @@ impl Source {
         limits: &LimitOptions,
         visit: &mut dyn FnMut(&DeviceImage<'_>),
     ) -> Result<Vec<Problem>, Failure> {
+        self.each_image_and_host(selection, limits, &mut |item| {
+            if let Item::Image(image) = item {
+                visit(image);
+            }
+        })
+    }
+
+    /// The same with the containers on the way, the host's code among them, where the filter leaves nothing out.
+    pub(super) fn each_image_and_host(
+        &self,
+        selection: &mut Selection<'_>,
+        limits: &LimitOptions,
+        visit: &mut dyn FnMut(&Item<'_>),
+    ) -> Result<Vec<Problem>, Failure> {
         let mut problems = Vec::new();
         let mut is_empty = true;
         self.walk(limits, &mut |item| match item {
             Item::Image(image) => {
                 is_empty = false;
                 if selection.takes(image) {
-                    visit(image);
+                    visit(item);
                 }
             }
             Item::Problem(problem) => problems.push(problem.clone()),
+            _ if selection.takes_all() => visit(item),
             _ => {}
         });
         match is_empty {

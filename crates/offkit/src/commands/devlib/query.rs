@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use offkit_devlib::DeviceType;
+use offkit_object::Item;
 use serde_json::json;
 
 use crate::commands::filter::{Filter, Selection, format_name, producer_name};
@@ -49,9 +50,12 @@ pub(super) fn run(options: &Query, terminal: Terminal) -> Result<(), Failure> {
     for file in &options.files {
         let source = Source::open(file)?;
         let mut types: Vec<DeviceType> = Vec::new();
-        let problems = source.each_image(&mut selection, &options.limits, &mut |image| {
-            DeviceType::add(&mut types, image, options.symbols);
-        })?;
+        let problems =
+            source.each_image_and_host(&mut selection, &options.limits, &mut |item| match item {
+                Item::Image(image) => DeviceType::add(&mut types, image, options.symbols),
+                Item::Container(container) => DeviceType::add_host(&mut types, container),
+                _ => {}
+            })?;
         let name = source.place.to_string();
         let name = Some(name.as_str()).filter(|_| options.files.len() > 1);
         match (options.json, options.long || options.symbols) {
