@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use llvm_sys::LLVMLinkage;
 use llvm_sys::core::{
-    LLVMAddFunction, LLVMAppendBasicBlockInContext, LLVMBuildRetVoid, LLVMCreateBuilderInContext,
-    LLVMDisposeBuilder, LLVMFunctionType, LLVMPositionBuilderAtEnd, LLVMSetFunctionCallConv, LLVMSetLinkage,
+    LLVMAddFunction, LLVMAppendBasicBlockInContext, LLVMBuildRetVoid, LLVMConstNull,
+    LLVMCreateBuilderInContext, LLVMDeleteFunction, LLVMDeleteGlobal, LLVMDisposeBuilder, LLVMFunctionType,
+    LLVMPositionBuilderAtEnd, LLVMReplaceAllUsesWith, LLVMSetFunctionCallConv, LLVMSetLinkage, LLVMTypeOf,
     LLVMVoidTypeInContext,
 };
 use offkit_image::Family;
@@ -88,6 +89,9 @@ fn code(made: Made, number: usize, options: &CodeOptions) -> Result<Emitted, Err
         module.write(&keep.with_extension("bc"))?;
     }
     module.verify()?;
+    if options.is_closed {
+        forget_weak_declarations(&module);
+    }
     let assembly = AssemblyPlaces::number(&module);
     let family = Family::of(&options.triple);
     if family.is_spirv() {
@@ -171,6 +175,25 @@ fn keep_variables(module: &Module) {
         LLVMPositionBuilderAtEnd(builder, block);
         LLVMBuildRetVoid(builder);
         LLVMDisposeBuilder(builder);
+    }
+}
+
+/// Replaces what is declared weak, and defined nowhere, by null: so a program can ask whether it is there.
+fn forget_weak_declarations(module: &Module) {
+    let globals: Vec<_> = module.globals().collect();
+    for global in globals {
+        if global.raw_linkage() != LLVMLinkage::LLVMExternalWeakLinkage {
+            continue;
+        }
+        let (raw, is_function) = (global.as_raw(), global.is_function());
+        // SAFETY: a declaration that is alive with its module, not used any more when it is deleted, and not again after.
+        unsafe {
+            LLVMReplaceAllUsesWith(raw, LLVMConstNull(LLVMTypeOf(raw)));
+            match is_function {
+                true => LLVMDeleteFunction(raw),
+                false => LLVMDeleteGlobal(raw),
+            }
+        }
     }
 }
 

@@ -161,6 +161,8 @@ pub struct CodeOptions {
     pub features: String,
     /// Whether symbols may be left for other images to supply when the code is loaded.
     pub allow_imports: bool,
+    /// Whether nothing else is going to define anything: what is declared weak has the address null.
+    pub is_closed: bool,
     /// Whether the part is neither optimised nor changed for its target.
     pub as_it_is: bool,
     /// More options of LLVM's back ends, as `llc` takes them (`--nvptx-short-ptr`).

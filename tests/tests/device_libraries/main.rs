@@ -239,6 +239,33 @@ fn what_does_not_fit_is_refused_before_it_is_linked() {
         "",
     )
     .ok();
+    // The same where the front end links them, before it compiles anything.
+    folder.write("app.cl", app);
+    for (targets, library, difference) in [
+        (
+            "-fsycl-targets=amdgcn --offload-arch=gfx1030",
+            "wide",
+            "the wavefront size is 32 in the first and 64 in the second",
+        ),
+        (
+            "-fsycl-targets=amdgcn --offload-arch=gfx1030",
+            "old",
+            "the code object version is 600 in the first and 500 in the second",
+        ),
+        (
+            "-fsycl-targets=spirv64",
+            "new",
+            "the version of SPIR-V is 1.2 in the first and 1.6 in the second",
+        ),
+    ] {
+        let line = format!("cc -fsycl {targets} -c app.cl -L a -l{library} -o early.o");
+        let error = alone(&folder, &line, "").fails(2);
+        let message = format!("app.cl and a/lib{library}.bc cannot be linked together: {difference}");
+        assert!(error.contains(&message), "{error}");
+        assert!(!folder.path("early.o").exists());
+    }
+    let line = "cc -fsycl -fsycl-targets=amdgcn --offload-arch=gfx1030 -c app.cl -L a -lgood -o early.o";
+    alone(&folder, line, "").ok();
     // A manifest may say what bitcode does not.
     let open = ["-Xclang", "-mcode-object-version=none"];
     compile(&folder, NEXT, "gfx1030", &open, "a/libopen.bc");
@@ -252,6 +279,150 @@ fn what_does_not_fit_is_refused_before_it_is_linked() {
         error.contains("a/libopen.bc cannot be linked together: the code object version"),
         "{error}"
     );
+}
+
+#[test]
+fn images_are_as_narrow_as_their_code() {
+    need!("clang-22", "llc", "ld.lld");
+    let folder = Folder::new();
+    let app = "kernel void k(global int *a) { a[0] += 1; }";
+    let other = "kernel void j(global int *a) { a[0] += 2; }";
+    compile(&folder, app, "gfx906:xnack-", &[], "app.bc");
+    compile(&folder, other, "gfx906", &[], "other.bc");
+    compile(&folder, other, "gfx906:xnack+", &[], "clash.bc");
+    for line in [
+        "app.bc other.bc",
+        "other.bc app.bc --target amdgcn-amd-amdhsa,arch=gfx906",
+    ] {
+        alone(&folder, &format!("link {line} --format offload -o x.out"), "").ok();
+        let images = folder.offkit("ls --json x.out").json();
+        assert_eq!(images[0]["arch"], "gfx906:xnack-", "{line}: {images:#?}");
+    }
+    for line in ["", "--target amdgcn-amd-amdhsa,arch=gfx906"] {
+        let line = format!("link app.bc other.bc clash.bc {line} --format offload -o x.out");
+        let error = alone(&folder, &line, "").fails(2);
+        for part in [
+            "app.bc",
+            "clash.bc",
+            "`xnack` is demanded to be on in one and off in the other",
+        ] {
+            assert!(error.contains(part), "{part}: {error}");
+        }
+    }
+}
+
+#[test]
+fn what_is_declared_weak_may_stay_undefined() {
+    need!("clang-22", "llc", "ld.lld");
+    let folder = Folder::new();
+    let source = "extern int next(int) __attribute__((weak));
+                  __attribute__((device_kernel)) void k(__attribute__((address_space(1))) int *a) {
+                    a[0] = next ? next(a[0]) : 7;
+                  }";
+    folder.write("app.c", source);
+    for target in [
+        "amdgcn-amd-amdhsa -mcpu=gfx906",
+        "nvptx64-nvidia-cuda -march=sm_60",
+        "spirv64",
+    ] {
+        let line = format!("--target={target} -O1 -nogpulib -emit-llvm -c app.c -o app.bc");
+        let ptx = target.starts_with("nvptx").then_some("--cuda-feature=+ptx60");
+        let words = line.split(' ').chain(ptx);
+        folder.run(tool("clang-22").unwrap(), words).ok();
+        alone(
+            &folder,
+            "link app.bc --format offload --state executable -o app.out",
+            "",
+        )
+        .ok();
+        let images = folder.offkit("ls --json app.out").json();
+        assert_eq!(
+            images[0]["imports"],
+            serde_json::json!([]),
+            "{target}: {images:#?}"
+        );
+        alone(&folder, "devlib check app.bc", "").ok();
+    }
+    assert_eq!(run(&folder, "app.out"), 7);
+    // Where somebody defines it, it is there.
+    folder.write("next.c", "int next(int x) { return x + 1; }");
+    let line = "--target=spirv64 -O1 -emit-llvm -c next.c -o next.bc";
+    folder.run(tool("clang-22").unwrap(), line.split(' ')).ok();
+    alone(
+        &folder,
+        "link app.bc next.bc --format offload --state executable -o app.out",
+        "",
+    )
+    .ok();
+    assert_eq!(run(&folder, "app.out"), 11);
+}
+
+#[test]
+fn calls_that_do_not_agree_with_the_definition_are_told() {
+    need!("clang-22", "llc", "ld.lld");
+    let folder = Folder::new();
+    let app = "float next(float x); kernel void k(global float *a) { a[0] = next(a[0]); }";
+    for target in ["spirv64", "gfx906", "sm_60"] {
+        compile(&folder, app, target, &[], "app.bc");
+        compile(&folder, NEXT, target, &[], "a/libnext.bc");
+        let outcome = alone(&folder, "link app.bc -L a -lnext --format offload -o x.out", "");
+        // What NVIDIA's own linker would refuse is refused.
+        assert_eq!(
+            outcome.code,
+            if target == "sm_60" { 2 } else { 0 },
+            "{outcome:#?}"
+        );
+        let message = "function signature mismatch: `next`, defined as i32 (i32) in a/libnext.bc, called as \
+                       float (float) in app.bc";
+        assert!(outcome.stderr.contains(message), "{target}: {outcome:#?}");
+    }
+    // What agrees says nothing, and neither does what C leaves open.
+    compile(&folder, app, "spirv64", &[], "app.bc");
+    compile(
+        &folder,
+        "float next(float x) { return x; }",
+        "spirv64",
+        &[],
+        "a/libnext.bc",
+    );
+    let outcome = alone(&folder, "link app.bc -L a -lnext --format offload -o x.out", "");
+    assert_eq!(
+        (outcome.code, outcome.stderr.contains("mismatch")),
+        (0, false),
+        "{outcome:#?}"
+    );
+}
+
+#[test]
+fn a_library_that_is_skipped_is_named_at_the_link() {
+    need!("clang-22", "llc");
+    let folder = Folder::new();
+    compile(&folder, APP, "spirv64", &[], "app.bc");
+    compile(&folder, NEXT, "gfx906", &[], "a/libnext.bc");
+    compile(&folder, TWICE, "spirv64", &[], "a/libtwice.bc");
+    let whole = folder.read("a/libtwice.bc");
+    folder.write("a/libtwice.bc", &whole[..whole.len() * 2 / 3]);
+    fs::create_dir(folder.path("b")).unwrap();
+    folder.write("b/libtwice.bc", &whole);
+    // A script of the host's linker is nothing to speak of.
+    folder.write("a/libm.a", "GROUP ( libm-2.36.a )\n");
+    let outcome = alone(
+        &folder,
+        "link app.bc -L a -L b -ltwice -lnext -lm -o x.syclbin",
+        "",
+    );
+    assert_eq!(outcome.code, 0, "{outcome:#?}");
+    for part in [
+        "warning: skipped a/libtwice.bc: ",
+        "warning: skipped a/libnext.bc: it is for another architecture: `amdgcn-amd-amdhsa-gfx906`",
+    ] {
+        assert!(outcome.stderr.contains(part), "{part}: {outcome:#?}");
+    }
+    assert!(!outcome.stderr.contains("libm"), "{outcome:#?}");
+    let line = "link app.bc -L a -L b -ltwice -lnext -o x.syclbin --state executable";
+    let error = alone(&folder, line, "").fails(2);
+    let part = "looked for it in `a/libnext.bc` (-lnext), which is skipped: it is for another architecture";
+    assert!(error.contains(part), "{error}");
 }
 
 #[test]
@@ -491,6 +662,53 @@ fn libraries_are_looked_into_and_taken_out() {
             .is_file()
     );
     assert!(!folder.path("all/libdevice/gfx906-xnack+").exists());
+
+    // Of two members one library becomes, and with both functions it is found.
+    compile(&folder, TWICE, "sm_60", &[], "twice.bc");
+    compile(&folder, NEXT, "sm_60", &[], "next.bc");
+    folder
+        .run(&archiver, ["rcs", "libtwo.a", "twice.bc", "next.bc"])
+        .ok();
+    folder
+        .offkit("extract -q --libdevice=two --arch sm_60 libtwo.a -o two")
+        .ok();
+    let found = alone(&folder, "devlib find -ltwo --arch sm_60 -L two --json", "").json();
+    let path = found[0]["path"].as_str().unwrap().to_owned();
+    assert_eq!(path, "two/libdevice/sm_60/libtwo-nvptx-sm_60.bc");
+    let json = folder
+        .offkit(&format!("devlib query --json --symbols {path}"))
+        .json();
+    assert_eq!(json[0]["exports"], serde_json::json!(["never", "next", "twice"]));
+    // A feature that is off ends with a dash, and begins no triple.
+    let found = alone(
+        &folder,
+        "devlib find -lnone --arch gfx90a:xnack-,gfx942:xnack- --json",
+        "",
+    )
+    .json();
+    let archs: Vec<_> = found
+        .iter()
+        .map(|answer| answer["arch"].as_str().unwrap())
+        .collect();
+    assert_eq!(archs, ["gfx90a:xnack-", "gfx942:xnack-"]);
+
+    // The host is told by its processor: of objects, and of bundles of objects.
+    let clang = tool("clang-22").unwrap();
+    folder.write("main.c", "int main(void) { return 0; }\n");
+    folder
+        .run(
+            &clang,
+            "-c -Xclang -fembed-offload-object=app.bin main.c --target=x86_64-pc-linux-gnu -o main.o"
+                .split(' '),
+        )
+        .ok();
+    folder.run(&archiver, ["rcs", "libmain.a", "main.o"]).ok();
+    for file in ["main.o", "libmain.a"] {
+        assert_eq!(query(file), "x86_64, sm_60-bc, gfx906:xnack+-bc\n");
+        let peer = folder.offkit(&format!("as clang-offload-bundler -q {file}")).ok();
+        assert_eq!(peer, "x86_64, sm_60-bc, gfx906:xnack+-bc\n");
+    }
+    assert_eq!(query("--arch sm_60 main.o"), "sm_60-bc\n");
 }
 
 #[test]
@@ -523,6 +741,21 @@ twice  needed by app.bin!0, app.bin!1
     assert_eq!(json.len(), 4);
     assert_eq!(json[3]["path"], Value::Null);
     check("source.cl -lnext").fails(2);
+    // It is a link: what that refuses is refused, and what no kernel needs is needed by nobody.
+    let old = ["-mcode-object-version=5"];
+    compile(&folder, TWICE, "gfx906", &old, "a/libtwice-amdgcn.bc");
+    let error = check("app.bin -L a -ltwice -lnext").fails(2);
+    assert!(
+        error.contains("cannot be linked together: the code object version"),
+        "{error}"
+    );
+    let unused = "int twice(int x); kernel void k(global int *a) { a[0] = 0; if (0) a[0] = twice(1); }
+                  static int never(int x) { return twice(x); }";
+    compile(&folder, unused, "gfx906", &["-O0"], "unused.bc");
+    check("unused.bc").ok();
+    folder
+        .offkit("link unused.bc --format offload -o unused.out")
+        .ok();
 }
 
 /// Types what the documentation shows, line by line.

@@ -22,7 +22,7 @@ const ARCHITECTURE: &str = "libX-<arch>.bc";
 const TRIPLE_FOLDER: &str = "<triple>/libX.a";
 
 /// Each row has folders of its own.
-const ROWS: [Row; 24] = [
+const ROWS: [Row; 28] = [
     // In a folder, from the most special name to the most general.
     Row {
         files: &[
@@ -155,10 +155,35 @@ const ROWS: [Row; 24] = [
         ],
         line: "--arch gfx906:xnack+ -L a",
         library_path: "",
-        expected: Some((
-            "a/libdevice/gfx9-generic/libx-amdgcn-gfx9-generic.bc",
-            PROCESSOR_FOLDER,
-        )),
+        expected: Some(("a/libx-amdgcn-gfx906.bc", PROCESSOR)),
+    },
+    Row {
+        files: &[
+            ("sm_60", "a/libdevice/sm_60/libx-nvptx-sm_60.bc"),
+            ("sm_60", "a/libx-nvptx-sm_75.bc"),
+        ],
+        line: "--arch sm_75 -L a",
+        library_path: "",
+        expected: Some(("a/libx-nvptx-sm_75.bc", PROCESSOR)),
+    },
+    // A feature that the code demands counts as one in the name would.
+    Row {
+        files: &[("gfx906:xnack+", "a/libx.bc")],
+        line: "--arch gfx906:xnack- -L a",
+        library_path: "",
+        expected: None,
+    },
+    Row {
+        files: &[("gfx906:xnack+", "a/libx.bc"), ("gfx906", "b/libx.bc")],
+        line: "--arch gfx906 -L a -L b",
+        library_path: "",
+        expected: Some(("b/libx.bc", "libX.bc")),
+    },
+    Row {
+        files: &[("gfx906:xnack+", "a/libx.bc"), ("gfx906", "b/libx.bc")],
+        line: "--arch gfx906:xnack+ -L a -L b",
+        library_path: "",
+        expected: Some(("a/libx.bc", "libX.bc")),
     },
     Row {
         files: &[("gfx9-generic", "a/libx-amdgcn-gfx9-generic.bc")],
@@ -346,7 +371,7 @@ fn an_unusable_file_is_passed_over_with_the_reason() {
     assert_eq!(outcome.code, 1);
     for part in [
         "a/libdevice/sm_60/libx-nvptx-sm_60.bc",
-        "a/libx.bc: it is for `amdgcn-amd-amdhsa-gfx906`",
+        "a/libx.bc: it is for another architecture: `amdgcn-amd-amdhsa-gfx906`",
         "b/libx-nvptx.bc: offset 0x0: not a container or device image",
     ] {
         assert!(outcome.stdout.contains(part), "{part}: {outcome:#?}");

@@ -146,7 +146,7 @@ impl TargetLink<'_, '_> {
                 inputs: bitcode.iter().map(|module| module.label.clone()).collect(),
             });
         }
-        let form = Form::Code(self.code_options());
+        let form = Form::Code(self.code_options(objects.is_empty()));
         let emitted = self
             .steps
             .time("generate code", || worker.emit(linked.id, &parts, &form, 0))
@@ -301,8 +301,11 @@ impl TargetLink<'_, '_> {
         }
     }
 
-    fn code_options(&self) -> CodeOptions {
+    /// `is_whole` says that no objects are linked with the code.
+    fn code_options(&self, is_whole: bool) -> CodeOptions {
         let family = self.target.family();
+        // Nobody links a code object with another one.
+        let is_closed = !self.options.allow_imports || family == Family::Amdgcn;
         CodeOptions {
             triple: self.target.code_generation_triple(self.options.spirv_version),
             optimization: self.options.optimization,
@@ -313,6 +316,7 @@ impl TargetLink<'_, '_> {
             cpu: self.target.processor().to_owned(),
             features: self.target.llvm_features().collect::<Vec<_>>().join(","),
             allow_imports: self.options.allow_imports || family.is_host(),
+            is_closed: is_closed && is_whole && !family.is_host(),
             as_it_is: false,
             backend_options: self.options.backend_options.clone(),
             reproducers: Some(self.options.reproducers.clone()),
