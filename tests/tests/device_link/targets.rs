@@ -252,6 +252,19 @@ fn words(words: &[u32]) -> Vec<u8> {
 }
 
 #[test]
+fn native_code_of_no_bytes_is_passed_on() {
+    let folder = Folder::new();
+    folder.write("empty.bin", "");
+    folder
+        .offkit("pack --image=file=empty.bin,triple=spir64_gen-unknown-unknown,arch=pvc,kind=sycl --to syclbin -o in.syclbin")
+        .ok();
+    folder.offkit("link in.syclbin -o out.syclbin").ok();
+    let images = folder.offkit("ls --json out.syclbin").json();
+    assert_eq!(images[0]["arch"], "pvc", "{images:#?}");
+    assert_eq!(images[0]["size"], 0, "{images:#?}");
+}
+
+#[test]
 fn what_a_device_must_support_tells_images_apart() {
     need!("llvm-as", "llc", "spirv-dis", "spirv-val");
     let folder = Folder::new();

@@ -134,9 +134,8 @@ impl DeviceLink<'_> {
                 by: needing.map(|module| module.label.clone()).collect(),
                 provider: provider.and_then(|module| self.provider(module)),
             };
-            if need.provider.is_some() {
-                needs.insert(symbol.to_owned(), need);
-            } else if undefined.iter().any(|undefined| undefined.name == symbol) {
+            let is_undefined = undefined.iter().any(|undefined| undefined.name == symbol);
+            if need.provider.is_some() || is_undefined {
                 needs.insert(symbol.to_owned(), need);
             }
         }

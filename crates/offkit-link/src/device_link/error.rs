@@ -67,7 +67,7 @@ pub enum LinkError {
         /// Its target.
         second_target: String,
         /// Why they do not go together.
-        misfit: Misfit,
+        misfit: Box<Misfit>,
     },
     /// It is not known which processor code is for.
     #[error("no input says which processor of `{triple}` the code is for")]
@@ -121,7 +121,7 @@ pub enum LinkError {
     },
     /// A function is called as it is not defined, for a target whose linkers refuse that.
     #[error("{0}")]
-    Signature(SignatureMismatch),
+    Signature(Box<SignatureMismatch>),
     /// What is linked together was compiled for different binary interfaces.
     #[error("{0}")]
     Abi(AbiClash),
@@ -194,7 +194,7 @@ impl LinkError {
             first_target: first.image.target.to_string(),
             second: second.label.clone(),
             second_target: second.image.target.to_string(),
-            misfit,
+            misfit: Box::new(misfit),
         }
     }
 }

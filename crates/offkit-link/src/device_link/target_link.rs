@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use offkit_image::target::Misfit;
 use offkit_llvm::{ModuleId, OpenedModule, Worker};
 use offkit_object::property_set::{PropertySets, names};
-use offkit_object::{BundleState, DeviceImage, ImageFormat, Symbols, Target};
+use offkit_object::{BundleState, ContainerKind, DeviceImage, ImageFormat, Symbols, Target};
 use offkit_spirv::{Module as SpirvModule, reflect};
 
 use super::error::LinkError;
@@ -69,7 +69,7 @@ impl<'a> TargetLink<'a, '_> {
             for mismatch in mismatches(&bitcode, &libraries) {
                 // As NVIDIA's own linker does, for PTX says what a function takes.
                 if self.target.family().is_nvptx() {
-                    return Err(LinkError::Signature(mismatch));
+                    return Err(LinkError::Signature(Box::new(mismatch)));
                 }
                 notes.push(mismatch.to_string());
             }
@@ -195,10 +195,14 @@ impl TargetLink<'_, '_> {
 
 /// An image that is code already.
 fn finished(module: &Module<'_>) -> Result<Part, LinkError> {
-    if matches!(
+    // Native code in a SYCLBIN is whatever a vendor's compiler wrote, also nothing at all.
+    let mut place = module.image.location.parts();
+    let is_native = module.image.container == ContainerKind::SyclBin && place.any(|part| part == "native");
+    let is_code = !matches!(
         module.image.format,
         ImageFormat::Archive | ImageFormat::Compressed | ImageFormat::Unknown
-    ) {
+    );
+    if !is_code && !is_native {
         return Err(LinkError::Format {
             label: module.label.clone(),
             what: module.image.format.name(),

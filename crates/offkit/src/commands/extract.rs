@@ -90,7 +90,7 @@ pub(crate) fn run(options: &Extract, terminal: Terminal) -> Result<(), Failure> 
 }
 
 /// Modules of bitcode as one.
-fn linked(parts: &[(String, Vec<u8>)], worker: &mut Option<Worker>) -> Result<Vec<u8>, WorkerError> {
+fn linked(parts: &[Module], worker: &mut Option<Worker>) -> Result<Vec<u8>, WorkerError> {
     let worker = match worker {
         Some(worker) => worker,
         none => none.insert(Worker::start()?),
@@ -105,14 +105,17 @@ fn linked(parts: &[(String, Vec<u8>)], worker: &mut Option<Worker>) -> Result<Ve
     Ok(whole.content)
 }
 
+/// Bitcode, and what messages call it.
+type Module = (String, Vec<u8>);
+
 /// Images on their way into files.
 struct Extraction<'a> {
     options: &'a Extract,
     terminal: Terminal,
     /// The names that are taken.
     names: HashSet<PathBuf>,
-    /// Device libraries of bitcode, each with what it is made of and what messages call that.
-    libraries: Vec<(PathBuf, Vec<(String, Vec<u8>)>)>,
+    /// Device libraries of bitcode, each with what it is made of.
+    libraries: Vec<(PathBuf, Vec<Module>)>,
     written: usize,
     bytes: u64,
     result: Result<(), Failure>,
