@@ -65,8 +65,13 @@ impl Abi {
         abi.wavefront_size = Some(amd::wavefront_size(target));
         for option in options.iter().filter_map(|option| option.to_str()) {
             match option.split_once('=') {
-                None if option == "-mwavefrontsize64" => abi.wavefront_size = Some(64),
-                None if option == "-mno-wavefrontsize64" => abi.wavefront_size = Some(32),
+                // The driver's options, and its front end's.
+                None if ["-mwavefrontsize64", "+wavefrontsize64"].contains(&option) => {
+                    abi.wavefront_size = Some(64)
+                }
+                None if ["-mno-wavefrontsize64", "+wavefrontsize32"].contains(&option) => {
+                    abi.wavefront_size = Some(32)
+                }
                 Some(("-mcode-object-version", version)) => {
                     let version = version.parse().ok();
                     abi.code_object_version = version.map(|version: u32| version.saturating_mul(100));

@@ -43,7 +43,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use arguments::{Argument, Role};
+use arguments::{Argument, Role, Stop};
 use offkit_devlib::Abi;
 use offkit_host::command_line;
 use offload::{Mode, Offload};
@@ -158,6 +158,13 @@ pub trait Files {
         let _ = (name, folders, target, code_object_version);
         Ok(Vec::new())
     }
+
+    /// The commands that clang would run for a command line, with their temporary files in a folder; none where they
+    /// are not known, as for one that is wrong.
+    fn commands(&self, words: &[OsString], temporary: &Path) -> Vec<Vec<OsString>> {
+        let _ = (words, temporary);
+        Vec::new()
+    }
 }
 
 /// No files: what is named is not there yet.
@@ -208,9 +215,15 @@ impl CommandLine {
                 })
     }
 
-    /// Whether the driver itself is to make the device code, which takes several steps.
+    /// Whether the driver itself is to make the device code, or may have a part in it, which takes several steps.
     pub fn is_planned(&self) -> bool {
-        self.mode == Mode::Driver
+        self.mode == Mode::Driver || self.may_link_early()
+    }
+
+    /// Whether clang's front ends for devices may have libraries to link.
+    fn may_link_early(&self) -> bool {
+        let has = |role: Role| self.arguments.iter().any(|argument| argument.role == role);
+        self.mode == Mode::Clang && has(Role::Library) && !has(Role::Stop(Stop::Earlier))
     }
 
     /// What the user should know.

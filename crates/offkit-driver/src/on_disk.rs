@@ -1,10 +1,12 @@
 //! The files of this machine, as the planner looks at them.
 
+use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use offkit_devlib::{Abi, Search};
-use offkit_host::files;
+use offkit_host::{command_line, files};
 use offkit_object::{ContainerKind, ImageFormat, Item, Limits, Target, inspect, walk};
 
 use crate::{Content, Files, UsageError};
@@ -54,6 +56,25 @@ impl Files for OnDisk {
         Ok(files
             .map(|file| (file.path.clone(), file.abi(target).or(&found.abi)))
             .collect())
+    }
+
+    fn commands(&self, words: &[OsString], temporary: &Path) -> Vec<Vec<OsString>> {
+        let Some((program, arguments)) = words.split_first() else {
+            return Vec::new();
+        };
+        let mut clang = Command::new(program);
+        clang.args(arguments).arg("-###");
+        if !temporary.as_os_str().is_empty() {
+            clang.env("TMPDIR", temporary).env("TEMP", temporary);
+        }
+        match clang.output() {
+            Ok(output) if output.status.success() => {
+                let text = String::from_utf8_lossy(&output.stderr);
+                let lines = text.lines().filter(|line| line.starts_with(" \""));
+                lines.map(command_line::split).collect()
+            }
+            _ => Vec::new(),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! From a command line to steps.
 
 mod compile;
+mod early;
 mod link;
 mod step;
 
@@ -10,9 +11,10 @@ use std::path::{Path, PathBuf};
 
 use crate::arguments::{Argument, Role, Stop};
 use crate::inputs::{Input, InputKind, inputs};
-use crate::offload::Mode;
+use crate::offload::{Mode, target_named};
 use crate::{CommandLine, Environment, UsageError, Work};
 use offkit_host::command_line;
+use offkit_image::Family;
 
 pub use step::{Action, Clang, Link, LinkInput, LinkInputKind, LinkResult, Mark, Pack, Registration, Step};
 
@@ -59,7 +61,10 @@ pub(super) fn plan(command_line: &CommandLine, environment: &Environment<'_>) ->
         .iter()
         .any(|argument| argument.role == Role::Information);
     if informs || planner.inputs.is_empty() || command_line.mode != Mode::Driver {
-        return Ok(Work::Clang(planner.for_clang()));
+        return Ok(match !informs && planner.link_early()? {
+            true => Work::Plan(planner.plan),
+            false => Work::Clang(planner.for_clang()),
+        });
     }
     if command_line.offload.host_only {
         return Ok(Work::Clang(planner.for_clang()));
@@ -117,11 +122,20 @@ impl Planner<'_> {
             option.push(&self.environment.tools);
             words.push(option);
         }
+        if self.links_openmp_late() {
+            words.push("-foffload-lto".into());
+        }
         // Here it means no more than this much of `-fsycl`.
         if offload.device_only && !self.command_line.has("-fsycl") {
             words.push("-fsycl".into());
         }
+        // Without a link they are for the front ends of devices, and clang would call them unused.
+        let are_libraries_used =
+            self.command_line.mode != Mode::Clang || stop(&self.command_line.arguments).is_none();
         for argument in &self.command_line.arguments {
+            if matches!(argument.role, Role::Library | Role::LibraryFolder) && !are_libraries_used {
+                continue;
+            }
             if argument.role == Role::Offload("--offload-rdc") {
                 words.push("-fgpu-rdc".into());
             } else if argument.is_known_to_clang() {
@@ -129,6 +143,29 @@ impl Planner<'_> {
             }
         }
         words
+    }
+
+    /// Whether OpenMP's device code is to stay bitcode until the program is linked, and has to be told so: that for AMD
+    /// does by itself, that for CPUs is linked by the host's linker.
+    fn links_openmp_late(&self) -> bool {
+        let has = |prefix: &str, is_for: fn(&str) -> bool| {
+            self.command_line.arguments.iter().any(|argument| {
+                let text = argument.spelling();
+                let values = text.strip_prefix(prefix).into_iter();
+                values.flat_map(|values| values.split(',')).any(is_for)
+            })
+        };
+        let is_late = |name: &str| {
+            let family = target_named(name).family();
+            matches!(family, Family::Nvptx32 | Family::Nvptx64) || family.is_written_as_spirv()
+        };
+        self.command_line.mode == Mode::Clang
+            && self.command_line.has("-fopenmp")
+            && (has("-fopenmp-targets=", is_late)
+                || has("--offload-targets=", is_late)
+                || has("--offload-arch=", is_late))
+            && !has("-foffload-lto", |_| true)
+            && !has("-fno-offload-lto", |_| true)
     }
 
     /// `-E` and the like: what clang makes of it, with nothing to link.

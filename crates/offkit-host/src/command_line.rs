@@ -39,7 +39,7 @@ fn add(
 
 /// Cuts text into words as a response file's reader does: quotes of both kinds group, and a backslash takes
 /// the next character as it is, in quotes of both kinds too, unlike in a shell.
-fn split(text: &str) -> Vec<OsString> {
+pub fn split(text: &str) -> Vec<OsString> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;

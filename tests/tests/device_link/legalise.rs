@@ -194,11 +194,7 @@ fn a_module_that_spirv_val_refuses_is_not_written() {
     let folder = Folder::new();
     folder.bitcode("app", APP);
     folder.script("spirv-val", "echo 'error: line 1: no good' >&2; exit 1");
-    let path = format!(
-        "{}:{}",
-        folder.path("").display(),
-        std::env::var("PATH").unwrap()
-    );
+    let path = format!("{}:{}", folder.path("").display(), std::env::var("PATH").unwrap());
     let mut command = Command::new(offkit());
     command
         .args("link app.bc --verify -o x.syclbin".split_whitespace())

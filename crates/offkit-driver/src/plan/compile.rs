@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use offkit_image::target::{Target, triples};
 
+use super::early::front_end_options;
 use super::{Action, Made, Mark, Pack, Planner, stem, stop};
 use crate::UsageError;
 use crate::arguments::{Argument, Role};
 use crate::inputs::{Input, InputKind};
-use crate::offload::{portable, target_named};
-use offkit_devlib::{Abi, AbiClash, processor_options};
-use offkit_link::device_link::DeviceLink;
+use crate::offload::{is_portable, portable, target_named};
+use offkit_devlib::processor_options;
 
 impl Planner<'_> {
     /// The device code of a source for every target, as bitcode.
@@ -86,46 +86,15 @@ impl Planner<'_> {
         target: &Target,
         compiler: &[OsString],
     ) -> Result<Vec<OsString>, UsageError> {
-        let arguments = &self.command_line.arguments;
-        if stop(arguments).is_none() && !self.command_line.offload.device_only {
+        if stop(&self.command_line.arguments).is_none() && !self.command_line.offload.device_only {
             return Ok(Vec::new());
         }
-        let folders: Vec<PathBuf> = arguments
-            .iter()
-            .filter(|argument| argument.role == Role::LibraryFolder)
-            .map(|argument| argument.value("-L").into())
-            .collect();
-        let abi = Abi::of_compiler(target, compiler, DeviceLink::default().spirv_version);
-        let mut words: Vec<OsString> = Vec::new();
-        for library in arguments.iter().filter(|argument| argument.role == Role::Library) {
-            let name = library.value("-l").to_string_lossy().into_owned();
-            let files = self.environment.files;
-            let found = files.find_device_library(&name, &folders, target, abi.code_object_version)?;
-            for (path, library) in &found {
-                if let Some(difference) = abi.clash(library) {
-                    let clash = AbiClash {
-                        code: input.path.display().to_string(),
-                        library: path.display().to_string(),
-                        difference,
-                    };
-                    return Err(UsageError::new(clash.to_string()));
-                }
-            }
-            words.extend(found.into_iter().flat_map(|(path, _)| {
-                let words = [
-                    "-Xclang".into(),
-                    "-mlink-builtin-bitcode".into(),
-                    "-Xclang".into(),
-                    path.into(),
-                ];
-                <[OsString; 4]>::into_iter(words)
-            }));
+        let libraries = self.bitcode_of_libraries(&input.path, target, compiler)?;
+        if libraries.is_empty() {
+            return Ok(Vec::new());
         }
-        if !words.is_empty() {
-            // The search has seen that they fit; vendors write triples of their own.
-            words.push("-Wno-linker-warnings".into());
-        }
-        Ok(words)
+        let options = front_end_options(libraries).into_iter();
+        Ok(options.flat_map(|option| ["-Xclang".into(), option]).collect())
     }
 
     /// The call of the front end that makes device code, without its input and output.
@@ -134,18 +103,21 @@ impl Planner<'_> {
         words.push("-Qunused-arguments".into());
         let portable = portable();
         let target = target.unwrap_or(&portable);
-        let is_portable = target.triple == triples::SPIRV64;
+        let is_clangs_own = target.triple == triples::SPIRV64;
         if let InputKind::Device(standard) = input.kind {
             words.push(format!("--target={}", target.triple).into());
-            if !is_portable {
+            if !is_clangs_own {
                 words.extend(processor_options(target).map(OsString::from));
             }
             let has = |prefix: &str| self.others().any(|argument| argument.name().starts_with(prefix));
             if !has("-cl-std=") && !has("-std=cl") && !has("-std=CL") {
                 words.push(format!("-cl-std={standard}").into());
             }
-            // Code for an unknown device is best left with its loops.
-            words.extend(["-O2", "-fno-unroll-loops"].map(OsString::from));
+            words.push("-O2".into());
+            if is_portable(target) {
+                // Code for an unknown device is best left with its loops.
+                words.push("-fno-unroll-loops".into());
+            }
             words.extend(["-nogpulib", "-emit-llvm"].map(OsString::from));
             words.extend(
                 self.others()
@@ -154,9 +126,10 @@ impl Planner<'_> {
             );
         } else {
             words.extend(["-fsycl", "-fsycl-device-only"].map(OsString::from));
-            if is_portable {
+            if is_portable(target) {
                 words.push("-fno-unroll-loops".into());
-            } else {
+            }
+            if !is_clangs_own {
                 // clang 22's driver knows few targets for SYCL; its front end knows all.
                 let mut front_end = vec!["-triple".to_owned(), target.triple.to_string()];
                 if !target.arch.is_empty() {
