@@ -48,11 +48,6 @@ impl InputKind {
             Self::Shared | Self::Device(_) | Self::DeviceBitcode | Self::Host
         )
     }
-
-    /// Whether there is device code in it, or can be.
-    pub fn is_for_devices(self) -> bool {
-        !matches!(self, Self::Host | Self::SharedLibrary)
-    }
 }
 
 /// What can be learnt of a file by looking into it.

@@ -46,7 +46,6 @@ fn structs_have_the_sizes_of_the_c_interface() {
     assert_eq!(size_of::<pi_offload_entry_struct>(), 32);
     assert_eq!(size_of::<pi_device_binary_property_struct>(), 32);
     assert_eq!(size_of::<pi_device_binary_property_set_struct>(), 24);
-    assert_eq!(size_of::<pi_device_binary_struct_v1>(), 72);
     assert_eq!(size_of::<pi_device_binary_struct>(), 96);
     assert_eq!(core::mem::offset_of!(pi_device_binary_struct, BinaryStart), 48);
     assert_eq!(

@@ -2,6 +2,16 @@
 
 use crate::memory::MemoryError;
 
+/// The error of a module that is not valid, with what is wrong.
+macro_rules! malformed {
+    ($($text:tt)+) => { $crate::BuildError::Malformed(format!($($text)+)) };
+}
+
+/// The error of a module that asks for what the device does not have.
+macro_rules! unsupported {
+    ($($text:tt)+) => { $crate::BuildError::Unsupported { what: format!($($text)+), function: None } };
+}
+
 /// Why a module could not be made into a program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -36,17 +46,6 @@ pub enum BuildError {
 }
 
 impl BuildError {
-    pub(crate) fn malformed(what: impl Into<String>) -> BuildError {
-        BuildError::Malformed(what.into())
-    }
-
-    pub(crate) fn unsupported(what: impl Into<String>) -> BuildError {
-        BuildError::Unsupported {
-            what: what.into(),
-            function: None,
-        }
-    }
-
     /// Adds the function to an error that names none.
     pub(crate) fn in_function(self, name: &str) -> BuildError {
         match self {

@@ -91,8 +91,10 @@
 
 #![deny(unsafe_code)]
 
-mod builtins;
+#[macro_use]
 mod error;
+
+mod builtins;
 mod interpreter;
 mod ir;
 mod memory;

@@ -46,34 +46,6 @@ pub struct pi_device_binary_property_set_struct {
     pub PropertiesEnd: *mut pi_device_binary_property_struct,
 }
 
-/// A device image, version 1: PI 1.1 and before, DPC++ until the middle of 2020. 72 bytes.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct pi_device_binary_struct_v1 {
-    /// 1.
-    pub Version: u16,
-    /// [`PI_DEVICE_BINARY_OFFLOAD_KIND_SYCL`].
-    pub Kind: u8,
-    /// A `PI_DEVICE_BINARY_TYPE_*` value.
-    pub Format: u8,
-    /// Target, NUL-terminated.
-    pub DeviceTargetSpec: *const c_char,
-    /// Options for the build on the device, NUL-terminated.
-    pub BuildOptions: *const c_char,
-    /// First byte of the manifest.
-    pub ManifestStart: *const c_char,
-    /// One past the last byte of the manifest.
-    pub ManifestEnd: *const c_char,
-    /// First byte of the device code.
-    pub BinaryStart: *const u8,
-    /// One past the last byte of the device code.
-    pub BinaryEnd: *const u8,
-    /// First entry.
-    pub EntriesBegin: *mut pi_offload_entry_struct,
-    /// One past the last entry.
-    pub EntriesEnd: *mut pi_offload_entry_struct,
-}
-
 /// A device image, version 2: PI 1.2 and later, DPC++ from the middle of 2020 to 2025.0. 96 bytes.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]

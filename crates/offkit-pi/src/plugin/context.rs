@@ -11,6 +11,10 @@ use core::ffi::c_void;
 use std::sync::Arc;
 
 /// Devices that share memory objects and programs; everything else is created in one.
+#[expect(
+    unused_variables,
+    reason = "what is left out takes the arguments that are documented"
+)]
 pub trait Context<P: Plugin>: Sized + Send + Sync + 'static {
     /// A context of at least one device.
     ///
@@ -29,7 +33,6 @@ pub trait Context<P: Plugin>: Sized + Send + Sync + 'static {
         device: &Arc<P::Device>,
         properties: pi_queue_properties,
     ) -> Result<P::Queue> {
-        let _ = (device, properties);
         Err(Error::unsupported("a queue"))
     }
 
@@ -39,7 +42,6 @@ pub trait Context<P: Plugin>: Sized + Send + Sync + 'static {
     ///
     /// [`Error`] if there is no memory for it ([`PI_MEM_OBJECT_ALLOCATION_FAILURE`]).
     fn create_buffer(self: &Arc<Self>, request: BufferRequest<'_>) -> Result<P::Memory> {
-        let _ = request;
         Err(Error::unsupported("a buffer"))
     }
 
@@ -49,7 +51,6 @@ pub trait Context<P: Plugin>: Sized + Send + Sync + 'static {
     ///
     /// [`Error`] if it is none that the plugin takes ([`PI_INVALID_VALUE`]).
     fn create_program(self: &Arc<Self>, il: &[u8]) -> Result<P::Program> {
-        let _ = il;
         Err(Error::unsupported("a program from intermediate language"))
     }
 
@@ -63,7 +64,6 @@ pub trait Context<P: Plugin>: Sized + Send + Sync + 'static {
         device: &Arc<P::Device>,
         binary: &[u8],
     ) -> Result<P::Program> {
-        let _ = (device, binary);
         Err(Error::unsupported("a program from machine code"))
     }
 
@@ -74,7 +74,6 @@ pub trait Context<P: Plugin>: Sized + Send + Sync + 'static {
     ///
     /// [`Error`] if linking cannot even begin.
     fn link(self: &Arc<Self>, programs: &[Arc<P::Program>], options: &str) -> Result<P::Program> {
-        let _ = (programs, options);
         Err(Error::unsupported("linking"))
     }
 
@@ -99,7 +98,6 @@ pub trait Context<P: Plugin>: Sized + Send + Sync + 'static {
         size: usize,
         alignment: usize,
     ) -> Result<usize> {
-        let _ = (kind, device, size, alignment);
         Err(Error::unsupported("unified shared memory"))
     }
 
@@ -109,13 +107,11 @@ pub trait Context<P: Plugin>: Sized + Send + Sync + 'static {
     ///
     /// [`Error`] if `address` is not that of an allocation ([`PI_INVALID_VALUE`]).
     fn free_usm(&self, address: usize) -> Result<()> {
-        let _ = address;
         Err(Error::unsupported("unified shared memory"))
     }
 
     /// The allocation of unified shared memory that an address lies in.
     fn usm_allocation(&self, address: usize) -> Option<UsmAllocation<P>> {
-        let _ = address;
         None
     }
 }

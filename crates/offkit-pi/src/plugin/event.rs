@@ -11,6 +11,10 @@ use std::sync::Arc;
 pub type StatusCallback = Box<dyn FnOnce(pi_event_status) + Send>;
 
 /// The progress of a command.
+#[expect(
+    unused_variables,
+    reason = "what is left out takes the arguments that are documented"
+)]
 pub trait Event<P: Plugin>: Send + Sync + 'static {
     /// How far the command is: a `PI_EVENT_*` value, or the negative result code it failed with.
     fn status(&self) -> pi_event_status;
@@ -27,7 +31,6 @@ pub trait Event<P: Plugin>: Send + Sync + 'static {
     ///
     /// [`Error`] if it is not complete or was not watched ([`PI_PROFILING_INFO_NOT_AVAILABLE`]).
     fn profiling(&self, name: pi_profiling_info) -> Result<u64> {
-        let _ = name;
         Err(Error::new(PI_PROFILING_INFO_NOT_AVAILABLE, "no profiling"))
     }
 
@@ -37,7 +40,6 @@ pub trait Event<P: Plugin>: Send + Sync + 'static {
     ///
     /// [`Error`] if the event is a command's, or has been set already ([`PI_INVALID_OPERATION`]).
     fn set_status(&self, status: pi_event_status) -> Result<()> {
-        let _ = status;
         Err(Error::unsupported("setting the status of an event"))
     }
 
@@ -47,7 +49,6 @@ pub trait Event<P: Plugin>: Send + Sync + 'static {
     ///
     /// [`Error`] if there are no callbacks.
     fn on_status(&self, status: pi_event_status, callback: StatusCallback) -> Result<()> {
-        let _ = (status, callback);
         Err(Error::unsupported("a callback for an event"))
     }
 }

@@ -17,29 +17,17 @@ use core::ffi::c_void;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Info(Vec<u8>);
 
-impl From<u32> for Info {
-    fn from(value: u32) -> Info {
-        Info(value.to_ne_bytes().into())
-    }
+macro_rules! numbers {
+    ($($number:ty),*) => {$(
+        impl From<$number> for Info {
+            fn from(value: $number) -> Info {
+                Info(value.to_ne_bytes().into())
+            }
+        }
+    )*};
 }
 
-impl From<i32> for Info {
-    fn from(value: i32) -> Info {
-        Info(value.to_ne_bytes().into())
-    }
-}
-
-impl From<u64> for Info {
-    fn from(value: u64) -> Info {
-        Info(value.to_ne_bytes().into())
-    }
-}
-
-impl From<usize> for Info {
-    fn from(value: usize) -> Info {
-        Info(value.to_ne_bytes().into())
-    }
-}
+numbers!(u32, i32, u64, usize);
 
 impl From<bool> for Info {
     fn from(value: bool) -> Info {

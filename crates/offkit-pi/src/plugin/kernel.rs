@@ -40,6 +40,10 @@ impl<P: Plugin> Display for Argument<'_, P> {
 }
 
 /// An entry point of a program, with its arguments.
+#[expect(
+    unused_variables,
+    reason = "what is left out takes the arguments that are documented"
+)]
 pub trait Kernel<P: Plugin>: Send + Sync + 'static {
     /// Name.
     fn name(&self) -> String;
@@ -68,7 +72,6 @@ pub trait Kernel<P: Plugin>: Send + Sync + 'static {
     ///
     /// [`Error::unknown_query`] for one that is not known.
     fn sub_group_info(&self, device: &Arc<P::Device>, name: pi_kernel_sub_group_info) -> Result<u32> {
-        let _ = device;
         Err(Error::unknown_query(name))
     }
 
@@ -79,7 +82,6 @@ pub trait Kernel<P: Plugin>: Send + Sync + 'static {
     ///
     /// [`Error`] if the device cannot do it.
     fn set_indirect_access(&self, indirect: bool) -> Result<()> {
-        let _ = indirect;
         Ok(())
     }
 
@@ -90,7 +92,6 @@ pub trait Kernel<P: Plugin>: Send + Sync + 'static {
     ///
     /// [`Error`] if the device cannot do it.
     fn set_usm_pointers(&self, addresses: &[usize]) -> Result<()> {
-        let _ = addresses;
         Ok(())
     }
 }

@@ -23,6 +23,10 @@ pub struct BufferRequest<'a> {
 }
 
 /// A buffer.
+#[expect(
+    unused_variables,
+    reason = "what is left out takes the arguments that are documented"
+)]
 pub trait Memory<P: Plugin>: Sized + Send + Sync + 'static {
     /// A part of the buffer, sharing its memory. The part is within the buffer, and not empty.
     ///
@@ -31,7 +35,6 @@ pub trait Memory<P: Plugin>: Sized + Send + Sync + 'static {
     /// [`Error`] if there are no such parts, or the device cannot start one there
     /// ([`PI_MISALIGNED_SUB_BUFFER_OFFSET`]).
     fn part(self: &Arc<Self>, flags: pi_mem_flags, origin: usize, size: usize) -> Result<Self> {
-        let _ = (flags, origin, size);
         Err(Error::unsupported("a part of a buffer"))
     }
 
@@ -42,7 +45,6 @@ pub trait Memory<P: Plugin>: Sized + Send + Sync + 'static {
     ///
     /// [`Error`] if buffers cannot be mapped.
     fn map_address(&self, offset: usize, size: usize) -> Result<usize> {
-        let _ = (offset, size);
         Err(Error::unsupported("mapping a buffer"))
     }
 }

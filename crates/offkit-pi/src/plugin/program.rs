@@ -34,6 +34,10 @@ impl Default for Build {
 }
 
 /// Device code on its way to kernels.
+#[expect(
+    unused_variables,
+    reason = "what is left out takes the arguments that are documented"
+)]
 pub trait Program<P: Plugin>: Send + Sync + 'static {
     /// Sets a specialization constant, for the next compile or build.
     ///
@@ -42,7 +46,6 @@ pub trait Program<P: Plugin>: Send + Sync + 'static {
     /// [`Error`] if there is no such constant ([`PI_INVALID_SPEC_ID`]), or the value has another size
     /// ([`PI_INVALID_VALUE`]).
     fn set_specialization_constant(&self, id: u32, value: &[u8]) -> Result<()> {
-        let _ = (id, value);
         Err(Error::unsupported("a specialization constant"))
     }
 

@@ -147,27 +147,25 @@ impl BufferRect {
     }
 }
 
-/// A corner of a box.
-///
-/// # Safety
-///
-/// `offset` must be null or valid for reading.
-unsafe fn corner(offset: pi_buff_rect_offset, row_pitch: usize, slice_pitch: usize) -> Result<Corner> {
-    // SAFETY: by the caller's promise.
-    let offset = *unsafe { offset.as_ref() }.ok_or_else(|| Error::null("an offset"))?;
-    Ok(Corner {
-        offset,
-        row_pitch,
-        slice_pitch,
-    })
-}
+/// What C has for a corner of a box: the offset, and the pitches of rows and slices.
+type RawCorner = (pi_buff_rect_offset, usize, usize);
 
 /// A box from its corners.
 ///
 /// # Safety
 ///
-/// `region` must be null or valid for reading.
-unsafe fn rect(source: Corner, target: Corner, region: pi_buff_rect_region) -> Result<BufferRect> {
+/// The offsets and `region` must be null or valid for reading.
+unsafe fn rect(source: RawCorner, target: RawCorner, region: pi_buff_rect_region) -> Result<BufferRect> {
+    let corner = |(offset, row_pitch, slice_pitch): RawCorner| {
+        // SAFETY: by the caller's promise.
+        let offset = *unsafe { offset.as_ref() }.ok_or_else(|| Error::null("an offset"))?;
+        Ok(Corner {
+            offset,
+            row_pitch,
+            slice_pitch,
+        })
+    };
+    let (source, target) = (corner(source)?, corner(target)?);
     // SAFETY: by the caller's promise.
     let region = *unsafe { region.as_ref() }.ok_or_else(|| Error::null("region"))?;
     BufferRect::new(source, target, region)
@@ -187,14 +185,11 @@ pub(super) unsafe fn piEnqueueMemBufferReadRect<P: Registered>(
     pointer: *mut c_void,
 ) -> Result<Submission<P>> {
     non_null(pointer, "ptr")?;
+    let source = (buffer_offset, buffer_row_pitch, buffer_slice_pitch);
+    let target = (host_offset, host_row_pitch, host_slice_pitch);
     // SAFETY: the host passes structs, and memory that holds the box until the command is complete.
     let (rect, target) = unsafe {
-        let source = corner(buffer_offset, buffer_row_pitch, buffer_slice_pitch)?;
-        let rect = rect(
-            source,
-            corner(host_offset, host_row_pitch, host_slice_pitch)?,
-            region,
-        )?;
+        let rect = rect(source, target, region)?;
         (rect, HostTarget::new(pointer.cast(), rect.extents().1))
     };
     let memory = buffer::<P>(memory, 0, rect.extents().0)?;
@@ -222,14 +217,11 @@ pub(super) unsafe fn piEnqueueMemBufferWriteRect<P: Registered>(
     pointer: *const c_void,
 ) -> Result<Submission<P>> {
     non_null(pointer.cast_mut(), "ptr")?;
+    let source = (host_offset, host_row_pitch, host_slice_pitch);
+    let target = (buffer_offset, buffer_row_pitch, buffer_slice_pitch);
     // SAFETY: the host passes structs, and memory that holds the box until the command is complete.
     let (rect, source) = unsafe {
-        let target = corner(buffer_offset, buffer_row_pitch, buffer_slice_pitch)?;
-        let rect = rect(
-            corner(host_offset, host_row_pitch, host_slice_pitch)?,
-            target,
-            region,
-        )?;
+        let rect = rect(source, target, region)?;
         (rect, HostSource::new(pointer.cast(), rect.extents().0))
     };
     let memory = buffer::<P>(memory, 0, rect.extents().1)?;
@@ -255,15 +247,10 @@ pub(super) unsafe fn piEnqueueMemBufferCopyRect<P: Registered>(
     target_row_pitch: usize,
     target_slice_pitch: usize,
 ) -> Result<Submission<P>> {
+    let from = (source_origin, source_row_pitch, source_slice_pitch);
+    let to = (target_origin, target_row_pitch, target_slice_pitch);
     // SAFETY: the host passes structs.
-    let rect = unsafe {
-        let source = corner(source_origin, source_row_pitch, source_slice_pitch)?;
-        rect(
-            source,
-            corner(target_origin, target_row_pitch, target_slice_pitch)?,
-            region,
-        )?
-    };
+    let rect = unsafe { rect(from, to, region) }?;
     let (source_end, target_end) = rect.extents();
     let (from, to) = (
         buffer::<P>(source, 0, source_end)?,

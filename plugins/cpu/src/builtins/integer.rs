@@ -18,91 +18,60 @@ pub(crate) fn sign_extend(scalar: Scalar, word: u64) -> i64 {
     (word << unused) as i64 >> unused
 }
 
+/// A row of the table: a number of operands, and what makes a lane of the result from one lane of each, as signed
+/// numbers wide enough for every product.
+macro_rules! signed {
+    ($arity:literal, $function:expr) => {
+        ($arity, |r, a, out, _| signed(r, a, out, $function))
+    };
+}
+
+/// The same for unsigned numbers.
+macro_rules! unsigned {
+    ($arity:literal, $function:expr) => {
+        ($arity, |r, a, out, _| unsigned(r, a, out, $function))
+    };
+}
+
 /// The function that evaluates an integer instruction on operands of the result's type.
 pub(super) fn resolve(op: Op, operands: usize) -> Option<PureFn> {
     let (arity, function): (usize, PureFn) = match op {
-        Op::s_abs => (1, |r, a, out, _| signed(r, a, out, |_, [x, ..]| x.abs())),
-        Op::u_abs => (1, |r, a, out, _| unsigned(r, a, out, |_, [x, ..]| x)),
-        Op::s_abs_diff => (2, |r, a, out, _| signed(r, a, out, |_, [x, y, _]| (x - y).abs())),
-        Op::u_abs_diff => (2, |r, a, out, _| {
-            unsigned(r, a, out, |_, [x, y, _]| x.abs_diff(y))
+        Op::s_abs => signed!(1, |_, [x, ..]| x.abs()),
+        Op::u_abs => unsigned!(1, |_, [x, ..]| x),
+        Op::s_abs_diff => signed!(2, |_, [x, y, _]| (x - y).abs()),
+        Op::u_abs_diff => unsigned!(2, |_, [x, y, _]| x.abs_diff(y)),
+        Op::s_add_sat => signed!(2, |s, [x, y, _]| clamp_signed(s, x + y)),
+        Op::u_add_sat => unsigned!(2, |s, [x, y, _]| clamp_unsigned(s, x + y)),
+        Op::s_sub_sat => signed!(2, |s, [x, y, _]| clamp_signed(s, x - y)),
+        Op::u_sub_sat => unsigned!(2, |_, [x, y, _]| x.saturating_sub(y)),
+        Op::s_hadd => signed!(2, |_, [x, y, _]| (x + y) >> 1),
+        Op::u_hadd => unsigned!(2, |_, [x, y, _]| (x + y) >> 1),
+        Op::s_rhadd => signed!(2, |_, [x, y, _]| (x + y + 1) >> 1),
+        Op::u_rhadd => unsigned!(2, |_, [x, y, _]| (x + y + 1) >> 1),
+        Op::s_max => signed!(2, |_, [x, y, _]| x.max(y)),
+        Op::u_max => unsigned!(2, |_, [x, y, _]| x.max(y)),
+        Op::s_min => signed!(2, |_, [x, y, _]| x.min(y)),
+        Op::u_min => unsigned!(2, |_, [x, y, _]| x.min(y)),
+        Op::s_clamp => signed!(3, |_, [x, low, high]| x.max(low).min(high)),
+        Op::u_clamp => unsigned!(3, |_, [x, low, high]| x.max(low).min(high)),
+        Op::s_mul_hi => signed!(2, |s, [x, y, _]| (x * y) >> s.bits()),
+        Op::u_mul_hi => unsigned!(2, |s, [x, y, _]| (x * y) >> s.bits()),
+        Op::s_mad_hi => signed!(3, |s, [x, y, z]| ((x * y) >> s.bits()) + z),
+        Op::u_mad_hi => unsigned!(3, |s, [x, y, z]| ((x * y) >> s.bits()) + z),
+        Op::s_mad_sat => signed!(3, |s, [x, y, z]| clamp_signed(s, x * y + z)),
+        Op::u_mad_sat => unsigned!(3, |s, [x, y, z]| clamp_unsigned(s, x * y + z)),
+        Op::s_mul24 => signed!(2, |_, [x, y, _]| low24(x) * low24(y)),
+        Op::u_mul24 => unsigned!(2, |_, [x, y, _]| (x & 0xff_ffff) * (y & 0xff_ffff)),
+        Op::s_mad24 => signed!(3, |_, [x, y, z]| low24(x) * low24(y) + z),
+        Op::u_mad24 => unsigned!(3, |_, [x, y, z]| (x & 0xff_ffff) * (y & 0xff_ffff) + z),
+        Op::clz => unsigned!(1, |s, [x, ..]| {
+            u128::from(x.leading_zeros() + s.bits() - u128::BITS)
         }),
-        Op::s_add_sat => (2, |r, a, out, _| {
-            signed(r, a, out, |s, [x, y, _]| clamp_signed(s, x + y))
-        }),
-        Op::u_add_sat => (2, |r, a, out, _| {
-            unsigned(r, a, out, |s, [x, y, _]| clamp_unsigned(s, x + y))
-        }),
-        Op::s_sub_sat => (2, |r, a, out, _| {
-            signed(r, a, out, |s, [x, y, _]| clamp_signed(s, x - y))
-        }),
-        Op::u_sub_sat => (2, |r, a, out, _| {
-            unsigned(r, a, out, |_, [x, y, _]| x.saturating_sub(y))
-        }),
-        Op::s_hadd => (2, |r, a, out, _| signed(r, a, out, |_, [x, y, _]| (x + y) >> 1)),
-        Op::u_hadd => (2, |r, a, out, _| unsigned(r, a, out, |_, [x, y, _]| (x + y) >> 1)),
-        Op::s_rhadd => (2, |r, a, out, _| {
-            signed(r, a, out, |_, [x, y, _]| (x + y + 1) >> 1)
-        }),
-        Op::u_rhadd => (2, |r, a, out, _| {
-            unsigned(r, a, out, |_, [x, y, _]| (x + y + 1) >> 1)
-        }),
-        Op::s_max => (2, |r, a, out, _| signed(r, a, out, |_, [x, y, _]| x.max(y))),
-        Op::u_max => (2, |r, a, out, _| unsigned(r, a, out, |_, [x, y, _]| x.max(y))),
-        Op::s_min => (2, |r, a, out, _| signed(r, a, out, |_, [x, y, _]| x.min(y))),
-        Op::u_min => (2, |r, a, out, _| unsigned(r, a, out, |_, [x, y, _]| x.min(y))),
-        Op::s_clamp => (3, |r, a, out, _| {
-            signed(r, a, out, |_, [x, low, high]| x.max(low).min(high))
-        }),
-        Op::u_clamp => (3, |r, a, out, _| {
-            unsigned(r, a, out, |_, [x, low, high]| x.max(low).min(high))
-        }),
-        Op::s_mul_hi => (2, |r, a, out, _| {
-            signed(r, a, out, |s, [x, y, _]| (x * y) >> s.bits())
-        }),
-        Op::u_mul_hi => (2, |r, a, out, _| {
-            unsigned(r, a, out, |s, [x, y, _]| (x * y) >> s.bits())
-        }),
-        Op::s_mad_hi => (3, |r, a, out, _| {
-            signed(r, a, out, |s, [x, y, z]| ((x * y) >> s.bits()) + z)
-        }),
-        Op::u_mad_hi => (3, |r, a, out, _| {
-            unsigned(r, a, out, |s, [x, y, z]| ((x * y) >> s.bits()) + z)
-        }),
-        Op::s_mad_sat => (3, |r, a, out, _| {
-            signed(r, a, out, |s, [x, y, z]| clamp_signed(s, x * y + z))
-        }),
-        Op::u_mad_sat => (3, |r, a, out, _| {
-            unsigned(r, a, out, |s, [x, y, z]| clamp_unsigned(s, x * y + z))
-        }),
-        Op::s_mul24 => (2, |r, a, out, _| {
-            signed(r, a, out, |_, [x, y, _]| low24(x) * low24(y))
-        }),
-        Op::u_mul24 => (2, |r, a, out, _| {
-            unsigned(r, a, out, |_, [x, y, _]| (x & 0xff_ffff) * (y & 0xff_ffff))
-        }),
-        Op::s_mad24 => (3, |r, a, out, _| {
-            signed(r, a, out, |_, [x, y, z]| low24(x) * low24(y) + z)
-        }),
-        Op::u_mad24 => (3, |r, a, out, _| {
-            unsigned(r, a, out, |_, [x, y, z]| (x & 0xff_ffff) * (y & 0xff_ffff) + z)
-        }),
-        Op::clz => (1, |r, a, out, _| {
-            unsigned(r, a, out, |s, [x, ..]| {
-                u128::from(x.leading_zeros() + s.bits() - u128::BITS)
-            })
-        }),
-        Op::ctz => (1, |r, a, out, _| {
-            unsigned(r, a, out, |s, [x, ..]| x.trailing_zeros().min(s.bits()).into())
-        }),
-        Op::popcount => (1, |r, a, out, _| {
-            unsigned(r, a, out, |_, [x, ..]| x.count_ones().into())
-        }),
-        Op::rotate => (2, |r, a, out, _| {
-            unsigned(r, a, out, |s, [x, y, _]| {
-                let left = y as u32 % s.bits();
-                x << left | x >> (s.bits() - left)
-            })
+        Op::ctz => unsigned!(1, |s, [x, ..]| x.trailing_zeros().min(s.bits()).into()),
+        Op::popcount => unsigned!(1, |_, [x, ..]| x.count_ones().into()),
+        Op::rotate => unsigned!(2, |s, [x, y, _]| {
+            let left = y as u32 % s.bits();
+            x << left | x >> (s.bits() - left)
         }),
         _ => return None,
     };

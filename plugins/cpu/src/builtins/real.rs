@@ -59,108 +59,110 @@ pub(super) fn resolve(op: Op, scalar: Scalar, operands: usize) -> Option<PureFn>
     (arity == operands).then_some(function)
 }
 
+/// A function on words, by one on numbers and what applies that to the lanes. The functions with two results are
+/// those that write a second one.
+macro_rules! by {
+    (pair, $function:expr) => {
+        |_, a, out, second| pair::<R>(a, out, second, $function)
+    };
+    (with_integer, $function:expr) => {
+        |_, a, out, second| with_integer::<R>(a, out, second, $function)
+    };
+    ($lanes:ident, $function:expr) => {
+        |_, a, out, _| $lanes::<R>(a, out, $function)
+    };
+}
+
 fn function<R: Real>(op: Op) -> Option<(usize, PureFn)> {
     if let Some(function) = unary_function::<R>(op) {
         return Some((1, function));
     }
     Some(match op {
         Op::fract => (1, fract::<R>),
-        Op::modf => (1, |_, a, out, second| pair::<R>(a, out, second, math::modf)),
-        Op::sincos => (1, |_, a, out, second| pair::<R>(a, out, second, libm::sincos)),
-        Op::frexp => (1, |_, a, out, second| {
-            with_integer::<R>(a, out, second, |x, _| math::frexp(x))
-        }),
-        Op::lgamma_r => (1, |_, a, out, second| {
-            with_integer::<R>(a, out, second, |x, _| math::lgamma_r(x))
-        }),
-        Op::remquo => (2, |_, a, out, second| {
-            with_integer::<R>(a, out, second, math::remquo)
-        }),
+        Op::modf => (1, by!(pair, math::modf)),
+        Op::sincos => (1, by!(pair, libm::sincos)),
+        Op::frexp => (1, by!(with_integer, |x, _| math::frexp(x))),
+        Op::lgamma_r => (1, by!(with_integer, |x, _| math::lgamma_r(x))),
+        Op::remquo => (2, by!(with_integer, math::remquo)),
 
-        Op::atan2 => (2, |_, a, out, _| binary::<R>(a, out, libm::atan2)),
-        Op::atan2pi => (2, |_, a, out, _| binary::<R>(a, out, math::atan2pi)),
+        Op::atan2 => (2, by!(binary, libm::atan2)),
+        Op::atan2pi => (2, by!(binary, math::atan2pi)),
         Op::copysign => (2, copysign::<R>),
-        Op::fdim => (2, |_, a, out, _| binary::<R>(a, out, libm::fdim)),
-        Op::fmax => (2, |_, a, out, _| binary::<R>(a, out, math::fmax)),
-        Op::fmin => (2, |_, a, out, _| binary::<R>(a, out, math::fmin)),
-        Op::fmax_common => (2, |_, a, out, _| {
-            binary::<R>(a, out, |x, y| if x < y { y } else { x })
-        }),
-        Op::fmin_common => (2, |_, a, out, _| {
-            binary::<R>(a, out, |x, y| if y < x { y } else { x })
-        }),
-        Op::fmod => (2, |_, a, out, _| binary::<R>(a, out, libm::fmod)),
-        Op::hypot => (2, |_, a, out, _| binary::<R>(a, out, libm::hypot)),
-        Op::maxmag => (2, |_, a, out, _| binary::<R>(a, out, math::maxmag)),
-        Op::minmag => (2, |_, a, out, _| binary::<R>(a, out, math::minmag)),
+        Op::fdim => (2, by!(binary, libm::fdim)),
+        Op::fmax => (2, by!(binary, math::fmax)),
+        Op::fmin => (2, by!(binary, math::fmin)),
+        Op::fmax_common => (2, by!(binary, |x, y| if x < y { y } else { x })),
+        Op::fmin_common => (2, by!(binary, |x, y| if y < x { y } else { x })),
+        Op::fmod => (2, by!(binary, libm::fmod)),
+        Op::hypot => (2, by!(binary, libm::hypot)),
+        Op::maxmag => (2, by!(binary, math::maxmag)),
+        Op::minmag => (2, by!(binary, math::minmag)),
         Op::nextafter => (2, nextafter::<R>),
-        Op::pow => (2, |_, a, out, _| binary::<R>(a, out, libm::pow)),
-        Op::powr | Op::half_powr | Op::native_powr => (2, |_, a, out, _| binary::<R>(a, out, math::powr)),
-        Op::half_divide | Op::native_divide => (2, |_, a, out, _| binary::<R>(a, out, |x, y| x / y)),
-        Op::remainder => (2, |_, a, out, _| binary::<R>(a, out, |x, y| math::remquo(x, y).0)),
-        Op::step => (2, |_, a, out, _| binary::<R>(a, out, math::step)),
-        Op::ldexp => (2, |_, a, out, _| scaled::<R>(a, out, libm::ldexp)),
-        Op::pown => (2, |_, a, out, _| {
-            scaled::<R>(a, out, |x, n| libm::pow(x, n.into()))
-        }),
-        Op::rootn => (2, |_, a, out, _| scaled::<R>(a, out, math::rootn)),
+        Op::pow => (2, by!(binary, libm::pow)),
+        Op::powr | Op::half_powr | Op::native_powr => (2, by!(binary, math::powr)),
+        Op::half_divide | Op::native_divide => (2, by!(binary, |x, y| x / y)),
+        Op::remainder => (2, by!(binary, |x, y| math::remquo(x, y).0)),
+        Op::step => (2, by!(binary, math::step)),
+        Op::ldexp => (2, by!(scaled, libm::ldexp)),
+        Op::pown => (2, by!(scaled, |x, n| libm::pow(x, n.into()))),
+        Op::rootn => (2, by!(scaled, math::rootn)),
 
-        Op::fma | Op::mad => (3, |_, a, out, _| ternary::<R>(a, out, R::fused)),
-        Op::fclamp => (3, |_, a, out, _| ternary::<R>(a, out, math::clamp)),
-        Op::mix => (3, |_, a, out, _| ternary::<R>(a, out, math::mix)),
-        Op::smoothstep => (3, |_, a, out, _| ternary::<R>(a, out, math::smoothstep)),
+        Op::fma | Op::mad => (3, by!(ternary, R::fused)),
+        Op::fclamp => (3, by!(ternary, math::clamp)),
+        Op::mix => (3, by!(ternary, math::mix)),
+        Op::smoothstep => (3, by!(ternary, math::smoothstep)),
         _ => return None,
     })
 }
 
 fn unary_function<R: Real>(op: Op) -> Option<PureFn> {
     Some(match op {
-        Op::acos => |_, a, out, _| unary::<R>(a, out, libm::acos),
-        Op::acosh => |_, a, out, _| unary::<R>(a, out, math::acosh),
-        Op::acospi => |_, a, out, _| unary::<R>(a, out, math::acospi),
-        Op::asin => |_, a, out, _| unary::<R>(a, out, libm::asin),
-        Op::asinh => |_, a, out, _| unary::<R>(a, out, libm::asinh),
-        Op::asinpi => |_, a, out, _| unary::<R>(a, out, math::asinpi),
-        Op::atan => |_, a, out, _| unary::<R>(a, out, libm::atan),
-        Op::atanh => |_, a, out, _| unary::<R>(a, out, libm::atanh),
-        Op::atanpi => |_, a, out, _| unary::<R>(a, out, math::atanpi),
-        Op::cbrt => |_, a, out, _| unary::<R>(a, out, libm::cbrt),
-        Op::ceil => |_, a, out, _| unary::<R>(a, out, libm::ceil),
-        Op::cos | Op::half_cos | Op::native_cos => |_, a, out, _| unary::<R>(a, out, libm::cos),
-        Op::cosh => |_, a, out, _| unary::<R>(a, out, libm::cosh),
-        Op::cospi => |_, a, out, _| unary::<R>(a, out, math::cospi),
-        Op::degrees => |_, a, out, _| unary::<R>(a, out, math::degrees),
-        Op::erf => |_, a, out, _| unary::<R>(a, out, libm::erf),
-        Op::erfc => |_, a, out, _| unary::<R>(a, out, libm::erfc),
-        Op::exp | Op::half_exp | Op::native_exp => |_, a, out, _| unary::<R>(a, out, libm::exp),
-        Op::exp2 | Op::half_exp2 | Op::native_exp2 => |_, a, out, _| unary::<R>(a, out, libm::exp2),
-        Op::exp10 | Op::half_exp10 | Op::native_exp10 => |_, a, out, _| unary::<R>(a, out, libm::exp10),
-        Op::expm1 => |_, a, out, _| unary::<R>(a, out, libm::expm1),
+        Op::acos => by!(unary, libm::acos),
+        Op::acosh => by!(unary, math::acosh),
+        Op::acospi => by!(unary, math::acospi),
+        Op::asin => by!(unary, libm::asin),
+        Op::asinh => by!(unary, libm::asinh),
+        Op::asinpi => by!(unary, math::asinpi),
+        Op::atan => by!(unary, libm::atan),
+        Op::atanh => by!(unary, libm::atanh),
+        Op::atanpi => by!(unary, math::atanpi),
+        Op::cbrt => by!(unary, libm::cbrt),
+        Op::ceil => by!(unary, libm::ceil),
+        Op::cos | Op::half_cos | Op::native_cos => by!(unary, libm::cos),
+        Op::cosh => by!(unary, libm::cosh),
+        Op::cospi => by!(unary, math::cospi),
+        Op::degrees => by!(unary, math::degrees),
+        Op::erf => by!(unary, libm::erf),
+        Op::erfc => by!(unary, libm::erfc),
+        Op::exp | Op::half_exp | Op::native_exp => by!(unary, libm::exp),
+        Op::exp2 | Op::half_exp2 | Op::native_exp2 => by!(unary, libm::exp2),
+        Op::exp10 | Op::half_exp10 | Op::native_exp10 => by!(unary, libm::exp10),
+        Op::expm1 => by!(unary, libm::expm1),
         Op::fabs => fabs::<R>,
-        Op::floor => |_, a, out, _| unary::<R>(a, out, libm::floor),
-        Op::lgamma => |_, a, out, _| unary::<R>(a, out, |x| math::lgamma_r(x).0),
-        Op::log | Op::half_log | Op::native_log => |_, a, out, _| unary::<R>(a, out, libm::log),
-        Op::log2 | Op::half_log2 | Op::native_log2 => |_, a, out, _| unary::<R>(a, out, libm::log2),
-        Op::log10 | Op::half_log10 | Op::native_log10 => |_, a, out, _| unary::<R>(a, out, libm::log10),
-        Op::log1p => |_, a, out, _| unary::<R>(a, out, libm::log1p),
-        Op::logb => |_, a, out, _| unary::<R>(a, out, math::logb),
-        Op::radians => |_, a, out, _| unary::<R>(a, out, math::radians),
-        Op::half_recip | Op::native_recip => |_, a, out, _| unary::<R>(a, out, |x| 1.0 / x),
-        Op::rint => |_, a, out, _| unary::<R>(a, out, libm::rint),
-        Op::round => |_, a, out, _| unary::<R>(a, out, libm::round),
+        Op::floor => by!(unary, libm::floor),
+        Op::lgamma => by!(unary, |x| math::lgamma_r(x).0),
+        Op::log | Op::half_log | Op::native_log => by!(unary, libm::log),
+        Op::log2 | Op::half_log2 | Op::native_log2 => by!(unary, libm::log2),
+        Op::log10 | Op::half_log10 | Op::native_log10 => by!(unary, libm::log10),
+        Op::log1p => by!(unary, libm::log1p),
+        Op::logb => by!(unary, math::logb),
+        Op::radians => by!(unary, math::radians),
+        Op::half_recip | Op::native_recip => by!(unary, |x| 1.0 / x),
+        Op::rint => by!(unary, libm::rint),
+        Op::round => by!(unary, libm::round),
         Op::rsqrt | Op::half_rsqrt | Op::native_rsqrt => {
-            |_, a, out, _| unary::<R>(a, out, |x| 1.0 / libm::sqrt(x))
+            by!(unary, |x| 1.0 / libm::sqrt(x))
         }
-        Op::sign => |_, a, out, _| unary::<R>(a, out, math::sign),
-        Op::sin | Op::half_sin | Op::native_sin => |_, a, out, _| unary::<R>(a, out, libm::sin),
-        Op::sinh => |_, a, out, _| unary::<R>(a, out, libm::sinh),
-        Op::sinpi => |_, a, out, _| unary::<R>(a, out, math::sinpi),
-        Op::sqrt | Op::half_sqrt | Op::native_sqrt => |_, a, out, _| unary::<R>(a, out, libm::sqrt),
-        Op::tan | Op::half_tan | Op::native_tan => |_, a, out, _| unary::<R>(a, out, libm::tan),
-        Op::tanh => |_, a, out, _| unary::<R>(a, out, libm::tanh),
-        Op::tanpi => |_, a, out, _| unary::<R>(a, out, math::tanpi),
-        Op::tgamma => |_, a, out, _| unary::<R>(a, out, libm::tgamma),
-        Op::trunc => |_, a, out, _| unary::<R>(a, out, libm::trunc),
+        Op::sign => by!(unary, math::sign),
+        Op::sin | Op::half_sin | Op::native_sin => by!(unary, libm::sin),
+        Op::sinh => by!(unary, libm::sinh),
+        Op::sinpi => by!(unary, math::sinpi),
+        Op::sqrt | Op::half_sqrt | Op::native_sqrt => by!(unary, libm::sqrt),
+        Op::tan | Op::half_tan | Op::native_tan => by!(unary, libm::tan),
+        Op::tanh => by!(unary, libm::tanh),
+        Op::tanpi => by!(unary, math::tanpi),
+        Op::tgamma => by!(unary, libm::tgamma),
+        Op::trunc => by!(unary, libm::trunc),
         _ => return None,
     })
 }

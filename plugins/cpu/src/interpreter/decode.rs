@@ -143,7 +143,7 @@ fn private_size(size: u64) -> Result<u32, BuildError> {
     let fits = u32::try_from(size)
         .ok()
         .filter(|size| u64::from(*size) <= LARGEST_SEGMENT);
-    fits.ok_or_else(|| BuildError::unsupported(format!("private variables of {size} bytes")))
+    fits.ok_or_else(|| unsupported!("private variables of {size} bytes"))
 }
 
 /// The bytes of a constant in memory, with the addresses of variables filled in.
@@ -157,7 +157,7 @@ pub(super) fn constant_bytes(
     let size = usize::try_from(size)
         .ok()
         .filter(|size| *size as u64 <= LARGEST_SEGMENT);
-    let size = size.ok_or_else(|| BuildError::unsupported("constants of more than a gigabyte"))?;
+    let size = size.ok_or_else(|| unsupported!("constants of more than a gigabyte"))?;
     let mut bytes = vec![0; size];
     if constant.words.is_empty() {
         return Ok(bytes);
@@ -236,9 +236,9 @@ impl Registers {
                 registers.values[index] = next as u32;
                 next += module.types.layout(*kind).lanes;
                 if next > LARGEST_FRAME {
-                    return Err(BuildError::unsupported(format!(
+                    return Err(unsupported!(
                         "functions with more than {LARGEST_FRAME} words of values"
-                    )));
+                    ));
                 }
             }
         }
@@ -273,9 +273,9 @@ impl Registers {
         let start = self.constants.len();
         let lanes = module.types.lanes(constant.kind) as usize;
         if (start + lanes) as u64 > LARGEST_FRAME {
-            return Err(BuildError::unsupported(format!(
+            return Err(unsupported!(
                 "functions with more than {LARGEST_FRAME} words of values"
-            )));
+            ));
         }
         self.constants.extend_from_slice(&constant.words);
         self.constants.resize(start + lanes, 0);

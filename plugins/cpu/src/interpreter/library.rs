@@ -21,7 +21,7 @@ impl Decoder<'_> {
         let operands: Box<[Typed]> = operands.iter().map(|operand| self.typed(*operand)).collect();
         let shapes: Vec<Shape> = operands.iter().map(|operand| operand.shape).collect();
         let result = self.shape(result.unwrap_or(TypeId(0)));
-        let unsupported = || BuildError::unsupported(format!("OpenCL.std {op:?} on these types"));
+        let unsupported = || unsupported!("OpenCL.std {op:?} on these types");
         let function =
             builtins::resolve(op, result, &shapes).filter(|_| operands.len() <= Pure::MOST_OPERANDS);
         let function = function.ok_or_else(unsupported)?;

@@ -75,7 +75,7 @@ impl Decoder<'_> {
             Operation::Fence => Step::Fence,
             Operation::Elementwise { op, scalar, operands } => {
                 let slots: Vec<Slot> = operands.iter().map(|operand| self.slot(*operand)).collect();
-                let missing = || BuildError::unsupported(format!("Op{op:?} of {scalar:?}"));
+                let missing = || unsupported!("Op{op:?} of {scalar:?}");
                 match (
                     arithmetic::resolve(*op, *scalar).ok_or_else(missing)?,
                     slots.as_slice(),
@@ -108,7 +108,7 @@ impl Decoder<'_> {
                 }
             }
             Operation::Fold { op, scalar, operand } => {
-                let missing = || BuildError::unsupported(format!("Op{op:?} of {scalar:?}"));
+                let missing = || unsupported!("Op{op:?} of {scalar:?}");
                 let function = arithmetic::resolve_binary(*op, *scalar).ok_or_else(missing)?;
                 Step::Fold {
                     function,

@@ -117,22 +117,9 @@ impl Specification {
                 break;
             }
         }
-        match text.split_first() {
-            Some((conversion, rest)) => (
-                Specification {
-                    conversion: *conversion,
-                    ..specification
-                },
-                rest,
-            ),
-            None => (
-                Specification {
-                    conversion: b'%',
-                    ..specification
-                },
-                text,
-            ),
-        }
+        let (conversion, rest) = text.split_first().unwrap_or((&b'%', text));
+        specification.conversion = *conversion;
+        (specification, rest)
     }
 
     fn number(&self, word: u64, value: &Typed) -> String {

@@ -120,7 +120,7 @@ impl Program {
     /// device doesn't have, [`BuildError::UnresolvedImport`] when a kernel calls a function that the
     /// module only declares, and errors about memory.
     pub fn build(spirv: &[u8], memory: Arc<Memory>) -> Result<Program, BuildError> {
-        let module = Module::from_bytes(spirv).map_err(|error| BuildError::malformed(error.to_string()))?;
+        let module = Module::from_bytes(spirv).map_err(|error| malformed!("{error}"))?;
         Program::from_module(&module, memory)
     }
 
@@ -132,7 +132,7 @@ impl Program {
         let mut declared = kernel_parameters(module).into_iter();
         let module = reader::read(module.dr())?;
         ir::verify(&module)
-            .map_err(|problem| BuildError::malformed(problem.what).in_function(&problem.function))?;
+            .map_err(|problem| malformed!("{}", problem.what).in_function(&problem.function))?;
         tracing::trace!(%module, "read");
         let mut program = Program {
             module,
@@ -210,10 +210,10 @@ impl Program {
                 )
             };
             if !constants.all(|(_, id)| is_global(*id)) {
-                return Err(BuildError::malformed(format!(
+                return Err(malformed!(
                     "variable `{}` is initialized with the address of a variable that each work-group has its own of",
                     global.name
-                )));
+                ));
             }
             let bytes = decode::constant_bytes(&self.module, initializer, &self.addresses)?;
             let written = self.memory.write(*address, &bytes);
@@ -282,8 +282,8 @@ impl Program {
         let function = &self.module.functions[kernel.function.0 as usize];
         if declared.len() != function.parameters.len() {
             let (found, expected) = (function.parameters.len(), declared.len());
-            let what = format!("it has {found} parameters, {expected} are declared");
-            return Err(BuildError::malformed(what).in_function(&kernel.name));
+            let error = malformed!("it has {found} parameters, {expected} are declared");
+            return Err(error.in_function(&kernel.name));
         }
         for (parameter, code) in declared.iter_mut().zip(&function.parameters) {
             let size = match types.get(code.kind) {
@@ -306,8 +306,8 @@ impl Program {
                     parameter.size = size;
                 }
                 _ => {
-                    let what = format!("kernel parameters of type {parameter}");
-                    return Err(BuildError::unsupported(what).in_function(&kernel.name));
+                    let error = unsupported!("kernel parameters of type {parameter}");
+                    return Err(error.in_function(&kernel.name));
                 }
             }
         }

@@ -30,7 +30,7 @@ pub(crate) fn check_built_in(built_in: BuiltIn, types: &Types, kind: TypeId) -> 
         B::SubgroupEqMask | B::SubgroupGeMask | B::SubgroupGtMask | B::SubgroupLeMask | B::SubgroupLtMask => {
             4
         }
-        _ => return Err(BuildError::unsupported(format!("built-in variable {built_in:?}"))),
+        _ => return Err(unsupported!("built-in variable {built_in:?}")),
     };
     let scalar = match types.get(kind) {
         Type::Scalar(scalar) if lanes == 1 => Some(*scalar),
@@ -39,8 +39,6 @@ pub(crate) fn check_built_in(built_in: BuiltIn, types: &Types, kind: TypeId) -> 
     };
     match scalar {
         Some(Scalar::I32 | Scalar::I64) => Ok(()),
-        _ => Err(BuildError::malformed(format!(
-            "built-in variable {built_in:?} has the wrong type"
-        ))),
+        _ => Err(malformed!("built-in variable {built_in:?} has the wrong type")),
     }
 }

@@ -11,9 +11,9 @@ pub(super) fn check(module: &dr::Module) -> Result<(), BuildError> {
         match instruction.operands.as_slice() {
             [Operand::Capability(capability)] if is_supported(*capability) => {}
             [Operand::Capability(capability)] => {
-                return Err(BuildError::unsupported(format!("capability {capability:?}")));
+                return Err(unsupported!("capability {capability:?}"));
             }
-            _ => return Err(BuildError::malformed("OpCapability without a capability")),
+            _ => return Err(malformed!("OpCapability without a capability")),
         }
     }
     let model = module
@@ -27,12 +27,10 @@ pub(super) fn check(module: &dr::Module) -> Result<(), BuildError> {
                 Operand::MemoryModel(MemoryModel::OpenCL),
             ],
         ) => Ok(()),
-        Some([Operand::AddressingModel(addressing), Operand::MemoryModel(memory)]) => {
-            Err(BuildError::unsupported(format!(
-                "memory model {addressing:?} {memory:?}; it needs Physical64 OpenCL"
-            )))
-        }
-        _ => Err(BuildError::malformed("no OpMemoryModel")),
+        Some([Operand::AddressingModel(addressing), Operand::MemoryModel(memory)]) => Err(unsupported!(
+            "memory model {addressing:?} {memory:?}; it needs Physical64 OpenCL"
+        )),
+        _ => Err(malformed!("no OpMemoryModel")),
     }
 }
 

@@ -5,7 +5,6 @@ use offkit_spirv::grammar::{Op, Word};
 
 use super::{Reader, Result, id, result_id, unexpected};
 use crate::builtins::truncate;
-use crate::error::BuildError;
 use crate::ir::{Constant, ConstantId, LARGEST_VALUE, Type, TypeId};
 
 /// Constants may be larger than other values: they are the tables that programs keep.
@@ -33,7 +32,7 @@ impl Reader<'_> {
                 let value = match instruction.operands.as_slice() {
                     [Operand::LiteralBit32(value)] => u64::from(*value),
                     [Operand::LiteralBit64(value)] => *value,
-                    _ => return Err(BuildError::malformed(format!("constant %{word} has no value"))),
+                    _ => return Err(malformed!("constant %{word} has no value")),
                 };
                 self.scalar_constant(kind, value)?
             }
@@ -44,7 +43,7 @@ impl Reader<'_> {
                 self.composite(kind, &parts)?
             }
             Op::SpecConstantOp => self.operation(instruction, kind)?,
-            _ => return Err(BuildError::unsupported(format!("Op{}", instruction.opcode))),
+            _ => return Err(unsupported!("Op{}", instruction.opcode)),
         };
         self.push_constant(word, constant);
         Ok(())
@@ -54,7 +53,7 @@ impl Reader<'_> {
         let Some((Operand::LiteralSpecConstantOpInteger(operation), operands)) =
             instruction.operands.split_first()
         else {
-            return Err(BuildError::malformed("OpSpecConstantOp without an opcode"));
+            return Err(malformed!("OpSpecConstantOp without an opcode"));
         };
         let operands = operands.iter().enumerate().map(|(index, operand)| match operand {
             Operand::IdRef(word) | Operand::LiteralBit32(word) => Ok(*word),
@@ -70,9 +69,7 @@ impl Reader<'_> {
 
     fn scalar_constant(&self, kind: TypeId, value: u64) -> Result<Constant> {
         let Type::Scalar(scalar) = self.module.types.get(kind) else {
-            return Err(BuildError::malformed(
-                "a scalar constant whose type is not a scalar",
-            ));
+            return Err(malformed!("a scalar constant whose type is not a scalar"));
         };
         Ok(Constant::plain(kind, vec![truncate(*scalar, value)]))
     }
@@ -89,7 +86,7 @@ impl Reader<'_> {
                 .ok()
                 .and_then(|length| length.checked_add(start as usize));
             let end = end.filter(|end| *end <= LARGEST_CONSTANT);
-            let end = end.ok_or_else(|| BuildError::unsupported("constants of more than 2^22 components"))?;
+            let end = end.ok_or_else(|| unsupported!("constants of more than 2^22 components"))?;
             constant.words.extend_from_slice(&part.words);
             constant.words.resize(end, 0);
             constant.relocations.extend(
@@ -99,10 +96,10 @@ impl Reader<'_> {
             );
         }
         if constant.words.len() as u64 != lanes {
-            return Err(BuildError::malformed(format!(
+            return Err(malformed!(
                 "a composite constant has {} components, its type {lanes}",
                 constant.words.len()
-            )));
+            ));
         }
         Ok(constant)
     }
@@ -112,7 +109,7 @@ impl Reader<'_> {
         let constant = &self.module.constants[constant.0 as usize];
         let lanes = self.module.types.layout(constant.kind).lanes;
         if lanes > LARGEST_VALUE {
-            return Err(BuildError::unsupported(format!("values of {lanes} components")));
+            return Err(unsupported!("values of {lanes} components"));
         }
         let mut words = constant.words.clone();
         words.resize(lanes as usize, 0);

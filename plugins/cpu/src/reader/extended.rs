@@ -6,7 +6,6 @@ use offkit_spirv::grammar::{FPRoundingMode, Op, OpenclStd100Op as Extended};
 use super::function::FunctionReader;
 use super::{Result, id};
 use crate::builtins::{self, Shape};
-use crate::error::BuildError;
 use crate::ir::{MemoryFunction, Operand, Operation, TypeId};
 
 /// Whether an instruction only tells what will be needed soon.
@@ -19,7 +18,7 @@ pub(super) fn is_prefetch(instruction: &dr::Instruction) -> bool {
 pub(super) fn rounding_mode(mode: FPRoundingMode) -> Result<FPRoundingMode> {
     match mode.name() {
         Some(_) => Ok(mode),
-        None => Err(BuildError::unsupported(format!("rounding mode {mode}"))),
+        None => Err(unsupported!("rounding mode {mode}")),
     }
 }
 
@@ -27,18 +26,14 @@ impl FunctionReader<'_, '_> {
     pub(super) fn extended(&mut self, instruction: &dr::Instruction) -> Result<Operation> {
         let set = id(instruction, 0)?;
         if self.reader.open_cl != Some(set) {
-            return Err(BuildError::malformed(format!(
-                "%{set} is not an extended instruction set"
-            )));
+            return Err(malformed!("%{set} is not an extended instruction set"));
         }
         let Some(Source::LiteralExtInstInteger(number)) = instruction.operands.get(1) else {
-            return Err(BuildError::malformed("OpExtInst without an instruction number"));
+            return Err(malformed!("OpExtInst without an instruction number"));
         };
         let op = Extended(*number);
         if op.name().is_none() {
-            return Err(BuildError::unsupported(format!(
-                "OpenCL.std instruction {number}"
-            )));
+            return Err(unsupported!("OpenCL.std instruction {number}"));
         }
         let (last, rounding) = match (op, instruction.operands.last()) {
             // The number of components, which the type of the result tells.
@@ -81,7 +76,7 @@ impl FunctionReader<'_, '_> {
             }),
             Extended::vstore_half_r | Extended::vstore_halfn_r | Extended::vstorea_halfn_r => {
                 let aligned = op == Extended::vstorea_halfn_r;
-                let missing = || BuildError::malformed(format!("OpenCL.std {op:?} without a rounding mode"));
+                let missing = || malformed!("OpenCL.std {op:?} without a rounding mode");
                 memory(MemoryFunction::StoreHalf {
                     aligned,
                     rounding: rounding.ok_or_else(missing)?,
@@ -101,7 +96,7 @@ impl FunctionReader<'_, '_> {
         let last = operands.last().map(|operand| self.type_of(*operand));
         let has_out = last.is_some_and(|kind| self.types().is_pointer(kind));
         let out = if has_out { operands.pop() } else { None };
-        let unsupported = || BuildError::unsupported(format!("OpenCL.std {op:?} on these types"));
+        let unsupported = || unsupported!("OpenCL.std {op:?} on these types");
         let shape = |kind: TypeId| {
             let types = &self.reader.module.types;
             let scalar = types.scalar(kind).ok_or_else(unsupported)?;

@@ -7,18 +7,12 @@ use super::memory::Index;
 use super::{Reader, Result};
 use crate::builtins::convert::convert_lane;
 use crate::builtins::{Scalar, sign_extend};
-use crate::error::BuildError;
 use crate::ir::{self, Constant, ConstantId, GlobalId, TypeId, arithmetic};
 
 impl Reader<'_> {
     /// The value of an operation on constants. `operands` are ids and literals as they stand.
     pub(super) fn fold(&self, op: Op, kind: TypeId, operands: &[Word]) -> Result<Constant> {
-        let missing = || {
-            BuildError::malformed(format!(
-                "OpSpecConstantOp {op:?} with {} operands",
-                operands.len()
-            ))
-        };
+        let missing = || malformed!("OpSpecConstantOp {op:?} with {} operands", operands.len());
         let operand = |index: usize| self.constant(*operands.get(index).ok_or_else(missing)?);
         match op {
             Op::AccessChain | Op::InBoundsAccessChain | Op::PtrAccessChain | Op::InBoundsPtrAccessChain => {
@@ -94,9 +88,7 @@ impl Reader<'_> {
             kind, relocations, ..
         } = &self.module.constants[constant.0 as usize];
         if !relocations.is_empty() {
-            return Err(BuildError::unsupported(
-                "constant arithmetic on the address of a variable",
-            ));
+            return Err(unsupported!("constant arithmetic on the address of a variable"));
         }
         Ok((*kind, self.constant_words(constant)?))
     }
@@ -104,9 +96,7 @@ impl Reader<'_> {
     fn retyped(&self, constant: ConstantId, kind: TypeId) -> Result<Constant> {
         let from = &self.module.constants[constant.0 as usize];
         if self.module.types.layout(from.kind).lanes != self.module.types.layout(kind).lanes {
-            return Err(BuildError::malformed(
-                "a constant cast between types of different shape",
-            ));
+            return Err(malformed!("a constant cast between types of different shape"));
         }
         Ok(Constant { kind, ..from.clone() })
     }
@@ -118,7 +108,7 @@ impl Reader<'_> {
             return self.retyped(operand, kind);
         }
         let (Some(from), Some(to)) = (types.scalar(from), types.scalar(kind)) else {
-            return Err(BuildError::malformed("a constant OpBitcast of a composite"));
+            return Err(malformed!("a constant OpBitcast of a composite"));
         };
         let words = ir::reinterpret(&self.plain(operand)?.1, from, to);
         Ok(Constant::plain(kind, words))
@@ -128,7 +118,7 @@ impl Reader<'_> {
     fn fold_address(&self, op: Op, kind: TypeId, operands: &[Word]) -> Result<Constant> {
         let (base, indices) = operands
             .split_first()
-            .ok_or_else(|| BuildError::malformed("an empty access chain"))?;
+            .ok_or_else(|| malformed!("an empty access chain"))?;
         let base = &self.module.constants[self.constant(*base)?.0 as usize];
         let indices = indices
             .iter()
@@ -145,9 +135,7 @@ impl Reader<'_> {
             // LLVM 22 writes an offset in bytes as if the base were a pointer to bytes, without casting it.
             (None, [0, bytes]) if self.module.types.scalar(wanted) == Some(Scalar::I8) => *bytes as u64,
             _ => {
-                return Err(BuildError::malformed(
-                    "a constant access chain that doesn't fit its type",
-                ));
+                return Err(malformed!("a constant access chain that doesn't fit its type"));
             }
         };
         let address = base.words.first().copied().unwrap_or(0).wrapping_add(offset);
@@ -204,7 +192,7 @@ impl Reader<'_> {
     }
 
     fn fold_elementwise(&self, op: Op, kind: TypeId, operands: &[Word]) -> Result<Vec<u64>> {
-        let unsupported = || BuildError::unsupported(format!("OpSpecConstantOp {op:?}"));
+        let unsupported = || unsupported!("OpSpecConstantOp {op:?}");
         let types = &self.module.types;
         let operands = operands
             .iter()

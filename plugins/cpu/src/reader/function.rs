@@ -7,7 +7,6 @@ use offkit_spirv::grammar::{Op, Word};
 
 use super::{Reader, Result, id, ids, literal, result_id};
 use crate::builtins::Scalar;
-use crate::error::BuildError;
 use crate::ir::{
     Block, BlockId, Constant, FunctionId, Instruction, LARGEST_VALUE, Line, Operand, Operation, Phi,
     Terminator, Type, TypeId, Types, ValueId, Variable,
@@ -59,7 +58,7 @@ impl FunctionReader<'_, '_> {
     fn number(&mut self, source: &dr::Function) -> Result<()> {
         for (index, block) in source.blocks.iter().enumerate() {
             let label = block.label.as_ref().and_then(|label| label.result_id);
-            let label = label.ok_or_else(|| BuildError::malformed("a block without a label"))?;
+            let label = label.ok_or_else(|| malformed!("a block without a label"))?;
             self.labels.insert(label, BlockId(index as u32));
             for instruction in &block.instructions {
                 if let (Some(result), Some(kind)) = (instruction.result_id, instruction.result_type) {
@@ -77,7 +76,7 @@ impl FunctionReader<'_, '_> {
     fn new_value(&mut self, kind: TypeId) -> Result<ValueId> {
         let lanes = self.types().layout(kind).lanes;
         if lanes > LARGEST_VALUE {
-            return Err(BuildError::unsupported(format!("values of {lanes} components")));
+            return Err(unsupported!("values of {lanes} components"));
         }
         self.values.push(kind);
         Ok(ValueId(self.values.len() as u32 - 1))
@@ -103,7 +102,7 @@ impl FunctionReader<'_, '_> {
                 }
             }
         }
-        let terminator = terminator.ok_or_else(|| BuildError::malformed("a block without an end"))?;
+        let terminator = terminator.ok_or_else(|| malformed!("a block without an end"))?;
         self.line = None;
         Ok(Block {
             phis,
@@ -134,7 +133,7 @@ impl FunctionReader<'_, '_> {
     }
 
     fn label(&self, word: Word) -> Result<BlockId> {
-        let missing = || BuildError::malformed(format!("%{word} is not a label of this function"));
+        let missing = || malformed!("%{word} is not a label of this function");
         self.labels.get(&word).copied().ok_or_else(missing)
     }
 
@@ -155,9 +154,7 @@ impl FunctionReader<'_, '_> {
                         [Source::LiteralBit32(value), Source::IdRef(target)] => (u64::from(*value), *target),
                         [Source::LiteralBit64(value), Source::IdRef(target)] => (*value, *target),
                         _ => {
-                            return Err(BuildError::malformed(
-                                "a case of OpSwitch without value or target",
-                            ));
+                            return Err(malformed!("a case of OpSwitch without value or target"));
                         }
                     };
                     let scalar = self.types().scalar(self.type_of(selector)).unwrap_or(Scalar::I64);
@@ -178,7 +175,7 @@ impl FunctionReader<'_, '_> {
 
     /// The value that an id of this function names.
     pub(super) fn value(&self, word: Word) -> Result<ValueId> {
-        let missing = || BuildError::malformed(format!("%{word} is not a value of this function"));
+        let missing = || malformed!("%{word} is not a value of this function");
         self.ids.get(&word).copied().ok_or_else(missing)
     }
 
@@ -193,7 +190,7 @@ impl FunctionReader<'_, '_> {
             .layout(self.reader.module.constants[constant.0 as usize].kind)
             .lanes;
         if lanes > LARGEST_VALUE {
-            return Err(BuildError::unsupported(format!("values of {lanes} components")));
+            return Err(unsupported!("values of {lanes} components"));
         }
         Ok(Operand::Constant(constant))
     }
@@ -227,7 +224,7 @@ impl FunctionReader<'_, '_> {
 
     pub(super) fn scalar_of(&self, operand: Operand) -> Result<Scalar> {
         let scalar = self.types().scalar(self.type_of(operand));
-        scalar.ok_or_else(|| BuildError::malformed("a scalar or vector operand is a composite"))
+        scalar.ok_or_else(|| malformed!("a scalar or vector operand is a composite"))
     }
 
     /// A scalar constant that the module itself may not have.

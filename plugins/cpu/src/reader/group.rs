@@ -5,7 +5,6 @@ use offkit_spirv::grammar::{GroupOperation, Op, Scope};
 
 use super::function::FunctionReader;
 use super::{Result, id};
-use crate::error::BuildError;
 use crate::ir::{BallotQuery, CollectiveKind as Kind, GroupScope, Operand, Operation, Reduction, Type};
 
 impl FunctionReader<'_, '_> {
@@ -57,7 +56,7 @@ impl FunctionReader<'_, '_> {
             Op::GroupNonUniformQuadSwap => {
                 let direction = self.reader.constant_integer(id(instruction, 2)?)?;
                 if direction > 2 {
-                    return Err(BuildError::malformed(format!("quad direction {direction}")));
+                    return Err(malformed!("quad direction {direction}"));
                 }
                 (Kind::QuadSwap(direction as u32), 1)
             }
@@ -88,14 +87,10 @@ impl FunctionReader<'_, '_> {
             Some(Scope::Workgroup) => Ok(Some(GroupScope::WorkGroup)),
             Some(Scope::Subgroup) => Ok(Some(GroupScope::SubGroup)),
             Some(Scope::Invocation) => Ok(None),
-            Some(scope) if scope.name().is_some() => Err(BuildError::unsupported(format!(
-                "Op{} with scope {scope:?}",
-                instruction.opcode
-            ))),
-            _ => Err(BuildError::malformed(format!(
-                "Op{} with scope {scope}",
-                instruction.opcode
-            ))),
+            Some(scope) if scope.name().is_some() => {
+                Err(unsupported!("Op{} with scope {scope:?}", instruction.opcode))
+            }
+            _ => Err(malformed!("Op{} with scope {scope}", instruction.opcode)),
         }
     }
 
@@ -110,7 +105,7 @@ impl FunctionReader<'_, '_> {
     }
 
     fn group_scope(&self, instruction: &dr::Instruction) -> Result<GroupScope> {
-        let unsupported = || BuildError::unsupported(format!("Op{} of one work-item", instruction.opcode));
+        let unsupported = || unsupported!("Op{} of one work-item", instruction.opcode);
         self.scope(instruction)?.ok_or_else(unsupported)
     }
 
@@ -138,10 +133,7 @@ impl FunctionReader<'_, '_> {
         let uniform = is_uniform(instruction.opcode.name().unwrap_or_default());
         let scope = self.group_scope(instruction)?;
         let Some(Source::GroupOperation(operation)) = instruction.operands.get(1) else {
-            return Err(BuildError::malformed(format!(
-                "Op{} without a group operation",
-                instruction.opcode
-            )));
+            return Err(malformed!("Op{} without a group operation", instruction.opcode));
         };
         let value = self.operand_at(instruction, 2)?;
         let reduction = Reduction {
@@ -155,11 +147,10 @@ impl FunctionReader<'_, '_> {
             GroupOperation::ClusteredReduce => {
                 let size = self.reader.constant_integer(id(instruction, 3)?)?;
                 let size = u32::try_from(size).ok().filter(|size| size.is_power_of_two());
-                let size =
-                    size.ok_or_else(|| BuildError::malformed("a cluster size that is no power of two"))?;
+                let size = size.ok_or_else(|| malformed!("a cluster size that is no power of two"))?;
                 Kind::ClusteredReduce(reduction, size)
             }
-            operation => return Err(BuildError::unsupported(format!("group operation {operation:?}"))),
+            operation => return Err(unsupported!("group operation {operation:?}")),
         };
         Ok(Some(Operation::collective(kind, scope, uniform, vec![value])))
     }
@@ -176,8 +167,8 @@ impl FunctionReader<'_, '_> {
                 Some(Source::GroupOperation(GroupOperation::InclusiveScan)) => BallotQuery::CountInclusive,
                 Some(Source::GroupOperation(GroupOperation::ExclusiveScan)) => BallotQuery::CountExclusive,
                 _ => {
-                    return Err(BuildError::malformed(
-                        "OpGroupNonUniformBallotBitCount without a group operation",
+                    return Err(malformed!(
+                        "OpGroupNonUniformBallotBitCount without a group operation"
                     ));
                 }
             },
@@ -206,9 +197,7 @@ impl FunctionReader<'_, '_> {
         let class = match self.types().get(destination) {
             Type::Pointer { class, .. } => *class,
             _ => {
-                return Err(BuildError::malformed(
-                    "OpGroupAsyncCopy to something that is no pointer",
-                ));
+                return Err(malformed!("OpGroupAsyncCopy to something that is no pointer"));
             }
         };
         let to_local = class == offkit_spirv::grammar::StorageClass::Workgroup;

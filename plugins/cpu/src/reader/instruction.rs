@@ -9,7 +9,6 @@ use super::imported::{self, Imported, Operands};
 use super::{Reader, Result, id, literal, result_id};
 use crate::builtins::Scalar;
 use crate::builtins::convert::Conversion;
-use crate::error::BuildError;
 use crate::ir::{CollectiveKind, Constant, GroupScope, Operand, Operation, Type, TypeId, arithmetic};
 
 /// The conversion of an opcode, and whether it saturates by itself.
@@ -44,12 +43,11 @@ impl Reader<'_> {
                     .part(at, u64::from(*index))
                     .map(|(part, _, lane)| (part, lane)),
             };
-            let (part, lane) =
-                part.ok_or_else(|| BuildError::malformed(format!("a composite has no part {index}")))?;
+            let (part, lane) = part.ok_or_else(|| malformed!("a composite has no part {index}"))?;
             at = part;
             first += lane;
         }
-        let first = u32::try_from(first).map_err(|_| BuildError::malformed("a part beyond the composite"))?;
+        let first = u32::try_from(first).map_err(|_| malformed!("a part beyond the composite"))?;
         Ok((at, first))
     }
 
@@ -80,7 +78,7 @@ impl FunctionReader<'_, '_> {
         };
         match operation {
             Some(operation) => self.push(instruction, operation),
-            None => Err(BuildError::unsupported(format!("Op{}", instruction.opcode))),
+            None => Err(unsupported!("Op{}", instruction.opcode)),
         }
     }
 
@@ -160,8 +158,7 @@ impl FunctionReader<'_, '_> {
             Op::FunctionCall => {
                 let callee = id(instruction, 0)?;
                 let function = self.reader.functions.get(&callee).copied();
-                let function =
-                    function.ok_or_else(|| BuildError::malformed(format!("%{callee} is not a function")))?;
+                let function = function.ok_or_else(|| malformed!("%{callee} is not a function"))?;
                 let arguments = self.operands_from(instruction, 1)?;
                 if self.reader.source.functions[function.0 as usize]
                     .blocks
@@ -199,7 +196,7 @@ impl FunctionReader<'_, '_> {
             Op::Dot => {
                 let operands = self.operands_from(instruction, 0)?;
                 let [vector, _] = *operands else {
-                    return Err(BuildError::malformed("OpDot without two operands"));
+                    return Err(malformed!("OpDot without two operands"));
                 };
                 let (kind, scalar) = (self.type_of(vector), self.scalar_of(vector)?);
                 let operand = self.emit(kind, Operation::elementwise(Op::FMul, scalar, operands));
@@ -216,9 +213,7 @@ impl FunctionReader<'_, '_> {
                     _ => Op::IMul,
                 };
                 let operands = self.operands_from(instruction, 0)?;
-                let first = *operands
-                    .first()
-                    .ok_or_else(|| BuildError::malformed("no operands"))?;
+                let first = *operands.first().ok_or_else(|| malformed!("no operands"))?;
                 let (kind, scalar) = (self.type_of(first), self.scalar_of(first)?);
                 let low = self.emit(kind, Operation::elementwise(low, scalar, operands.clone()));
                 let high = self.emit(kind, Operation::elementwise(opcode, scalar, operands));
@@ -252,7 +247,7 @@ impl FunctionReader<'_, '_> {
         imported: Imported,
         arguments: &[Operand],
     ) -> Result<Operation> {
-        let missing = || BuildError::malformed("a call of a built-in function with too few arguments");
+        let missing = || malformed!("a call of a built-in function with too few arguments");
         let argument = |index: usize| arguments.get(index).copied().ok_or_else(missing);
         Ok(match imported {
             Imported::Fence => Operation::Fence,
@@ -326,7 +321,7 @@ impl FunctionReader<'_, '_> {
         let opcode = instruction.opcode;
         let wide = self.reader.result_type(instruction)?;
         let scalar = self.types().scalar(wide);
-        let scalar = scalar.ok_or_else(|| BuildError::malformed("a dot product that is no scalar"))?;
+        let scalar = scalar.ok_or_else(|| malformed!("a dot product that is no scalar"))?;
         let signed = match opcode {
             Op::SDot | Op::SDotAccSat => [true, true],
             Op::UDot | Op::UDotAccSat => [false, false],
@@ -380,7 +375,7 @@ impl FunctionReader<'_, '_> {
     pub(super) fn vector_type(&mut self, component: Scalar, count: u32) -> Result<TypeId> {
         let types = &mut self.reader.module.types;
         let known = types.find_vector(component, count);
-        let error = || BuildError::malformed("too many types");
+        let error = || malformed!("too many types");
         known
             .or_else(|| types.push(Type::Vector { component, count }))
             .ok_or_else(error)

@@ -6,7 +6,6 @@ use offkit_spirv::grammar::{Op, StorageClass, Word};
 use super::function::FunctionReader;
 use super::{Reader, Result, id, ids, result_id};
 use crate::builtins::Scalar;
-use crate::error::BuildError;
 use crate::ir::{AtomicOperation, Constant, Home, Operand, Operation, Type, TypeId, Variable, scalar_size};
 
 /// An index of an access chain.
@@ -27,7 +26,7 @@ impl Reader<'_> {
     pub(super) fn pointee(&self, pointer: TypeId) -> Result<TypeId> {
         match self.module.types.get(pointer) {
             Type::Pointer { pointee, .. } => Ok(*pointee),
-            _ => Err(BuildError::malformed("the operand is not a pointer")),
+            _ => Err(malformed!("the operand is not a pointer")),
         }
     }
 
@@ -49,7 +48,7 @@ impl Reader<'_> {
         if matches!(op, Op::PtrAccessChain | Op::InBoundsPtrAccessChain) {
             let element = *indices
                 .next()
-                .ok_or_else(|| BuildError::malformed("an access chain without an element"))?;
+                .ok_or_else(|| malformed!("an access chain without an element"))?;
             add(element, types.layout(path.pointee).size, &mut path);
         }
         for index in indices {
@@ -58,15 +57,13 @@ impl Reader<'_> {
                     let part = u64::try_from(member)
                         .ok()
                         .and_then(|member| types.part(path.pointee, member));
-                    let (part, offset, _) = part
-                        .ok_or_else(|| BuildError::malformed(format!("a struct has no member {member}")))?;
+                    let (part, offset, _) =
+                        part.ok_or_else(|| malformed!("a struct has no member {member}"))?;
                     path.offset = path.offset.wrapping_add(offset);
                     path.pointee = part;
                 }
                 (Type::Struct { .. }, Index::Computed(_)) => {
-                    return Err(BuildError::malformed(
-                        "a struct member whose index is not constant",
-                    ));
+                    return Err(malformed!("a struct member whose index is not constant"));
                 }
                 (Type::Array { element, .. }, index) => {
                     add(index, types.layout(*element).size, &mut path);
@@ -76,7 +73,7 @@ impl Reader<'_> {
                     add(index, scalar_size(*component), &mut path);
                     path.pointee = self.scalar_type(*component)?;
                 }
-                _ => return Err(BuildError::malformed("an access chain into a type without parts")),
+                _ => return Err(malformed!("an access chain into a type without parts")),
             }
         }
         Ok(path)
@@ -84,7 +81,7 @@ impl Reader<'_> {
 
     /// The id of a scalar type, which a vector of it proves to be there.
     pub(super) fn scalar_type(&self, scalar: Scalar) -> Result<TypeId> {
-        let missing = || BuildError::malformed("the type of a component is not declared");
+        let missing = || malformed!("the type of a component is not declared");
         self.module.types.find_scalar(scalar).ok_or_else(missing)
     }
 }
@@ -99,9 +96,9 @@ impl FunctionReader<'_, '_> {
             pointee,
         } = *self.types().get(pointer)
         else {
-            return Err(BuildError::malformed(format!(
+            return Err(malformed!(
                 "variable %{word} of a function is in another storage class"
-            )));
+            ));
         };
         let initializer = match instruction.operands.get(1) {
             Some(Source::IdRef(value)) => Some(self.reader.constant(*value)?),
@@ -183,9 +180,7 @@ impl FunctionReader<'_, '_> {
                     class: *class,
                 },
                 _ => {
-                    return Err(BuildError::malformed(
-                        "OpGenericCastToPtrExplicit without a storage class",
-                    ));
+                    return Err(malformed!("OpGenericCastToPtrExplicit without a storage class"));
                 }
             },
             Op::GenericPtrMemSemantics => Operation::PointerSemantics(self.operand_at(instruction, 0)?),
@@ -290,7 +285,7 @@ impl FunctionReader<'_, '_> {
         } else {
             types.scalar(self.reader.result_type(instruction)?)
         };
-        let scalar = scalar.ok_or_else(|| BuildError::malformed("an atomic access to a composite"))?;
+        let scalar = scalar.ok_or_else(|| malformed!("an atomic access to a composite"))?;
         if matches!(opcode, Op::AtomicIIncrement | Op::AtomicIDecrement) {
             operands.push(self.new_constant(scalar, 1)?);
         }

@@ -108,14 +108,14 @@ fn unexpected(
     found: Option<&Operand>,
 ) -> BuildError {
     let opcode = instruction.opcode;
-    BuildError::malformed(match found {
-        Some(found) => format!("operand {index} of Op{opcode} is {found:?}, expected {wanted}"),
-        None => format!("Op{opcode} has no operand {index}, expected {wanted}"),
-    })
+    match found {
+        Some(found) => malformed!("operand {index} of Op{opcode} is {found:?}, expected {wanted}"),
+        None => malformed!("Op{opcode} has no operand {index}, expected {wanted}"),
+    }
 }
 
 fn result_id(instruction: &dr::Instruction) -> Result<Word> {
-    let missing = || BuildError::malformed(format!("Op{} without a result", instruction.opcode));
+    let missing = || malformed!("Op{} without a result", instruction.opcode);
     instruction.result_id.ok_or_else(missing)
 }
 
@@ -130,11 +130,9 @@ impl Reader<'_> {
                     self.debug_sets.extend(instruction.result_id);
                 }
                 [Operand::LiteralString(name)] => {
-                    return Err(BuildError::unsupported(format!(
-                        "the extended instruction set `{name}`"
-                    )));
+                    return Err(unsupported!("the extended instruction set `{name}`"));
                 }
-                _ => return Err(BuildError::malformed("OpExtInstImport without a name")),
+                _ => return Err(malformed!("OpExtInstImport without a name")),
             }
         }
         Ok(())
@@ -187,17 +185,17 @@ impl Reader<'_> {
         self.types
             .get(&word)
             .copied()
-            .ok_or_else(|| BuildError::malformed(format!("%{word} is not a type")))
+            .ok_or_else(|| malformed!("%{word} is not a type"))
     }
 
     fn result_type(&self, instruction: &dr::Instruction) -> Result<TypeId> {
-        let missing = || BuildError::malformed(format!("Op{} without a result type", instruction.opcode));
+        let missing = || malformed!("Op{} without a result type", instruction.opcode);
         self.type_id(instruction.result_type.ok_or_else(missing)?)
     }
 
     /// A constant's id, for operands that must be constants.
     fn constant(&self, word: Word) -> Result<ConstantId> {
-        let missing = || BuildError::malformed(format!("%{word} is not a constant"));
+        let missing = || malformed!("%{word} is not a constant");
         self.constants.get(&word).copied().ok_or_else(missing)
     }
 
@@ -210,9 +208,7 @@ impl Reader<'_> {
             .scalar(constant.kind)
             .is_some_and(|scalar| !scalar.is_float());
         if !is_integer || self.module.types.lanes(constant.kind) != 1 || !constant.relocations.is_empty() {
-            return Err(BuildError::malformed(format!(
-                "%{word} is not a constant integer"
-            )));
+            return Err(malformed!("%{word} is not a constant integer"));
         }
         Ok(constant.words.first().copied().unwrap_or(0))
     }
@@ -221,9 +217,7 @@ impl Reader<'_> {
         let word = result_id(instruction)?;
         let kind = self.result_type(instruction)?;
         let Type::Pointer { class, pointee } = *self.module.types.get(kind) else {
-            return Err(BuildError::malformed(format!(
-                "the type of variable %{word} is not a pointer"
-            )));
+            return Err(malformed!("the type of variable %{word} is not a pointer"));
         };
         let name = self.decorations.name(word);
         let imported = matches!(self.decorations.linkage(word), Some((_, LinkageType::Import)));
@@ -231,17 +225,13 @@ impl Reader<'_> {
             // The storage class depends on who wrote the module.
             (_, Some(built_in)) => Home::Input(built_in),
             (_, None) if imported => {
-                return Err(BuildError::unsupported(format!(
-                    "the imported program-scope variable `{name}`"
-                )));
+                return Err(unsupported!("the imported program-scope variable `{name}`"));
             }
             (StorageClass::CrossWorkgroup, None) => Home::Global,
             (StorageClass::UniformConstant, None) => Home::Constant,
             (StorageClass::Workgroup, None) => Home::Local,
             (class, _) => {
-                return Err(BuildError::unsupported(format!(
-                    "program-scope variables of storage class {class:?}"
-                )));
+                return Err(unsupported!("program-scope variables of storage class {class:?}"));
             }
         };
         if let Home::Input(built_in) = home {
@@ -250,9 +240,7 @@ impl Reader<'_> {
         // Clang marks work-group variables as initialized with an undefined value.
         let initializer = match instruction.operands.get(1) {
             Some(Operand::IdRef(value)) if home == Home::Local && !self.is_undefined(*value) => {
-                return Err(BuildError::unsupported(format!(
-                    "an initializer of the work-group variable `{name}`"
-                )));
+                return Err(unsupported!("an initializer of the work-group variable `{name}`"));
             }
             Some(Operand::IdRef(value)) if home != Home::Local => Some(self.constant(*value)?),
             _ => None,
@@ -293,18 +281,18 @@ impl Reader<'_> {
             let definition = source
                 .def
                 .as_ref()
-                .ok_or_else(|| BuildError::malformed("a function without OpFunction"))?;
+                .ok_or_else(|| malformed!("a function without OpFunction"))?;
             let word = result_id(definition)?;
             let signature = self.function_types.get(&id(definition, 1)?);
             let (result, parameters) = signature
                 .cloned()
-                .ok_or_else(|| BuildError::malformed("OpFunction without a function type"))?;
+                .ok_or_else(|| malformed!("OpFunction without a function type"))?;
             if parameters.len() != source.parameters.len() {
-                return Err(BuildError::malformed(format!(
+                return Err(malformed!(
                     "function %{word} has {} parameters, its type {}",
                     source.parameters.len(),
                     parameters.len()
-                )));
+                ));
             }
             let parameter = |(source, kind): (&dr::Instruction, &TypeId)| {
                 let word = result_id(source)?;
@@ -344,11 +332,10 @@ impl Reader<'_> {
                 ..,
             ] = instruction.operands.as_slice()
             else {
-                return Err(BuildError::unsupported("entry points that are not kernels"));
+                return Err(unsupported!("entry points that are not kernels"));
             };
             let id = self.functions.get(function).copied();
-            let id =
-                id.ok_or_else(|| BuildError::malformed(format!("entry point `{name}` is not a function")))?;
+            let id = id.ok_or_else(|| malformed!("entry point `{name}` is not a function"))?;
             let mut kernel = ir::Kernel {
                 name: name.clone(),
                 function: id,
@@ -369,7 +356,7 @@ impl Reader<'_> {
     fn execution_mode(&self, kernel: &mut ir::Kernel, instruction: &dr::Instruction) -> Result<()> {
         use ExecutionMode as Mode;
         let Some(Operand::ExecutionMode(mode)) = instruction.operands.get(1) else {
-            return Err(BuildError::malformed("OpExecutionMode without a mode"));
+            return Err(malformed!("OpExecutionMode without a mode"));
         };
         let literals = || -> Result<[u64; 3]> {
             Ok([
@@ -398,7 +385,7 @@ impl Reader<'_> {
             | Mode::MaximumRegistersINTEL
             | Mode::MaximumRegistersIdINTEL
             | Mode::NamedMaximumRegistersINTEL => {}
-            mode => return Err(BuildError::unsupported(format!("execution mode {mode:?}"))),
+            mode => return Err(unsupported!("execution mode {mode:?}")),
         }
         Ok(())
     }

@@ -5,7 +5,6 @@ use offkit_spirv::grammar::{Op, StorageClass};
 
 use super::{Reader, Result, id, ids, literal, result_id};
 use crate::builtins::Scalar;
-use crate::error::BuildError;
 use crate::ir::{Type, TypeId};
 
 impl Reader<'_> {
@@ -26,16 +25,14 @@ impl Reader<'_> {
         let kind = self.type_of(instruction)?;
         let word = result_id(instruction)?;
         let pushed = self.module.types.push(kind);
-        let too_large =
-            || BuildError::malformed(format!("type %{word} refers to later types or is too large"));
+        let too_large = || malformed!("type %{word} refers to later types or is too large");
         if self.type_id(word)? != pushed.ok_or_else(too_large)? {
-            return Err(BuildError::malformed(format!("type %{word} is declared twice")));
+            return Err(malformed!("type %{word} is declared twice"));
         }
         Ok(())
     }
 
     fn type_of(&mut self, instruction: &dr::Instruction) -> Result<Type> {
-        let unsupported = |what: String| Err(BuildError::unsupported(what));
         let opcode = instruction.opcode;
         Ok(match opcode {
             Op::TypeVoid => Type::Void,
@@ -45,16 +42,19 @@ impl Reader<'_> {
                 16 => Scalar::I16,
                 32 => Scalar::I32,
                 64 => Scalar::I64,
-                width => return unsupported(format!("OpTypeInt of {width} bits")),
+                width => return Err(unsupported!("OpTypeInt of {width} bits")),
             }),
             Op::TypeFloat if instruction.operands.len() > 1 => {
-                return unsupported(format!("OpTypeFloat with encoding {:?}", instruction.operands[1]));
+                return Err(unsupported!(
+                    "OpTypeFloat with encoding {:?}",
+                    instruction.operands[1]
+                ));
             }
             Op::TypeFloat => Type::Scalar(match literal(instruction, 0)? {
                 16 => Scalar::F16,
                 32 => Scalar::F32,
                 64 => Scalar::F64,
-                width => return unsupported(format!("OpTypeFloat of {width} bits")),
+                width => return Err(unsupported!("OpTypeFloat of {width} bits")),
             }),
             Op::TypeVector => {
                 let component = self.type_id(id(instruction, 0)?)?;
@@ -64,7 +64,7 @@ impl Reader<'_> {
                         component: *component,
                         count,
                     },
-                    other => return unsupported(format!("OpTypeVector of {count} {other:?}")),
+                    other => return Err(unsupported!("OpTypeVector of {count} {other:?}")),
                 }
             }
             Op::TypeArray => {
@@ -89,7 +89,7 @@ impl Reader<'_> {
             }
             Op::TypePointer => {
                 let Some(Operand::StorageClass(class)) = instruction.operands.first() else {
-                    return Err(BuildError::malformed("OpTypePointer without a storage class"));
+                    return Err(malformed!("OpTypePointer without a storage class"));
                 };
                 use StorageClass as S;
                 match *class {
@@ -99,7 +99,7 @@ impl Reader<'_> {
                     | S::Function
                     | S::Generic
                     | S::Input => {}
-                    class => return unsupported(format!("storage class {class:?}")),
+                    class => return Err(unsupported!("storage class {class:?}")),
                 }
                 Type::Pointer {
                     class: *class,
@@ -111,14 +111,14 @@ impl Reader<'_> {
                 let all = all.collect::<Result<Vec<_>>>()?;
                 let (result, parameters) = all
                     .split_first()
-                    .ok_or_else(|| BuildError::malformed("OpTypeFunction without a result"))?;
+                    .ok_or_else(|| malformed!("OpTypeFunction without a result"))?;
                 self.function_types
                     .insert(result_id(instruction)?, (*result, parameters.to_vec()));
                 Type::Opaque
             }
             Op::TypeEvent => Type::Event,
             Op::TypeOpaque => Type::Opaque,
-            _ => return unsupported(format!("Op{}", instruction.opcode)),
+            _ => return Err(unsupported!("Op{}", instruction.opcode)),
         })
     }
 }
