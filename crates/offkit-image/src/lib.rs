@@ -85,7 +85,7 @@ pub use image::DeviceImage;
 pub use inspection::{Detail, DetailValue, InspectedKernel, Inspection};
 pub use kernel_name::{KernelName, NameMatch};
 pub use limits::Limits;
-pub use location::{Joining, Location, PartName, WrittenParts};
+pub use location::{Joining, Location, PartName};
 pub use problem::Problem;
 pub use producer::Producer;
 pub use property_set::{ByteArray, PropertySet, PropertySets, PropertyValue};

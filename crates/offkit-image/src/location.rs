@@ -121,21 +121,23 @@ impl Location {
         &self.file
     }
 
-    /// The parts after the file as they are written.
-    #[must_use]
-    pub fn written_parts(&self) -> WrittenParts<'_> {
-        WrittenParts(&self.path)
-    }
-
     /// The parts after the file, outermost container first; none for the whole file.
     pub fn parts(&self) -> impl Iterator<Item = Cow<'_, str>> + Clone {
-        self.written_parts().parts()
+        let written = (!self.path.is_empty()).then(|| self.path.split('/'));
+        written
+            .into_iter()
+            .flatten()
+            .map(|part| match part.contains('%') {
+                true => Cow::Owned(unescape(part).unwrap_or_default()),
+                false => Cow::Borrowed(part),
+            })
     }
 
     /// The number of parts after the file.
     #[must_use]
     pub fn depth(&self) -> usize {
-        self.written_parts().depth()
+        let separators = memchr::memchr_iter(b'/', self.path.as_bytes()).count();
+        separators.saturating_add(usize::from(!self.path.is_empty()))
     }
 
     /// Whether this is the whole file.
@@ -154,8 +156,12 @@ impl Location {
     /// `app.syclbin!0/ir/0` lies in `app.syclbin!0` and in `app.syclbin`.
     #[must_use]
     pub fn is_within(&self, other: &Self) -> bool {
-        (Arc::ptr_eq(&self.file, &other.file) || self.file == other.file)
-            && self.written_parts().is_within(other.written_parts())
+        // Comparing with an empty text that lies nowhere can be slow.
+        let has_path = || {
+            let rest = self.path.strip_prefix(other.path.as_str());
+            other.path.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        (Arc::ptr_eq(&self.file, &other.file) || self.file == other.file) && has_path()
     }
 }
 
@@ -195,69 +201,6 @@ impl From<usize> for PartName {
 impl From<&str> for PartName {
     fn from(text: &str) -> Self {
         Self::Text(text.to_owned())
-    }
-}
-
-/// The parts of a location after the file as they are written, escaped and with `/` between them: all that tells
-/// one place in a file from another.
-///
-/// ```
-/// use offkit_image::{Location, WrittenParts};
-///
-/// let location: Location = "app.syclbin!0/ir/a%2Fb".parse()?;
-/// assert_eq!(location.written_parts().as_str(), "0/ir/a%2Fb");
-/// assert!(location.written_parts().is_within(WrittenParts::new("0/ir")));
-/// assert!(location.written_parts().parts().eq(["0", "ir", "a/b"]));
-/// # Ok::<(), offkit_image::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WrittenParts<'a>(&'a str);
-
-impl<'a> WrittenParts<'a> {
-    /// What [`as_str`](Self::as_str) gave.
-    #[must_use]
-    pub fn new(written: &'a str) -> Self {
-        Self(written)
-    }
-
-    /// The text that they are written as.
-    #[must_use]
-    pub fn as_str(self) -> &'a str {
-        self.0
-    }
-
-    /// The parts, outermost container first; none for the whole file.
-    pub fn parts(self) -> impl Iterator<Item = Cow<'a, str>> + Clone {
-        let written = (!self.0.is_empty()).then(|| self.0.split('/'));
-        written
-            .into_iter()
-            .flatten()
-            .map(|part| match part.contains('%') {
-                true => Cow::Owned(unescape(part).unwrap_or_default()),
-                false => Cow::Borrowed(part),
-            })
-    }
-
-    /// The number of parts.
-    #[must_use]
-    pub fn depth(self) -> usize {
-        match self.0.is_empty() {
-            true => 0,
-            false => memchr::memchr_iter(b'/', self.0.as_bytes())
-                .count()
-                .saturating_add(1),
-        }
-    }
-
-    /// Whether this is the place `other` of the same file or lies inside of it.
-    #[must_use]
-    pub fn is_within(self, other: Self) -> bool {
-        // Comparing with an empty text that lies nowhere can be slow.
-        other.0.is_empty()
-            || self
-                .0
-                .strip_prefix(other.0)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 }
 

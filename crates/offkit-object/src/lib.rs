@@ -139,7 +139,7 @@ pub use offkit_image::{
     BundleState, ByteArray, Bytes, Code, Compression, ContainerKind, Detail, DetailValue, DeviceImage, Error,
     ErrorKind, ImageFormat, InspectedKernel, Inspection, KernelName, Limits, Location, NameMatch, Problem,
     Producer, PropertySet, PropertySets, PropertyValue, SharedBytes, Storage, Strings, Symbols, Target,
-    WrittenParts, backquoted, demangle, describe_symbol,
+    backquoted, demangle, describe_symbol,
 };
 pub use offload_binary::{ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind};
 pub use offload_entries::{FoundEntry, offload_entries};
