@@ -62,7 +62,6 @@ pub(crate) fn run(options: &Extract, terminal: Terminal) -> Result<(), Failure> 
         result: Ok(()),
     };
     let mut selection = Selection::new(&options.filter);
-    let mut damaged = false;
     for place in &options.locations {
         let source = super::Source::open(place)?;
         let problems = source.each_image(&mut selection, &options.limits, &mut |image| {
@@ -70,10 +69,7 @@ pub(crate) fn run(options: &Extract, terminal: Terminal) -> Result<(), Failure> 
         })?;
         extraction.result?;
         extraction.result = Ok(());
-        for problem in &problems {
-            terminal.warning(problem);
-        }
-        damaged |= !problems.is_empty();
+        selection.warn(&problems, terminal);
     }
     extraction.write_libraries()?;
     if extraction.written > 1 {
@@ -82,9 +78,6 @@ pub(crate) fn run(options: &Extract, terminal: Terminal) -> Result<(), Failure> 
             extraction.written,
             size(extraction.bytes)
         ));
-    }
-    if damaged {
-        return Err(Failure::input("a file could not be read as a whole"));
     }
     selection.check()
 }

@@ -4,9 +4,12 @@ use std::collections::BTreeSet;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use offkit_object::{DeviceImage, ImageFormat, Inspect, KernelName, Limits, Producer, Target, target_of};
+use offkit_object::{
+    DeviceImage, ImageFormat, Inspect, KernelName, Limits, Problem, Producer, Target, target_of,
+};
 
 use crate::failure::{ExitStatus, Failure};
+use crate::terminal::Terminal;
 
 /// The names of languages, as [`producer_name`] gives them.
 const KINDS: [&str; 5] = ["openmp", "cuda", "hip", "sycl", "host"];
@@ -81,6 +84,8 @@ pub(crate) struct Selection<'a> {
     is_empty: bool,
     /// As long as it took none: options of the filter, and what these could have been.
     there: BTreeSet<(&'static str, String)>,
+    /// How many files could not be read as a whole.
+    damaged: usize,
 }
 
 impl<'a> Selection<'a> {
@@ -89,6 +94,7 @@ impl<'a> Selection<'a> {
             filter,
             is_empty: true,
             there: BTreeSet::new(),
+            damaged: 0,
         }
     }
 
@@ -113,8 +119,30 @@ impl<'a> Selection<'a> {
         self.filter.accepts_all()
     }
 
-    /// Fails, with what is there instead, where images were met and the filter took none.
+    /// Shows the problems of a file; the others are worked on all the same.
+    pub(crate) fn warn(&mut self, problems: &[Problem], terminal: Terminal) {
+        for problem in problems {
+            terminal.warning(problem);
+        }
+        self.damaged += usize::from(!problems.is_empty());
+    }
+
+    /// Shows why a file could not be read at all, where there are others.
+    pub(crate) fn fail(&mut self, failure: &Failure, terminal: Terminal) {
+        terminal.failure(failure);
+        self.damaged += 1;
+    }
+
+    /// Fails after the last file where one had problems, or where the filter took none of the images.
     pub(crate) fn check(&self) -> Result<(), Failure> {
+        match self.damaged {
+            0 => {}
+            1 => return Err(Failure::input("a file could not be read as a whole")),
+            several => {
+                let message = format!("{several} files could not be read as a whole");
+                return Err(Failure::input(message));
+            }
+        }
         if !self.is_empty || self.there.is_empty() {
             return Ok(());
         }

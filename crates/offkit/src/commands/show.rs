@@ -49,7 +49,6 @@ const TITLE_WIDTH: usize = 24;
 const DETAIL_WIDTH: usize = 26;
 
 pub(crate) fn run(options: &Show, terminal: Terminal) -> Result<(), Failure> {
-    let mut damaged = false;
     let mut selection = Selection::new(&options.filter);
     for place in &options.locations {
         let source = Source::open(place)?;
@@ -91,13 +90,7 @@ pub(crate) fn run(options: &Show, terminal: Terminal) -> Result<(), Failure> {
             }
         }
         output.finish()?;
-        for problem in &problems {
-            terminal.warning(problem);
-        }
-        damaged |= !problems.is_empty();
-    }
-    if damaged {
-        return Err(Failure::input("a file could not be read as a whole"));
+        selection.warn(&problems, terminal);
     }
     selection.check()
 }

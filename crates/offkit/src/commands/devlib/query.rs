@@ -45,7 +45,6 @@ pub(crate) struct Query {
 }
 
 pub(super) fn run(options: &Query, terminal: Terminal) -> Result<(), Failure> {
-    let mut damaged = false;
     let mut selection = Selection::new(&options.filter);
     for file in &options.files {
         let source = Source::open(file)?;
@@ -83,15 +82,9 @@ pub(super) fn run(options: &Query, terminal: Terminal) -> Result<(), Failure> {
                 }
             }
         }
-        for problem in &problems {
-            terminal.warning(problem);
-        }
-        damaged |= !problems.is_empty();
+        selection.warn(&problems, terminal);
     }
-    match damaged {
-        true => Err(Failure::input("a file could not be read as a whole")),
-        false => selection.check(),
-    }
+    selection.check()
 }
 
 fn long(

@@ -55,35 +55,19 @@ pub(crate) struct Ls {
 }
 
 pub(crate) fn run(options: &Ls, terminal: Terminal) -> Result<(), Failure> {
-    let mut failed = 0;
     let mut selection = Selection::new(&options.filter);
     for path in &options.files {
         match list(options, terminal, path, &mut selection) {
-            Ok(whole) => failed += usize::from(!whole),
             // The others are listed all the same.
-            Err(failure) if options.files.len() > 1 => {
-                terminal.failure(&failure);
-                failed += 1;
-            }
-            Err(failure) => return Err(failure),
+            Err(failure) if options.files.len() > 1 => selection.fail(&failure, terminal),
+            result => result?,
         }
     }
-    match failed {
-        0 => selection.check(),
-        1 => Err(Failure::input("a file could not be read as a whole")),
-        several => Err(Failure::input(format!(
-            "{several} files could not be read as a whole"
-        ))),
-    }
+    selection.check()
 }
 
-/// Lists one file; whether all of it could be read.
-fn list(
-    options: &Ls,
-    terminal: Terminal,
-    path: &Path,
-    selection: &mut Selection<'_>,
-) -> Result<bool, Failure> {
+/// Lists one file.
+fn list(options: &Ls, terminal: Terminal, path: &Path, selection: &mut Selection<'_>) -> Result<(), Failure> {
     let source = Source::open(path)?;
     let output = terminal.output();
     let mut listing = Listing {
@@ -118,10 +102,8 @@ fn list(
         }
         Form::Tree(tree) => tree.finish()?,
     }
-    for problem in &listing.problems {
-        terminal.warning(problem);
-    }
-    Ok(listing.problems.is_empty())
+    listing.selection.warn(&listing.problems, terminal);
+    Ok(())
 }
 
 /// The listing of one file on its way out.
