@@ -193,7 +193,7 @@ fn arguments_must_fit_the_kernel() {
     says(&other_type, &["f32", "i32"]);
     says(
         &folder.offkit(&format!("{SAXPY} --out 0=z.npy")).fails(2),
-        &["argument 0 is no buffer"],
+        &["argument 0 is not a buffer"],
     );
 }
 

@@ -268,6 +268,16 @@ fn options_narrow_down_every_command() {
         &folder.offkit("ls lib.a --arch one").fails(1),
         &["no image matches the options", "--arch could be gfx906, "],
     );
+    says(
+        &folder.offkit("ls lib.a --arch gfx90").fails(1),
+        &["gfx906 is there; --arch takes the whole name"],
+    );
+    says(
+        &folder.offkit("ls lib.a --kind openmp").fails(1),
+        &["--kind could be "],
+    );
+    // Of several files one that matches is enough.
+    folder.offkit("ls new.o lib.a --format bitcode").ok();
     for command in ["show", "extract", "verify"] {
         let refused = folder.offkit(&format!("{command} lib.a --arch one"));
         says(&refused.fails(1), &["no image matches the options"]);
@@ -540,7 +550,7 @@ fn bounds_can_be_set() {
         .fails(2);
     says(
         &folder.offkit("ls lib.a --limit pages=1").fails(2),
-        &["`pages` is no bound", "nesting"],
+        &["`pages` is not a limit", "nesting"],
     );
 }
 

@@ -18,7 +18,7 @@ const DEBIAN: &str = "/usr/lib/llvm-22/bin/clang";
 #[non_exhaustive]
 pub enum ClangError {
     /// The one that is named is not there.
-    #[error("there is no program `{}`", .0.display())]
+    #[error("no program `{}` was found", .0.display())]
     Named(OsString),
     /// No clang 22 was found.
     #[error(

@@ -32,7 +32,7 @@ pub(crate) struct Cli {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done; 1 the answer is no (a difference, a broken rule, a loss); 2 bad input or usage; \
+Exit codes: 0 done; 1 the answer is no (no match, a difference, a broken rule, a loss); 2 bad input or usage; \
 3 the machine lacks something (a device, LLVM); 130 interrupted.";
 
 /// The heading of the options that every command takes.

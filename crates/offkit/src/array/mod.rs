@@ -21,12 +21,14 @@ impl ElementType {
 
     /// Writes a number as this type's little-endian bytes.
     pub(crate) fn encode(self, text: &str) -> Result<Vec<u8>, String> {
-        let refuse = |_| format!("`{text}` is no {self}");
+        let refuse = |_| format!("`{text}` is not a valid {self}");
         let (Self::Int { bytes, .. } | Self::Float { bytes }) = self;
         let count = usize::from(bytes);
         match self {
             Self::Float { bytes } => {
-                let value: f64 = text.parse().map_err(|_| format!("`{text}` is no {self}"))?;
+                let value: f64 = text
+                    .parse()
+                    .map_err(|_| format!("`{text}` is not a valid {self}"))?;
                 let encoded = match bytes {
                     2 => half::f16::from_f64(value).to_le_bytes().to_vec(),
                     4 => (value as f32).to_le_bytes().to_vec(),
@@ -45,7 +47,7 @@ impl ElementType {
                     None => (text, 10),
                 };
                 if radix == 16 && digits.starts_with(['+', '-']) {
-                    return Err(format!("`{text}` is no {self}"));
+                    return Err(format!("`{text}` is not a valid {self}"));
                 }
                 let value = i128::from_str_radix(digits, radix).map_err(refuse)?;
                 let bits = u32::from(bytes) * 8;
@@ -108,7 +110,7 @@ impl FromStr for ElementType {
             "f32" => Ok(Self::Float { bytes: 4 }),
             "f64" => Ok(Self::Float { bytes: 8 }),
             _ => Err(format!(
-                "`{name}` is no type: expected i8 to i64, u8 to u64, f16, f32 or f64"
+                "`{name}` is not a type: expected i8 to i64, u8 to u64, f16, f32 or f64"
             )),
         }
     }

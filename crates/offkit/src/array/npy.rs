@@ -49,7 +49,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Array, String> {
     let (text_start, data_start) = header_range(bytes)?;
     let (header, data) = bytes.split_at(data_start);
     let header = std::str::from_utf8(&header[text_start..])
-        .map_err(|_| format!("offset {text_start:#x}: the header is no text"))?;
+        .map_err(|_| format!("offset {text_start:#x}: the header is not text"))?;
     let missing = |key: &str| format!("offset {text_start:#x}: no `{key}` in the header");
 
     let kind = field(header, "descr").ok_or_else(|| missing("descr"))?;
@@ -58,7 +58,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Array, String> {
     let element = element(kind)?;
     let shape = field(header, "shape").ok_or_else(|| missing("shape"))?;
     let shape =
-        extents(shape).ok_or_else(|| format!("offset {text_start:#x}: the shape is no tuple of sizes"))?;
+        extents(shape).ok_or_else(|| format!("offset {text_start:#x}: the shape is not a tuple of sizes"))?;
     let order = field(header, "fortran_order").ok_or_else(|| missing("fortran_order"))?;
     if !order.starts_with("False") && shape.len() > 1 {
         return Err("the array is in column-major (Fortran) order: expected row-major order".into());

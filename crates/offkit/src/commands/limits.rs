@@ -58,7 +58,7 @@ impl FromStr for Change {
             "problems" => Bound::Problems,
             _ => {
                 return Err(format!(
-                    "`{name}` is no bound: expected images, strings, properties, nesting, metadata, inflation or problems"
+                    "`{name}` is not a limit: expected images, strings, properties, nesting, metadata, inflation or problems"
                 ));
             }
         };

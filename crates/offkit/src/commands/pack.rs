@@ -82,7 +82,7 @@ impl FromStr for ImageText {
                 "properties" => properties = Some(value.into()),
                 "kind" => {
                     producer = Producer::from_name(value).ok_or_else(|| {
-                        format!("`{value}` is no kind: expected openmp, cuda, hip, sycl or none")
+                        format!("`{value}` is not a kind: expected openmp, cuda, hip, sycl or none")
                     })?;
                 }
                 key if strings.iter().any(|(other, _)| other == key) => {

@@ -93,7 +93,7 @@ pub(crate) fn run(arguments: &PostLinkArguments, terminal: Terminal) -> Result<(
         && !folder.is_dir()
     {
         return Err(Failure::input(format!(
-            "cannot write into `{}`: it is no folder",
+            "cannot write into `{}`: it is not a folder",
             folder.display()
         )));
     }

@@ -36,7 +36,7 @@ impl FromStr for Sizes {
             return Err(format!("{} sizes: expected one to three", parts.len()));
         }
         for (value, part) in values.iter_mut().zip(&parts) {
-            *value = part.parse().map_err(|_| format!("`{part}` is no size"))?;
+            *value = part.parse().map_err(|_| format!("`{part}` is not a size"))?;
         }
         Ok(Self {
             dimensions: parts.len() as u32,
@@ -63,7 +63,7 @@ pub(crate) fn argument(text: &str) -> Result<Argument<ArraySource>, String> {
         let extent = |part: &str| {
             part.trim()
                 .parse()
-                .map_err(|_| format!("`{part}` is no number of elements"))
+                .map_err(|_| format!("`{part}` is not a number of elements"))
         };
         let shape = shape.split(',').map(extent).collect::<Result<_, _>>()?;
         let element = element.parse()?;
@@ -73,12 +73,12 @@ pub(crate) fn argument(text: &str) -> Result<Argument<ArraySource>, String> {
         None => Err("expected `TYPE:VALUE`, `bytes:HEX`, `FILE.npy`, `TYPE[SIZE]` or `local:SIZE`".into()),
         Some(("local", size)) => match size.parse() {
             Ok(size) => Ok(Argument::Local(size)),
-            Err(_) => Err(format!("`{size}` is no number of bytes")),
+            Err(_) => Err(format!("`{size}` is not a number of bytes")),
         },
         Some(("bytes", digits)) => match hexadecimal(digits) {
             Some(bytes) => Ok(Argument::bytes(&bytes)),
             None => Err(format!(
-                "`{digits}` is no sequence of bytes: expected pairs of hexadecimal digits"
+                "`{digits}` is not a sequence of bytes: expected pairs of hexadecimal digits"
             )),
         },
         Some((element, numbers)) => value(element.parse()?, numbers),

@@ -284,7 +284,7 @@ fn select<'a>(
                 (Some(index), _) if arguments.array(index).is_some() => index,
                 (Some(index), _) => {
                     return Err(Failure::input(format!(
-                        "`{}`: argument {index} is no buffer",
+                        "`{}`: argument {index} is not a buffer",
                         file.path.display()
                     )));
                 }
