@@ -35,6 +35,8 @@ const PRINTING: &[&str] = &[
     "devlib find -ldevice --arch gfx90a -L lib --json",
     "devlib check undefined.bc",
     "run k.syclbin k --global 1 --arg i32[1] --out -",
+    "run p.syclbin line --global 1",
+    "run p.syclbin word --global 1",
     "as clang-linker-wrapper --help",
     "as clang-linker-wrapper --version",
     "as clang-offload-bundler --help",
@@ -60,6 +62,11 @@ const PRINTING: &[&str] = &[
 fn prepared() -> Folder {
     let folder = Folder::new();
     folder.syclbin("k", "kernel void k(global int *a) { a[0] = 1; }", "");
+    folder.syclbin(
+        "p",
+        "kernel void line() { printf(\"a line\\n\"); } kernel void word() { printf(\"a word\"); }",
+        "",
+    );
     folder.bitcode(
         "undefined",
         "int f(); kernel void k(global int *a) { a[0] = f(); }",

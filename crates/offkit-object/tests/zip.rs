@@ -6,8 +6,11 @@ mod common;
 #[path = "common/tools.rs"]
 mod tools;
 
+use std::ops::ControlFlow;
+use std::sync::Mutex;
+
 use common::{limits, locations, offload_v1, read};
-use offkit_object::{ContainerKind, ErrorKind, Limits};
+use offkit_object::{ContainerKind, ErrorKind, Item, Limits, walk_releasing};
 use tools::{Folder, need};
 
 /// Makes `file.zip` in Python, which has `device` and the names `z` (the open file) and `zipfile`.
@@ -57,6 +60,42 @@ fn device_code_is_found_among_other_files() {
         contents.images[1].bytes().unwrap()
     );
     assert_eq!(contents.images[2].bytes().unwrap().len(), 5_000 + 29);
+}
+
+#[test]
+fn a_member_is_passed_once_it_is_inflated() {
+    need!("python3");
+    let folder = Folder::new();
+    // An offload binary, and behind it what does not compress: more than the decompressor is asked for at once.
+    let bytes = zip(
+        &folder,
+        "import os\nz.writestr('small.bin', device)\nz.writestr('large.bin', device + os.urandom(12 << 20))",
+    );
+    let passed = Mutex::new(0);
+    let mut before_the_image = 0;
+    let _ = walk_releasing(
+        "file",
+        &bytes,
+        None,
+        &limits(),
+        &|range| {
+            assert!(range.start <= range.end && range.end <= bytes.len());
+            *passed.lock().unwrap() += range.len();
+        },
+        &mut |item| {
+            if let Item::Image(image) = item
+                && image.location.to_string().contains("large")
+            {
+                before_the_image = *passed.lock().unwrap();
+            }
+            ControlFlow::Continue(())
+        },
+    );
+    assert!(
+        before_the_image > 12 << 20,
+        "{before_the_image} of {}",
+        bytes.len()
+    );
 }
 
 #[test]
