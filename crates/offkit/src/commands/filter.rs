@@ -19,7 +19,7 @@ const FORMATS: [&str; 9] = [
 ];
 
 // Options that every command takes which looks at images.
-#[derive(Clone, Debug, Default, Args)]
+#[derive(Clone, Debug, Default, PartialEq, Args)]
 #[command(next_help_heading = "Which images")]
 pub(crate) struct Filter {
     /// Only images for these target triples; the start of a triple, up to a dash, is enough
@@ -67,14 +67,7 @@ impl Filter {
 
     /// Whether every image is.
     pub(crate) fn accepts_all(&self) -> bool {
-        let Self {
-            triple,
-            arch,
-            kind,
-            format,
-            kernel,
-        } = self;
-        triple.is_empty() && arch.is_empty() && [kind, format, kernel].iter().all(|wanted| wanted.is_none())
+        *self == Self::default()
     }
 }
 

@@ -25,37 +25,29 @@ pub(crate) struct LimitOptions {
     changes: Vec<Change>,
 }
 
-/// One bound, changed.
+/// One limit, changed.
 #[derive(Clone, Copy, Debug)]
 struct Change {
-    bound: Bound,
+    apply: fn(&mut Limits, u64),
     value: u64,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Bound {
-    Images,
-    Strings,
-    Properties,
-    Nesting,
-    Metadata,
-    Inflation,
-    Problems,
 }
 
 impl FromStr for Change {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
+        fn count(value: u64) -> usize {
+            usize::try_from(value).unwrap_or(usize::MAX)
+        }
         let (name, number) = text.split_once('=').ok_or("expected NAME=NUMBER")?;
-        let bound = match name {
-            "images" => Bound::Images,
-            "strings" => Bound::Strings,
-            "properties" => Bound::Properties,
-            "nesting" => Bound::Nesting,
-            "metadata" => Bound::Metadata,
-            "inflation" => Bound::Inflation,
-            "problems" => Bound::Problems,
+        let apply: fn(&mut Limits, u64) = match name {
+            "images" => |limits, value| limits.max_images = count(value),
+            "strings" => |limits, value| limits.max_strings = count(value),
+            "properties" => |limits, value| limits.max_properties = count(value),
+            "nesting" => |limits, value| limits.max_nesting = count(value),
+            "metadata" => |limits, value| limits.max_metadata_bytes = value,
+            "inflation" => |limits, value| limits.max_inflation = value,
+            "problems" => |limits, value| limits.max_problems = count(value),
             _ => {
                 return Err(format!(
                     "`{name}` is not a limit: expected images, strings, properties, nesting, metadata, inflation or problems"
@@ -63,25 +55,16 @@ impl FromStr for Change {
             }
         };
         let value = number.parse().map_err(|error| format!("`{number}`: {error}"))?;
-        Ok(Self { bound, value })
+        Ok(Self { apply, value })
     }
 }
 
 impl LimitOptions {
-    /// The bounds that are in force.
+    /// The limits that are in force.
     pub(crate) fn limits(&self) -> Limits {
         let mut limits = Limits::default();
-        for Change { bound, value } in &self.changes {
-            let count = usize::try_from(*value).unwrap_or(usize::MAX);
-            match bound {
-                Bound::Images => limits.max_images = count,
-                Bound::Strings => limits.max_strings = count,
-                Bound::Properties => limits.max_properties = count,
-                Bound::Nesting => limits.max_nesting = count,
-                Bound::Metadata => limits.max_metadata_bytes = *value,
-                Bound::Inflation => limits.max_inflation = *value,
-                Bound::Problems => limits.max_problems = count,
-            }
+        for Change { apply, value } in &self.changes {
+            apply(&mut limits, *value);
         }
         limits
     }

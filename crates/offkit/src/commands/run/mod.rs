@@ -16,9 +16,7 @@ use std::time::{Duration, Instant};
 use offkit_object::ImageFormat;
 use offkit_pi::NdRange;
 use offkit_pi::host::{Context, QueueProperties};
-use offkit_runtime::{
-    BuildError, CollectError, Collection, ImageId, ImageRegistry, KernelNameError, LaunchError, Runtime,
-};
+use offkit_runtime::{CollectError, Collection, ImageId, ImageRegistry, KernelNameError, Runtime};
 
 use super::Source;
 use crate::array::npy;
@@ -141,12 +139,12 @@ pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
         .map_err(machine_failure)?;
     let mut kernel = steps
         .time("build", || registry.build(&collection, &context, device))
-        .map_err(build_failure)?;
+        .map_err(Failure::input)?;
 
     let given = steps
         .time("copy in", || arguments.upload(&context))
         .map_err(Failure::input)?;
-    kernel.set_arguments(&given).map_err(launch_failure)?;
+    kernel.set_arguments(&given).map_err(Failure::input)?;
     for repetition in 0..options.repeat {
         if repetition > 0 {
             // Every launch starts from the same input, or repeating would change the result.
@@ -158,7 +156,7 @@ pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
                     .launch(&queue, &range, &[])
                     .and_then(|event| kernel.wait(&event))
             })
-            .map_err(launch_failure)?;
+            .map_err(Failure::input)?;
     }
     let mut results = BTreeMap::new();
     for (index, _) in outputs.iter().chain(&checks) {
@@ -411,12 +409,4 @@ fn collect_failure(error: CollectError) -> Failure {
 
 fn machine_failure(error: impl Error + Send + Sync + 'static) -> Failure {
     Failure::new(ExitStatus::Machine, error)
-}
-
-fn build_failure(error: BuildError) -> Failure {
-    Failure::input(error)
-}
-
-fn launch_failure(error: LaunchError) -> Failure {
-    Failure::input(error)
 }
