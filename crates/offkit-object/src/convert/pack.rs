@@ -10,7 +10,7 @@ use crate::syclbin::SyclBin;
 /// Puts images into a file of any format. `state` is for a SYCLBIN.
 ///
 /// An offload binary has the strings of each image in their order; before them the triple and the architecture, unless
-/// they are among them. Its image kind is that of the image's format. A SYCLBIN has an abstract module for each image,
+/// they are among them or not known. Its image kind is that of the image's format. A SYCLBIN has an abstract module for each image,
 /// or for neighbours with the same [`form_of`](DeviceImage::form_of). SPIR-V, bitcode and PTX become IR, everything else
 /// native images; kernels and symbols that the properties lack are added to these.
 ///
@@ -79,7 +79,7 @@ impl<'data> Item<'data> {
             ("arch", image.target.arch_with_features()),
         ];
         for (key, value) in target {
-            if image.strings.get_bytes(key).is_none() {
+            if !value.is_empty() && image.strings.get_bytes(key).is_none() {
                 strings.set(key, value);
             }
         }

@@ -179,7 +179,10 @@ impl Bundler<'_> {
             Producer::OpenMp => {
                 let mut image = image.clone();
                 image.producer = producer;
-                // What the original says of all images.
+                // What the original says of all images, known or not.
+                let arch = image.target.arch_with_features();
+                image.strings.set("triple", image.target.triple.to_string());
+                image.strings.set("arch", arch);
                 image.format = match self.options.embed_bitcode {
                     true => ImageFormat::Bitcode,
                     false => ImageFormat::Elf,

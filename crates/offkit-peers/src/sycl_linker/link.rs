@@ -166,6 +166,9 @@ impl Linked {
             Some(_) => native(options, names, &spirv)?,
         });
         image.producer = Producer::Sycl;
+        // The original has both, known or not.
+        image.strings.set("triple", triple.to_owned());
+        image.strings.set("arch", options.arch.clone());
         image.target = Target::new(triple, &options.arch);
         image.strings.set("symbols", self.kernels.join("\n"));
         Ok(image)
