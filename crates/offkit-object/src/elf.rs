@@ -1,5 +1,5 @@
 //! The one light reader of ELF: file header and section headers of either class and byte order, wherever the bytes are.
-//! What changes the files of hosts, or makes new ones, has the crate `object` instead: see [`host`](crate::host).
+//! What makes new objects has the crate `object` instead: see [`registration`](crate::registration).
 
 use crate::source::Source;
 
@@ -180,7 +180,7 @@ fn is_name(names: Source<'_>, place: u32, name: &[u8]) -> bool {
 }
 
 /// A section header.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SectionHeader {
     /// Where in the table of names its name is.
     pub(crate) name: u32,
@@ -191,6 +191,8 @@ pub(crate) struct SectionHeader {
     pub(crate) size: u64,
     pub(crate) link: u32,
     pub(crate) info: u32,
+    pub(crate) align: u64,
+    pub(crate) entry_size: u64,
     /// Where in the file the offset is said.
     pub(crate) offset_at: u64,
     /// Whether it has its size in bytes in the file.
@@ -201,9 +203,17 @@ impl SectionHeader {
     fn read(file: &Header, source: Source<'_>) -> Option<Self> {
         let is_64 = file.is_64;
         let fields = file.fields(source);
-        let [flags_at, address_at, offset_at, size_at, link_at] = match is_64 {
-            true => [8, 16, 24, 32, 40],
-            false => [8, 12, 16, 20, 24],
+        let [
+            flags_at,
+            address_at,
+            offset_at,
+            size_at,
+            link_at,
+            align_at,
+            entry_size_at,
+        ] = match is_64 {
+            true => [8, 16, 24, 32, 40, 48, 56],
+            false => [8, 12, 16, 20, 24, 32, 36],
         };
         let kind = fields.word(4)?;
         let is_empty = matches!(kind, 0 | SECTION_NO_BITS)
@@ -217,6 +227,8 @@ impl SectionHeader {
             size: fields.address(size_at, is_64)?,
             link: fields.word(link_at)?,
             info: fields.word(link_at.saturating_add(4))?,
+            align: fields.address(align_at, is_64)?,
+            entry_size: fields.address(entry_size_at, is_64)?,
             offset_at: source.at(offset_at),
             is_in_file: !is_empty,
         })

@@ -1,11 +1,10 @@
 //! ELF files: their sections, in one form for both classes and byte orders.
 
-use object::Endianness;
-use object::elf::{self, FileHeader32, FileHeader64};
-use object::read::elf::{FileHeader, SectionHeader};
+use object::elf;
 use offkit_image::{ContainerKind, Error, ErrorKind};
 
 use super::section::{BUNDLE_PREFIX, Found, SectionContent, bytes_of, content_of, name_at};
+use crate::elf::{Header, SectionHeader, TYPE_RELOCATABLE};
 use crate::offload_binary;
 use crate::reading::Reading;
 use crate::source::Source;
@@ -24,89 +23,43 @@ pub(super) struct Elf {
     pub(super) headers_offset: u64,
     /// The number of the section with the names of the sections.
     pub(super) names_index: usize,
-    pub(super) sections: Vec<Section>,
+    pub(super) sections: Vec<SectionHeader>,
 }
 
-/// A section header.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Section {
-    pub(super) name: u32,
-    pub(super) kind: u32,
-    pub(super) flags: u64,
-    pub(super) address: u64,
-    pub(super) offset: u64,
-    pub(super) size: u64,
-    pub(super) link: u32,
-    pub(super) info: u32,
-    pub(super) align: u64,
-    pub(super) entry_size: u64,
-}
-
-impl Section {
-    /// Whether the section has bytes in the file.
-    pub(super) fn is_in_file(&self) -> bool {
-        self.kind != elf::SHT_NOBITS.0 && self.kind != elf::SHT_NULL.0 && self.size > 0
-    }
+/// Whether the section has bytes in the file.
+pub(super) fn is_in_file(section: &SectionHeader) -> bool {
+    section.is_in_file && section.size > 0
 }
 
 impl Elf {
     /// Reads the headers, and only these.
     pub(super) fn read(source: Source<'_>) -> Result<Self, Error> {
-        match source.bytes().get(4) {
-            Some(1) => Self::read_class::<FileHeader32<Endianness>>(source),
-            Some(2) => Self::read_class::<FileHeader64<Endianness>>(source),
-            other => Err(Error::malformed("Invalid ELF class")
-                .at(source.at(4))
-                .expecting("1 or 2")
-                .finding(other.map_or("the end of the file".to_owned(), u8::to_string))),
-        }
-    }
-
-    fn read_class<Header: FileHeader<Endian = Endianness>>(source: Source<'_>) -> Result<Self, Error> {
-        let bytes = source.bytes();
-        let wrong = |field, error| {
+        let header = Header::read(source);
+        let parts = header.and_then(|header| {
+            let [_, _, segments] = header.segments(source)?;
+            Some((header, segments, header.sections(source)?))
+        });
+        let (header, segments, sections) = parts.ok_or_else(|| {
             Error::malformed("Invalid ELF header")
                 .at(source.at(0))
-                .field(field)
-                .finding(error)
-        };
-        let header = Header::parse(bytes).map_err(|error| wrong("header", error))?;
-        let endian = header.endian().map_err(|error| wrong("byte order", error))?;
-        let headers_offset: u64 = header.e_shoff(endian).into();
-        let sections = header.section_headers(endian, bytes).map_err(|error| {
-            Error::new(ErrorKind::OutOfBounds, "Invalid ELF section header table")
-                .at(source.at(headers_offset))
-                .field("e_shoff, e_shnum")
-                .expecting(format!("a table within {:#x} bytes", source.len()))
-                .finding(error)
+                .expecting("a whole header of 32 or 64 bits in either byte order")
         })?;
-        let names_index = if sections.is_empty() {
-            0
-        } else {
-            let index = header
-                .section_strings_index(endian, bytes)
-                .map_err(|error| wrong("e_shstrndx", error))?;
-            index.0
-        };
-        let sections = sections.iter().map(|section| Section {
-            name: section.sh_name(endian),
-            kind: section.sh_type(endian).0,
-            flags: section.sh_flags(endian).0,
-            address: section.sh_addr(endian).into(),
-            offset: section.sh_offset(endian).into(),
-            size: section.sh_size(endian).into(),
-            link: section.sh_link(endian),
-            info: section.sh_info(endian),
-            align: section.sh_addralign(endian).into(),
-            entry_size: section.sh_entsize(endian).into(),
-        });
+        if sections.count() > sections.room() {
+            return Err(
+                Error::new(ErrorKind::OutOfBounds, "Invalid ELF section header table")
+                    .at(source.at(sections.offset))
+                    .field("e_shoff, e_shnum")
+                    .expecting(format!("a table within {:#x} bytes", source.len()))
+                    .finding(format_args!("{} headers", sections.count())),
+            );
+        }
         Ok(Self {
-            is_64: header.is_type_64(),
-            is_big_endian: header.is_big_endian(),
-            is_relocatable: header.e_type(endian) == elf::ET_REL && header.e_phnum(endian) == 0,
-            headers_offset,
-            names_index,
-            sections: sections.collect(),
+            is_64: header.is_64,
+            is_big_endian: header.big_endian,
+            is_relocatable: header.kind == TYPE_RELOCATABLE && segments == 0,
+            headers_offset: sections.offset,
+            names_index: sections.names() as usize,
+            sections: sections.iter().collect(),
         })
     }
 
@@ -115,7 +68,7 @@ impl Elf {
         let table = self
             .sections
             .get(self.names_index)
-            .filter(|section| section.is_in_file());
+            .filter(|section| is_in_file(section));
         // A table that was cut off still has its beginning.
         table.map_or(&[], |table| {
             let rest = source.from(table.offset);

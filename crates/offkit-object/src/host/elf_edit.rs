@@ -9,10 +9,11 @@ use std::ops::Range;
 use object::elf;
 use offkit_image::Error;
 
-use super::elf::{Elf, Section};
+use super::elf::{Elf, is_in_file};
 use super::output::Output;
 use super::splice::{Edit, Spliced, splice};
 use super::write::{Changes, NewSection};
+use crate::elf::SectionHeader;
 use crate::source::Source;
 
 /// Alignments beyond this are not kept for what moves: no object needs them, damaged ones claim them.
@@ -90,15 +91,15 @@ pub(super) fn empty_object(
     for (at, size, value) in header {
         out.put(at, size, value)?;
     }
-    let names = Section {
+    let names = SectionHeader {
         name: 1,
         kind: elf::SHT_STRTAB.0,
         offset: file_header.into(),
         size: NAMES.len() as u64,
         align: 1,
-        ..Section::default()
+        ..SectionHeader::default()
     };
-    out.write_table(headers_offset as u64, vec![Section::default(), names], 1)?;
+    out.write_table(headers_offset as u64, vec![SectionHeader::default(), names], 1)?;
     Ok(out.bytes.into_bytes())
 }
 
@@ -115,7 +116,7 @@ struct Plan<'p, 'data> {
     bytes: &'data [u8],
     elf: &'p Elf,
     /// The headers of the new file but for their offsets, with the places of their contents.
-    headers: Vec<(Section, Origin)>,
+    headers: Vec<(SectionHeader, Origin)>,
     /// The new number of each old section, `None` for one that goes.
     numbers: Vec<Option<u32>>,
     edits: Vec<Edit<'data>>,
@@ -152,7 +153,7 @@ impl<'p, 'data> Plan<'p, 'data> {
         let mut names = Cow::Borrowed(elf.names(Source::new(bytes)));
         let added_names: Vec<u32> = add_names(names.to_mut(), changes.added)?;
         if !added_names.is_empty() {
-            if !elf.sections.get(elf.names_index).is_some_and(Section::is_in_file) {
+            if !elf.sections.get(elf.names_index).is_some_and(is_in_file) {
                 return Err(Error::unrepresentable("the object has no names of sections"));
             }
             // Names are appended, never sorted in: old headers keep their offsets into the table.
@@ -162,7 +163,7 @@ impl<'p, 'data> Plan<'p, 'data> {
         contents.retain(|(index, new)| {
             elf.sections
                 .get(*index)
-                .is_some_and(|old| old.is_in_file() || !new.is_empty())
+                .is_some_and(|old| is_in_file(old) || !new.is_empty())
         });
         // By place in the file, not by number: the splice below goes through the file once, from the front.
         contents.sort_by_key(|(index, _)| elf.sections.get(*index).map_or(0, |old| old.offset));
@@ -179,7 +180,7 @@ impl<'p, 'data> Plan<'p, 'data> {
             }
             plan.edits.push(Edit {
                 start,
-                end: if old.is_in_file() {
+                end: if is_in_file(&old) {
                     start.saturating_add(to_usize(old.size)?)
                 } else {
                     start
@@ -293,7 +294,7 @@ impl<'p, 'data> Plan<'p, 'data> {
         Ok(out.bytes)
     }
 
-    fn new_headers(&self, spliced: &Spliced<'_>) -> Vec<Section> {
+    fn new_headers(&self, spliced: &Spliced<'_>) -> Vec<SectionHeader> {
         let headers = self.headers.iter().map(|(header, origin)| {
             let mut header = *header;
             match origin {
@@ -311,7 +312,7 @@ impl<'p, 'data> Plan<'p, 'data> {
     /// What is where in the file.
     fn used(&self) -> Vec<Range<usize>> {
         let headers = self.elf.sections.len().saturating_mul(self.header_size());
-        let sections = self.elf.sections.iter().filter(|section| section.is_in_file());
+        let sections = self.elf.sections.iter().filter(|section| is_in_file(section));
         let mut used: Vec<Range<usize>> = sections
             .map(|section| (section.offset, section.size))
             .chain([
@@ -334,7 +335,7 @@ impl<'p, 'data> Plan<'p, 'data> {
             .elf
             .sections
             .iter()
-            .filter(|section| section.is_in_file() && section.offset > first);
+            .filter(|section| is_in_file(section) && section.offset > first);
         let largest = moving
             .map(|section| section.align)
             .filter(|align| align.is_power_of_two() && *align <= LARGEST_ALIGN)
@@ -343,9 +344,9 @@ impl<'p, 'data> Plan<'p, 'data> {
     }
 
     /// Lets symbols and groups refer to sections by their new numbers.
-    fn renumber_contents(&self, headers: &[Section], out: &mut Out<'_>) -> Result<(), Error> {
+    fn renumber_contents(&self, headers: &[SectionHeader], out: &mut Out<'_>) -> Result<(), Error> {
         let mut gone = Vec::new();
-        for header in headers.iter().filter(|header| header.is_in_file()) {
+        for header in headers.iter().filter(|header| is_in_file(header)) {
             let range = range_of(header, out)?;
             if header.kind == elf::SHT_SYMTAB.0 {
                 for (index, symbol) in range.step_by(self.symbol_size()).enumerate() {
@@ -404,7 +405,7 @@ impl<'p, 'data> Plan<'p, 'data> {
     }
 
     /// Makes sure that no relocation needs a symbol that is gone.
-    fn check_relocations(&self, headers: &[Section], gone: &[u64], out: &Out<'_>) -> Result<(), Error> {
+    fn check_relocations(&self, headers: &[SectionHeader], gone: &[u64], out: &Out<'_>) -> Result<(), Error> {
         const MACHINE_MIPS: u64 = 8;
         // Of 64-bit MIPS, the symbol is a field of its own whatever the byte order.
         // `r_info` is one number of which the symbol is the upper half, wherever the byte order puts that.
@@ -414,7 +415,7 @@ impl<'p, 'data> Plan<'p, 'data> {
             (true, true) => (8, 4, 0),
             (true, false) => (12, 4, 0),
         };
-        for header in headers.iter().filter(|header| header.is_in_file()) {
+        for header in headers.iter().filter(|header| is_in_file(header)) {
             let step = match (header.kind == elf::SHT_REL.0, header.kind == elf::SHT_RELA.0) {
                 (true, _) => {
                     if self.elf.is_64 {
@@ -494,13 +495,13 @@ fn with_relocations(elf: &Elf, removed: &[usize]) -> Vec<usize> {
 }
 
 /// The bytes of a section in the new file.
-fn range_of(header: &Section, out: &Out<'_>) -> Result<Range<usize>, Error> {
+fn range_of(header: &SectionHeader, out: &Out<'_>) -> Result<Range<usize>, Error> {
     let (start, size) = (to_usize(header.offset)?, to_usize(header.size)?);
     Ok(start..start.saturating_add(size).min(out.bytes.len()))
 }
 
 /// Whether `sh_info` is the number of a section.
-fn has_section_in_info(header: &Section) -> bool {
+fn has_section_in_info(header: &SectionHeader) -> bool {
     header.kind == elf::SHT_REL.0
         || header.kind == elf::SHT_RELA.0
         || header.flags & elf::SHF_INFO_LINK.0 != 0
@@ -546,7 +547,12 @@ impl Out<'_> {
     }
 
     /// Writes the section headers, and the fields of the file header that belong to them.
-    fn write_table(&mut self, offset: u64, mut headers: Vec<Section>, names_index: u32) -> Result<(), Error> {
+    fn write_table(
+        &mut self,
+        offset: u64,
+        mut headers: Vec<SectionHeader>,
+        names_index: u32,
+    ) -> Result<(), Error> {
         let count = u32::try_from(headers.len()).map_err(|_| Error::unrepresentable("too many sections"))?;
         // Numbers that are too large for the file header are in the first section header.
         if let Some(first) = headers.first_mut() {

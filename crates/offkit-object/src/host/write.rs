@@ -8,11 +8,12 @@ use offkit_image::target::{Family, HostCpu, System, Triple};
 use offkit_image::{Error, ErrorKind};
 
 use super::coff::{self, Coff};
-use super::elf::{Elf, Section, TYPE_OFFLOADING};
+use super::elf::{Elf, TYPE_OFFLOADING};
 use super::output::Output;
 use super::section::name_at;
 use super::{coff_edit, elf_edit};
 use crate::chunks::Chunks;
+use crate::elf::SectionHeader;
 use crate::source::Source;
 
 /// A section to be added to an object.
@@ -56,13 +57,13 @@ impl<'a> NewSection<'a> {
     }
 
     /// The section header, without the places of name and content.
-    pub(super) fn elf_header(&self) -> Section {
-        Section {
+    pub(super) fn elf_header(&self) -> SectionHeader {
+        SectionHeader {
             kind: self.elf_type,
             flags: if self.exclude { elf::SHF_EXCLUDE.0 } else { 0 },
             size: self.bytes.len() as u64,
             align: self.alignment,
-            ..Section::default()
+            ..SectionHeader::default()
         }
     }
 

@@ -39,13 +39,6 @@ impl Code<'_> {
     }
 }
 
-/// Where a structure is, for messages.
-#[derive(Clone, Copy)]
-struct Place {
-    address: u64,
-    field: &'static str,
-}
-
 impl<'data> ImageReader<'_, 'data> {
     /// The code of the image whose structure is at `address`.
     pub(super) fn code(&self, address: u64, version: ImageVersion) -> Result<Code<'data>, Error> {
@@ -60,16 +53,8 @@ impl<'data> ImageReader<'_, 'data> {
             );
         }
         let (begin, size) = self.range(address, version.code(), 1, "code")?;
-        let bytes = self.memory.get(begin, size).ok_or_else(|| {
-            self.outside(
-                Place {
-                    address,
-                    field: "code",
-                },
-                begin,
-                size,
-            )
-        })?;
+        let bytes = self.memory.get(begin, size);
+        let bytes = bytes.ok_or_else(|| self.outside(address, "code", begin, size))?;
         Ok(Code {
             address: begin,
             bytes,
@@ -185,12 +170,9 @@ impl<'data> ImageReader<'_, 'data> {
         if size == 0 {
             return Ok(names);
         }
-        let place = Place {
-            address,
-            field: "entries",
-        };
         let Some(table) = self.memory.get(begin, size) else {
-            self.reading.fault(self.outside(place, begin, size))?;
+            self.reading
+                .fault(self.outside(address, "entries", begin, size))?;
             return Ok(names);
         };
         let (stride, name) = match size {
@@ -264,16 +246,12 @@ impl<'data> ImageReader<'_, 'data> {
     fn property(&mut self, address: u64) -> Result<(&'data str, PropertyValue), Error> {
         self.reading.count_properties(1)?;
         let name = self.text_of(address, 0, "name of a property")?;
-        let place = Place {
-            address,
-            field: "property",
-        };
         let tail_address = address.saturating_add(raw::PROPERTY_TAIL);
         let tail = self
             .memory
             .get(tail_address, size_of::<raw::PropertyTail>() as u64)
             .and_then(|tail| tail.record::<raw::PropertyTail>(0))
-            .ok_or_else(|| self.outside(place, address, raw::PROPERTY_SIZE))?;
+            .ok_or_else(|| self.outside(address, "property", address, raw::PROPERTY_SIZE))?;
         let at = self.memory.offset(address);
         let size = tail.size.get();
         let value = match tail.value_type.get() {
@@ -293,7 +271,7 @@ impl<'data> ImageReader<'_, 'data> {
                 let bytes = self
                     .memory
                     .get(value, size)
-                    .ok_or_else(|| self.outside(place, value, size))?;
+                    .ok_or_else(|| self.outside(address, "property", value, size))?;
                 let array = bytes
                     .bytes()
                     .split_first_chunk::<8>()
@@ -318,14 +296,10 @@ impl<'data> ImageReader<'_, 'data> {
 
     fn header(&self, address: u64) -> Result<&'data raw::Image, Error> {
         let size = size_of::<raw::Image>() as u64;
-        let place = Place {
-            address,
-            field: "image",
-        };
         self.memory
             .get(address, size)
             .and_then(|bytes| bytes.record(0))
-            .ok_or_else(|| self.outside(place, address, size))
+            .ok_or_else(|| self.outside(address, "image", address, size))
     }
 
     /// Two pointers, to the beginning and behind the end of elements; where they begin and their size.
@@ -345,10 +319,9 @@ impl<'data> ImageReader<'_, 'data> {
     }
 
     fn pointer(&self, address: u64, at: u64, field: &'static str) -> Result<u64, Error> {
-        let place = Place { address, field };
         self.memory
             .pointer(address.saturating_add(at))
-            .ok_or_else(|| self.outside(place, address.saturating_add(at), raw::POINTER))
+            .ok_or_else(|| self.outside(address, field, address.saturating_add(at), raw::POINTER))
     }
 
     /// The text that a pointer points to; none for a null pointer.
@@ -357,11 +330,10 @@ impl<'data> ImageReader<'_, 'data> {
         if pointer == 0 {
             return Ok("");
         }
-        let place = Place { address, field };
         let bytes = self
             .memory
             .up_to(pointer, LONGEST_TEXT)
-            .ok_or_else(|| self.outside(place, pointer, 1))?;
+            .ok_or_else(|| self.outside(address, field, pointer, 1))?;
         let length = memchr::memchr(0, bytes.bytes());
         self.reading
             .count_metadata(length.map_or(bytes.len(), |length| length as u64))?;
@@ -380,10 +352,10 @@ impl<'data> ImageReader<'_, 'data> {
         })
     }
 
-    fn outside(&self, place: Place, target: u64, size: u64) -> Error {
+    fn outside(&self, address: u64, field: &'static str, target: u64, size: u64) -> Error {
         Error::new(ErrorKind::OutOfBounds, "SYCL image points outside of the file")
-            .at(self.memory.offset(place.address))
-            .field(place.field)
+            .at(self.memory.offset(address))
+            .field(field)
             .finding(format_args!("{size:#x} bytes at address {target:#x}"))
     }
 }
