@@ -122,6 +122,13 @@ impl Location {
     }
 
     /// The parts after the file, outermost container first; none for the whole file.
+    ///
+    /// ```
+    /// # use offkit_image::Location;
+    /// let location: Location = "app.syclbin!0/ir/a%2Fb".parse()?;
+    /// assert!(location.parts().eq(["0", "ir", "a/b"]));
+    /// # Ok::<(), offkit_image::Error>(())
+    /// ```
     pub fn parts(&self) -> impl Iterator<Item = Cow<'_, str>> + Clone {
         let written = (!self.path.is_empty()).then(|| self.path.split('/'));
         written

@@ -28,22 +28,26 @@ pub struct Contents<'data> {
     pub problems: Vec<Problem>,
 }
 
-/// The images of a file, and what is wrong with it, one after the other: what [`read`] finds, for those who need nothing
-/// else.
+/// The images of a file, and what is wrong with it, in the order of the file: what [`read`] finds, for those who need
+/// nothing else.
+///
+/// All are collected, as a walk meets images from within what it unpacks, which it does not keep; where that is too
+/// much, [`walk`] hands over one after the other.
 ///
 /// ```
 /// use offkit_object::Limits;
 ///
 /// let spirv = b"\x03\x02\x23\x07\0\0\x01\0";
-/// let images: Result<Vec<_>, _> = offkit_object::images("kernel.spv", spirv, &Limits::default()).collect();
-/// assert_eq!(images?.len(), 1);
+/// for image in offkit_object::images("kernel.spv", spirv, &Limits::default()) {
+///     assert_eq!(image?.size(), 8);
+/// }
 /// # Ok::<(), offkit_object::Problem>(())
 /// ```
 pub fn images<'data>(
     file_name: &str,
     bytes: &'data [u8],
     limits: &Limits,
-) -> impl Iterator<Item = Result<DeviceImage<'data>, Problem>> {
+) -> Vec<Result<DeviceImage<'data>, Problem>> {
     let mut found = Vec::new();
     let _ = walk(file_name, bytes, None, limits, &mut |item| {
         match item {
@@ -53,7 +57,7 @@ pub fn images<'data>(
         }
         ControlFlow::Continue(())
     });
-    found.into_iter()
+    found
 }
 
 /// Reads every device image out of a file.
