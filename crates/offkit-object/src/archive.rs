@@ -55,34 +55,14 @@ pub fn members<'data>(bytes: &'data [u8], limits: &Limits) -> Result<Vec<Archive
 }
 
 /// A Unix archive.
-pub(crate) struct Format;
-
-impl ContainerFormat for Format {
-    fn kind(&self) -> ContainerKind {
-        ContainerKind::Archive
-    }
-
-    fn standing(&self) -> Standing {
-        Standing::File
-    }
-
-    fn is(&self, bytes: &[u8]) -> bool {
-        bytes.starts_with(MAGIC) || bytes.starts_with(THIN_MAGIC)
-    }
-
-    fn parts<'data>(
-        &self,
-        source: Source<'data>,
-        reading: &mut Reading,
-        visit: Visit<'_, 'data>,
-    ) -> Result<(), Error> {
-        parts(source, reading, visit)
-    }
-
-    fn replace(&self, source: Source<'_>, id: usize, new: &[u8], _limits: &Limits) -> Result<Vec<u8>, Error> {
-        replace::replace(source, id, new)
-    }
-}
+pub(crate) static FORMAT: ContainerFormat = ContainerFormat {
+    kind: ContainerKind::Archive,
+    standing: Standing::File,
+    is: |bytes| bytes.starts_with(MAGIC) || bytes.starts_with(THIN_MAGIC),
+    parts,
+    replace: |source, id, new, _| replace::replace(source, id, new),
+    ..ContainerFormat::USUAL
+};
 
 /// Goes through the members that are files.
 pub(crate) fn for_each<'data>(

@@ -9,21 +9,21 @@ use crate::{archive, bundle, fatbin, host, offload_binary, sycl_wrapped, syclbin
 
 /// Every format. The first that says yes counts: a SYCLBIN may be in an offload binary, and any text may have the
 /// markers of a bundle in it.
-static FORMATS: [&dyn ContainerFormat; 10] = [
-    &syclbin::Format,
-    &offload_binary::Format,
-    &bundle::Format,
-    &fatbin::Format,
-    &archive::Format,
-    &zip::Format,
-    &host::Format,
-    &bundle::TextFormat,
-    &bundle::SingleFormat,
-    &sycl_wrapped::Format,
+static FORMATS: [&ContainerFormat; 10] = [
+    &syclbin::FORMAT,
+    &offload_binary::FORMAT,
+    &bundle::FORMAT,
+    &fatbin::FORMAT,
+    &archive::FORMAT,
+    &zip::FORMAT,
+    &host::FORMAT,
+    &bundle::TEXT_FORMAT,
+    &bundle::SINGLE_FORMAT,
+    &sycl_wrapped::FORMAT,
 ];
 
 /// The container that a part with these bytes is; `None` for an image and for what is not known.
-pub(crate) fn format_of(content: Content, bytes: &[u8]) -> Option<&'static dyn ContainerFormat> {
+pub(crate) fn format_of(content: Content, bytes: &[u8]) -> Option<&'static ContainerFormat> {
     let most = match content {
         Content::Image => return None,
         Content::Container(kind) => return of_kind(kind),
@@ -31,11 +31,11 @@ pub(crate) fn format_of(content: Content, bytes: &[u8]) -> Option<&'static dyn C
         Content::File => Standing::File,
     };
     let mut formats = FORMATS.iter().copied();
-    formats.find(|format| format.standing() <= most && format.is(bytes))
+    formats.find(|format| format.standing <= most && (format.is)(bytes))
 }
 
-fn of_kind(kind: ContainerKind) -> Option<&'static dyn ContainerFormat> {
-    FORMATS.iter().copied().find(|format| format.kind() == kind)
+fn of_kind(kind: ContainerKind) -> Option<&'static ContainerFormat> {
+    FORMATS.iter().copied().find(|format| format.kind == kind)
 }
 
 /// The bytes of a part that is stored by `coding`; no more than `most`. Tells of stored bytes that were unpacked.
@@ -50,7 +50,7 @@ pub(crate) fn inflated(
         _ => None,
     };
     match format {
-        Some(format) => format.inflate(part.stored, coding, most),
+        Some(format) => (format.inflate)(part.stored, coding, most),
         None => {
             let stored = part.stored.bytes();
             inflate_passing(coding.compression, stored, coding.size, most, passed)

@@ -15,7 +15,7 @@ use offkit_image::{Compression, ContainerKind, Error, ImageFormat, Limits, Produ
 use zerocopy::IntoBytes;
 
 use crate::compression::{lz4, zstd};
-use crate::format::{ContainerFormat, Standing};
+use crate::format::ContainerFormat;
 use crate::part::{Coding, Content, Facts, Part, Visit};
 use crate::reading::Reading;
 use crate::source::Source;
@@ -29,34 +29,13 @@ fn has_magic(bytes: &[u8]) -> bool {
 }
 
 /// CUDA's fatbins, one after the other.
-pub(crate) struct Format;
-
-impl ContainerFormat for Format {
-    fn kind(&self) -> ContainerKind {
-        ContainerKind::Fatbin
-    }
-
-    fn standing(&self) -> Standing {
-        Standing::Anywhere
-    }
-
-    fn is(&self, bytes: &[u8]) -> bool {
-        has_magic(bytes)
-    }
-
-    fn parts<'data>(
-        &self,
-        source: Source<'data>,
-        reading: &mut Reading,
-        visit: Visit<'_, 'data>,
-    ) -> Result<(), Error> {
-        parts(source, reading, visit)
-    }
-
-    fn replace(&self, source: Source<'_>, id: usize, new: &[u8], limits: &Limits) -> Result<Vec<u8>, Error> {
-        replace(source, id, new, limits)
-    }
-}
+pub(crate) static FORMAT: ContainerFormat = ContainerFormat {
+    kind: ContainerKind::Fatbin,
+    is: has_magic,
+    parts,
+    replace,
+    ..ContainerFormat::USUAL
+};
 
 /// Names of the string entries that images from fatbins have.
 const IDENTIFIER: &str = "identifier";

@@ -1,4 +1,4 @@
-//! What a format of containers does; each implements it in its own module, and [`container`](crate::container) has
+//! What a format of containers is; each describes itself in its own module, and [`container`](crate::container) has
 //! the list of all.
 
 use offkit_image::{ContainerKind, Error, Limits};
@@ -8,45 +8,42 @@ use crate::part::{Coding, Visit};
 use crate::reading::Reading;
 use crate::source::Source;
 
-/// A format of containers.
-pub(crate) trait ContainerFormat: Sync {
+/// A format of containers: what it is called, and the functions that know it.
+pub(crate) struct ContainerFormat {
     /// The kind of its containers.
-    fn kind(&self) -> ContainerKind;
-
+    pub(crate) kind: ContainerKind,
     /// Where its first bytes count.
-    fn standing(&self) -> Standing;
-
+    pub(crate) standing: Standing,
     /// Whether the first bytes are those of such a container.
-    fn is(&self, bytes: &[u8]) -> bool;
-
-    /// Hands over every part in the order of the file, and notes faults in `reading`. What is inside of the parts is
-    /// for others to know.
+    pub(crate) is: fn(&[u8]) -> bool,
+    /// Hands over every part in the order of the file, and notes faults. What is inside of the parts is for others to
+    /// know.
     ///
     /// An error means that the container as a whole could not be read; whatever was visited before stays.
-    fn parts<'data>(
-        &self,
-        source: Source<'data>,
-        reading: &mut Reading,
-        visit: Visit<'_, 'data>,
-    ) -> Result<(), Error>;
-
-    /// The container with another part `id`, and nothing else changed. For a compressed part, `new` is not compressed.
-    fn replace(&self, source: Source<'_>, id: usize, new: &[u8], limits: &Limits) -> Result<Vec<u8>, Error>;
-
-    /// A container of this kind that is stored compressed; no more than `most` bytes.
-    fn inflate(&self, stored: Source<'_>, coding: Coding, most: u64) -> Result<Vec<u8>, Error> {
-        inflate(coding.compression, stored.bytes(), coding.size, most)
-    }
-
+    pub(crate) parts: for<'data> fn(Source<'data>, &mut Reading, Visit<'_, 'data>) -> Result<(), Error>,
+    /// The container with another part, and nothing else changed. The bytes of a compressed part are given as they are
+    /// without compression.
+    pub(crate) replace: fn(Source<'_>, usize, &[u8], &Limits) -> Result<Vec<u8>, Error>,
+    /// A container of this kind that is stored compressed; no more than so many bytes.
+    pub(crate) inflate: fn(Source<'_>, Coding, u64) -> Result<Vec<u8>, Error>,
     /// The version in the header, where one version goes for all parts.
-    fn version(&self, _bytes: &[u8]) -> Option<u32> {
-        None
-    }
-
+    pub(crate) version: fn(&[u8]) -> Option<u32>,
     /// Notes what breaks rules of the format that readers need not insist on.
-    fn check(&self, _source: Source<'_>, _reading: &mut Reading) -> Result<(), Error> {
-        Ok(())
-    }
+    pub(crate) check: fn(Source<'_>, &mut Reading) -> Result<(), Error>,
+}
+
+impl ContainerFormat {
+    /// What most formats are: compressed as a whole if at all, of several versions, without further rules.
+    pub(crate) const USUAL: Self = Self {
+        kind: ContainerKind::Unknown,
+        standing: Standing::Anywhere,
+        is: |_| false,
+        parts: |_, _, _| Ok(()),
+        replace: |_, _, _, _| Err(Error::unsupported("parts of this container cannot be replaced")),
+        inflate: |stored, coding, most| inflate(coding.compression, stored.bytes(), coding.size, most),
+        version: |_| None,
+        check: |_, _| Ok(()),
+    };
 }
 
 /// Where a container may stand and is known by its first bytes.

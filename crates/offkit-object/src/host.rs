@@ -141,34 +141,14 @@ pub(crate) fn sections<'data>(
 }
 
 /// An object, library or program for a host.
-pub(crate) struct Format;
-
-impl ContainerFormat for Format {
-    fn kind(&self) -> ContainerKind {
-        ContainerKind::Host
-    }
-
-    fn standing(&self) -> Standing {
-        Standing::File
-    }
-
-    fn is(&self, bytes: &[u8]) -> bool {
-        is_host(bytes)
-    }
-
-    fn parts<'data>(
-        &self,
-        source: Source<'data>,
-        reading: &mut Reading,
-        visit: Visit<'_, 'data>,
-    ) -> Result<(), Error> {
-        parts(source, reading, visit)
-    }
-
-    fn replace(&self, source: Source<'_>, id: usize, new: &[u8], limits: &Limits) -> Result<Vec<u8>, Error> {
-        replace(source, id, new, limits)
-    }
-}
+pub(crate) static FORMAT: ContainerFormat = ContainerFormat {
+    kind: ContainerKind::Host,
+    standing: Standing::File,
+    is: is_host,
+    parts,
+    replace,
+    ..ContainerFormat::USUAL
+};
 
 /// Hands over every part.
 fn parts<'data>(source: Source<'data>, reading: &mut Reading, visit: Visit<'_, 'data>) -> Result<(), Error> {

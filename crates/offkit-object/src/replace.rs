@@ -91,7 +91,7 @@ fn replace_in(
     }
     let mut candidates = Vec::new();
     let mut tolerant = Reading::tolerant(reading.limits());
-    format.parts(source, &mut tolerant, &mut |_, part| {
+    (format.parts)(source, &mut tolerant, &mut |_, part| {
         if let Some(rest) = rest_after(path, &part.name) {
             candidates.push((part, rest));
         }
@@ -99,7 +99,7 @@ fn replace_in(
     let mut reason = not_there();
     for (part, rest) in candidates {
         let result = replace_part(&part, rest, new, reading, depth)
-            .and_then(|part_bytes| format.replace(source, part.id, &part_bytes, reading.limits()));
+            .and_then(|part_bytes| (format.replace)(source, part.id, &part_bytes, reading.limits()));
         match result {
             Ok(bytes) => return Ok(bytes),
             Err(error) => reason = error,

@@ -31,34 +31,13 @@ use raw::ImageVersion;
 const SYCL: &str = "sycl";
 
 /// SYCL images as a linked program registers them. The program is the container, and says that they are there.
-pub(crate) struct Format;
-
-impl ContainerFormat for Format {
-    fn kind(&self) -> ContainerKind {
-        ContainerKind::SyclWrapped
-    }
-
-    fn standing(&self) -> Standing {
-        Standing::Named
-    }
-
-    fn is(&self, _bytes: &[u8]) -> bool {
-        false
-    }
-
-    fn parts<'data>(
-        &self,
-        source: Source<'data>,
-        reading: &mut Reading,
-        visit: Visit<'_, 'data>,
-    ) -> Result<(), Error> {
-        parts(source, reading, visit)
-    }
-
-    fn replace(&self, source: Source<'_>, id: usize, new: &[u8], limits: &Limits) -> Result<Vec<u8>, Error> {
-        replace(source, id, new, limits)
-    }
-}
+pub(crate) static FORMAT: ContainerFormat = ContainerFormat {
+    kind: ContainerKind::SyclWrapped,
+    standing: Standing::Named,
+    parts,
+    replace,
+    ..ContainerFormat::USUAL
+};
 
 /// Hands over the images of every descriptor of an ELF file: `sycl/N/M` is image M of descriptor N, counted by
 /// address.

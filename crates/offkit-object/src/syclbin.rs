@@ -29,7 +29,7 @@ use crate::reading::Reading;
 use crate::source::Source;
 
 pub(crate) use crate::offload_binary::begins_syclbin as has_magic;
-pub(crate) use format::Format;
+pub(crate) use format::FORMAT;
 pub(crate) use parts::outline;
 pub(crate) use v2::OWN_STRINGS;
 

@@ -123,7 +123,7 @@ impl Checker<'_> {
         self.check(format, source, location);
         let mut parts: Vec<(Part<'_>, Location)> = Vec::new();
         let mut heads = Heads::default();
-        let _ = format.parts(source, reading, &mut |_, part| {
+        let _ = (format.parts)(source, reading, &mut |_, part| {
             if !heads.are_of_interest(&part) {
                 return;
             }
@@ -147,9 +147,9 @@ impl Checker<'_> {
         }
     }
 
-    fn check(&mut self, format: &dyn ContainerFormat, source: Source<'_>, location: &Location) {
+    fn check(&mut self, format: &ContainerFormat, source: Source<'_>, location: &Location) {
         let mut reading = Reading::tolerant(self.limits).for_file_of(source.len());
-        let result = format.check(source, &mut reading);
+        let result = (format.check)(source, &mut reading);
         let faults = reading.take_problems().into_iter().chain(result.err());
         for error in faults {
             self.problems.push(Problem::new(location.clone(), error));

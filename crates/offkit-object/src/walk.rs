@@ -192,7 +192,7 @@ impl Walker<'_> {
         content: Content,
         bytes: &[u8],
         location: &Location,
-    ) -> Option<&'static dyn ContainerFormat> {
+    ) -> Option<&'static ContainerFormat> {
         match content {
             Content::Image if self.goal_is_inside(location) => container::format_of(Content::File, bytes),
             content => container::format_of(content, bytes),
@@ -210,12 +210,12 @@ impl Walker<'_> {
         &mut self,
         reading: &mut Reading,
         source: Source<'_>,
-        format: &dyn ContainerFormat,
+        format: &ContainerFormat,
         version: Option<u32>,
         location: &Location,
         around: Surroundings,
     ) {
-        let kind = format.kind();
+        let kind = format.kind;
         if around.depth > reading.limits().max_nesting {
             let limit = reading.limits().max_nesting;
             let error = Error::new(ErrorKind::LimitExceeded, "containers are nested too deep")
@@ -239,7 +239,7 @@ impl Walker<'_> {
             kind,
             version: match &program {
                 Some(program) => Some(program.form.number()),
-                None => version.or_else(|| format.version(source.bytes())),
+                None => version.or_else(|| (format.version)(source.bytes())),
             },
             size: source.len(),
             program,
@@ -260,7 +260,7 @@ impl Walker<'_> {
         let mut batch = Batch::default();
         let mut heads = Heads::default();
         let mut places = Joining::new(location);
-        let result = format.parts(source, reading, &mut |reading, mut part| {
+        let result = (format.parts)(source, reading, &mut |reading, mut part| {
             self.report(reading, location);
             if inside.within.is_none() {
                 self.pass(part.stored.at(0));

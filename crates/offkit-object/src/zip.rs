@@ -3,7 +3,7 @@
 //! Members are found by the directory at the end; local headers only say where contents begin. Contents may be
 //! stored, deflated, or compressed with Zstandard.
 
-use offkit_image::{Compression, ContainerKind, Error, ErrorKind, Limits};
+use offkit_image::{Compression, ContainerKind, Error, ErrorKind};
 use rawzip::{CompressionMethod, ZipArchive, ZipFileHeaderRecord, ZipSliceArchive};
 
 use crate::format::{ContainerFormat, Standing};
@@ -13,37 +13,19 @@ use crate::reading::Reading;
 use crate::source::Source;
 
 /// A zip file.
-pub(crate) struct Format;
-
-impl ContainerFormat for Format {
-    fn kind(&self) -> ContainerKind {
-        ContainerKind::Zip
-    }
-
-    fn standing(&self) -> Standing {
-        Standing::File
-    }
-
-    fn is(&self, bytes: &[u8]) -> bool {
-        bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06")
-    }
-
-    fn parts<'data>(
-        &self,
-        source: Source<'data>,
-        reading: &mut Reading,
-        visit: Visit<'_, 'data>,
-    ) -> Result<(), Error> {
-        parts(source, reading, visit)
-    }
-
-    fn replace(&self, _: Source<'_>, _: usize, _: &[u8], _: &Limits) -> Result<Vec<u8>, Error> {
+pub(crate) static FORMAT: ContainerFormat = ContainerFormat {
+    kind: ContainerKind::Zip,
+    standing: Standing::File,
+    is: |bytes| bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06"),
+    parts,
+    replace: |_, _, _, _| {
         Err(Error::unsupported(
             "members of zip files cannot be replaced: packages such as wheels list their hashes",
         )
         .expecting("the member, unpacked and packed again by the package's own tools"))
-    }
-}
+    },
+    ..ContainerFormat::USUAL
+};
 
 /// Hands over every part.
 fn parts<'data>(source: Source<'data>, reading: &mut Reading, visit: Visit<'_, 'data>) -> Result<(), Error> {
