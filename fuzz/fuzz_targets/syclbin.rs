@@ -10,7 +10,7 @@ use offkit_object::{
 fuzz_target!(|bytes: &[u8]| {
     let limits = Limits { max_properties: 1 << 12, max_metadata_bytes: 1 << 20, max_images: 1 << 10, ..Limits::default() };
     check(bytes, &limits);
-    let entry = OffloadEntry::new(ImageKind::Syclbin, OffloadKind::Sycl, bytes);
+    let entry = OffloadEntry::new(ImageKind::SYCLBIN, OffloadKind::SYCL, bytes);
     let binary = OffloadBinary::from(entry);
     for version in [OffloadBinaryVersion::V1, OffloadBinaryVersion::V2] {
         check(&binary.write(version).expect("an entry without strings can be written"), &limits);

@@ -446,7 +446,7 @@ mod tests {
             ..AbstractModule::default()
         };
         let mut with_ir = alone.clone();
-        let ir = IrModule::new(IrType::Spirv, "spirv64-unknown-unknown", spirv.as_slice());
+        let ir = IrModule::new(IrType::SPIRV, "spirv64-unknown-unknown", spirv.as_slice());
         with_ir.ir_modules.push(ir);
         let mut program = SyclBin::new(BundleState::Object);
         program.modules = vec![alone, with_ir];

@@ -30,7 +30,7 @@ fn extract(file: &[u8], location: &Location) -> Result<Vec<u8>, Box<dyn Error>> 
 fn an_image_comes_out_as_it_went_in() {
     use offkit_object::{ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind};
 
-    let entry = OffloadEntry::new(ImageKind::Bitcode, OffloadKind::OpenMp, b"BC\xc0\xde and so on");
+    let entry = OffloadEntry::new(ImageKind::BITCODE, OffloadKind::OPENMP, b"BC\xc0\xde and so on");
     let file = OffloadBinary::from(entry)
         .write(OffloadBinaryVersion::V1)
         .unwrap();

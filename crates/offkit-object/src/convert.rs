@@ -28,7 +28,7 @@ pub use pack::pack;
 /// use offkit_object::{ConversionInput, ImageKind, Limits, OffloadBinary, OffloadBinaryVersion};
 /// use offkit_object::{BundleState, OffloadEntry, OffloadKind};
 ///
-/// let mut entry = OffloadEntry::new(ImageKind::Object, OffloadKind::Hip, b"\x7fELF and so on");
+/// let mut entry = OffloadEntry::new(ImageKind::OBJECT, OffloadKind::HIP, b"\x7fELF and so on");
 /// entry.strings.set("triple", "amdgcn-amd-amdhsa");
 /// entry.strings.set("arch", "gfx90a");
 /// entry.strings.set("note", "from me");

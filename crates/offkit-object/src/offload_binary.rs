@@ -56,7 +56,7 @@ static MAGIC_FINDER: std::sync::LazyLock<memchr::memmem::Finder<'static>> =
 /// ```
 /// use offkit_object::{ImageKind, Limits, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind};
 ///
-/// let mut entry = OffloadEntry::new(ImageKind::Bitcode, OffloadKind::OpenMp, b"BC\xc0\xde");
+/// let mut entry = OffloadEntry::new(ImageKind::BITCODE, OffloadKind::OPENMP, b"BC\xc0\xde");
 /// entry.strings.set("arch", "sm_80");
 /// entry.strings.set("triple", "nvptx64-nvidia-cuda");
 /// let bytes = OffloadBinary::from(entry).write(OffloadBinaryVersion::V1)?;
@@ -181,7 +181,7 @@ impl<'data> OffloadBinary<'data> {
     /// use offkit_object::{Compression, ImageKind, Limits, OffloadBinary, OffloadBinaryVersion};
     /// use offkit_object::{OffloadEntry, OffloadKind};
     ///
-    /// let binary = OffloadBinary::from(OffloadEntry::new(ImageKind::Bitcode, OffloadKind::Hip, b"BC\xc0\xde"));
+    /// let binary = OffloadBinary::from(OffloadEntry::new(ImageKind::BITCODE, OffloadKind::HIP, b"BC\xc0\xde"));
     /// let small = binary.write(OffloadBinaryVersion::V3(Some(Compression::Zstd)))?;
     /// let whole = OffloadBinary::inflate(&small, 1 << 20)?;
     /// assert_eq!(OffloadBinary::parse(&whole, &Limits::default())?, binary);

@@ -29,7 +29,7 @@ use crate::walk::{Item, walk};
 /// ```
 /// use offkit_object::{ImageKind, Limits, Location, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind};
 ///
-/// let entry = |image| OffloadEntry::new(ImageKind::None, OffloadKind::OpenMp, image);
+/// let entry = |image| OffloadEntry::new(ImageKind::NONE, OffloadKind::OPENMP, image);
 /// let file = OffloadBinary::from(entry(b"old")).write(OffloadBinaryVersion::V1)?;
 /// let location: Location = "app.out!0".parse()?;
 /// let file = offkit_object::replace(&file, &location, b"longer than before", &Limits::default())?;

@@ -41,7 +41,7 @@ pub(crate) use v2::OWN_STRINGS;
 ///
 /// let mut module = AbstractModule::default();
 /// module.properties.insert_symbols("SYCL/kernel names", ["saxpy"]);
-/// module.ir_modules.push(IrModule::new(IrType::Spirv, "spir64-unknown-unknown", b"\x03\x02\x23\x07"));
+/// module.ir_modules.push(IrModule::new(IrType::SPIRV, "spir64-unknown-unknown", b"\x03\x02\x23\x07"));
 /// let mut program = SyclBin::new(BundleState::Object);
 /// program.modules.push(module);
 ///
@@ -75,7 +75,7 @@ pub struct AbstractModule<'data> {
 /// IR of an abstract module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IrModule<'data> {
-    /// Which IR it is. Runtimes write LLVM bitcode as [`IrType::Spirv`] too.
+    /// Which IR it is. Runtimes write LLVM bitcode as [`IrType::SPIRV`] too.
     pub ir_type: IrType,
     /// The target triple in full, such as `spir64-unknown-unknown`; empty when the file has none.
     pub target: String,
@@ -100,16 +100,18 @@ pub struct NativeImage<'data> {
 
 /// The kind of IR in an [`IrModule`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum IrType {
-    /// 0.
-    Spirv,
-    /// 1.
-    Ptx,
-    /// 2.
-    Amdgcn,
-    /// Any other number.
-    Other(u32),
+pub struct IrType(
+    /// The number in the file.
+    pub u32,
+);
+
+impl IrType {
+    /// SPIR-V, or LLVM bitcode: runtimes store both under it.
+    pub const SPIRV: Self = Self(0);
+    /// NVIDIA's virtual assembly.
+    pub const PTX: Self = Self(1);
+    /// LLVM bitcode for AMD's GPUs.
+    pub const AMDGCN: Self = Self(2);
 }
 
 /// The forms of a SYCLBIN file.
@@ -124,30 +126,6 @@ pub enum SyclBinVersion {
     V1EnvelopedV1,
     /// Version 2.
     V2,
-}
-
-impl IrType {
-    /// The type with a number.
-    #[must_use]
-    pub fn from_raw(raw: u32) -> Self {
-        match raw {
-            0 => Self::Spirv,
-            1 => Self::Ptx,
-            2 => Self::Amdgcn,
-            other => Self::Other(other),
-        }
-    }
-
-    /// The number in the file.
-    #[must_use]
-    pub fn raw(self) -> u32 {
-        match self {
-            Self::Spirv => 0,
-            Self::Ptx => 1,
-            Self::Amdgcn => 2,
-            Self::Other(raw) => raw,
-        }
-    }
 }
 
 impl SyclBinVersion {
@@ -246,8 +224,8 @@ impl<'data> SyclBin<'data> {
 /// Puts a bare SYCLBIN into an offload binary.
 fn envelope(bare: Chunks<'_>, version: OffloadBinaryVersion) -> Result<Chunks<'_>, Error> {
     let entry = Pending {
-        image_kind: ImageKind::Syclbin,
-        offload_kind: OffloadKind::Sycl,
+        image_kind: ImageKind::SYCLBIN,
+        offload_kind: OffloadKind::SYCL,
         flags: 0,
         strings: &Strings::new(),
         image: bare,
@@ -280,11 +258,11 @@ pub(crate) fn read_found<'data>(
         return Ok((v2::read(found, reading)?, SyclBinVersion::V2));
     }
     let image = found.source.locate(&first.image);
-    if first.image_kind != ImageKind::Syclbin {
+    if first.image_kind != ImageKind::SYCLBIN {
         let error = Error::malformed("Unexpected image type")
             .at(image.at(0))
-            .expecting(format!("image kind {}", ImageKind::Syclbin.raw()))
-            .finding(first.image_kind.raw());
+            .expecting(format!("image kind {}", ImageKind::SYCLBIN.0))
+            .finding(first.image_kind.0);
         if !is_v1 {
             return Err(error);
         }

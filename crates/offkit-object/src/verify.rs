@@ -27,7 +27,7 @@ use offkit_image::target::decide;
 /// ```
 /// use offkit_object::{ImageKind, Limits, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind};
 ///
-/// let entry = OffloadEntry::new(ImageKind::None, OffloadKind::Hip, b"image");
+/// let entry = OffloadEntry::new(ImageKind::NONE, OffloadKind::HIP, b"image");
 /// let mut file = OffloadBinary::from(entry).write(OffloadBinaryVersion::V1)?;
 /// assert!(offkit_object::verify("app.out", &file, &Limits::default()).is_empty());
 /// *file.last_mut().unwrap() = 1;

@@ -77,7 +77,7 @@ fn everything_that_only_a_syclbin_says_is_listed() {
 
 #[test]
 fn everything_that_only_an_offload_binary_says_is_listed() {
-    let mut odd = OffloadEntry::new(ImageKind::Fatbinary, OffloadKind::Other(6), b"what");
+    let mut odd = OffloadEntry::new(ImageKind::FATBINARY, OffloadKind(6), b"what");
     odd.flags = 2;
     odd.strings.set("triple", "a-b-c");
     odd.strings.set("note", "x");
@@ -162,8 +162,8 @@ proptest! {
         images in proptest::collection::vec((0..8_u16, 0..9_u16, "[a-z]{0,6}", "[ -~]{0,9}", proptest::collection::vec(any::<u8>(), 0..50)), 1..5)
     ) {
         let entries: Vec<_> = images.iter().map(|(image_kind, kind, key, value, image)| {
-            let image_kind = if *image_kind == 7 { ImageKind::None } else { ImageKind::from_raw(*image_kind) };
-            let mut entry = OffloadEntry::new(image_kind, OffloadKind::from_raw(*kind), image);
+            let image_kind = if *image_kind == 7 { ImageKind::NONE } else { ImageKind(*image_kind) };
+            let mut entry = OffloadEntry::new(image_kind, OffloadKind(*kind), image);
             entry.strings.set(key.as_str(), value.as_str());
             entry
         }).collect();

@@ -24,7 +24,7 @@ fn read<'data>(bytes: &'data [u8], limits: &Limits) -> Contents<'data> {
 
 /// A version 2 binary in which every entry has the image of the first.
 fn sharing_one_image(image: &[u8], count: usize) -> Vec<u8> {
-    let mut entries = vec![OffloadEntry::new(ImageKind::None, OffloadKind::None, &[]); count];
+    let mut entries = vec![OffloadEntry::new(ImageKind::NONE, OffloadKind::NONE, &[]); count];
     entries[0].image = image.into();
     let mut bytes = OffloadBinary { entries }.write(OffloadBinaryVersion::V2).unwrap();
     let first = bytes[32 + 24..32 + 40].to_vec();
@@ -68,7 +68,7 @@ fn properties_are_not_copied_to_any_number_of_images() {
         module
             .properties
             .insert_symbols("SYCL/kernel names", (0..1_000).map(|number| number.to_string()));
-        module.ir_modules = vec![IrModule::new(IrType::Spirv, "", b"".as_slice()); 1_000];
+        module.ir_modules = vec![IrModule::new(IrType::SPIRV, "", b"".as_slice()); 1_000];
         module
     };
     program.modules.push(module);
@@ -141,7 +141,7 @@ fn large_properties_are_not_copied_to_any_number_of_images() {
     for _ in 0..3000 {
         module
             .ir_modules
-            .push(IrModule::new(IrType::Spirv, "", b"".as_slice()));
+            .push(IrModule::new(IrType::SPIRV, "", b"".as_slice()));
     }
     let mut program = SyclBin::new(offkit_object::BundleState::Object);
     program.modules.push(module);

@@ -53,12 +53,12 @@ fn version_1_is_written_byte_for_byte_as_llvm_writes_it() {
     };
     let directory = tempfile::tempdir().unwrap();
     let images: [(&str, &[u8], ImageKind); 6] = [
-        ("a.o", b"abc", ImageKind::Object),
-        ("empty.cubin", b"", ImageKind::Cubin),
-        ("eight.bc", b"12345678", ImageKind::Bitcode),
-        ("magic.bin", b"BC\xc0\xde rest", ImageKind::Bitcode),
-        ("text.s", b".version 7.8\n", ImageKind::Ptx),
-        ("module.spv", common::SPIRV, ImageKind::None),
+        ("a.o", b"abc", ImageKind::OBJECT),
+        ("empty.cubin", b"", ImageKind::CUBIN),
+        ("eight.bc", b"12345678", ImageKind::BITCODE),
+        ("magic.bin", b"BC\xc0\xde rest", ImageKind::BITCODE),
+        ("text.s", b".version 7.8\n", ImageKind::PTX),
+        ("module.spv", common::SPIRV, ImageKind::NONE),
     ];
     let targets = [
         ("nvptx64-nvidia-cuda", "sm_60"),
@@ -70,11 +70,11 @@ fn version_1_is_written_byte_for_byte_as_llvm_writes_it() {
         ("arch", "triple"),
     ];
     let kinds = [
-        ("openmp", OffloadKind::OpenMp),
-        ("cuda", OffloadKind::Cuda),
-        ("hip", OffloadKind::Hip),
-        ("sycl", OffloadKind::Sycl),
-        ("none", OffloadKind::None),
+        ("openmp", OffloadKind::OPENMP),
+        ("cuda", OffloadKind::CUDA),
+        ("hip", OffloadKind::HIP),
+        ("sycl", OffloadKind::SYCL),
+        ("none", OffloadKind::NONE),
     ];
     let mut arguments = Vec::new();
     let mut ours = OffloadBinary::default();
@@ -143,7 +143,7 @@ fn llvm_lists_and_extracts_what_was_written() {
         return;
     };
     let directory = tempfile::tempdir().unwrap();
-    let mut sycl = OffloadEntry::new(ImageKind::Ptx, OffloadKind::Sycl, b".version 7.8\n");
+    let mut sycl = OffloadEntry::new(ImageKind::PTX, OffloadKind::SYCL, b".version 7.8\n");
     sycl.strings.set("triple", "nvptx64-nvidia-cuda");
     sycl.strings.set("arch", "sm_80");
     let binary = OffloadBinary {

@@ -94,7 +94,7 @@ fn bundle(entries: &[(String, Node)]) -> Vec<u8> {
 }
 
 fn offload(image: &[u8]) -> Vec<u8> {
-    OffloadBinary::from(OffloadEntry::new(ImageKind::None, OffloadKind::None, image))
+    OffloadBinary::from(OffloadEntry::new(ImageKind::NONE, OffloadKind::NONE, image))
         .write(OffloadBinaryVersion::V1)
         .unwrap()
 }

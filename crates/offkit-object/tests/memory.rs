@@ -101,7 +101,7 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
         .collect();
     let short: Vec<_> = (0..member_count).map(|_| ("x/".to_owned(), IMAGE)).collect();
     let inner = archive_of(b"", &short);
-    let entry = OffloadEntry::new(ImageKind::None, OffloadKind::None, IMAGE);
+    let entry = OffloadEntry::new(ImageKind::NONE, OffloadKind::NONE, IMAGE);
     let entries = vec![entry; SIZE / 40];
     vec![
         ("members with many folders", archive_of(slashes.as_bytes(), &long)),

@@ -15,7 +15,7 @@ fn parse(bytes: &[u8]) -> Result<OffloadBinary<'_>, offkit_object::Error> {
 
 #[test]
 fn version_1_has_the_layout_of_llvm_22() {
-    let mut entry = OffloadEntry::new(ImageKind::Object, OffloadKind::OpenMp, b"abc");
+    let mut entry = OffloadEntry::new(ImageKind::OBJECT, OffloadKind::OPENMP, b"abc");
     entry.strings.set("triple", "nvptx64-nvidia-cuda");
     entry.strings.set("arch", "sm_60");
     entry.strings.sort();

@@ -155,8 +155,8 @@ fn damaged_compression_is_a_fault_of_that_binary_only() {
     for version in COMPRESSED {
         let large = vec![b'x'; 500];
         let compressed = OffloadBinary::from(OffloadEntry::new(
-            offkit_object::ImageKind::None,
-            offkit_object::OffloadKind::Hip,
+            offkit_object::ImageKind::NONE,
+            offkit_object::OffloadKind::HIP,
             &large,
         ))
         .write(version)

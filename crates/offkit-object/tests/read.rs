@@ -72,7 +72,7 @@ fn entries_are_numbered_across_binaries() {
 
 #[test]
 fn strings_without_a_field_stay_with_the_image() {
-    let mut sycl = OffloadEntry::new(ImageKind::None, OffloadKind::Sycl, SPIRV);
+    let mut sycl = OffloadEntry::new(ImageKind::NONE, OffloadKind::SYCL, SPIRV);
     sycl.strings.set("triple", "spirv64-unknown-unknown");
     sycl.strings.set("arch", "");
     sycl.strings.set("symbols", "saxpy\nreduce\n");
@@ -114,9 +114,9 @@ fn containers_within_containers_are_opened() {
     let v2 = program().write(SyclBinVersion::V2).unwrap();
     let outer = OffloadBinary {
         entries: vec![
-            OffloadEntry::new(ImageKind::Object, OffloadKind::OpenMp, &inner),
-            OffloadEntry::new(ImageKind::Syclbin, OffloadKind::Sycl, &v1),
-            OffloadEntry::new(ImageKind::Syclbin, OffloadKind::Sycl, &v2),
+            OffloadEntry::new(ImageKind::OBJECT, OffloadKind::OPENMP, &inner),
+            OffloadEntry::new(ImageKind::SYCLBIN, OffloadKind::SYCL, &v1),
+            OffloadEntry::new(ImageKind::SYCLBIN, OffloadKind::SYCL, &v2),
         ],
     };
     let bytes = [outer.write(OffloadBinaryVersion::V2).unwrap(), v2.clone()].concat();
@@ -152,7 +152,7 @@ fn containers_within_containers_are_opened() {
 fn nesting_ends_at_the_limit() {
     let mut bytes = offload_v1();
     for _ in 0..20 {
-        let outer = OffloadEntry::new(ImageKind::None, OffloadKind::None, &bytes);
+        let outer = OffloadEntry::new(ImageKind::NONE, OffloadKind::NONE, &bytes);
         bytes = OffloadBinary::from(outer)
             .write(OffloadBinaryVersion::V1)
             .unwrap();
@@ -180,19 +180,19 @@ fn nesting_ends_at_the_limit() {
 fn bytes_decide_the_format_and_disagreement_is_reported() {
     let cases = [
         (
-            ImageKind::Spirv,
+            ImageKind::SPIRV,
             b"BC\xc0\xde".as_slice(),
             ImageFormat::Bitcode,
             true,
         ),
-        (ImageKind::Cubin, b"plain", ImageFormat::Cubin, false),
-        (ImageKind::None, SPIRV, ImageFormat::Spirv, false),
-        (ImageKind::Object, b"\x7fELF", ImageFormat::Elf, false),
-        (ImageKind::Object, b"BC\xc0\xde", ImageFormat::Bitcode, true),
-        (ImageKind::Fatbinary, b"\x7fELF", ImageFormat::Elf, false),
+        (ImageKind::CUBIN, b"plain", ImageFormat::Cubin, false),
+        (ImageKind::NONE, SPIRV, ImageFormat::Spirv, false),
+        (ImageKind::OBJECT, b"\x7fELF", ImageFormat::Elf, false),
+        (ImageKind::OBJECT, b"BC\xc0\xde", ImageFormat::Bitcode, true),
+        (ImageKind::FATBINARY, b"\x7fELF", ImageFormat::Elf, false),
     ];
     for (kind, bytes, format, disagrees) in cases {
-        let file = OffloadBinary::from(OffloadEntry::new(kind, OffloadKind::OpenMp, bytes))
+        let file = OffloadBinary::from(OffloadEntry::new(kind, OffloadKind::OPENMP, bytes))
             .write(OffloadBinaryVersion::V1)
             .unwrap();
         let contents = read(&file);

@@ -232,7 +232,7 @@ fn host_bitcode_has_its_device_code() {
     need!("clang");
     let folder = Folder::new();
     let entry = |image: &'static [u8]| {
-        let mut entry = OffloadEntry::new(ImageKind::Object, OffloadKind::OpenMp, image);
+        let mut entry = OffloadEntry::new(ImageKind::OBJECT, OffloadKind::OPENMP, image);
         entry.strings.set("triple", "x86_64-pc-linux-gnu");
         OffloadBinary::from(entry)
             .write(OffloadBinaryVersion::V1)

@@ -61,11 +61,7 @@ fn build(entries: &[Entry]) -> OffloadBinary<'_> {
     let entries = entries
         .iter()
         .map(|(image_kind, offload_kind, flags, strings, image)| {
-            let mut entry = OffloadEntry::new(
-                ImageKind::from_raw(*image_kind),
-                OffloadKind::from_raw(*offload_kind),
-                image,
-            );
+            let mut entry = OffloadEntry::new(ImageKind(*image_kind), OffloadKind(*offload_kind), image);
             entry.flags = *flags;
             for (key, value) in strings {
                 entry.strings.set_bytes(key.as_str(), value.as_slice());
@@ -82,7 +78,7 @@ fn program() -> impl Strategy<Value = SyclBin<'static>> {
     let ir = (0..4_u32, "[a-z0-9_-]{0,20}", property_sets(), bytes()).prop_map(
         |(ir_type, target, properties, bytes)| IrModule {
             properties,
-            ..IrModule::new(IrType::from_raw(ir_type), target, bytes)
+            ..IrModule::new(IrType(ir_type), target, bytes)
         },
     );
     let native = ("\\PC{0,10}", "\\PC{0,10}", property_sets(), bytes()).prop_map(

@@ -28,7 +28,7 @@ fn programs_of_ir_and_native_images_read_back() {
             .map(|index| (index * 37 % 251) as u8)
             .collect::<Vec<u8>>()
     };
-    let ir = |length| IrModule::new(IrType::Spirv, "spir64-unknown-unknown", image(length));
+    let ir = |length| IrModule::new(IrType::SPIRV, "spir64-unknown-unknown", image(length));
     let native = |length| NativeImage::new("some-arch", "spir64_gen-unknown-unknown", image(length));
     let one_module = |ir_modules, native_images| AbstractModule {
         ir_modules,
@@ -169,7 +169,7 @@ fn version_2_names_its_parts() {
     for entry in &binary.entries {
         assert_eq!(
             (entry.image_kind, entry.offload_kind),
-            (ImageKind::Syclbin, OffloadKind::Sycl)
+            (ImageKind::SYCLBIN, OffloadKind::SYCL)
         );
     }
     assert_eq!(binary.entries[0].image, b"[SYCLBIN/global metadata]\nstate=1|1\n");
@@ -243,7 +243,7 @@ fn device_images_go_in_and_come_out() {
     assert_eq!(again.modules.len(), 3, "a module for each image");
     assert_eq!(again.modules[0].ir_modules, program().modules[0].ir_modules);
     assert_eq!(again.modules[1].native_images, program().modules[0].native_images);
-    assert_eq!(again.modules[2].ir_modules[0].ir_type, IrType::Ptx);
+    assert_eq!(again.modules[2].ir_modules[0].ir_type, IrType::PTX);
     assert_eq!(again.modules[0].properties, property_sets());
 
     let forms = images.into_iter().enumerate().map(|(number, mut image)| {
@@ -273,7 +273,7 @@ fn symbols_known_beside_the_properties_are_stored() {
     let bytes = packed.content.into_bytes();
     let program = parse(&bytes).unwrap();
     let module = &program.modules[0];
-    assert_eq!(module.ir_modules[0].ir_type, IrType::Amdgcn);
+    assert_eq!(module.ir_modules[0].ir_type, IrType::AMDGCN);
     assert_eq!(
         text(&module.properties),
         "[SYCL/kernel names]\nsaxpy=1|1\n[SYCL/imported symbols]\nmultiply=1|1\n"

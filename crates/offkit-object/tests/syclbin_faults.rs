@@ -19,7 +19,7 @@ fn every_fault_of_version_2_has_the_reference_text() {
     let cases: [(Change, &str); 19] = [
         (|entries| entries.clear(), "OffloadBinary contains no entries"),
         (
-            |entries| entries[1].image_kind = ImageKind::Spirv,
+            |entries| entries[1].image_kind = ImageKind::SPIRV,
             "SYCLBIN v2 entry has unexpected ImageKind",
         ),
         (
@@ -176,7 +176,7 @@ fn every_fault_of_version_1_has_the_reference_text() {
         assert_eq!(error.context().unwrap_or_default(), context);
         assert!(error.offset().is_some(), "{error}");
         // In an envelope the offset still counts from the start of the file.
-        let enveloped = OffloadBinary::from(OffloadEntry::new(ImageKind::Syclbin, OffloadKind::Sycl, &bytes))
+        let enveloped = OffloadBinary::from(OffloadEntry::new(ImageKind::SYCLBIN, OffloadKind::SYCL, &bytes))
             .write(OffloadBinaryVersion::V2)
             .unwrap();
         let inner = parse(&enveloped).unwrap_err();
@@ -193,18 +193,18 @@ fn every_fault_of_version_1_has_the_reference_text() {
 fn faults_of_the_envelope_have_the_runtimes_texts() {
     let bare = program().write(SyclBinVersion::V1).unwrap();
     let envelope = |kind, image: &[u8], version| {
-        OffloadBinary::from(OffloadEntry::new(kind, OffloadKind::Sycl, image))
+        OffloadBinary::from(OffloadEntry::new(kind, OffloadKind::SYCL, image))
             .write(version)
             .unwrap()
     };
-    let wrong_kind = envelope(ImageKind::Object, &bare, OffloadBinaryVersion::V2);
+    let wrong_kind = envelope(ImageKind::OBJECT, &bare, OffloadBinaryVersion::V2);
     assert_eq!(parse(&wrong_kind).unwrap_err().message(), "Unexpected image type");
-    let not_syclbin = envelope(ImageKind::Object, b"other", OffloadBinaryVersion::V1);
+    let not_syclbin = envelope(ImageKind::OBJECT, b"other", OffloadBinaryVersion::V1);
     assert_eq!(
         parse(&not_syclbin).unwrap_err().message(),
         "Unexpected image type"
     );
-    let wrong_magic = envelope(ImageKind::Syclbin, &[0; 64], OffloadBinaryVersion::V1);
+    let wrong_magic = envelope(ImageKind::SYCLBIN, &[0; 64], OffloadBinaryVersion::V1);
     assert_eq!(
         parse(&wrong_magic).unwrap_err().message(),
         "Incorrect SYCLBIN magic number"

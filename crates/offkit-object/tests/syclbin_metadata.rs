@@ -23,7 +23,7 @@ fn text(sets: &PropertySets) -> String {
 fn v1_of(global: &str, module: &str, ir: &str) -> Vec<u8> {
     let mut bytes = SyclBin {
         modules: vec![AbstractModule {
-            ir_modules: vec![IrModule::new(IrType::Spirv, "", SPIRV)],
+            ir_modules: vec![IrModule::new(IrType::SPIRV, "", SPIRV)],
             ..Default::default()
         }],
         ..SyclBin::new(BundleState::Input)

@@ -85,7 +85,7 @@ fn dump(bytes: &[u8]) -> Result<String, offkit_object::Error> {
             line(1, &format!("IR module {number}:"));
             line(2, "Metadata:");
             let mut own = PropertySets::new();
-            own.insert("SYCLBIN/ir module metadata", "type", ir.ir_type.raw());
+            own.insert("SYCLBIN/ir module metadata", "type", ir.ir_type.0);
             if !ir.target.is_empty() {
                 own.insert("SYCLBIN/ir module metadata", "target", ir.target.as_str());
             }

@@ -35,7 +35,7 @@ pub(super) fn items<'data>(
                 Producer::Host => Producer::None,
                 other => other,
             };
-            let kind = OffloadKind::of(producer).unwrap_or(OffloadKind::None);
+            let kind = OffloadKind::of(producer).unwrap_or(OffloadKind::NONE);
             let format = ImageFormat::detect(&bundled.bytes);
             let mut entry = OffloadEntry::new(ImageKind::of_format(format), kind, &*bundled.bytes);
             if !id.processor.is_empty() {
@@ -73,7 +73,7 @@ pub(super) fn from_items<'data>(items: &[Item<'data>], losses: &mut Losses) -> B
         }
         let producer = entry.offload_kind.producer(entry.image_kind);
         if OffloadKind::of(producer) != Some(entry.offload_kind) {
-            losses.add(location, format!("the offload kind {}", entry.offload_kind.raw()));
+            losses.add(location, format!("the offload kind {}", entry.offload_kind.0));
         }
         let id = id_of(entry);
         let text = |key| entry.strings.get(key).unwrap_or_default();

@@ -67,7 +67,7 @@ fn items<'data>(images: Vec<DeviceImage<'data>>, losses: &mut Losses) -> Result<
 }
 
 fn kind_of(image: &DeviceImage<'_>) -> OffloadKind {
-    OffloadKind::of(image.producer).unwrap_or(OffloadKind::None)
+    OffloadKind::of(image.producer).unwrap_or(OffloadKind::NONE)
 }
 
 impl<'data> Item<'data> {

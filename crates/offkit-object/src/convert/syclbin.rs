@@ -48,7 +48,7 @@ pub(super) fn items<'data>(
         property_sets(&others, &place, losses);
         let make = |image: Bytes<'data>, triple: &str, arch: &str| {
             let kind = ImageKind::of_format(ImageFormat::detect(&image));
-            let mut entry = OffloadEntry::new(kind, OffloadKind::Sycl, image);
+            let mut entry = OffloadEntry::new(kind, OffloadKind::SYCL, image);
             if !arch.is_empty() {
                 entry.strings.set("arch", arch.to_owned());
             }
@@ -63,7 +63,7 @@ pub(super) fn items<'data>(
             property_sets(&ir.properties, &location, losses);
             let shown = ImageFormat::detect(&ir.bytes);
             if ir.ir_type.format() != Some(shown) {
-                losses.add(&location, format!("the IR type {}", ir.ir_type.raw()));
+                losses.add(&location, format!("the IR type {}", ir.ir_type.0));
             }
             let entry = make(ir.bytes, &ir.target, "");
             items.push(Item { location, entry });
@@ -152,7 +152,7 @@ mod tests {
             let mut module = AbstractModule::default();
             module
                 .ir_modules
-                .push(IrModule::new(IrType::Spirv, "spir64-unknown-unknown", bytes));
+                .push(IrModule::new(IrType::SPIRV, "spir64-unknown-unknown", bytes));
             let mut program = SyclBin::new(BundleState::Object);
             program.modules.push(module);
             items(program, &Location::of_file("f"), &mut Losses::default())

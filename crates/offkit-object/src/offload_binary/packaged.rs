@@ -66,11 +66,11 @@ impl ImageKind {
     #[must_use]
     pub fn extension(self) -> &'static str {
         match self {
-            Self::Object => "o",
-            Self::Bitcode => "bc",
-            Self::Cubin => "cubin",
-            Self::Fatbinary => "fatbin",
-            Self::Ptx => "s",
+            Self::OBJECT => "o",
+            Self::BITCODE => "bc",
+            Self::CUBIN => "cubin",
+            Self::FATBINARY => "fatbin",
+            Self::PTX => "s",
             _ => "",
         }
     }

@@ -62,7 +62,7 @@ fn all_parts<'data>(
             }
             Binary::Plain(outline) => outline.each_entry(reading, |reading, entry| {
                 if !entry.is_metadata_only() {
-                    let content = if entry.image_kind() == ImageKind::Syclbin {
+                    let content = if entry.image_kind() == ImageKind::SYCLBIN {
                         Content::Container(ContainerKind::SyclBin)
                     } else {
                         Content::Entry

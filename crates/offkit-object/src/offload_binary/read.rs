@@ -130,18 +130,18 @@ impl<'data> Outline<'data> {
     pub(crate) fn is_syclbin(&self) -> bool {
         self.entries.first().is_some_and(|entry| {
             let image = self.source.from(entry.image_offset.get());
-            entry.image_kind.get() == ImageKind::Syclbin.raw() || begins_syclbin(image.bytes())
+            entry.image_kind.get() == ImageKind::SYCLBIN.0 || begins_syclbin(image.bytes())
         })
     }
 }
 
 impl<'data> StoredEntry<'data> {
     pub(super) fn image_kind(&self) -> ImageKind {
-        ImageKind::from_raw(self.raw.image_kind.get())
+        ImageKind(self.raw.image_kind.get())
     }
 
     pub(super) fn offload_kind(&self) -> OffloadKind {
-        OffloadKind::from_raw(self.raw.offload_kind.get())
+        OffloadKind(self.raw.offload_kind.get())
     }
 
     pub(super) fn strings_offset(&self) -> u64 {
@@ -209,7 +209,7 @@ pub(crate) fn is_syclbin(bytes: &[u8]) -> bool {
         }
         let entry: &Entry = source.record(header.entries_offset.get())?;
         let image = source.from(entry.image_offset.get());
-        let is_one = entry.image_kind.get() == ImageKind::Syclbin.raw() || begins_syclbin(image.bytes());
+        let is_one = entry.image_kind.get() == ImageKind::SYCLBIN.0 || begins_syclbin(image.bytes());
         let has_entry = header.version.get() == 1 || header.entries_size_or_count.get() > 0;
         let rest = source.from(header.size.get()).bytes();
         Some(is_one && has_entry && is_zero(rest))

@@ -137,8 +137,8 @@ fn lay_out<'data>(entries: Vec<Pending<'data, '_>>, version: u32) -> Chunks<'dat
     }
     for entry in &entries {
         let raw = Entry {
-            image_kind: entry.image_kind.raw().into(),
-            offload_kind: entry.offload_kind.raw().into(),
+            image_kind: entry.image_kind.0.into(),
+            offload_kind: entry.offload_kind.0.into(),
             flags: entry.flags.into(),
             strings_offset: string_entries.add(entry.strings.len(), string_entry_size).into(),
             string_count: (entry.strings.len() as u64).into(),

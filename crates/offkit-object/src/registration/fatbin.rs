@@ -37,7 +37,7 @@ pub(super) const CUDA: Language = Language {
     wrapper_section: ".nvFatBinSegment",
     has_end: true,
     has_textures: false,
-    kind: OffloadKind::Cuda,
+    kind: OffloadKind::CUDA,
 };
 
 pub(super) const HIP: Language = Language {
@@ -49,7 +49,7 @@ pub(super) const HIP: Language = Language {
     wrapper_section: ".hipFatBinSegment",
     has_end: false,
     has_textures: true,
-    kind: OffloadKind::Hip,
+    kind: OffloadKind::HIP,
 };
 
 /// Adds the only image, which is a container for all architectures, and what registers it.

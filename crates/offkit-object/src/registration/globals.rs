@@ -69,9 +69,7 @@ pub(super) fn add(object: &mut HostObject, language: &Language, entries: (Place,
     let fixups = fixups.collect();
     let mut bytes = template.bytes.to_vec();
     let (at, shift) = template.kind;
-    let kind = u32::from(language.kind.raw())
-        .checked_shl(shift)
-        .unwrap_or_default();
+    let kind = u32::from(language.kind.0).checked_shl(shift).unwrap_or_default();
     for (byte, kind) in bytes.iter_mut().skip(at).zip(kind.to_le_bytes()) {
         *byte |= kind;
     }

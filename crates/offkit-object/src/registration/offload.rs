@@ -20,7 +20,7 @@ pub(super) fn add(
     images: &[DeviceImage<'_>],
 ) -> Result<(), Error> {
     let entries = images.iter().map(|image| {
-        let mut entry = entry(image, OffloadKind::Sycl)?;
+        let mut entry = entry(image, OffloadKind::SYCL)?;
         for (key, value) in image.strings.iter() {
             entry.strings.set_bytes(key.to_owned(), value.to_vec());
         }

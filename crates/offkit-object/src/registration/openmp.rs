@@ -20,7 +20,7 @@ pub(super) fn add(
 ) -> Result<(), Error> {
     let mut embedded = Embedded::for_images(images);
     for image in images {
-        embedded.push(&offload_binary(image, OffloadKind::OpenMp)?)?;
+        embedded.push(&offload_binary(image, OffloadKind::OPENMP)?)?;
     }
     let ranges = std::mem::take(&mut embedded.images);
     let code = object.offload_section(registration.images_section(), embedded.bytes);

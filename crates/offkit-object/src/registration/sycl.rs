@@ -58,7 +58,7 @@ pub(super) fn add(
 ) -> Result<(), Error> {
     let mut embedded = Embedded::for_images(images);
     for image in images {
-        let mut entry = entry(image, OffloadKind::Sycl)?;
+        let mut entry = entry(image, OffloadKind::SYCL)?;
         if !image.kernels.is_empty() {
             entry.strings.set("symbols", image.kernels.join("\n"));
         }
@@ -206,7 +206,7 @@ impl Form {
     fn format_of(&self, image: &DeviceImage<'_>) -> u8 {
         if self.is_llvm {
             // LLVM has there what the offload binary says.
-            return u8::try_from(ImageKind::of_format(image.format).raw()).unwrap_or_default();
+            return u8::try_from(ImageKind::of_format(image.format).0).unwrap_or_default();
         }
         match image.format {
             ImageFormat::Spirv => FORMAT_SPIRV,
@@ -241,7 +241,7 @@ impl Form {
             if self.is_llvm {
                 tables.u64(0);
                 tables.u16(1);
-                tables.u16(OffloadKind::Sycl.raw());
+                tables.u16(OffloadKind::SYCL.0);
                 tables.u32(0);
             }
             // The address, which only the host's entries have.

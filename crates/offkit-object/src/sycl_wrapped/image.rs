@@ -381,11 +381,11 @@ fn format_of(header: &raw::Image) -> u8 {
     if header.offload_kind == raw::KIND_DPCPP {
         return header.format;
     }
-    match ImageKind::from_raw(header.format.into()) {
-        ImageKind::Spirv => raw::FORMAT_SPIRV,
-        ImageKind::Bitcode => raw::FORMAT_BITCODE,
-        ImageKind::Object => raw::FORMAT_NATIVE,
-        ImageKind::Other(_) => header.format,
+    match ImageKind(header.format.into()) {
+        ImageKind::SPIRV => raw::FORMAT_SPIRV,
+        ImageKind::BITCODE => raw::FORMAT_BITCODE,
+        ImageKind::OBJECT => raw::FORMAT_NATIVE,
+        ImageKind(8..) => header.format,
         _ => raw::FORMAT_NONE,
     }
 }

@@ -10,19 +10,19 @@ impl IrType {
     #[must_use]
     pub fn format(self) -> Option<ImageFormat> {
         match self {
-            Self::Spirv => Some(ImageFormat::Spirv),
-            Self::Ptx => Some(ImageFormat::Ptx),
-            Self::Amdgcn | Self::Other(_) => None,
+            Self::SPIRV => Some(ImageFormat::Spirv),
+            Self::PTX => Some(ImageFormat::Ptx),
+            _ => None,
         }
     }
 
     /// The type under which an image is stored as IR; `None` for native code.
     pub(crate) fn of(image: &DeviceImage<'_>) -> Option<Self> {
         match image.format {
-            ImageFormat::Bitcode if image.target.family() == Family::Amdgcn => Some(Self::Amdgcn),
+            ImageFormat::Bitcode if image.target.family() == Family::Amdgcn => Some(Self::AMDGCN),
             // The type SPIR-V is what runtimes store bitcode under.
-            ImageFormat::Spirv | ImageFormat::Bitcode => Some(Self::Spirv),
-            ImageFormat::Ptx => Some(Self::Ptx),
+            ImageFormat::Spirv | ImageFormat::Bitcode => Some(Self::SPIRV),
+            ImageFormat::Ptx => Some(Self::PTX),
             _ => None,
         }
     }

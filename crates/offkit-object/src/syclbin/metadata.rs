@@ -70,14 +70,14 @@ fn misplaced(name: &'static str) -> Error {
 pub(super) fn read_ir(text: Source<'_>, reading: &mut Reading) -> Result<IrModule<'static>, Error> {
     let mut sets = parse_text(text, reading)?;
     let ir_type = match take(&mut sets, names::SYCLBIN_IR_MODULE_METADATA, names::TYPE) {
-        Some(PropertyValue::U32(raw)) => Ok(IrType::from_raw(raw)),
+        Some(PropertyValue::U32(raw)) => Ok(IrType(raw)),
         other => Err(Error::malformed("SYCLBIN IR module has no valid type")
             .at(text.at(0))
             .field(names::SYCLBIN_IR_MODULE_METADATA)
             .expecting("a property 'type' that is a number")
             .finding(if other.is_some() { "bytes" } else { "none" })),
     };
-    let ir_type = reading.accept(ir_type)?.unwrap_or(IrType::Spirv);
+    let ir_type = reading.accept(ir_type)?.unwrap_or(IrType::SPIRV);
     let target = take_text(
         &mut sets,
         names::SYCLBIN_IR_MODULE_METADATA,
@@ -93,7 +93,7 @@ pub(super) fn read_ir(text: Source<'_>, reading: &mut Reading) -> Result<IrModul
 
 pub(super) fn write_ir(module: &IrModule<'_>) -> Result<String, Error> {
     let mut own = PropertySet::new();
-    own.insert(names::TYPE, module.ir_type.raw());
+    own.insert(names::TYPE, module.ir_type.0);
     insert_text(&mut own, names::TARGET, &module.target);
     write(names::SYCLBIN_IR_MODULE_METADATA, own, &module.properties)
 }

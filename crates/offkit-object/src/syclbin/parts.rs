@@ -92,7 +92,7 @@ fn count_copies(module: &AbstractModule<'_>, reading: &mut Reading) -> Result<()
 /// The format that an IR module's type promises. Under the type SPIR-V, runtimes store bitcode too.
 fn claimed_format(ir_type: IrType, bytes: &[u8]) -> Option<ImageFormat> {
     match ir_type {
-        IrType::Spirv if ImageFormat::detect(bytes) == ImageFormat::Bitcode => None,
+        IrType::SPIRV if ImageFormat::detect(bytes) == ImageFormat::Bitcode => None,
         other => other.format(),
     }
 }

@@ -95,10 +95,10 @@ impl<'data> Parts<'data> {
         entry_count: usize,
         reading: &mut Reading,
     ) -> Result<(), Error> {
-        if entry.image_kind != ImageKind::Syclbin {
+        if entry.image_kind != ImageKind::SYCLBIN {
             return Err(Error::malformed("SYCLBIN v2 entry has unexpected ImageKind")
-                .expecting(ImageKind::Syclbin.raw().to_string())
-                .finding(entry.image_kind.raw()));
+                .expecting(ImageKind::SYCLBIN.0.to_string())
+                .finding(entry.image_kind.0));
         }
         match entry.strings.get(ROLE).unwrap_or_default() {
             GLOBAL => self.add_global(entry, image, reading),
@@ -248,7 +248,7 @@ pub(super) fn write<'data>(program: &SyclBin<'data>) -> Result<Chunks<'data>, Er
         add(strings(MODULE, [index()]), Chunks::from(Bytes::from(text)));
         for ir in &module.ir_modules {
             let text = metadata::write_ir(ir).map_err(within)?;
-            let ir_type = (IR_TYPE, ir.ir_type.raw().to_string());
+            let ir_type = (IR_TYPE, ir.ir_type.0.to_string());
             let triple = (TRIPLE, ir.target.clone());
             add(strings(IR, [index(), ir_type, triple]), join(&text, &ir.bytes));
         }
@@ -264,8 +264,8 @@ pub(super) fn write<'data>(program: &SyclBin<'data>) -> Result<Chunks<'data>, Er
     }
     let (strings, images): (Vec<_>, Vec<_>) = entries.into_iter().unzip();
     let entries = strings.iter().zip(images).map(|(strings, image)| Pending {
-        image_kind: ImageKind::Syclbin,
-        offload_kind: OffloadKind::Sycl,
+        image_kind: ImageKind::SYCLBIN,
+        offload_kind: OffloadKind::SYCL,
         flags: 0,
         strings,
         image,

@@ -54,7 +54,7 @@ pub(crate) fn property_sets() -> PropertySets {
 }
 
 pub(crate) fn entry(image: &[u8]) -> OffloadEntry<'_> {
-    let mut entry = OffloadEntry::new(ImageKind::Bitcode, OffloadKind::OpenMp, image);
+    let mut entry = OffloadEntry::new(ImageKind::BITCODE, OffloadKind::OPENMP, image);
     entry.strings.set("arch", "gfx90a:xnack+");
     entry.strings.set("triple", "amdgcn-amd-amdhsa");
     entry
@@ -67,7 +67,7 @@ pub(crate) fn offload_v1() -> Vec<u8> {
 }
 
 pub(crate) fn offload_v2() -> Vec<u8> {
-    let mut metadata = OffloadEntry::new(ImageKind::None, OffloadKind::Cuda, &[]);
+    let mut metadata = OffloadEntry::new(ImageKind::NONE, OffloadKind::CUDA, &[]);
     metadata.flags = OffloadEntry::METADATA_ONLY;
     metadata.strings.set_bytes("raw", b"a\0b".as_slice());
     let binary = OffloadBinary {
@@ -108,7 +108,7 @@ pub(crate) fn program() -> SyclBin<'static> {
     let mut program = SyclBin::new(BundleState::Object);
     program.modules.push(AbstractModule {
         properties: property_sets(),
-        ir_modules: vec![IrModule::new(IrType::Spirv, "spir64-unknown-unknown", SPIRV)],
+        ir_modules: vec![IrModule::new(IrType::SPIRV, "spir64-unknown-unknown", SPIRV)],
         native_images: vec![NativeImage::new(
             "intel_cpu_spr",
             "spir64_x86_64-unknown-unknown",
@@ -117,7 +117,7 @@ pub(crate) fn program() -> SyclBin<'static> {
     });
     program.modules.push(AbstractModule {
         ir_modules: vec![IrModule::new(
-            IrType::Ptx,
+            IrType::PTX,
             "nvptx64-nvidia-cuda",
             b".version 7.8\n".as_slice(),
         )],
