@@ -713,7 +713,7 @@ fn libraries_are_looked_into_and_taken_out() {
 
 #[test]
 fn every_undefined_symbol_is_checked() {
-    need!("clang-22");
+    need!("clang-22", "llc", "llvm-ar", "ld.lld");
     let folder = Folder::new();
     for target in ["sm_60", "gfx906"] {
         compile(&folder, APP, target, &[], &format!("app-{target}.bc"));
@@ -747,6 +747,44 @@ twice  needed by app.bin!0, app.bin!1
     let error = check("app.bin -L a -ltwice -lnext").fails(2);
     assert!(
         error.contains("cannot be linked together: the code object version"),
+        "{error}"
+    );
+    // What the library has as machine code is linked with nothing.
+    compile(&folder, NEXT, "sm_60", &[], "next.bc");
+    folder.offkit("link next.bc --format offload -o next.out").ok();
+    let archiver = tool("llvm-ar").unwrap();
+    folder.offkit("extract -q next.out -o ptx").ok();
+    let ptx = fs::read_dir(folder.path("ptx"))
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    let image = format!(
+        "pack --image=file={},triple=nvptx64-nvidia-cuda,arch=sm_60,kind=sycl -o next.bin",
+        ptx.display()
+    );
+    folder.offkit(&image).ok();
+    folder.run(&archiver, ["rcs", "a/libmachine.a", "next.bin"]).ok();
+    let app = "int next(int x); kernel void k(global int *a) { a[0] = next(a[0]); }";
+    compile(&folder, app, "sm_60", &[], "app.bc");
+    let outcome = check("app.bc -L a -lmachine");
+    assert_eq!(
+        (outcome.code, &*outcome.stdout),
+        (
+            1,
+            "next  needed by app.bc\n  nvptx64-nvidia-cuda-sm_60: no library has it\n"
+        ),
+        "{outcome:#?}"
+    );
+    let error = alone(
+        &folder,
+        "link app.bc -L a -lmachine --format offload -o x.out",
+        "",
+    )
+    .fails(2);
+    assert!(
+        error.contains("undefined symbol `next`, needed by `k`"),
         "{error}"
     );
     let unused = "int twice(int x); kernel void k(global int *a) { a[0] = 0; if (0) a[0] = twice(1); }

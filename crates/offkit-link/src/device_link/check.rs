@@ -130,11 +130,14 @@ impl DeviceLink<'_> {
             let needing = own
                 .iter()
                 .filter(|module| module.imports().any(|name| name == symbol));
+            let is_undefined = undefined.iter().any(|undefined| undefined.name == symbol);
             let need = Need {
                 by: needing.map(|module| module.label.clone()).collect(),
-                provider: provider.and_then(|module| self.provider(module)),
+                // Not all that a library has can be linked with all code.
+                provider: provider
+                    .filter(|_| !is_undefined)
+                    .and_then(|module| self.provider(module)),
             };
-            let is_undefined = undefined.iter().any(|undefined| undefined.name == symbol);
             if need.provider.is_some() || is_undefined {
                 needs.insert(symbol.to_owned(), need);
             }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use offkit_llvm::{ModuleId, Worker};
-use offkit_object::{Target, demangle};
+use offkit_object::{ImageFormat, Target, demangle};
 use offkit_spirv::{CallGraph, Module as SpirvModule};
 
 use super::error::{LinkError, UndefinedSymbol};
@@ -28,8 +28,10 @@ pub(super) fn undefined(parts: &[Part]) -> BTreeMap<String, Vec<String>> {
     let supplied: HashSet<&String> = parts.iter().flat_map(|part| &part.symbols.exports).collect();
     let mut missing: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for part in parts {
+        // Of other code than SPIR-V nobody links one image with another, such as PTX with a cubin.
+        let is_linked = part.image.format == ImageFormat::Spirv;
         let imports = part.symbols.imports.iter();
-        for import in imports.filter(|name| !supplied.contains(name)) {
+        for import in imports.filter(|name| !(is_linked && supplied.contains(name))) {
             missing
                 .entry(import.clone())
                 .or_default()
