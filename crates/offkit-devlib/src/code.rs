@@ -183,6 +183,21 @@ impl Source<'_> {
         };
         format == ImageFormat::Bitcode
     }
+
+    /// The place and the content of a module in LLVM's text form, which is linked once it is bitcode.
+    pub fn text_module(&self) -> Option<(String, &[u8])> {
+        let SourceCode::File(bytes) = &self.code else {
+            return None;
+        };
+        let is_named = (self.path.as_ref()).is_some_and(|path| path.extension() == Some("ll".as_ref()));
+        (is_named || bytes.starts_with(b"; ModuleID")).then(|| (self.location.to_string(), &**bytes))
+    }
+
+    /// Puts the bitcode of a module in the place of its text.
+    pub fn set_bitcode(&mut self, bitcode: Vec<u8>) {
+        self.code = SourceCode::File(bitcode.into());
+        self.path = None;
+    }
 }
 
 /// One image of an input, and its part in the link.

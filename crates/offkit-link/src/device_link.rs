@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 use std::{env, fs, io};
 
 use offkit_image::target::Misfit;
-use offkit_llvm::{Worker, WorkerError};
+use offkit_llvm::{Form, Worker, WorkerError};
 use offkit_object::{BundleState, DeviceImage, ImageFormat, Location, Target, backquoted};
 use tempfile::TempDir;
 
@@ -249,7 +249,17 @@ impl DeviceLink<'_> {
             done: Vec::new(),
             progress,
         };
-        let (sources, libraries) = steps.time("read", || self.read())?;
+        let (mut sources, libraries) = steps.time("read", || self.read())?;
+        for source in &mut sources {
+            let Some((name, text)) = source.text_module() else {
+                continue;
+            };
+            let text = offkit_llvm::Source::bytes(name, text);
+            let worker = llvm.worker()?;
+            let module = worker.open(&[text], &[], false)?;
+            let bitcode = worker.emit_whole(module.id, &Form::Bitcode)?;
+            source.set_bitcode(bitcode.content);
+        }
         // The worker starts while the inputs are read.
         if sources.iter().any(code::Source::is_bitcode) {
             llvm.start();

@@ -107,6 +107,7 @@ impl Bundler<'_> {
                 if producer == Producer::OpenMp && !self.commands.is_dry() {
                     for image in images.iter_mut().filter(|image| is_intels_spirv(&image.target)) {
                         image.code = intel_openmp_elf(image.bytes()?)?.into();
+                        image.format = ImageFormat::Elf;
                     }
                 }
                 return Ok(images);

@@ -41,7 +41,7 @@ pub(super) struct TargetLink<'a> {
     pub(super) commands: &'a Commands,
     executable: &'a str,
     /// What the names of the files behind that of the program begin with.
-    base: String,
+    pub(super) base: String,
     /// The image's file.
     pub(super) output: PathBuf,
     /// What was given for the device's linker and compiler.

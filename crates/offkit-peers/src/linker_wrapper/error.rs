@@ -6,7 +6,7 @@ use std::process::ExitStatus;
 
 use offkit_link::device_link::LinkError;
 use offkit_link::wrap::WrapError;
-use offkit_object::Producer;
+use offkit_object::{Producer, Target};
 
 use crate::failure::File;
 use crate::options::UsageError;
@@ -70,10 +70,35 @@ pub(crate) enum Error {
     Object(#[from] offkit_object::Error),
     #[error("{}", offkit_host::chain(.0))]
     Link(#[from] LinkError),
+    #[error(
+        "{error}\nhint: OpenMP's device runtime for `{target}` was not linked: it is `libompdevice.a` of an LLVM built \
+         for that target; name it with `-Xoffload-linker -LFOLDER -Xoffload-linker -lompdevice`"
+    )]
+    NoDeviceRuntime { error: LinkError, target: String },
     #[error(transparent)]
     Sycl(#[from] sycl_linker::Error),
     #[error(transparent)]
     Bundle(#[from] offload_bundler::Error),
     #[error(transparent)]
     Wrap(#[from] WrapError),
+}
+
+impl Error {
+    /// Why device code for a target was not linked.
+    pub(super) fn of_device_link(error: LinkError, target: &Target) -> Self {
+        let is_missing = match &error {
+            LinkError::Undefined { symbols, .. } => {
+                let is_openmp = |name: &str| name.starts_with("__kmpc_") || name.starts_with("omp_");
+                symbols.iter().any(|symbol| is_openmp(&symbol.name))
+            }
+            _ => false,
+        };
+        match is_missing {
+            true => Self::NoDeviceRuntime {
+                error,
+                target: target.to_string(),
+            },
+            false => Self::Link(error),
+        }
+    }
 }

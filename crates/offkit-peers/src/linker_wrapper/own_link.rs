@@ -1,8 +1,8 @@
 //! The device link of one target by offkit itself, without a compiler.
 //!
-//! Bitcode and objects for AMD's devices and for those that are a host's processor are linked here, and so is SYCL's
-//! bitcode. To `clang` go the targets whose linkers are others' (NVIDIA's, and `spirv-link` for SPIR-V that is not
-//! SYCL's), hosts without ELF, arguments that only a compiler understands, and bitcode that is to stay such.
+//! Bitcode and objects for AMD's devices and for those that are a host's processor are linked here, and so is bitcode
+//! for NVIDIA's devices and for SPIR-V, and SYCL's. To `clang` go objects whose linkers are others' (NVIDIA's, and
+//! `spirv-link`), hosts without ELF, arguments that only a compiler understands, and bitcode that is to stay such.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -45,13 +45,16 @@ impl<'a> OwnLink<'a> {
         let family = target.family();
         let is_host = family.is_host() && family.is_generated() && target.parts().system() == System::Linux;
         let mut formats = of.input.files.iter().map(|file| file.image.format);
-        let is_linked = |format| {
-            matches!(
-                format,
-                ImageFormat::Bitcode | ImageFormat::Elf | ImageFormat::Amdgpu
-            )
+        let links_objects = is_host || family == Family::Amdgcn;
+        let is_linked = |format| match format {
+            ImageFormat::Bitcode => true,
+            ImageFormat::Elf | ImageFormat::Amdgpu => links_objects,
+            _ => false,
         };
-        if !(is_host || family == Family::Amdgcn) || options.embed_bitcode || !formats.all(is_linked) {
+        if !(links_objects || family.is_nvptx() || family.is_spirv())
+            || options.embed_bitcode
+            || !formats.all(is_linked)
+        {
             return None;
         }
         let mut link = Self {
@@ -248,7 +251,7 @@ impl<'a> OwnLink<'a> {
         let linked = match linked {
             Ok(linked) => linked,
             Err(LinkError::NoLinker { .. }) => return Ok(None),
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(Error::of_device_link(error, target)),
         };
         for note in &linked.notes {
             say!("clang-linker-wrapper: warning: {note}");
@@ -258,12 +261,39 @@ impl<'a> OwnLink<'a> {
             (Some(linked), None) => {
                 let mut image = DeviceImage::of_format(linked.code, linked.format);
                 image.target = target.clone();
-                Ok(Some(image))
+                match image.format {
+                    ImageFormat::Ptx => self.assemble(image).map(Some),
+                    _ => Ok(Some(image)),
+                }
             }
             _ => Err(Error::SeveralImages {
                 triple: target.triple.to_string(),
             }),
         }
+    }
+
+    /// A cubin of PTX, where there is NVIDIA's assembler; else its driver compiles the PTX when the program runs.
+    fn assemble(&self, ptx: DeviceImage<'static>) -> Result<DeviceImage<'static>> {
+        let commands = self.of.commands;
+        let Ok(ptxas) = commands.find("ptxas", &[]) else {
+            commands.note("clang-linker-wrapper: there is no `ptxas`: the code stays PTX");
+            return Ok(ptx);
+        };
+        let source = commands.file(&self.of.base, "ptx")?;
+        commands.write(&source, ptx.bytes()?)?;
+        let words = [
+            "-m64".into(),
+            "--gpu-name".into(),
+            (&*self.of.target.arch).into(),
+            format!("-O{}", self.optimization).into(),
+            source.into(),
+            "--output-file".into(),
+            self.of.output.clone().into(),
+        ];
+        commands.run(&ptxas, &words)?;
+        let mut image = DeviceImage::new(commands.read(&self.of.output)?);
+        image.target = ptx.target;
+        Ok(image)
     }
 }
 
