@@ -2,10 +2,10 @@
 
 use std::io;
 
+use offkit_host::cache::CacheError;
 use offkit_host::clang::ClangError;
 use offkit_link::device_link::LinkError;
 
-use crate::support::SupportError;
 use crate::{RunError, UsageError};
 
 /// A command line was not carried out.
@@ -20,7 +20,7 @@ pub enum DriveError {
     Clang(#[from] ClangError),
     /// What the driver brings along has no place.
     #[error(transparent)]
-    Support(#[from] SupportError),
+    Support(#[from] CacheError),
     /// There is no place for temporary files.
     #[error("cannot use a temporary file")]
     Temporary(#[source] io::Error),
@@ -45,9 +45,7 @@ impl DriveError {
     pub fn hints(&self) -> Vec<String> {
         match self {
             Self::Clang(error) => vec![error.hint()],
-            Self::Support(_) => {
-                vec!["XDG_CACHE_HOME names the folder for files that can be made again".to_owned()]
-            }
+            Self::Support(error) => vec![error.hint()],
             Self::Temporary(_) => vec!["TMPDIR names the folder for temporary files".to_owned()],
             Self::Run(RunError::Link { error, is_program }) => {
                 let mut hints = error.hints();

@@ -55,7 +55,6 @@ pub use plan::{
     Action, Clang, Link, LinkInput, LinkInputKind, LinkResult, Mark, Pack, Plan, Registration, Step,
 };
 pub use run::{RunError, RunOptions, StepTime};
-pub use support::SupportError;
 
 /// The command line is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

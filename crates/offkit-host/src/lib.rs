@@ -15,6 +15,7 @@
 //! # }
 //! ```
 
+pub mod cache;
 pub mod clang;
 pub mod command_line;
 mod error;

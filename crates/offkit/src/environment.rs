@@ -1,6 +1,7 @@
 //! The environment variables that offkit looks at, whichever crate does: what `offkit --help` and the README say.
 
 use offkit_devlib::LIBRARY_PATH_VARIABLE;
+use offkit_host::cache::CACHE_VARIABLE;
 use offkit_host::clang::CLANG_VARIABLE;
 use offkit_link::device_link::LLVM_FOLDER_VARIABLE;
 use offkit_llvm::WORKER_VARIABLE;
@@ -8,9 +9,6 @@ use offkit_runtime::PLUGINS_VARIABLE;
 
 /// Says what is logged, such as `offkit_runtime=debug`.
 pub(crate) const LOG: &str = "OFFKIT_LOG";
-
-/// Names the user's folder for files that can be made again.
-pub(crate) const CACHE: &str = "XDG_CACHE_HOME";
 
 /// Every variable and what it does. Those of the peers' tools are theirs, and are not here.
 pub(crate) const VARIABLES: &[(&str, &str)] = &[
@@ -41,8 +39,8 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
         "names the folder of CUDA, for libdevice; so does `CUDA_HOME`",
     ),
     (
-        CACHE,
-        "names the folder for files that can be made again, such as headers for `offkit cc`",
+        CACHE_VARIABLE,
+        "names the folder for files that can be made again, such as headers for `offkit cc` and device libraries",
     ),
     ("NO_COLOR", "switches colours off"),
 ];
