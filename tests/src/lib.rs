@@ -295,10 +295,14 @@ impl Folder {
     }
 
     /// Runs `offkit` with the words of a command line. What it links is checked with spirv-val, where that is installed.
+    /// All tests share a cache: the libraries that come with offkit are built once.
     pub fn offkit(&self, line: &str) -> Outcome {
         let links = line.trim_start().starts_with("link ");
         let verify = (links && tool("spirv-val").is_some()).then_some("--verify");
-        self.run(offkit(), line.split_whitespace().chain(verify))
+        let mut command = Command::new(offkit());
+        command.args(line.split_whitespace().chain(verify));
+        command.env("XDG_CACHE_HOME", programs().join("test-cache"));
+        self.run_command(&mut command)
     }
 
     /// Compiles OpenCL C with clang 22 to LLVM bitcode, `NAME.bc`.

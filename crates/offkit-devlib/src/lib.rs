@@ -42,6 +42,7 @@ pub mod manifest;
 mod naming;
 mod processor_options;
 mod search;
+mod shipped;
 
 pub use abi::{Abi, AbiClash};
 pub use code::{Input, ReadError};
@@ -52,3 +53,4 @@ pub use search::{
     Answer, Found, LIBRARY_PATH_VARIABLE, LibraryFile, Origin, Outcome, Rule, Search, SearchFolder, Skip,
     Tried,
 };
+pub use shipped::{DEFAULT_LIBRARIES, ShippedError};

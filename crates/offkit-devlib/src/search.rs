@@ -14,7 +14,8 @@ use crate::abi::Abi;
 use crate::code::{Input, Module, modules, sources};
 use crate::layouts;
 use crate::manifest::{Manifest, ManifestError};
-use crate::naming::processor_names;
+use crate::naming::{library_path, processor_names};
+use crate::shipped;
 
 /// The environment variable that names folders for libraries, as for clang.
 pub const LIBRARY_PATH_VARIABLE: &str = "LIBRARY_PATH";
@@ -28,6 +29,8 @@ pub enum Origin {
     Variable,
     /// `lib` beside the compiler.
     Compiler,
+    /// What comes with offkit: beside the program, or in the user's cache.
+    Offkit,
     /// Where a vendor's libraries are installed: only their own layouts are looked for.
     Vendor,
 }
@@ -39,6 +42,7 @@ impl Origin {
             Self::Option => "-L",
             Self::Variable => "LIBRARY_PATH",
             Self::Compiler => "compiler",
+            Self::Offkit => "offkit",
             Self::Vendor => "vendor",
         }
     }
@@ -126,6 +130,8 @@ pub enum Skip {
         /// Why the first of them does not fit.
         misfit: Misfit,
     },
+    /// It comes with offkit, and could not be built: why.
+    Unbuilt(String),
 }
 
 impl fmt::Display for Skip {
@@ -134,6 +140,7 @@ impl fmt::Display for Skip {
             Self::Shared(path) => write!(f, "the host's linker takes `{}`", path.display()),
             Self::Damaged(how) => f.write_str(how),
             Self::NoDeviceCode => f.write_str("there is no device code in it"),
+            Self::Unbuilt(why) => write!(f, "it comes with offkit and could not be built: {why}"),
             Self::Misfit { targets, misfit } => {
                 write!(f, "{misfit}: {}", offkit_object::backquoted(targets))
             }
@@ -257,12 +264,23 @@ pub struct Search {
 type Cache = Arc<Mutex<HashMap<PathBuf, Result<Arc<LibraryFile>, Skip>>>>;
 
 impl Search {
-    /// The search on this machine: in the folders of `-L`, in those of `LIBRARY_PATH`, and beside the compiler.
+    /// The search on this machine: in the folders of `-L`, in those of `LIBRARY_PATH`, beside the compiler, and for what
+    /// comes with offkit.
     pub fn on_this_machine(named: &[PathBuf]) -> Self {
         let variable = env::var_os(LIBRARY_PATH_VARIABLE);
         // Without a compiler there is nothing beside it.
         let compiler = offkit_host::clang::find().ok();
-        Self::new(named, variable.as_deref(), compiler.as_deref())
+        let mut search = Self::new(named, variable.as_deref(), compiler.as_deref());
+        let is_of_vendor = |folder: &SearchFolder| folder.origin == Origin::Vendor;
+        let vendors = search.folders.iter().position(is_of_vendor);
+        let own = SearchFolder {
+            path: shipped::installed(),
+            origin: Origin::Offkit,
+        };
+        search
+            .folders
+            .insert(vendors.unwrap_or(search.folders.len()), own);
+        search
     }
 
     /// Looks in the folders of `-L`, those of `LIBRARY_PATH`, and those of the compiler, in this order, and at last in
@@ -304,6 +322,17 @@ impl Search {
     fn add(&self, library: &str, seen: &mut Vec<String>, answer: &mut Answer) -> bool {
         let target = answer.target.clone();
         for folder in &self.folders {
+            let built;
+            let folder = match folder.origin {
+                Origin::Offkit => match self.shipped(library, &target, answer) {
+                    Some(folder) => {
+                        built = folder;
+                        &built
+                    }
+                    None => continue,
+                },
+                _ => folder,
+            };
             let mut candidates = Vec::new();
             self.candidates(library, &target, folder, &mut candidates);
             let mut found = None;
@@ -350,6 +379,31 @@ impl Search {
             return true;
         }
         false
+    }
+
+    /// The folder where the library is that comes with offkit, if there is one of that name.
+    fn shipped(&self, library: &str, target: &Target, answer: &mut Answer) -> Option<SearchFolder> {
+        let named = self
+            .folders
+            .iter()
+            .filter(|folder| folder.origin != Origin::Offkit);
+        let folders = named
+            .flat_map(|folder| ["", "nvvm/libdevice", "amdgcn/bitcode"].map(|place| folder.path.join(place)));
+        match shipped::folder(library, target, &folders.collect::<Vec<_>>()) {
+            Ok(path) => path.map(|path| SearchFolder {
+                path,
+                origin: Origin::Offkit,
+            }),
+            Err(error) => {
+                answer.tried.push(Tried {
+                    path: library_path(library, target),
+                    rule: Rule::Architecture,
+                    origin: Origin::Offkit,
+                    outcome: Outcome::Skipped(Skip::Unbuilt(error.to_string())),
+                });
+                None
+            }
+        }
     }
 
     /// The first archive of that name in the folders that has device code, for whatever target.

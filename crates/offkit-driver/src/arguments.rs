@@ -176,6 +176,7 @@ const OFFLOAD: &[(&str, bool)] = &[
     ("-Xsycl-target-linker", false),
     ("-Xsycl-target-linker=", false),
     ("-Xs", false),
+    ("--no-default-device-libs", false),
     ("--offload-rdc", false),
     ("-fgpu-rdc", true),
     ("--offload-new-driver", true),

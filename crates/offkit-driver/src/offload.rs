@@ -61,6 +61,8 @@ pub struct Offload {
     pub backend_options: Vec<(Option<String>, OsString)>,
     /// Options for the linker of a target, with the triple they are for.
     pub linker_options: Vec<(Option<String>, OsString)>,
+    /// `--no-default-device-libs`: nothing is taken from the libraries that come with offkit.
+    pub no_default_libraries: bool,
     /// How many commands may run at a time.
     pub jobs: Option<usize>,
     /// What the user should know.
@@ -127,6 +129,7 @@ impl Offload {
                 "-fopenmp-targets=" | "-fopenmp-targets" => openmp = Some(argument.spelling()),
                 ALLOW => allowed = Some((true, argument.spelling())),
                 DISALLOW => allowed = Some((false, argument.spelling())),
+                "--no-default-device-libs" => offload.no_default_libraries = true,
                 "-fsycl-device-code-split" => split = Some(SplitMode::Source),
                 "-fsycl-device-code-split=" => {
                     split = Some(match &*text() {

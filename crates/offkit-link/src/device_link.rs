@@ -56,6 +56,9 @@ pub struct DeviceLink<'data> {
     pub targets: Vec<Target>,
     /// Files of bitcode of which only what is needed is linked.
     pub device_libraries: Vec<Input<'data>>,
+    /// Whether an executable takes what nothing else supplies from the libraries that come with offkit,
+    /// [`DEFAULT_LIBRARIES`](offkit_devlib::DEFAULT_LIBRARIES).
+    pub default_libraries: bool,
     /// Whether a member of an archive is also linked for the kernels that it has, and not only for a symbol that
     /// is needed: a host program may launch them.
     pub archive_kernels: bool,
@@ -99,6 +102,7 @@ impl Default for DeviceLink<'_> {
             search: Search::default(),
             targets: Vec::new(),
             device_libraries: Vec::new(),
+            default_libraries: false,
             archive_kernels: false,
             split: SplitMode::default(),
             exports: None,
@@ -286,6 +290,9 @@ impl DeviceLink<'_> {
             ..module
         }));
         modules.sort_by_key(|module| module.input);
+        // Last of all: what the user names goes before.
+        let added = steps.time("find libraries", || found.find_default(self, &targets, &modules))?;
+        modules.extend(added);
 
         let mut linked = Linked {
             notes: std::mem::take(&mut found.notes),
@@ -340,6 +347,7 @@ impl DeviceLink<'_> {
         let targets = self.targets(&modules)?;
         let mut libraries = Libraries::default();
         libraries.find(self, &targets, &modules)?;
+        libraries.find_default(self, &targets, &modules)?;
         let plan = targets.into_iter().map(|target| {
             let chosen = select(&modules, &target, self.archive_kernels, &[]);
             let inputs = chosen.iter().map(|&number| modules[number].label.clone());

@@ -202,6 +202,7 @@ impl Planner<'_> {
             library_folders: device.folders,
             // A shared library keeps its device code for itself.
             prefer_shared_libraries: is_program && self.has_libraries() && !self.command_line.has("-static"),
+            default_libraries: !offload.no_default_libraries,
             targets: match offload.targets_given {
                 true => offload.targets.clone(),
                 false => Vec::new(),

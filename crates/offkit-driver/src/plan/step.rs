@@ -72,6 +72,8 @@ pub struct Link {
     pub library_folders: Vec<PathBuf>,
     /// Whether an archive is left alone where the host's linker takes a shared library beside it.
     pub prefer_shared_libraries: bool,
+    /// Whether an executable takes what it needs from the libraries that come with offkit.
+    pub default_libraries: bool,
     /// What to link for; where empty, all that the inputs have code for.
     pub targets: Vec<Target>,
     /// How far the result is to be on its way.
@@ -213,6 +215,9 @@ impl Link {
         }
         if self.prefer_shared_libraries {
             words.push("--prefer-shared-libraries".into());
+        }
+        if !self.default_libraries {
+            words.push("--no-default-device-libs".into());
         }
         let backend = self.backend_options.iter();
         words.extend(backend.map(|option| format!("--backend-option={option}").into()));

@@ -107,7 +107,8 @@ impl Link {
         let inputs: Vec<_> = inputs.collect();
         // Without libraries there is no compiler to be found.
         let has_libraries = inputs.iter().any(|input| input.library_name().is_some());
-        let mut search = match has_libraries {
+        let default_libraries = self.default_libraries && self.state == BundleState::Executable;
+        let mut search = match has_libraries || default_libraries {
             true => Search::on_this_machine(&self.library_folders),
             false => Search::default(),
         };
@@ -117,6 +118,7 @@ impl Link {
             inputs,
             search,
             targets: self.targets.clone(),
+            default_libraries,
             archive_kernels: matches!(self.result, LinkResult::Registration(_)),
             split: self.split.unwrap_or_default(),
             dependencies: is_open,

@@ -4,7 +4,7 @@ use std::env;
 
 use offkit_llvm::{WORKER_VARIABLE, WorkerError};
 
-use super::LinkError;
+use super::{LinkError, UndefinedSymbol};
 
 impl LinkError {
     /// Whether the machine lacks something, as opposed to the input being wrong.
@@ -31,6 +31,7 @@ impl LinkError {
             Self::NothingToLink { .. } => {
                 "a kernel is what the host launches; a function is exported unless it is static".into()
             }
+            Self::Undefined { symbols, .. } => return vendor_hints(symbols),
             Self::Crashed(crash) => {
                 let Some(reproducer) = &crash.reproducer else {
                     return Vec::new();
@@ -59,4 +60,25 @@ fn missing_worker(worker: &WorkerError) -> String {
              {WORKER_VARIABLE}"
         ),
     }
+}
+
+/// Where functions of vendors' libraries are to be had.
+fn vendor_hints(symbols: &[UndefinedSymbol]) -> Vec<String> {
+    let vendors: [(&[&str], &str); 2] = [
+        (
+            &["__nv_"],
+            "functions `__nv_…` are in NVIDIA's libdevice: install CUDA, or name the folder of `libdevice.10.bc` with \
+             `-L` and add `-ldevice`",
+        ),
+        (
+            &["__ocml_", "__ockl_", "__oclc_"],
+            "functions `__ocml_…` and `__ockl_…` are in ROCm's device libraries: `apt-get install rocm-device-libs`",
+        ),
+    ];
+    let is_needed = |prefixes: &[&str]| {
+        let mut names = symbols.iter().map(|symbol| &symbol.name);
+        names.any(|name| prefixes.iter().any(|prefix| name.starts_with(prefix)))
+    };
+    let needed = vendors.into_iter().filter(|(prefixes, _)| is_needed(prefixes));
+    needed.map(|(_, hint)| hint.to_owned()).collect()
 }

@@ -1,13 +1,29 @@
 //! Libraries of `-l`: found for each target, and what of them takes part.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use offkit_object::Target;
+use offkit_devlib::code::Module;
+use offkit_devlib::{Abi, AbiClash, DEFAULT_LIBRARIES, LibraryFile, Origin, Search, Skip};
+use offkit_object::{BundleState, ImageFormat, Target};
+use offkit_spirv::names::kernel_of_copy;
 
 use super::DeviceLink;
 use super::error::LinkError;
-use offkit_devlib::code::Module;
-use offkit_devlib::{Abi, AbiClash, LibraryFile, Skip};
+use super::select::select;
+use crate::symbols::is_supplied_by_driver;
+
+/// What stands for the number of the input where none names a library: behind all others.
+const DEFAULT: usize = usize::MAX;
+
+/// Who named a library.
+#[derive(Clone, Copy, Debug)]
+enum Named {
+    /// The input of this number, and whether all members of the archive are meant.
+    ByInput(usize, bool),
+    /// Nobody: it comes with offkit.
+    ByNobody,
+}
 
 /// A file of a library.
 #[derive(Debug)]
@@ -69,10 +85,7 @@ impl Libraries {
         targets: &[Target],
         modules: &[Module<'_>],
     ) -> Result<(), LinkError> {
-        let mut search = link.search.clone();
-        if search.code_object_version.is_none() {
-            search.code_object_version = modules.iter().find_map(|module| module.abi.code_object_version);
-        }
+        let search = self.search(link, modules);
         for (number, input) in link.inputs.iter().enumerate() {
             let Some(name) = input.library_name() else {
                 continue;
@@ -83,52 +96,13 @@ impl Libraries {
             let mut misfits: Vec<String> = Vec::new();
             let mut is_found = false;
             for target in targets {
-                let answer = search.find(name, target);
-                if let Some(problem) = answer.problem {
-                    return Err(LinkError::Manifest(problem));
-                }
-                for (path, skip) in answer.skipped() {
-                    let told = format!("`{}` (-l{name}), which is skipped: {skip}", path.display());
-                    let note = format!("skipped {}: {skip}", path.display());
-                    match skip {
-                        Skip::NoDeviceCode | Skip::Shared(_) => continue,
-                        Skip::Damaged(_) => self.notes.push(note),
-                        Skip::Misfit { .. } => misfits.push(note),
-                    }
-                    self.looked_at.push((target.clone(), told));
-                }
-                let Some(found) = answer.found else {
-                    tracing::debug!(library = name, %target, "no device library");
-                    let none = format!("-l{name}, of which there is no device library for `{target}`");
-                    self.looked_at.push((target.clone(), none));
-                    continue;
-                };
-                is_found = true;
-                let rule = found.rule.name();
-                for (place, file) in found.files.into_iter().enumerate() {
-                    tracing::debug!(library = name, %target, path = %file.path.display(), rule, "found a device library");
-                    let path = file.path.display();
-                    self.looked_at
-                        .push((target.clone(), format!("`{path}` (-l{name})")));
-                    let known = self.files.iter_mut().find(|known| {
-                        known.input == number && known.file.path == file.path && known.targets.is_some()
-                    });
-                    match known.and_then(|known| known.targets.as_mut()) {
-                        Some(targets) => targets.push(target.clone()),
-                        None => self.files.push(FoundFile {
-                            file,
-                            input: number,
-                            targets: Some(vec![target.clone()]),
-                            whole_archive: input.is_whole_archive() && place == 0,
-                            abi: found.abi.clone(),
-                        }),
-                    }
-                }
-                let missing = found.missing.iter().map(|path| {
-                    let missing = format!("`{}`, which is not there (-l{name})", path.display());
-                    (target.clone(), missing)
-                });
-                self.looked_at.extend(missing);
+                is_found |= self.find_one(
+                    &search,
+                    name,
+                    Named::ByInput(number, input.is_whole_archive()),
+                    target,
+                    &mut misfits,
+                )?;
             }
             // For another target of the link it may be the right one.
             if !is_found {
@@ -136,6 +110,114 @@ impl Libraries {
             }
         }
         Ok(())
+    }
+
+    /// Looks in the libraries that come with offkit for what nothing else supplies. They stand behind everything else.
+    pub(super) fn find_default(
+        &mut self,
+        link: &DeviceLink<'_>,
+        targets: &[Target],
+        modules: &[Module<'_>],
+    ) -> Result<Vec<Module<'static>>, LinkError> {
+        let before = self.files.len();
+        if !link.default_libraries || link.state != BundleState::Executable {
+            return Ok(Vec::new());
+        }
+        let mut search = self.search(link, modules);
+        // Those of the same name elsewhere are the user's to name. What ours depend on may be anywhere.
+        search
+            .folders
+            .sort_by_key(|folder| folder.origin != Origin::Offkit);
+        for target in targets {
+            if !has_open_symbols(modules, target, link.archive_kernels) {
+                continue;
+            }
+            for name in DEFAULT_LIBRARIES {
+                self.find_one(&search, name, Named::ByNobody, target, &mut Vec::new())?;
+            }
+            if self.files.iter().any(|found| found.input == DEFAULT) {
+                let all = "the libraries that come with offkit".to_owned();
+                self.looked_at.push((target.clone(), all));
+            }
+        }
+        let (known, added) = self.files.split_at(before);
+        let is_new = |found: &&FoundFile| !known.iter().any(|known| known.supplies_all_of(found));
+        let added: Vec<Module<'static>> = added.iter().filter(is_new).flat_map(FoundFile::modules).collect();
+        Ok(added)
+    }
+
+    /// The search for one link.
+    fn search(&self, link: &DeviceLink<'_>, modules: &[Module<'_>]) -> Search {
+        let mut search = link.search.clone();
+        if search.code_object_version.is_none() {
+            search.code_object_version = modules.iter().find_map(|module| module.abi.code_object_version);
+        }
+        search
+    }
+
+    /// Looks for a library for a target, and says whether there is one. `misfits` are told of those for other targets.
+    fn find_one(
+        &mut self,
+        search: &Search,
+        name: &str,
+        named: Named,
+        target: &Target,
+        misfits: &mut Vec<String>,
+    ) -> Result<bool, LinkError> {
+        let (input, whole_archive) = match named {
+            Named::ByInput(number, whole_archive) => (number, whole_archive),
+            Named::ByNobody => (DEFAULT, false),
+        };
+        let answer = search.find(name, target);
+        if let Some(problem) = answer.problem {
+            return Err(LinkError::Manifest(problem));
+        }
+        for (path, skip) in answer.skipped() {
+            let told = format!("`{}` (-l{name}), which is skipped: {skip}", path.display());
+            let note = format!("skipped {}: {skip}", path.display());
+            match skip {
+                Skip::NoDeviceCode | Skip::Shared(_) => continue,
+                Skip::Damaged(_) => self.notes.push(note),
+                Skip::Misfit { .. } => misfits.push(note),
+                Skip::Unbuilt(_) => {}
+            }
+            self.looked_at.push((target.clone(), told));
+        }
+        let Some(found) = answer.found else {
+            tracing::debug!(library = name, %target, "no device library");
+            let none = format!("-l{name}, of which there is no device library for `{target}`");
+            self.looked_at.push((target.clone(), none));
+            return Ok(false);
+        };
+        let rule = found.rule.name();
+        for (place, file) in found.files.into_iter().enumerate() {
+            tracing::debug!(library = name, %target, path = %file.path.display(), rule, "found a device library");
+            // Nobody has named these.
+            if input != DEFAULT {
+                let path = file.path.display();
+                self.looked_at
+                    .push((target.clone(), format!("`{path}` (-l{name})")));
+            }
+            let known = self.files.iter_mut().find(|known| {
+                known.input == input && known.file.path == file.path && known.targets.is_some()
+            });
+            match known.and_then(|known| known.targets.as_mut()) {
+                Some(targets) => targets.push(target.clone()),
+                None => self.files.push(FoundFile {
+                    file,
+                    input,
+                    targets: Some(vec![target.clone()]),
+                    whole_archive: whole_archive && place == 0,
+                    abi: found.abi.clone(),
+                }),
+            }
+        }
+        let missing = found.missing.iter().filter(|_| input != DEFAULT).map(|path| {
+            let missing = format!("`{}`, which is not there (-l{name})", path.display());
+            (target.clone(), missing)
+        });
+        self.looked_at.extend(missing);
+        Ok(true)
     }
 
     /// What was looked at for a target, for people.
@@ -146,15 +228,25 @@ impl Libraries {
 
     /// The code in the files.
     pub(super) fn modules(&self) -> Vec<Module<'static>> {
-        let modules = self.files.iter().flat_map(|found| {
-            let modules = found.file.modules.iter().cloned();
-            modules.filter_map(|module| found.module(module))
-        });
-        modules.collect()
+        self.files.iter().flat_map(FoundFile::modules).collect()
     }
 }
 
 impl FoundFile {
+    /// The code in it that takes part.
+    fn modules(&self) -> impl Iterator<Item = Module<'static>> {
+        let modules = self.file.modules.iter().cloned();
+        modules.filter_map(|module| self.module(module))
+    }
+
+    /// Whether another one, found for the same targets at least, is the same file.
+    fn supplies_all_of(&self, other: &Self) -> bool {
+        let targets = other.targets.iter().flatten();
+        self.file.path == other.file.path
+            && (self.targets.as_ref())
+                .is_none_or(|own| targets.into_iter().all(|target| own.contains(target)))
+    }
+
     /// A module of the file with its part in the link; `None` if it is for none of the targets.
     fn module(&self, module: Module<'static>) -> Option<Module<'static>> {
         let found_for: Option<Vec<Target>> = self.targets.as_ref().map(|targets| {
@@ -175,6 +267,27 @@ impl FoundFile {
             ..module
         })
     }
+}
+
+/// Whether what takes part in a link for a target needs something that neither the link supplies nor the device.
+fn has_open_symbols(modules: &[Module<'_>], target: &Target, kernels: bool) -> bool {
+    let family = target.family();
+    let chosen = select(modules, target, kernels, &[]);
+    let chosen = || chosen.iter().map(|&number| &modules[number]);
+    let defined: HashSet<&str> = chosen().flat_map(Module::exports).collect();
+    let is_open = |name: &&str| {
+        let is_mangled = name.starts_with("_Z") || name.starts_with("__spirv_");
+        // A device that takes SPIR-V has functions of its own, most of them overloaded.
+        let is_of_device = family.is_spirv() && (is_mangled || *name == "printf");
+        !(defined.contains(name)
+            || is_of_device
+            || name.starts_with("llvm.")
+            || kernel_of_copy(name).is_some()
+            || is_supplied_by_driver(family, name))
+    };
+    // Libraries are linked with bitcode.
+    let mut bitcode = chosen().filter(|module| module.image.format == ImageFormat::Bitcode);
+    bitcode.any(|module| module.imports().any(|name| is_open(&name)))
 }
 
 /// Checks that bitcode agrees about its binary interface: with whatever of it says something first. `spirv_version`

@@ -59,6 +59,9 @@ pub(crate) struct Link {
     /// A bitcode library: links only the functions that are needed; may be repeated
     #[arg(long = "device-lib", value_name = "FILE")]
     pub(crate) device_libraries: Vec<PathBuf>,
+    /// Do not take what an executable needs from the libraries that come with offkit
+    #[arg(long)]
+    pub(crate) no_default_device_libs: bool,
     /// Also link archive members that have kernels, which a host program may launch
     #[arg(long)]
     pub(crate) archive_kernels: bool,
@@ -195,12 +198,14 @@ pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
         Some(input.with_whole_archive(named.whole_archive))
     });
     let inputs: Vec<Input<'_>> = inputs.collect();
+    let state = state(arguments);
+    let default_libraries = state == BundleState::Executable && !arguments.no_default_device_libs;
     // Without libraries there is no compiler to be found.
     let has_libraries = arguments
         .inputs
         .iter()
         .any(|named| matches!(named.what, What::Library(_)));
-    let mut search = match has_libraries {
+    let mut search = match has_libraries || default_libraries {
         true => Search::on_this_machine(&arguments.library_paths),
         false => Search::default(),
     };
@@ -210,7 +215,6 @@ pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
         .iter()
         .map(opened)
         .collect::<Result<_, _>>()?;
-    let state = state(arguments);
     let link = DeviceLink {
         inputs,
         search,
@@ -218,6 +222,7 @@ pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
         device_libraries: (arguments.device_libraries.iter().zip(&device_libraries))
             .map(|(path, content)| input(path, content))
             .collect(),
+        default_libraries,
         archive_kernels: arguments.archive_kernels,
         split: arguments.split,
         exports: arguments.exports,
