@@ -148,6 +148,10 @@ impl Planner<'_> {
                 .others()
                 .filter(|argument| !is_for_the_host(&argument.name()));
             words.extend(others.flat_map(|argument| argument.words.iter().cloned()));
+            // NVIDIA's assembler debugs no optimised code: for that, clang's own driver keeps lines alone.
+            if target.family().is_nvptx() && self.is_optimized_with_debug_information() {
+                words.push("-gline-directives-only".into());
+            }
             if self.command_line.kept_temporaries().is_some() {
                 words.extend(self.words_of_save_temps());
             }
@@ -155,6 +159,16 @@ impl Planner<'_> {
         words.extend(self.include());
         words.extend(language(input));
         words
+    }
+
+    /// Whether the last options about it ask for debug information, and the last for optimised code.
+    fn is_optimized_with_debug_information(&self) -> bool {
+        let last = |is_about_it: &dyn Fn(&str) -> bool| {
+            let names = self.others().map(Argument::name);
+            names.filter(|name| is_about_it(name)).last()
+        };
+        last(&|name| name.starts_with("-O")).is_some_and(|level| level != "-O0")
+            && last(&is_debug_level).is_some_and(|level| level != "-g0")
     }
 
     /// The options about files of dependencies for a compiler whose output is a temporary file, of which the
@@ -311,6 +325,13 @@ fn is_for_the_host(name: &str) -> bool {
         "-emit-llvm",
     ];
     name == "-pg" || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// Whether an option that starts with `-g` says how much debug information there is, and not only what it is like.
+fn is_debug_level(name: &str) -> bool {
+    const PREFIXES: &[&str] = &["-ggdb", "-glldb", "-gdwarf", "-gline-"];
+    matches!(name, "-g" | "-g0" | "-g1" | "-g2" | "-g3" | "-gmlt")
+        || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
 /// Options that OpenCL C has, too. Processors and language standards are the host's.
