@@ -19,6 +19,7 @@ use crate::diagnostics::AssemblyPlaces;
 use crate::emit::{Emitted, Made, Origins, tell_ends};
 use crate::kept::Kept;
 use crate::legalise;
+use crate::lines::Lines;
 use crate::module::{Module, SPIR_FUNCTION};
 use crate::processes;
 
@@ -124,7 +125,12 @@ fn code(made: Made, number: usize, options: &CodeOptions) -> Result<Emitted, Err
         keep_variables(&module);
     }
     tell_ends(&module, &mut told);
-    let (told, code) = emit(&machine, &module, &assembly, told)?;
+    // LLVM's other back ends write debug information themselves.
+    let lines = family.is_spirv().then(|| Lines::mark(&module)).flatten();
+    let (told, mut code) = emit(&machine, &module, &assembly, told)?;
+    if let Some(lines) = lines {
+        code = lines.put(&code)?;
+    }
     match family.is_spirv() {
         true => Ok((told, legalise::composites::repair(code))),
         false => Ok((told, code)),

@@ -21,6 +21,7 @@
 //! | [`emit`](mod@emit) | parts of a module, taken out and emitted, several at a time |
 //! | `legalise` | what LLVM 22's SPIR-V back end gets wrong |
 //! | `diagnostics` | what LLVM reports about code, with places |
+//! | `lines` | source lines for SPIR-V, of which the back end writes none |
 //! | [`codegen`] | passes and code generation |
 //! | [`processes`] | work in copies of this process |
 //! | [`needs`](mod@needs) | who needs a symbol |
@@ -63,6 +64,7 @@ mod generate;
 mod groups;
 pub mod kept;
 mod legalise;
+mod lines;
 pub mod link;
 mod lists;
 pub mod mark;

@@ -402,14 +402,14 @@ impl fmt::Debug for Literal<'_> {
 
 /// Words of a module as they are in it.
 #[derive(Clone, Copy)]
-struct Words<'data> {
+pub(crate) struct Words<'data> {
     words: &'data [[u8; 4]],
     order: ByteOrder,
 }
 
 impl<'data> Words<'data> {
     /// The whole words of a module, which tells its byte order by the first.
-    fn of(bytes: &'data [u8]) -> Result<Self, ReadError> {
+    pub(crate) fn of(bytes: &'data [u8]) -> Result<Self, ReadError> {
         let (words, _) = bytes.as_chunks::<4>();
         let &first = words.first().ok_or(ReadError::Header { words: 0 })?;
         let order = ByteOrder::of_magic(first)?;
@@ -423,21 +423,29 @@ impl<'data> Words<'data> {
         }
     }
 
-    fn get(self, index: usize) -> Option<u32> {
+    /// A word as it is written in the module.
+    pub(crate) fn bytes_of(self, word: u32) -> [u8; 4] {
+        match self.order {
+            ByteOrder::Little => word.to_le_bytes(),
+            ByteOrder::Big => word.to_be_bytes(),
+        }
+    }
+
+    pub(crate) fn get(self, index: usize) -> Option<u32> {
         self.words.get(index).map(|word| self.value(*word))
     }
 
-    fn skip(self, count: usize) -> Self {
+    pub(crate) fn skip(self, count: usize) -> Self {
         let words = self.words.get(count..).unwrap_or_default();
         Self { words, ..self }
     }
 
-    fn iter(self) -> impl Iterator<Item = u32> {
+    pub(crate) fn iter(self) -> impl Iterator<Item = u32> {
         self.words.iter().map(move |word| self.value(*word))
     }
 
     /// The string at the start, and the number of words it takes.
-    fn literal(self) -> (Literal<'data>, usize) {
+    pub(crate) fn literal(self) -> (Literal<'data>, usize) {
         let end = self.words.iter().position(|word| word.contains(&0));
         let length = end.map_or(self.words.len(), |last| last.saturating_add(1));
         let words = self.words.get(..length).unwrap_or_default();
@@ -447,19 +455,19 @@ impl<'data> Words<'data> {
 }
 
 /// An instruction: all words but the first.
-struct Instruction<'data> {
-    opcode: u32,
-    operands: Words<'data>,
+pub(crate) struct Instruction<'data> {
+    pub(crate) opcode: u32,
+    pub(crate) operands: Words<'data>,
 }
 
 /// The instructions of a module, up to the first with an impossible length.
-struct Instructions<'data> {
+pub(crate) struct Instructions<'data> {
     words: Words<'data>,
     at: usize,
 }
 
 impl<'data> Instructions<'data> {
-    fn of(words: Words<'data>) -> Self {
+    pub(crate) fn of(words: Words<'data>) -> Self {
         Self {
             words,
             at: HEADER_WORDS,

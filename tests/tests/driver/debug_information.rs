@@ -35,6 +35,105 @@ fn dump(folder: &Folder, program: &str, line: &str) -> String {
 }
 
 #[test]
+fn a_fault_names_its_line() {
+    need!("clang-22", "llvm-config-22");
+    let folder = sources();
+    for source in ["pick.cl", "pick.cpp"] {
+        for options in ["-g -O0", "-g -O2", "-gline-tables-only -O1"] {
+            driver(&folder, &format!("c++ -fsyclbin {options} {source} -o k.syclbin")).ok();
+            let launch = "run k.syclbin pick --global 1 --arg i32[4]";
+            folder.offkit(&format!("{launch} --arg i32:3")).ok();
+            let fault = folder.offkit(&format!("{launch} --arg i32:1000")).fails(2);
+            assert!(fault.contains(&format!("{source}:4")), "{options}: {fault}");
+        }
+    }
+}
+
+#[test]
+fn a_fault_in_another_file_names_that_file() {
+    need!("clang-22", "llvm-config-22");
+    let folder = sources();
+    folder.write(
+        "main.cl",
+        "#include <offkit/device.h>\nOFFKIT_EXTERNAL int fetch(OFFKIT_GLOBAL int *data, int index);\n\
+         OFFKIT_KERNEL void k(OFFKIT_GLOBAL int *data, int index) { data[1] = fetch(data, index); }",
+    );
+    folder.write(
+        "library.cl",
+        "#include <offkit/device.h>\n#include \"inner.h\"\nOFFKIT_EXPORT int fetch(OFFKIT_GLOBAL int *data, int i) { return inner(data, i); }",
+    );
+    folder.write(
+        "inner.h",
+        "\n\nstatic int inner(OFFKIT_GLOBAL int *data, int i) {\n  return data[i];\n}",
+    );
+    let run = "run main.syclbin k --global 1 --arg i32[4] --arg i32:1000";
+    for options in ["-O0", "-O2"] {
+        for file in ["main", "library"] {
+            driver(
+                &folder,
+                &format!("cc -fsyclbin=object -g {options} {file}.cl -o {file}.syclbin"),
+            )
+            .ok();
+        }
+        // Linked when the kernel is loaded, and before.
+        let fault = folder.offkit(&format!("{run} --link library.syclbin")).fails(2);
+        assert!(fault.contains("inner.h:4"), "{fault}");
+        driver(
+            &folder,
+            &format!("cc -fsyclbin -g {options} main.cl library.cl -o main.syclbin"),
+        )
+        .ok();
+        let fault = folder.offkit(run).fails(2);
+        assert!(fault.contains("inner.h:4"), "{fault}");
+    }
+}
+
+#[test]
+fn spirv_has_the_same_code_with_lines_and_without() {
+    need!("clang-22", "llvm-config-22", "spirv-val", "spirv-dis");
+    let folder = sources();
+    for options in ["-O0", "-O2"] {
+        let code = |output: &str, more: &str| {
+            driver(
+                &folder,
+                &format!("cc -fsyclbin {options} {more} pick.cl -o {output}"),
+            )
+            .ok();
+            let image = image(&folder, output, ".spv");
+            dump(&folder, "spirv-val", &image);
+            dump(&folder, "spirv-dis", &format!("--raw-id --no-header {image}"))
+        };
+        let (with, without) = (
+            code(&format!("with{options}"), "-g"),
+            code(&format!("without{options}"), ""),
+        );
+        let lines = |text: &str| text.lines().filter(|line| line.contains("Line ")).count();
+        assert!(with.contains("pick.cl\""), "{with}");
+        assert!(
+            with.lines()
+                .any(|line| line.contains("OpLine") && line.ends_with(" 4 10")),
+            "{with}"
+        );
+        assert_eq!(lines(&without), 0, "{without}");
+        let instructions = |text: &str| -> Vec<String> {
+            let body = text
+                .lines()
+                .skip_while(|line| !line.contains("OpFunction "))
+                .filter(|line| !line.contains("Line"));
+            body.map(|line| {
+                line.split_whitespace()
+                    .filter(|word| !word.starts_with('%'))
+                    .collect::<Vec<_>>()
+                    .join(" ")
+            })
+            .collect()
+        };
+        assert_eq!(instructions(&with), instructions(&without));
+        assert!(!with.contains("__offkit_line"), "{with}");
+    }
+}
+
+#[test]
 fn ptx_has_its_lines() {
     need!("clang-22", "llvm-config-22");
     let folder = sources();
