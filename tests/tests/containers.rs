@@ -299,7 +299,10 @@ fn options_narrow_down_every_command() {
         .json();
     assert_eq!(rows[0]["format"], "amdgpu");
     let refused = folder.offkit("replace lib.a old.o=k.bc --kernel saxpy");
-    says(&refused.fails(2), &["2 images match", "lib.a!old.o/bundle/gfx90a"]);
+    says(
+        &refused.fails(2),
+        &["2 images match", "lib.a!old.o/bundle/gfx90a"],
+    );
 }
 
 #[test]

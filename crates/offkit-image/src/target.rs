@@ -154,23 +154,31 @@ impl Sign {
     }
 }
 
-impl fmt::Display for Target {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if f.width().is_some() {
-            return f.pad(&self.to_string());
-        }
+impl Target {
+    fn write(&self, out: &mut impl fmt::Write) -> fmt::Result {
         let has_arch = !self.arch.is_empty() || !self.features.is_empty();
-        f.write_str(match (self.triple.is_empty(), has_arch) {
+        out.write_str(match (self.triple.is_empty(), has_arch) {
             (true, false) => "unknown",
             _ => &self.triple,
         })?;
         if has_arch && !self.triple.is_empty() {
-            f.write_str("-")?;
+            out.write_str("-")?;
         }
-        f.write_str(&self.arch)?;
+        out.write_str(&self.arch)?;
         self.features
             .iter()
-            .try_for_each(|feature| write!(f, ":{feature}"))
+            .try_for_each(|feature| write!(out, ":{feature}"))
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if f.width().is_none() {
+            return self.write(f);
+        }
+        let mut text = String::new();
+        self.write(&mut text)?;
+        f.pad(&text)
     }
 }
 
