@@ -24,7 +24,7 @@
 //! // As people write it: an architecture, a triple, or both.
 //! let code = Target::named("sm_80");
 //! assert_eq!(code.family(), Family::Nvptx64);
-//! assert_eq!(code.with_usual_triple().to_string(), "nvptx64-nvidia-cuda-sm_80");
+//! assert_eq!(code.to_string(), "nvptx64-nvidia-cuda-sm_80");
 //!
 //! // Machine code for one compute capability runs on later ones of the same generation, and PTX on all later ones.
 //! let device = Target::named("sm_90");
