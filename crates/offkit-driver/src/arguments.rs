@@ -177,6 +177,8 @@ const OFFLOAD: &[(&str, bool)] = &[
     ("-Xsycl-target-linker=", false),
     ("-Xs", false),
     ("--no-default-device-libs", false),
+    ("--spirv-version=", false),
+    ("--spirv-ext=", false),
     ("--offload-rdc", false),
     ("-fgpu-rdc", true),
     ("--offload-new-driver", true),

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 
+use offkit_link::device_link::spirv_version;
 use offkit_link::post_link::SplitMode;
 use offkit_object::BundleState;
 
@@ -57,6 +58,10 @@ pub struct Offload {
     pub allow_dependencies: bool,
     /// How device code is split into images.
     pub split: Option<SplitMode>,
+    /// The newest version of SPIR-V that devices take, if that was said.
+    pub spirv_version: Option<(u8, u8)>,
+    /// The SPIR-V extensions that devices take, if that was said.
+    pub spirv_extensions: Option<Vec<String>>,
     /// Options for the compiler of a target, with the triple they are for.
     pub backend_options: Vec<(Option<String>, OsString)>,
     /// Options for the linker of a target, with the triple they are for.
@@ -138,6 +143,19 @@ impl Offload {
                         "off" => SplitMode::None,
                         other => return Err(UsageError::value(other, name)),
                     });
+                }
+                "--spirv-version=" => {
+                    let version = spirv_version(&text());
+                    let version = version.map_err(|expected| {
+                        UsageError::new(format!("`{}`: {expected}", argument.spelling()))
+                    })?;
+                    offload.spirv_version = Some(version);
+                }
+                "--spirv-ext=" => {
+                    let text = text();
+                    let names = text.split(',').filter(|name| !name.is_empty());
+                    let extensions = offload.spirv_extensions.get_or_insert_default();
+                    extensions.extend(names.map(str::to_owned));
                 }
                 "-Xsycl-target-backend" | "-Xs" => offload.backend_options.push((None, value())),
                 "-Xsycl-target-linker" => offload.linker_options.push((None, value())),

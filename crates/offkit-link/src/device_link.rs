@@ -73,10 +73,11 @@ pub struct DeviceLink<'data> {
     /// How far the result is to be on its way. An executable that needs nothing
     /// from other files supplies nothing to them: SPIR-V has no exports but those that its own images need.
     pub state: BundleState,
-    /// The version of SPIR-V to generate.
-    pub spirv_version: (u8, u8),
-    /// The SPIR-V extensions that may be used.
-    pub spirv_extensions: Vec<String>,
+    /// The newest version of SPIR-V that the target takes; without one, any. A module gets the oldest that it needs.
+    pub spirv_version: Option<(u8, u8)>,
+    /// The SPIR-V extensions that the target takes; without a list, any. A module uses what it needs beyond
+    /// [`PORTABLE_EXTENSIONS`], or of the list what LLVM has a use for.
+    pub spirv_extensions: Option<Vec<String>>,
     /// The level of optimisation, 0 to 3. SPIR-V stays portable at every level: loops are neither
     /// unrolled nor vectorised before the device is known.
     pub optimization: u8,
@@ -108,8 +109,8 @@ impl Default for DeviceLink<'_> {
             exports: None,
             dependencies: true,
             state: BundleState::Object,
-            spirv_version: (1, 2),
-            spirv_extensions: PORTABLE_EXTENSIONS.map(str::to_owned).to_vec(),
+            spirv_version: None,
+            spirv_extensions: None,
             optimization: 2,
             backend_options: Vec::new(),
             linker_arguments: Vec::new(),
@@ -121,7 +122,28 @@ impl Default for DeviceLink<'_> {
     }
 }
 
-/// The SPIR-V extensions that are used unless others are asked for: ratified ones without which
+/// The version of SPIR-V that a module gets which needs no newer one: that of OpenCL 2.2, which devices take.
+pub const PORTABLE_VERSION: (u8, u8) = (1, 2);
+
+/// The newest version that there is.
+const NEWEST_VERSION: (u8, u8) = (1, 6);
+
+/// Reads a version of SPIR-V as people write it: `1.4`.
+///
+/// # Errors
+///
+/// What was expected.
+pub fn spirv_version(text: &str) -> Result<(u8, u8), String> {
+    let parsed = text
+        .split_once('.')
+        .and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
+    match parsed {
+        Some(version @ (1, 0..=6)) => Ok(version),
+        _ => Err("expected 1.0 to 1.6".into()),
+    }
+}
+
+/// The SPIR-V extensions that may be used unless others are asked for: ratified ones without which
 /// OpenCL C's own functions cannot be expressed.
 pub const PORTABLE_EXTENSIONS: [&str; 9] = [
     "SPV_EXT_relaxed_printf_string_address_space",

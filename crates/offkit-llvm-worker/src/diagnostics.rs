@@ -98,7 +98,7 @@ impl AssemblyPlaces {
 /// # Safety
 ///
 /// The instruction is alive.
-unsafe fn place(instruction: LLVMValueRef) -> Place {
+pub(crate) unsafe fn place(instruction: LLVMValueRef) -> Place {
     let mut length = 0;
     // SAFETY: by this function's contract; the string belongs to the debug information.
     unsafe {

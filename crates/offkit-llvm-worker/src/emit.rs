@@ -125,6 +125,15 @@ impl Origins {
         Ok(origins)
     }
 
+    /// The same for one of the parts, as the first.
+    pub(crate) fn alone(&self, number: usize) -> Self {
+        Self {
+            name: self.name.clone(),
+            sources: vec![self.sources.get(number).cloned().flatten()],
+            intrinsics: self.intrinsics.clone(),
+        }
+    }
+
     /// Takes a part out of bitcode that has its contents.
     pub(crate) fn make_out_of(&self, source: &Arc<Buffer>, part: &Part) -> Result<Made, Error> {
         // Opened once: the types of a second module would get other names in the same context.

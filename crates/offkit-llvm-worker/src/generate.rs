@@ -11,19 +11,25 @@ use llvm_sys::core::{
     LLVMVoidTypeInContext,
 };
 use offkit_image::Family;
-use offkit_llvm::{CallingConvention, CodeOptions, EmittedPart, Linkage, Part, Reply};
+use offkit_llvm::{
+    CallingConvention, CodeOptions, EmittedPart, Linkage, Part, Place, Reply, SpirvLimits, SpirvNeed,
+};
 
 use crate::Error;
+use crate::attempts::{Attempt, NEWEST, Next};
 use crate::codegen::{TargetMachine, register, set_options};
 use crate::diagnostics::AssemblyPlaces;
 use crate::emit::{Emitted, Made, Origins, tell_ends};
+use crate::extensions::KNOWN_EXTENSIONS;
 use crate::kept::Kept;
 use crate::legalise;
 use crate::lines::Lines;
 use crate::module::{Module, SPIR_FUNCTION};
 use crate::processes;
+use crate::unmet::{Called, called, keep_calls_of};
 
-/// Makes each part of a module and generates its code, in a process each. The inner error is [`Reply::Crashed`].
+/// Makes each part of a module and generates its code, in a process each. The inner error is [`Reply::Crashed`] or
+/// [`Reply::Unmet`].
 ///
 /// # Errors
 ///
@@ -35,45 +41,241 @@ pub(crate) fn generate(
     options: &CodeOptions,
     jobs: usize,
 ) -> Result<Result<Vec<Emitted>, Reply>, Error> {
-    // In the copy of the process that does this work; the module stays in the original.
-    let mut work = |number: usize| {
-        let made = origins.make(number, &parts[number], kept);
-        let code = made.and_then(|made| match options.as_it_is {
-            true => code_as_it_is(made, options),
-            false => code(made, number, options),
-        });
-        match code {
-            Ok((told, code)) => (Ok(told), code),
-            Err(error) => (Err(error.to_string()), Vec::new()),
-        }
-    };
     // Once, and not in each process.
     register(&options.triple);
-    let outcomes = processes::each(parts.len(), jobs, &mut work)?;
+    let mut work = Work {
+        kept,
+        origins,
+        options,
+        jobs,
+    };
+    let limits = options.spirv_limits.clone().unwrap_or_default();
     let mut generated = Vec::new();
-    for (number, outcome) in outcomes.into_iter().enumerate() {
-        match outcome {
-            Ok((told, code)) => {
-                let told: Result<EmittedPart, String> = told;
-                generated.push((told.map_err(Error::new)?, code));
+    for (number, ended) in work.attempt(parts, &limits)?.into_iter().enumerate() {
+        match ended {
+            Ended::Done(emitted, _) => generated.push(emitted),
+            Ended::Limit(attempt) => {
+                if let Some(need) = work.explain(&parts[number], number, &attempt, &limits)? {
+                    return Ok(Err(Reply::Unmet(need)));
+                }
+                let stderr = String::from("LLVM ERROR: Unable to meet SPIR-V requirements for this target.");
+                return Ok(Err(work.crashed(
+                    &parts[number],
+                    number,
+                    "failed".to_owned(),
+                    stderr,
+                )));
             }
-            Err(ended) => {
-                let folder = options.reproducers.as_deref();
-                return Ok(Err(Reply::Crashed {
-                    part: number,
-                    status: ended.status,
-                    stderr: ended.stderr,
-                    reproducer: folder
-                        .and_then(|folder| reproduce(kept, number, &parts[number], origins, folder)),
-                }));
+            Ended::Crash(ended) => {
+                return Ok(Err(work.crashed(
+                    &parts[number],
+                    number,
+                    ended.status,
+                    ended.stderr,
+                )));
             }
         }
     }
     Ok(Ok(generated))
 }
 
-/// Generates the code of a part, in this process.
-fn code(made: Made, number: usize, options: &CodeOptions) -> Result<Emitted, Error> {
+/// Parts whose code is generated, in processes each.
+struct Work<'a> {
+    kept: &'a mut Kept,
+    origins: &'a Origins,
+    options: &'a CodeOptions,
+    jobs: usize,
+}
+
+/// How it ended to generate the code of a part.
+enum Ended {
+    /// With code, and what it was generated with.
+    Done(Emitted, Option<Attempt>),
+    /// More of SPIR-V would be needed than this.
+    Limit(Attempt),
+    /// Its process ended.
+    Crash(processes::Ended),
+}
+
+impl Work<'_> {
+    /// Generates the code of each part, with as little of SPIR-V as it needs.
+    fn attempt(&mut self, parts: &[Part], limits: &SpirvLimits) -> Result<Vec<Ended>, Error> {
+        let first = Attempt::first(self.options);
+        let mut ended: Vec<Option<Ended>> = parts.iter().map(|_| None).collect();
+        let mut open: Vec<(usize, Option<Attempt>)> =
+            (0..parts.len()).map(|number| (number, first.clone())).collect();
+        while !open.is_empty() {
+            let outcomes = self.once(parts, &open)?;
+            let mut next = Vec::new();
+            for ((number, attempt), outcome) in open.into_iter().zip(outcomes) {
+                let (Some(attempt), Some(first)) = (attempt, &first) else {
+                    ended[number] = Some(match outcome {
+                        Ok((told, code)) => Ended::Done((told.map_err(Error::new)?, code), None),
+                        Err(crash) => Ended::Crash(crash),
+                    });
+                    continue;
+                };
+                match outcome {
+                    Ok((told, code)) => {
+                        let told: EmittedPart = told.map_err(Error::new)?;
+                        if attempt.has_all {
+                            // Perhaps what it uses is enough.
+                            next.push((number, Some(attempt.with_used(&code, first))));
+                        }
+                        ended[number] = Some(Ended::Done((told, code), Some(attempt)));
+                    }
+                    // What was generated before stays.
+                    Err(_) if ended[number].is_some() => {}
+                    Err(crash) => match attempt.after(&crash.stderr, limits, first) {
+                        Next::Again(attempt) => next.push((number, Some(attempt))),
+                        Next::Limit => ended[number] = Some(Ended::Limit(attempt)),
+                        Next::Crash => ended[number] = Some(Ended::Crash(crash)),
+                    },
+                }
+            }
+            open = next;
+        }
+        Ok(ended.into_iter().flatten().collect())
+    }
+
+    /// Generates the code of some parts, each with the version and the extensions of an attempt.
+    fn once(
+        &mut self,
+        parts: &[Part],
+        open: &[(usize, Option<Attempt>)],
+    ) -> Result<Vec<processes::Outcome<Result<EmittedPart, String>>>, Error> {
+        // In the copy of the process that does this work; the module stays in the original.
+        let mut work = |place: usize| {
+            let (number, attempt) = &open[place];
+            let options = match attempt {
+                Some(attempt) => &attempt.options(self.options),
+                None => self.options,
+            };
+            let made = self.origins.make(*number, &parts[*number], self.kept);
+            let code = made.and_then(|made| match options.as_it_is {
+                true => code_as_it_is(made, options),
+                false => code(made, *number, options),
+            });
+            match code {
+                Ok((told, code)) => (Ok(told), code),
+                Err(error) => (Err(error.to_string()), Vec::new()),
+            }
+        };
+        processes::each(open.len(), self.jobs, &mut work)
+    }
+
+    /// What a part needs more than the limits allow, who needs it, and for what; `None` if not even all that there is
+    /// is enough.
+    fn explain(
+        &mut self,
+        part: &Part,
+        number: usize,
+        attempt: &Attempt,
+        limits: &SpirvLimits,
+    ) -> Result<Option<SpirvNeed>, Error> {
+        let origins = self.origins.alone(number);
+        let mut work = Work {
+            kept: &mut *self.kept,
+            origins: &origins,
+            options: self.options,
+            jobs: self.jobs,
+        };
+        let everything = SpirvLimits {
+            version: NEWEST,
+            extensions: Some(KNOWN_EXTENSIONS.map(str::to_owned).to_vec()),
+        };
+        let enough = work.attempt(std::slice::from_ref(part), &everything)?.pop();
+        let Some(Ended::Done(_, Some(enough))) = enough else {
+            return Ok(None);
+        };
+        let has = |name: &String| attempt.extensions.contains(name);
+        let mut need = SpirvNeed {
+            roots: part.roots.clone(),
+            version: Some(enough.version).filter(|version| *version > limits.version),
+            extensions: (enough.extensions.into_iter())
+                .filter(|name| !has(name))
+                .collect(),
+            called: String::new(),
+            place: Place::default(),
+        };
+        // Each root alone.
+        let alone: Vec<Part> = (part.roots.iter())
+            .map(|root| Part {
+                roots: vec![root.clone()],
+                visible: Some(vec![root.clone()]),
+                ..part.clone()
+            })
+            .collect();
+        let mut roots = Vec::new();
+        for (root, alone) in part.roots.iter().zip(&alone) {
+            let ended = work.attempt(std::slice::from_ref(alone), limits)?.pop();
+            if matches!(ended, Some(Ended::Limit(_))) {
+                roots.push(root.clone());
+            }
+        }
+        if !roots.is_empty() {
+            need.roots = roots;
+        }
+        if let Some((called, place)) = work.culprit(part, attempt)? {
+            need.called = offkit_image::demangle(&called)
+                .split('(')
+                .next()
+                .unwrap_or_default()
+                .to_owned();
+            need.place = place;
+        }
+        Ok(Some(need))
+    }
+
+    /// The function that cannot be called with what an attempt allows.
+    fn culprit(&mut self, part: &Part, attempt: &Attempt) -> Result<Option<Called>, Error> {
+        let options = attempt.options(self.options);
+        let mut list = |_| match self
+            .origins
+            .make(0, part, self.kept)
+            .and_then(|made| prepare(made, 0, &options))
+        {
+            Ok(prepared) => (called(&prepared.module), Vec::new()),
+            Err(_) => (Vec::new(), Vec::new()),
+        };
+        let Some(Ok((candidates, _))) = processes::each(1, 1, &mut list)?.pop() else {
+            return Ok(None);
+        };
+        let mut probe = |number: usize| {
+            let candidate: &Called = &candidates[number];
+            let made = self.origins.make(0, part, self.kept);
+            if let Ok(prepared) = made.and_then(|made| prepare(made, 0, &options)) {
+                keep_calls_of(&prepared.module, &candidate.0);
+                let _ = prepared.machine.emit(&prepared.module);
+            }
+            ((), Vec::new())
+        };
+        let outcomes = processes::each(candidates.len(), self.jobs, &mut probe)?;
+        let ended = outcomes.iter().position(Result::is_err);
+        Ok(ended.and_then(|number| candidates.get(number).cloned()))
+    }
+
+    fn crashed(&mut self, part: &Part, number: usize, status: String, stderr: String) -> Reply {
+        let folder = self.options.reproducers.as_deref();
+        Reply::Crashed {
+            part: number,
+            status,
+            stderr,
+            reproducer: folder.and_then(|folder| reproduce(self.kept, number, part, self.origins, folder)),
+        }
+    }
+}
+
+/// A part that is ready for the code generator.
+struct Prepared {
+    module: Module,
+    told: EmittedPart,
+    machine: TargetMachine,
+    assembly: AssemblyPlaces,
+}
+
+/// Optimises a part and changes it for its target.
+fn prepare(made: Made, number: usize, options: &CodeOptions) -> Result<Prepared, Error> {
     let Made { mut module, mut told } = made;
     let keep = options
         .keep
@@ -125,13 +327,30 @@ fn code(made: Made, number: usize, options: &CodeOptions) -> Result<Emitted, Err
         keep_variables(&module);
     }
     tell_ends(&module, &mut told);
+    Ok(Prepared {
+        module,
+        told,
+        machine,
+        assembly,
+    })
+}
+
+/// Generates the code of a part, in this process.
+fn code(made: Made, number: usize, options: &CodeOptions) -> Result<Emitted, Error> {
+    let Prepared {
+        module,
+        told,
+        machine,
+        assembly,
+    } = prepare(made, number, options)?;
+    let is_spirv = Family::of(&options.triple).is_spirv();
     // LLVM's other back ends write debug information themselves.
-    let lines = family.is_spirv().then(|| Lines::mark(&module)).flatten();
+    let lines = is_spirv.then(|| Lines::mark(&module)).flatten();
     let (told, mut code) = emit(&machine, &module, &assembly, told)?;
     if let Some(lines) = lines {
         code = lines.put(&code)?;
     }
-    match family.is_spirv() {
+    match is_spirv {
         true => Ok((told, legalise::composites::repair(code))),
         false => Ok((told, code)),
     }

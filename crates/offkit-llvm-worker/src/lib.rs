@@ -23,6 +23,8 @@
 //! | `diagnostics` | what LLVM reports about code, with places |
 //! | `lines` | source lines for SPIR-V, of which the back end writes none |
 //! | [`codegen`] | passes and code generation |
+//! | `attempts` | how much of SPIR-V a module is generated with |
+//! | `unmet` | who needs more of SPIR-V than its target takes |
 //! | [`processes`] | work in copies of this process |
 //! | [`needs`](mod@needs) | who needs a symbol |
 //! | [`extensions`] | the SPIR-V extensions that the code generator knows |
@@ -52,6 +54,7 @@
 //! # }
 //! ```
 
+mod attempts;
 pub mod beyond_c;
 pub mod buffer;
 pub mod codegen;
@@ -77,6 +80,7 @@ pub mod processor;
 pub mod serve;
 pub mod specialization;
 pub mod split;
+mod unmet;
 
 /// What LLVM says when it cannot do something.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread::JoinHandle;
 
+use crate::diagnostic::Place;
 use crate::frame::{FrameError, Message, read_message, write_message};
 use crate::protocol::{
     EmittedPart, Form, ModuleId, ModuleSource, OpenedModule, PROTOCOL_VERSION, Part, Reply, Request,
-    SymbolNeed,
+    SpirvNeed, SymbolNeed,
 };
 use crate::source::{Content, Source};
 
@@ -77,6 +78,9 @@ pub enum WorkerError {
         /// The part as bitcode, if it could be written.
         reproducer: Option<PathBuf>,
     },
+    /// Code needs more of SPIR-V than its target takes.
+    #[error("{}", unmet(.0))]
+    Unmet(Box<SpirvNeed>),
     /// LLVM refused the request, with its reason.
     #[error("{message}")]
     Failed {
@@ -93,6 +97,26 @@ impl WorkerError {
             Self::NotFound { .. } | Self::LlvmMissing { .. } | Self::Start { .. }
         )
     }
+}
+
+fn unmet(need: &SpirvNeed) -> String {
+    let mut needed: Vec<String> = need.extensions.clone();
+    needed.extend(
+        need.version
+            .map(|(major, minor)| format!("SPIR-V {major}.{minor}")),
+    );
+    let names: Vec<_> = need.roots.iter().map(|root| format!("`{root}`")).collect();
+    let verb = if names.len() == 1 { "needs" } else { "need" };
+    let mut text = format!("{} {verb} {}", names.join(", "), needed.join(" and "));
+    if !need.called.is_empty() {
+        text.push_str(&format!(" for `{}`", need.called));
+    }
+    let Place { file, line, .. } = &need.place;
+    if !file.is_empty() {
+        text.push_str(&format!(" ({file}:{line})"));
+    }
+    text.push_str(", which the target is not said to take");
+    text
 }
 
 fn list(paths: &[PathBuf]) -> String {
@@ -310,6 +334,7 @@ impl Worker {
                 stderr,
                 reproducer,
             }),
+            (Reply::Unmet(need), _) => Err(WorkerError::Unmet(Box::new(need))),
             (other, _) => Err(self.unexpected(&other)),
         }
     }

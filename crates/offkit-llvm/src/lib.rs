@@ -87,7 +87,7 @@ pub use client::{WORKER_PROGRAM, WORKER_VARIABLE, Worker, WorkerError};
 pub use diagnostic::{Diagnostic, Place, Severity};
 pub use protocol::{
     CodeOptions, EmittedPart, Form, ModuleId, ModuleSource, OpenedModule, PROTOCOL_VERSION, Part, Reply,
-    Request, SpecializationConstant, SpecializationConstantMode, SymbolNeed,
+    Request, SpecializationConstant, SpecializationConstantMode, SpirvLimits, SpirvNeed, SymbolNeed,
 };
 pub use source::{Content, Source};
 pub use summary::{CallingConvention, FunctionSummary, Linkage, Metadata, ModuleSummary, VariableSummary};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Place};
 use crate::summary::{Metadata, ModuleSummary};
 
 /// The version of this protocol. The two programs are built together, so they must agree exactly.
@@ -155,6 +155,8 @@ pub struct CodeOptions {
     pub optimization: u8,
     /// SPIR-V extensions the generator may use, by name (`SPV_KHR_expect_assume`).
     pub spirv_extensions: Vec<String>,
+    /// How much more of SPIR-V is used by a part that needs more than the version of the triple and these extensions.
+    pub spirv_limits: Option<SpirvLimits>,
     /// The processor, by LLVM's name (`sm_90`, `gfx90a`); empty for the target's usual one.
     pub cpu: String,
     /// Features of the processor to be on or off, as LLVM's option takes them (`+ptx80,-xnack`).
@@ -172,6 +174,30 @@ pub struct CodeOptions {
     /// The folder for the bitcode of every part N before and after optimisation (`N.bc`, `N.opt.bc`), if that is
     /// wanted.
     pub keep: Option<PathBuf>,
+}
+
+/// What of SPIR-V a target takes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpirvLimits {
+    /// The newest version.
+    pub version: (u8, u8),
+    /// The extensions; all that there are without a list.
+    pub extensions: Option<Vec<String>>,
+}
+
+/// What of SPIR-V a part needs beyond what its target takes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpirvNeed {
+    /// The kernels and exported functions that need it, as far as that is known.
+    pub roots: Vec<String>,
+    /// A newer version.
+    pub version: Option<(u8, u8)>,
+    /// Extensions.
+    pub extensions: Vec<String>,
+    /// The function that is called for it, for people, or nothing.
+    pub called: String,
+    /// Where, as far as that is known.
+    pub place: Place,
 }
 
 /// A specialization constant, and where the parts of its value go.
@@ -266,6 +292,8 @@ pub enum Reply {
         /// The part as bitcode, if it could be written.
         reproducer: Option<PathBuf>,
     },
+    /// A part needs more of SPIR-V than [`SpirvLimits`] allow.
+    Unmet(SpirvNeed),
     /// The request could not be carried out; the worker goes on.
     Failed {
         /// Why, for people.

@@ -50,9 +50,7 @@ fn a_crash_of_llvm_leaves_what_led_to_it() {
         "target triple = \"spirv64\"
          define spir_kernel void @good() { ret void }
          define spir_kernel void @bad(ptr addrspace(1) %p) {
-           %x = load bfloat, ptr addrspace(1) %p
-           %y = fadd bfloat %x, %x
-           store bfloat %y, ptr addrspace(1) %p
+           %x = atomicrmw nand ptr addrspace(1) %p, i32 3 seq_cst
            ret void
          }",
     );

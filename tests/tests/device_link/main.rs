@@ -7,6 +7,7 @@ mod exports;
 mod failures;
 mod legalise;
 mod selection;
+mod spirv_needs;
 mod targets;
 mod undefined;
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use offkit_devlib::{Abi, AbiClash};
 use offkit_image::target::Target;
-use offkit_link::device_link::DeviceLink;
+use offkit_link::device_link::PORTABLE_VERSION;
 
 use super::{Clang, Planner, stop};
 use crate::UsageError;
@@ -85,7 +85,7 @@ impl Planner<'_> {
             .iter()
             .filter(|argument| argument.role == Role::LibraryFolder);
         let folders: Vec<PathBuf> = folders.map(|argument| argument.value("-L").into()).collect();
-        let abi = Abi::of_compiler(target, compiler, DeviceLink::default().spirv_version);
+        let abi = Abi::of_compiler(target, compiler, PORTABLE_VERSION);
         let mut bitcode = Vec::new();
         for library in arguments.iter().filter(|argument| argument.role == Role::Library) {
             let name = library.value("-l").to_string_lossy().into_owned();

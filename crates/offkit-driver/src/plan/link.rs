@@ -209,6 +209,8 @@ impl Planner<'_> {
             },
             state,
             split: offload.split,
+            spirv_version: offload.spirv_version,
+            spirv_extensions: offload.spirv_extensions.clone(),
             backend_options: self.backend_options(|target| !is_portable(target)).collect(),
             result,
             output: output.clone(),

@@ -80,6 +80,10 @@ pub struct Link {
     pub state: BundleState,
     /// How the code is split into images, if that was said.
     pub split: Option<SplitMode>,
+    /// The newest version of SPIR-V that devices take, if that was said.
+    pub spirv_version: Option<(u8, u8)>,
+    /// The SPIR-V extensions that devices take, if that was said.
+    pub spirv_extensions: Option<Vec<String>>,
     /// Options of LLVM's back ends.
     pub backend_options: Vec<String>,
     /// What the images are for.
@@ -219,6 +223,10 @@ impl Link {
         if !self.default_libraries {
             words.push("--no-default-device-libs".into());
         }
+        let version = self.spirv_version;
+        words.extend(version.map(|(major, minor)| format!("--spirv-version={major}.{minor}").into()));
+        let extensions = self.spirv_extensions.as_ref();
+        words.extend(extensions.map(|names| format!("--spirv-ext={}", names.join(",")).into()));
         let backend = self.backend_options.iter();
         words.extend(backend.map(|option| format!("--backend-option={option}").into()));
         words.extend(["-o".into(), self.output.clone().into()]);

@@ -123,6 +123,8 @@ impl Link {
             split: self.split.unwrap_or_default(),
             dependencies: is_open,
             state: self.state,
+            spirv_version: self.spirv_version,
+            spirv_extensions: self.spirv_extensions.clone(),
             backend_options: self.backend_options.clone(),
             allow_imports: is_open,
             ..DeviceLink::default()

@@ -10,7 +10,7 @@ use offkit_image::Family;
 use offkit_image::target::Misfit;
 use offkit_llvm::{
     CodeOptions, Diagnostic, Form, Linkage, ModuleSummary, OpenedModule, Part as ModulePart, Source,
-    SpecializationConstantMode, Worker, WorkerError,
+    SpecializationConstantMode, SpirvLimits, Worker, WorkerError,
 };
 use offkit_object::property_set::{PropertySet, names};
 use offkit_object::{Code, DeviceImage, ImageFormat, Producer, PropertySets, Symbols, Target};
@@ -20,7 +20,7 @@ use rayon::prelude::*;
 use super::error::{Crash, LinkError};
 use super::join::Part;
 use super::target_link::{TargetLink, native_properties};
-use super::{DeviceLink, Llvm, lld};
+use super::{DeviceLink, Llvm, NEWEST_VERSION, PORTABLE_EXTENSIONS, PORTABLE_VERSION, lld};
 use crate::post_link::{PlanOptions, PostLink, PostLinked, PostLinkedImage};
 use crate::properties::image_properties;
 use crate::symbols::is_supplied_by_driver;
@@ -306,13 +306,21 @@ impl TargetLink<'_, '_> {
         let family = self.target.family();
         // Nobody links a code object with another one.
         let is_closed = !self.options.allow_imports || family == Family::Amdgcn;
+        let limits = SpirvLimits {
+            version: self.options.spirv_version.unwrap_or(NEWEST_VERSION),
+            extensions: self.options.spirv_extensions.clone(),
+        };
         CodeOptions {
-            triple: self.target.code_generation_triple(self.options.spirv_version),
+            triple: self
+                .target
+                .code_generation_triple(limits.version.min(PORTABLE_VERSION)),
             optimization: self.options.optimization,
-            spirv_extensions: match family.is_spirv() {
-                true => self.options.spirv_extensions.clone(),
-                false => Vec::new(),
+            spirv_extensions: match (family.is_spirv(), &limits.extensions) {
+                (true, Some(extensions)) => extensions.clone(),
+                (true, None) => PORTABLE_EXTENSIONS.map(str::to_owned).to_vec(),
+                (false, _) => Vec::new(),
             },
+            spirv_limits: family.is_spirv().then_some(limits),
             cpu: self.target.processor().to_owned(),
             features: self.target.llvm_features().collect::<Vec<_>>().join(","),
             allow_imports: self.options.allow_imports || family.is_host(),
@@ -367,13 +375,12 @@ impl TargetLink<'_, '_> {
         if !family.is_spirv() && !self.target.processor().is_empty() {
             target.push_str(&format!(",arch={}", self.target.arch_with_features()));
         }
-        let (major, minor) = self.options.spirv_version;
         words.push(format!("--target {target} -O{}", self.options.optimization));
-        if family.is_spirv() {
-            let extensions = self.options.spirv_extensions.join(",");
-            words.push(format!(
-                "--spirv-version {major}.{minor} --spirv-ext '{extensions}'"
-            ));
+        if let Some((major, minor)) = self.options.spirv_version {
+            words.push(format!("--spirv-version {major}.{minor}"));
+        }
+        if let Some(extensions) = &self.options.spirv_extensions {
+            words.push(format!("--spirv-ext '{}'", extensions.join(",")));
         }
         let backend = self.options.backend_options.iter();
         words.extend(backend.map(|option| format!("--backend-option={}", typed(option.as_ref()))));

@@ -26,6 +26,15 @@ impl LinkError {
                     .into()
             }
             Self::Worker(worker) if worker.is_missing_tool() => missing_worker(worker),
+            Self::Worker(WorkerError::Unmet(need)) => {
+                let version = need
+                    .version
+                    .map(|(major, minor)| format!("`--spirv-version={major}.{minor}`"));
+                let extensions = need.extensions.iter();
+                let extensions = extensions.map(|name| format!("`--spirv-ext=…,{name}`"));
+                let options: Vec<String> = version.into_iter().chain(extensions).collect();
+                format!("if the device takes it, say so: {}", options.join(" "))
+            }
             Self::Temporary(_) => "TMPDIR names the folder for temporary files".into(),
             Self::NoLinker { .. } => "install it: `apt-get install lld-22`".into(),
             Self::NothingToLink { .. } => {

@@ -14,7 +14,7 @@ use super::join::{Part, join};
 use super::libraries::check_abi;
 use super::select::select;
 use super::signatures::mismatches;
-use super::{DeviceLink, Llvm, Steps, TemporaryFolder, generate, undefined};
+use super::{DeviceLink, Llvm, PORTABLE_VERSION, Steps, TemporaryFolder, generate, undefined};
 use crate::properties::image_properties;
 use offkit_devlib::code::Module;
 
@@ -64,7 +64,7 @@ impl<'a> TargetLink<'a, '_> {
             check_abi(
                 &bitcode,
                 &libraries,
-                is_spirv.then_some(self.options.spirv_version),
+                is_spirv.then(|| self.options.spirv_version.unwrap_or(PORTABLE_VERSION)),
             )?;
             for mismatch in mismatches(&bitcode, &libraries) {
                 // As NVIDIA's own linker does, for PTX says what a function takes.

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use clap::Args;
 use offkit_devlib::Search;
 use offkit_link::container::OutputFormat;
-use offkit_link::device_link::{DeviceLink, Input, LinkError, Linked, PORTABLE_EXTENSIONS};
+use offkit_link::device_link::{DeviceLink, Input, LinkError, Linked, spirv_version};
 use offkit_link::post_link::{ExportArrangement, SplitMode};
 use offkit_link::wrap::{Wrap, WrapKind, host_triple};
 use offkit_llvm::WorkerError;
@@ -110,10 +110,10 @@ pub(crate) struct Link {
     /// Copy what an image needs into it (the default for an executable)
     #[arg(long)]
     pub(crate) no_allow_device_image_dependencies: bool,
-    /// The version of SPIR-V to generate
-    #[arg(long, value_name = "VERSION", default_value = "1.2", value_parser = spirv_version)]
-    pub(crate) spirv_version: (u8, u8),
-    /// The SPIR-V extensions to allow, instead of the portable ones; may be repeated
+    /// The newest version of SPIR-V that the device takes. An image gets the oldest that it needs, from 1.2 on
+    #[arg(long, value_name = "VERSION", value_parser = spirv_version)]
+    pub(crate) spirv_version: Option<(u8, u8)>,
+    /// The SPIR-V extensions that the device takes; may be repeated. Without this option an image uses what it needs
     #[arg(long = "spirv-ext", value_name = "EXTENSION", value_delimiter = ',')]
     pub(crate) spirv_extensions: Option<Vec<String>>,
     /// The optimisation level; no level unrolls or vectorises loops of SPIR-V
@@ -162,16 +162,6 @@ impl FromStr for LinkFormat {
                 .map(Self::Container)
                 .map_err(|error: String| format!("{error}, or `object,RUNTIME`")),
         }
-    }
-}
-
-fn spirv_version(text: &str) -> Result<(u8, u8), String> {
-    let parsed = text
-        .split_once('.')
-        .and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
-    match parsed {
-        Some(version @ (1, 0..=6)) => Ok(version),
-        _ => Err("expected 1.0 to 1.6".into()),
     }
 }
 
@@ -230,10 +220,7 @@ pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
             || (state != BundleState::Executable && !arguments.no_allow_device_image_dependencies),
         state,
         spirv_version: arguments.spirv_version,
-        spirv_extensions: arguments
-            .spirv_extensions
-            .clone()
-            .unwrap_or_else(|| PORTABLE_EXTENSIONS.map(str::to_owned).to_vec()),
+        spirv_extensions: arguments.spirv_extensions.clone(),
         optimization: arguments.optimization,
         backend_options: arguments.backend_options.clone(),
         allow_imports: arguments.allow_undefined
