@@ -14,8 +14,8 @@ use offkit_object::{DeviceImage, ImageFormat, Limits, PropertySets};
 use crate::plan::{PlannedImage, plan};
 use crate::properties::{IndexedModule, ModuleImage, PropertyChoice, module_properties};
 use crate::symbols::{
-    DEVICE_GLOBAL_SIZE, ESIMD_FUNCTION, INDIRECTLY_CALLABLE, has_device_image_scope, is_bfloat16_import,
-    is_memory_of_device,
+    DEVICE_GLOBAL_SIZE, ESIMD_FUNCTION, INDIRECTLY_CALLABLE, REGISTER_ATTRIBUTES, has_device_image_scope,
+    is_bfloat16_import, is_memory_of_device,
 };
 
 pub use crate::plan::{ExportArrangement, Plan, PlanOptions, SplitMode, SymbolRules};
@@ -27,9 +27,10 @@ const EXECUTION_MODES: &str = "spirv.ExecutionMode";
 const REGISTERED_KERNELS: &str = "sycl_registered_kernels";
 
 /// What the names of functions begin with that get values of specialization constants.
-const CONSTANT_FUNCTIONS: [&str; 2] = [
+const CONSTANT_FUNCTIONS: [&str; 3] = [
     "_Z37__sycl_getScalar2020SpecConstantValue",
     "_Z40__sycl_getComposite2020SpecConstantValue",
+    "llvm.sycl.alloca.",
 ];
 
 /// How to split and describe a module.
@@ -135,6 +136,12 @@ pub enum PostLinkError {
         /// What stands in the way.
         message: String,
     },
+    /// A function that says in two ways how many registers it gets.
+    #[error("Unsupported use of both register_alloc_mode and grf_size: `{function}` has both")]
+    Registers {
+        /// The function.
+        function: String,
+    },
     /// A device global that would have several values.
     #[error(
         "device_global variable '{variable}' with property \"device_image_scope\" is used in more than one device image."
@@ -192,6 +199,16 @@ impl PostLink {
     /// Those that have nothing to do with the worker.
     pub fn split<'a>(&'a self, module: &'a ModuleSummary) -> Result<Split<'a>, PostLinkError> {
         self.check_esimd(module)?;
+        let says_both = |function: &&FunctionSummary| {
+            REGISTER_ATTRIBUTES
+                .iter()
+                .all(|name| function.attributes.contains_key(*name))
+        };
+        if let Some(function) = module.functions.iter().find(says_both) {
+            return Err(PostLinkError::Registers {
+                function: function.name.clone(),
+            });
+        }
         let plan = plan(module, &self.sources, self.plan);
         if self.check_device_globals {
             check_device_globals(module, &plan.images)?;

@@ -58,6 +58,9 @@ pub const INDIRECTLY_CALLABLE: &str = "indirectly-callable";
 /// The attribute of functions that any indirect call of their type may lead to.
 pub const REFERENCED_INDIRECTLY: &str = "referenced-indirectly";
 
+/// The attributes that say how many registers a function gets, of which it may have one.
+pub const REGISTER_ATTRIBUTES: [&str; 2] = ["sycl-register-alloc-mode", "sycl-grf-size"];
+
 /// The metadata that marks ESIMD functions.
 pub const ESIMD_FUNCTION: &str = "sycl_explicit_simd";
 

@@ -1,7 +1,8 @@
 //! Lowering of SYCL's specialization constants.
 //!
 //! The front end leaves calls of `__sycl_getScalar2020SpecConstantValue` and
-//! `__sycl_getComposite2020SpecConstantValue`, of which the mangled names differ by type. Their arguments
+//! `__sycl_getComposite2020SpecConstantValue`, of which the mangled names differ by type, and of `llvm.sycl.alloca`, whose
+//! length is such a constant. Their arguments
 //! are, behind the place for the result where that is a structure: the constant's symbolic name, the
 //! variable that holds its default value, and a pointer to a buffer of values that the runtime may pass.
 //! What they become follows `sycl-post-link` of intel/llvm, so that its back ends and runtimes understand it:
@@ -19,19 +20,19 @@ use std::ffi::{CString, c_uint};
 
 use llvm_sys::LLVMTypeKind;
 use llvm_sys::core::{
-    LLVMAddFunction, LLVMAddNamedMetadataOperand, LLVMArrayType2, LLVMBuildCall2, LLVMBuildGEP2,
-    LLVMBuildLoad2, LLVMBuildStore, LLVMBuildTrunc, LLVMConstBitCast, LLVMConstInt, LLVMConstIntGetZExtValue,
-    LLVMConstNull, LLVMCountStructElementTypes, LLVMCreateBuilderInContext, LLVMDisposeBuilder,
-    LLVMFunctionType, LLVMGetAggregateElement, LLVMGetArrayLength2, LLVMGetCalledValue, LLVMGetElementType,
-    LLVMGetEnumAttributeAtIndex, LLVMGetEnumAttributeKindForName, LLVMGetFirstBasicBlock,
-    LLVMGetFirstInstruction, LLVMGetIntTypeWidth, LLVMGetNamedFunction, LLVMGetNextBasicBlock,
-    LLVMGetNextInstruction, LLVMGetNumArgOperands, LLVMGetOperand, LLVMGetOrInsertNamedMetadata,
-    LLVMGetTypeAttributeValue, LLVMGetTypeKind, LLVMGetUndef, LLVMGetVectorSize,
-    LLVMInstructionEraseFromParent, LLVMInt8TypeInContext, LLVMInt32TypeInContext, LLVMIntTypeInContext,
-    LLVMIsACallInst, LLVMIsAConstantFP, LLVMIsAConstantInt, LLVMIsNull, LLVMIsUndef, LLVMMDNodeInContext2,
-    LLVMMDStringInContext2, LLVMMetadataAsValue, LLVMPositionBuilderBefore, LLVMReplaceAllUsesWith,
-    LLVMSetFunctionCallConv, LLVMSetInstructionCallConv, LLVMStructGetTypeAtIndex, LLVMTypeOf,
-    LLVMValueAsMetadata,
+    LLVMAddFunction, LLVMAddNamedMetadataOperand, LLVMArrayType2, LLVMBuildAddrSpaceCast,
+    LLVMBuildArrayAlloca, LLVMBuildCall2, LLVMBuildGEP2, LLVMBuildLoad2, LLVMBuildStore, LLVMBuildTrunc,
+    LLVMConstBitCast, LLVMConstInt, LLVMConstIntGetZExtValue, LLVMConstNull, LLVMCountStructElementTypes,
+    LLVMCreateBuilderInContext, LLVMDisposeBuilder, LLVMFunctionType, LLVMGetAggregateElement,
+    LLVMGetArrayLength2, LLVMGetCalledValue, LLVMGetElementType, LLVMGetEnumAttributeAtIndex,
+    LLVMGetEnumAttributeKindForName, LLVMGetFirstBasicBlock, LLVMGetFirstInstruction, LLVMGetIntTypeWidth,
+    LLVMGetNamedFunction, LLVMGetNextBasicBlock, LLVMGetNextInstruction, LLVMGetNumArgOperands,
+    LLVMGetOperand, LLVMGetOrInsertNamedMetadata, LLVMGetTypeAttributeValue, LLVMGetTypeKind, LLVMGetUndef,
+    LLVMGetVectorSize, LLVMInstructionEraseFromParent, LLVMInt8TypeInContext, LLVMInt32TypeInContext,
+    LLVMIntTypeInContext, LLVMIsACallInst, LLVMIsAConstantFP, LLVMIsAConstantInt, LLVMIsNull, LLVMIsUndef,
+    LLVMMDNodeInContext2, LLVMMDStringInContext2, LLVMMetadataAsValue, LLVMPositionBuilderBefore,
+    LLVMReplaceAllUsesWith, LLVMSetAlignment, LLVMSetFunctionCallConv, LLVMSetInstructionCallConv,
+    LLVMStructGetTypeAtIndex, LLVMTypeOf, LLVMValueAsMetadata,
 };
 use llvm_sys::prelude::{LLVMBuilderRef, LLVMContextRef, LLVMModuleRef, LLVMTypeRef, LLVMValueRef};
 use llvm_sys::target::{
@@ -46,11 +47,16 @@ use crate::module::{Module, SPIR_FUNCTION, value_name};
 use arguments::{default_value, literal};
 use types::{is_composite, is_integer, mangled};
 
-/// What the mangled names of the functions begin with.
-const PREFIXES: [&str; 2] = [
+/// What the names of the functions begin with.
+const PREFIXES: [&str; 3] = [
     "_Z37__sycl_getScalar2020SpecConstantValue",
     "_Z40__sycl_getComposite2020SpecConstantValue",
+    ALLOCATION,
 ];
+
+/// Memory of a work item for as many elements as a constant says: `private_alloca`. The arguments are those of the
+/// others, a value of the elements' type, and their alignment; the result is the memory.
+const ALLOCATION: &str = "llvm.sycl.alloca.";
 
 /// Named metadata with the places of all constants' values, and with their defaults.
 const CONSTANTS: &str = "sycl.specialization-constants";
@@ -215,6 +221,17 @@ impl Pass {
                 LLVMTypeOf(call)
             };
             LLVMPositionBuilderBefore(self.builder, call);
+            if value_name(function).starts_with(ALLOCATION) {
+                if LLVMGetNumArgOperands(call) < 5 {
+                    return Err(failed("too few arguments"));
+                }
+                let memory = self.allocation(call, name, default, lowering)?;
+                LLVMReplaceAllUsesWith(call, memory);
+                erased
+                    .into_iter()
+                    .for_each(|instruction| LLVMInstructionEraseFromParent(instruction));
+                return Ok(());
+            }
             let value = match lowering {
                 SpecializationConstantMode::Native => self.native(name, value_type, default)?,
                 SpecializationConstantMode::Emulation => {
@@ -238,6 +255,39 @@ impl Pass {
             }
         }
         Ok(())
+    }
+
+    /// Memory for as many elements as a constant says, or by default, where constants are no part of the code.
+    unsafe fn allocation(
+        &mut self,
+        call: LLVMValueRef,
+        name: String,
+        default: LLVMValueRef,
+        lowering: SpecializationConstantMode,
+    ) -> Result<LLVMValueRef, Error> {
+        // SAFETY: see the head of this block.
+        unsafe {
+            let length_type = LLVMTypeOf(default);
+            let length = match lowering {
+                SpecializationConstantMode::Native => self.native(name, length_type, default)?,
+                SpecializationConstantMode::Emulation => {
+                    self.offset_of(name, length_type, default);
+                    default
+                }
+                SpecializationConstantMode::Defaults => default,
+            };
+            let element = LLVMTypeOf(LLVMGetOperand(call, 3));
+            let memory = LLVMBuildArrayAlloca(self.builder, element, length, c"".as_ptr());
+            let alignment = LLVMGetOperand(call, 4);
+            if !LLVMIsAConstantInt(alignment).is_null() {
+                let alignment = LLVMConstIntGetZExtValue(alignment);
+                LLVMSetAlignment(memory, c_uint::try_from(alignment).unwrap_or(1).max(1));
+            }
+            Ok(match LLVMTypeOf(memory) == LLVMTypeOf(call) {
+                true => memory,
+                false => LLVMBuildAddrSpaceCast(self.builder, memory, LLVMTypeOf(call), c"".as_ptr()),
+            })
+        }
     }
 
     unsafe fn native(
@@ -424,17 +474,12 @@ impl Pass {
         }
     }
 
-    unsafe fn emulated(
-        &mut self,
-        name: String,
-        value_type: LLVMTypeRef,
-        default: LLVMValueRef,
-        buffer: LLVMValueRef,
-    ) -> LLVMValueRef {
+    /// Where the value of a constant is in the buffer.
+    unsafe fn offset_of(&mut self, name: String, value_type: LLVMTypeRef, default: LLVMValueRef) -> u32 {
         // SAFETY: see the head of this block.
         unsafe {
             let byte = LLVMInt8TypeInContext(self.context);
-            let offset = match self.known.get(&name) {
+            match self.known.get(&name) {
                 Some(Known::Offset(offset)) => *offset,
                 _ => {
                     let alignment = LLVMABIAlignmentOfType(self.layout, value_type).max(1);
@@ -460,7 +505,21 @@ impl Pass {
                     self.known.insert(name, Known::Offset(offset));
                     offset
                 }
-            };
+            }
+        }
+    }
+
+    unsafe fn emulated(
+        &mut self,
+        name: String,
+        value_type: LLVMTypeRef,
+        default: LLVMValueRef,
+        buffer: LLVMValueRef,
+    ) -> LLVMValueRef {
+        // SAFETY: see the head of this block.
+        unsafe {
+            let byte = LLVMInt8TypeInContext(self.context);
+            let offset = self.offset_of(name, value_type, default);
             let mut index = LLVMConstInt(LLVMInt32TypeInContext(self.context), offset.into(), 0);
             let place = LLVMBuildGEP2(self.builder, byte, buffer, &raw mut index, 1, c"gep".as_ptr());
             if is_integer(value_type, 1) {

@@ -91,6 +91,73 @@ fn specialization_constants_become_spirvs_own() {
     assert_eq!(uses.text.matches("call spir_func").count(), 4);
 }
 
+/// Memory for as many elements as a constant says.
+const ALLOCATION: &str = r#"
+%id = type { i64 }
+@n.size = private unnamed_addr addrspace(1) constant [5 x i8] c"size\00"
+@d.size = internal addrspace(1) constant %id { i64 10 }
+declare ptr addrspace(4) @llvm.sycl.alloca.p4.p1.p1.p0.f64(ptr addrspace(1), ptr addrspace(1), ptr, double, i64)
+
+define spir_kernel void @k(ptr %out, i64 %i) #0 {
+  %memory = call ptr addrspace(4) @llvm.sycl.alloca.p4.p1.p1.p0.f64(ptr addrspace(1) @n.size, ptr addrspace(1) @d.size, ptr null, double 0.0, i64 16)
+  %place = getelementptr double, ptr addrspace(4) %memory, i64 %i
+  store double 1.0, ptr addrspace(4) %place
+  ret void
+}
+attributes #0 = { "sycl-module-id"="a.cpp" }
+"#;
+
+#[test]
+fn constants_say_how_much_memory_a_work_item_has() {
+    let folder = Folder::new();
+    module(&folder, "a.ll", ALLOCATION);
+    let options = "-spec-const=emulation -generate-device-image-default-spec-consts";
+    for (options, expected) in [
+        (
+            "-spec-const=native",
+            &[&[
+                "@_Z20__spirv_SpecConstantix(i32 0, i64 10)",
+                "alloca double, i64 %",
+            ][..]][..],
+        ),
+        (
+            options,
+            &[
+                &["alloca double, i64 10, align 16"][..],
+                &["alloca double, i64 10, align 16"],
+            ],
+        ),
+    ] {
+        let images = split(&folder, "a.ll", options);
+        assert_eq!(images.len(), expected.len());
+        for (number, (image, expected)) in images.iter().zip(expected).enumerate() {
+            for part in *expected {
+                assert!(image.text.contains(part), "{part}: {}", image.text);
+            }
+            assert!(!image.text.contains("llvm.sycl.alloca"), "{}", image.text);
+            assert!(image.text.contains("addrspacecast ptr %"), "{}", image.text);
+            if number == 0 {
+                let size = ("size".to_owned(), vec![0, 0, 8]);
+                assert_eq!(constants(image), [size].into());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_function_says_in_one_way_how_many_registers_it_has() {
+    let folder = Folder::new();
+    module(
+        &folder,
+        "r.ll",
+        r#"define spir_kernel void @k() #0 { ret void }
+           attributes #0 = { "sycl-module-id"="a.cpp" "sycl-grf-size"="256" "sycl-register-alloc-mode"="2" }"#,
+    );
+    let text = tool_under_test(&folder, "-split=auto r.ll").stderr;
+    let expected = "Unsupported use of both register_alloc_mode and grf_size";
+    assert!(text.contains(expected), "{text}");
+}
+
 #[test]
 fn specialization_constants_become_loads_or_their_defaults() {
     let folder = Folder::new();

@@ -7,10 +7,14 @@ use std::collections::BTreeSet;
 
 use offkit_llvm::{FunctionSummary, Metadata};
 
-use crate::symbols::{INDIRECTLY_CALLABLE, MODULE_ID};
+use crate::symbols::{INDIRECTLY_CALLABLE, MODULE_ID, REGISTER_ATTRIBUTES};
 
 /// The parts behind the source file: attributes first.
-const ATTRIBUTES: [&str; 3] = [INDIRECTLY_CALLABLE, "sycl-register-alloc-mode", "sycl-grf-size"];
+const ATTRIBUTES: [&str; 3] = [
+    INDIRECTLY_CALLABLE,
+    REGISTER_ATTRIBUTES[0],
+    REGISTER_ATTRIBUTES[1],
+];
 
 /// Metadata that is a list of numbers.
 const NUMBERS: [&str; 3] = [

@@ -12,7 +12,8 @@ use offkit_spirv::names::is_built_in;
 
 use crate::plan::{PlannedImage, SymbolRules, aspect, says_aspects};
 use crate::symbols::{
-    DEVICE_GLOBAL_SIZE, INDIRECTLY_CALLABLE, can_be_imported, has_device_image_scope, is_builtin, is_supplied,
+    DEVICE_GLOBAL_SIZE, INDIRECTLY_CALLABLE, REGISTER_ATTRIBUTES, can_be_imported, has_device_image_scope,
+    is_builtin, is_supplied,
 };
 
 /// The key of the required work-group size among the device requirements.
@@ -456,7 +457,7 @@ fn misc(image: &ModuleImage<'_>, sets: &mut PropertySets) {
     if image.planned.is_esimd {
         sets.insert(names::MISC_PROPERTIES, "isEsimdImage", 1);
     }
-    for attribute in ["sycl-register-alloc-mode", "sycl-grf-size"] {
+    for attribute in REGISTER_ATTRIBUTES {
         if let value @ Some(_) = image
             .entry_points()
             .into_iter()
