@@ -257,6 +257,106 @@ fn openmp_code_for_amd_is_linked_with_a_device_library() {
     assert!(said.contains("no-such-option"), "{said}");
 }
 
+/// Bitcode for NVIDIA becomes PTX, or a cubin, and that for Intel's OpenMP an ELF file with SPIR-V, without clang.
+#[test]
+fn openmp_code_for_nvidia_and_spirv_is_linked_with_a_device_library() {
+    need!("clang-22", "ld", "ar");
+    let folder = folder();
+    folder.write("half.c", "float half_of(float x) { return x / 2; }\n");
+    // As much of OpenMP's runtime as the region needs: Debian has none for these devices.
+    folder.write(
+        "runtime.c",
+        "int __kmpc_target_init(void *a, void *b) { return -1; }
+         void __kmpc_target_deinit(void) {}",
+    );
+    folder.write(
+        "main.c",
+        "#pragma omp declare target
+         float half_of(float);
+         #pragma omp end declare target
+         int main() {
+           float x = 3;
+         #pragma omp target map(x)
+           x = half_of(x);
+           return x;
+         }",
+    );
+    clang(&folder, "-c half.c -o half.o").ok();
+    folder.run("ar", ["rcs", "libhalf.a", "half.o"]).ok();
+    for (target, name) in [
+        ("nvptx64-nvidia-cuda -march=sm_50", "nvptx-sm_50"),
+        ("spirv64-intel", "spirv64"),
+    ] {
+        for (source, output) in [
+            ("half", format!("libhalf-{name}.bc")),
+            ("runtime", format!("runtime-{name}.bc")),
+        ] {
+            let line = format!("--target={target} -nogpulib -O1 -emit-llvm -c {source}.c -o {output}");
+            clang(&folder, &line).ok();
+        }
+    }
+    let build = |more: &str, path: &str| {
+        let mut command = Command::new(offkit());
+        command.args([
+            "cc",
+            "-fopenmp",
+            "-nogpulib",
+            "-O1",
+            "main.c",
+            "-L.",
+            "-lhalf",
+            "-lm",
+        ]);
+        command.args(more.split(' ')).env("PATH", path);
+        folder.run_command(&mut command)
+    };
+    let path = std::env::var("PATH").expect("a path");
+    let nvidia = "--offload-arch=sm_50 -Xoffload-linker runtime-nvptx-sm_50.bc -o nvidia";
+    build(nvidia, &path).ok();
+    let [image] = &folder.offkit("ls --json nvidia").json()[..] else {
+        panic!("one image")
+    };
+    assert_eq!(
+        (&image["format"], &image["arch"]),
+        (&"ptx".into(), &"sm_50".into()),
+        "{image:#}"
+    );
+    // NVIDIA's assembler is asked where it is.
+    folder.script(
+        "tools/ptxas",
+        "grep -q '\\.entry __omp_offloading_' \"$5\" || exit 9
+         [ \"$1 $2 $3 $6\" = '-m64 --gpu-name sm_50 --output-file' ] || exit 8
+         printf '\\177ELFcubin' > \"$7\"",
+    );
+    let with_tools = format!("{}:{path}", folder.path("tools").display());
+    build(nvidia, &with_tools).ok();
+    assert!(
+        folder
+            .read("nvidia")
+            .windows(10)
+            .any(|bytes| bytes == b"\x7fELFcubin")
+    );
+    build(
+        "-fopenmp-targets=spirv64-intel -Xoffload-linker runtime-spirv64.bc -o intel",
+        &path,
+    )
+    .ok();
+    let [image] = &folder.offkit("ls --json intel").json()[..] else {
+        panic!("one image")
+    };
+    assert_eq!(
+        (&image["format"], &image["triple"]),
+        (&"zebin".into(), &"spirv64-intel".into()),
+        "{image:#}"
+    );
+    // Without the device's runtime, it is named.
+    let said = build("--offload-arch=gfx90a -o amd", &path).fails(1);
+    assert!(
+        said.contains("hint: OpenMP's device runtime for `amdgcn-amd-amdhsa-gfx90a`"),
+        "{said}"
+    );
+}
+
 #[test]
 fn code_for_hip_is_linked_and_bundled_without_other_programs() {
     need!("clang-22", "ld.lld");

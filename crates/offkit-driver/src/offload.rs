@@ -8,7 +8,7 @@ use offkit_object::BundleState;
 
 use crate::arguments::{Argument, Role};
 use crate::{UsageError, Warning};
-use offkit_image::target::{Family, Target, triples};
+use offkit_image::target::{Family, Target, intel, triples};
 
 /// A target of DPC++ whose host code does what a runtime does elsewhere.
 const NATIVE_CPU: &str = "native_cpu";
@@ -223,7 +223,25 @@ impl Offload {
                     triples::SPIRV64
                 )));
             }
-            let target = target_named(triple);
+            if triple.starts_with(intel::PREFIX) && intel::gpu_of_target(triple).is_none() {
+                let known: Vec<_> = intel::GPUS.iter().map(|gpu| gpu.name).collect();
+                return Err(UsageError::new(format!(
+                    "`{triple}` is no known GPU of Intel's; behind `{}` can be: {}",
+                    intel::PREFIX,
+                    known.join(", ")
+                )));
+            }
+            let mut target = target_named(triple);
+            if let Some(tool) = finishing_tool(target.family()) {
+                self.warnings.push(Warning {
+                    text: format!(
+                        "code for '{triple}' stays SPIR-V, which a driver compiles when it is loaded: \
+                         '{tool}' makes native code of it"
+                    ),
+                    group: "sycl-target",
+                });
+                target = portable();
+            }
             // The processors of a triple stand in its place.
             if !archs.iter().any(|arch| arch.triple == target.triple) || !target.arch.is_empty() {
                 self.targets.push(target);
@@ -315,6 +333,16 @@ impl Offload {
             (None, allowed) => allowed.is_some_and(|(allow, _)| *allow),
         };
         Ok(())
+    }
+}
+
+/// The tool of Intel's that compiles SPIR-V ahead of time for a target.
+fn finishing_tool(family: Family) -> Option<&'static str> {
+    match family {
+        Family::IntelGpu => Some("ocloc compile -spirv_input"),
+        Family::IntelCpu => Some("opencl-aot"),
+        Family::IntelFpga => Some("aoc"),
+        _ => None,
     }
 }
 
@@ -490,6 +518,22 @@ mod tests {
         assert!(error.to_string().contains("amdgcn-amd-amdhsa"), "{error}");
         let error = read("-fsycl -fsycl-targets=amdgcn-amd-amdhsa").expect_err("no processor");
         assert!(error.to_string().contains("--offload-arch="), "{error}");
+    }
+
+    #[test]
+    fn what_intels_compilers_finish_stays_spirv() {
+        for (name, tool) in [("spir64_gen", "ocloc"), ("spir64_x86_64", "opencl-aot")] {
+            let offload = driver(&format!("-fsycl -fsycl-targets={name}"));
+            assert_eq!(offload.targets, [portable()]);
+            let [warning] = &warnings(&offload)[..] else {
+                panic!("{:?}", offload.warnings)
+            };
+            assert!(warning.contains(name) && warning.contains(tool), "{warning}");
+        }
+        let lunar_lake = driver("-fsycl -fsycl-targets=intel_gpu_lnl_m");
+        assert_eq!(lunar_lake.targets, [Target::new(triples::SPIRV64, "lnl_m")]);
+        let error = read("-fsycl -fsycl-targets=intel_gpu_lnlm").expect_err("there is none");
+        assert!(error.to_string().contains("lnl_m"), "{error}");
     }
 
     #[test]

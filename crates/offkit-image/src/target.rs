@@ -10,6 +10,7 @@ mod decide;
 pub mod family;
 pub mod fit;
 pub mod host;
+pub mod intel;
 pub mod names;
 pub mod nvidia;
 pub mod triple;

@@ -521,6 +521,58 @@ fn libraries_for_a_relative_of_the_processor_are_inlined() {
     assert!(!text.contains("gfx9-generic"), "{text}");
 }
 
+/// clang's own HIP and OpenMP: HIP finishes device code when it compiles it.
+#[test]
+fn front_ends_of_clangs_own_offloading_link_libraries_early() {
+    need!("clang-22", "ld.lld");
+    let folder = Folder::new();
+    compile(&folder, TWICE, "gfx90a", &[], "lib/libtwice-amdgcn-gfx90a.bc");
+    compile(
+        &folder,
+        TWICE,
+        "sm_50",
+        &["-Xclang", "-target-feature", "-Xclang", "+ptx42"],
+        "lib/libtwice-nvptx-sm_50.bc",
+    );
+    folder.write(
+        "app.hip",
+        "struct dim3 { unsigned x, y, z; };
+         extern \"C\" int hipLaunchKernel(const void *, dim3, dim3, void **, unsigned long, void *);
+         extern \"C\" __attribute__((device)) int twice(int);
+         __attribute__((global)) void k(int *a) { a[0] = twice(a[0]); }",
+    );
+    folder.write(
+        "app.c",
+        "#pragma omp declare target
+         int twice(int);
+         #pragma omp end declare target
+         void k(int *a) {
+         #pragma omp target map(a[0])
+           a[0] = twice(a[0]);
+         }",
+    );
+    // The library for hosts alone is no reason for a warning.
+    let library = "-nogpulib -Llib -ltwice -lm -c";
+    let hip = format!("cc --offload-arch=gfx90a -nogpuinc {library} app.hip -o hip.o");
+    let built = folder.offkit(&hip);
+    assert_eq!((built.code, &*built.stderr), (0, ""), "{built:#?}");
+    let [image] = &folder.offkit("ls --json hip.o").json()[..] else {
+        panic!("one image")
+    };
+    assert_eq!(image["kernels"], serde_json::json!(["_Z1kPi"]), "{image:#}");
+    assert_eq!(image["imports"], serde_json::json!([]), "{image:#}");
+    for arch in ["gfx90a", "sm_50"] {
+        let openmp = format!("cc -fopenmp --offload-arch={arch} {library} app.c -o openmp.o");
+        let built = folder.offkit(&openmp);
+        assert_eq!((built.code, &*built.stderr), (0, ""), "{built:#?}");
+        let [image] = &folder.offkit("ls --json openmp.o").json()[..] else {
+            panic!("one image")
+        };
+        let imports = image["imports"].as_array().expect("a list");
+        assert!(imports.iter().all(|name| name != "twice"), "{image:#}");
+    }
+}
+
 #[test]
 fn the_driver_links_libraries_early_and_late() {
     need!("clang-22", "llc", "llvm-dis", "ar");

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use offkit_image::target::{Target, triples};
 
-use super::early::front_end_options;
+use super::early::{NO_WARNINGS, linking};
 use super::{Action, Made, Mark, Pack, Planner, stem, stop};
 use crate::UsageError;
 use crate::arguments::{Argument, Role};
@@ -93,8 +93,9 @@ impl Planner<'_> {
         if libraries.is_empty() {
             return Ok(Vec::new());
         }
-        let options = front_end_options(libraries).into_iter();
-        Ok(options.flat_map(|option| ["-Xclang".into(), option]).collect())
+        let options = libraries.into_iter().flat_map(linking);
+        let options = options.flat_map(|option| ["-Xclang".into(), option]);
+        Ok(options.chain([NO_WARNINGS.into()]).collect())
     }
 
     /// The call of the front end that makes device code, without its input and output.

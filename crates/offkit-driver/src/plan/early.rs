@@ -118,17 +118,20 @@ fn with_bitcode(mut words: Vec<OsString>, libraries: Vec<PathBuf>) -> Vec<OsStri
     if libraries.is_empty() {
         return words;
     }
-    let options = front_end_options(libraries);
     let output = words.iter().position(|word| word == OsStr::new("-o"));
     let at = output.unwrap_or(words.len());
+    let options = libraries
+        .into_iter()
+        .flat_map(linking)
+        .chain([NO_WARNINGS.into()]);
     words.splice(at..at, options);
     words
 }
 
-/// The front end's options that link libraries.
-pub(super) fn front_end_options(libraries: Vec<PathBuf>) -> Vec<OsString> {
-    let libraries = libraries.into_iter();
-    let links = libraries.flat_map(|path| [OsString::from("-mlink-builtin-bitcode"), path.into()]);
-    // The search has seen that they fit; vendors write triples of their own.
-    links.chain(["-Wno-linker-warnings".into()]).collect()
+/// The front end's options that link a library.
+pub(super) fn linking(library: PathBuf) -> [OsString; 2] {
+    ["-mlink-builtin-bitcode".into(), library.into()]
 }
+
+/// The search has seen that libraries fit; vendors write triples of their own.
+pub(super) const NO_WARNINGS: &str = "-Wno-linker-warnings";

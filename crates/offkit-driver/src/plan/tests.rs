@@ -27,6 +27,22 @@ impl Files for OneLibrary {
         };
         Ok(found.map(|path| (path, abi)).into_iter().collect())
     }
+
+    fn commands(&self, words: &[OsString], temporary: &Path) -> Vec<Vec<OsString>> {
+        let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+        let is_device =
+            "-cc1 -triple amdgcn-amd-amdhsa -target-cpu gfx90a -target-feature +xnack -fcuda-is-device";
+        let lines = [
+            format!("clang {is_device} -emit-obj -o {}/d.o a.hip", temporary.display()),
+            format!(
+                "clang {is_device} -emit-llvm-bc -o {}/d.bc a.hip",
+                temporary.display()
+            ),
+            format!("clang -cc1 -o a.o a.hip {}", words[1..].join(" ")),
+        ];
+        let words = |line: String| line.split(' ').map(OsString::from).collect();
+        lines.map(words).into()
+    }
 }
 
 /// The commands of a line, with short names for clang and the header's folder.
@@ -283,6 +299,45 @@ fn objects_are_linked_with_device_libraries_early() {
         made[2].ends_with(&format!("-Llib {MARKED} -ldevice [1]")),
         "{made:#?}"
     );
+}
+
+#[test]
+fn clangs_front_ends_for_devices_link_libraries_early() {
+    let device =
+        "clang -cc1 -triple amdgcn-amd-amdhsa -target-cpu gfx90a -target-feature +xnack -fcuda-is-device";
+    let library =
+        "-mlink-builtin-bitcode lib/libdevice-amdgcn-amd-amdhsa-gfx90a:xnack+.bc -Wno-linker-warnings";
+    // The libraries have had their use: clang need not say that it has none for them.
+    check(
+        "-c a.hip -Llib -ldevice -lmpi",
+        &[
+            &format!("{device} -emit-obj {library} -o tmp/d.o a.hip []"),
+            &format!("{device} -emit-llvm-bc {library} -o tmp/d.bc a.hip [0]"),
+            "clang -cc1 -o a.o a.hip -c a.hip [1]",
+        ],
+    );
+    // What stays bitcode is linked with the program, which host libraries are for, too.
+    let made = commands("a.hip -Llib -ldevice -lmpi").expect("a good command line");
+    assert_eq!(made[1], format!("{device} -emit-llvm-bc -o tmp/d.bc a.hip [0]"));
+    assert!(made[2].contains("-ldevice -lmpi"), "{made:#?}");
+    // Without a library for devices there is nothing to add.
+    check("-c a.hip -lmpi", &["-c a.hip"]);
+    check("a.hip -lmpi", &["-Btools a.hip -lmpi"]);
+}
+
+#[test]
+fn openmp_stays_bitcode_until_the_program_is_linked() {
+    for (line, is_told) in [
+        ("-fopenmp --offload-arch=sm_80 -c a.c", true),
+        ("-fopenmp -fopenmp-targets=spirv64-intel -c a.c", true),
+        ("-fopenmp --offload-arch=gfx90a -c a.c", false),
+        ("-fopenmp -fopenmp-targets=x86_64-pc-linux-gnu -c a.c", false),
+        ("-fopenmp --offload-arch=sm_80 -fno-offload-lto -c a.c", false),
+        ("--offload-arch=sm_80 -c a.cu", false),
+    ] {
+        let made = commands(line).expect("a good command line");
+        assert_eq!(made[0].starts_with("-foffload-lto "), is_told, "{made:#?}");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::family::Family;
 use super::triple::System;
-use super::{Target, amd, nvidia};
+use super::{Target, amd, intel, nvidia};
 
 /// The usual triples.
 pub mod triples {
@@ -64,7 +64,7 @@ impl Target {
             ("nvidia_gpu_", triples::NVPTX64),
             ("amd_gpu_", triples::AMDHSA),
             // Compiled for that GPU when it is loaded, or ahead of time from the same code.
-            ("intel_gpu_", triples::SPIRV64),
+            (intel::PREFIX, triples::SPIRV64),
         ] {
             if let Some(arch) = name.strip_prefix(prefix) {
                 return Self::new(triple, arch);

@@ -1,0 +1,83 @@
+//! Intel's GPUs: the names of the targets `intel_gpu_…`, and what is known of each.
+
+/// What stands before a GPU's name where it is a target of SYCL's compilers.
+pub const PREFIX: &str = "intel_gpu_";
+
+/// A GPU that SYCL's compilers can compile for ahead of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gpu {
+    /// Its name, behind `intel_gpu_`.
+    pub name: &'static str,
+    /// Its other names: older ones, those of GPUs of the same kind, and the version that its driver reports.
+    pub others: &'static [&'static str],
+    /// Whether it computes with 64-bit floating-point numbers.
+    pub has_fp64: bool,
+    /// The sizes of sub-groups that it runs.
+    pub sub_group_sizes: &'static [u32],
+}
+
+const UP_TO_XE: &[u32] = &[8, 16, 32];
+const FROM_XE_HPC: &[u32] = &[16, 32];
+
+const fn gpu(
+    name: &'static str,
+    others: &'static [&'static str],
+    has_fp64: bool,
+    sub_group_sizes: &'static [u32],
+) -> Gpu {
+    Gpu {
+        name,
+        others,
+        has_fp64,
+        sub_group_sizes,
+    }
+}
+
+/// The GPUs, oldest first, by DPC++'s extension `sycl_ext_oneapi_device_architecture` and its device configuration.
+pub const GPUS: &[Gpu] = &[
+    gpu("bdw", &["8_0_0"], true, UP_TO_XE),
+    gpu("skl", &["9_0_9"], true, UP_TO_XE),
+    gpu("kbl", &["9_1_9"], true, UP_TO_XE),
+    gpu("cfl", &["9_2_9"], true, UP_TO_XE),
+    gpu("apl", &["bxt", "9_3_0"], true, UP_TO_XE),
+    gpu("glk", &["9_4_0"], true, UP_TO_XE),
+    gpu("whl", &["9_5_0"], true, UP_TO_XE),
+    gpu("aml", &["9_6_0"], true, UP_TO_XE),
+    gpu("cml", &["9_7_0"], true, UP_TO_XE),
+    gpu("icllp", &["icl", "11_0_0"], false, UP_TO_XE),
+    gpu("ehl", &["jsl", "11_2_0"], false, UP_TO_XE),
+    gpu("tgllp", &["tgl", "12_0_0"], false, UP_TO_XE),
+    gpu("rkl", &["12_1_0"], false, UP_TO_XE),
+    gpu("adl_s", &["rpl_s", "12_2_0"], false, UP_TO_XE),
+    gpu("adl_p", &["rpl_p", "12_3_0"], false, UP_TO_XE),
+    gpu("adl_n", &["12_4_0"], false, UP_TO_XE),
+    gpu("dg1", &["12_10_0"], false, UP_TO_XE),
+    gpu("acm_g10", &["dg2_g10", "12_55_8"], false, UP_TO_XE),
+    gpu("acm_g11", &["dg2_g11", "12_56_5"], false, UP_TO_XE),
+    gpu("acm_g12", &["dg2_g12", "12_57_0"], false, UP_TO_XE),
+    gpu("pvc", &["12_60_7"], true, FROM_XE_HPC),
+    gpu("pvc_vg", &["12_61_7"], true, FROM_XE_HPC),
+    gpu("mtl_u", &["mtl_s", "arl_u", "arl_s", "12_70_4"], true, UP_TO_XE),
+    gpu("mtl_h", &["12_71_4"], true, UP_TO_XE),
+    gpu("arl_h", &["12_74_4"], true, UP_TO_XE),
+    // Battlemage and Lunar Lake.
+    gpu("bmg_g21", &["20_1_4"], true, FROM_XE_HPC),
+    gpu("bmg_g31", &["20_2_0"], true, FROM_XE_HPC),
+    gpu("lnl_m", &["20_4_4"], true, FROM_XE_HPC),
+    // Panther Lake, Wildcat Lake, Nova Lake, Crescent Island.
+    gpu("ptl_h", &["30_0_4"], true, FROM_XE_HPC),
+    gpu("ptl_u", &["30_1_1"], true, FROM_XE_HPC),
+    gpu("wcl", &[], true, FROM_XE_HPC),
+    gpu("nvl_s", &[], true, FROM_XE_HPC),
+    gpu("nvl_u", &[], true, FROM_XE_HPC),
+    gpu("nvl_p", &[], true, FROM_XE_HPC),
+    gpu("cri", &[], true, FROM_XE_HPC),
+];
+
+/// The GPU that a target's name means: `intel_gpu_bmg_g21`, `intel_gpu_20_1_4`.
+#[must_use]
+pub fn gpu_of_target(target: &str) -> Option<&'static Gpu> {
+    let name = target.strip_prefix(PREFIX)?;
+    GPUS.iter()
+        .find(|gpu| gpu.name == name || gpu.others.contains(&name))
+}
