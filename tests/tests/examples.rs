@@ -152,7 +152,8 @@ fn the_commands_of_the_guide_do_what_it_says() {
     let mut commands = 0;
     for (language, content) in blocks("docs/driver.md") {
         if language != "console" {
-            let name = content.lines().next().and_then(|line| line.strip_prefix("// "));
+            let first = content.lines().next().unwrap_or_default();
+            let name = first.strip_prefix("// ").or(first.strip_prefix("; "));
             folder.write(name.expect("a source says its name"), &content);
             continue;
         }

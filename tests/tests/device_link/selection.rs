@@ -279,3 +279,24 @@ fn files_may_be_more_than_a_command_line_holds() {
     let listing = folder.offkit("ls --json --kernels out").json();
     assert_eq!(listing.len(), 1, "{listing:?}");
 }
+
+/// `post-link` writes and takes modules in LLVM's text form, and so does the link.
+#[test]
+fn modules_in_text_form_are_linked() {
+    need!("clang-22");
+    let folder = Folder::new();
+    let clang = tool("clang-22").expect("asked for before");
+    for (name, source) in [("app", APP), ("helper", HELPER), ("deep", DEEP)] {
+        folder.write(&format!("{name}.cl"), source);
+        let line = format!("--target=spirv64 -cl-std=CL3.0 -O1 -S -emit-llvm {name}.cl -o {name}.ll");
+        folder.run(&clang, line.split_whitespace()).ok();
+    }
+    folder.offkit("link --state executable app.ll helper.ll deep.ll -o app.syclbin").ok();
+    let [image] = &folder.offkit("ls --json app.syclbin").json()[..] else {
+        panic!("one image")
+    };
+    assert_eq!(image["kernels"], serde_json::json!(["k"]), "{image:#}");
+    folder.write("broken.ll", "define void @f( {");
+    let said = folder.offkit("link broken.ll -o x.syclbin").fails(2);
+    says(&said, &["broken.ll"]);
+}
