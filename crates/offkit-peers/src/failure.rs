@@ -7,15 +7,15 @@ use offkit_host::files::FileError;
 
 use crate::options::UsageError;
 
-/// Why a tool ends before its work is done. What an error displays is all that is said: the peer's words, with the causes
-/// where the peer says them.
+/// Why a tool stops early. It prints what the error displays and nothing else: the peer's words, with causes where the
+/// peer prints them.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The command line is wrong.
     Usage(Vec<UsageError>),
-    /// What is said after the tool's name and `error:`.
+    /// Printed after the tool's name and `error:`.
     Error(Box<dyn Error + Send + Sync>),
-    /// What is said as it is: the peer does so, too.
+    /// Printed as is, as the peer does.
     Words(Box<dyn Error + Send + Sync>),
 }
 
@@ -28,7 +28,7 @@ impl Failure {
         Self::Words(error.into())
     }
 
-    /// The lines that are said.
+    /// The lines to print.
     pub(crate) fn lines(&self, tool: &str) -> String {
         match self {
             Self::Usage(errors) => {
@@ -56,7 +56,7 @@ impl Failure {
     }
 }
 
-/// A file cannot be read or written, said with the system's reason.
+/// A file cannot be read or written; prints the system's reason.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", offkit_host::chain(.0))]
 pub(crate) struct File(#[from] pub(crate) FileError);

@@ -1,7 +1,7 @@
-//! The program under the names of its peers: their options, their messages, their files.
+//! LLVM's and DPC++'s tools by their own names: their options, messages and files.
 //!
-//! It goes by the name it is called by, a link or a copy, or by the one that follows `offkit as`. A version may follow
-//! the name, as in `llvm-offload-binary-22`.
+//! The program acts as the tool whose name it is called by (a link or a copy), or the one after `offkit as`. A version
+//! may follow the name, as in `llvm-offload-binary-22`.
 //!
 //! Build systems call these tools, and scripts read what they print, so each takes the options of the tool it stands
 //! for, and writes the same files and the same messages, word for word. A tool reads its command line by a table
@@ -42,10 +42,10 @@ use offkit_host::files;
 
 use failure::Failure;
 
-/// A tool: it takes arguments, and returns what it prints when all is done.
+/// A tool: takes arguments and returns what to print at the end.
 type Tool = fn(Vec<OsString>) -> Result<String, Failure>;
 
-/// Every tool by the names it goes by.
+/// Every tool by its name.
 const TOOLS: &[(&str, Tool)] = &[
     ("clang-linker-wrapper", linker_wrapper::run),
     ("clang-offload-bundler", offload_bundler::run),

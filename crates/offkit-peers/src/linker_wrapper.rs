@@ -1,9 +1,9 @@
 //! `clang-linker-wrapper`, as in LLVM 22: links device code, then the host's, in one step that looks like a linker.
 //!
-//! Device code is taken out of the linker's inputs and linked for each target, by `clang` where another's linker is
-//! needed; what comes out is put into objects that register it, and these go to the host's linker with everything else. Compared with the
-//! original: the objects are written directly, so that there is no module to print; what is linked and registered
-//! already is left alone; the time is linear in the number of images; long command lines go through files.
+//! It takes device code out of the linker's inputs and links it for each target, with `clang` where that needs another
+//! linker. The results go into objects that register them, and these to the host's linker with everything else. Unlike
+//! the original, it writes the objects directly, so there is no module to print; leaves code alone that is linked and
+//! registered already; takes time linear in the number of images; and passes long command lines through files.
 //!
 //! | module | holds |
 //! |---|---|

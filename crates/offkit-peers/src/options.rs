@@ -1,7 +1,7 @@
-//! Command lines as tables: what each option is called, what it takes, what it sets, and what help says of it.
+//! Command lines as tables: each option's names, its value, what it sets, and its help.
 //!
 //! [`CommandLine::read`] follows the rules of LLVM's `cl::opt`: options have one dash or two, values follow after `=`
-//! or as the next argument, and all that is wrong is said at once.
+//! or as the next argument, and all mistakes are reported at once.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -25,7 +25,7 @@ macro_rules! options {
     };
 }
 
-/// An option of a tool that keeps what it is told in an `O`.
+/// An option of a tool whose options are an `O`.
 pub(crate) struct Opt<O> {
     /// Its spellings without dashes. Help shows the first.
     pub(crate) names: &'static [&'static str],
@@ -33,7 +33,7 @@ pub(crate) struct Opt<O> {
     pub(crate) value: Option<&'static str>,
     /// What it sets.
     pub(crate) slot: fn(&mut O) -> &mut dyn Slot,
-    /// What help says of it. Help leaves out options of which there is nothing to say.
+    /// Its help. Help leaves out options without any.
     pub(crate) help: &'static str,
 }
 
@@ -64,7 +64,7 @@ fn dashed(name: &str) -> String {
 
 /// What an option sets.
 pub(crate) trait Slot {
-    /// Takes the value of an option. That of one which is only there is empty.
+    /// Takes the value of an option; a flag's is empty.
     fn take(&mut self, value: OsString) -> Result<(), Wrong>;
 }
 
@@ -77,7 +77,7 @@ pub(crate) enum Wrong {
     /// None of the words that the option knows.
     Word,
     NotUtf8,
-    /// The option was there before.
+    /// The option was given before.
     Repeated,
     /// What was expected.
     Expected(&'static str),
@@ -101,7 +101,7 @@ impl Slot for bool {
     }
 }
 
-/// What stands for the value of an option. Slots keep the last one, or all.
+/// A type that option values are read into. A slot keeps the last value, or all of them.
 pub(crate) trait Value: Sized {
     fn of(value: OsString) -> Result<Self, Wrong>;
 }
@@ -151,7 +151,7 @@ impl Value for PathBuf {
     }
 }
 
-/// Values with commas between them, of all times that an option is there.
+/// Values separated by commas, collected over all uses of the option.
 #[derive(Debug, Default)]
 pub(crate) struct List(pub(crate) Vec<String>);
 
@@ -170,7 +170,7 @@ impl Deref for List {
     }
 }
 
-/// For an option that may be there only once.
+/// For an option that may be given only once.
 #[derive(Debug, Default)]
 pub(crate) struct Once<T>(pub(crate) Option<T>);
 
@@ -187,7 +187,7 @@ pub(crate) fn text(value: OsString) -> Result<String, Wrong> {
     value.into_string().map_err(|_| Wrong::NotUtf8)
 }
 
-/// What is wrong with a command line, in the words of LLVM's tools, which say it after their name.
+/// What is wrong with a command line, in the words of LLVM's tools, which print it after their name.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum UsageError {
     #[error("Unknown command line argument '{argument}'.  Try: '{tool} --help'")]

@@ -1,4 +1,4 @@
-//! Tokens of make's job server: with `make -j`, how many jobs run at a time is counted over all programs.
+//! Tokens of make's job server: with `make -j`, all programs share one limit on how many jobs run at a time.
 //!
 //! make names a pipe or a named pipe in `MAKEFLAGS` and puts a byte into it for each job that may run beside the
 //! first one. Whoever starts another job takes a byte out and puts it back when the job has ended.

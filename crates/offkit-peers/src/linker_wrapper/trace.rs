@@ -1,4 +1,4 @@
-//! How long each step took, as a file that Chrome's trace viewers show: the form of clang's `-ftime-trace`.
+//! How long each step took, in a file for Chrome's trace viewers: the format of clang's `-ftime-trace`.
 
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -10,7 +10,7 @@ use offkit_host::files;
 
 use crate::failure::File;
 
-/// What is written where nothing else was asked for: steps of half a millisecond and more.
+/// The default: write steps of half a millisecond and more.
 const GRANULARITY: Duration = Duration::from_micros(500);
 
 /// The steps so far.
