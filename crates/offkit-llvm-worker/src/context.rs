@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_void};
+use std::io::Write;
 use std::rc::Rc;
 
 use llvm_sys::LLVMDiagnosticSeverity;
@@ -109,7 +110,7 @@ extern "C" fn report(info: LLVMDiagnosticInfoRef, reported: *mut c_void) {
         };
         if severity == Severity::Error {
             // Who reads it does so only if the process ends without an answer.
-            eprintln!("error: {}", text.message);
+            let _ = writeln!(std::io::stderr(), "error: {}", text.message);
         }
         let reported = &*reported.cast::<RefCell<Vec<Reported>>>();
         reported.borrow_mut().push(Reported { severity, text });

@@ -53,7 +53,7 @@ pub(crate) fn generate(
     let mut generated = Vec::new();
     for (number, ended) in work.attempt(parts, &limits)?.into_iter().enumerate() {
         match ended {
-            Ended::Done(emitted, _) => generated.push(emitted),
+            Ended::Done(emitted, _) => generated.push(*emitted),
             Ended::Limit(attempt) => {
                 if let Some(need) = work.explain(&parts[number], number, &attempt, &limits)? {
                     return Ok(Err(Reply::Unmet(need)));
@@ -90,7 +90,7 @@ struct Work<'a> {
 /// How it ended to generate the code of a part.
 enum Ended {
     /// With code, and what it was generated with.
-    Done(Emitted, Option<Attempt>),
+    Done(Box<Emitted>, Option<Attempt>),
     /// More of SPIR-V would be needed than this.
     Limit(Attempt),
     /// Its process ended.
@@ -110,7 +110,7 @@ impl Work<'_> {
             for ((number, attempt), outcome) in open.into_iter().zip(outcomes) {
                 let (Some(attempt), Some(first)) = (attempt, &first) else {
                     ended[number] = Some(match outcome {
-                        Ok((told, code)) => Ended::Done((told.map_err(Error::new)?, code), None),
+                        Ok((told, code)) => Ended::Done(Box::new((told.map_err(Error::new)?, code)), None),
                         Err(crash) => Ended::Crash(crash),
                     });
                     continue;
@@ -122,7 +122,7 @@ impl Work<'_> {
                             // Perhaps what it uses is enough.
                             next.push((number, Some(attempt.with_used(&code, first))));
                         }
-                        ended[number] = Some(Ended::Done((told, code), Some(attempt)));
+                        ended[number] = Some(Ended::Done(Box::new((told, code)), Some(attempt)));
                     }
                     // What was generated before stays.
                     Err(_) if ended[number].is_some() => {}

@@ -231,7 +231,7 @@ fn many_parts_are_what_each_is_by_itself() {
             part(&names.each_ref().map(String::as_str))
         })
         .collect();
-    for form in [Form::Text, Form::Code(spirv())] {
+    for form in [Form::Text, Form::Code(Box::new(spirv()))] {
         let at_once = worker.emit(module.id, &parts, &form, 0).unwrap();
         assert_eq!(
             worker.emit(module.id, &parts, &form, 3).unwrap(),
@@ -287,7 +287,7 @@ fn a_part_tells_what_it_has_and_what_it_needs() {
         visible: Some(vec!["f".to_owned(), "v".to_owned()]),
         ..part(&["f", "v", "helper"])
     };
-    for form in [Form::Text, Form::Bitcode, Form::Code(spirv())] {
+    for form in [Form::Text, Form::Bitcode, Form::Code(Box::new(spirv()))] {
         let told = worker
             .emit(module.id, std::slice::from_ref(&all), &form, 1)
             .unwrap()
@@ -410,7 +410,7 @@ fn specialization_constants_become_what_is_asked_for() {
 fn code_is_the_same_whether_its_part_was_bitcode_on_the_way() {
     let mut worker = worker();
     let module = module(&mut worker);
-    let form = Form::Code(spirv());
+    let form = Form::Code(Box::new(spirv()));
     let by_export = part(&["by_export", "exported", "second"]);
     let direct = worker
         .emit(module.id, std::slice::from_ref(&by_export), &form, 0)
@@ -438,10 +438,10 @@ fn of_a_whole_module_only_what_is_visible_stays() {
         visible: Some(vec!["second".to_owned()]),
         ..Part::default()
     };
-    let host = Form::Code(CodeOptions {
+    let host = Form::Code(Box::new(CodeOptions {
         triple: "x86_64-unknown-linux-gnu".into(),
         ..CodeOptions::default()
-    });
+    }));
     let emitted = worker.emit(module.id, &[one], &host, 1).unwrap();
     // And what the compiler was told to keep.
     assert_eq!(emitted[0].exports, ["second"]);
@@ -454,10 +454,10 @@ fn a_crash_keeps_the_worker_its_modules_and_the_code_that_led_to_it() {
     let mut worker = worker();
     let other = module(&mut worker);
     let module = open(&mut worker, &source("bfloat.bc", FATAL)).unwrap();
-    let form = Form::Code(CodeOptions {
+    let form = Form::Code(Box::new(CodeOptions {
         reproducers: Some(folder.path().to_owned()),
         ..spirv()
-    });
+    }));
     let parts = [part(&["good"]), part(&["bad"]), part(&["good"])];
     let error = worker.emit(module.id, &parts, &form, 0).unwrap_err();
     let text = error.to_string();
@@ -482,7 +482,7 @@ fn a_crash_keeps_the_worker_its_modules_and_the_code_that_led_to_it() {
     assert!(texts(&mut worker, &other, &[part(&["second"])]).is_ok());
     // It is a crash as well where nobody asked for the code.
     let none = worker
-        .emit(module.id, &parts, &Form::Code(spirv()), 1)
+        .emit(module.id, &parts, &Form::Code(Box::new(spirv())), 1)
         .unwrap_err();
     assert!(
         matches!(none, WorkerError::Crashed { reproducer: None, .. }),
@@ -497,7 +497,7 @@ fn options_that_llvm_refuses_are_errors_and_no_crashes() {
     let module = open(&mut worker, &source("good.bc", FATAL)).unwrap();
     let mut refused = |options: CodeOptions| {
         let error = worker
-            .emit(module.id, &[part(&["good"])], &Form::Code(options), 0)
+            .emit(module.id, &[part(&["good"])], &Form::Code(Box::new(options)), 0)
             .unwrap_err();
         let WorkerError::Failed { message } = error else {
             panic!("{error:?}")
@@ -522,7 +522,7 @@ fn options_that_llvm_refuses_are_errors_and_no_crashes() {
     // What one set is not set for the next: each is a process of its own.
     assert!(
         worker
-            .emit(module.id, &[part(&["good"])], &Form::Code(spirv()), 0)
+            .emit(module.id, &[part(&["good"])], &Form::Code(Box::new(spirv())), 0)
             .is_ok()
     );
 }
@@ -532,10 +532,10 @@ fn bitcode_before_and_after_optimisation_is_kept_where_it_is_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let mut worker = worker();
     let module = module(&mut worker);
-    let form = Form::Code(CodeOptions {
+    let form = Form::Code(Box::new(CodeOptions {
         keep: Some(folder.path().to_owned()),
         ..spirv()
-    });
+    }));
     let parts = [part(&["second"]), part(&["by_export", "exported", "second"])];
     worker.emit(module.id, &parts, &form, 0).unwrap();
     let defined_in = |worker: &mut Worker, name: &str| {

@@ -535,7 +535,7 @@ mod tests {
         (folder, path)
     }
 
-    const HELLO: &str = r#"read line; echo '{"body":{"hello":{"protocol":4,"llvm":"22.1.8"}}}'"#;
+    const HELLO: &str = r#"read line; echo '{"body":{"hello":{"protocol":5,"llvm":"22.1.8"}}}'"#;
 
     fn open(worker: &mut Worker, name: &str) -> Result<OpenedModule, WorkerError> {
         worker.open(&[Source::bytes(name, b"")], &[], false)

@@ -142,7 +142,7 @@ pub enum Form {
     /// LLVM's text form.
     Text,
     /// Code, generated in a process of its own for each part.
-    Code(CodeOptions),
+    Code(Box<CodeOptions>),
 }
 
 /// How code is generated.

@@ -123,4 +123,4 @@ pub use reflect::{Reflection, SpecializationConstant, reflect};
 pub use specialize::specialize;
 pub use symbols::{Linkage, Symbol, SymbolKind};
 pub use types::{Layout, Scalar, Type};
-pub use validate::{Verdict, validate};
+pub use validate::{VALIDATOR, Verdict, validate};

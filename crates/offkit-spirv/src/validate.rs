@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
 
-/// The validator.
-const PROGRAM: &str = "spirv-val";
+/// Khronos's validator.
+pub const VALIDATOR: &str = "spirv-val";
 
 /// What the validator says of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub fn validate(code: &[u8], environment: Option<&str>) -> io::Result<Option<Ver
         }
         _ => "spv1.0".to_owned(),
     };
-    let child = Command::new(PROGRAM)
+    let child = Command::new(VALIDATOR)
         .args(["--target-env", environment.unwrap_or(&own), "-"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

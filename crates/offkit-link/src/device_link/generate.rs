@@ -146,7 +146,7 @@ impl TargetLink<'_, '_> {
                 inputs: bitcode.iter().map(|module| module.label.clone()).collect(),
             });
         }
-        let form = Form::Code(self.code_options(objects.is_empty()));
+        let form = Form::Code(Box::new(self.code_options(objects.is_empty())));
         let emitted = self
             .steps
             .time("generate code", || worker.emit(linked.id, &parts, &form, 0))

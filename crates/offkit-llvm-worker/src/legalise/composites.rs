@@ -90,7 +90,7 @@ impl Repair {
             }
             (CONSTANT_COMPOSITE | SPEC_CONSTANT_COMPOSITE, [_, of, id, parts @ ..]) => {
                 let (of, id) = (*of, *id);
-                let parts = self.parts_for(of, &parts.to_vec());
+                let parts = self.parts_for(of, parts);
                 instruction.splice(3.., parts.iter().copied());
                 self.add(opcode, of, id, &parts);
             }

@@ -142,12 +142,12 @@ impl Linked {
             fs::write(&names.linked, bitcode.content).map_err(Error::io(&names.linked))?;
         }
         let triple = options.triple.as_deref().unwrap_or_default();
-        let code = Form::Code(CodeOptions {
+        let code = Form::Code(Box::new(CodeOptions {
             triple: triple.to_owned(),
             optimization: 2,
             as_it_is: true,
             ..CodeOptions::default()
-        });
+        }));
         let emitted = self.worker.emit_whole(self.module, &code)?;
         for diagnostic in &emitted.diagnostics {
             say!("clang-sycl-linker: warning: {diagnostic}");

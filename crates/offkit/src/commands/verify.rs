@@ -7,7 +7,7 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use offkit_object::{DeviceImage, ImageFormat, Inspect, Item, Location};
-use offkit_spirv::{Verdict, validate};
+use offkit_spirv::{VALIDATOR, Verdict, validate};
 use serde_json::json;
 
 use super::Source;
@@ -39,8 +39,6 @@ pub(crate) struct Verify {
 
 /// How often it is said that the validator may not know what it refuses.
 const DOUBTS_SHOWN: usize = 3;
-/// Khronos's validator.
-const VALIDATOR: &str = "spirv-val";
 
 /// A problem of a file.
 struct Finding {
