@@ -8,6 +8,9 @@ use crate::part::{Coding, Visit};
 use crate::reading::Reading;
 use crate::source::Source;
 
+/// Takes the container, the part's identifier and its new bytes.
+type Replace = fn(Source<'_>, usize, &[u8], &Limits) -> Result<Vec<u8>, Error>;
+
 /// A format of containers: what it is called, and the functions that know it.
 pub(crate) struct ContainerFormat {
     /// The kind of its containers.
@@ -23,7 +26,7 @@ pub(crate) struct ContainerFormat {
     pub(crate) parts: for<'data> fn(Source<'data>, &mut Reading, Visit<'_, 'data>) -> Result<(), Error>,
     /// The container with another part, and nothing else changed. The bytes of a compressed part are given as they are
     /// without compression.
-    pub(crate) replace: fn(Source<'_>, usize, &[u8], &Limits) -> Result<Vec<u8>, Error>,
+    pub(crate) replace: Replace,
     /// A container of this kind that is stored compressed; no more than so many bytes.
     pub(crate) inflate: fn(Source<'_>, Coding, u64) -> Result<Vec<u8>, Error>,
     /// The version in the header, where one version goes for all parts.
