@@ -46,8 +46,9 @@ pub(crate) fn before_optimisation(module: &mut Module) -> Result<(), Error> {
 pub(crate) fn after_optimisation(module: &mut Module) -> Result<(), Error> {
     integers::widen(module);
     vectors::widen(module);
-    vector_access::type_pointers(module);
     // What was replaced is unused now.
     passes::run(module, "function(instsimplify,adce)")?;
+    // Last, for it would be simplified away.
+    vector_access::type_pointers(module);
     module.verify()
 }

@@ -1,4 +1,4 @@
-//! Pointers that OpenCL C's `vload4`, `vstore_half` and the like are called with, and the texts of `printf`.
+//! Pointers that OpenCL C's `vload4`, `vstore_half` and the like are called with.
 //!
 //! Where such a pointer is a variable itself, the back end leaves it a pointer to what the variable holds: an array, or
 //! numbers of another kind. The function is one for pointers to its own numbers.
@@ -45,10 +45,6 @@ pub(super) fn type_pointers(module: &Module) {
 
 /// The type of the numbers that such a function accesses.
 fn accessed(symbol: &str, context: LLVMContextRef) -> Option<LLVMTypeRef> {
-    if symbol == "printf" {
-        // SAFETY: the context is alive.
-        return Some(unsafe { LLVMIntTypeInContext(context, 8) });
-    }
     let (name, arguments) = name_and_arguments(symbol)?;
     if !name.starts_with("vload") && !name.starts_with("vstore") {
         return None;
