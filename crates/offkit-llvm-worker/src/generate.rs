@@ -242,17 +242,21 @@ impl Work<'_> {
             return Ok(None);
         };
         let mut probe = |number: usize| {
-            let candidate: &Called = &candidates[number];
+            let candidate = candidates.get(number).map_or("", |(name, _): &Called| name);
             let made = self.origins.make(0, part, self.kept);
             if let Ok(prepared) = made.and_then(|made| prepare(made, 0, &options)) {
-                keep_calls_of(&prepared.module, &candidate.0);
+                keep_calls_of(&prepared.module, candidate);
                 let _ = prepared.machine.emit(&prepared.module);
             }
             ((), Vec::new())
         };
-        let outcomes = processes::each(candidates.len(), self.jobs, &mut probe)?;
+        // The last one without any call: where that fails, too, it is about no call.
+        let outcomes = processes::each(candidates.len() + 1, self.jobs, &mut probe)?;
         let ended = outcomes.iter().position(Result::is_err);
-        Ok(ended.and_then(|number| candidates.get(number).cloned()))
+        Ok(match outcomes.last() {
+            Some(Ok(_)) => ended.and_then(|number| candidates.get(number).cloned()),
+            _ => None,
+        })
     }
 
     fn crashed(&mut self, part: &Part, number: usize, status: String, stderr: String) -> Reply {

@@ -100,6 +100,18 @@ fn limits_name_the_kernel_the_line_and_the_option() {
             "--spirv-ext=…,SPV_INTEL_function_pointers",
         ],
     );
+    // What is about no call blames none.
+    folder.bitcode(
+        "sum",
+        "kernel void k(global ulong *a, ulong n) {
+           ulong sum = 0;
+           for (ulong i = 0; i < n; i++) sum += i;
+           a[get_global_id(0)] = sum;
+         }",
+    );
+    let text = folder.offkit("link sum.bc -O3 -o x.syclbin").fails(2);
+    says(&text, &["`k` needs SPV_ALTERA_arbitrary_precision_integers"]);
+    assert!(!text.contains("get_global_id"), "{text}");
     // The driver passes both on.
     let cc = "cc -fsyclbin=object shuffles.cl -o x.syclbin";
     let text = folder.offkit(&format!("{cc} --spirv-version=1.2")).fails(2);
