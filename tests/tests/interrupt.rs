@@ -130,14 +130,17 @@ fn an_interrupted_build_of_a_library_leaves_no_temporary_files() {
         "libdevice.toml",
         "name = \"some\"\nsources = [\"some.c\"]\ntargets = [\"spirv64\"]\n",
     );
-    // A compiler that knows its version, says who it is, and does not end by itself.
+    // A compiler that knows its version, says who it is where it compiles, and does not end by itself.
     let clang = folder.script(
         "clang",
-        "case $1 in --version) echo 'clang version 22.1.8';; *) echo $$ > pid; exec sleep 60;; esac",
+        "case $* in --version) echo 'clang version 22.1.8';; *-E*) ;; *) echo $$ > pid; exec sleep 60;; esac",
     );
+    std::fs::create_dir(folder.path("temporary")).unwrap();
+    let temporary = || std::fs::read_dir(folder.path("temporary")).unwrap().count();
     let mut build = Command::new(offkit())
         .args(["devlib", "build", "libdevice.toml", "-o", "lib"])
         .env("OFFKIT_CLANG", clang)
+        .env("TMPDIR", folder.path("temporary"))
         .current_dir(folder.path("."))
         .spawn()
         .unwrap();
@@ -146,11 +149,11 @@ fn an_interrupted_build_of_a_library_leaves_no_temporary_files() {
         assert!(build.try_wait().unwrap().is_none(), "it ended by itself");
         std::thread::sleep(Duration::from_millis(5));
     }
-    assert!(temporary_in(&folder.path("lib")).is_some());
+    assert_eq!(temporary(), 1);
     let kill = |process: &str| Command::new("kill").args(["-s", "TERM", process]).status();
     assert!(kill(&build.id().to_string()).unwrap().success());
     assert_eq!(build.wait().unwrap().code(), Some(INTERRUPTED));
-    assert_eq!(temporary_in(&folder.path("lib")), None);
+    assert_eq!((temporary(), temporary_in(&folder.path("lib"))), (0, None));
     assert!(kill(compiler().trim()).unwrap().success());
 }
 

@@ -26,6 +26,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::{env, fs};
 
 use offkit_host::files::{self, FileError};
+use offkit_host::temporary::remove_when_stopped;
 use offkit_image::Family;
 use offkit_object::{ImageFormat, Limits, Target, describe_symbol, inspect};
 use rayon::prelude::*;
@@ -518,6 +519,7 @@ impl Shared<'_> {
         // It is not known any more what the output is made of.
         let _ = fs::remove_file(&record_path);
         let temporary = tempfile::tempdir().map_err(BuildError::read(&env::temp_dir()))?;
+        remove_when_stopped(temporary.path());
         let made = temporary.path().join(name);
         let list = temporary.path().join("headers.d");
         let mut compiler = Command::new(&self.build.clang);

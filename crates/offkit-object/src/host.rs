@@ -24,7 +24,6 @@ mod write;
 
 use offkit_image::PartName as Name;
 use offkit_image::target::HostCpu;
-use offkit_image::target::host::elf_machine_name;
 use offkit_image::{ContainerKind, Error, ErrorKind, ImageFormat, Limits};
 
 use crate::elf::Header;
@@ -104,13 +103,7 @@ pub fn device_sections<'data>(
 /// The processor that the code is for, as triples have it; of a universal Mach-O file none.
 pub(crate) fn architecture(source: Source<'_>) -> Option<&'static str> {
     if let Some(header) = Header::read(source) {
-        let known = match (elf_machine_name(header.machine)?, header.is_64) {
-            ("riscv", false) => "riscv32",
-            ("riscv", true) => "riscv64",
-            ("loongarch", _) => "loongarch64",
-            (known, _) => known,
-        };
-        return HostCpu::of(known).map(HostCpu::name);
+        return HostCpu::of_elf(header.machine, header.is_64).map(HostCpu::name);
     }
     let bytes = source.bytes();
     let cpu = if macho::is_macho(bytes) {

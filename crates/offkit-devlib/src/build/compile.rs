@@ -6,6 +6,7 @@ use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use offkit_image::target::{Family, HostCpu};
 use offkit_object::Target;
 
 use super::Unit;
@@ -45,7 +46,7 @@ impl Headers {
             .map(|triple| Target::new(triple.trim(), ""))
             .unwrap_or_default();
         let mut macros = Vec::new();
-        if target.parts().architecture() == "x86_64" {
+        if target.family() == Family::Host(HostCpu::X86_64) {
             macros.push("-D__x86_64__".into());
         }
         if target.triple.contains("linux") {

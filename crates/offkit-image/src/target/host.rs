@@ -49,6 +49,17 @@ impl HostCpu {
         })
     }
 
+    /// The processor that the machine in an ELF header names, with the width that the file's class says.
+    #[must_use]
+    pub fn of_elf(machine: u16, is_64: bool) -> Option<Self> {
+        match (elf_machine_name(machine)?, is_64) {
+            ("riscv", false) => Some(Self::Riscv32),
+            ("riscv", true) => Some(Self::Riscv64),
+            ("loongarch", true) => Some(Self::LoongArch64),
+            (name, _) => Self::of(name),
+        }
+    }
+
     /// The usual name in triples.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -118,5 +129,8 @@ mod tests {
         assert_eq!(HostCpu::of("i686"), Some(X86));
         assert_eq!(HostCpu::of("armv7l"), Some(Arm));
         assert_eq!(HostCpu::of("nvptx64"), None);
+        assert_eq!(HostCpu::of_elf(62, true), Some(X86_64));
+        assert_eq!(HostCpu::of_elf(243, false), Some(Riscv32));
+        assert_eq!(HostCpu::of_elf(190, true), None);
     }
 }

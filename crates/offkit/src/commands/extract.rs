@@ -37,7 +37,7 @@ pub(crate) struct Extract {
     #[arg(long)]
     stored: bool,
     /// Name images as device libraries, `libdevice/<gpu>/libX-<arch>-<gpu>.bc`; X is NAME, or the name of the file or
-    /// archive member that contains the image
+    /// archive member that contains the image. Bitcode for one target and name is linked into one library
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true)]
     #[expect(clippy::option_option, reason = "not given, given, given with a name")]
     libdevice: Option<Option<String>>,
