@@ -44,6 +44,7 @@ pub struct Input<'data> {
     name: String,
     content: Content<'data>,
     whole_archive: bool,
+    on_demand: bool,
 }
 
 /// What there is of an input.
@@ -67,6 +68,7 @@ impl<'data> Input<'data> {
             name,
             content,
             whole_archive: false,
+            on_demand: false,
         }
     }
 
@@ -115,6 +117,12 @@ impl<'data> Input<'data> {
             whole_archive,
             ..self
         }
+    }
+
+    /// The same image, linked only where a symbol of it is needed, as a member of an archive is.
+    #[must_use]
+    pub fn with_on_demand(self, on_demand: bool) -> Self {
+        Self { on_demand, ..self }
     }
 
     /// What messages call it.
@@ -307,7 +315,7 @@ pub fn sources<'a>(inputs: &'a [Input<'_>]) -> Result<Vec<Source<'a>>, ReadError
                     path: None,
                     code: SourceCode::Image(image),
                     input: number,
-                    on_demand: false,
+                    on_demand: input.on_demand,
                 });
                 continue;
             }

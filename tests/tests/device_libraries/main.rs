@@ -659,6 +659,56 @@ fn openmp_regions_are_linked_with_device_libraries() {
 }
 
 #[test]
+fn a_member_that_the_program_leaves_out_may_need_what_is_nowhere() {
+    need!("clang-22", "ld.lld", "llvm-ar", "true");
+    let folder = Folder::new();
+    let declared =
+        |code: &str| format!("#pragma omp begin declare target\n{code}\n#pragma omp end declare target\n");
+    let region = "{ int r = x;\n#pragma omp target map(tofrom : r)\n";
+    for (name, code) in [
+        (
+            "main.c",
+            declared("int next(int x);")
+                + "int main(void) "
+                + &region.replace('x', "1")
+                + "r = next(r); return r; }\n",
+        ),
+        ("next.c", declared("int next(int x) { return x + 1; }")),
+        (
+            "bad.c",
+            declared("int nowhere(int x);") + "int bad(int x) " + region + "r = nowhere(r); return r; }\n",
+        ),
+        (
+            "user.c",
+            "int bad(int x);\nint use(void) { return bad(1); }\n".to_owned(),
+        ),
+    ] {
+        folder.write(name, code);
+        let object = name.replace(".c", ".o");
+        let line = format!("-fopenmp --offload-arch=gfx906 -nogpulib -nogpuinc -O1 -c {name} -o {object}");
+        folder.run(tool("clang-22").unwrap(), line.split(' ')).ok();
+    }
+    folder
+        .run(tool("llvm-ar").unwrap(), ["rcs", "members.a", "next.o", "bad.o"])
+        .ok();
+    let runtime =
+        "void __kmpc_target_deinit(void) {} int __kmpc_target_init(void *x, void *y) { return -1; }";
+    compile(&folder, runtime, "gfx906", &[], "lib/libruntime.bc");
+    folder.write("lib/libruntime.a", "!<arch>\n");
+    let host = format!(
+        "--host-triple=x86_64-unknown-linux-gnu --linker-path={}",
+        tool("true").unwrap().display()
+    );
+    let line = |objects: &str| {
+        format!("as clang-linker-wrapper {host} -o program {objects} members.a -Llib -lruntime")
+    };
+    alone(&folder, &line("main.o"), "").ok();
+    // Where the program has it, it is needed.
+    let error = alone(&folder, &line("main.o user.o"), "").fails(1);
+    assert!(error.contains("undefined symbol `nowhere`"), "{error}");
+}
+
+#[test]
 fn libraries_are_looked_into_and_taken_out() {
     need!("clang-22", "llvm-ar");
     let folder = Folder::new();

@@ -291,7 +291,9 @@ fn modules_in_text_form_are_linked() {
         let line = format!("--target=spirv64 -cl-std=CL3.0 -O1 -S -emit-llvm {name}.cl -o {name}.ll");
         folder.run(&clang, line.split_whitespace()).ok();
     }
-    folder.offkit("link --state executable app.ll helper.ll deep.ll -o app.syclbin").ok();
+    folder
+        .offkit("link --state executable app.ll helper.ll deep.ll -o app.syclbin")
+        .ok();
     let [image] = &folder.offkit("ls --json app.syclbin").json()[..] else {
         panic!("one image")
     };

@@ -5,8 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use offkit_image::target::{Family, GENERIC};
-use offkit_object::archive::ThinMembers;
-use offkit_object::{DeviceImage, FoundEntry, ImageFormat, Limits, Location, Target, offload_entries};
+use offkit_object::archive::{self, ThinMembers};
+use offkit_object::host::is_host;
+use offkit_object::{
+    DeviceImage, FoundEntry, ImageFormat, Inspection, Limits, Location, Target, inspect, offload_entries,
+};
 
 use super::error::{Error, Result};
 use super::options::{Meaning, Options};
@@ -32,6 +35,8 @@ pub(super) struct DeviceFile<'data> {
 pub(super) struct TargetInput<'data> {
     pub(super) target: Target,
     pub(super) files: Vec<DeviceFile<'data>>,
+    /// All inputs of the host's link.
+    pub(super) of_host: &'data [InputFile],
 }
 
 /// An input of the host's link that was opened.
@@ -167,7 +172,56 @@ pub(super) fn by_target<'data>(
         let is_wanted = should_extract.contains(file.image.target.arch_with_features().as_str());
         targets.add(file, is_wanted);
     }
+    for target in &mut targets.found {
+        target.of_host = inputs;
+    }
     Ok(targets.found)
+}
+
+/// The members of archives that the host's linker leaves out, for nothing of the host's needs them, by what messages
+/// call them. None where not all of the inputs are ELF, whose symbols tell.
+pub(super) fn left_out_by_host(inputs: &[InputFile]) -> HashSet<String> {
+    let symbols_of = |bytes: &[u8]| inspect(bytes, ImageFormat::Elf, &Limits::default());
+    let mut needed: Vec<Inspection> = Vec::new();
+    let mut members: Vec<(String, Inspection)> = Vec::new();
+    for input in inputs {
+        let path = input.path.to_string_lossy();
+        let mut add = |label: String, bytes: &[u8]| match input.is_on_demand {
+            true => members.push((label, symbols_of(bytes))),
+            false => needed.push(symbols_of(bytes)),
+        };
+        match ImageFormat::detect(&input.content) {
+            ImageFormat::Archive => {
+                for member in archive::members(&input.content, &Limits::default()).unwrap_or_default() {
+                    if ImageFormat::detect(member.bytes) != ImageFormat::Elf {
+                        return HashSet::new();
+                    }
+                    let name = String::from_utf8_lossy(member.name);
+                    add(label_of(&path, Some(&name)), member.bytes);
+                }
+            }
+            ImageFormat::Elf => add(label_of(&path, None), &input.content),
+            _ if is_host(&input.content) => return HashSet::new(),
+            _ => {}
+        }
+    }
+    while let Some(next) = needed.pop() {
+        let imports: HashSet<&str> = next.imports.iter().map(String::as_str).collect();
+        let is_needed =
+            |symbols: &Inspection| symbols.exports.iter().any(|name| imports.contains(name.as_str()));
+        let (taken, left): (Vec<_>, _) = members.into_iter().partition(|(_, symbols)| is_needed(symbols));
+        members = left;
+        needed.extend(taken.into_iter().map(|(_, symbols)| symbols));
+    }
+    members.into_iter().map(|(label, _)| label).collect()
+}
+
+/// What messages call a file, or a member of it.
+fn label_of(path: &str, member: Option<&str>) -> String {
+    match member {
+        Some(member) => format!("{path}({member})"),
+        None => path.to_owned(),
+    }
 }
 
 /// The image of an entry, for the target that its strings have.
@@ -180,10 +234,7 @@ fn device_file<'data>(path: &str, found: FoundEntry<'_, 'data>) -> DeviceFile<'d
     image.producer = entry.offload_kind.producer(entry.image_kind);
     let origin = Arc::new(Origin {
         stem: stem(found.member.unwrap_or(path)),
-        label: match found.member {
-            Some(member) => format!("{path}({member})"),
-            None => path.to_owned(),
-        },
+        label: label_of(path, found.member),
     });
     DeviceFile { origin, image }
 }
@@ -236,6 +287,7 @@ impl<'data> Targets<'data> {
         self.found.push(TargetInput {
             target,
             files: Vec::new(),
+            of_host: &[],
         });
         index
     }
