@@ -14,16 +14,18 @@ const BLOCK_TYPES: u64 = 17;
 const TYPE_COUNT: u64 = 1;
 const TYPE_STRUCT_NAME: u64 = 19;
 
-/// How deep types in types are told, and how many of each: two that differ below that are told alike.
-const MOST_DEPTH: usize = 3;
-const MOST_PARTS: usize = 32;
+/// How many letters of a type are told, and how many parameters of a function: types that differ only behind that are
+/// told alike. In a small file many can refer to the same large one.
+const MOST_LETTERS: usize = 200;
+const MOST_PARAMETERS: usize = 64;
 
-/// A type by the numbers of others, which may stand before or behind it.
+/// How many times the size of the table of strings may be looked at for names.
+const NAMES_AGAIN: u64 = 8;
+
 enum Type {
+    /// As it is written.
     Plain(String),
-    /// A count, what it counts, and the brackets around both.
-    Many(u64, u64, [char; 2]),
-    Struct(Vec<u64>),
+    /// By the numbers of other types.
     Function {
         result: u64,
         parameters: Vec<u64>,
@@ -122,31 +124,36 @@ impl Module {
                 Item::Block(_) | Item::Record(TYPE_COUNT) => continue,
                 Item::Record(record) => record,
             };
-            let plain = |text: &str| Type::Plain(text.to_owned());
+            let of_text = |text: &str| Type::Plain(text.to_owned());
             let read = match (record, stream.operands.as_slice()) {
                 (TYPE_STRUCT_NAME, operands) => {
                     name = String::from_utf8_lossy(&bytes_of(operands)).into_owned();
                     continue;
                 }
-                (2, _) => plain("void"),
-                (3, _) => plain("float"),
-                (4, _) => plain("double"),
+                (2, _) => of_text("void"),
+                (3, _) => of_text("float"),
+                (4, _) => of_text("double"),
                 (7, [width, ..]) => Type::Plain(format!("i{width}")),
                 (8, [_, space, ..]) | (25, [space, ..]) => Type::Plain(pointer(*space)),
-                (10, _) => plain("half"),
-                (11, [count, of, ..]) => Type::Many(*count, *of, ['[', ']']),
-                (12, [count, of, ..]) => Type::Many(*count, *of, ['<', '>']),
-                (13, _) => plain("x86_fp80"),
-                (14, _) => plain("fp128"),
-                // Packed or not, then the members.
-                (18 | 20, [_, members @ ..]) => Type::Struct(members.to_vec()),
+                (10, _) => of_text("half"),
+                (11, [count, of, ..]) => Type::Plain(short(format!("[{count} x {}]", self.text(*of)))),
+                (12, [count, of, ..]) => Type::Plain(short(format!("<{count} x {}>", self.text(*of)))),
+                (13, _) => of_text("x86_fp80"),
+                (14, _) => of_text("fp128"),
+                // Packed or not, then the members: whatever it is called, its layout counts.
+                (18 | 20, [_, members @ ..]) => {
+                    // Each has a letter at least.
+                    let members = members.iter().take(MOST_LETTERS);
+                    let members: Vec<_> = members.map(|member| self.text(*member)).collect();
+                    Type::Plain(short(format!("{{{}}}", members.join(", "))))
+                }
                 (21, [is_variadic, result, parameters @ ..]) => Type::Function {
                     result: *result,
                     parameters: parameters.to_vec(),
                     is_variadic: *is_variadic != 0,
                 },
-                (23, _) => plain("bfloat"),
-                (26, _) => Type::Plain(format!("target({:?})", std::mem::take(&mut name))),
+                (23, _) => of_text("bfloat"),
+                (26, _) => Type::Plain(short(format!("target({:?})", std::mem::take(&mut name)))),
                 (other, _) => Type::Plain(format!("type {other}")),
             };
             self.types.push(read);
@@ -168,7 +175,13 @@ impl Module {
             }
         }
         let mut found = Vec::new();
+        // Many functions can share one long name: those of real modules need the table once, or little more.
+        let mut left = stream.blob.len().saturating_mul(NAMES_AGAIN);
         for &(at, size, number) in &self.functions {
+            let Some(rest) = left.checked_sub(size) else {
+                break;
+            };
+            left = rest;
             let name = stream.blob.need(
                 at,
                 size,
@@ -198,37 +211,34 @@ impl Module {
         else {
             return None;
         };
+        let told = parameters.iter().take(MOST_PARAMETERS);
+        let mut told: Vec<String> = told.map(|parameter| self.text(*parameter).to_owned()).collect();
+        if parameters.len() > MOST_PARAMETERS {
+            told.push(format!("… {} in all", parameters.len()));
+        }
         Some(FunctionType {
-            result: self.text(*result, 0),
-            parameters: parameters
-                .iter()
-                .map(|parameter| self.text(*parameter, 0))
-                .collect(),
+            result: self.text(*result).to_owned(),
+            parameters: told,
             is_variadic: *is_variadic,
         })
     }
 
-    fn text(&self, number: u64, depth: usize) -> String {
+    /// A type that stands before the one that refers to it, as all do since pointers say nothing of what they point to.
+    fn text(&self, number: u64) -> &str {
         match self.get(number) {
-            Some(Type::Plain(text)) => text.clone(),
-            _ if depth > MOST_DEPTH => "…".to_owned(),
-            Some(Type::Many(count, of, [open, close])) => {
-                format!(
-                    "{open}{count} x {}{close}",
-                    self.text(*of, depth.saturating_add(1))
-                )
-            }
-            Some(Type::Struct(members)) => {
-                let members = members.iter().take(MOST_PARTS);
-                let members: Vec<_> = members
-                    .map(|member| self.text(*member, depth.saturating_add(1)))
-                    .collect();
-                format!("{{{}}}", members.join(", "))
-            }
-            Some(Type::Function { .. }) => "function".to_owned(),
-            None => "?".to_owned(),
+            Some(Type::Plain(text)) => text,
+            Some(Type::Function { .. }) => "function",
+            None => "?",
         }
     }
+}
+
+fn short(mut text: String) -> String {
+    if let Some((end, _)) = text.char_indices().nth(MOST_LETTERS) {
+        text.truncate(end);
+        text.push('…');
+    }
+    text
 }
 
 fn pointer(space: u64) -> String {
