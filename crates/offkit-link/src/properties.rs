@@ -13,6 +13,9 @@ use offkit_spirv::grammar::Capability;
 use crate::symbols::is_reserved;
 
 pub(crate) use module::registered;
+
+/// The set of virtual functions that an image defines.
+pub(crate) const VIRTUAL_FUNCTIONS_SET: &str = "virtual-functions-set";
 pub use module::{IndexedModule, ModuleImage, PropertyChoice, REQUIRED_WORK_GROUP_SIZE, module_properties};
 
 /// SYCL's numbers of device aspects, as its runtimes have them.

@@ -5,7 +5,7 @@ use offkit_object::registration::{HostTarget, Registration};
 use offkit_object::{DeviceImage, Error, ImageFormat, Producer, bundle, fatbin};
 use offkit_spirv::{Module, reflect};
 
-use crate::properties::image_properties;
+use crate::properties::{VIRTUAL_FUNCTIONS_SET, image_properties};
 
 pub use offkit_object::registration::RegistrationKind as WrapKind;
 
@@ -185,6 +185,17 @@ fn describe(image: &mut DeviceImage<'_>) {
         if !kernels.is_empty() {
             image.kernels = kernels;
         }
+    }
+    // SYCL's runtime passes over an image without entries: one for its virtual functions alone has these.
+    let has_virtual_functions = (image.properties)
+        .get(names::VIRTUAL_FUNCTIONS, VIRTUAL_FUNCTIONS_SET)
+        .is_some();
+    if has_virtual_functions
+        && image.kernels.is_empty()
+        && let Ok(module) = Module::from_bytes(image.bytes().unwrap_or_default())
+    {
+        let exports = reflect(&module).exports.into_iter();
+        image.kernels = exports.map(|symbol| symbol.name).collect();
     }
     // The table of entries says the same.
     image.properties.remove(names::KERNEL_NAMES);

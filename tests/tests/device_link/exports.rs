@@ -148,3 +148,42 @@ fn variables_that_images_have_copies_of_are_told() {
     let outcome = folder.offkit("link app.bc data.bc --split none --format offload -o out");
     assert!(!outcome.stderr.contains("counter"), "{}", outcome.stderr);
 }
+
+/// SYCL's runtime finds an image of virtual functions by their set, passes over it without entries, and links it with
+/// those that call them.
+#[test]
+fn virtual_functions_are_entries_that_a_runtime_can_link() {
+    need!("llvm-config-22");
+    let folder = Folder::new();
+    folder.write(
+        "virtual.ll",
+        r#"target triple = "spir64-unknown-unknown"
+           define spir_func void @f(ptr addrspace(1) %x) #0 {
+             store i32 1, ptr addrspace(1) %x
+             ret void
+           }
+           define spir_kernel void @k(ptr addrspace(1) %x) #1 {
+             store i32 2, ptr addrspace(1) %x
+             ret void
+           }
+           attributes #0 = { "sycl-module-id"="a.cpp" "indirectly-callable"="set" }
+           attributes #1 = { "sycl-module-id"="a.cpp" "calls-indirectly"="set" }"#,
+    );
+    let line = "link --state=executable --format=object,sycl-v3 virtual.ll -o wrapped.o";
+    folder.offkit(line).ok();
+    let images = folder.offkit("ls --json wrapped.o").json();
+    let mut entries: Vec<_> = images.iter().map(|image| image["entries"].to_string()).collect();
+    entries.sort();
+    assert_eq!(entries, [r#"["f"]"#, r#"["k"]"#]);
+    folder.offkit("extract wrapped.o -o out").ok();
+    let exports = |file: std::io::Result<std::fs::DirEntry>| {
+        let bytes = std::fs::read(file.expect("a file").path()).expect("readable");
+        let module = offkit_spirv::Module::from_bytes(&bytes).expect("a module");
+        offkit_spirv::reflect(&module)
+            .exports
+            .into_iter()
+            .map(|symbol| symbol.name)
+    };
+    let files = std::fs::read_dir(folder.path("out")).expect("a folder");
+    assert_eq!(files.flat_map(exports).collect::<Vec<_>>(), ["f"]);
+}

@@ -325,6 +325,22 @@ fn clangs_front_ends_for_devices_link_libraries_early() {
     check("a.hip -lmpi", &["-Btools a.hip -lmpi"]);
 }
 
+/// Which loops are worth it, only the compiler for a known device can tell.
+#[test]
+fn loops_are_kept_for_unknown_devices() {
+    for (target, is_kept) in [
+        ("spirv64", true),
+        ("nvidia_gpu_sm_80", false),
+        ("amd_gpu_gfx90a", false),
+    ] {
+        for source in ["a.cl", "a.cpp"] {
+            let line = format!("-fsycl -fsycl-targets={target} -c {source}");
+            let made = commands(&line).expect("a good command line");
+            assert_eq!(made[0].contains("-fno-unroll-loops"), is_kept, "{made:#?}");
+        }
+    }
+}
+
 #[test]
 fn openmp_stays_bitcode_until_the_program_is_linked() {
     for (line, is_told) in [

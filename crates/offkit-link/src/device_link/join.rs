@@ -14,6 +14,7 @@ use offkit_spirv::{LinkInput, LinkOptions, Linkage, Module, Reflection, link, re
 use super::constants::Constants;
 use super::error::LinkError;
 use super::properties::merge;
+use crate::properties::VIRTUAL_FUNCTIONS_SET;
 
 /// An image on its way to be joined with others.
 #[derive(Debug)]
@@ -128,7 +129,11 @@ pub(super) fn join(
             Err(group) if group.is_empty() => continue,
             Err(group) => one_of(group, !is_closed || !needed.is_empty(), notes)?,
         };
-        if is_closed && is_spirv(&part) {
+        // Virtual functions are called from images that the runtime links with theirs.
+        let has_virtual_functions = (part.image.properties)
+            .get(names::VIRTUAL_FUNCTIONS, VIRTUAL_FUNCTIONS_SET)
+            .is_some();
+        if is_closed && is_spirv(&part) && !has_virtual_functions {
             hide_all_but(&mut part, &needed)?;
         }
         joined.push(part);

@@ -10,6 +10,7 @@ use offkit_object::property_set::{ByteArray, PropertySets, PropertyValue, names}
 
 use offkit_spirv::names::is_built_in;
 
+use super::VIRTUAL_FUNCTIONS_SET;
 use crate::plan::{PlannedImage, SymbolRules, aspect, says_aspects};
 use crate::symbols::{
     DEVICE_GLOBAL_SIZE, INDIRECTLY_CALLABLE, REGISTER_ATTRIBUTES, can_be_imported, has_device_image_scope,
@@ -497,7 +498,7 @@ fn virtual_functions(image: &ModuleImage<'_>, sets: &mut PropertySets) {
     for function in image.definitions() {
         if let Some(set) = function.attributes.get(INDIRECTLY_CALLABLE) {
             // The functions of an image all belong to one set.
-            sets.insert(names::VIRTUAL_FUNCTIONS, "virtual-functions-set", set.as_str());
+            sets.insert(names::VIRTUAL_FUNCTIONS, VIRTUAL_FUNCTIONS_SET, set.as_str());
             break;
         }
         let called = function.attributes.get("calls-indirectly");

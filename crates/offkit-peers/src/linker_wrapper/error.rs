@@ -74,7 +74,7 @@ pub(crate) enum Error {
         "{error}\nhint: OpenMP's device runtime for `{target}` was not linked: it is `libompdevice.a` of an LLVM built \
          for that target; name it with `-Xoffload-linker -LFOLDER -Xoffload-linker -lompdevice`"
     )]
-    NoDeviceRuntime { error: LinkError, target: String },
+    NoDeviceRuntime { error: Box<LinkError>, target: String },
     #[error(transparent)]
     Sycl(#[from] sycl_linker::Error),
     #[error(transparent)]
@@ -95,7 +95,7 @@ impl Error {
         };
         match is_missing {
             true => Self::NoDeviceRuntime {
-                error,
+                error: error.into(),
                 target: target.to_string(),
             },
             false => Self::Link(error),
