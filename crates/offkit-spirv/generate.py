@@ -118,8 +118,8 @@ def main():
         [f"{name[i['opcode']]} = {i['opcode']}{grammar.slots(i.get('operands'))};" for i in instructions],
     )
     for method, is_in in [
-        ("is_type", lambda i: i["class"] == "Type-Declaration" or i["opname"].startswith("OpType")),
-        ("is_annotation", lambda i: i["class"] == "Annotation"),
+        ('is_type "Whether it declares a type."', lambda i: i["class"] == "Type-Declaration" or i["opname"].startswith("OpType")),
+        ('is_annotation "Whether it decorates something."', lambda i: i["class"] == "Annotation"),
     ]:
         out += call("class", method, [name[i["opcode"]] for i in instructions if is_in(i)])
     for kind in NAMED:

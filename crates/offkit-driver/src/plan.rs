@@ -159,8 +159,11 @@ impl Planner<'_> {
             let family = target_named(name).family();
             matches!(family, Family::Nvptx32 | Family::Nvptx64) || family.is_written_as_spirv()
         };
+        // CUDA and HIP use OpenMP on the host.
+        let is_of_openmp = |input: &Input| input.kind != InputKind::Host && !is_cuda_or_hip(&input.path);
         self.command_line.mode == Mode::Clang
             && self.command_line.has("-fopenmp")
+            && self.inputs.iter().all(is_of_openmp)
             && (has("-fopenmp-targets=", is_late)
                 || has("--offload-targets=", is_late)
                 || has("--offload-arch=", is_late))
@@ -322,6 +325,11 @@ impl Planner<'_> {
         }
         path
     }
+}
+
+fn is_cuda_or_hip(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension == "cu" || extension == "hip")
 }
 
 fn stem(path: &Path) -> String {

@@ -350,6 +350,8 @@ fn openmp_stays_bitcode_until_the_program_is_linked() {
         ("-fopenmp -fopenmp-targets=x86_64-pc-linux-gnu -c a.c", false),
         ("-fopenmp --offload-arch=sm_80 -fno-offload-lto -c a.c", false),
         ("--offload-arch=sm_80 -c a.cu", false),
+        ("-fopenmp --offload-arch=sm_80 -c a.cu", false),
+        ("-fopenmp --offload-arch=sm_80 -x cuda -c a.cpp", false),
     ] {
         let made = commands(line).expect("a good command line");
         assert_eq!(made[0].starts_with("-foffload-lto "), is_told, "{made:#?}");

@@ -210,9 +210,9 @@ macro_rules! operands {
 
 /// A question about an opcode that the grammar answers.
 macro_rules! class {
-    ($name:ident $($op:ident)*) => {
+    ($name:ident $doc:literal $($op:ident)*) => {
         impl Op {
-            #[doc = concat!("Whether it belongs to the instructions that `", stringify!($name), "` says.")]
+            #[doc = $doc]
             #[must_use]
             pub fn $name(self) -> bool {
                 matches!(self, $(Self::$op)|*)

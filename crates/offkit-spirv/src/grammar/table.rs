@@ -794,7 +794,7 @@ enumeration! { Op
     FDot4MixAcc32VALVE = 6918 [One(ResultType) One(Result) One(Id) One(Id) One(Id)];
 }
 
-class! { is_type
+class! { is_type "Whether it declares a type."
     TypeVoid TypeBool TypeInt TypeFloat TypeVector TypeMatrix TypeImage TypeSampler TypeSampledImage TypeArray
     TypeRuntimeArray TypeStruct TypeOpaque TypePointer TypeFunction TypeEvent TypeDeviceEvent TypeReserveId
     TypeQueue TypePipe TypeForwardPointer TypePipeStorage TypeNamedBarrier TypeTensorARM TypeGraphARM
@@ -807,7 +807,7 @@ class! { is_type
     TypeAvcSicResultINTEL TypeBufferSurfaceINTEL TypeStructContinuedINTEL TypeTaskSequenceALTERA
 }
 
-class! { is_annotation
+class! { is_annotation "Whether it decorates something."
     Decorate MemberDecorate DecorationGroup GroupDecorate GroupMemberDecorate DecorateId MemberDecorateIdEXT
     DecorateString MemberDecorateString
 }
