@@ -153,11 +153,7 @@ fn only_a_link_that_is_the_last_takes_them_unless_it_is_told_not_to() {
         "float sinn(float x); kernel void k(global float *a) { a[0] = sinn(a[0]); }",
     );
     let error = alone(&folder, "link open.bc --state executable -o open.syclbin").fails(2);
-    assert!(
-        error.contains("undefined symbol `sinn`")
-            && error.contains("looked for it in the libraries that come with offkit"),
-        "{error}"
-    );
+    assert!(error.contains("undefined symbol `sinn`"), "{error}");
 
     // Without a compiler they cannot be built.
     let mut command = Command::new(offkit());

@@ -11,6 +11,7 @@ use offkit_host::cache::{self, CacheError};
 use offkit_host::clang::{self, ClangError};
 use offkit_host::temporary;
 use offkit_image::Family;
+use offkit_image::target::triples;
 use offkit_object::Target;
 use sha2::{Digest, Sha256};
 
@@ -108,8 +109,11 @@ fn own_target(target: &Target) -> Option<(Target, Option<String>)> {
     match target.family() {
         // DPC++ writes `spir64`, and passes pointers in its own way.
         Family::Spirv64 => {
-            let is_of_dpcpp = target.triple.starts_with("spir64");
-            Some((Target::named("spirv64"), is_of_dpcpp.then(|| "dpcpp".to_owned())))
+            let is_of_dpcpp = target.is_spelt_by_dpcpp();
+            Some((
+                Target::new(triples::SPIRV64, ""),
+                is_of_dpcpp.then(|| "dpcpp".to_owned()),
+            ))
         }
         Family::Nvptx64 | Family::Amdgcn if !target.arch.is_empty() => Some((target.clone(), None)),
         _ => None,

@@ -7,6 +7,19 @@
 #define PASTE_FLOAT(name) __ocml_##name##_f32
 #define FAST_NAMES "providers/native_fast.h"
 
+// Of -0 these make 0.
+#define KEEPS_ZERO(type, name)                                                                                         \
+  type __ocml_##name(type);                                                                                            \
+  static type libm_##name(type x) { return x == 0 ? x : __ocml_##name(x); }
+KEEPS_ZERO(double, expm1_f64)
+KEEPS_ZERO(float, expm1_f32)
+KEEPS_ZERO(double, log1p_f64)
+KEEPS_ZERO(float, log1p_f32)
+#define __ocml_expm1_f64 libm_expm1_f64
+#define __ocml_expm1_f32 libm_expm1_f32
+#define __ocml_log1p_f64 libm_log1p_f64
+#define __ocml_log1p_f32 libm_log1p_f32
+
 // What AMD's libraries ask for when they are linked. The vendor ships a file for each value of each; constants do as
 // well, and there are no files for processors newer than the libraries. Other modules may have the same ones.
 #define CONTROL(type, name, value)                                                                                     \

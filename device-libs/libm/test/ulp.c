@@ -1,8 +1,10 @@
 // Makes operands for all functions of the libm, and says how far results are off.
 //
 //   ulp operands DIR   writes DIR/{double,float}-{x,y,z}.npy and prints how many results there are to be of each type
-//   ulp table DIR      reads DIR/{double,float}-out.npy besides, which test/kernels.cl computed, and prints for each
-//                      function the largest error, and that of this machine's own libm
+//   ulp compute DIR    writes DIR/{double,float}-out.npy with what a retargeted libm makes of them, and
+//                      DIR/{double,float}-unmeasured with a byte for each row: 1 if it was not measured
+//   ulp table DIR...   reads the results in each folder, those of test/kernels.cl or of `compute`, and prints for each
+//                      function the largest error found, folder by folder, and that of this machine's own libm
 //
 // Errors are in units in the last place of what <math.h> says for `long double`, which must have more bits than
 // `double`. A result that is not even of the right kind (a number instead of NaN, the other zero) counts as infinite.
@@ -16,6 +18,7 @@
 #include <string.h>
 
 #define COUNT 8192
+#define MOST_DEVICES 4
 
 // The rows of results: the functions, counted.
 #define ONE(...) +1
@@ -85,16 +88,22 @@ static FILE *open_array(const char *folder, const char *type, const char *name, 
   return file;
 }
 
-static void write_array(const char *folder, const char *type, const char *name, const double *values) {
+static FILE *write_header(const char *folder, const char *type, const char *name, int count) {
   FILE *file = open_array(folder, type, name, "wb");
   char header[128];
   int size = !strcmp(type, "float") ? 4 : 8;
-  int length = snprintf(header, sizeof header, "{'descr': '<f%d', 'fortran_order': False, 'shape': (%d,), }", size, COUNT);
+  int length = snprintf(header, sizeof header, "{'descr': '<f%d', 'fortran_order': False, 'shape': (%d,), }", size, count);
   memset(header + length, ' ', sizeof header - (size_t)length);
   fwrite("\x93NUMPY\1\0\x76", 1, 9, file);
   fputc(0, file);
   fwrite(header, 1, 117, file);
   fputc('\n', file);
+  return file;
+}
+
+static void write_array(const char *folder, const char *type, const char *name, const double *values) {
+  FILE *file = write_header(folder, type, name, COUNT);
+  int size = !strcmp(type, "float") ? 4 : 8;
   for (int i = 0; i < COUNT; i++) {
     float single = (float)values[i];
     if (size == 4)
@@ -122,8 +131,10 @@ static void *read_array(const char *folder, const char *type, const char *name, 
 // What is known of a row.
 struct row {
   const char *name;
-  double device[2], host[2]; // the largest errors, for double and float
-  double worst[2];           // where the device's is
+  // The largest errors, for double and float.
+  double device[MOST_DEVICES][2], host[2];
+  double worst[MOST_DEVICES][2]; // where the device's is
+  unsigned char unmeasured[MOST_DEVICES][2];
 };
 static struct row rows[ROWS];
 
@@ -182,9 +193,57 @@ static const char *shown(char *text, size_t size, double error) {
   return text;
 }
 
+#ifdef RETARGETED
+#include "hardware.h"
+
+extern size_t device_item;
+extern unsigned char device_unmeasured[2][256];
+void device_all_double(const double *, const double *, const double *, double *);
+void device_all_float(const float *, const float *, const float *, float *);
+
+static void compute(const char *folder, const char *type, int number, size_t size) {
+  void *x = read_array(folder, type, "x", COUNT), *y = read_array(folder, type, "y", COUNT),
+       *z = read_array(folder, type, "z", COUNT), *out = calloc(ROWS * COUNT, size);
+  for (device_item = 0; device_item < COUNT; device_item++) {
+    if (number == 0)
+      device_all_double(x, y, z, out);
+    else
+      device_all_float(x, y, z, out);
+  }
+  FILE *file = write_header(folder, type, "out", ROWS * COUNT);
+  fwrite(out, size, ROWS * COUNT, file);
+  fclose(file);
+  char path[4096];
+  snprintf(path, sizeof path, "%s/%s-unmeasured", folder, type);
+  file = fopen(path, "wb");
+  if (!file || fwrite(device_unmeasured[number], 1, ROWS, file) != ROWS || fclose(file)) {
+    perror(path);
+    exit(2);
+  }
+}
+#endif
+
+// Which rows of a device were not measured; where nothing says so all were.
+static void read_unmeasured(const char *folder, const char *type, int device, int number) {
+  char path[4096];
+  unsigned char marks[ROWS] = {0};
+  snprintf(path, sizeof path, "%s/%s-unmeasured", folder, type);
+  FILE *file = fopen(path, "rb");
+  if (!file) return;
+  if (fread(marks, 1, ROWS, file) != ROWS) exit(2);
+  fclose(file);
+  for (int row = 0; row < ROWS; row++) {
+    rows[row].unmeasured[device][number] = marks[row];
+    // The second result of a function is what the first is.
+    const char *bracket = strchr(rows[row].name, '(');
+    if (row > 0 && bracket && !strncmp(rows[row].name, rows[row - 1].name, (size_t)(bracket - rows[row].name) - 1))
+      rows[row].unmeasured[device][number] |= rows[row - 1].unmeasured[device][number];
+  }
+}
+
 int main(int count, char **words) {
   static const char *const types[2] = {"double", "float"}, *const names[3] = {"x", "y", "z"};
-  if (count != 3) return fprintf(stderr, "usage: ulp operands|table DIR\n"), 2;
+  if (count < 3 || count > 2 + MOST_DEVICES) return fprintf(stderr, "usage: ulp operands|compute|table DIR...\n"), 2;
   if (!strcmp(words[1], "operands")) {
     for (int type = 0; type < 2; type++) {
       if (type == 0)
@@ -196,16 +255,32 @@ int main(int count, char **words) {
     printf("%d\n", ROWS * COUNT);
     return 0;
   }
-  compare_double(words[2], types[0]);
-  compare_float(words[2], types[1]);
-  printf("| function | `double` | host's | `float` | host's |\n|---|---|---|---|---|\n");
+#ifdef RETARGETED
+  if (!strcmp(words[1], "compute")) {
+    compute(words[2], types[0], 0, sizeof(double));
+    compute(words[2], types[1], 1, sizeof(float));
+    return 0;
+  }
+#endif
+  int devices = count - 2;
+  for (int device = 0; device < devices; device++) {
+    compare_double(words[2 + device], types[0], device);
+    compare_float(words[2 + device], types[1], device);
+    for (int type = 0; type < 2; type++) read_unmeasured(words[2 + device], types[type], device, type);
+  }
   for (int row = 0; row < ROWS; row++) {
-    char text[4][32];
-    printf("| %s | %s | %s | %s | %s |\n", rows[row].name, shown(text[0], 32, rows[row].device[0]),
-           shown(text[1], 32, rows[row].host[0]), shown(text[2], 32, rows[row].device[1]),
-           shown(text[3], 32, rows[row].host[1]));
-    if (getenv("ULP_WORST"))
-      fprintf(stderr, "%s: double at %a, float at %a\n", rows[row].name, rows[row].worst[0], rows[row].worst[1]);
+    char text[32];
+    printf("| %s |", rows[row].name);
+    for (int device = 0; device < devices; device++)
+      for (int type = 0; type < 2; type++) {
+        int unmeasured = rows[row].unmeasured[device][type];
+        printf(" %s |", unmeasured ? "not measured" : shown(text, sizeof text, rows[row].device[device][type]));
+      }
+    for (int type = 0; type < 2; type++) printf(" %s |", shown(text, sizeof text, rows[row].host[type]));
+    printf("\n");
+    for (int device = 0; device < devices && getenv("ULP_WORST"); device++)
+      fprintf(stderr, "%s, %s: double at %a, float at %a\n", rows[row].name, words[2 + device],
+              rows[row].worst[device][0], rows[row].worst[device][1]);
   }
   return 0;
 }

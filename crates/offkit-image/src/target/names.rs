@@ -245,6 +245,12 @@ impl Target {
         }
     }
 
+    /// Whether the triple is spelt as DPC++'s front end spells it: `spir64`, where clang's has `spirv64`.
+    #[must_use]
+    pub fn is_spelt_by_dpcpp(&self) -> bool {
+        matches!(self.parts().architecture(), "spir64" | "spir")
+    }
+
     /// All names that the architecture may have in the file name of a device library, the usual one first.
     #[must_use]
     pub fn library_architectures(&self) -> Vec<String> {

@@ -135,10 +135,6 @@ impl Libraries {
             for name in DEFAULT_LIBRARIES {
                 self.find_one(&search, name, Named::ByNobody, target, &mut Vec::new())?;
             }
-            if self.files.iter().any(|found| found.input == DEFAULT) {
-                let all = "the libraries that come with offkit".to_owned();
-                self.looked_at.push((target.clone(), all));
-            }
         }
         let (known, added) = self.files.split_at(before);
         let is_new = |found: &&FoundFile| !known.iter().any(|known| known.supplies_all_of(found));
