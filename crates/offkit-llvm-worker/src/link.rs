@@ -116,18 +116,32 @@ fn link_libraries(context: &Context, linker: &mut Linker, libraries: &[Input]) -
                     global.set_linkage(Linkage::LinkOnce);
                 }
             }
-            processor.adopt(&library);
             // Libraries are written for many targets, and name one like it, or an older layout of the same.
             library.set_target_like(linker.module());
+            let before: HashSet<_> = defined_functions(linker.module())
+                .map(|function| function.as_raw())
+                .collect();
             linker.link(library).map_err(|error| named(file, &error))?;
+            // Of thousands of functions a handful has come along.
+            let module = linker.module();
+            let new = defined_functions(module).filter(|function| !before.contains(&function.as_raw()));
+            processor.adopt(module, new);
+            // One library cannot need what it has itself.
+            if libraries.len() == 1 {
+                return Ok(());
+            }
             needed = needed_by(linker);
             has_added = true;
         }
-        // One library cannot need what it has itself.
-        if !has_added || libraries.len() == 1 {
+        if !has_added {
             return Ok(());
         }
     }
+}
+
+fn defined_functions(module: &Module) -> impl Iterator<Item = Global<'_>> {
+    let functions = module.globals().filter(Global::is_function);
+    functions.filter(|function| !function.is_declaration())
 }
 
 /// Whether another module can need what a library has there.

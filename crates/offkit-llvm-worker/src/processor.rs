@@ -31,10 +31,10 @@ impl Processor {
         Self::default()
     }
 
-    /// Has a library's functions compiled for this processor. A library may be built for another one, whose code is
+    /// Has these functions of a module, which come from a library, compiled for this processor. A library may be built for another one, whose code is
     /// part of this one's; left as it is it would not be inlined.
-    pub fn adopt(&self, module: &Module) {
-        for function in module.globals().filter(Global::is_function) {
+    pub(crate) fn adopt<'a>(&self, module: &Module, functions: impl Iterator<Item = Global<'a>>) {
+        for function in functions {
             let raw = function.as_raw();
             let size = |text: &str| c_uint::try_from(text.len()).unwrap_or(0);
             let name = ATTRIBUTES[0];

@@ -142,12 +142,20 @@ impl<'data> Bitstream<'data> {
         if after > self.limit() || left.is_none() {
             return Err(self.cut_off());
         }
-        let mut window = [0; 16];
         let bytes = self.source.from(self.at >> 3).bytes();
+        let skipped = u32::try_from(self.at & 7).unwrap_or_default();
+        // Nearly all fields: one load, far from the end.
+        if let Some(word) = bytes.first_chunk()
+            && skipped.saturating_add(count) < u64::BITS
+        {
+            let mask = 1_u64.checked_shl(count).unwrap_or_default().wrapping_sub(1);
+            self.at = after;
+            return Ok((u64::from_le_bytes(*word) >> skipped) & mask);
+        }
+        let mut window = [0; 16];
         for (to, from) in window.iter_mut().zip(bytes) {
             *to = *from;
         }
-        let skipped = u32::try_from(self.at & 7).unwrap_or_default();
         let mask = u128::MAX
             .checked_shr(128_u32.saturating_sub(count))
             .unwrap_or_default();
