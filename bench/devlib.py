@@ -23,8 +23,10 @@ UNITS = {"µs": 1e-3, "ms": 1.0, "s": 1e3}
 ROUNDS = 20
 # At most so many times what the peer takes.
 GOAL = 1.0
+# At most so many milliseconds until the module is linked, on a machine that does nothing else.
+MOST = 20.0
 
-OURS = ["offkit", "link", "k.bc", "-lclc", "--format", "offload", "--allow-undefined", "-o", "k.out"]
+OURS = ["offkit", "link", "k.bc", "-lclc", "--format", "offload", "--allow-undefined", "--no-default-device-libs", "-o", "k.out"]
 LINK = ["llvm-link", "--only-needed", "--internalize", "k.bc", LIBCLC, "-o", "linked.bc"]
 PASSES = "internalize,globaldce,default<O2>"
 REST = f"opt '-passes={PASSES}' --internalize-public-api-list=k linked.bc -o opt.bc && llc -mcpu=sm_60 -mattr=+ptx60 opt.bc -o k.ptx"
@@ -67,6 +69,8 @@ def main():
         theirs.append(run(LINK, folder).wall * 1e3)
     sums = [sum(times.values()) for times in steps]
     is_met = row("link 2 functions of libclc | llvm-link", sums, theirs)
+    is_met &= (fast_enough := min(sums) <= MOST)
+    print(f"    at most {MOST:g} ms, {'met' if fast_enough else 'MISSED'}")
     best = min(steps, key=lambda times: sum(times.values()))
     print("    of which " + ", ".join(f"{name} {time:.1f}" for name, time in best.items()))
     shell = " ".join(str(word) for word in LINK) + " 2>/dev/null && " + REST
