@@ -168,8 +168,15 @@ impl Libraries {
         if let Some(problem) = answer.problem {
             return Err(LinkError::Manifest(problem));
         }
+        let mut is_unbuilt = false;
         for (path, skip) in answer.skipped() {
-            let told = format!("`{}` (-l{name}), which is skipped: {skip}", path.display());
+            let told = match skip {
+                Skip::Unbuilt(why) => {
+                    is_unbuilt = true;
+                    format!("-l{name}, which comes with offkit and could not be built: {why}")
+                }
+                _ => format!("`{}` (-l{name}), which is skipped: {skip}", path.display()),
+            };
             let note = format!("skipped {}: {skip}", path.display());
             match skip {
                 Skip::NoDeviceCode | Skip::Shared(_) => continue,
@@ -181,8 +188,10 @@ impl Libraries {
         }
         let Some(found) = answer.found else {
             tracing::debug!(library = name, %target, "no device library");
-            let none = format!("-l{name}, of which there is no device library for `{target}`");
-            self.looked_at.push((target.clone(), none));
+            if !is_unbuilt {
+                let none = format!("-l{name}, of which there is no device library for `{target}`");
+                self.looked_at.push((target.clone(), none));
+            }
             return Ok(false);
         };
         let rule = found.rule.name();

@@ -208,7 +208,7 @@ mod tests {
         assert!(refused(&with("<f4", "True", "(0, 2)")).contains("Fortran"));
         assert!(refused(&with("<f4", "False", "(4294967296, 4294967296)")).contains("too large"));
         assert!(refused(&with("<f4", "False", "(3,)")).contains("0 bytes of data, expected 12"));
-        assert!(refused(&with("<f4", "False", "(-1,)")).contains("no tuple of sizes"));
+        assert!(refused(&with("<f4", "False", "(-1,)")).contains("not a tuple of sizes"));
         assert!(refused("{'descr': [('a', '<f4')], }").contains("records"));
         assert!(refused("{}").contains("no `descr`"));
         // A single number and an array of none are arrays too.
