@@ -41,7 +41,7 @@ fn functions_of_compilers_are_imports_like_others() {
         says(set, &["__mulsc3 = 1", "_Z16__spirv_Sandwichf = 1"]);
     }
     let text = folder
-        .offkit("link k.bc --state executable -o x.syclbin")
+        .offkit("link k.bc --state executable --no-default-device-libs -o x.syclbin")
         .fails(2);
     says(&text, &["`__mulsc3`", "k → outer → __mulsc3", "Sandwich"]);
     assert!(!text.contains("ocl_sin"), "{text}");
