@@ -226,7 +226,7 @@ impl Offload {
             if triple.starts_with(intel::PREFIX) && intel::gpu_of_target(triple).is_none() {
                 let known: Vec<_> = intel::GPUS.iter().map(|gpu| gpu.name).collect();
                 return Err(UsageError::new(format!(
-                    "`{triple}` is no known GPU of Intel's; behind `{}` can be: {}",
+                    "`{triple}` is not a known Intel GPU; behind `{}` can be: {}",
                     intel::PREFIX,
                     known.join(", ")
                 )));

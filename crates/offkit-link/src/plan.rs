@@ -67,7 +67,7 @@ impl FromStr for SplitMode {
             "auto" | "source" => Ok(Self::Source),
             "kernel" => Ok(Self::Kernel),
             _ => Err(format!(
-                "`{name}` is no way of splitting: expected `auto`, `source`, `kernel` or `none`"
+                "`{name}` is not a way to split: expected `auto`, `source`, `kernel` or `none`"
             )),
         }
     }
@@ -97,7 +97,7 @@ impl FromStr for ExportArrangement {
             "apart" => Ok(Self::Apart),
             "grouped" => Ok(Self::Grouped),
             _ => Err(format!(
-                "`{name}` is no arrangement of exported functions: expected `apart` or `grouped`"
+                "`{name}` is not an arrangement of exported functions: expected `apart` or `grouped`"
             )),
         }
     }

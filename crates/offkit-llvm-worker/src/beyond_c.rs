@@ -207,7 +207,7 @@ pub(crate) fn set_options(own: &[String], others: &[String]) -> Result<(), Error
     let is_question = |option: &&String| QUESTIONS.contains(&option.trim_start_matches('-'));
     if let Some(question) = others.iter().find(is_question) {
         return Err(Error::new(format!(
-            "`{question}` is no option of a back end of LLVM's"
+            "`{question}` is not an option of an LLVM back end"
         )));
     }
     let words = std::iter::once(PROGRAM).chain(own.iter().chain(others).map(String::as_str));

@@ -599,7 +599,7 @@ impl Pass {
             }
             if LLVMIsAConstantInt(integer).is_null() || LLVMGetIntTypeWidth(LLVMTypeOf(integer)) > 64 {
                 return Err(Error::new(
-                    "the default value of a specialization constant is no number of up to 64 bits",
+                    "the default value of a specialization constant is not a number of up to 64 bits",
                 ));
             }
             Ok(LLVMConstIntGetZExtValue(integer))

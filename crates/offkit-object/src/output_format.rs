@@ -74,7 +74,7 @@ impl FromStr for OutputFormat {
         let known = NAMES.iter().find(|(name, _)| *name == text);
         known.map(|(_, format)| *format).ok_or_else(|| {
             format!(
-                "`{text}` is no output format: expected `syclbin,v1`, `syclbin,v2`, `offload,v1`, `offload,v2`, \
+                "`{text}` is not an output format: expected `syclbin,v1`, `syclbin,v2`, `offload,v1`, `offload,v2`, \
                  `offload,v3` (also `offload,v3,zlib` and `offload,v3,none`), `bundle,binary`, `bundle,text` or \
                  `bundle,compressed`"
             )

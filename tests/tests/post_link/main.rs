@@ -137,7 +137,7 @@ fn what_cannot_be_read_or_written_is_told_and_nothing_is_touched() {
     let said = tool_under_test(&folder, "p.bc -o missing/out.table").fails(1);
     assert!(said.contains("missing/out.table"), "{said}");
     let said = folder.offkit("post-link p.bc -o out.table").fails(2);
-    assert!(said.contains("no folder"), "{said}");
+    assert!(said.contains("not a folder"), "{said}");
     assert_eq!(folder.read("out.table"), b"before");
     assert_eq!(folder.list(), before);
 }

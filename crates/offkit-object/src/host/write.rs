@@ -89,7 +89,7 @@ impl<'a> NewSection<'a> {
         if self.alignment.is_power_of_two() {
             return Ok(());
         }
-        Err(Error::unrepresentable("alignment is no power of 2").finding(self.alignment))
+        Err(Error::unrepresentable("alignment is not a power of 2").finding(self.alignment))
     }
 }
 

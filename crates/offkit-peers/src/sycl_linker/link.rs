@@ -20,7 +20,7 @@ pub(crate) enum Error {
     NoOutput,
     #[error("Target triple must be specified")]
     NoTriple,
-    #[error("'{0}' is no target with SPIR-V")]
+    #[error("'{0}' is not a SPIR-V target")]
     Triple(String),
     #[error("No input files")]
     NoInput,

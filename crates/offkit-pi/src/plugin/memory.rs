@@ -116,7 +116,7 @@ pub(super) unsafe fn piMemBufferPartition<P: Registered>(
     non_null(create_info, "buffer_create_info")?;
     let parent = state::memory::<P>(buffer)?;
     if create_type != PI_BUFFER_CREATE_TYPE_REGION || parent.details.parent.is_some() {
-        let message = "a buffer that is no part itself can be divided into regions, and into nothing else";
+        let message = "only a whole buffer can be divided, and only into regions";
         return Err(Error::new(PI_INVALID_VALUE, message));
     }
     // SAFETY: not null, and for this kind of partition a region.

@@ -123,7 +123,7 @@ pub(super) unsafe fn wait_list<P: Registered>(
     let invalid = |_| {
         Error::new(
             PI_INVALID_EVENT_WAIT_LIST,
-            "the wait list is null or holds something that is no event",
+            "the wait list is null or holds something that is not an event",
         )
     };
     // SAFETY: by the caller's promise.
