@@ -36,7 +36,7 @@ fuzz_target!(|bytes: &[u8]| {
         .collect();
     let options = LaunchOptions {
         max_instructions: Some(10_000),
-        print: Some(&|_| {}),
+        print: Some(&|_| Ok(())),
         ..LaunchOptions::default()
     };
     // Mostly an error, of whatever kind.
