@@ -5,12 +5,13 @@ use std::path::Path;
 use std::process::Command;
 
 /// The parts of LLVM that are linked: what is not among them needs no time when the worker starts.
-const COMPONENTS: [&str; 14] = [
+const COMPONENTS: [&str; 15] = [
     "aarch64",
     "amdgpu",
     "bitreader",
     "bitwriter",
     "core",
+    "frontendoffloading",
     "ipo",
     "irreader",
     "linker",

@@ -5,6 +5,8 @@
 #include <string>
 
 #include <llvm-c/Core.h>
+#include <llvm/Frontend/Offloading/OffloadWrapper.h>
+#include <llvm/Frontend/Offloading/Utility.h>
 #include <llvm/IR/Attributes.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DebugInfoMetadata.h>
@@ -14,13 +16,17 @@
 #include <llvm/IR/GlobalVariable.h>
 #include <llvm/IR/Instruction.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Metadata.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Linker/Linker.h>
+#include <llvm/Object/OffloadBinary.h>
 #include <llvm/Support/CBindingWrapping.h>
 #include <llvm/Support/CommandLine.h>
+#include <llvm/Support/Error.h>
 #include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/raw_ostream.h>
+#include <llvm/TargetParser/Triple.h>
 
 // What a diagnostic says; of texts, those that are not null are the caller's to free.
 struct OffkitDiagnostic {
@@ -32,6 +38,12 @@ struct OffkitDiagnostic {
   int is_wanted;
   int is_about_loops;
   unsigned long long assembly;
+};
+
+// Bytes of the caller's.
+struct OffkitBytes {
+  const char *start;
+  size_t size;
 };
 
 static void place(OffkitDiagnostic &told, const llvm::Function *function, const llvm::DiagnosticLocation &location) {
@@ -131,6 +143,41 @@ char *offkit_parse_options(int count, const char *const *options) {
   bool parsed = llvm::cl::ParseCommandLineOptions(count, options, "", &stream);
   stream.flush();
   return parsed ? nullptr : strdup(message.c_str());
+}
+
+// LLVM's own tools choose by the language as this does.
+int offkit_wrapper_module(int language, const char *host, int relocatable, size_t count, const OffkitBytes *embedded,
+                          char **text) {
+  namespace offloading = llvm::offloading;
+  llvm::LLVMContext context;
+  llvm::Module module("offload.wrapper.module", context);
+  module.setTargetTriple(llvm::Triple(host));
+  llvm::SmallVector<llvm::ArrayRef<char>, 4> images;
+  for (size_t number = 0; number < count; ++number)
+    images.emplace_back(embedded[number].start, embedded[number].size);
+  llvm::Error error = [&]() -> llvm::Error {
+    switch (language) {
+    case llvm::object::OFK_OpenMP:
+      return offloading::wrapOpenMPBinaries(module, images, offloading::getOffloadEntryArray(module), "", relocatable);
+    case llvm::object::OFK_Cuda:
+      return offloading::wrapCudaBinary(module, images.front(), offloading::getOffloadEntryArray(module), "",
+                                        /*EmitSurfacesAndTextures=*/false);
+    case llvm::object::OFK_HIP:
+      return offloading::wrapHIPBinary(module, images.front(), offloading::getOffloadEntryArray(module));
+    default:
+      return offloading::wrapSYCLBinaries(module, images.front());
+    }
+  }();
+  bool failed = static_cast<bool>(error);
+  std::string message;
+  if (failed) {
+    message = llvm::toString(std::move(error));
+  } else {
+    llvm::raw_string_ostream stream(message);
+    module.print(stream, nullptr);
+  }
+  *text = strdup(message.c_str());
+  return failed;
 }
 
 // The C interface folds it away where the pointer is a constant.

@@ -26,6 +26,17 @@ unsafe extern "C" {
     /// Sets options as on a command line, the program's name first. Null where that was done, or a message, which is
     /// the caller's to free.
     fn offkit_parse_options(count: c_int, options: *const *const c_char) -> *mut c_char;
+    /// Makes the module that registers what is embedded: for OpenMP one or more offload binaries, for others one
+    /// container. The language is numbered as in offload binaries. 0 where that was done, with the module's text; else
+    /// with a message; both are the caller's to free.
+    fn offkit_wrapper_module(
+        language: c_int,
+        host: *const c_char,
+        relocatable: c_int,
+        count: usize,
+        embedded: *const RawBytes,
+        text: *mut *mut c_char,
+    ) -> c_int;
     /// An instruction before another that makes a pointer one to elements of a type.
     fn offkit_typed_address(
         before: LLVMValueRef,
@@ -47,6 +58,13 @@ struct RawDiagnostic {
     is_wanted: c_int,
     is_about_loops: c_int,
     assembly: c_ulonglong,
+}
+
+/// `OffkitBytes` of the C++ file.
+#[repr(C)]
+struct RawBytes {
+    start: *const u8,
+    size: usize,
 }
 
 /// What LLVM says in a diagnostic, its severity aside.
@@ -185,6 +203,55 @@ pub(crate) unsafe fn typed_address(
 ) -> LLVMValueRef {
     // SAFETY: by this function's contract.
     unsafe { offkit_typed_address(before, element, pointer) }
+}
+
+/// The module that registers images when a program starts, as LLVM's own tools make it, in its text form.
+///
+/// # Errors
+///
+/// LLVM has no such module for a language, or nothing is embedded, or a damaged offload binary.
+pub(crate) fn wrapper_module(
+    language: &str,
+    host: &str,
+    relocatable: bool,
+    embedded: &[Vec<u8>],
+) -> Result<String, Error> {
+    let number = match (language, embedded.len()) {
+        ("openmp", 1..) => 1,
+        ("cuda", 1) => 2,
+        ("hip", 1) => 4,
+        ("sycl", 1) => 8,
+        (_, count) => {
+            return Err(Error::new(format!(
+                "LLVM does not wrap {count} block(s) for `{language}`"
+            )));
+        }
+    };
+    let host = CString::new(host).map_err(|_| Error::new("the host's triple holds a zero byte"))?;
+    let bytes: Vec<_> = (embedded.iter())
+        .map(|bytes| RawBytes {
+            start: bytes.as_ptr(),
+            size: bytes.len(),
+        })
+        .collect();
+    let mut text = ptr::null_mut();
+    // SAFETY: the triple and the bytes live through the call and are as many as is said, one at least. The text is
+    // written to a valid place and ours to free.
+    let (failed, text) = unsafe {
+        let failed = offkit_wrapper_module(
+            number,
+            host.as_ptr(),
+            relocatable.into(),
+            bytes.len(),
+            bytes.as_ptr(),
+            &raw mut text,
+        );
+        (failed != 0, take_message(text))
+    };
+    match failed {
+        true => Err(Error::new(text)),
+        false => Ok(text),
+    }
 }
 
 /// Options that make LLVM print something and end the process.

@@ -8,6 +8,7 @@ use offkit_llvm::frame::{FrameError, Message, read_message, write_message};
 use offkit_llvm::{ModuleId, ModuleSource, OpenedModule, PROTOCOL_VERSION, Reply, Request};
 
 use crate::Error;
+use crate::beyond_c::wrapper_module;
 use crate::buffer::Buffer;
 use crate::emit::emit;
 use crate::kept::Kept;
@@ -88,6 +89,11 @@ impl Server {
                 jobs,
             } => return emit(self.kept(*module)?, parts, form, *jobs),
             Request::Needs { module, symbols } => Reply::Needs(needs(self.kept(*module)?.whole()?, symbols)),
+            Request::Wrap {
+                language,
+                host,
+                relocatable,
+            } => Reply::Wrapper(wrapper_module(language, host, *relocatable, &blocks)?),
             Request::Close { module } => {
                 self.kept(*module)?;
                 self.modules.remove(module);

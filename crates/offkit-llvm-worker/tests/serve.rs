@@ -203,3 +203,28 @@ fn modules_come_and_go() {
     assert_eq!(answers.iter().filter(is_done).count(), 2 * rounds as usize);
     assert_eq!(answers.len(), 7 * rounds as usize);
 }
+
+#[test]
+fn images_are_wrapped_as_llvms_tools_take_them() {
+    let wrap = |language: &str, host: &str| Request::Wrap {
+        language: language.to_owned(),
+        host: host.to_owned(),
+        relocatable: false,
+    };
+    let mut pipe = Vec::new();
+    let host = "x86_64-unknown-linux-gnu";
+    request(&mut pipe, &wrap("hip", host), &[b"bundle"]);
+    request(&mut pipe, &wrap("hip", host), &[b"two", b"bundles"]);
+    request(&mut pipe, &wrap("openmp", host), &[]);
+    request(&mut pipe, &wrap("opencl", host), &[b"code"]);
+    request(&mut pipe, &wrap("cuda", "x86_64\0"), &[b"fatbin"]);
+    let answers = answers(&pipe);
+    match &answers[0].body {
+        Reply::Wrapper(text) => assert!(text.contains(r#"c"bundle""#), "{text}"),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(message(&answers[1]), "LLVM does not wrap 2 block(s) for `hip`");
+    assert_eq!(message(&answers[2]), "LLVM does not wrap 0 block(s) for `openmp`");
+    assert_eq!(message(&answers[3]), "LLVM does not wrap 1 block(s) for `opencl`");
+    assert!(message(&answers[4]).contains("zero byte"), "{answers:?}");
+}

@@ -365,6 +365,30 @@ impl Worker {
         }
     }
 
+    /// The module that registers images, in LLVM's text form; see [`Request::Wrap`].
+    ///
+    /// # Errors
+    ///
+    /// [`WorkerError::Failed`] for a language that LLVM has no such module for, or if it embeds nothing, or a damaged
+    /// offload binary.
+    pub fn wrap(
+        &mut self,
+        language: &str,
+        host: &str,
+        relocatable: bool,
+        embedded: &[&[u8]],
+    ) -> Result<String, WorkerError> {
+        let request = Request::Wrap {
+            language: language.to_owned(),
+            host: host.to_owned(),
+            relocatable,
+        };
+        match self.call(&request, embedded, "wrapping images")? {
+            (Reply::Wrapper(text), _) => Ok(text),
+            (other, _) => Err(self.unexpected(&other)),
+        }
+    }
+
     /// Has the worker forget a module.
     ///
     /// # Errors
@@ -535,7 +559,7 @@ mod tests {
         (folder, path)
     }
 
-    const HELLO: &str = r#"read line; echo '{"body":{"hello":{"protocol":5,"llvm":"22.1.8"}}}'"#;
+    const HELLO: &str = r#"read line; echo '{"body":{"hello":{"protocol":6,"llvm":"22.1.8"}}}'"#;
 
     fn open(worker: &mut Worker, name: &str) -> Result<OpenedModule, WorkerError> {
         worker.open(&[Source::bytes(name, b"")], &[], false)

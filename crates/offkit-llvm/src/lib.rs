@@ -31,6 +31,7 @@
 //! | `Mark` a module | its kernels and exported functions say which source file they come from |
 //! | `Emit` parts of a module | for each, bitcode, text or code, and what it defines and needs |
 //! | `Needs` of a module | who needs some symbols |
+//! | `Wrap` images | the module that registers them when a program starts |
 //! | `Close` a module | it is forgotten |
 //!
 //! A module stays in the worker from `Open` to `Close`. A file is named by its path and read there, as far as it is

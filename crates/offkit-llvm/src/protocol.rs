@@ -9,7 +9,7 @@ use crate::diagnostic::{Diagnostic, Place};
 use crate::summary::{Metadata, ModuleSummary};
 
 /// The version of this protocol. The two programs are built together, so they must agree exactly.
-pub const PROTOCOL_VERSION: u32 = 5;
+pub const PROTOCOL_VERSION: u32 = 6;
 
 /// The number of a module that the worker keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -63,6 +63,17 @@ pub enum Request {
         /// The symbols.
         symbols: Vec<String>,
     },
+    /// Make the module that registers device images when a program starts, as LLVM's own tools make it. What it
+    /// embeds comes behind the request: OpenMP's offload binaries in a block each; in one block SYCL's, the fatbin or
+    /// the bundle. Answered by [`Reply::Wrapper`].
+    Wrap {
+        /// The language that the images are for: `openmp`, `cuda`, `hip` or `sycl`.
+        language: String,
+        /// The triple of the host.
+        host: String,
+        /// Whether the module is for an object that is linked into another first.
+        relocatable: bool,
+    },
     /// Forget a module. Answered by [`Reply::Done`].
     Close {
         /// The module.
@@ -79,6 +90,7 @@ impl Request {
             Self::Mark { .. } => "mark",
             Self::Emit { .. } => "emit",
             Self::Needs { .. } => "needs",
+            Self::Wrap { .. } => "wrap",
             Self::Close { .. } => "close",
         }
     }
@@ -279,6 +291,8 @@ pub enum Reply {
     Emitted(Vec<EmittedPart>),
     /// Answers [`Request::Needs`], in the order asked.
     Needs(Vec<SymbolNeed>),
+    /// Answers [`Request::Wrap`]: the module in LLVM's text form.
+    Wrapper(String),
     /// The request was carried out and there is nothing to tell.
     Done,
     /// The process that generated the code of a part ended: a fatal error or a crash inside LLVM.
