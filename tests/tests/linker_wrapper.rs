@@ -587,6 +587,80 @@ fn sycl_code_runs_on_the_real_runtime() {
     assert_eq!(printed, "8 15 22 29 36 43 50 57 registered\n");
 }
 
+/// The module in what `--print-wrapped-module` printed, without the commands around it.
+fn module_of(printed: &str) -> String {
+    let module = printed.lines().skip_while(|line| !line.starts_with("; ModuleID"));
+    let lines: Vec<_> = module.filter(|line| !line.starts_with(" \"")).collect();
+    lines.join("\n")
+}
+
+#[test]
+fn the_module_is_the_one_that_the_original_prints() {
+    need!("clang-22", "clang-linker-wrapper", "lld");
+    let original = tool("clang-linker-wrapper").expect("asked for before");
+    let folder = folder();
+    folder.write("device.c", "int f(int x) { return x + 1; }");
+    clang(
+        &folder,
+        &format!("--target={DEVICE} -fPIC -c device.c -o device.o"),
+    )
+    .ok();
+    let both = |line: &str| {
+        let of = |program: &std::path::Path| folder.run(program, line.split_whitespace());
+        let modules = [of(&original), of(&folder.path("bin/clang-linker-wrapper"))].map(|outcome| {
+            assert_eq!(outcome.code, 0, "{line}: {outcome:#?}");
+            module_of(&outcome.stderr)
+        });
+        let [wanted, printed] = &modules;
+        assert!(wanted.contains("source_filename"), "{line}: {wanted}");
+        assert_eq!(printed, wanted, "{line}");
+        wanted.clone()
+    };
+    for (language, target) in [
+        ("openmp", "amdgcn-amd-amdhsa,arch=gfx90a"),
+        ("cuda", "nvptx64-nvidia-cuda,arch=sm_70"),
+        ("hip", "amdgcn-amd-amdhsa,arch=gfx90a"),
+        ("sycl", "spirv64-unknown-unknown,arch=generic"),
+    ] {
+        object_with(
+            &folder,
+            language,
+            &[&format!("file=device.o,kind={language},triple={target}")],
+        );
+        for host in [
+            "x86_64-unknown-linux-gnu",
+            "aarch64-unknown-linux-gnu",
+            "x86_64-unknown-windows-gnu",
+        ] {
+            both(&format!(
+                "--print-wrapped-module --dry-run --host-triple={host} --linker-path=ld {language}.o -o program"
+            ));
+        }
+    }
+    // With the bytes of an image, and for a link into another object.
+    both(
+        "--print-wrapped-module --override-image=hip=device.o --host-triple=x86_64-unknown-linux-gnu \
+         --linker-path=/bin/true hip.o -o program",
+    );
+    let relocatable = both(
+        "--print-wrapped-module --dry-run --relocatable --host-triple=x86_64-unknown-linux-gnu --linker-path=ld \
+         openmp.o -o program",
+    );
+    assert!(
+        relocatable.contains(".llvm.offloading.relocatable"),
+        "{relocatable}"
+    );
+
+    let refused = folder.offkit(
+        "as clang-linker-wrapper --print-wrapped-module --dry-run --sycl-images=sycl-v3 --linker-path=ld sycl.o",
+    );
+    let said = refused.fails(1);
+    assert!(
+        said.contains("LLVM makes no module that registers images as `sycl-v3`"),
+        "{said}"
+    );
+}
+
 #[test]
 fn what_fails_is_said_and_leaves_no_program() {
     need!("clang-22", "llvm-ar");

@@ -1,5 +1,6 @@
 //! Wrapping: device images in a host object that registers them when the program starts.
 
+use offkit_llvm::{Worker, WorkerError};
 use offkit_object::property_set::names;
 use offkit_object::registration::{HostTarget, Registration};
 use offkit_object::{DeviceImage, Error, ImageFormat, Producer, bundle, fatbin};
@@ -63,6 +64,12 @@ pub enum WrapError {
     /// What the structures cannot hold.
     #[error(transparent)]
     Object(#[from] Error),
+    /// A form of registration that LLVM 22 does not have.
+    #[error("LLVM makes no module that registers images as `{}`", .0.name())]
+    NoModule(WrapKind),
+    /// LLVM did not make the module.
+    #[error(transparent)]
+    Worker(#[from] WorkerError),
 }
 
 impl Wrap {
@@ -92,8 +99,38 @@ impl Wrap {
         let host = HostTarget::for_triple(&self.host_triple).ok_or_else(|| WrapError::Host {
             triple: self.host_triple.clone(),
         })?;
+        self.prepare(&mut images)?;
+        let mut registration = Registration::new(self.kind, host);
+        registration.relocatable = self.relocatable;
+        registration.functions = self.functions;
+        registration.descriptor_name.clone_from(&self.descriptor_name);
+        Ok(if images.is_empty() && self.allow_empty {
+            registration.write_nothing()?
+        } else {
+            registration.write(&images)?
+        })
+    }
+
+    /// The module that LLVM's tools would compile to such an object, in LLVM's text form.
+    ///
+    /// # Errors
+    ///
+    /// See [`WrapError`].
+    pub fn module(&self, mut images: Vec<DeviceImage<'_>>, worker: &mut Worker) -> Result<String, WrapError> {
+        if let WrapKind::SyclV2 | WrapKind::SyclV3 | WrapKind::Offload = self.kind {
+            return Err(WrapError::NoModule(self.kind));
+        }
+        self.prepare(&mut images)?;
+        let embedded = self.kind.embedded(&images)?;
+        let embedded: Vec<_> = embedded.iter().map(Vec::as_slice).collect();
+        let language = producer(self.kind).name();
+        Ok(worker.wrap(language, &self.host_triple, self.relocatable, &embedded)?)
+    }
+
+    /// Completes images, which must be for the language that registers them.
+    fn prepare(&self, images: &mut [DeviceImage<'_>]) -> Result<(), WrapError> {
         let producer = producer(self.kind);
-        for image in &mut images {
+        for image in images {
             if image.producer != Producer::None && image.producer != producer {
                 return Err(WrapError::Producer {
                     location: image.location.to_string(),
@@ -113,15 +150,7 @@ impl Wrap {
                 }
             }
         }
-        let mut registration = Registration::new(self.kind, host);
-        registration.relocatable = self.relocatable;
-        registration.functions = self.functions;
-        registration.descriptor_name.clone_from(&self.descriptor_name);
-        Ok(if images.is_empty() && self.allow_empty {
-            registration.write_nothing()?
-        } else {
-            registration.write(&images)?
-        })
+        Ok(())
     }
 }
 

@@ -83,6 +83,24 @@ impl RegistrationKind {
         }
     }
 
+    /// What an object embeds: OpenMP's images as an offload binary each, SYCL's as binaries one after the other,
+    /// those of CUDA and HIP as they are.
+    ///
+    /// # Errors
+    ///
+    /// An image that cannot be read, or a name that no offload binary holds.
+    pub fn embedded(self, images: &[DeviceImage<'_>]) -> Result<Vec<Vec<u8>>, Error> {
+        match self {
+            Self::SyclV2 | Self::SyclV3 | Self::SyclLlvm => Ok(vec![sycl::embedded(images)?.bytes]),
+            Self::Offload => Ok(vec![offload::binary(images)?]),
+            Self::OpenMp => images.iter().map(openmp::binary).collect(),
+            Self::Cuda | Self::Hip => {
+                let bytes = images.iter().map(|image| Ok(image.bytes()?.to_vec()));
+                bytes.collect()
+            }
+        }
+    }
+
     /// Every kind.
     pub const ALL: [Self; 7] = [
         Self::SyclV2,

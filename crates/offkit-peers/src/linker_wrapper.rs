@@ -2,8 +2,8 @@
 //!
 //! It takes device code out of the linker's inputs and links it for each target, with `clang` where that needs another
 //! linker. The results go into objects that register them, and these to the host's linker with everything else. Unlike
-//! the original, it writes the objects directly, so there is no module to print; leaves code alone that is linked and
-//! registered already; takes time linear in the number of images; and passes long command lines through files.
+//! the original, it writes the objects directly, and asks LLVM for a module only to print it; leaves code alone that is
+//! linked and registered already; takes time linear in the number of images; and passes long command lines through files.
 //!
 //! | module | holds |
 //! |---|---|
@@ -65,9 +65,6 @@ fn link(arguments: Vec<OsString>) -> Result<String> {
         let opt = commands.find("opt", &[])?;
         Commands::new(&Options::default()).run(&opt, &[question.into()])?;
         return Ok(String::new());
-    }
-    if options.print_module {
-        say!("{NAME}: warning: there is no module to print: objects are written directly");
     }
     let _temporary = (!options.dry_run).then(offkit_host::temporary::keep_together);
     let host = options.host_triple.clone().unwrap_or_else(host_triple);

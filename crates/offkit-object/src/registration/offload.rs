@@ -13,24 +13,13 @@ use crate::offload_binary::{OffloadBinary, OffloadBinaryVersion, OffloadKind};
 /// Before all other constructors.
 const PRIORITY: u16 = 1;
 
-/// Adds the binary, of version 2, and functions that hand it over with its size.
+/// Adds the binary and functions that hand it over with its size.
 pub(super) fn add(
     object: &mut HostObject,
     registration: &Registration,
     images: &[DeviceImage<'_>],
 ) -> Result<(), Error> {
-    let entries = images.iter().map(|image| {
-        let mut entry = entry(image, OffloadKind::SYCL)?;
-        for (key, value) in image.strings.iter() {
-            entry.strings.set_bytes(key.to_owned(), value.to_vec());
-        }
-        entry.strings.set_bytes("symbols", symbols(&entry_names(image))?);
-        Ok(entry)
-    });
-    let binary = OffloadBinary {
-        entries: entries.collect::<Result<_, Error>>()?,
-    };
-    let binary = binary.write(OffloadBinaryVersion::V2)?;
+    let binary = binary(images)?;
     let size = binary.len() as u64;
     let place = object.offload_section(registration.images_section(), binary);
     object.name_descriptor(registration, ".sycl_offloading.", place, size);
@@ -52,6 +41,22 @@ pub(super) fn add(
         .install(object, PRIORITY);
     }
     Ok(())
+}
+
+/// The binary, of version 2, with all images and the names of their kernels.
+pub(super) fn binary(images: &[DeviceImage<'_>]) -> Result<Vec<u8>, Error> {
+    let entries = images.iter().map(|image| {
+        let mut entry = entry(image, OffloadKind::SYCL)?;
+        for (key, value) in image.strings.iter() {
+            entry.strings.set_bytes(key.to_owned(), value.to_vec());
+        }
+        entry.strings.set_bytes("symbols", symbols(&entry_names(image))?);
+        Ok(entry)
+    });
+    let binary = OffloadBinary {
+        entries: entries.collect::<Result<_, Error>>()?,
+    };
+    binary.write(OffloadBinaryVersion::V2)
 }
 
 /// Names as the string `symbols` has them since then: their number, place and length of each from the start of

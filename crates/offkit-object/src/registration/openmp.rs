@@ -20,7 +20,7 @@ pub(super) fn add(
 ) -> Result<(), Error> {
     let mut embedded = Embedded::for_images(images);
     for image in images {
-        embedded.push(&offload_binary(image, OffloadKind::OPENMP)?)?;
+        embedded.push(&binary(image)?)?;
     }
     let ranges = std::mem::take(&mut embedded.images);
     let code = object.offload_section(registration.images_section(), embedded.bytes);
@@ -75,8 +75,8 @@ pub(super) fn add(
 }
 
 /// A binary of version 1 with the image and what is known about its target.
-pub(super) fn offload_binary(image: &DeviceImage<'_>, kind: OffloadKind) -> Result<Vec<u8>, Error> {
-    OffloadBinary::from(entry(image, kind)?).write(OffloadBinaryVersion::V1)
+pub(super) fn binary(image: &DeviceImage<'_>) -> Result<Vec<u8>, Error> {
+    OffloadBinary::from(entry(image, OffloadKind::OPENMP)?).write(OffloadBinaryVersion::V1)
 }
 
 /// The image as an entry of an offload binary.

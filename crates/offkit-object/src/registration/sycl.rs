@@ -49,13 +49,8 @@ pub(super) const LLVM: Form = Form {
 /// What a descriptor can count; more images need more descriptors.
 const MOST_IMAGES: usize = u16::MAX as usize;
 
-/// Adds the images and their descriptors, and functions that register these.
-pub(super) fn add(
-    object: &mut HostObject,
-    registration: &Registration,
-    form: Form,
-    images: &[DeviceImage<'_>],
-) -> Result<(), Error> {
+/// The images as offload binaries that follow each other, with the names of their kernels.
+pub(super) fn embedded(images: &[DeviceImage<'_>]) -> Result<Embedded, Error> {
     let mut embedded = Embedded::for_images(images);
     for image in images {
         let mut entry = entry(image, OffloadKind::SYCL)?;
@@ -64,6 +59,17 @@ pub(super) fn add(
         }
         embedded.push(&OffloadBinary::from(entry).write(OffloadBinaryVersion::V1)?)?;
     }
+    Ok(embedded)
+}
+
+/// Adds the images and their descriptors, and functions that register these.
+pub(super) fn add(
+    object: &mut HostObject,
+    registration: &Registration,
+    form: Form,
+    images: &[DeviceImage<'_>],
+) -> Result<(), Error> {
+    let mut embedded = embedded(images)?;
     let ranges = std::mem::take(&mut embedded.images);
     let code = object.offload_section(registration.images_section(), embedded.bytes);
 

@@ -1,11 +1,13 @@
 //! What is linked as what a runtime takes: images of one language in one container or one object.
 
 use std::borrow::Cow;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use offkit_host::files;
 use offkit_image::target::{Family, amd, triples};
-use offkit_link::wrap::{Wrap, WrapKind};
+use offkit_link::wrap::{Wrap, WrapError, WrapKind};
+use offkit_llvm::Worker;
 use offkit_object::host::intel_openmp_elf;
 use offkit_object::{
     BundleState, DeviceImage, ImageFormat, OffloadBinaryVersion, OutputFormat, Producer, Target,
@@ -201,7 +203,7 @@ impl Bundler<'_> {
     fn object(&self, producer: Producer, images: Vec<DeviceImage<'_>>) -> Result<PathBuf> {
         let name = format!("{}.{}.image.wrapper", file_name(self.executable), producer.name());
         let path = self.commands.file(&name, "o")?;
-        if self.commands.is_dry() {
+        if self.commands.is_dry() && !self.options.print_module {
             return Ok(path);
         }
         let mut wrap = Wrap::new(match producer {
@@ -213,7 +215,14 @@ impl Bundler<'_> {
         });
         self.host.clone_into(&mut wrap.host_triple);
         wrap.relocatable = self.options.relocatable;
-        self.commands.write(&path, &wrap.run(images)?)?;
+        if self.options.print_module {
+            let mut worker = Worker::start().map_err(WrapError::from)?;
+            let module = wrap.module(images.clone(), &mut worker)?;
+            let _ = io::stderr().write_all(module.as_bytes());
+        }
+        if !self.commands.is_dry() {
+            self.commands.write(&path, &wrap.run(images)?)?;
+        }
         Ok(path)
     }
 

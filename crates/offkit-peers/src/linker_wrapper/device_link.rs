@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use offkit_image::target::{Family, HostCpu, Triple};
-use offkit_object::{ContainerKind, DeviceImage, Limits, Producer, Target, read};
+use offkit_object::{ContainerKind, DeviceImage, ImageFormat, Limits, Producer, Target, read};
 
 use super::commands::Commands;
 use super::error::{Error, Result};
@@ -201,6 +201,15 @@ impl TargetLink<'_> {
         }
         let mut image = DeviceImage::new(bytes);
         image.target = target.clone();
+        // What the module shows where nothing was linked.
+        match is_sycl {
+            _ if !commands.is_dry() => {}
+            true => {
+                image.target = Target::default();
+                image.kernels.push("stub".into());
+            }
+            false => image.format = ImageFormat::Elf,
+        }
         Ok(vec![file(image)])
     }
 

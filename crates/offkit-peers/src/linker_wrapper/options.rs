@@ -31,7 +31,7 @@ target, makes an object that registers the result, and runs the host's linker wi
         "linker-arg" = "" => o.linker_arguments, "";
         "linker-path" = "<path>" => o.linker_path, "The host's linker";
         "override-image" = "<kind=file>" => o.overrides, "Take this file for the image of a kind instead of linking one";
-        "print-wrapped-module" => o.print_module, "Has no effect: objects are written without a module";
+        "print-wrapped-module" => o.print_module, "Print the module that LLVM would compile to the object that registers images";
         "save-temps" => o.save_temps, "Keep intermediate files";
         "should-extract" = "<arch>" => o.should_extract, "Take code for this architecture out of archives whether it is needed or not";
         "sycl-images" = "<kind>" => o.sycl_images, "How SYCL's images are registered: sycl-llvm (as LLVM 22, the default), sycl-v3
