@@ -3,7 +3,8 @@
 //! It takes device code out of the linker's inputs and links it for each target, with `clang` where that needs another
 //! linker. The results go into objects that register them, and these to the host's linker with everything else. Unlike
 //! the original, it writes the objects directly, and asks LLVM for a module only to print it; leaves code alone that is
-//! linked and registered already; takes time linear in the number of images; and passes long command lines through files.
+//! linked and registered already; takes time linear in the number of images; and passes long command lines through
+//! files.
 //!
 //! | module | holds |
 //! |---|---|
