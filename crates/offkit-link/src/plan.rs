@@ -22,7 +22,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::str::FromStr;
 
-use offkit_llvm::{ModuleSummary, VariableSummary};
+use offkit_llvm::{FunctionSummary, ModuleSummary, VariableSummary};
 
 use crate::symbols::{
     DEVICE_GLOBAL_SIZE, ESIMD_FUNCTION, INDIRECTLY_CALLABLE, exported_functions, exported_variables,
@@ -30,7 +30,7 @@ use crate::symbols::{
 };
 use closure::Closure;
 
-pub(crate) use category::aspect;
+use category::aspect;
 
 /// How a module is split into images.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -188,6 +188,9 @@ pub struct PlannedImage {
     pub number: usize,
     /// Whether it was split off for its ESIMD functions.
     pub is_esimd: bool,
+    /// Whether it stands in for the image before it on devices without an optional feature that this one needs: it has
+    /// the same virtual functions, with empty bodies.
+    pub is_dummy: bool,
 }
 
 impl PlannedImage {
@@ -237,7 +240,12 @@ pub fn plan(
         let elsewhere =
             |symbol: &str| imports && owners.get(symbol).is_some_and(|owner| !owner.shares_number(name));
         closure.fill(&mut image, &elsewhere);
+        let dummy = closure.dummy(&image);
         images.push(image);
+        if let Some(dummy) = dummy {
+            number += 1;
+            images.push(PlannedImage { number, ..dummy });
+        }
     }
     Plan { images }
 }
@@ -261,6 +269,27 @@ impl GroupName {
 /// Whether the front end said which aspects functions use, as SYCL's does.
 pub(crate) fn says_aspects(module: &ModuleSummary) -> bool {
     (module.functions.iter()).any(|function| function.metadata.contains_key("sycl_used_aspects"))
+}
+
+/// The numbers of the aspects that functions need of a device: those that the front end says, and with `found` those
+/// that the instructions ask for.
+pub(crate) fn required_aspects<'a>(
+    functions: impl Iterator<Item = &'a FunctionSummary>,
+    found: bool,
+) -> BTreeSet<u32> {
+    let mut aspects = BTreeSet::new();
+    for function in functions {
+        let said = function.metadata.get("sycl_used_aspects").into_iter().flatten();
+        // Negative ones are known to the compiler only, to tell images apart.
+        aspects.extend(
+            said.filter_map(aspect)
+                .filter_map(|aspect| u32::try_from(aspect).ok()),
+        );
+        if found {
+            aspects.extend(&function.aspects);
+        }
+    }
+    aspects
 }
 
 fn groups(
@@ -354,7 +383,7 @@ fn groups(
 
 #[cfg(test)]
 mod tests {
-    use offkit_llvm::{CallingConvention, FunctionSummary};
+    use offkit_llvm::CallingConvention;
 
     use super::*;
 

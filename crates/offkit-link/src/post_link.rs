@@ -257,6 +257,10 @@ impl PostLink {
             } else {
                 Vec::new()
             },
+            emptied: match image.is_dummy {
+                true => image.contents.clone(),
+                false => Vec::new(),
+            },
             left_out: image.left_out.clone(),
             esimd_split_status: self.esimd_split_status.then_some(u8::from(image.is_esimd)),
             named_metadata: lists.of(image),
@@ -590,6 +594,7 @@ fn check_device_globals(module: &ModuleSummary, images: &[PlannedImage]) -> Resu
         }
     }
     let image_of: BTreeMap<String, usize> = (images.iter().enumerate())
+        .filter(|(_, image)| !image.is_dummy)
         .flat_map(|(index, image)| image.roots().into_iter().map(move |root| (root, index)))
         .collect();
     for (variable, number) in scoped {

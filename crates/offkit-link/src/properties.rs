@@ -16,6 +16,10 @@ pub(crate) use module::registered;
 
 /// The set of virtual functions that an image defines.
 pub(crate) const VIRTUAL_FUNCTIONS_SET: &str = "virtual-functions-set";
+
+/// Whether an image stands in for one of the same set on devices without a feature that this one needs.
+pub(crate) const DUMMY_IMAGE: &str = "dummy-image";
+
 pub use module::{IndexedModule, ModuleImage, PropertyChoice, REQUIRED_WORK_GROUP_SIZE, module_properties};
 
 /// SYCL's numbers of device aspects, as its runtimes have them.

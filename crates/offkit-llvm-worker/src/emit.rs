@@ -158,6 +158,7 @@ fn check_names(part: &Part, defined: &HashSet<String>) -> Result<(), Error> {
         .entry_points
         .iter()
         .chain(&part.externalized)
+        .chain(&part.emptied)
         .chain(&part.left_out);
     match contents.chain(others).find(|name| !defined.contains(*name)) {
         Some(missing) => Err(Error::new(format!("no definition of `{missing}`"))),

@@ -10,16 +10,19 @@
 use std::collections::{HashMap, HashSet};
 use std::ffi::CStr;
 
-use llvm_sys::LLVMLinkage;
 use llvm_sys::comdat::LLVMSetComdat;
 use llvm_sys::core::{
-    LLVMAddAttributeAtIndex, LLVMAddFunction, LLVMAddGlobal, LLVMArrayType2, LLVMConstArray2,
-    LLVMCountParams, LLVMDeleteFunction, LLVMDeleteGlobal, LLVMGetAttributeCountAtIndex,
-    LLVMGetAttributesAtIndex, LLVMGetFunctionCallConv, LLVMGetGlobalParent, LLVMGetNamedGlobal,
-    LLVMGetUnnamedAddress, LLVMGetVisibility, LLVMGlobalGetValueType, LLVMIsAGlobalVariable,
+    LLVMAddAttributeAtIndex, LLVMAddFunction, LLVMAddGlobal, LLVMAppendBasicBlockInContext, LLVMArrayType2,
+    LLVMBuildRet, LLVMBuildRetVoid, LLVMConstArray2, LLVMCountParams, LLVMCreateBuilderInContext,
+    LLVMDeleteFunction, LLVMDeleteGlobal, LLVMDisposeBuilder, LLVMGetAttributeCountAtIndex,
+    LLVMGetAttributesAtIndex, LLVMGetFunctionCallConv, LLVMGetGlobalParent, LLVMGetModuleContext,
+    LLVMGetNamedGlobal, LLVMGetReturnType, LLVMGetTypeKind, LLVMGetUndef, LLVMGetUnnamedAddress,
+    LLVMGetVisibility, LLVMGlobalGetValueType, LLVMIsAGlobalVariable, LLVMPositionBuilderAtEnd,
     LLVMReplaceAllUsesWith, LLVMSetFunctionCallConv, LLVMSetInitializer, LLVMSetUnnamedAddress,
     LLVMSetValueName2, LLVMSetVisibility, LLVMTypeOf,
 };
+use llvm_sys::prelude::LLVMValueRef;
+use llvm_sys::{LLVMLinkage, LLVMTypeKind};
 use offkit_llvm::{Linkage, Part};
 
 use crate::Error;
@@ -45,14 +48,16 @@ const ORDER: &CStr = c"offkit.order";
 /// What [`Module::link`] reports.
 pub fn take(source: Module, part: &Part) -> Result<Module, Error> {
     let (taken, linkages) = match &part.contents {
-        Some(contents) => take_contents(source, contents, &part.left_out)?,
+        Some(contents) => take_contents(source, contents, part)?,
         None => {
             let left_out = set(&part.left_out);
             let is_left_out = |global: &Global<'_>| left_out.contains(global.name().as_str());
             let declared: Vec<_> = (source.globals())
                 .filter(|global| !global.is_declaration() && is_left_out(global))
                 .collect();
-            declared.iter().for_each(declare);
+            for global in &declared {
+                declare(global);
+            }
             (source, None)
         }
     };
@@ -94,12 +99,13 @@ type Linkages = HashMap<String, LLVMLinkage>;
 fn take_contents(
     source: Module,
     contents: &[String],
-    left_out: &[String],
+    part: &Part,
 ) -> Result<(Module, Option<Linkages>), Error> {
     leave_lists(&source);
-    let (contents, left_out) = (set(contents), set(left_out));
+    let (contents, left_out) = (set(contents), set(&part.left_out));
+    let emptied = set(&part.emptied);
     let mut linkages = HashMap::new();
-    let mut declared = Vec::new();
+    let (mut declared, mut empty) = (Vec::new(), Vec::new());
     for global in source.globals().filter(|global| !global.is_declaration()) {
         let (name, linkage) = (global.name(), global.raw_linkage());
         if contents.contains(name.as_str()) {
@@ -109,6 +115,9 @@ fn take_contents(
             if linkage != LLVMLinkage::LLVMAppendingLinkage && !waits {
                 global.set_raw_linkage(LLVMLinkage::LLVMExternalLinkage);
             }
+            if emptied.contains(name.as_str()) {
+                empty.push(global);
+            }
             linkages.insert(name, linkage);
         } else if left_out.contains(name.as_str()) {
             declared.push(global);
@@ -116,7 +125,15 @@ fn take_contents(
             global.set_linkage(Linkage::LinkOnce);
         }
     }
-    declared.iter().for_each(declare);
+    for global in &declared {
+        declare(global);
+    }
+    for global in &empty {
+        if let Some(function) = declare(global) {
+            // SAFETY: it was just made in a module that is alive, without a body.
+            unsafe { add_empty_body(function) };
+        }
+    }
     add_order(&source, |name| contents.contains(name));
     let mut taken = Module::like(&source, "part");
     let source_file = source.source_file();
@@ -126,8 +143,8 @@ fn take_contents(
     Ok((taken, Some(linkages)))
 }
 
-/// Makes a definition of a lazily read module a declaration.
-fn declare(global: &Global<'_>) {
+/// Makes a definition of a lazily read module a declaration: of a function a new one, which is returned.
+fn declare(global: &Global<'_>) -> Option<LLVMValueRef> {
     let old = global.as_raw();
     // SAFETY: the value is alive with its module, and each question is asked of a value of the kind it is for. What
     // is still in the file refers to functions through handles that follow a replacement.
@@ -142,7 +159,8 @@ fn declare(global: &Global<'_>) {
             if LLVMTypeOf(new) != LLVMTypeOf(old) {
                 // In another address space, which cannot be asked for: a copy that the optimiser drops.
                 LLVMDeleteFunction(new);
-                return global.set_linkage(Linkage::AvailableExternally);
+                global.set_linkage(Linkage::AvailableExternally);
+                return None;
             }
             LLVMSetFunctionCallConv(new, LLVMGetFunctionCallConv(old));
             LLVMSetVisibility(new, LLVMGetVisibility(old));
@@ -160,6 +178,7 @@ fn declare(global: &Global<'_>) {
             LLVMSetValueName2(old, c"".as_ptr(), 0);
             global.set_linkage(Linkage::Internal);
             LLVMSetValueName2(new, name.as_ptr().cast(), name.len());
+            return Some(new);
         } else if !LLVMIsAGlobalVariable(old).is_null() {
             LLVMSetInitializer(old, std::ptr::null_mut());
             LLVMSetComdat(old, std::ptr::null_mut());
@@ -167,6 +186,28 @@ fn declare(global: &Global<'_>) {
         } else {
             global.set_linkage(Linkage::AvailableExternally);
         }
+    }
+    None
+}
+
+/// Gives a function a body that returns at once: nothing, or a value that nobody is to look at.
+///
+/// # Safety
+///
+/// The function is alive and has no body.
+unsafe fn add_empty_body(function: LLVMValueRef) {
+    // SAFETY: by this function's contract; the builder is freed when it has made the one instruction.
+    unsafe {
+        let context = LLVMGetModuleContext(LLVMGetGlobalParent(function));
+        let result = LLVMGetReturnType(LLVMGlobalGetValueType(function));
+        let builder = LLVMCreateBuilderInContext(context);
+        let entry = LLVMAppendBasicBlockInContext(context, function, c"entry".as_ptr());
+        LLVMPositionBuilderAtEnd(builder, entry);
+        match LLVMGetTypeKind(result) {
+            LLVMTypeKind::LLVMVoidTypeKind => LLVMBuildRetVoid(builder),
+            _ => LLVMBuildRet(builder, LLVMGetUndef(result)),
+        };
+        LLVMDisposeBuilder(builder);
     }
 }
 

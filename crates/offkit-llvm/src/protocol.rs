@@ -120,6 +120,8 @@ pub struct Part {
     pub entry_points: Vec<String>,
     /// Virtual functions that become external, so that they are kept without being used.
     pub externalized: Vec<String>,
+    /// The functions among them whose bodies are left where they are: they return at once.
+    pub emptied: Vec<String>,
     /// Definitions that the part uses and does not have: they become declarations.
     pub left_out: Vec<String>,
     /// What to record as `sycl-esimd-split-status`: 0 for an image without ESIMD functions, 1 for one with

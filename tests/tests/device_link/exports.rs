@@ -162,19 +162,26 @@ fn virtual_functions_are_entries_that_a_runtime_can_link() {
              store i32 1, ptr addrspace(1) %x
              ret void
            }
+           define spir_func void @g(ptr addrspace(1) %x) #2 !sycl_used_aspects !0 {
+             store double 1.0, ptr addrspace(1) %x
+             ret void
+           }
            define spir_kernel void @k(ptr addrspace(1) %x) #1 {
              store i32 2, ptr addrspace(1) %x
              ret void
            }
            attributes #0 = { "sycl-module-id"="a.cpp" "indirectly-callable"="set" }
-           attributes #1 = { "sycl-module-id"="a.cpp" "calls-indirectly"="set" }"#,
+           attributes #1 = { "sycl-module-id"="a.cpp" "calls-indirectly"="set" }
+           attributes #2 = { "sycl-module-id"="a.cpp" "indirectly-callable"="precise" }
+           !0 = !{i32 6}"#,
     );
     let line = "link --state=executable --format=object,sycl-v3 virtual.ll -o wrapped.o";
     folder.offkit(line).ok();
     let images = folder.offkit("ls --json wrapped.o").json();
     let mut entries: Vec<_> = images.iter().map(|image| image["entries"].to_string()).collect();
     entries.sort();
-    assert_eq!(entries, [r#"["f"]"#, r#"["k"]"#]);
+    // What needs `double` has a dummy image, too.
+    assert_eq!(entries, [r#"["f"]"#, r#"["g"]"#, r#"["g"]"#, r#"["k"]"#]);
     folder.offkit("extract wrapped.o -o out").ok();
     let exports = |file: std::io::Result<std::fs::DirEntry>| {
         let bytes = std::fs::read(file.expect("a file").path()).expect("readable");
@@ -185,5 +192,7 @@ fn virtual_functions_are_entries_that_a_runtime_can_link() {
             .map(|symbol| symbol.name)
     };
     let files = std::fs::read_dir(folder.path("out")).expect("a folder");
-    assert_eq!(files.flat_map(exports).collect::<Vec<_>>(), ["f"]);
+    let mut exports: Vec<_> = files.flat_map(exports).collect();
+    exports.sort();
+    assert_eq!(exports, ["f", "g", "g"]);
 }

@@ -314,6 +314,96 @@ fn pointers_lead_to_what_may_be_called_through_them() {
 }
 
 #[test]
+fn virtual_functions_that_need_an_optional_feature_have_stand_ins() {
+    let folder = Folder::new();
+    let body = r#"
+        @vtable = linkonce_odr addrspace(1) constant [3 x ptr] [ptr @precise, ptr @measure, ptr @plain]
+        @table = internal addrspace(1) constant [2 x double] [double 1.0, double 2.0]
+        define spir_kernel void @creates(ptr addrspace(1) %object) #0 { store ptr addrspace(1) @vtable, ptr addrspace(1) %object ret void }
+        define linkonce_odr spir_func void @precise(ptr %x, i1 %b) #2 !sycl_used_aspects !0 {
+        start:
+            %d = load double, ptr %x
+            br i1 %b, label %more, label %end
+        more:
+            call spir_func void @below(ptr %x)
+            br label %end
+        end:
+            %p = phi double [ %d, %start ], [ 1.0, %more ]
+            %t = load double, ptr addrspace(1) @table
+            %r = fadd double %p, %t
+            store double %r, ptr %x
+            ret void
+        }
+        define linkonce_odr spir_func i32 @measure(ptr %x) #2 !sycl_used_aspects !0 { %d = load double, ptr %x %i = fptosi double %d to i32 ret i32 %i }
+        define linkonce_odr spir_func void @plain(ptr %x) #3 { store float 1.0, ptr %x ret void }
+        define internal spir_func void @below(ptr %x) { store double 0.0, ptr %x ret void }
+        attributes #0 = { "sycl-module-id"="a.cpp" "calls-indirectly"="plain" }
+        attributes #2 = { "sycl-module-id"="a.cpp" "indirectly-callable"="precise" }
+        attributes #3 = { "sycl-module-id"="a.cpp" "indirectly-callable"="plain" }
+        !0 = !{i32 6}
+    "#;
+    module(&folder, "v.ll", body);
+    let images = split(&folder, "v.ll", "-split=auto -emit-only-kernels-as-entry-points");
+    let [precise, dummy, plain, kernels] = &images[..] else {
+        panic!("four images, not {}", images.len())
+    };
+    let number = |image: &Image, set: &str, key: &str| image.properties.get(set, key)?.as_u32();
+    let set = |image: &Image| {
+        let value = image
+            .properties
+            .get("SYCL/virtual functions", "virtual-functions-set");
+        value.and_then(|value| value.as_str()).map(str::to_owned)
+    };
+    let aspects = |image: &Image| {
+        let value = image.properties.get("SYCL/device requirements", "aspects");
+        value.and_then(|value| value.as_u32s())
+    };
+    for (image, name, is_dummy, needed) in [
+        (precise, Some("precise"), None, vec![6]),
+        (dummy, Some("precise"), Some(1), vec![]),
+        (plain, Some("plain"), None, vec![]),
+        (kernels, None, None, vec![]),
+    ] {
+        assert_eq!(set(image).as_deref(), name, "{}", image.text);
+        assert_eq!(
+            number(image, "SYCL/virtual functions", "dummy-image"),
+            is_dummy,
+            "{}",
+            image.text
+        );
+        assert_eq!(aspects(image), Some(needed), "{}", image.text);
+    }
+    let functions = ["precise".to_owned(), "measure".into()];
+    for image in [precise, dummy] {
+        assert_eq!(
+            (&image.external[..], &image.entry_points[..]),
+            (&functions[..], &functions[..])
+        );
+    }
+    assert_eq!(precise.internal, ["below"]);
+    assert!(precise.text.contains("fadd double"), "{}", precise.text);
+    // What is left is signatures.
+    assert!(
+        dummy.internal.is_empty() && dummy.declared.is_empty(),
+        "{}",
+        dummy.text
+    );
+    for gone in ["double", "@table", "sycl_used_aspects", "br "] {
+        assert!(!dummy.text.contains(gone), "{gone} is left:\n{}", dummy.text);
+    }
+    let returns: Vec<&str> = dummy
+        .text
+        .lines()
+        .map(str::trim)
+        .filter(|line| line.starts_with("ret "))
+        .collect();
+    assert_eq!(returns, ["ret void", "ret i32 undef"]);
+
+    // One file of IR is never linked to another.
+    tool_under_test(&folder, "-ir-output-only -split=auto -S v.ll -o one.ll").ok();
+}
+
+#[test]
 fn lists_of_kernels_hold_what_is_left() {
     let folder = Folder::new();
     let body = r#"

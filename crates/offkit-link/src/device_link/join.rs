@@ -14,7 +14,7 @@ use offkit_spirv::{LinkInput, LinkOptions, Linkage, Module, Reflection, link, re
 use super::constants::Constants;
 use super::error::LinkError;
 use super::properties::merge;
-use crate::properties::VIRTUAL_FUNCTIONS_SET;
+use crate::properties::{DUMMY_IMAGE, VIRTUAL_FUNCTIONS_SET};
 
 /// An image on its way to be joined with others.
 #[derive(Debug)]
@@ -184,6 +184,13 @@ fn hide_all_but(part: &mut Part, needed: &HashSet<String>) -> Result<(), LinkErr
     hide(part, &hidden)
 }
 
+/// Whether an image stands in for another with the same virtual functions: a runtime takes one or the other.
+fn is_dummy(part: &Part) -> bool {
+    (part.image.properties)
+        .get(names::VIRTUAL_FUNCTIONS, DUMMY_IMAGE)
+        .is_some()
+}
+
 fn is_spirv(part: &Part) -> bool {
     part.image.format == ImageFormat::Spirv
 }
@@ -203,7 +210,8 @@ fn providers(parts: &mut [Part]) -> Result<HashMap<String, usize>, LinkError> {
         first: parts[first].label.clone(),
         second: parts[second].label.clone(),
     };
-    for (number, part) in parts.iter().enumerate().filter(|(_, part)| is_spirv(part)) {
+    let provides = |part: &Part| is_spirv(part) && !is_dummy(part);
+    for (number, part) in parts.iter().enumerate().filter(|(_, part)| provides(part)) {
         for kernel in &part.symbols.kernels {
             if let Some(other) = kernels.insert(kernel, number) {
                 return Err(duplicate(kernel, other, number));

@@ -69,7 +69,7 @@ pub(super) fn of_variable(source: Option<&str>) -> String {
 }
 
 /// The number of a device aspect, which may come with its name.
-pub(crate) fn aspect(operand: &Metadata) -> Option<i64> {
+pub(super) fn aspect(operand: &Metadata) -> Option<i64> {
     match operand {
         Metadata::Node(pair) => pair.get(1)?.integer(),
         other => other.integer(),

@@ -2,9 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use offkit_image::Family;
 use offkit_llvm::{FunctionSummary, Linkage, ModuleSummary, VariableSummary};
 
-use super::{ExportArrangement, PlanOptions, PlannedImage, SplitMode, SymbolRules};
+use super::{
+    ExportArrangement, PlanOptions, PlannedImage, SplitMode, SymbolRules, required_aspects, says_aspects,
+};
 use crate::symbols::{
     DEVICE_GLOBAL_SIZE, ESIMD_FUNCTION, INDIRECTLY_CALLABLE, REFERENCED_INDIRECTLY, can_be_imported,
 };
@@ -111,6 +114,39 @@ impl<'a> Closure<'a> {
         image.visible = self.names(visible);
         image.left_out = self.names(left_out.iter().copied());
         image.contents = self.names(contents.iter().copied());
+    }
+
+    /// The image that stands in for one with virtual functions where a device lacks an optional feature that these need.
+    ///
+    /// A kernel that makes an object refers to all virtual functions of its class, called or not; so that it links
+    /// everywhere, each needs a definition everywhere. Images that are not linked at run time, and those with kernels,
+    /// which are not linked to other kernels, are not stood in for.
+    pub(super) fn dummy(&self, image: &PlannedImage) -> Option<PlannedImage> {
+        let is_linked_later =
+            Family::of(&self.module.triple).is_written_as_spirv() && !self.options.one_image;
+        if !image.has_virtual_functions || !image.kernels.is_empty() || image.is_esimd || !is_linked_later {
+            return None;
+        }
+        let function = |name: &String| match self.symbol(self.number(name)?)? {
+            Symbol::Function(function) => Some(function),
+            Symbol::Variable(_) => None,
+        };
+        let found = self.options.rules == SymbolRules::Toolkit && !says_aspects(self.module);
+        if required_aspects(image.contents.iter().filter_map(function), found).is_empty() {
+            return None;
+        }
+        let is_virtual = |name: &&String| {
+            function(name).is_some_and(|function| function.has_attribute(INDIRECTLY_CALLABLE))
+        };
+        let functions: Vec<String> = image.exports.iter().filter(is_virtual).cloned().collect();
+        Some(PlannedImage {
+            exports: functions.clone(),
+            contents: functions.clone(),
+            visible: functions,
+            has_virtual_functions: true,
+            is_dummy: true,
+            ..PlannedImage::default()
+        })
     }
 
     /// The aspects that the instructions of each symbol, and of all that it needs, ask for, by number; nothing for

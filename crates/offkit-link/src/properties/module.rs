@@ -10,8 +10,8 @@ use offkit_object::property_set::{ByteArray, PropertySets, PropertyValue, names}
 
 use offkit_spirv::names::is_built_in;
 
-use super::VIRTUAL_FUNCTIONS_SET;
-use crate::plan::{PlannedImage, SymbolRules, aspect, says_aspects};
+use super::{DUMMY_IMAGE, VIRTUAL_FUNCTIONS_SET};
+use crate::plan::{PlannedImage, SymbolRules, required_aspects, says_aspects};
 use crate::symbols::{
     DEVICE_GLOBAL_SIZE, INDIRECTLY_CALLABLE, REGISTER_ATTRIBUTES, can_be_imported, has_device_image_scope,
     is_builtin, is_supplied,
@@ -127,8 +127,12 @@ pub struct ModuleImage<'a> {
 
 impl<'a> ModuleImage<'a> {
     /// The functions of the image in module order: those it defines, and those that are nowhere in the module.
-    /// What was left to another image is not among them; its metadata says nothing about this one.
+    /// What was left to another image is not among them; its metadata says nothing about this one. Nor does that of
+    /// functions without bodies.
     fn functions(&self) -> Vec<&'a FunctionSummary> {
+        if self.planned.is_dummy {
+            return Vec::new();
+        }
         let left_out: HashSet<&str> = self.planned.left_out.iter().map(String::as_str).collect();
         let names = self.emitted.definitions.iter().chain(&self.emitted.declarations);
         self.module
@@ -328,28 +332,13 @@ pub fn module_properties(image: &ModuleImage<'_>, choice: &PropertyChoice) -> Pr
 }
 
 fn device_requirements(image: &ModuleImage<'_>, sets: &mut PropertySets) {
-    let mut aspects = BTreeSet::new();
-    if image.rules == SymbolRules::Toolkit && !image.module.says_aspects {
-        aspects.extend(
-            image
-                .functions()
-                .into_iter()
-                .flat_map(|function| &function.aspects),
-        );
-    }
+    let found = image.rules == SymbolRules::Toolkit && !image.module.says_aspects;
+    let aspects = required_aspects(image.functions().into_iter(), found);
     let mut fixed_targets = BTreeSet::new();
     let mut work_group_size: Option<Vec<u64>> = None;
     let mut dimensions = None;
     let mut requirements: BTreeMap<&str, PropertyValue> = BTreeMap::new();
     for function in image.functions() {
-        let used = function.metadata.get("sycl_used_aspects");
-        // Negative ones are known to the compiler only, to tell images apart.
-        aspects.extend(
-            used.into_iter()
-                .flatten()
-                .filter_map(aspect)
-                .filter_map(|aspect| u32::try_from(aspect).ok()),
-        );
         fixed_targets.extend(
             numbers(function, "sycl_fixed_targets")
                 .into_iter()
@@ -390,6 +379,7 @@ fn device_requirements(image: &ModuleImage<'_>, sets: &mut PropertySets) {
     let sub_group_size = image
         .entry_points()
         .into_iter()
+        .filter(|_| !image.planned.is_dummy)
         .find_map(|function| numbers(function, "intel_reqd_sub_group_size").first().copied());
     if let Some(size) = sub_group_size {
         requirements.insert("reqd_sub_group_size", PropertyValue::from(size as u32));
@@ -508,6 +498,9 @@ fn virtual_functions(image: &ModuleImage<'_>, sets: &mut PropertySets) {
                 .flat_map(|sets| sets.split(','))
                 .filter(|set| !set.is_empty()),
         );
+    }
+    if image.planned.is_dummy {
+        sets.insert(names::VIRTUAL_FUNCTIONS, DUMMY_IMAGE, 1);
     }
     if !used.is_empty() {
         let used = used.into_iter().collect::<Vec<_>>().join(",");
