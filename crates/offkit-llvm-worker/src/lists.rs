@@ -15,7 +15,7 @@ use llvm_sys::core::{
 use llvm_sys::prelude::LLVMValueRef;
 use llvm_sys::{LLVMLinkage, LLVMOpcode};
 use offkit_image::Family;
-use offkit_llvm::ModuleSummary;
+use offkit_llvm::{Linkage, ModuleSummary};
 
 use crate::beyond_c::remove_named_metadata;
 use crate::module::{Global, Module, value_name};
@@ -56,13 +56,29 @@ pub(crate) fn leave_lists_of(summary: &mut ModuleSummary) {
         .map(|(_, number)| number)
         .collect();
     let keeps_none = keeps_no_device_globals(&summary.triple);
+    let mut released = HashSet::new();
     for list in &mut summary.variables {
         match list.name.as_bytes() {
             name if name == USED.to_bytes() => list.uses.clear(),
             name if name == USED_BY_COMPILER.to_bytes() && keeps_none => {
-                list.uses.retain(|symbol| !device_globals.contains(symbol));
+                released.extend(list.uses.extract_if(.., |symbol| device_globals.contains(symbol)));
             }
             _ => {}
+        }
+    }
+    if released.is_empty() {
+        return;
+    }
+    let functions = summary.functions.iter().flat_map(|function| &function.uses);
+    let variables = summary.variables.iter().flat_map(|variable| &variable.uses);
+    for used in functions.chain(variables) {
+        released.remove(used);
+    }
+    // However they link: nobody outside knows them by name but a host, which has nothing to tell a variable that no code
+    // looks at.
+    for (variable, number) in summary.variables.iter_mut().zip(first..) {
+        if released.contains(&number) && variable.linkage != Linkage::Internal {
+            variable.linkage = Linkage::LinkOnce;
         }
     }
 }

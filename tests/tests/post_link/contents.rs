@@ -210,9 +210,11 @@ fn variables_are_described() {
     let body = r#"
         @everywhere = addrspace(1) global i32 0 #2
         @own = addrspace(1) global i64 0 #3
+        @unused = addrspace(1) global i32 0 #5
+        @unlisted = addrspace(1) global i32 0 #6
         @pipe = internal addrspace(1) constant i32 0 #4
         @__AsanKernelMetadata = internal addrspace(1) global i32 0
-        @llvm.compiler.used = appending global [2 x ptr] [ptr addrspacecast (ptr addrspace(1) @everywhere to ptr), ptr @f], section "llvm.metadata"
+        @llvm.compiler.used = appending global [3 x ptr] [ptr addrspacecast (ptr addrspace(1) @everywhere to ptr), ptr addrspacecast (ptr addrspace(1) @unused to ptr), ptr @f], section "llvm.metadata"
         define internal void @f() { ret void }
         define spir_kernel void @a() #0 { store i32 1, ptr addrspace(1) @everywhere ret void }
         define spir_kernel void @b() #1 { call void @stores() %x = load i32, ptr addrspace(1) @__AsanKernelMetadata %y = load i32, ptr addrspace(1) @pipe ret void }
@@ -222,6 +224,8 @@ fn variables_are_described() {
         attributes #2 = { "sycl-device-global-size"="4" "sycl-unique-id"="every \22where\22" }
         attributes #3 = { "sycl-device-global-size"="8" "sycl-unique-id"="own" "sycl-device-image-scope"="true" }
         attributes #4 = { "sycl-host-pipe-size"="16" "sycl-unique-id"="pipe" }
+        attributes #5 = { "sycl-device-global-size"="4" "sycl-unique-id"="unused" }
+        attributes #6 = { "sycl-device-global-size"="4" "sycl-unique-id"="unlisted" }
     "#;
     module(&folder, "g.ll", body);
     let images = split(
@@ -239,7 +243,13 @@ fn variables_are_described() {
         };
         assert_eq!(of("every \"where\""), Some(vec![4, 0]));
         assert_eq!(of("own"), Some(vec![8, 1]));
-        assert_eq!(image.symbols("exported"), ["everywhere"]);
+        // What only the list kept is gone.
+        assert!(
+            of("unused").is_none() && !image.text.contains("@unused"),
+            "{}",
+            image.text
+        );
+        assert_eq!(image.symbols("exported"), ["everywhere", "unlisted"]);
         assert!(
             !image.text.contains("ptr addrspacecast"),
             "the list is cut down:\n{}",
