@@ -119,6 +119,8 @@ impl HostObject {
             HostTarget::CoffX86_64 | HostTarget::MingwX86_64 => (BinaryFormat::Coff, Architecture::X86_64),
         };
         let mut object = Object::new(format, architecture, Endianness::Little);
+        // A loader writes addresses into the tables of a position-independent program and protects them afterwards, if
+        // they are in this section; those of Windows relocate read-only data as well.
         let (tables, constants) = if target.is_coff() {
             (".rdata", ".rdata")
         } else {
@@ -387,6 +389,8 @@ impl HostObject {
         let refused = |error: object::write::Error| Error::unrepresentable(error.to_string());
         let pointer = code::machine(target).pointer;
         let code_section = code.section;
+        // Tables hold zeros where pointers go: the addend is in the relocation, or for COFF in the bytes, which
+        // `object` writes there itself.
         for growing in finished.into_iter().chain([tables, constants, code]) {
             let alignment = if growing.section == code_section { 16 } else { 8 };
             object.set_section_data(growing.section, growing.bytes, alignment);
@@ -411,6 +415,7 @@ fn relocation(offset: u64, place: Place, addend: i64, flags: RelocationFlags) ->
     Ok(Relocation {
         offset,
         symbol: place.symbol,
+        // Relative to the section's own symbol, not to a symbol of its own: thousands of texts need no names.
         addend: after.saturating_add(addend),
         flags,
     })

@@ -48,6 +48,9 @@ impl<'data> Memory<'data> {
         let (Some(header), Some(sections)) = (header, sections) else {
             return Ok(None);
         };
+        // Descriptors are full of pointers, and what a pointer holds is not in its bytes: in an object each is a relocation, in
+        // a library or position-independent program a dynamic one, and only in a program with fixed addresses the value
+        // itself. Each kind is brought into one form here, addresses and the words at them.
         let is_relocatable = header.kind == elf::TYPE_RELOCATABLE;
         let is_relocation = |section: SectionHeader| section.kind == elf::SECTION_RELA;
         if is_relocatable && !sections.iter().any(is_relocation) {
