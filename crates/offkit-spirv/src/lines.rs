@@ -24,25 +24,6 @@ use crate::error::ReadError;
 use crate::loader::HEADER_WORDS;
 use crate::outline::{Instruction, Instructions, Words};
 
-const CAPABILITY: u32 = Op::Capability.0;
-const EXTENSION: u32 = Op::Extension.0;
-const EXT_INST_IMPORT: u32 = Op::ExtInstImport.0;
-const MEMORY_MODEL: u32 = Op::MemoryModel.0;
-const ENTRY_POINT: u32 = Op::EntryPoint.0;
-const EXECUTION_MODE: u32 = Op::ExecutionMode.0;
-const EXECUTION_MODE_ID: u32 = Op::ExecutionModeId.0;
-const STRING: u32 = Op::String.0;
-const NAME: u32 = Op::Name.0;
-const DECORATE: u32 = Op::Decorate.0;
-const TYPE_FUNCTION: u32 = Op::TypeFunction.0;
-const TYPE_POINTER: u32 = Op::TypePointer.0;
-const FUNCTION: u32 = Op::Function.0;
-const FUNCTION_END: u32 = Op::FunctionEnd.0;
-const FUNCTION_CALL: u32 = Op::FunctionCall.0;
-const LABEL: u32 = Op::Label.0;
-const LINE: u32 = Op::Line.0;
-const NO_LINE: u32 = Op::NoLine.0;
-
 const LINKAGE: u32 = Decoration::LinkageAttributes.0;
 const LINKAGE_CAPABILITY: u32 = Capability::Linkage.0;
 
@@ -75,7 +56,7 @@ pub fn put_lines(module: &[u8], marks: &HashMap<String, Option<SourceLine>>) -> 
     let mut in_mark = false;
     for instruction in Instructions::of(words) {
         let instruction = instruction?;
-        if instruction.opcode == FUNCTION {
+        if instruction.opcode == Op::Function {
             in_mark = instruction
                 .operands
                 .get(1)
@@ -88,7 +69,7 @@ pub fn put_lines(module: &[u8], marks: &HashMap<String, Option<SourceLine>>) -> 
                 None => writer.take(&instruction),
             }
         }
-        in_mark &= instruction.opcode != FUNCTION_END;
+        in_mark &= instruction.opcode != Op::FunctionEnd;
     }
     Ok(writer.finish())
 }
@@ -114,7 +95,7 @@ impl<'a> Marked<'a> {
             let instruction = instruction?;
             let id = |index| instruction.operands.get(index).unwrap_or_default();
             match instruction.opcode {
-                DECORATE if instruction.operands.get(1) == Some(LINKAGE) => {
+                Op::Decorate if instruction.operands.get(1) == Some(LINKAGE) => {
                     let (name, _) = instruction.operands.skip(2).literal();
                     match marks.get(&*name.to_str()) {
                         Some(line) => {
@@ -123,16 +104,16 @@ impl<'a> Marked<'a> {
                         None => marked.has_other_symbols = true,
                     }
                 }
-                FUNCTION if marked.functions.contains_key(&id(1)) => {
+                Op::Function if marked.functions.contains_key(&id(1)) => {
                     marked.types.insert(id(3));
                 }
-                FUNCTION => {
+                Op::Function => {
                     used_types.insert(id(3));
                 }
-                TYPE_POINTER => {
+                Op::TypePointer => {
                     used_types.insert(id(2));
                 }
-                FUNCTION_CALL if marked.functions.contains_key(&id(2)) => {
+                Op::FunctionCall if marked.functions.contains_key(&id(2)) => {
                     marked.calls.insert(id(1));
                 }
                 _ => {}
@@ -144,7 +125,7 @@ impl<'a> Marked<'a> {
 
     /// What a call of a mark stands for.
     fn line_of(&self, instruction: &Instruction<'_>) -> Option<Option<&'a SourceLine>> {
-        if instruction.opcode != FUNCTION_CALL {
+        if instruction.opcode != Op::FunctionCall {
             return None;
         }
         self.functions.get(&instruction.operands.get(2)?).copied()
@@ -154,11 +135,11 @@ impl<'a> Marked<'a> {
     fn is_for_marks_only(&self, instruction: &Instruction<'_>) -> bool {
         let first = instruction.operands.get(0).unwrap_or_default();
         match instruction.opcode {
-            CAPABILITY => {
+            Op::Capability => {
                 first == LINKAGE_CAPABILITY && !self.functions.is_empty() && !self.has_other_symbols
             }
-            NAME | DECORATE => self.functions.contains_key(&first) || self.calls.contains(&first),
-            TYPE_FUNCTION => self.types.contains(&first),
+            Op::Name | Op::Decorate => self.functions.contains_key(&first) || self.calls.contains(&first),
+            Op::TypeFunction => self.types.contains(&first),
             _ => false,
         }
     }
@@ -196,12 +177,17 @@ impl<'data, 'line> Writer<'data, 'line> {
     /// Takes an instruction over, with its line before it if that is another one.
     fn take(&mut self, instruction: &Instruction<'_>) {
         match instruction.opcode {
-            CAPABILITY | EXTENSION | EXT_INST_IMPORT | MEMORY_MODEL | ENTRY_POINT | EXECUTION_MODE
-            | EXECUTION_MODE_ID => {
+            Op::Capability
+            | Op::Extension
+            | Op::ExtInstImport
+            | Op::MemoryModel
+            | Op::EntryPoint
+            | Op::ExecutionMode
+            | Op::ExecutionModeId => {
                 return push(&mut self.head, instruction.opcode, instruction.operands.iter());
             }
             // Lines reach to the ends of their blocks.
-            LABEL => (self.current, self.pending) = (None, None),
+            Op::Label => (self.current, self.pending) = (None, None),
             _ => {}
         }
         if let Some(line) = self.pending.take()
@@ -215,8 +201,12 @@ impl<'data, 'line> Writer<'data, 'line> {
 
     fn write_line(&mut self) {
         match self.current.and_then(|line| Some((line, self.file(&line.file)?))) {
-            Some((line, file)) => push(&mut self.rest, LINE, [file, line.line, line.column].into_iter()),
-            None => push(&mut self.rest, NO_LINE, [].into_iter()),
+            Some((line, file)) => push(
+                &mut self.rest,
+                Op::Line,
+                [file, line.line, line.column].into_iter(),
+            ),
+            None => push(&mut self.rest, Op::NoLine, [].into_iter()),
         }
     }
 
@@ -236,7 +226,7 @@ impl<'data, 'line> Writer<'data, 'line> {
         bytes.resize(bytes.len().next_multiple_of(4), 0);
         let (words, _) = bytes.as_chunks::<4>();
         let words = words.iter().map(|word| u32::from_le_bytes(*word));
-        push(&mut self.files, STRING, [id].into_iter().chain(words));
+        push(&mut self.files, Op::String, [id].into_iter().chain(words));
         Some(id)
     }
 
@@ -251,9 +241,9 @@ impl<'data, 'line> Writer<'data, 'line> {
 }
 
 /// Writes an instruction.
-fn push(code: &mut Vec<u32>, opcode: u32, operands: impl Iterator<Item = u32>) {
+fn push(code: &mut Vec<u32>, opcode: Op, operands: impl Iterator<Item = u32>) {
     let start = code.len();
-    code.push(opcode);
+    code.push(opcode.0);
     code.extend(operands);
     let length = code.len().saturating_sub(start);
     if let Some(first) = code.get_mut(start) {

@@ -30,20 +30,6 @@ use crate::loader::{HEADER_WORDS, opcode_name};
 use crate::module::{ByteOrder, Generator, Version};
 use crate::symbols::{Linkage, SymbolKind, is_export, is_import};
 
-const SOURCE: u32 = Op::Source.0;
-const EXTENSION: u32 = Op::Extension.0;
-const EXT_INST_IMPORT: u32 = Op::ExtInstImport.0;
-const MEMORY_MODEL: u32 = Op::MemoryModel.0;
-const ENTRY_POINT: u32 = Op::EntryPoint.0;
-const EXECUTION_MODE: u32 = Op::ExecutionMode.0;
-const CAPABILITY: u32 = Op::Capability.0;
-const FUNCTION: u32 = Op::Function.0;
-const VARIABLE: u32 = Op::Variable.0;
-const UNTYPED_VARIABLE: u32 = Op::UntypedVariableKHR.0;
-const DECORATE: u32 = Op::Decorate.0;
-const DECORATION_GROUP: u32 = Op::DecorationGroup.0;
-const GROUP_DECORATE: u32 = Op::GroupDecorate.0;
-
 const LINKAGE: u32 = Decoration::LinkageAttributes.0;
 const BUILT_IN: u32 = Decoration::BuiltIn.0;
 
@@ -149,8 +135,8 @@ pub fn triple_of(bytes: &[u8]) -> Option<&'static str> {
     let words = Words::of(bytes).ok()?;
     let model = Instructions::of(words)
         .map_while(Result::ok)
-        .take_while(|instruction| instruction.opcode != FUNCTION)
-        .find(|instruction| instruction.opcode == MEMORY_MODEL && instruction.operands.get(1).is_some())?;
+        .take_while(|instruction| instruction.opcode != Op::Function)
+        .find(|instruction| instruction.opcode == Op::MemoryModel && instruction.operands.get(1).is_some())?;
     triple(AddressingModel(model.operands.get(0)?))
 }
 
@@ -192,23 +178,23 @@ impl<'data> Outline<'data> {
             let Instruction { opcode, operands } = instruction?;
             let word = |index| operands.get(index);
             match (opcode, word(0), word(1)) {
-                (FUNCTION, ..) => break,
-                (CAPABILITY, Some(capability), _) => {
+                (Op::Function, ..) => break,
+                (Op::Capability, Some(capability), _) => {
                     self.capabilities.push(Capability(capability));
                 }
-                (EXTENSION, ..) => self.extensions.push(operands.literal().0),
-                (EXT_INST_IMPORT, Some(_), _) => {
+                (Op::Extension, ..) => self.extensions.push(operands.literal().0),
+                (Op::ExtInstImport, Some(_), _) => {
                     self.extended_instruction_sets.push(operands.skip(1).literal().0);
                 }
-                (MEMORY_MODEL, Some(addressing), Some(memory)) if self.memory_model.is_none() => {
+                (Op::MemoryModel, Some(addressing), Some(memory)) if self.memory_model.is_none() => {
                     self.addressing_model = Some(AddressingModel(addressing));
                     self.memory_model = Some(MemoryModel(memory));
                 }
-                (SOURCE, Some(language), Some(version)) => {
+                (Op::Source, Some(language), Some(version)) => {
                     let language = SourceLanguage(language);
                     self.sources.insert((language, version));
                 }
-                (ENTRY_POINT, Some(model), Some(function)) => {
+                (Op::EntryPoint, Some(model), Some(function)) => {
                     entry_point_of.entry(function).or_insert(self.entry_points.len());
                     self.entry_points.push(EntryPoint {
                         model: ExecutionModel(model),
@@ -217,14 +203,14 @@ impl<'data> Outline<'data> {
                         modes: Vec::new(),
                     });
                 }
-                (EXECUTION_MODE, Some(function), Some(mode)) => {
+                (Op::ExecutionMode, Some(function), Some(mode)) => {
                     let place = entry_point_of.get(&function);
                     if let Some(entry_point) = place.and_then(|&place| self.entry_points.get_mut(place)) {
                         let mode = ExecutionMode(mode);
                         entry_point.modes.push((mode, operands.skip(2).iter().collect()));
                     }
                 }
-                (DECORATE, Some(id), Some(LINKAGE)) => {
+                (Op::Decorate, Some(id), Some(LINKAGE)) => {
                     let (name, length) = operands.skip(2).literal();
                     let linkage = word(length.saturating_add(2)).map(LinkageType);
                     shared.linkages.push(OutlineSymbol {
@@ -236,10 +222,10 @@ impl<'data> Outline<'data> {
                         id,
                     });
                 }
-                (DECORATE, Some(id), Some(BUILT_IN)) => _ = shared.built_ins.insert(id),
-                (DECORATION_GROUP, Some(id), _) => _ = shared.groups.insert(id),
-                (GROUP_DECORATE, Some(group), _) => shared.grouped.push((group, operands.skip(1))),
-                (VARIABLE | UNTYPED_VARIABLE, _, Some(id)) => shared.variables.push(id),
+                (Op::Decorate, Some(id), Some(BUILT_IN)) => _ = shared.built_ins.insert(id),
+                (Op::DecorationGroup, Some(id), _) => _ = shared.groups.insert(id),
+                (Op::GroupDecorate, Some(group), _) => shared.grouped.push((group, operands.skip(1))),
+                (Op::Variable | Op::UntypedVariableKHR, _, Some(id)) => shared.variables.push(id),
                 _ => {}
             }
         }
@@ -456,7 +442,7 @@ impl<'data> Words<'data> {
 
 /// An instruction: all words but the first.
 pub(crate) struct Instruction<'data> {
-    pub(crate) opcode: u32,
+    pub(crate) opcode: Op,
     pub(crate) operands: Words<'data>,
 }
 
@@ -498,7 +484,7 @@ impl<'data> Iterator for Instructions<'data> {
             ..self.words
         };
         Some(Ok(Instruction {
-            opcode: first & 0xffff,
+            opcode: Op(first & 0xffff),
             operands,
         }))
     }
