@@ -2,12 +2,9 @@
 
 use std::ffi::c_uint;
 
-use llvm_sys::core::{
-    LLVMAddAttributeAtIndex, LLVMCreateStringAttribute, LLVMGetStringAttributeAtIndex,
-    LLVMRemoveStringAttributeAtIndex,
-};
+use llvm_sys::core::{LLVMGetStringAttributeAtIndex, LLVMRemoveStringAttributeAtIndex};
 
-use crate::module::{FUNCTION_ATTRIBUTES, Global, Module};
+use crate::module::{FUNCTION_ATTRIBUTES, Global, Module, add_attribute};
 
 /// The attributes that say it: the processor, its features, and the one that instructions are ordered for.
 const ATTRIBUTES: [&str; 3] = ["target-cpu", "target-features", "tune-cpu"];
@@ -31,8 +28,8 @@ impl Processor {
         Self::default()
     }
 
-    /// Has these functions of a module, which come from a library, compiled for this processor. A library may be built for another one, whose code is
-    /// part of this one's; left as it is it would not be inlined.
+    /// Has these functions of a module, which come from a library, compiled for this processor. A library may be built
+    /// for another one, whose code is part of this one's; left as it is it would not be inlined.
     pub(crate) fn adopt<'a>(&self, module: &Module, functions: impl Iterator<Item = Global<'a>>) {
         for function in functions {
             let raw = function.as_raw();
@@ -47,7 +44,7 @@ impl Processor {
                 continue;
             }
             for (name, value) in ATTRIBUTES.iter().zip(&self.0) {
-                // SAFETY: as above; the strings are copied, and the context outlives the module.
+                // SAFETY: as above.
                 unsafe {
                     LLVMRemoveStringAttributeAtIndex(
                         raw,
@@ -55,16 +52,9 @@ impl Processor {
                         name.as_ptr().cast(),
                         size(name),
                     );
-                    if let Some(value) = value {
-                        let attribute = LLVMCreateStringAttribute(
-                            module.context_raw(),
-                            name.as_ptr().cast(),
-                            size(name),
-                            value.as_ptr().cast(),
-                            size(value),
-                        );
-                        LLVMAddAttributeAtIndex(raw, FUNCTION_ATTRIBUTES, attribute);
-                    }
+                }
+                if let Some(value) = value {
+                    add_attribute(module, &function, name, value);
                 }
             }
         }
