@@ -16,15 +16,6 @@ use crate::symbols::is_supplied_by_driver;
 /// What stands for the number of the input where none names a library: behind all others.
 const DEFAULT: usize = usize::MAX;
 
-/// Who named a library.
-#[derive(Clone, Copy, Debug)]
-enum Named {
-    /// The input of this number, and whether all members of the archive are meant.
-    ByInput(usize, bool),
-    /// Nobody: it comes with offkit.
-    ByNobody,
-}
-
 /// A file of a library.
 #[derive(Debug)]
 pub(super) struct FoundFile {
@@ -96,13 +87,8 @@ impl Libraries {
             let mut misfits: Vec<String> = Vec::new();
             let mut is_found = false;
             for target in targets {
-                is_found |= self.find_one(
-                    &search,
-                    name,
-                    Named::ByInput(number, input.is_whole_archive()),
-                    target,
-                    &mut misfits,
-                )?;
+                let whole = input.is_whole_archive();
+                is_found |= self.find_one(&search, name, (number, whole), target, &mut misfits)?;
             }
             // For another target of the link it may be the right one.
             if !is_found {
@@ -133,7 +119,7 @@ impl Libraries {
                 continue;
             }
             for name in DEFAULT_LIBRARIES {
-                self.find_one(&search, name, Named::ByNobody, target, &mut Vec::new())?;
+                self.find_one(&search, name, (DEFAULT, false), target, &mut Vec::new())?;
             }
         }
         let (known, added) = self.files.split_at(before);
@@ -151,39 +137,35 @@ impl Libraries {
         search
     }
 
-    /// Looks for a library for a target, and says whether there is one. `misfits` are told of those for other targets.
+    /// Looks for a library for a target, and says whether there is one. It is named by the input of this number, which
+    /// may mean all members of the archive. `misfits` are told of those for other targets.
     fn find_one(
         &mut self,
         search: &Search,
         name: &str,
-        named: Named,
+        (input, whole_archive): (usize, bool),
         target: &Target,
         misfits: &mut Vec<String>,
     ) -> Result<bool, LinkError> {
-        let (input, whole_archive) = match named {
-            Named::ByInput(number, whole_archive) => (number, whole_archive),
-            Named::ByNobody => (DEFAULT, false),
-        };
         let answer = search.find(name, target);
         if let Some(problem) = answer.problem {
             return Err(LinkError::Manifest(problem));
         }
         let mut is_unbuilt = false;
         for (path, skip) in answer.skipped() {
-            let told = match skip {
-                Skip::Unbuilt(why) => {
-                    is_unbuilt = true;
-                    format!("-l{name}, which comes with offkit and could not be built: {why}")
-                }
-                _ => format!("`{}` (-l{name}), which is skipped: {skip}", path.display()),
-            };
-            let note = format!("skipped {}: {skip}", path.display());
+            let path = path.display();
             match skip {
                 Skip::NoDeviceCode | Skip::Shared(_) => continue,
-                Skip::Damaged(_) => self.notes.push(note),
-                Skip::Misfit { .. } => misfits.push(note),
-                Skip::Unbuilt(_) => {}
+                Skip::Damaged(_) => self.notes.push(format!("skipped {path}: {skip}")),
+                Skip::Misfit { .. } => misfits.push(format!("skipped {path}: {skip}")),
+                Skip::Unbuilt(_) => is_unbuilt = true,
             }
+            let told = match skip {
+                Skip::Unbuilt(why) => {
+                    format!("-l{name}, which comes with offkit and could not be built: {why}")
+                }
+                _ => format!("`{path}` (-l{name}), which is skipped: {skip}"),
+            };
             self.looked_at.push((target.clone(), told));
         }
         let Some(found) = answer.found else {
