@@ -44,15 +44,15 @@ def tool(*command):
 
 
 @functools.cache
-def device_object():
+def device_object(arch):
     """A small AMDGPU object."""
 
     def make(path):
         source = path.with_suffix(".c")
         source.write_text("__attribute__((amdgpu_kernel)) void kernel_of_image(float *x) { *x += 1; }\n")
-        tool("clang-22", f"--target={TRIPLE}", "-mcpu=gfx900", "-nogpulib", "-O1", "-c", source, "-o", path)
+        tool("clang-22", f"--target={TRIPLE}", f"-mcpu={arch}", "-nogpulib", "-O1", "-c", source, "-o", path)
 
-    return made("device.o", make).read_bytes()
+    return made(f"{arch}.o", make).read_bytes()
 
 
 @functools.cache
@@ -61,8 +61,8 @@ def filling():
 
 
 def image(number, size):
-    """An image of a size, other than that of any other number."""
-    head = device_object() + struct.pack("<Q", number)
+    """An image of a size, other than that of any other number, for the architecture of its number."""
+    head = device_object(ARCHS[number % len(ARCHS)]) + struct.pack("<Q", number)
     rest = size - len(head)
     if rest <= 0:
         return head[:size]
@@ -229,12 +229,17 @@ def places_of(content, mark):
         place = content.find(mark, place + 1)
 
 
+def marks_of(content, count):
+    """Where the images of the first numbers begin."""
+    return [place for arch in ARCHS[:count] for place in places_of(content, device_object(arch))]
+
+
 def archive_of_offloading(count):
     """An archive of objects with three images of 4 KiB each."""
 
     def make(path):
         member = offloading(package(3, 4 * KIB), aligned=True).read_bytes()
-        ends = [place + 4 * KIB - 8 for place in places_of(member, device_object())]
+        ends = [place + 4 * KIB - 8 for place in marks_of(member, 3)]
         archive(path, many_members(count, member, ends))
 
     return made(f"{count}-objects.a", make)
@@ -253,7 +258,7 @@ def archive_of_bundled_objects(count):
         tool("clang-offload-bundler", "-type=o", f"-targets={','.join(ids)}", f"-input={compiled}", f"-input={device}",
              f"-input={device}", f"-output={bundled}")
         content = bundled.read_bytes()
-        ends = [place + 4 * KIB - 8 for place in places_of(content, device_object())]
+        ends = [place + 4 * KIB - 8 for place in marks_of(content, 1)]
         archive(path, many_members(count, content, ends))
         for file in (source, bundled, compiled, device):
             file.unlink()

@@ -140,6 +140,12 @@ impl Location {
             })
     }
 
+    /// The parts as they are written, with `/` between them.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
     /// The number of parts after the file.
     #[must_use]
     pub fn depth(&self) -> usize {

@@ -7,7 +7,6 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
-use compact_str::{CompactString, format_compact};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
@@ -194,8 +193,7 @@ pub(crate) fn columns() -> usize {
 pub(crate) fn escape(text: &str) -> Cow<'_, str> {
     // Besides control characters, those that turn the direction of writing can hide what is there.
     let steers = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    // Nearly all names are plain ASCII, which is faster seen by bytes.
-    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) || !text.contains(steers) {
+    if is_plain(text) || !text.contains(steers) {
         return text.into();
     }
     let mut shown = String::new();
@@ -206,6 +204,13 @@ pub(crate) fn escape(text: &str) -> Cow<'_, str> {
         }
     }
     shown.into()
+}
+
+/// Whether a text is of printable ASCII alone, as nearly all names are: it fills as many columns as it has bytes.
+pub(crate) fn is_plain(text: &str) -> bool {
+    // Without a way out early it is done for many bytes at once.
+    text.bytes()
+        .fold(true, |plain, byte| plain & matches!(byte, b' '..=b'~'))
 }
 
 /// The same for a message, which may have several lines.
@@ -231,17 +236,30 @@ impl Drop for Progress {
 }
 
 /// A size in binary units, `3.2 KiB`.
-pub(crate) fn size(bytes: u64) -> CompactString {
-    const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
+pub(crate) fn size(bytes: u64) -> String {
+    let mut text = String::new();
+    push_size(&mut text, bytes);
+    text
+}
+
+/// The same at the end of a text: a tenth of the instructions of formatting, as lists have very many.
+pub(crate) fn push_size(text: &mut String, bytes: u64) {
+    const UNITS: [&str; 5] = [" KiB", " MiB", " GiB", " TiB", " PiB"];
+    let mut digits = itoa::Buffer::new();
     if bytes < 1024 {
-        return format_compact!("{bytes} B");
+        text.push_str(digits.format(bytes));
+        text.push_str(" B");
+        return;
     }
     let unit = (bytes.ilog2() / 10).min(UNITS.len() as u32);
     // The nearest tenth, in integers: a float has too few digits for the largest.
     let shift = 10 * unit;
     let rest = bytes & ((1 << shift) - 1);
     let tenths = (bytes >> shift) * 10 + ((rest * 10 + (1 << (shift - 1))) >> shift);
-    format_compact!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit as usize - 1])
+    text.push_str(digits.format(tenths / 10));
+    text.push('.');
+    text.push(char::from(b'0' + (tenths % 10) as u8));
+    text.push_str(UNITS[unit as usize - 1]);
 }
 
 /// A time as people read it, `1.24 s` or `870 µs`.

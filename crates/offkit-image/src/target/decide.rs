@@ -17,44 +17,47 @@ pub struct Decision {
 /// Where both mean the same, the container's spelling stays, and what only one of the two says is added: a family
 /// such as `sm_100f` is in no bytes, the features of AMD's processors are often in no container.
 pub fn decide(told: Target, shown: Target) -> Decision {
-    let mut target = told.clone();
-    let mut contradicts = false;
-    if told.triple.is_empty() {
-        target.triple = shown.triple;
-    } else if !shown.triple.is_empty() && !same_machine(&told.triple, &shown.triple) {
-        target.triple = shown.triple;
-        contradicts = true;
+    if told.triple == shown.triple && told.arch == shown.arch && shown.features.is_empty() {
+        return Decision {
+            target: told,
+            contradicted: None,
+        };
     }
-    match agreement(&told.arch, &shown.arch) {
+    let other_machine =
+        !told.triple.is_empty() && !shown.triple.is_empty() && !same_machine(&told.triple, &shown.triple);
+    let agreement = agreement(&told.arch, &shown.arch);
+    let same_name = |one: &str, other: &str| {
+        let signs = ['+', '-'];
+        one.trim_end_matches(signs) == other.trim_end_matches(signs)
+    };
+    let other_feature = shown.features.iter().any(|feature| {
+        let mut named = told.features.iter().filter(|told| same_name(told, feature));
+        named.next().is_some_and(|told| told != feature)
+    });
+    let contradicts = other_machine || agreement == Agreement::None || other_feature;
+    let contradicted = contradicts.then(|| told.clone());
+    let mut target = told;
+    if target.triple.is_empty() || other_machine {
+        target.triple = shown.triple;
+    }
+    match agreement {
         Agreement::Told => {}
         Agreement::Shown => target.arch = shown.arch,
         Agreement::None => {
             target.arch = shown.arch;
             target.features.clear();
-            contradicts = true;
         }
     }
     for feature in shown.features {
-        let name = |feature: &str| feature.trim_end_matches(['+', '-']).to_owned();
-        match target
-            .features
-            .iter_mut()
-            .find(|told| name(told) == name(&feature))
-        {
+        match target.features.iter_mut().find(|told| same_name(told, &feature)) {
             None => target.features.push(feature),
-            Some(told) if *told == feature => {}
-            Some(told) => {
-                *told = feature;
-                contradicts = true;
-            }
+            Some(told) => *told = feature,
         }
     }
-    Decision {
-        target,
-        contradicted: contradicts.then_some(told),
-    }
+    Decision { target, contradicted }
 }
 
+#[derive(PartialEq, Eq)]
 enum Agreement {
     Told,
     Shown,

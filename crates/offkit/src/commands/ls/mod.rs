@@ -11,7 +11,7 @@ use clap::Args;
 use std::path::Path;
 use std::path::PathBuf;
 
-use offkit_object::{Container, DeviceImage, Item, Problem};
+use offkit_object::{DeviceImage, Item, Problem};
 
 use super::Source;
 use crate::failure::Failure;
@@ -124,34 +124,25 @@ enum Form {
 
 impl Listing<'_, '_> {
     fn add(&mut self, item: &Item<'_>) {
-        if self.result.is_ok() {
-            self.result = match item {
-                Item::Image(image) => self.image(image),
-                Item::Container(container) => self.container(container),
-                Item::Problem(problem) => {
-                    self.problems.push(problem.clone());
-                    Ok(())
-                }
-                _ => Ok(()),
-            };
+        match (item, &mut self.form) {
+            (Item::Image(image), _) => self.image(image),
+            (Item::Container(container), Form::Tree(tree)) => tree.container(container),
+            (Item::Problem(problem), _) => self.problems.push(problem.clone()),
+            _ => {}
         }
     }
 
-    fn image(&mut self, image: &DeviceImage<'_>) -> Result<(), Failure> {
+    fn image(&mut self, image: &DeviceImage<'_>) {
         self.images += 1;
         if !self.selection.takes(image) {
-            return Ok(());
+            return;
         }
         match &mut self.form {
-            Form::Json(output) => output.json(&json::Row::new(image, self.options.hash)),
             Form::Tree(tree) => tree.image(image),
-        }
-    }
-
-    fn container(&mut self, container: &Container) -> Result<(), Failure> {
-        match &mut self.form {
-            Form::Json(_) => Ok(()),
-            Form::Tree(tree) => tree.container(container),
+            Form::Json(output) if self.result.is_ok() => {
+                self.result = output.json(&json::Row::new(image, self.options.hash));
+            }
+            Form::Json(_) => {}
         }
     }
 }

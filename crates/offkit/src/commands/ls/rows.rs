@@ -1,12 +1,13 @@
 //! Rows of a tree on their way to standard output.
 
 use std::borrow::Cow;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
 
-use compact_str::{CompactString, ToCompactString};
 use offkit_object::{DeviceImage, Location, Producer, Storage, target_of};
 
 use crate::failure::Failure;
-use crate::terminal::{Output, Styles, escape, size};
+use crate::terminal::{Output, Styles, escape, is_plain, push_size, size};
 
 /// A line of the tree, with lines that belong to it.
 pub(super) struct Row {
@@ -20,92 +21,53 @@ pub(super) enum Content {
     Image(Columns),
 }
 
-/// What the row of an image says.
+/// What the row of an image says; the texts of its cells are in the list's, in this order.
 pub(super) struct Columns {
     place: Cell,
     format: &'static str,
     target: Cell,
-    size: CompactString,
+    size: Cell,
     /// How it is stored, if that is worth a word.
-    note: String,
+    note: Option<String>,
 }
 
-/// A text that may be shown, and how many columns it fills.
+/// A text that may be shown: its bytes, and how many columns it fills.
+#[derive(Clone, Copy)]
 struct Cell {
-    /// Nearly always short enough to need no allocation: with these, and the width counted once, 100,000 images take
-    /// 0.79 of the CPU time that they take with a `String` for each cell.
-    text: CompactString,
+    bytes: usize,
     width: usize,
 }
 
-impl Cell {
-    fn new(text: CompactString) -> Self {
-        let width = match text.is_ascii() {
-            true => text.len(),
-            false => text.chars().count(),
-        };
-        Self { text, width }
-    }
-}
-
-impl Columns {
-    /// The row of an image; so many parts of its location are `said` by the rows above.
-    pub(super) fn new(image: &DeviceImage<'_>, said: usize) -> Self {
-        let place = match path(&image.location, said) {
-            path if path.is_empty() => CompactString::const_new("(the file itself)"),
-            path => path,
-        };
-        // A listing decompresses nothing: the container's word has to do.
-        let target = match image.code.at_hand() {
-            Some(_) => target_of(image),
-            None => Cow::Borrowed(&image.target),
-        };
-        let mut target = escaped(target.to_compact_string());
-        if image.producer == Producer::Host {
-            target += " (host)";
-        }
-        let note = match image.storage() {
-            Storage::Plain => String::new(),
-            Storage::Compressed(method) => {
-                format!("{method}, {} stored", size(image.stored_bytes().len() as u64))
-            }
-            Storage::Within(method) => format!("in {method}"),
-        };
-        Self {
-            place: Cell::new(place),
-            format: image.format.name(),
-            target: Cell::new(target),
-            size: size(image.size()),
-            note,
-        }
-    }
-}
-
 /// The parts of a location but for the first `said`, as a path that may be shown.
-pub(super) fn path(location: &Location, said: usize) -> CompactString {
-    let mut path = CompactString::default();
-    for (number, part) in location.parts().skip(said).enumerate() {
-        if number > 0 {
-            path.push('/');
-        }
-        path += &escape(&part);
-    }
+pub(super) fn path(location: &Location, said: usize) -> String {
+    let mut path = String::new();
+    push_path(&mut path, location, said);
     path
 }
 
-fn escaped(text: CompactString) -> CompactString {
-    match escape(&text) {
-        Cow::Borrowed(_) => text,
-        Cow::Owned(escaped) => escaped.into(),
+fn push_path(text: &mut String, location: &Location, said: usize) {
+    let path = location.path();
+    if said == 0 && is_plain(path) && !path.contains('%') {
+        text.push_str(path);
+        return;
+    }
+    for (number, part) in location.parts().skip(said).enumerate() {
+        if number > 0 {
+            text.push('/');
+        }
+        text.push_str(&escape(&part));
     }
 }
 
-/// Rows that are put out together, so that their columns stand in line.
+/// Rows that are put out in groups, so that their columns stand in line.
 ///
 /// A group is enough for that, and memory does not grow with the number of images.
 pub(super) struct Rows {
-    output: Output,
-    rows: Vec<Row>,
+    group: Group,
+    /// Where the text goes, unless a thread has it.
+    output: Option<Output>,
+    writer: Option<Writer>,
+    is_empty: bool,
 }
 
 impl Rows {
@@ -114,52 +76,164 @@ impl Rows {
 
     pub(super) fn new(output: Output) -> Self {
         Self {
-            output,
-            rows: Vec::new(),
+            group: Group::default(),
+            output: Some(output),
+            writer: None,
+            is_empty: true,
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.is_empty
     }
 
-    pub(super) fn push(&mut self, row: Row) -> Result<(), Failure> {
-        if self.rows.len() >= Self::TOGETHER {
-            self.put_out(Some(row.depth))?;
-        }
-        self.rows.push(row);
-        Ok(())
+    pub(super) fn push(&mut self, row: Row) {
+        self.make_room(row.depth);
+        self.group.rows.push(row);
+    }
+
+    /// Adds the row of an image; so many parts of its location are `said` by the rows above.
+    pub(super) fn push_image(
+        &mut self,
+        image: &DeviceImage<'_>,
+        depth: usize,
+        said: usize,
+        below: Vec<String>,
+    ) {
+        self.make_room(depth);
+        let group = &mut self.group;
+        let place = group.cell(|text| match image.location.depth() > said {
+            true => push_path(text, &image.location, said),
+            false => text.push_str("(the file itself)"),
+        });
+        let target = group.cell(|text| push_target(text, image));
+        let size = group.cell(|text| push_size(text, image.size()));
+        let columns = Columns {
+            place,
+            format: image.format.name(),
+            target,
+            size,
+            note: note(image),
+        };
+        group.rows.push(Row {
+            depth,
+            content: Content::Image(columns),
+            below,
+        });
     }
 
     /// Puts out what is left and gives the output back.
-    pub(super) fn finish(mut self) -> Result<Output, Failure> {
-        self.put_out(None)?;
-        Ok(self.output)
+    pub(super) fn finish(self) -> Result<Output, Failure> {
+        match (self.writer, self.output) {
+            (Some(writer), _) => writer.finish(self.group),
+            (None, Some(mut output)) => {
+                output.lines(&self.group.text(None, output.styles()))?;
+                Ok(output)
+            }
+            (None, None) => unreachable!("a writer was made with the output"),
+        }
     }
 
-    /// Writes the rows; `next` is the depth of the row that comes after them.
-    fn put_out(&mut self, next: Option<usize>) -> Result<(), Failure> {
-        let Styles { faint, name, .. } = self.output.styles();
+    /// Makes room for a row of depth `next`.
+    fn make_room(&mut self, next: usize) {
+        self.is_empty = false;
+        if self.group.rows.len() < Self::TOGETHER {
+            return;
+        }
+        if let Some(output) = self.output.take() {
+            self.writer = Some(Writer::new(output));
+        }
+        if let Some(writer) = &self.writer {
+            writer.put_out(std::mem::take(&mut self.group), Some(next));
+        }
+    }
+}
+
+/// A thread that puts groups out, for lists of more than one: with it, 100,000 images take 0.73 of the
+/// time (62 ms instead of 85).
+struct Writer {
+    groups: SyncSender<(Group, Option<usize>)>,
+    thread: JoinHandle<Result<Output, Failure>>,
+}
+
+impl Writer {
+    fn new(mut output: Output) -> Self {
+        let (groups, received) = sync_channel::<(Group, _)>(2);
+        let thread = thread::spawn(move || {
+            for (group, next) in received {
+                output.lines(&group.text(next, output.styles()))?;
+            }
+            Ok(output)
+        });
+        Self { groups, thread }
+    }
+
+    fn put_out(&self, group: Group, next: Option<usize>) {
+        // It fails where the thread could not write, which the end tells.
+        let _ = self.groups.send((group, next));
+    }
+
+    fn finish(self, last: Group) -> Result<Output, Failure> {
+        self.put_out(last, None);
+        drop(self.groups);
+        match self.thread.join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+}
+
+/// Rows that are put out together.
+#[derive(Default)]
+struct Group {
+    rows: Vec<Row>,
+    /// The cells of the rows' images, end to end: with a text for each, 100,000 images take 1.4 times
+    /// the instructions.
+    cells: String,
+}
+
+impl Group {
+    fn cell(&mut self, push: impl FnOnce(&mut String)) -> Cell {
+        let start = self.cells.len();
+        push(&mut self.cells);
+        let text = &self.cells[start..];
+        Cell {
+            bytes: text.len(),
+            width: match is_plain(text) {
+                true => text.len(),
+                false => text.chars().count(),
+            },
+        }
+    }
+
+    /// The rows as text; `next` is the depth of the row that comes after them.
+    fn text(self, next: Option<usize>, Styles { faint, name, .. }: Styles) -> String {
         let widths = Widths::of(&self.rows);
         let branches = branches(&self.rows, next);
         let mut text = String::new();
-        for (row, branch) in self.rows.drain(..).zip(branches) {
+        let mut cells = self.cells.as_str();
+        let mut take = |cell: Cell| {
+            let (text, rest) = cells.split_at(cell.bytes);
+            cells = rest;
+            text
+        };
+        for (row, branch) in self.rows.into_iter().zip(branches) {
             text.extend([faint.start, &branch.bars, branch.fork, faint.end]);
-            match &row.content {
-                Content::Text(line) => text += line,
+            match row.content {
+                Content::Text(line) => text += &line,
                 Content::Image(columns) => {
                     text += name.start;
-                    text += &columns.place.text;
+                    text += take(columns.place);
                     text += name.end;
                     push_spaces(&mut text, widths.place - columns.place.width + 2);
                     text += columns.format;
                     push_spaces(&mut text, widths.format - columns.format.len() + 2);
-                    text += &columns.target.text;
+                    text += take(columns.target);
                     push_spaces(&mut text, widths.target - columns.target.width + 2);
-                    push_spaces(&mut text, widths.size - columns.size.len());
-                    text += &columns.size;
-                    if !columns.note.is_empty() {
-                        text.extend(["  ", faint.start, &columns.note, faint.end]);
+                    push_spaces(&mut text, widths.size - columns.size.width);
+                    text += take(columns.size);
+                    if let Some(note) = columns.note {
+                        text.extend(["  ", faint.start, &note, faint.end]);
                     }
                 }
             }
@@ -176,7 +250,36 @@ impl Rows {
                 ]);
             }
         }
-        self.output.lines(&text)
+        text
+    }
+}
+
+fn push_target(text: &mut String, image: &DeviceImage<'_>) {
+    // A listing decompresses nothing: the container's word has to do.
+    let target = match image.code.at_hand() {
+        Some(_) => target_of(image),
+        None => Cow::Borrowed(&image.target),
+    };
+    let start = text.len();
+    // A string takes everything.
+    let _ = target.write(text);
+    if let Cow::Owned(escaped) = escape(&text[start..]) {
+        text.replace_range(start.., &escaped);
+    }
+    if image.producer == Producer::Host {
+        *text += " (host)";
+    }
+}
+
+/// How an image is stored, if that is worth a word.
+fn note(image: &DeviceImage<'_>) -> Option<String> {
+    match image.storage() {
+        Storage::Plain => None,
+        Storage::Compressed(method) => {
+            let stored = size(image.stored_bytes().len() as u64);
+            Some(format!("{method}, {stored} stored"))
+        }
+        Storage::Within(method) => Some(format!("in {method}")),
     }
 }
 
@@ -206,7 +309,7 @@ impl Widths {
                 widths.place = widths.place.max(columns.place.width);
                 widths.format = widths.format.max(columns.format.len());
                 widths.target = widths.target.max(columns.target.width);
-                widths.size = widths.size.max(columns.size.len());
+                widths.size = widths.size.max(columns.size.width);
             }
         }
         widths

@@ -4,7 +4,7 @@ use offkit_object::{Container, ContainerKind, DeviceImage, Location};
 
 use super::Ls;
 use super::describe::{Describer, properties_lines};
-use super::rows::{Columns, Content, Row, Rows, path};
+use super::rows::{Content, Row, Rows, path};
 use crate::failure::Failure;
 use crate::terminal::{Output, Styles, escape, is_terminal, size};
 
@@ -65,8 +65,8 @@ impl Tree {
     }
 
     /// Notes that a container begins.
-    pub(super) fn container(&mut self, container: &Container) -> Result<(), Failure> {
-        self.leave(|level| !container.location.is_within(&level.location))?;
+    pub(super) fn container(&mut self, container: &Container) {
+        self.leave(|level| !container.location.is_within(&level.location));
         let parent = self.containers.last();
         let depth = parent.map_or(0, |parent| parent.depth);
         let is_file =
@@ -81,22 +81,21 @@ impl Tree {
             shown: 0,
             hidden: 0,
         });
-        Ok(())
     }
 
     /// Adds an image.
-    pub(super) fn image(&mut self, image: &DeviceImage<'_>) -> Result<(), Failure> {
-        self.leave(|level| !image.location.is_within(&level.location))?;
+    pub(super) fn image(&mut self, image: &DeviceImage<'_>) {
+        self.leave(|level| !image.location.is_within(&level.location));
         self.images += 1;
         self.bytes += image.size();
-        self.say_headings()?;
+        self.say_headings();
         // The file that the image is in is the last level that has a heading of its own.
         let depth = self.containers.last().map_or(1, |level| level.depth);
         let file = self.containers.iter_mut().find(|level| level.depth == depth);
         let said = match file {
             Some(file) if file.shown >= self.most => {
                 file.hidden += 1;
-                return Ok(());
+                return;
             }
             Some(file) => {
                 file.shown += 1;
@@ -104,11 +103,8 @@ impl Tree {
             }
             None => 0,
         };
-        self.rows.push(Row {
-            depth,
-            content: Content::Image(Columns::new(image, said)),
-            below: self.describer.lines(image, depth, self.images),
-        })
+        let below = self.describer.lines(image, depth, self.images);
+        self.rows.push_image(image, depth, said, below);
     }
 
     /// Ends the listing.
@@ -116,9 +112,9 @@ impl Tree {
         let Styles { faint, .. } = self.styles;
         if self.images == 0 {
             self.containers.truncate(1);
-            self.say_headings()?;
+            self.say_headings();
         }
-        self.leave(|_| true)?;
+        self.leave(|_| true);
         let mut output = self.rows.finish()?;
         match self.images {
             0 if self.is_whole => {
@@ -135,7 +131,7 @@ impl Tree {
     }
 
     /// Leaves the innermost containers that the next one or the next image is not in.
-    fn leave(&mut self, is_left: impl Fn(&Level) -> bool) -> Result<(), Failure> {
+    fn leave(&mut self, is_left: impl Fn(&Level) -> bool) {
         let Styles { faint, .. } = self.styles;
         while let Some(level) = self.containers.pop_if(|level| is_left(level)) {
             if level.hidden > 0 {
@@ -144,31 +140,29 @@ impl Tree {
                     depth: level.depth,
                     content: Content::Text(more),
                     below: Vec::new(),
-                })?;
+                });
             }
         }
-        Ok(())
     }
 
     /// Says which files the next image is in, as far as that was not said yet.
-    fn say_headings(&mut self) -> Result<(), Failure> {
+    fn say_headings(&mut self) {
         if self.containers.is_empty() && self.rows.is_empty() {
             let heading = self.heading(&self.file, self.size, None, 0);
-            self.rows.push(heading)?;
+            self.rows.push(heading);
         }
         for level in &mut self.containers {
             if let Some(heading) = level.heading.take() {
-                self.rows.push(heading)?;
+                self.rows.push(heading);
             }
         }
-        Ok(())
     }
 
     /// The row above the images of a file.
     fn heading(&self, place: &Location, bytes: u64, container: Option<&Container>, depth: usize) -> Row {
         let Styles { faint, heading, .. } = self.styles;
         let title = if place.is_file() {
-            escape(self.file.file()).into()
+            escape(self.file.file()).into_owned()
         } else {
             path(
                 place,
