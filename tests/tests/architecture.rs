@@ -11,7 +11,7 @@ use serde_json::Value;
 const LEVELS: [&[&str]; 9] = [
     &["offkit-image", "offkit-host", "offkit-pi"],
     &["offkit-spirv"],
-    &["offkit-object"],
+    &["offkit-kernel", "offkit-object"],
     &["offkit-llvm"],
     &[
         "offkit-llvm-worker",
@@ -28,7 +28,7 @@ const LEVELS: [&[&str]; 9] = [
 /// What some crates never depend on, not even through others, and why.
 const APART: [(&[&str], &[&str], &str); 4] = [
     (
-        &["offkit-image", "offkit-spirv", "offkit-object"],
+        &["offkit-image", "offkit-spirv", "offkit-kernel", "offkit-object"],
         &["offkit-pi", "offkit-llvm", "llvm-sys", "libloading"],
         "containers are read without devices and without LLVM",
     ),

@@ -1,32 +1,16 @@
-//! Why a module is not built.
+//! Why a program is not built.
+
+use offkit_kernel::ReadError;
 
 use crate::memory::MemoryError;
-
-/// The error of a module that is not valid, with what is wrong.
-macro_rules! malformed {
-    ($($text:tt)+) => { $crate::BuildError::Malformed(format!($($text)+)) };
-}
-
-/// The error of a module that asks for what the device does not have.
-macro_rules! unsupported {
-    ($($text:tt)+) => { $crate::BuildError::Unsupported { what: format!($($text)+), function: None } };
-}
 
 /// Why a module could not be made into a program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// The bytes are no SPIR-V, or SPIR-V that breaks its own rules.
-    #[error("not valid SPIR-V: {0}")]
-    Malformed(String),
-    /// The module uses something that this device doesn't have; named as SPIR-V names it.
-    #[error("the CPU device does not support {what}{}", in_function(.function))]
-    Unsupported {
-        /// An opcode, capability, extended instruction, type or the like.
-        what: String,
-        /// The function that uses it, where it is one.
-        function: Option<String>,
-    },
+    /// The module is not valid, or uses something that this device doesn't have.
+    #[error("{}", said(.0))]
+    Module(#[from] ReadError),
     /// A function that a kernel calls is declared but nowhere defined.
     #[error("kernel `{kernel}` needs function `{name}`, which is imported and not defined")]
     UnresolvedImport {
@@ -45,22 +29,10 @@ pub enum BuildError {
     },
 }
 
-impl BuildError {
-    /// Adds the function to an error that names none.
-    pub(crate) fn in_function(self, name: &str) -> BuildError {
-        match self {
-            BuildError::Unsupported { what, function: None } => BuildError::Unsupported {
-                what,
-                function: Some(name.to_owned()),
-            },
-            BuildError::Malformed(what) => BuildError::Malformed(format!("function `{name}`: {what}")),
-            other => other,
-        }
+/// What isn't supported is a matter of the device.
+fn said(error: &ReadError) -> String {
+    match error {
+        ReadError::Unsupported { .. } => format!("the CPU device has {error}"),
+        error => error.to_string(),
     }
-}
-
-fn in_function(function: &Option<String>) -> String {
-    function
-        .as_ref()
-        .map_or_else(String::new, |name| format!(" (in function `{name}`)"))
 }

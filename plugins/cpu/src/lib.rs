@@ -91,15 +91,10 @@
 
 #![deny(unsafe_code)]
 
-#[macro_use]
 mod error;
-
-mod builtins;
 mod interpreter;
-mod ir;
 mod memory;
 pub mod plugin;
-mod reader;
 
 pub use error::BuildError;
 pub(crate) use interpreter::CheckedArgument;
@@ -108,4 +103,5 @@ pub use interpreter::{
     MAX_WORK_GROUP_SIZE, Program, SUB_GROUP_SIZE,
 };
 pub use memory::{Allocation, AllocationKind, Memory, MemoryError};
+pub use offkit_kernel::ReadError;
 pub use offkit_pi::NdRange;

@@ -5,9 +5,9 @@ use super::machine::Machine;
 use super::space::View;
 use super::step::{Edge, Function, Move, Slot, Step};
 use super::{memory_steps, print};
-use crate::builtins::Shape;
-use crate::builtins::convert::convert_lane;
-use crate::ir::{BallotQuery, reinterpret};
+use offkit_kernel::builtins::Shape;
+use offkit_kernel::builtins::convert::convert_lane;
+use offkit_kernel::ir::{BallotQuery, reinterpret};
 
 /// Why straight execution of a function ended.
 pub(super) enum Exit {

@@ -6,8 +6,8 @@ use super::memory_steps;
 use super::range::Group;
 use super::space::View;
 use super::step::CollectiveStep;
-use crate::ir::arithmetic;
-use crate::ir::{CollectiveKind as Kind, GroupScope, Reduction};
+use offkit_kernel::ir::arithmetic;
+use offkit_kernel::ir::{CollectiveKind as Kind, GroupScope, Reduction};
 
 /// The work-items that have come.
 pub(super) struct Meeting<'m> {

@@ -5,9 +5,9 @@ use std::collections::{BTreeSet, HashMap};
 use super::operations::Decoder;
 use super::space::LARGEST_SEGMENT;
 use super::step::{Edge, Function, Move, PrivateVariable, Slot, Step};
-use crate::builtins::Scalar;
-use crate::error::BuildError;
-use crate::ir::{self, BlockId, Home, Operand, Operation, Terminator, scalar_size};
+use offkit_kernel::ReadError;
+use offkit_kernel::builtins::Scalar;
+use offkit_kernel::ir::{self, BlockId, Home, Operand, Operation, Terminator, scalar_size};
 
 /// Frames of more words are refused.
 const LARGEST_FRAME: u64 = 1 << 20;
@@ -21,7 +21,7 @@ pub(super) struct Code {
 }
 
 /// Makes a verified module executable. `addresses` are those of the program-scope variables.
-pub(super) fn decode(module: &ir::Module, addresses: &[u64]) -> Result<Code, BuildError> {
+pub(super) fn decode(module: &ir::Module, addresses: &[u64]) -> Result<Code, ReadError> {
     let mut sites = 1;
     let functions = module.functions.iter().map(|function| {
         decode_function(module, function, addresses, &mut sites)
@@ -38,7 +38,7 @@ fn decode_function(
     function: &ir::Function,
     addresses: &[u64],
     sites: &mut u32,
-) -> Result<Function, BuildError> {
+) -> Result<Function, ReadError> {
     let reachable = function.reachable();
     let mut registers = Registers::assign(module, function, addresses, &reachable)?;
     let parameters: Vec<(Slot, u32)> = (0..function.parameters.len() as u32)
@@ -139,11 +139,11 @@ fn decode_function(
     })
 }
 
-fn private_size(size: u64) -> Result<u32, BuildError> {
+fn private_size(size: u64) -> Result<u32, ReadError> {
     let fits = u32::try_from(size)
         .ok()
         .filter(|size| u64::from(*size) <= LARGEST_SEGMENT);
-    fits.ok_or_else(|| unsupported!("private variables of {size} bytes"))
+    fits.ok_or_else(|| ReadError::unsupported(format!("private variables of {size} bytes")))
 }
 
 /// The bytes of a constant in memory, with the addresses of variables filled in.
@@ -151,13 +151,13 @@ pub(super) fn constant_bytes(
     module: &ir::Module,
     constant: ir::ConstantId,
     addresses: &[u64],
-) -> Result<Vec<u8>, BuildError> {
+) -> Result<Vec<u8>, ReadError> {
     let constant = &module.constants[constant.0 as usize];
     let size = module.types.layout(constant.kind).size;
     let size = usize::try_from(size)
         .ok()
         .filter(|size| *size as u64 <= LARGEST_SEGMENT);
-    let size = size.ok_or_else(|| unsupported!("constants of more than a gigabyte"))?;
+    let size = size.ok_or_else(|| ReadError::unsupported("constants of more than a gigabyte"))?;
     let mut bytes = vec![0; size];
     if constant.words.is_empty() {
         return Ok(bytes);
@@ -193,7 +193,7 @@ impl Registers {
         function: &ir::Function,
         addresses: &[u64],
         reachable: &[bool],
-    ) -> Result<Registers, BuildError> {
+    ) -> Result<Registers, ReadError> {
         let mut registers = Registers {
             values: vec![0; function.values.len()],
             constant_slots: HashMap::new(),
@@ -236,9 +236,9 @@ impl Registers {
                 registers.values[index] = next as u32;
                 next += module.types.layout(*kind).lanes;
                 if next > LARGEST_FRAME {
-                    return Err(unsupported!(
+                    return Err(ReadError::unsupported(format!(
                         "functions with more than {LARGEST_FRAME} words of values"
-                    ));
+                    )));
                 }
             }
         }
@@ -262,7 +262,7 @@ impl Registers {
         module: &ir::Module,
         operand: Operand,
         addresses: &[u64],
-    ) -> Result<(), BuildError> {
+    ) -> Result<(), ReadError> {
         let Operand::Constant(id) = operand else {
             return Ok(());
         };
@@ -273,9 +273,9 @@ impl Registers {
         let start = self.constants.len();
         let lanes = module.types.lanes(constant.kind) as usize;
         if (start + lanes) as u64 > LARGEST_FRAME {
-            return Err(unsupported!(
+            return Err(ReadError::unsupported(format!(
                 "functions with more than {LARGEST_FRAME} words of values"
-            ));
+            )));
         }
         self.constants.extend_from_slice(&constant.words);
         self.constants.resize(start + lanes, 0);

@@ -11,8 +11,8 @@ use super::print::Print;
 use super::range::{Geometry, Place};
 use super::report;
 use super::worker::Worker;
-use crate::ir::{self, Home, scalar_size};
 use crate::memory::Snapshot;
+use offkit_kernel::ir::{self, Home, scalar_size};
 
 /// How long the caller works alone. What is done by then was not worth a thread's start.
 const ALONE: Duration = Duration::from_micros(100);

@@ -4,9 +4,9 @@ use offkit_spirv::grammar::OpenclStd100Op;
 
 use super::operations::Decoder;
 use super::step::{MemoryAccess, Pure, Slot, Step, Typed};
-use crate::builtins::{self, Scalar, Shape};
-use crate::error::BuildError;
-use crate::ir::{MemoryFunction, Operand, TypeId, scalar_size};
+use offkit_kernel::ReadError;
+use offkit_kernel::builtins::{self, Scalar, Shape};
+use offkit_kernel::ir::{MemoryFunction, Operand, TypeId, scalar_size};
 
 impl Decoder<'_> {
     /// An instruction that computes.
@@ -17,11 +17,11 @@ impl Decoder<'_> {
         out: Option<Operand>,
         result: Option<TypeId>,
         to: Slot,
-    ) -> Result<Step, BuildError> {
+    ) -> Result<Step, ReadError> {
         let operands: Box<[Typed]> = operands.iter().map(|operand| self.typed(*operand)).collect();
         let shapes: Vec<Shape> = operands.iter().map(|operand| operand.shape).collect();
         let result = self.shape(result.unwrap_or(TypeId(0)));
-        let unsupported = || unsupported!("OpenCL.std {op:?} on these types");
+        let unsupported = || ReadError::unsupported(format!("OpenCL.std {op:?} on these types"));
         let function =
             builtins::resolve(op, result, &shapes).filter(|_| operands.len() <= Pure::MOST_OPERANDS);
         let function = function.ok_or_else(unsupported)?;

@@ -5,9 +5,9 @@ use offkit_spirv::grammar::{FPRoundingMode, MemorySemantics, StorageClass};
 use super::fault::Fault;
 use super::space::{Space, View};
 use super::step::{Atomic, MemoryAccess, Step};
-use crate::builtins::Scalar;
-use crate::builtins::convert::{Conversion, convert_lane};
-use crate::ir::{AtomicOperation, Leaf, MemoryFunction, scalar_size};
+use offkit_kernel::builtins::Scalar;
+use offkit_kernel::builtins::convert::{Conversion, convert_lane};
+use offkit_kernel::ir::{AtomicOperation, Leaf, MemoryFunction, scalar_size};
 
 /// Bytes that are copied at once.
 const CHUNK: u64 = 1 << 16;

@@ -2,11 +2,13 @@
 
 use super::decode::{Registers, mask};
 use super::step::{Atomic, CollectiveStep, Convert, Move, Site, Slot, Step, Typed};
-use crate::builtins::convert::Conversion;
-use crate::builtins::{Scalar, Shape};
-use crate::error::BuildError;
-use crate::ir::arithmetic::{self, Elementwise};
-use crate::ir::{self, CollectiveKind, Instruction, Leaf, Operand, Operation, Type, TypeId, scalar_size};
+use offkit_kernel::ReadError;
+use offkit_kernel::builtins::convert::Conversion;
+use offkit_kernel::builtins::{Scalar, Shape};
+use offkit_kernel::ir::arithmetic::{self, Elementwise};
+use offkit_kernel::ir::{
+    self, CollectiveKind, Instruction, Leaf, Operand, Operation, Type, TypeId, scalar_size,
+};
 
 /// A function being made executable.
 pub(super) struct Decoder<'d> {
@@ -62,7 +64,7 @@ impl Decoder<'_> {
     }
 
     /// Adds the steps of an instruction.
-    pub(super) fn operation(&mut self, instruction: &Instruction) -> Result<(), BuildError> {
+    pub(super) fn operation(&mut self, instruction: &Instruction) -> Result<(), ReadError> {
         let result = instruction
             .result
             .map(|value| self.function.values[value.0 as usize]);
@@ -75,7 +77,7 @@ impl Decoder<'_> {
             Operation::Fence => Step::Fence,
             Operation::Elementwise { op, scalar, operands } => {
                 let slots: Vec<Slot> = operands.iter().map(|operand| self.slot(*operand)).collect();
-                let missing = || unsupported!("Op{op:?} of {scalar:?}");
+                let missing = || ReadError::unsupported(format!("Op{op:?} of {scalar:?}"));
                 match (
                     arithmetic::resolve(*op, *scalar).ok_or_else(missing)?,
                     slots.as_slice(),
@@ -108,7 +110,7 @@ impl Decoder<'_> {
                 }
             }
             Operation::Fold { op, scalar, operand } => {
-                let missing = || unsupported!("Op{op:?} of {scalar:?}");
+                let missing = || ReadError::unsupported(format!("Op{op:?} of {scalar:?}"));
                 let function = arithmetic::resolve_binary(*op, *scalar).ok_or_else(missing)?;
                 Step::Fold {
                     function,

@@ -3,7 +3,7 @@
 use super::fault::Fault;
 use super::space::View;
 use super::step::Typed;
-use crate::builtins::{convert, sign_extend};
+use offkit_kernel::builtins::{convert, sign_extend};
 
 /// Takes the text of a printf; an error ends the launch.
 pub(super) type Print<'a> = dyn Fn(&str) -> std::io::Result<()> + Sync + 'a;
@@ -308,7 +308,7 @@ fn hexadecimal(value: f64, precision: Option<usize>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::builtins::{Scalar, Shape};
+    use offkit_kernel::builtins::{Scalar, Shape};
 
     fn one(format: &str, scalar: Scalar, word: u64) -> String {
         let (specification, rest) = Specification::parse(format.as_bytes());

@@ -17,9 +17,9 @@ use super::print::Print;
 use super::range::{Geometry, SUB_GROUP_SIZE};
 use super::space::{LARGEST_SEGMENT, Space, segment_address};
 use crate::error::BuildError;
-use crate::ir::{self, Home};
 use crate::memory::{AllocationKind, Memory};
-use crate::reader;
+use offkit_kernel::ReadError;
+use offkit_kernel::ir::{self, Home};
 
 /// Bytes of local memory that a work-group has.
 pub const MAX_LOCAL_MEMORY: u64 = 1 << 20;
@@ -116,11 +116,10 @@ impl Program {
     /// [`offkit_spirv::specialize`] gives them other values.
     ///
     /// # Errors
-    /// [`BuildError::Malformed`] for what is no valid module, [`BuildError::Unsupported`] for what this
-    /// device doesn't have, [`BuildError::UnresolvedImport`] when a kernel calls a function that the
+    /// [`BuildError::Module`] for what is no valid module and for what this device doesn't have, [`BuildError::UnresolvedImport`] when a kernel calls a function that the
     /// module only declares, and errors about memory.
     pub fn build(spirv: &[u8], memory: Arc<Memory>) -> Result<Program, BuildError> {
-        let module = Module::from_bytes(spirv).map_err(|error| malformed!("{error}"))?;
+        let module = Module::from_bytes(spirv).map_err(|error| ReadError::malformed(format!("{error}")))?;
         Program::from_module(&module, memory)
     }
 
@@ -130,9 +129,9 @@ impl Program {
     /// Those of [`Program::build`].
     pub fn from_module(module: &Module, memory: Arc<Memory>) -> Result<Program, BuildError> {
         let mut declared = kernel_parameters(module).into_iter();
-        let module = reader::read(module.dr())?;
+        let module = offkit_kernel::read(module.dr())?;
         ir::verify(&module)
-            .map_err(|problem| malformed!("{}", problem.what).in_function(&problem.function))?;
+            .map_err(|problem| ReadError::malformed(problem.what).in_function(&problem.function))?;
         tracing::trace!(%module, "read");
         let mut program = Program {
             module,
@@ -210,10 +209,11 @@ impl Program {
                 )
             };
             if !constants.all(|(_, id)| is_global(*id)) {
-                return Err(malformed!(
+                return Err(ReadError::malformed(format!(
                     "variable `{}` is initialized with the address of a variable that each work-group has its own of",
                     global.name
-                ));
+                ))
+                .into());
             }
             let bytes = decode::constant_bytes(&self.module, initializer, &self.addresses)?;
             let written = self.memory.write(*address, &bytes);
@@ -282,8 +282,8 @@ impl Program {
         let function = &self.module.functions[kernel.function.0 as usize];
         if declared.len() != function.parameters.len() {
             let (found, expected) = (function.parameters.len(), declared.len());
-            let error = malformed!("it has {found} parameters, {expected} are declared");
-            return Err(error.in_function(&kernel.name));
+            let error = ReadError::malformed(format!("it has {found} parameters, {expected} are declared"));
+            return Err(error.in_function(&kernel.name).into());
         }
         for (parameter, code) in declared.iter_mut().zip(&function.parameters) {
             let size = match types.get(code.kind) {
@@ -306,8 +306,8 @@ impl Program {
                     parameter.size = size;
                 }
                 _ => {
-                    let error = unsupported!("kernel parameters of type {parameter}");
-                    return Err(error.in_function(&kernel.name));
+                    let error = ReadError::unsupported(format!("kernel parameters of type {parameter}"));
+                    return Err(error.in_function(&kernel.name).into());
                 }
             }
         }

@@ -2,10 +2,10 @@
 
 use offkit_spirv::grammar::FPRoundingMode;
 
-use crate::builtins::convert::Conversion;
-use crate::builtins::{PureFn, Scalar, Shape};
-use crate::ir::arithmetic::Elementwise;
-use crate::ir::{AtomicOperation, BallotQuery, Collective, Leaf, Line, MemoryFunction};
+use offkit_kernel::builtins::convert::Conversion;
+use offkit_kernel::builtins::{PureFn, Scalar, Shape};
+use offkit_kernel::ir::arithmetic::Elementwise;
+use offkit_kernel::ir::{AtomicOperation, BallotQuery, Collective, Leaf, Line, MemoryFunction};
 
 /// The first register of a value, counted from the start of its function's frame.
 pub(super) type Slot = u32;

@@ -7,7 +7,7 @@ use super::machine::{Frame, Machine, Outcome, WorkItem};
 use super::range::{Group, Place};
 use super::space::{Segments, Space, View, segment_address};
 use super::step::{CollectiveStep, Step};
-use crate::ir::GroupScope;
+use offkit_kernel::ir::GroupScope;
 
 /// Where a work-item of a group is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

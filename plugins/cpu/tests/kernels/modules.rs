@@ -271,7 +271,7 @@ fn what_is_not_supported_is_refused_by_name() {
         let Some(error) = refused(&text) else { return };
         assert_eq!(
             error,
-            format!("the CPU device does not support {wanted}"),
+            format!("the CPU device has no support for {wanted}"),
             "{text}"
         );
     }

@@ -33,7 +33,7 @@ fn tolerance(name: &str, element: Element) -> u64 {
 /// The reference values by function: the result and the operands of each.
 fn references() -> BTreeMap<&'static str, Vec<Vec<f64>>> {
     let mut functions: BTreeMap<_, Vec<_>> = BTreeMap::new();
-    for line in include_str!("../data/mathematics.txt").lines() {
+    for line in include_str!("../../../../crates/offkit-kernel/tests/data/mathematics.txt").lines() {
         let (name, words) = line.split_once(' ').expect("a name and words");
         let value = |word| f64::from_bits(u64::from_str_radix(word, 16).expect("hexadecimal"));
         functions

@@ -8,12 +8,12 @@ use offkit_spirv::grammar::OpenclStd100Op as Op;
 use super::{Arguments, PureFn, Scalar, Shape, each, lane};
 
 /// The bits of `word` that belong to the type.
-pub(crate) fn truncate(scalar: Scalar, word: u64) -> u64 {
+pub fn truncate(scalar: Scalar, word: u64) -> u64 {
     word & (u64::MAX >> (64 - scalar.bits()))
 }
 
 /// The signed value of an integer of the type.
-pub(crate) fn sign_extend(scalar: Scalar, word: u64) -> i64 {
+pub fn sign_extend(scalar: Scalar, word: u64) -> i64 {
     let unused = 64 - scalar.bits();
     (word << unused) as i64 >> unused
 }

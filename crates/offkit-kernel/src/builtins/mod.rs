@@ -11,8 +11,8 @@
 //! reference should be. `double` results have the error of the `f64` function itself, within the bounds
 //! of the OpenCL specification.
 
-pub(crate) mod convert;
-pub(crate) mod float;
+pub mod convert;
+pub mod float;
 mod integer;
 mod math;
 mod real;
@@ -24,11 +24,11 @@ mod vector;
 
 use offkit_spirv::grammar::OpenclStd100Op as Op;
 
-pub(crate) use integer::{sign_extend, truncate};
+pub use integer::{sign_extend, truncate};
 
 /// The type of one lane of a value. Whether an integer has a sign is the operation's business.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Scalar {
+pub enum Scalar {
     Bool,
     I8,
     I16,
@@ -41,7 +41,7 @@ pub(crate) enum Scalar {
 
 impl Scalar {
     /// The width in bits; one for booleans.
-    pub(crate) const fn bits(self) -> u32 {
+    pub const fn bits(self) -> u32 {
         match self {
             Self::Bool => 1,
             Self::I8 => 8,
@@ -51,11 +51,11 @@ impl Scalar {
         }
     }
 
-    pub(crate) const fn is_float(self) -> bool {
+    pub const fn is_float(self) -> bool {
         matches!(self, Self::F16 | Self::F32 | Self::F64)
     }
 
-    pub(crate) const fn is_integer(self) -> bool {
+    pub const fn is_integer(self) -> bool {
         matches!(self, Self::I8 | Self::I16 | Self::I32 | Self::I64)
     }
 
@@ -72,28 +72,28 @@ impl Scalar {
 
 /// The type of a scalar or vector value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Shape {
-    pub(crate) scalar: Scalar,
+pub struct Shape {
+    pub scalar: Scalar,
     /// 1 for a scalar.
-    pub(crate) lanes: u32,
+    pub lanes: u32,
 }
 
 /// The operands of an instruction: the words of each and what they are.
-pub(crate) type Arguments<'a> = &'a [(&'a [u64], Shape)];
+pub type Arguments<'a> = &'a [(&'a [u64], Shape)];
 
 /// Evaluates an instruction: from the shape of its result and its value operands to the words of the
 /// result.
 ///
 /// `second` receives the result that the instruction stores through its pointer operand, as many words
 /// as the first result has; it stays untouched by all instructions without one.
-pub(crate) type PureFn = fn(result: Shape, args: Arguments<'_>, out: &mut [u64], second: &mut [u64]);
+pub type PureFn = fn(result: Shape, args: Arguments<'_>, out: &mut [u64], second: &mut [u64]);
 
 /// The function that evaluates an instruction on operands of these shapes (without the pointer, where
 /// there is one).
 ///
 /// None when the instruction isn't one of a pure function, or when the operands don't suit it. Wherever the
 /// instructions work lane by lane, a scalar operand counts for every lane.
-pub(crate) fn resolve(op: Op, result: Shape, operands: &[Shape]) -> Option<PureFn> {
+pub fn resolve(op: Op, result: Shape, operands: &[Shape]) -> Option<PureFn> {
     if let Some(function) = vector::resolve(op, result, operands) {
         return Some(function);
     }

@@ -8,7 +8,7 @@ use crate::builtins::convert::Conversion;
 
 /// What an instruction does. The type of its result is that of its value.
 #[derive(Clone, Debug)]
-pub(crate) enum Operation {
+pub enum Operation {
     /// Arithmetic, logic and comparisons, component by component; `scalar` is that of the operands.
     Elementwise {
         op: Op,
@@ -134,7 +134,7 @@ pub(crate) enum Operation {
 
 /// Questions about a ballot, four words of 32 bits, that a work-item answers by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum BallotQuery {
+pub enum BallotQuery {
     /// Its own bit.
     Inverse,
     /// The bit of the index.
@@ -153,7 +153,7 @@ pub(crate) enum BallotQuery {
 
 /// An indivisible change of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AtomicOperation {
+pub enum AtomicOperation {
     Load,
     Store,
     Exchange,
@@ -168,7 +168,7 @@ pub(crate) enum AtomicOperation {
 
 /// Loads and stores of OpenCL.std: the number of components is that of the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MemoryFunction {
+pub enum MemoryFunction {
     /// Offset, pointer; the address is `pointer + offset · components · size`.
     LoadVector,
     /// Offset, pointer to half; the result is wider.
@@ -181,31 +181,31 @@ pub(crate) enum MemoryFunction {
 
 /// Which work-items take part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum GroupScope {
+pub enum GroupScope {
     SubGroup,
     WorkGroup,
 }
 
 /// Something the work-items of a group do together.
 #[derive(Clone, Debug)]
-pub(crate) struct Collective {
-    pub(crate) kind: CollectiveKind,
-    pub(crate) scope: GroupScope,
+pub struct Collective {
+    pub kind: CollectiveKind,
+    pub scope: GroupScope,
     /// All work-items of the scope must take part; otherwise those that are there do.
-    pub(crate) uniform: bool,
-    pub(crate) operands: Vec<Operand>,
+    pub uniform: bool,
+    pub operands: Vec<Operand>,
 }
 
 /// How the values of a reduction or scan are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Reduction {
-    pub(crate) op: Op,
-    pub(crate) scalar: Scalar,
+pub struct Reduction {
+    pub op: Op,
+    pub scalar: Scalar,
 }
 
 /// What work-items do together. Operands are named in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CollectiveKind {
+pub enum CollectiveKind {
     /// Nobody goes on before all have come.
     Barrier,
     /// Value.
@@ -260,11 +260,11 @@ pub(crate) enum CollectiveKind {
 }
 
 impl Operation {
-    pub(crate) fn elementwise(op: Op, scalar: Scalar, operands: Vec<Operand>) -> Operation {
+    pub fn elementwise(op: Op, scalar: Scalar, operands: Vec<Operand>) -> Operation {
         Operation::Elementwise { op, scalar, operands }
     }
 
-    pub(crate) fn collective(
+    pub fn collective(
         kind: CollectiveKind,
         scope: GroupScope,
         uniform: bool,
@@ -278,7 +278,7 @@ impl Operation {
         })
     }
     /// Everything that the operation reads.
-    pub(crate) fn operands(&self) -> Vec<Operand> {
+    pub fn operands(&self) -> Vec<Operand> {
         match self {
             Operation::Elementwise { operands, .. }
             | Operation::Construct(operands)

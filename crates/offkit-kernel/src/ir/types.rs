@@ -8,11 +8,11 @@ use crate::builtins::Scalar;
 
 /// A type of a module: an index into its [`Types`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct TypeId(pub(crate) u32);
+pub struct TypeId(pub u32);
 
 /// What a type is made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Type {
+pub enum Type {
     Void,
     Scalar(Scalar),
     Vector {
@@ -39,13 +39,13 @@ pub(crate) enum Type {
 
 /// Size and shape of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Layout {
+pub struct Layout {
     /// Bytes from one element of an array to the next.
-    pub(crate) size: u64,
+    pub size: u64,
     /// In bytes, a power of two.
-    pub(crate) align: u64,
+    pub align: u64,
     /// Words of a value.
-    pub(crate) lanes: u64,
+    pub lanes: u64,
     /// How many composites are inside each other.
     depth: u32,
 }
@@ -60,28 +60,28 @@ const NOTHING: Layout = Layout {
 
 /// One scalar inside a value: where it is in memory, and how wide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Leaf {
+pub struct Leaf {
     /// Bytes from the start of the value.
-    pub(crate) offset: u64,
-    pub(crate) scalar: Scalar,
+    pub offset: u64,
+    pub scalar: Scalar,
 }
 
 /// Values of more words than this are refused; variables in memory may be larger.
-pub(crate) const LARGEST_VALUE: u64 = 1 << 16;
+pub const LARGEST_VALUE: u64 = 1 << 16;
 
 /// Types are nested in each other at most so deep.
 const DEEPEST_TYPE: u32 = 128;
 
 /// All types of a module.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Types {
+pub struct Types {
     types: Vec<(Type, Layout)>,
     /// The first of each scalar and vector type, by component and count; scalars have none.
     simple: HashMap<(Scalar, u32), TypeId>,
 }
 
 /// Bytes of one scalar in memory.
-pub(crate) fn scalar_size(scalar: Scalar) -> u64 {
+pub fn scalar_size(scalar: Scalar) -> u64 {
     match scalar {
         Scalar::Bool | Scalar::I8 => 1,
         Scalar::I16 | Scalar::F16 => 2,
@@ -93,7 +93,7 @@ pub(crate) fn scalar_size(scalar: Scalar) -> u64 {
 impl Types {
     /// Appends a type. `None` when it refers to a type that isn't there yet (other than as a pointee)
     /// or its size is beyond 64 bits.
-    pub(crate) fn push(&mut self, kind: Type) -> Option<TypeId> {
+    pub fn push(&mut self, kind: Type) -> Option<TypeId> {
         let layout = self
             .layout_of(&kind)
             .filter(|layout| layout.depth <= DEEPEST_TYPE)?;
@@ -108,12 +108,12 @@ impl Types {
     }
 
     /// A scalar type, if the module has it.
-    pub(crate) fn find_scalar(&self, scalar: Scalar) -> Option<TypeId> {
+    pub fn find_scalar(&self, scalar: Scalar) -> Option<TypeId> {
         self.simple.get(&(scalar, 0)).copied()
     }
 
     /// A vector type, if the module has it.
-    pub(crate) fn find_vector(&self, component: Scalar, count: u32) -> Option<TypeId> {
+    pub fn find_vector(&self, component: Scalar, count: u32) -> Option<TypeId> {
         self.simple.get(&(component, count)).copied()
     }
 
@@ -174,23 +174,23 @@ impl Types {
     }
 
     /// What the type is made of; a type that isn't there is opaque.
-    pub(crate) fn get(&self, id: TypeId) -> &Type {
+    pub fn get(&self, id: TypeId) -> &Type {
         self.types
             .get(id.0 as usize)
             .map_or(&Type::Opaque, |(kind, _)| kind)
     }
 
-    pub(crate) fn layout(&self, id: TypeId) -> Layout {
+    pub fn layout(&self, id: TypeId) -> Layout {
         self.try_layout(id).unwrap_or(NOTHING)
     }
 
     /// Words of a value of the type; at most [`LARGEST_VALUE`] for values that the verifier accepts.
-    pub(crate) fn lanes(&self, id: TypeId) -> u32 {
+    pub fn lanes(&self, id: TypeId) -> u32 {
         u32::try_from(self.layout(id).lanes).unwrap_or(u32::MAX)
     }
 
     /// The scalar of a scalar or vector type; an address is a 64-bit integer.
-    pub(crate) fn scalar(&self, id: TypeId) -> Option<Scalar> {
+    pub fn scalar(&self, id: TypeId) -> Option<Scalar> {
         match self.get(id) {
             Type::Scalar(scalar)
             | Type::Vector {
@@ -201,12 +201,12 @@ impl Types {
         }
     }
 
-    pub(crate) fn is_pointer(&self, id: TypeId) -> bool {
+    pub fn is_pointer(&self, id: TypeId) -> bool {
         matches!(self.get(id), Type::Pointer { .. })
     }
 
     /// The type of a struct's or array's part, its first byte, and the first of its words.
-    pub(crate) fn part(&self, id: TypeId, index: u64) -> Option<(TypeId, u64, u64)> {
+    pub fn part(&self, id: TypeId, index: u64) -> Option<(TypeId, u64, u64)> {
         match self.get(id) {
             Type::Array { element, count } => {
                 let layout = self.layout(*element);
@@ -238,7 +238,7 @@ impl Types {
     }
 
     /// Every scalar of a value of the type, in the order of its words.
-    pub(crate) fn leaves(&self, id: TypeId) -> Vec<Leaf> {
+    pub fn leaves(&self, id: TypeId) -> Vec<Leaf> {
         let mut leaves = Vec::new();
         if self.layout(id).lanes <= LARGEST_VALUE {
             self.collect_leaves(id, 0, &mut leaves);
@@ -247,7 +247,7 @@ impl Types {
     }
 
     /// As [`Types::leaves`], for constants, which may be larger than other values.
-    pub(crate) fn all_leaves(&self, id: TypeId) -> Vec<Leaf> {
+    pub fn all_leaves(&self, id: TypeId) -> Vec<Leaf> {
         let mut leaves = Vec::new();
         self.collect_leaves(id, 0, &mut leaves);
         leaves

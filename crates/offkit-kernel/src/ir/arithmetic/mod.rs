@@ -15,7 +15,7 @@ use crate::builtins::{Scalar, convert};
 
 /// A function from the words of one component to a word of the result.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Elementwise {
+pub enum Elementwise {
     Unary(fn(u64) -> u64),
     Binary(fn(u64, u64) -> u64),
     Ternary(fn(u64, u64, u64) -> u64),
@@ -24,7 +24,7 @@ pub(crate) enum Elementwise {
 
 impl Elementwise {
     /// How many operands it takes.
-    pub(crate) fn arity(self) -> usize {
+    pub fn arity(self) -> usize {
         match self {
             Elementwise::Unary(_) => 1,
             Elementwise::Binary(_) => 2,
@@ -34,7 +34,7 @@ impl Elementwise {
     }
 
     /// Applies it; a missing operand counts as zero.
-    pub(crate) fn apply(self, words: &[u64]) -> u64 {
+    pub fn apply(self, words: &[u64]) -> u64 {
         let word = |index: usize| words.get(index).copied().unwrap_or(0);
         match self {
             Elementwise::Unary(function) => function(word(0)),
@@ -49,7 +49,7 @@ impl Elementwise {
 ///
 /// Minima and maxima have no opcodes of their own and go by those of group reductions: `GroupSMin` and
 /// so on. `IAddCarry`, `ISubBorrow`, `UMulExtended` and `SMulExtended` give the upper part only.
-pub(crate) fn resolve(op: Op, scalar: Scalar) -> Option<Elementwise> {
+pub fn resolve(op: Op, scalar: Scalar) -> Option<Elementwise> {
     match scalar {
         Scalar::Bool => logical(op),
         Scalar::F16 => float::resolve::<half::f16>(op),
@@ -63,7 +63,7 @@ pub(crate) fn resolve(op: Op, scalar: Scalar) -> Option<Elementwise> {
 }
 
 /// The binary function of an opcode, for reductions and atomic updates.
-pub(crate) fn resolve_binary(op: Op, scalar: Scalar) -> Option<fn(u64, u64) -> u64> {
+pub fn resolve_binary(op: Op, scalar: Scalar) -> Option<fn(u64, u64) -> u64> {
     match resolve(op, scalar)? {
         Elementwise::Binary(function) => Some(function),
         _ => None,
@@ -71,7 +71,7 @@ pub(crate) fn resolve_binary(op: Op, scalar: Scalar) -> Option<fn(u64, u64) -> u
 }
 
 /// The word that a reduction starts with. `None` when the operation has none.
-pub(crate) fn identity(op: Op, scalar: Scalar) -> Option<u64> {
+pub fn identity(op: Op, scalar: Scalar) -> Option<u64> {
     let ones = if scalar.bits() == 64 {
         u64::MAX
     } else {
@@ -95,7 +95,7 @@ pub(crate) fn identity(op: Op, scalar: Scalar) -> Option<u64> {
 }
 
 /// The same bytes as components of another type.
-pub(crate) fn reinterpret(words: &[u64], from: Scalar, to: Scalar) -> Vec<u64> {
+pub fn reinterpret(words: &[u64], from: Scalar, to: Scalar) -> Vec<u64> {
     let (from, to) = (scalar_size(from) as usize, scalar_size(to) as usize);
     let bytes: Vec<u8> = words
         .iter()
@@ -110,7 +110,7 @@ pub(crate) fn reinterpret(words: &[u64], from: Scalar, to: Scalar) -> Vec<u64> {
 }
 
 /// Whether the result is a boolean whatever the operands are.
-pub(crate) fn is_predicate(op: Op) -> bool {
+pub fn is_predicate(op: Op) -> bool {
     use Op as O;
     matches!(
         op,

@@ -16,59 +16,59 @@ mod operation;
 mod types;
 mod verify;
 
-pub(crate) mod arithmetic;
+pub mod arithmetic;
 
-pub(crate) use arithmetic::reinterpret;
-pub(crate) use built_in::check_built_in;
-pub(crate) use operation::{
+pub use arithmetic::reinterpret;
+pub use built_in::check_built_in;
+pub use operation::{
     AtomicOperation, BallotQuery, Collective, CollectiveKind, GroupScope, MemoryFunction, Operation,
     Reduction,
 };
-pub(crate) use types::{LARGEST_VALUE, Leaf, Type, TypeId, Types, scalar_size};
-pub(crate) use verify::verify;
+pub use types::{LARGEST_VALUE, Leaf, Type, TypeId, Types, scalar_size};
+pub use verify::verify;
 
 use offkit_spirv::grammar::BuiltIn;
 
 /// A value of a function: an index into [`Function::values`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct ValueId(pub(crate) u32);
+pub struct ValueId(pub u32);
 
 /// A constant of the module: an index into [`Module::constants`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct ConstantId(pub(crate) u32);
+pub struct ConstantId(pub u32);
 
 /// A program-scope variable: an index into [`Module::globals`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct GlobalId(pub(crate) u32);
+pub struct GlobalId(pub u32);
 
 /// A function: an index into [`Module::functions`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct FunctionId(pub(crate) u32);
+pub struct FunctionId(pub u32);
 
 /// A block: an index into [`Function::blocks`]; a function starts with block 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct BlockId(pub(crate) u32);
+pub struct BlockId(pub u32);
 
 /// What an instruction works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Operand {
+pub enum Operand {
     Value(ValueId),
     Constant(ConstantId),
 }
 
 /// A constant: its words, some of which are offsets from the address of a program-scope variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Constant {
-    pub(crate) kind: TypeId,
+pub struct Constant {
+    pub kind: TypeId,
     /// Empty for a value of zeros only.
-    pub(crate) words: Vec<u64>,
+    pub words: Vec<u64>,
     /// Indices of words to which the address of a variable is added, in ascending order.
-    pub(crate) relocations: Vec<(u32, GlobalId)>,
+    pub relocations: Vec<(u32, GlobalId)>,
 }
 
 impl Constant {
     /// A constant without addresses; lanes beyond its words are zero.
-    pub(crate) fn plain(kind: TypeId, words: Vec<u64>) -> Constant {
+    pub fn plain(kind: TypeId, words: Vec<u64>) -> Constant {
         Constant {
             kind,
             words,
@@ -79,18 +79,18 @@ impl Constant {
 
 /// A program-scope variable.
 #[derive(Clone, Debug)]
-pub(crate) struct Global {
-    pub(crate) name: String,
+pub struct Global {
+    pub name: String,
     /// The type of what it holds.
-    pub(crate) kind: TypeId,
-    pub(crate) align: u64,
-    pub(crate) home: Home,
-    pub(crate) initializer: Option<ConstantId>,
+    pub kind: TypeId,
+    pub align: u64,
+    pub home: Home,
+    pub initializer: Option<ConstantId>,
 }
 
 /// Where a program-scope variable lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Home {
+pub enum Home {
     /// Global memory, one for the program.
     Global,
     /// Global memory that kernels may only read.
@@ -103,30 +103,30 @@ pub(crate) enum Home {
 
 /// Where in its source an instruction came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Line {
+pub struct Line {
     /// Index into [`Module::files`].
-    pub(crate) file: u32,
-    pub(crate) line: u32,
+    pub file: u32,
+    pub line: u32,
 }
 
 /// One instruction.
 #[derive(Clone, Debug)]
-pub(crate) struct Instruction {
-    pub(crate) result: Option<ValueId>,
-    pub(crate) operation: Operation,
-    pub(crate) line: Option<Line>,
+pub struct Instruction {
+    pub result: Option<ValueId>,
+    pub operation: Operation,
+    pub line: Option<Line>,
 }
 
 /// A value that depends on the block control came from.
 #[derive(Clone, Debug)]
-pub(crate) struct Phi {
-    pub(crate) result: ValueId,
-    pub(crate) incoming: Vec<(BlockId, Operand)>,
+pub struct Phi {
+    pub result: ValueId,
+    pub incoming: Vec<(BlockId, Operand)>,
 }
 
 /// How a block ends.
 #[derive(Clone, Debug)]
-pub(crate) enum Terminator {
+pub enum Terminator {
     Jump(BlockId),
     Branch {
         condition: Operand,
@@ -144,7 +144,7 @@ pub(crate) enum Terminator {
 
 impl Terminator {
     /// The blocks that may follow, in order, possibly repeated.
-    pub(crate) fn successors(&self) -> Vec<BlockId> {
+    pub fn successors(&self) -> Vec<BlockId> {
         match self {
             Terminator::Jump(target) => vec![*target],
             Terminator::Branch { accept, reject, .. } => vec![*accept, *reject],
@@ -158,7 +158,7 @@ impl Terminator {
     }
 
     /// What it reads.
-    pub(crate) fn operand(&self) -> Option<Operand> {
+    pub fn operand(&self) -> Option<Operand> {
         match self {
             Terminator::Branch { condition, .. } => Some(*condition),
             Terminator::Switch { selector, .. } => Some(*selector),
@@ -170,69 +170,69 @@ impl Terminator {
 
 /// A straight piece of code.
 #[derive(Clone, Debug)]
-pub(crate) struct Block {
-    pub(crate) phis: Vec<Phi>,
-    pub(crate) instructions: Vec<Instruction>,
-    pub(crate) terminator: Terminator,
+pub struct Block {
+    pub phis: Vec<Phi>,
+    pub instructions: Vec<Instruction>,
+    pub terminator: Terminator,
     /// Of the terminator.
-    pub(crate) line: Option<Line>,
+    pub line: Option<Line>,
 }
 
 /// A variable in private memory, made when its function is entered.
 #[derive(Clone, Debug)]
-pub(crate) struct Variable {
+pub struct Variable {
     /// The value that holds its address.
-    pub(crate) address: ValueId,
-    pub(crate) kind: TypeId,
-    pub(crate) initializer: Option<ConstantId>,
+    pub address: ValueId,
+    pub kind: TypeId,
+    pub initializer: Option<ConstantId>,
 }
 
 /// A function; without blocks it is only declared.
 #[derive(Clone, Debug)]
-pub(crate) struct Function {
-    pub(crate) name: String,
-    pub(crate) result: TypeId,
+pub struct Function {
+    pub name: String,
+    pub result: TypeId,
     /// The first values, one for each.
-    pub(crate) parameters: Vec<Parameter>,
+    pub parameters: Vec<Parameter>,
     /// The type of each value.
-    pub(crate) values: Vec<TypeId>,
-    pub(crate) variables: Vec<Variable>,
-    pub(crate) blocks: Vec<Block>,
+    pub values: Vec<TypeId>,
+    pub variables: Vec<Variable>,
+    pub blocks: Vec<Block>,
 }
 
 /// A parameter of a function.
 #[derive(Clone, Debug)]
-pub(crate) struct Parameter {
-    pub(crate) kind: TypeId,
+pub struct Parameter {
+    pub kind: TypeId,
     /// The callee gets the address of a copy of its own.
-    pub(crate) by_value: bool,
+    pub by_value: bool,
 }
 
 /// A kernel.
 #[derive(Clone, Debug)]
-pub(crate) struct Kernel {
-    pub(crate) name: String,
-    pub(crate) function: FunctionId,
-    pub(crate) required_local_size: Option<[u64; 3]>,
-    pub(crate) local_size_hint: Option<[u64; 3]>,
-    pub(crate) sub_group_size: Option<u32>,
+pub struct Kernel {
+    pub name: String,
+    pub function: FunctionId,
+    pub required_local_size: Option<[u64; 3]>,
+    pub local_size_hint: Option<[u64; 3]>,
+    pub sub_group_size: Option<u32>,
 }
 
 /// A whole module.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Module {
-    pub(crate) types: Types,
-    pub(crate) constants: Vec<Constant>,
-    pub(crate) globals: Vec<Global>,
-    pub(crate) functions: Vec<Function>,
-    pub(crate) kernels: Vec<Kernel>,
+pub struct Module {
+    pub types: Types,
+    pub constants: Vec<Constant>,
+    pub globals: Vec<Global>,
+    pub functions: Vec<Function>,
+    pub kernels: Vec<Kernel>,
     /// Names of source files.
-    pub(crate) files: Vec<String>,
+    pub files: Vec<String>,
 }
 
 impl Module {
     /// The type of an operand in a function. The verifier has checked that it is there.
-    pub(crate) fn operand_type(&self, function: &Function, operand: Operand) -> TypeId {
+    pub fn operand_type(&self, function: &Function, operand: Operand) -> TypeId {
         match operand {
             Operand::Value(id) => function.values[id.0 as usize],
             Operand::Constant(id) => self.constants[id.0 as usize].kind,
@@ -240,7 +240,7 @@ impl Module {
     }
 
     /// Words of an operand.
-    pub(crate) fn operand_lanes(&self, function: &Function, operand: Operand) -> u32 {
+    pub fn operand_lanes(&self, function: &Function, operand: Operand) -> u32 {
         self.types.lanes(self.operand_type(function, operand))
     }
 }

@@ -96,7 +96,7 @@ fn intervals(immediate: &[Option<usize>]) -> Vec<(usize, usize)> {
 
 impl Function {
     /// Which blocks can be reached.
-    pub(crate) fn reachable(&self) -> Vec<bool> {
+    pub fn reachable(&self) -> Vec<bool> {
         let mut reachable = vec![false; self.blocks.len()];
         for block in reverse_post_order(self) {
             reachable[block] = true;

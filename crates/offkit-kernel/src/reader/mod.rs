@@ -17,14 +17,14 @@ use std::collections::{HashMap, HashSet};
 use offkit_spirv::dr::{self, Operand};
 use offkit_spirv::grammar::{ExecutionMode, ExecutionModel, LinkageType, Op, StorageClass, Word};
 
-use crate::error::BuildError;
+use crate::error::ReadError;
 use crate::ir::{self, ConstantId, FunctionId, Global, GlobalId, Home, Type, TypeId};
 use decorations::Decorations;
 
-type Result<T> = std::result::Result<T, BuildError>;
+type Result<T> = std::result::Result<T, ReadError>;
 
 /// Reads a module. Specialization constants have their defaults.
-pub(crate) fn read(source: &dr::Module) -> Result<ir::Module> {
+pub fn read(source: &dr::Module) -> Result<ir::Module> {
     capability::check(source)?;
     let mut reader = Reader {
         source,
@@ -106,7 +106,7 @@ fn unexpected(
     index: usize,
     wanted: &str,
     found: Option<&Operand>,
-) -> BuildError {
+) -> ReadError {
     let opcode = instruction.opcode;
     match found {
         Some(found) => malformed!("operand {index} of Op{opcode} is {found:?}, expected {wanted}"),

@@ -8,7 +8,7 @@ use super::integer::{sign_extend, truncate};
 
 /// A conversion instruction of SPIR-V.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Conversion {
+pub enum Conversion {
     /// `OpConvertFToU`
     FloatToUnsigned,
     /// `OpConvertFToS`
@@ -33,7 +33,7 @@ pub(crate) enum Conversion {
 
 impl Conversion {
     /// Whether the instruction can convert between these types.
-    pub(crate) fn accepts(self, from: Scalar, to: Scalar) -> bool {
+    pub fn accepts(self, from: Scalar, to: Scalar) -> bool {
         let (float_from, float_to) = (from.is_float(), to.is_float());
         match self {
             Self::FloatToUnsigned | Self::FloatToSigned => float_from && to.is_integer(),
@@ -51,7 +51,7 @@ impl Conversion {
 /// nearest even. A float out of the range of the integer type gives the nearest integer of that type,
 /// and NaN gives zero, also where the standard leaves the result open; between integers that only
 /// happens when `saturate` is set.
-pub(crate) fn convert_lane(
+pub fn convert_lane(
     kind: Conversion,
     from: Scalar,
     to: Scalar,
@@ -80,12 +80,12 @@ pub(crate) fn convert_lane(
 }
 
 /// The value of a float word; zero for the types that are not floats.
-pub(crate) fn to_f64(scalar: Scalar, word: u64) -> f64 {
+pub fn to_f64(scalar: Scalar, word: u64) -> f64 {
     Format::of(scalar).map_or(0.0, |format| float::to_f64(format, word))
 }
 
 /// Rounds a value to a float type; zero for the types that are not floats.
-pub(crate) fn from_f64(scalar: Scalar, value: f64, rounding: Rounding) -> u64 {
+pub fn from_f64(scalar: Scalar, value: f64, rounding: Rounding) -> u64 {
     Format::of(scalar).map_or(0, |format| float::from_f64(format, value, rounding))
 }
 

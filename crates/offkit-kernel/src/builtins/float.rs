@@ -10,29 +10,29 @@ use super::Scalar;
 
 /// An IEEE 754 binary interchange format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Format {
+pub struct Format {
     /// Stored bits of the significand (without the implied leading one).
     significand: u32,
     /// Bits of the exponent field.
     exponent: u32,
 }
 
-pub(crate) const HALF: Format = Format {
+pub const HALF: Format = Format {
     significand: 10,
     exponent: 5,
 };
-pub(crate) const SINGLE: Format = Format {
+pub const SINGLE: Format = Format {
     significand: 23,
     exponent: 8,
 };
-pub(crate) const DOUBLE: Format = Format {
+pub const DOUBLE: Format = Format {
     significand: 52,
     exponent: 11,
 };
 
 impl Format {
     /// The format of a float type; none for the other types.
-    pub(crate) fn of(scalar: Scalar) -> Option<Self> {
+    pub fn of(scalar: Scalar) -> Option<Self> {
         match scalar {
             Scalar::F16 => Some(HALF),
             Scalar::F32 => Some(SINGLE),
@@ -46,33 +46,33 @@ impl Format {
     }
 
     /// The sign bit alone.
-    pub(crate) const fn sign(self) -> u64 {
+    pub const fn sign(self) -> u64 {
         1 << (self.exponent + self.significand)
     }
 
     /// Positive infinity.
-    pub(crate) const fn infinity(self) -> u64 {
+    pub const fn infinity(self) -> u64 {
         ((1 << self.exponent) - 1) << self.significand
     }
 
     /// The bits of the significand field.
-    pub(crate) const fn significand_mask(self) -> u64 {
+    pub const fn significand_mask(self) -> u64 {
         (1 << self.significand) - 1
     }
 
     /// The quiet NaN with an empty payload.
-    pub(crate) const fn quiet_nan(self) -> u64 {
+    pub const fn quiet_nan(self) -> u64 {
         self.infinity() | 1 << (self.significand - 1)
     }
 
     /// The largest value below one.
-    pub(crate) const fn below_one(self) -> u64 {
+    pub const fn below_one(self) -> u64 {
         ((self.bias() as u64) << self.significand) - 1
     }
 }
 
 /// The value of a bit pattern; exact.
-pub(crate) fn to_f64(format: Format, bits: u64) -> f64 {
+pub fn to_f64(format: Format, bits: u64) -> f64 {
     if format == DOUBLE {
         return f64::from_bits(bits);
     }
@@ -103,7 +103,7 @@ fn power_of_two(exponent: i32) -> f64 {
 }
 
 /// Rounds a wide value to a format.
-pub(crate) fn from_f64(format: Format, value: f64, rounding: Rounding) -> u64 {
+pub fn from_f64(format: Format, value: f64, rounding: Rounding) -> u64 {
     let bits = value.to_bits();
     if format == DOUBLE {
         return bits;
@@ -127,13 +127,7 @@ pub(crate) fn from_f64(format: Format, value: f64, rounding: Rounding) -> u64 {
 }
 
 /// Rounds `significand * 2^exponent`, negated when `negative`, to a format.
-pub(crate) fn pack(
-    format: Format,
-    negative: bool,
-    significand: u64,
-    exponent: i32,
-    rounding: Rounding,
-) -> u64 {
+pub fn pack(format: Format, negative: bool, significand: u64, exponent: i32, rounding: Rounding) -> u64 {
     let sign = if negative { format.sign() } else { 0 };
     if significand == 0 {
         return sign;

@@ -20,15 +20,15 @@ use crate::builtins::Scalar;
 
 /// A broken rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Problem {
-    pub(crate) function: String,
-    pub(crate) what: String,
+pub struct Problem {
+    pub function: String,
+    pub what: String,
 }
 
 type Check<T = ()> = Result<T, String>;
 
 /// Checks every function.
-pub(crate) fn verify(module: &Module) -> Result<(), Problem> {
+pub fn verify(module: &Module) -> Result<(), Problem> {
     for function in &module.functions {
         let checker = Checker { module, function };
         checker.function().map_err(|what| Problem {

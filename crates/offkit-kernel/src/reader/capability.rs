@@ -3,10 +3,10 @@
 use offkit_spirv::dr::{self, Operand};
 use offkit_spirv::grammar::{AddressingModel, Capability, MemoryModel};
 
-use crate::error::BuildError;
+use crate::error::ReadError;
 
 /// Checks the capabilities and the memory model.
-pub(super) fn check(module: &dr::Module) -> Result<(), BuildError> {
+pub(super) fn check(module: &dr::Module) -> Result<(), ReadError> {
     for instruction in &module.capabilities {
         match instruction.operands.as_slice() {
             [Operand::Capability(capability)] if is_supported(*capability) => {}
