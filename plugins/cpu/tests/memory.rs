@@ -80,7 +80,17 @@ fn fills_and_overlapping_copies() {
     memory.fill(base + 1, &[1, 2, 3], 150_000).unwrap();
     assert_eq!(read(0, 8), [0, 1, 2, 3, 1, 2, 3, 1]);
     assert_eq!(read(149_999, 4), [2, 3, 0, 0]);
-    for (destination, source) in [(7, 0), (0, 7)] {
+    // One value, in a range that starts and ends between words; and a pattern longer than all that is written
+    // at a time.
+    memory.fill(base + 3, &[9, 9], 200).unwrap();
+    assert_eq!(read(0, 5), [0, 1, 2, 9, 9]);
+    assert_eq!(read(201, 4)[..2], [9, 9]);
+    assert_ne!(read(203, 1), [9]);
+    let long: Vec<u8> = (0..40_000u32).map(|index| (index % 251) as u8).collect();
+    memory.fill(base + 5, &long, 80_000).unwrap();
+    assert!(read(5, 40_000) == long && read(40_005, 40_000) == long);
+    assert_eq!(read(80_005, 3), [1, 2, 3]);
+    for (destination, source) in [(7, 0), (0, 7), (5, 4)] {
         let expected = read(source, 190_000);
         memory.copy(base + destination, base + source, 190_000).unwrap();
         assert!(

@@ -3,10 +3,11 @@
 //! Work-groups run on several threads and may race on global memory. A race is the kernel's mistake,
 //! but it must not become undefined behaviour of this process, so that every access here is atomic:
 //! relaxed ones for plain loads and stores, of the access's own size where it is aligned and a power
-//! of two, else byte by byte.
+//! of two, else byte by byte. Copies and fills are the C library's; see [`MOVE`].
 
 #![expect(unsafe_code, reason = "addresses become pointers here")]
 
+use core::ffi::{c_int, c_void};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::{NonNull, with_exposed_provenance, with_exposed_provenance_mut};
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
@@ -108,24 +109,45 @@ pub(super) unsafe fn store(address: u64, size: usize, value: u64) {
     }
 }
 
+type Move = unsafe extern "C" fn(*mut c_void, *const c_void, usize) -> *mut c_void;
+type Set = unsafe extern "C" fn(*mut c_void, c_int, usize) -> *mut c_void;
+
+/// The C library's functions, which are as fast as the machine's memory. They are reached by way of a volatile
+/// read so that the compiler takes them for code it knows nothing of. Called by name they would be operations of
+/// Rust's own, with a rule against races; like this they are machine code that moves bytes, which does no more
+/// harm under a race than relaxed atomic accesses to each byte do.
+static MOVE: Move = libc::memmove;
+static SET: Set = libc::memset;
+
+/// Copies bytes from one address to another; the ranges may overlap.
+///
+/// # Safety
+/// Both ranges must be valid for the whole copy: inside live allocations, or memory of the caller's.
+pub(super) unsafe fn copy(target: u64, source: u64, size: usize) {
+    let target = with_exposed_provenance_mut(target as usize);
+    let source = with_exposed_provenance(source as usize);
+    // SAFETY: a static is valid for reads, and the function gets what the caller promises.
+    unsafe { (&raw const MOVE).read_volatile()(target, source, size) };
+}
+
+/// Sets bytes to a value.
+///
+/// # Safety
+/// The range must be inside a live allocation.
+pub(super) unsafe fn set(target: u64, value: u8, size: usize) {
+    let target = with_exposed_provenance_mut(target as usize);
+    // SAFETY: as for `copy`.
+    unsafe { (&raw const SET).read_volatile()(target, value.into(), size) };
+}
+
 /// Reads `out.len()` bytes.
 ///
 /// # Safety
 /// They must be inside a live allocation.
 pub(super) unsafe fn read(address: u64, out: &mut [u8]) {
-    let mut at = address;
-    for chunk in misaligned_head_and_words(address, out.len())
-        .into_iter()
-        .flatten()
-    {
-        let (start, end, size) = chunk;
-        for bytes in out[start..end].chunks_exact_mut(size) {
-            // SAFETY: inside the range that the caller vouches for.
-            let value = unsafe { load(at, size) };
-            bytes.copy_from_slice(&value.to_le_bytes()[..size]);
-            at += size as u64;
-        }
-    }
+    let target = out.as_mut_ptr().expose_provenance() as u64;
+    // SAFETY: as the caller promises; `out` is the caller's own, and so apart from it.
+    unsafe { copy(target, address, out.len()) }
 }
 
 /// Writes `data`.
@@ -133,33 +155,9 @@ pub(super) unsafe fn read(address: u64, out: &mut [u8]) {
 /// # Safety
 /// As [`read`].
 pub(super) unsafe fn write(address: u64, data: &[u8]) {
-    let mut at = address;
-    for chunk in misaligned_head_and_words(address, data.len())
-        .into_iter()
-        .flatten()
-    {
-        let (start, end, size) = chunk;
-        for bytes in data[start..end].chunks_exact(size) {
-            let mut value = [0; 8];
-            value[..size].copy_from_slice(bytes);
-            // SAFETY: inside the range that the caller vouches for.
-            unsafe { store(at, size, u64::from_le_bytes(value)) };
-            at += size as u64;
-        }
-    }
-}
-
-/// Cuts a range into single bytes up to the first aligned word, whole words, and single bytes again:
-/// start and end offsets, and the size of one piece.
-fn misaligned_head_and_words(address: u64, length: usize) -> [Option<(usize, usize, usize)>; 3] {
-    let head = (address.wrapping_neg() % 8) as usize;
-    let head = head.min(length);
-    let words = (length - head) / 8 * 8;
-    [
-        Some((0, head, 1)),
-        Some((head, head + words, 8)),
-        Some((head + words, length, 1)),
-    ]
+    let source = data.as_ptr().expose_provenance() as u64;
+    // SAFETY: as the caller promises; a slice that is lent for reading is apart from what is written.
+    unsafe { copy(address, source, data.len()) }
 }
 
 /// Replaces a value by `update(old)` in one indivisible step and returns the old value; where `update`
