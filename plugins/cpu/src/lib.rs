@@ -95,6 +95,7 @@ mod error;
 mod interpreter;
 mod memory;
 pub mod plugin;
+mod sync;
 
 pub use error::BuildError;
 pub(crate) use interpreter::CheckedArgument;

@@ -5,7 +5,7 @@
 //! segment and an offset from a point in the middle of the 32-bit range, so that pointers before and
 //! after a variable still name it, and running over its ends is seen even where another follows.
 
-use crate::memory::{AccessKind, Reason, Snapshot, Violation};
+use crate::memory::{AccessKind, Hint, Reason, Snapshot, Violation};
 
 const TAG_SHIFT: u32 = 62;
 const SEGMENT_SHIFT: u32 = 32;
@@ -117,7 +117,7 @@ impl Segments {
 pub(super) struct View<'a> {
     pub(super) global: &'a Snapshot,
     /// The allocation last accessed by each site.
-    pub(super) hints: &'a mut [u32],
+    pub(super) hints: &'a mut [Hint],
     pub(super) private: &'a mut Segments,
     pub(super) local: &'a mut Segments,
     /// Gives the bytes of a built-in variable.
@@ -172,7 +172,7 @@ impl View<'_> {
     /// Reads any number of bytes.
     pub(super) fn read(&mut self, address: u64, out: &mut [u8]) -> Result<(), Violation> {
         if address >> TAG_SHIFT == 0 {
-            return self.global.read(address, out, &mut 0);
+            return self.global.read(address, out, &mut Hint::default());
         }
         match self.bytes(address, out.len()) {
             Some(bytes) => out.copy_from_slice(bytes),
@@ -184,7 +184,7 @@ impl View<'_> {
     /// Writes any number of bytes.
     pub(super) fn write(&mut self, address: u64, data: &[u8]) -> Result<(), Violation> {
         if address >> TAG_SHIFT == 0 {
-            return self.global.write(address, data, &mut 0);
+            return self.global.write(address, data, &mut Hint::default());
         }
         let violation = out_of_bounds(AccessKind::Store, address, data.len());
         let bytes = self.bytes(address, data.len()).ok_or(violation)?;
@@ -198,7 +198,7 @@ impl View<'_> {
             return Ok(());
         }
         if address >> TAG_SHIFT == 0 {
-            return self.global.check(kind, address, size, &mut 0);
+            return self.global.check(kind, address, size, &mut Hint::default());
         }
         let violation = Violation {
             kind,

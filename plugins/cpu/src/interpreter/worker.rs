@@ -7,6 +7,7 @@ use super::machine::{Frame, Machine, Outcome, WorkItem};
 use super::range::{Group, Place};
 use super::space::{Segments, Space, View, segment_address};
 use super::step::{CollectiveStep, Step};
+use crate::memory::Hint;
 use offkit_kernel::ir::GroupScope;
 
 /// Where a work-item of a group is.
@@ -20,7 +21,7 @@ enum State {
 /// The state of a thread.
 pub(super) struct Worker<'l> {
     launch: &'l Launch<'l>,
-    hints: Vec<u32>,
+    hints: Vec<Hint>,
     local: Segments,
     /// One for each work-item of a group where they wait for each other, else one for all.
     items: Vec<WorkItem>,
@@ -34,7 +35,7 @@ impl<'l> Worker<'l> {
         for size in &launch.local.sizes {
             local.push(*size);
         }
-        let hints = vec![0; launch.code.sites as usize];
+        let hints = vec![Hint::default(); launch.code.sites as usize];
         Worker {
             launch,
             hints,

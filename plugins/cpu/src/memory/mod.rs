@@ -4,11 +4,14 @@
 //! makes an access valid is therefore not where it lies but whether a live allocation contains all of
 //! it, and that is asked of the registry for each one.
 
+mod block;
+mod index;
+mod published;
 mod raw;
 mod registry;
 mod snapshot;
 
-pub(crate) use snapshot::{AccessKind, Reason, Snapshot, Violation};
+pub(crate) use snapshot::{AccessKind, Hint, Reason, Snapshot, Violation};
 
 pub use registry::Memory;
 

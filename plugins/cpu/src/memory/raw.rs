@@ -8,50 +8,8 @@
 #![expect(unsafe_code, reason = "addresses become pointers here")]
 
 use core::ffi::{c_int, c_void};
-use std::alloc::{Layout, alloc_zeroed, dealloc};
-use std::ptr::{NonNull, with_exposed_provenance, with_exposed_provenance_mut};
+use std::ptr::{with_exposed_provenance, with_exposed_provenance_mut};
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
-
-/// Bytes kept unused on both sides of an allocation, so that an access just outside of one never
-/// lands in its neighbour.
-const GUARD: usize = 4096;
-
-/// Zeroed host memory with guard space around it, given back on drop.
-#[derive(Debug)]
-pub(super) struct Block {
-    start: NonNull<u8>,
-    layout: Layout,
-    guard: usize,
-}
-
-// SAFETY: a block is a plain piece of memory; whoever touches its bytes does so atomically.
-unsafe impl Send for Block {}
-// SAFETY: as above; the fields themselves never change.
-unsafe impl Sync for Block {}
-
-impl Block {
-    /// Allocates `size` bytes at a multiple of `align`, a power of two. `None` when the host refuses.
-    pub(super) fn new(size: usize, align: usize) -> Option<Block> {
-        let guard = GUARD.max(align);
-        let whole = size.checked_add(guard.checked_mul(2)?)?;
-        let layout = Layout::from_size_align(whole, align).ok()?;
-        // SAFETY: the layout's size is not zero, since the guard is not.
-        let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
-        Some(Block { start, layout, guard })
-    }
-
-    /// Address of the first usable byte.
-    pub(super) fn base(&self) -> u64 {
-        (self.start.as_ptr().expose_provenance() + self.guard) as u64
-    }
-}
-
-impl Drop for Block {
-    fn drop(&mut self) {
-        // SAFETY: allocated in `new` with this layout, and dropped once.
-        unsafe { dealloc(self.start.as_ptr(), self.layout) }
-    }
-}
 
 macro_rules! at {
     ($atomic:ty, $address:expr) => {

@@ -1,13 +1,13 @@
 //! The registry of live allocations and the host's side of it.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use super::snapshot::{Entry, Snapshot, Storage};
+use super::block::{Block, Slabs};
+use super::index::{Entry, Index, Storage, host_entry};
+use super::published::Published;
+use super::snapshot::Snapshot;
 use super::{Allocation, AllocationKind, MemoryError, raw};
-
-/// Alignment of every allocation: a cache line, and the largest OpenCL C type is half of two.
-const SMALLEST_ALIGNMENT: usize = 128;
+use crate::sync;
 
 /// Alignments above this are refused rather than asked of the host.
 const LARGEST_ALIGNMENT: usize = 1 << 29;
@@ -32,22 +32,23 @@ const CHUNK: usize = 16 << 10;
 /// memory.free(address)?;
 /// # Ok::<(), offkit_plugin_cpu::MemoryError>(())
 /// ```
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Memory {
-    state: RwLock<State>,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    entries: BTreeMap<u64, Entry>,
-    /// The entries as a sorted array, made when a launch asks for it and dropped at each change.
-    snapshot: Option<Arc<Snapshot>>,
+    /// The live allocations; see [`index`](super::index).
+    index: Published<Index>,
+    /// Held by whoever makes a new version.
+    changing: Mutex<()>,
+    slabs: Arc<Slabs>,
 }
 
 impl Memory {
     /// An empty registry.
     pub fn new() -> Arc<Memory> {
-        Arc::new(Memory::default())
+        Arc::new(Memory {
+            index: Published::new(Index::default()),
+            changing: Mutex::new(()),
+            slabs: Arc::default(),
+        })
     }
 
     /// Allocates `size` zeroed bytes at a multiple of `align` (a power of two; at least 128 is used)
@@ -62,7 +63,7 @@ impl Memory {
         if !align.is_power_of_two() || align > LARGEST_ALIGNMENT {
             return Err(MemoryError::BadAlignment(align));
         }
-        let block = raw::Block::new(size, align.max(SMALLEST_ALIGNMENT));
+        let block = Block::new(&self.slabs, size, align);
         let block = block.ok_or(MemoryError::OutOfMemory(size))?;
         let base = block.base();
         let allocation = Allocation {
@@ -70,18 +71,14 @@ impl Memory {
             size: size as u64,
             kind,
         };
-        self.change(|entries| {
-            entries.insert(
-                base,
-                Entry {
-                    allocation,
-                    storage: Storage::Owned {
-                        _block: Arc::new(block),
-                    },
-                },
-            );
-            Ok(base)
-        })
+        let entry = Entry {
+            allocation,
+            storage: Storage::Owned {
+                _block: Arc::new(block),
+            },
+        };
+        self.change(|index| Ok(index.with(entry)))?;
+        Ok(base)
     }
 
     /// Registers memory of the host program so that kernels may access it, until [`Memory::free`] is
@@ -100,36 +97,24 @@ impl Memory {
         let size = size as u64;
         let end = address.checked_add(size).filter(|_| address != 0 && size != 0);
         let end = end.ok_or(MemoryError::ZeroSize)?;
-        let allocation = Allocation {
-            base: address,
-            size,
-            kind: AllocationKind::HostPointer,
-        };
-        self.change(|entries| {
-            if let Some(entry) = entries.get_mut(&address)
-                && let Storage::Host { registrations } = &mut entry.storage
-                && entry.allocation == allocation
-            {
-                *registrations += 1;
-                return Ok(());
+        self.change(|index| match index.at(address) {
+            Some(Entry {
+                allocation,
+                storage: Storage::Host { registrations },
+            }) if allocation.size == size => {
+                let once_more = host_entry(address, size, registrations + 1);
+                Ok(index.without(address).with(once_more))
             }
-            if let Some((_, entry)) = entries.range(..end).next_back()
-                && entry.allocation.base + entry.allocation.size > address
-            {
-                return Err(MemoryError::Overlap {
-                    address,
-                    size,
-                    existing: entry.allocation,
-                });
-            }
-            entries.insert(
-                address,
-                Entry {
-                    allocation,
-                    storage: Storage::Host { registrations: 1 },
-                },
-            );
-            Ok(())
+            _ => match index.below(end - 1) {
+                Some(Entry { allocation, .. }) if allocation.base + allocation.size > address => {
+                    Err(MemoryError::Overlap {
+                        address,
+                        size,
+                        existing: *allocation,
+                    })
+                }
+                _ => Ok(index.with(host_entry(address, size, 1))),
+            },
         })
     }
 
@@ -138,15 +123,15 @@ impl Memory {
     /// # Errors
     /// [`MemoryError::NotAnAllocation`].
     pub fn free(&self, address: u64) -> Result<(), MemoryError> {
-        self.change(|entries| {
-            let entry = entries
-                .get_mut(&address)
-                .ok_or(MemoryError::NotAnAllocation(address))?;
-            match &mut entry.storage {
-                Storage::Host { registrations } if *registrations > 1 => *registrations -= 1,
-                _ => drop(entries.remove(&address)),
-            }
-            Ok(())
+        self.change(|index| {
+            let entry = index.at(address).ok_or(MemoryError::NotAnAllocation(address))?;
+            let rest = index.without(address);
+            Ok(match entry.storage {
+                Storage::Host { registrations } if registrations > 1 => {
+                    rest.with(host_entry(address, entry.allocation.size, registrations - 1))
+                }
+                _ => rest,
+            })
         })
     }
 
@@ -159,8 +144,8 @@ impl Memory {
         if out.is_empty() {
             return Ok(());
         }
-        let _entry = self.containing(address, out.len() as u64)?;
-        // SAFETY: just checked; the entry keeps the storage alive.
+        let _version = self.containing(address, out.len() as u64)?;
+        // SAFETY: just checked; the version keeps the memory.
         unsafe { raw::read(address, out) };
         Ok(())
     }
@@ -174,8 +159,8 @@ impl Memory {
         if data.is_empty() {
             return Ok(());
         }
-        let _entry = self.containing(address, data.len() as u64)?;
-        // SAFETY: just checked; the entry keeps the storage alive.
+        let _version = self.containing(address, data.len() as u64)?;
+        // SAFETY: just checked; the version keeps the memory.
         unsafe { raw::write(address, data) };
         Ok(())
     }
@@ -194,10 +179,10 @@ impl Memory {
         if pattern.is_empty() || !size.is_multiple_of(pattern.len() as u64) {
             return Err(bad);
         }
-        let _entry = self.containing(address, size)?;
+        let _version = self.containing(address, size)?;
         let same = pattern.iter().all(|byte| *byte == pattern[0]);
         if same {
-            // SAFETY: just checked; the entry keeps the storage alive.
+            // SAFETY: just checked; the version keeps the memory.
             unsafe { raw::set(address, pattern[0], size as usize) };
             return Ok(());
         }
@@ -228,16 +213,18 @@ impl Memory {
     /// [`MemoryError::OutOfBounds`].
     #[expect(unsafe_code, reason = "accesses of the host are checked here")]
     pub fn copy(&self, destination: u64, source: u64, size: u64) -> Result<(), MemoryError> {
-        let _source = self.containing(source, size)?;
-        let _destination = self.containing(destination, size)?;
-        // SAFETY: just checked; the entries keep the storage alive.
+        let _version = self.containing(source, size)?;
+        let _later = self.containing(destination, size)?;
+        // SAFETY: just checked; the versions keep the memory.
         unsafe { raw::copy(destination, source, size as usize) };
         Ok(())
     }
 
     /// The allocation that contains the byte at `address`.
     pub fn lookup(&self, address: u64) -> Option<Allocation> {
-        self.entry(address).map(|entry| entry.allocation)
+        let index = self.index.load();
+        let allocation = index.below(address)?.allocation;
+        (address - allocation.base < allocation.size).then_some(allocation)
     }
 
     /// Checks that one allocation contains `size` bytes at `address`.
@@ -248,73 +235,54 @@ impl Memory {
         self.containing(address, size).map(drop)
     }
 
-    fn entry(&self, address: u64) -> Option<Entry> {
-        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
-        let (base, entry) = state.entries.range(..=address).next_back()?;
-        (address - base < entry.allocation.size).then(|| entry.clone())
-    }
-
-    fn containing(&self, address: u64, size: u64) -> Result<Entry, MemoryError> {
-        let inside = |entry: &Entry| {
-            let Allocation {
-                base, size: whole, ..
-            } = entry.allocation;
-            size <= whole - (address - base)
-        };
-        self.entry(address)
-            .filter(inside)
-            .ok_or(MemoryError::OutOfBounds { address, size })
+    /// The version of the index that has an allocation which contains the range: it keeps the memory.
+    fn containing(&self, address: u64, size: u64) -> Result<sync::Arc<Index>, MemoryError> {
+        let index = self.index.load();
+        let inside = index.below(address).is_some_and(|entry| {
+            let offset = address - entry.allocation.base;
+            offset < entry.allocation.size && size <= entry.allocation.size - offset
+        });
+        match inside {
+            true => Ok(index),
+            false => Err(MemoryError::OutOfBounds { address, size }),
+        }
     }
 
     /// The allocations of this moment.
-    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
-        let ready = self
-            .state
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .snapshot
-            .clone();
-        ready.unwrap_or_else(|| {
-            let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
-            let State { entries, snapshot } = &mut *state;
-            let make = || {
-                Arc::new(Snapshot {
-                    entries: entries.values().cloned().collect(),
-                })
-            };
-            snapshot.get_or_insert_with(make).clone()
-        })
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        Snapshot(self.index.load())
     }
 
-    fn change<T>(
-        &self,
-        change: impl FnOnce(&mut BTreeMap<u64, Entry>) -> Result<T, MemoryError>,
-    ) -> Result<T, MemoryError> {
-        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
-        let result = change(&mut state.entries)?;
-        state.snapshot = None;
-        Ok(result)
+    fn change(&self, change: impl FnOnce(&Index) -> Result<Index, MemoryError>) -> Result<(), MemoryError> {
+        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.index.store(change(&self.index.load())?);
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::snapshot::Hint;
     use super::*;
 
+    /// What a launch has seen stays readable until it ends, and no longer.
     #[test]
-    fn only_launches_make_snapshots() {
+    fn snapshots_keep_what_is_freed() {
         let memory = Memory::new();
-        let made = || memory.state.read().unwrap().snapshot.is_some();
-        let base = memory.allocate(16, 1, AllocationKind::Buffer).unwrap();
-        memory.write(base, &[1; 16]).unwrap();
-        memory.read(base, &mut [0; 16]).unwrap();
-        memory.copy(base, base + 8, 8).unwrap();
-        memory.fill(base, &[1], 16).unwrap();
-        assert!(memory.lookup(base).is_some() && !made());
-        let _launch = memory.snapshot();
-        assert!(made());
-        memory.free(base).unwrap();
-        assert!(!made());
+        for size in [64, 1 << 20] {
+            let base = memory.allocate(size, 1, AllocationKind::Buffer).unwrap();
+            memory.write(base, &[7]).unwrap();
+            let launch = memory.snapshot();
+            let mut hint = Hint::default();
+            memory.free(base).unwrap();
+            assert_eq!(launch.load(base, 1, &mut hint), Ok(7));
+            // What it found there holds for no other version.
+            assert!(memory.snapshot().load(base, 1, &mut hint).is_err());
+            let other = memory.allocate(size, 1, AllocationKind::Buffer).unwrap();
+            assert_ne!(other, base);
+            assert!(launch.load(other, 1, &mut hint).is_err());
+            memory.free(other).unwrap();
+        }
     }
 
     #[test]

@@ -2,9 +2,9 @@
 
 #![expect(unsafe_code, reason = "accesses are checked here")]
 
-use std::sync::Arc;
-
+use super::index::Index;
 use super::{Allocation, raw};
+use crate::sync::Arc;
 
 /// What an access does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,68 +44,44 @@ pub(crate) struct Violation {
     pub(crate) reason: Reason,
 }
 
-/// One allocation, kept alive for as long as somebody may access it.
+/// The allocations of one moment. It keeps their memory: freeing some during a launch is the host's mistake, and
+/// only the kernel's results may suffer from it.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
-    pub(super) allocation: Allocation,
-    pub(super) storage: Storage,
-}
+pub(crate) struct Snapshot(pub(super) Arc<Index>);
 
-/// Whose the memory is.
-#[derive(Clone, Debug)]
-pub(super) enum Storage {
-    /// The device's, freed with the last that accesses it.
-    Owned { _block: Arc<raw::Block> },
-    /// The host program's, registered so many times.
-    Host { registrations: usize },
-}
-
-/// All live allocations, sorted by address. It keeps their storage alive: freeing memory during a
-/// launch is the host's mistake, and only the kernel's results may suffer from it.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Snapshot {
-    pub(super) entries: Vec<Entry>,
+/// An allocation that somebody has found: accesses of one instruction mostly go to the same.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Hint {
+    /// The version it was found in, and holds for.
+    version: u64,
+    base: u64,
+    size: u64,
+    read_only: bool,
 }
 
 impl Snapshot {
-    /// The last allocation that starts at or below `address`.
-    fn index_below(&self, address: u64) -> Option<usize> {
-        self.entries
-            .partition_point(|entry| entry.allocation.base <= address)
-            .checked_sub(1)
-    }
-
     /// The allocation closest to `address`, containing it or not.
     pub(crate) fn nearest(&self, address: u64) -> Option<Allocation> {
-        let below = self.index_below(address);
-        let above = below.map_or(0, |index| index + 1);
-        let candidates = [
-            below.and_then(|index| self.entries.get(index)),
-            self.entries.get(above),
-        ];
-        candidates
-            .into_iter()
-            .flatten()
-            .map(|entry| entry.allocation)
-            .min_by_key(|allocation| {
-                let end = allocation.base + allocation.size;
-                if address < allocation.base {
-                    allocation.base - address
-                } else {
-                    address.saturating_sub(end)
-                }
-            })
+        let (below, above) = self.0.around(address);
+        let candidates = [below, above].into_iter().flatten();
+        candidates.map(|entry| entry.allocation).min_by_key(|allocation| {
+            let end = allocation.base + allocation.size;
+            if address < allocation.base {
+                allocation.base - address
+            } else {
+                address.saturating_sub(end)
+            }
+        })
     }
 
-    /// Checks that one allocation contains the access. `hint` remembers which one it was: accesses of
-    /// one instruction mostly go to the same.
+    /// Checks that one allocation contains the access.
     #[inline]
     pub(crate) fn check(
         &self,
         kind: AccessKind,
         address: u64,
         size: u64,
-        hint: &mut u32,
+        hint: &mut Hint,
     ) -> Result<(), Violation> {
         let violation = |reason| Violation {
             kind,
@@ -113,23 +89,18 @@ impl Snapshot {
             size,
             reason,
         };
-        let contains = |allocation: &Allocation| {
-            let offset = address.wrapping_sub(allocation.base);
-            offset < allocation.size && size <= allocation.size - offset
+        let contains = |hint: &Hint| {
+            let offset = address.wrapping_sub(hint.base);
+            offset < hint.size && size <= hint.size - offset
         };
-        let allocation = match self.entries.get(*hint as usize) {
-            Some(entry) if contains(&entry.allocation) => &entry.allocation,
-            _ => {
-                let index = self.index_below(address).ok_or(violation(Reason::OutOfBounds))?;
-                let allocation = &self.entries[index].allocation;
-                if !contains(allocation) {
-                    return Err(violation(Reason::OutOfBounds));
-                }
-                *hint = index as u32;
-                allocation
+        if hint.version != self.0.version() || !contains(hint) {
+            let found = self.find(address).ok_or(violation(Reason::OutOfBounds))?;
+            if !contains(&found) {
+                return Err(violation(Reason::OutOfBounds));
             }
-        };
-        if kind != AccessKind::Load && allocation.kind.is_read_only() {
+            *hint = found;
+        }
+        if kind != AccessKind::Load && hint.read_only {
             return Err(violation(Reason::ReadOnly));
         }
         if kind == AccessKind::Atomic && !address.is_multiple_of(size) {
@@ -138,11 +109,22 @@ impl Snapshot {
         Ok(())
     }
 
+    /// The last allocation that starts at or below an address.
+    fn find(&self, address: u64) -> Option<Hint> {
+        let Allocation { base, size, kind } = self.0.below(address)?.allocation;
+        Some(Hint {
+            version: self.0.version(),
+            base,
+            size,
+            read_only: kind.is_read_only(),
+        })
+    }
+
     /// Reads a value of up to eight bytes.
     #[inline]
-    pub(crate) fn load(&self, address: u64, size: usize, hint: &mut u32) -> Result<u64, Violation> {
+    pub(crate) fn load(&self, address: u64, size: usize, hint: &mut Hint) -> Result<u64, Violation> {
         self.check(AccessKind::Load, address, size as u64, hint)?;
-        // SAFETY: just checked; the entry keeps the storage alive.
+        // SAFETY: just checked; the version keeps the memory.
         Ok(unsafe { raw::load(address, size) })
     }
 
@@ -153,32 +135,32 @@ impl Snapshot {
         address: u64,
         size: usize,
         value: u64,
-        hint: &mut u32,
+        hint: &mut Hint,
     ) -> Result<(), Violation> {
         self.check(AccessKind::Store, address, size as u64, hint)?;
-        // SAFETY: just checked; the entry keeps the storage alive.
+        // SAFETY: just checked; the version keeps the memory.
         unsafe { raw::store(address, size, value) };
         Ok(())
     }
 
     /// Reads any number of bytes.
-    pub(crate) fn read(&self, address: u64, out: &mut [u8], hint: &mut u32) -> Result<(), Violation> {
+    pub(crate) fn read(&self, address: u64, out: &mut [u8], hint: &mut Hint) -> Result<(), Violation> {
         if out.is_empty() {
             return Ok(());
         }
         self.check(AccessKind::Load, address, out.len() as u64, hint)?;
-        // SAFETY: just checked; the entry keeps the storage alive.
+        // SAFETY: just checked; the version keeps the memory.
         unsafe { raw::read(address, out) };
         Ok(())
     }
 
     /// Writes any number of bytes for a kernel.
-    pub(crate) fn write(&self, address: u64, data: &[u8], hint: &mut u32) -> Result<(), Violation> {
+    pub(crate) fn write(&self, address: u64, data: &[u8], hint: &mut Hint) -> Result<(), Violation> {
         if data.is_empty() {
             return Ok(());
         }
         self.check(AccessKind::Store, address, data.len() as u64, hint)?;
-        // SAFETY: just checked; the entry keeps the storage alive.
+        // SAFETY: just checked; the version keeps the memory.
         unsafe { raw::write(address, data) };
         Ok(())
     }
@@ -188,11 +170,11 @@ impl Snapshot {
         &self,
         address: u64,
         size: usize,
-        hint: &mut u32,
+        hint: &mut Hint,
         update: &mut dyn FnMut(u64) -> Option<u64>,
     ) -> Result<u64, Violation> {
         self.check(AccessKind::Atomic, address, size as u64, hint)?;
-        // SAFETY: just checked, alignment included; the entry keeps the storage alive.
+        // SAFETY: just checked, alignment included; the version keeps the memory.
         Ok(unsafe { raw::atomic_update(address, size, update) })
     }
 }
