@@ -7,7 +7,7 @@ use offkit_pi::host::{CommandStatus, QueueProperties, UsmKind};
 use offkit_pi::plugin::*;
 use offkit_pi::{BuiltIn, DeviceBinary, define_plugin};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, LazyLock, Mutex};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, OnceLock};
 
 /// Platform, device, context and queue of all plugins here.
 #[derive(Default)]
@@ -15,9 +15,11 @@ struct Machine {
     device: Option<Arc<Machine>>,
 }
 
-/// An event. A command is done when the event that it waits for is: it has the same one. There are no callbacks.
+/// An event. A command is done when the event that it waits for is. There are no callbacks.
 #[derive(Default)]
 struct Gate {
+    /// The event waited for.
+    behind: OnceLock<Ref<Gate>>,
     /// Set when the event is done.
     status: Mutex<Option<pi_event_status>>,
     changed: Condvar,
@@ -90,16 +92,16 @@ macro_rules! machine_plugin {
                 Ok(Machine::default())
             }
 
-            fn create_queue(self: &Arc<Self>, _: &Arc<Machine>, _: pi_queue_properties) -> Result<Machine> {
+            fn create_queue(_: &Ref<Self>, _: &Arc<Machine>, _: pi_queue_properties) -> Result<Machine> {
                 Ok(Machine::default())
             }
 
-            fn create_user_event(self: &Arc<Self>) -> Result<Gate> {
+            fn create_user_event(_: &Ref<Self>) -> Result<Gate> {
                 Ok(Gate::default())
             }
 
             fn allocate_usm(
-                self: &Arc<Self>,
+                &self,
                 _: UsmKind,
                 _: Option<&Arc<Machine>>,
                 _: usize,
@@ -116,8 +118,18 @@ macro_rules! machine_plugin {
         }
 
         impl Queue<$name> for Machine {
-            fn enqueue(self: &Arc<Self>, _: Command<$name>, wait: &[Arc<Gate>]) -> Result<Arc<Gate>> {
-                Ok(Arc::clone(&wait[0]))
+            fn create_event(&self, _: &Command<$name>) -> Gate {
+                Gate::default()
+            }
+
+            fn enqueue(
+                _: &Ref<Self>,
+                _: Command<$name>,
+                wait: &[Ref<Gate>],
+                event: &Ref<Gate>,
+            ) -> Result<()> {
+                assert!(event.behind.set(wait[0].clone()).is_ok());
+                Ok(())
             }
 
             fn finish(&self) -> Result<()> {
@@ -127,7 +139,10 @@ macro_rules! machine_plugin {
 
         impl Event<$name> for Gate {
             fn status(&self) -> pi_event_status {
-                self.status.lock().unwrap().unwrap_or(PI_EVENT_SUBMITTED)
+                match self.behind.get() {
+                    Some(gate) => Event::<$name>::status(&**gate),
+                    None => self.status.lock().unwrap().unwrap_or(PI_EVENT_SUBMITTED),
+                }
             }
 
             fn failure(&self) -> Option<String> {
@@ -135,6 +150,9 @@ macro_rules! machine_plugin {
             }
 
             fn wait(&self) {
+                if let Some(gate) = self.behind.get() {
+                    return Event::<$name>::wait(&**gate);
+                }
                 let status = self.status.lock().unwrap();
                 drop(
                     self.changed

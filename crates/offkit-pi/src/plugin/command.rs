@@ -3,9 +3,9 @@
 use super::Plugin;
 use super::host_memory::{HostSource, HostTarget};
 use super::rect::BufferRect;
+use super::slab::Ref;
 use crate::NdRange;
 use crate::ffi::*;
-use std::sync::Arc;
 
 /// A command, with its arguments checked as far as the interface can: ranges are within buffers, sizes are
 /// not 0, an index space has one to three dimensions.
@@ -14,7 +14,7 @@ pub enum Command<P: Plugin> {
     /// Run a kernel.
     Launch {
         /// The kernel; the arguments are those of this moment.
-        kernel: Arc<P::Kernel>,
+        kernel: Ref<P::Kernel>,
         /// The index space.
         range: NdRange,
     },
@@ -25,7 +25,7 @@ pub enum Command<P: Plugin> {
     /// Read from a buffer.
     ReadBuffer {
         /// The buffer.
-        buffer: Arc<P::Memory>,
+        buffer: Ref<P::Memory>,
         /// First byte.
         offset: usize,
         /// Where the bytes go.
@@ -34,7 +34,7 @@ pub enum Command<P: Plugin> {
     /// Write to a buffer.
     WriteBuffer {
         /// The buffer.
-        buffer: Arc<P::Memory>,
+        buffer: Ref<P::Memory>,
         /// First byte.
         offset: usize,
         /// Where the bytes come from.
@@ -43,11 +43,11 @@ pub enum Command<P: Plugin> {
     /// Copy between buffers, or within one.
     CopyBuffer {
         /// From this buffer,
-        source: Arc<P::Memory>,
+        source: Ref<P::Memory>,
         /// and this byte on,
         source_offset: usize,
         /// to this buffer,
-        target: Arc<P::Memory>,
+        target: Ref<P::Memory>,
         /// and this byte on,
         target_offset: usize,
         /// so many bytes.
@@ -56,7 +56,7 @@ pub enum Command<P: Plugin> {
     /// Read a box from a buffer.
     ReadBufferRect {
         /// The buffer.
-        buffer: Arc<P::Memory>,
+        buffer: Ref<P::Memory>,
         /// The rows of the box: offset in the buffer, offset in the target, bytes.
         rect: BufferRect,
         /// Where the bytes go.
@@ -65,7 +65,7 @@ pub enum Command<P: Plugin> {
     /// Write a box to a buffer.
     WriteBufferRect {
         /// The buffer.
-        buffer: Arc<P::Memory>,
+        buffer: Ref<P::Memory>,
         /// The rows of the box: offset in the source, offset in the buffer, bytes.
         rect: BufferRect,
         /// Where the bytes come from.
@@ -74,16 +74,16 @@ pub enum Command<P: Plugin> {
     /// Copy a box between buffers, or within one.
     CopyBufferRect {
         /// The buffer to copy from.
-        source: Arc<P::Memory>,
+        source: Ref<P::Memory>,
         /// The buffer to copy to.
-        target: Arc<P::Memory>,
+        target: Ref<P::Memory>,
         /// The rows of the box: offset in the source, offset in the target, bytes.
         rect: BufferRect,
     },
     /// Fill a range of a buffer. Offset and size are multiples of the pattern's length.
     FillBuffer {
         /// The buffer.
-        buffer: Arc<P::Memory>,
+        buffer: Ref<P::Memory>,
         /// What to repeat.
         pattern: Vec<u8>,
         /// First byte.
@@ -94,7 +94,7 @@ pub enum Command<P: Plugin> {
     /// Make a range of a buffer visible to the host.
     Map {
         /// The buffer.
-        buffer: Arc<P::Memory>,
+        buffer: Ref<P::Memory>,
         /// Why (`PI_MAP_*`).
         flags: pi_map_flags,
         /// First byte.
@@ -107,7 +107,7 @@ pub enum Command<P: Plugin> {
     /// Make what the host wrote to a mapped range visible to the device.
     Unmap {
         /// The buffer.
-        buffer: Arc<P::Memory>,
+        buffer: Ref<P::Memory>,
         /// The address it was mapped to.
         address: usize,
     },

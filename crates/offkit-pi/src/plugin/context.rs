@@ -2,6 +2,7 @@
 
 use super::memory::BufferRequest;
 use super::shim::array;
+use super::slab::Ref;
 use super::state::{self, ContextDetails, ContextRecord, DeviceRecord, Registered};
 use super::usm::UsmAllocation;
 use super::{Error, Info, Plugin, Result};
@@ -29,7 +30,7 @@ pub trait Context<P: Plugin>: Sized + Send + Sync + 'static {
     ///
     /// [`Error`] if the device does not do what is asked ([`PI_INVALID_QUEUE_PROPERTIES`]).
     fn create_queue(
-        self: &Arc<Self>,
+        context: &Ref<Self>,
         device: &Arc<P::Device>,
         properties: pi_queue_properties,
     ) -> Result<P::Queue> {
@@ -41,7 +42,7 @@ pub trait Context<P: Plugin>: Sized + Send + Sync + 'static {
     /// # Errors
     ///
     /// [`Error`] if there is no memory for it ([`PI_MEM_OBJECT_ALLOCATION_FAILURE`]).
-    fn create_buffer(self: &Arc<Self>, request: BufferRequest<'_>) -> Result<P::Memory> {
+    fn create_buffer(context: &Ref<Self>, request: BufferRequest<'_>) -> Result<P::Memory> {
         Err(Error::unsupported("a buffer"))
     }
 
@@ -50,7 +51,7 @@ pub trait Context<P: Plugin>: Sized + Send + Sync + 'static {
     /// # Errors
     ///
     /// [`Error`] if it is none that the plugin takes ([`PI_INVALID_VALUE`]).
-    fn create_program(self: &Arc<Self>, il: &[u8]) -> Result<P::Program> {
+    fn create_program(context: &Ref<Self>, il: &[u8]) -> Result<P::Program> {
         Err(Error::unsupported("a program from intermediate language"))
     }
 
@@ -60,7 +61,7 @@ pub trait Context<P: Plugin>: Sized + Send + Sync + 'static {
     ///
     /// [`Error`] if it is none that the device takes ([`PI_INVALID_BINARY`]).
     fn create_program_with_binary(
-        self: &Arc<Self>,
+        context: &Ref<Self>,
         device: &Arc<P::Device>,
         binary: &[u8],
     ) -> Result<P::Program> {
@@ -73,7 +74,7 @@ pub trait Context<P: Plugin>: Sized + Send + Sync + 'static {
     /// # Errors
     ///
     /// [`Error`] if linking cannot even begin.
-    fn link(self: &Arc<Self>, programs: &[Arc<P::Program>], options: &str) -> Result<P::Program> {
+    fn link(context: &Ref<Self>, programs: &[Ref<P::Program>], options: &str) -> Result<P::Program> {
         Err(Error::unsupported("linking"))
     }
 
@@ -82,7 +83,7 @@ pub trait Context<P: Plugin>: Sized + Send + Sync + 'static {
     /// # Errors
     ///
     /// [`Error`] if there are none.
-    fn create_user_event(self: &Arc<Self>) -> Result<P::Event> {
+    fn create_user_event(context: &Ref<Self>) -> Result<P::Event> {
         Err(Error::unsupported("an event of the host's own"))
     }
 
@@ -92,7 +93,7 @@ pub trait Context<P: Plugin>: Sized + Send + Sync + 'static {
     ///
     /// [`Error`] if there is no memory for it, or none of the kind.
     fn allocate_usm(
-        self: &Arc<Self>,
+        &self,
         kind: UsmKind,
         device: Option<&Arc<P::Device>>,
         size: usize,
@@ -122,24 +123,24 @@ pub(super) unsafe fn piContextCreate<P: Registered>(
     devices: *const pi_device,
     _notify: pi_context_notify,
     _user_data: *mut c_void,
-) -> Result<Arc<ContextRecord<P>>> {
+) -> Result<ContextRecord<P>> {
     // SAFETY: the host passes `num_devices` handles.
     let handles = unsafe { array(devices, num_devices as usize, "devices") }?;
-    let devices: Vec<Arc<DeviceRecord<P>>> = handles
+    let devices: Vec<DeviceRecord<P>> = handles
         .iter()
         .map(|handle| state::device::<P>(*handle))
         .collect::<Result<_>>()?;
     if devices.is_empty() {
         return Err(Error::new(PI_INVALID_VALUE, "a context needs a device"));
     }
-    let objects: Vec<Arc<P::Device>> = devices.iter().map(|device| Arc::clone(&device.object)).collect();
-    let context = Arc::new(P::Context::create(&objects)?);
-    Ok(P::state().contexts.insert(context, ContextDetails { devices }))
+    let objects: Vec<Arc<P::Device>> = devices.iter().map(|device| Arc::clone(device.object())).collect();
+    let context = P::Context::create(&objects)?;
+    state::insert(&P::state().contexts, context, ContextDetails { devices })
 }
 
 pub(super) fn piContextGetInfo<P: Registered>(context: pi_context, name: pi_context_info) -> Result<Info> {
     let context = state::context::<P>(context)?;
-    let devices = &context.details.devices;
+    let devices = &context.details().devices;
     Ok(match name {
         PI_CONTEXT_INFO_REFERENCE_COUNT => context.references().into(),
         PI_CONTEXT_INFO_NUM_DEVICES => (devices.len() as u32).into(),
@@ -156,14 +157,9 @@ pub(super) fn piContextGetInfo<P: Registered>(context: pi_context, name: pi_cont
 pub(super) fn device_of<P: Registered>(
     context: &state::ContextRecord<P>,
     device: pi_device,
-) -> Result<Arc<DeviceRecord<P>>> {
+) -> Result<DeviceRecord<P>> {
     let device = state::device::<P>(device)?;
-    if context
-        .details
-        .devices
-        .iter()
-        .any(|known| Arc::ptr_eq(known, &device))
-    {
+    if context.details().devices.contains(&device) {
         Ok(device)
     } else {
         Err(Error::new(

@@ -45,18 +45,18 @@ pub trait Device<P: Plugin>: Send + Sync + 'static {
     fn select_binary(&self, images: &[DeviceBinary<'_>]) -> Result<Option<usize>>;
 }
 
-fn platforms<P: Registered>() -> Result<Vec<Arc<PlatformRecord<P>>>> {
+fn platforms<P: Registered>() -> Result<Vec<PlatformRecord<P>>> {
     let platforms = P::platforms()?.into_iter();
-    Ok(platforms
+    platforms
         .map(|platform| P::state().platforms.intern(platform, ()))
-        .collect())
+        .collect()
 }
 
-fn devices<P: Registered>(platform: &Arc<PlatformRecord<P>>) -> Result<Vec<Arc<DeviceRecord<P>>>> {
-    let devices = platform.object.devices()?.into_iter();
-    Ok(devices
-        .map(|device| P::state().devices.intern(device, Arc::clone(platform)))
-        .collect())
+fn devices<P: Registered>(platform: &PlatformRecord<P>) -> Result<Vec<DeviceRecord<P>>> {
+    let devices = platform.object().devices()?.into_iter();
+    devices
+        .map(|device| P::state().devices.intern(device, platform.clone()))
+        .collect()
 }
 
 pub(super) unsafe fn piPlatformsGet<P: Registered>(
@@ -76,7 +76,7 @@ pub(super) fn piPlatformGetInfo<P: Registered>(
     platform: pi_platform,
     name: pi_platform_info,
 ) -> Result<Info> {
-    let info = state::platform::<P>(platform)?.object.info(name)?;
+    let info = state::platform::<P>(platform)?.object().info(name)?;
     Ok(info)
 }
 
@@ -90,7 +90,7 @@ pub(super) unsafe fn piDevicesGet<P: Registered>(
     let mut found = devices::<P>(&state::platform::<P>(platform)?)?;
     match types {
         PI_DEVICE_TYPE_DEFAULT => found.truncate(1),
-        types => found.retain(|device| device.object.kind() & types != 0),
+        types => found.retain(|device| device.object().kind() & types != 0),
     }
     let found: Vec<usize> = found.iter().map(|device| device.handle()).collect();
     // SAFETY: the host passes room for `num_entries` handles, or null.
@@ -100,11 +100,11 @@ pub(super) unsafe fn piDevicesGet<P: Registered>(
 pub(super) fn piDeviceGetInfo<P: Registered>(device: pi_device, name: pi_device_info) -> Result<Info> {
     let device = state::device::<P>(device)?;
     Ok(match name {
-        PI_DEVICE_INFO_TYPE => device.object.kind().into(),
-        PI_DEVICE_INFO_PLATFORM => device.details.handle().into(),
+        PI_DEVICE_INFO_TYPE => device.object().kind().into(),
+        PI_DEVICE_INFO_PLATFORM => device.details().handle().into(),
         PI_DEVICE_INFO_PARENT_DEVICE => 0usize.into(),
         PI_DEVICE_INFO_REFERENCE_COUNT => 1u32.into(),
-        name => device.object.info(name)?,
+        name => device.object().info(name)?,
     })
 }
 
@@ -135,7 +135,7 @@ pub(super) unsafe fn piextDeviceSelectBinary<P: Registered>(
         .collect();
     let images = images.ok_or_else(|| Error::null("an image"))?;
     let none = || Error::new(PI_INVALID_BINARY, "no image suits the device");
-    let index = device.object.select_binary(&images)?.ok_or_else(none)?;
+    let index = device.object().select_binary(&images)?.ok_or_else(none)?;
     // SAFETY: not null, so valid for writing.
     unsafe { selected.write(index as pi_uint32) };
     Ok(())

@@ -4,37 +4,77 @@ use super::command::Command;
 use super::event::failure;
 use super::host_memory::{HostSource, HostTarget};
 use super::memory::check_range;
-use super::shim::{array, give, non_null, wait_list};
-use super::state::{self, ContextRecord, EventDetails, MemoryRecord, Registered};
+use super::shim::{array, give, non_null};
+use super::slab::Ref;
+use super::state::{self, ContextRecord, EventDetails, MemoryRecord, QueueRecord, Registered};
 use super::{Error, Event, Memory, Queue, Result};
 use crate::NdRange;
 use crate::ffi::*;
 use core::ffi::c_void;
-use std::sync::Arc;
 
 /// A command on its way to a queue.
 pub(super) struct Submission<P: Registered> {
-    queue: pi_queue,
+    queue: QueueRecord<P>,
     command: Command<P>,
-    /// Where the things are from that the command uses.
-    contexts: Vec<Arc<ContextRecord<P>>>,
     blocking: bool,
 }
 
+/// The queue of a command that uses something of a context, which must be the queue's.
+pub(super) fn queue_in<P: Registered>(queue: pi_queue, context: &ContextRecord<P>) -> Result<QueueRecord<P>> {
+    let queue = state::queue::<P>(queue)?;
+    same_context(&queue, context)?;
+    Ok(queue)
+}
+
+/// Refuses what is of another context than the queue it goes to.
+pub(super) fn same_context<P: Registered>(queue: &QueueRecord<P>, context: &ContextRecord<P>) -> Result<()> {
+    if queue.details().context == *context {
+        return Ok(());
+    }
+    Err(Error::new(
+        PI_INVALID_CONTEXT,
+        "something the command uses or waits for is of another context than the queue",
+    ))
+}
+
+/// Calls a function with the events of a wait list, which must be of the queue's context. Up to four are on the stack.
+///
+/// # Safety
+///
+/// `list` must be null or have `count` handles.
+unsafe fn with_wait_list<P: Registered, R>(
+    count: pi_uint32,
+    list: *const pi_event,
+    queue: &QueueRecord<P>,
+    body: impl FnOnce(&[Ref<P::Event>]) -> Result<R>,
+) -> Result<R> {
+    let invalid = |error: Error| {
+        let message = format_args!("the wait list is not one of events: {}", error.message);
+        Error::new(PI_INVALID_EVENT_WAIT_LIST, message)
+    };
+    let event = |handle: &pi_event| {
+        let event = state::event::<P>(*handle).map_err(invalid)?;
+        same_context(queue, event.details().context())?;
+        Ok(event.into_object())
+    };
+    // SAFETY: by the caller's promise.
+    match unsafe { array(list, count as usize, "event_wait_list") }.map_err(invalid)? {
+        [] => body(&[]),
+        [a] => body(&[event(a)?]),
+        [a, b] => body(&[event(a)?, event(b)?]),
+        [a, b, c] => body(&[event(a)?, event(b)?, event(c)?]),
+        [a, b, c, d] => body(&[event(a)?, event(b)?, event(c)?, event(d)?]),
+        more => body(&more.iter().map(event).collect::<Result<Vec<_>>>()?),
+    }
+}
+
 impl<P: Registered> Submission<P> {
-    pub(super) fn new(queue: pi_queue, command: Command<P>) -> Self {
+    pub(super) fn new(queue: QueueRecord<P>, command: Command<P>) -> Self {
         Submission {
             queue,
             command,
-            contexts: Vec::new(),
             blocking: false,
         }
-    }
-
-    /// A command that uses something of that context.
-    pub(super) fn using(mut self, context: &Arc<ContextRecord<P>>) -> Self {
-        self.contexts.push(Arc::clone(context));
-        self
     }
 
     /// Waits for the command if the host asks for that.
@@ -56,33 +96,27 @@ impl<P: Registered> Submission<P> {
         list: *const pi_event,
         event: *mut pi_event,
     ) -> Result<()> {
-        let queue = state::queue::<P>(self.queue)?;
+        let Submission {
+            queue,
+            command,
+            blocking,
+        } = self;
+        let enqueue = |wait: &[Ref<P::Event>]| {
+            let event = queue.object().create_event(&command);
+            let details = EventDetails::Command(queue.clone(), command.command_type());
+            let record = state::insert(&P::state().events, event, details)?;
+            P::Queue::enqueue(queue.object(), command, wait, record.object())?;
+            Ok(record)
+        };
         // SAFETY: by the caller's promise.
-        let events = unsafe { wait_list::<P>(count, list) }?;
-        let of_events = events.iter().map(|event| &event.details.context);
-        let mut contexts = self.contexts.iter().chain(of_events);
-        if !contexts.all(|context| Arc::ptr_eq(context, &queue.details.context)) {
-            return Err(Error::new(
-                PI_INVALID_CONTEXT,
-                "something the command uses or waits for is of another context than the queue",
-            ));
-        }
-        let wait: Vec<Arc<P::Event>> = events.iter().map(|event| Arc::clone(&event.object)).collect();
-        let command_type = self.command.command_type();
-        let submitted = queue.object.enqueue(self.command, &wait)?;
-        if self.blocking {
-            submitted.wait();
-            if let Some(failure) = failure::<P>(&submitted) {
+        let record = unsafe { with_wait_list(count, list, &queue, enqueue) }?;
+        if blocking {
+            record.object().wait();
+            if let Some(failure) = failure::<P>(record.object()) {
                 return Err(failure);
             }
         }
         if !event.is_null() {
-            let details = EventDetails {
-                context: Arc::clone(&queue.details.context),
-                queue: Some(queue),
-                command_type,
-            };
-            let record = P::state().events.insert(submitted, details);
             // SAFETY: not null, so valid for writing.
             unsafe { give(event, &record) };
         }
@@ -91,24 +125,20 @@ impl<P: Registered> Submission<P> {
 }
 
 /// The buffer that holds the bytes of a buffer or of a part of one, and where they start in it.
-pub(super) fn place<P: Registered>(memory: &Arc<MemoryRecord<P>>) -> (&Arc<MemoryRecord<P>>, usize) {
-    match &memory.details.parent {
+pub(super) fn place<P: Registered>(memory: &MemoryRecord<P>) -> (&MemoryRecord<P>, usize) {
+    match &memory.details().parent {
         Some((parent, origin)) => (parent, *origin),
         None => (memory, 0),
     }
 }
 
 /// A buffer, with a range that must be within it.
-pub(super) fn buffer<P: Registered>(
-    handle: pi_mem,
-    offset: usize,
-    size: usize,
-) -> Result<Arc<MemoryRecord<P>>> {
+pub(super) fn buffer<P: Registered>(handle: pi_mem, offset: usize, size: usize) -> Result<MemoryRecord<P>> {
     let record = state::memory::<P>(handle)?;
     if size == 0 {
         return Err(Error::new(PI_INVALID_VALUE, "a range of 0 bytes"));
     }
-    check_range(&record.details, offset, size)?;
+    check_range(record.details(), offset, size)?;
     Ok(record)
 }
 
@@ -152,19 +182,20 @@ pub(super) unsafe fn piEnqueueKernelLaunch<P: Registered>(
             Some(sizes(local_work_size, 1)?)
         },
     };
+    let queue = queue_in(queue, &kernel.details().program.details().context)?;
     let command = Command::Launch {
-        kernel: Arc::clone(&kernel.object),
+        kernel: kernel.into_object(),
         range,
     };
-    Ok(Submission::new(queue, command).using(&kernel.details.program.details.context))
+    Ok(Submission::new(queue, command))
 }
 
 pub(super) fn piEnqueueEventsWait<P: Registered>(queue: pi_queue) -> Result<Submission<P>> {
-    Ok(Submission::new(queue, Command::Marker))
+    Ok(Submission::new(state::queue(queue)?, Command::Marker))
 }
 
 pub(super) fn piEnqueueEventsWaitWithBarrier<P: Registered>(queue: pi_queue) -> Result<Submission<P>> {
-    Ok(Submission::new(queue, Command::Barrier))
+    Ok(Submission::new(state::queue(queue)?, Command::Barrier))
 }
 
 pub(super) unsafe fn piEnqueueMemBufferRead<P: Registered>(
@@ -179,14 +210,13 @@ pub(super) unsafe fn piEnqueueMemBufferRead<P: Registered>(
     let memory = buffer::<P>(memory, offset, size)?;
     // SAFETY: the host passes `size` bytes that stay valid until the command is complete.
     let target = unsafe { HostTarget::new(pointer.cast(), size) };
+    let queue = queue_in(queue, &memory.details().context)?;
     let command = Command::ReadBuffer {
-        buffer: Arc::clone(&memory.object),
+        buffer: memory.into_object(),
         offset,
         target,
     };
-    Ok(Submission::new(queue, command)
-        .using(&memory.details.context)
-        .blocking(blocking))
+    Ok(Submission::new(queue, command).blocking(blocking))
 }
 
 pub(super) unsafe fn piEnqueueMemBufferWrite<P: Registered>(
@@ -201,14 +231,13 @@ pub(super) unsafe fn piEnqueueMemBufferWrite<P: Registered>(
     let memory = buffer::<P>(memory, offset, size)?;
     // SAFETY: the host passes `size` bytes that stay valid until the command is complete.
     let source = unsafe { HostSource::new(pointer.cast(), size) };
+    let queue = queue_in(queue, &memory.details().context)?;
     let command = Command::WriteBuffer {
-        buffer: Arc::clone(&memory.object),
+        buffer: memory.into_object(),
         offset,
         source,
     };
-    Ok(Submission::new(queue, command)
-        .using(&memory.details.context)
-        .blocking(blocking))
+    Ok(Submission::new(queue, command).blocking(blocking))
 }
 
 pub(super) fn piEnqueueMemBufferCopy<P: Registered>(
@@ -225,10 +254,12 @@ pub(super) fn piEnqueueMemBufferCopy<P: Registered>(
     );
     let ((source_base, source_origin), (target_base, target_origin)) = (place(&from), place(&to));
     let (source_start, target_start) = (source_origin + source_offset, target_origin + target_offset);
-    if Arc::ptr_eq(source_base, target_base) && source_start.abs_diff(target_start) < size {
+    if source_base == target_base && source_start.abs_diff(target_start) < size {
         return Err(Error::new(PI_MEM_COPY_OVERLAP, "the ranges overlap"));
     }
-    let (source, target) = (Arc::clone(&from.object), Arc::clone(&to.object));
+    let queue = queue_in(queue, &from.details().context)?;
+    same_context(&queue, &to.details().context)?;
+    let (source, target) = (from.into_object(), to.into_object());
     let command = Command::CopyBuffer {
         source,
         source_offset,
@@ -236,9 +267,7 @@ pub(super) fn piEnqueueMemBufferCopy<P: Registered>(
         target_offset,
         size,
     };
-    Ok(Submission::new(queue, command)
-        .using(&from.details.context)
-        .using(&to.details.context))
+    Ok(Submission::new(queue, command))
 }
 
 pub(super) unsafe fn piEnqueueMemBufferFill<P: Registered>(
@@ -257,13 +286,14 @@ pub(super) unsafe fn piEnqueueMemBufferFill<P: Registered>(
     }
     // SAFETY: the host passes `pattern_size` bytes.
     let pattern = unsafe { array(pattern.cast::<u8>(), pattern_size, "pattern") }?.to_vec();
+    let queue = queue_in(queue, &memory.details().context)?;
     let command = Command::FillBuffer {
-        buffer: Arc::clone(&memory.object),
+        buffer: memory.into_object(),
         pattern,
         offset,
         size,
     };
-    Ok(Submission::new(queue, command).using(&memory.details.context))
+    Ok(Submission::new(queue, command))
 }
 
 pub(super) unsafe fn piEnqueueMemBufferMap<P: Registered>(
@@ -280,9 +310,10 @@ pub(super) unsafe fn piEnqueueMemBufferMap<P: Registered>(
 ) -> Result<()> {
     non_null(ret_map, "ret_map")?;
     let memory = buffer::<P>(memory, offset, size)?;
-    let address = memory.object.map_address(offset, size)?;
+    let address = memory.object().map_address(offset, size)?;
+    let queue = queue_in(queue, &memory.details().context)?;
     let command = Command::Map {
-        buffer: Arc::clone(&memory.object),
+        buffer: memory.into_object(),
         flags,
         offset,
         size,
@@ -291,7 +322,6 @@ pub(super) unsafe fn piEnqueueMemBufferMap<P: Registered>(
     // SAFETY: the host passes a wait list and an event as the interface says, and `ret_map` is not null.
     unsafe {
         Submission::new(queue, command)
-            .using(&memory.details.context)
             .blocking(blocking)
             .submit(wait_count, wait_list, event)?;
         ret_map.write(core::ptr::with_exposed_provenance_mut(address));
@@ -305,9 +335,10 @@ pub(super) fn piEnqueueMemUnmap<P: Registered>(
     pointer: *mut c_void,
 ) -> Result<Submission<P>> {
     let memory = state::memory::<P>(memory)?;
+    let queue = queue_in(queue, &memory.details().context)?;
     let command = Command::Unmap {
-        buffer: Arc::clone(&memory.object),
+        buffer: memory.into_object(),
         address: pointer.addr(),
     };
-    Ok(Submission::new(queue, command).using(&memory.details.context))
+    Ok(Submission::new(queue, command))
 }

@@ -5,7 +5,7 @@ use super::state::{self, EventDetails, EventRecord, Registered};
 use super::{Context, Error, Info, Plugin, Result};
 use crate::ffi::*;
 use core::ffi::c_void;
-use std::sync::Arc;
+use core::ptr::with_exposed_provenance_mut;
 
 /// What is called when an event reaches a status; it is given the status.
 pub type StatusCallback = Box<dyn FnOnce(pi_event_status) + Send>;
@@ -59,31 +59,26 @@ pub(super) fn failure<P: Plugin>(event: &P::Event) -> Option<Error> {
     (status < 0).then(|| Error::new(pi_result(status), event.failure().unwrap_or_default()))
 }
 
-pub(super) fn piEventCreate<P: Registered>(context: pi_context) -> Result<Arc<EventRecord<P>>> {
+pub(super) fn piEventCreate<P: Registered>(context: pi_context) -> Result<EventRecord<P>> {
     let context = state::context::<P>(context)?;
-    let event = Arc::new(context.object.create_user_event()?);
-    let details = EventDetails {
-        context,
-        queue: None,
-        command_type: PI_COMMAND_TYPE_USER,
-    };
-    Ok(P::state().events.insert(event, details))
+    let event = P::Context::create_user_event(context.object())?;
+    state::insert(&P::state().events, event, EventDetails::Host(context))
 }
 
 pub(super) fn piEventGetInfo<P: Registered>(event: pi_event, name: pi_event_info) -> Result<Info> {
     let event = state::event::<P>(event)?;
-    let details = &event.details;
+    let details = &event.details();
     Ok(match name {
-        PI_EVENT_INFO_COMMAND_QUEUE => details.queue.as_ref().map_or(0, |queue| queue.handle()).into(),
-        PI_EVENT_INFO_CONTEXT => details.context.handle().into(),
-        PI_EVENT_INFO_COMMAND_TYPE => details.command_type.into(),
+        PI_EVENT_INFO_COMMAND_QUEUE => details.queue().map_or(0, |queue| queue.handle()).into(),
+        PI_EVENT_INFO_CONTEXT => details.context().handle().into(),
+        PI_EVENT_INFO_COMMAND_TYPE => details.command_type().into(),
         PI_EVENT_INFO_REFERENCE_COUNT => event.references().into(),
         PI_EVENT_INFO_COMMAND_EXECUTION_STATUS => {
-            if let Some(failure) = failure::<P>(&event.object) {
+            if let Some(failure) = failure::<P>(event.object()) {
                 // The query succeeds; what happened is there for a host that asks.
                 super::error::set_last_error(&failure.message);
             }
-            event.object.status().into()
+            event.object().status().into()
         }
         name => return Err(Error::unknown_query(name)),
     })
@@ -93,7 +88,7 @@ pub(super) fn piEventGetProfilingInfo<P: Registered>(
     event: pi_event,
     name: pi_profiling_info,
 ) -> Result<Info> {
-    let info = state::event::<P>(event)?.object.profiling(name)?.into();
+    let info = state::event::<P>(event)?.object().profiling(name)?.into();
     Ok(info)
 }
 
@@ -106,12 +101,12 @@ pub(super) unsafe fn piEventsWait<P: Registered>(
     }
     // SAFETY: the host passes `num_events` handles.
     let handles = unsafe { array(event_list, num_events as usize, "event_list") }?;
-    let events: Vec<Arc<EventRecord<P>>> = handles
+    let events: Vec<EventRecord<P>> = handles
         .iter()
         .map(|handle| state::event::<P>(*handle))
         .collect::<Result<_>>()?;
-    events.iter().for_each(|event| event.object.wait());
-    match events.iter().find_map(|event| failure::<P>(&event.object)) {
+    events.iter().for_each(|event| event.object().wait());
+    match events.iter().find_map(|event| failure::<P>(event.object())) {
         Some(failure) => Err(Error {
             code: PI_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
             ..failure
@@ -136,19 +131,13 @@ pub(super) unsafe fn piEventSetCallback<P: Registered>(
     let notify = pfn_notify.ok_or_else(|| Error::null("pfn_notify"))?;
     let user_data = UserData(user_data);
     // Keeps the handle good until the callback, whether or not the host releases it before.
-    let known = Arc::clone(&event);
+    let known = event.clone();
     let callback = move |reached| {
         let UserData(user_data) = { user_data };
         // SAFETY: the host passes a function to be called like this.
-        unsafe {
-            notify(
-                core::ptr::without_provenance_mut(known.handle()),
-                reached,
-                user_data,
-            )
-        };
+        unsafe { notify(with_exposed_provenance_mut(known.handle()), reached, user_data) };
     };
-    event.object.on_status(status, Box::new(callback))
+    event.object().on_status(status, Box::new(callback))
 }
 
 pub(super) fn piEventSetStatus<P: Registered>(event: pi_event, status: pi_int32) -> Result<()> {
@@ -158,5 +147,5 @@ pub(super) fn piEventSetStatus<P: Registered>(event: pi_event, status: pi_int32)
             format_args!("status {status} is neither complete nor a failure"),
         ));
     }
-    state::event::<P>(event)?.object.set_status(status)
+    state::event::<P>(event)?.object().set_status(status)
 }

@@ -2,6 +2,7 @@
 
 use super::context::device_of;
 use super::shim::{array, text};
+use super::slab::Ref;
 use super::state::{self, KernelDetails, KernelRecord, Registered};
 use super::{Error, Info, Plugin, Program, Result};
 use crate::ffi::*;
@@ -21,7 +22,7 @@ pub enum Argument<'a, P: Plugin> {
     /// of a pointer, it is a null pointer: the interface writes both the same way.
     Local(usize),
     /// A buffer; `None` for a null pointer.
-    Memory(Option<Arc<P::Memory>>),
+    Memory(Option<Ref<P::Memory>>),
     /// An address, in a USM allocation or wherever the device can follow it.
     Pointer(usize),
 }
@@ -99,12 +100,12 @@ pub trait Kernel<P: Plugin>: Send + Sync + 'static {
 pub(super) unsafe fn piKernelCreate<P: Registered>(
     program: pi_program,
     kernel_name: *const c_char,
-) -> Result<Arc<KernelRecord<P>>> {
+) -> Result<KernelRecord<P>> {
     let program = state::program::<P>(program)?;
     // SAFETY: the host passes a NUL-terminated string.
     let name = unsafe { text(kernel_name, "kernel_name") }?;
-    let kernel = Arc::new(program.object.create_kernel(name)?);
-    Ok(P::state().kernels.insert(kernel, KernelDetails { program }))
+    let kernel = P::Program::create_kernel(program.object(), name)?;
+    state::insert(&P::state().kernels, kernel, KernelDetails { program })
 }
 
 pub(super) unsafe fn piKernelSetArg<P: Registered>(
@@ -122,7 +123,7 @@ pub(super) unsafe fn piKernelSetArg<P: Registered>(
         // SAFETY: the host passes `size` bytes.
         Argument::Bytes(unsafe { array(value.cast::<u8>(), size, "arg_value") }?)
     };
-    kernel.object.set_argument(index, value)
+    kernel.object().set_argument(index, value)
 }
 
 pub(super) unsafe fn piextKernelSetArgMemObj<P: Registered>(
@@ -140,15 +141,15 @@ pub(super) unsafe fn piextKernelSetArgMemObj<P: Registered>(
         None
     } else {
         let memory = state::memory::<P>(handle)?;
-        if !Arc::ptr_eq(&memory.details.context, &kernel.details.program.details.context) {
+        if memory.details().context != kernel.details().program.details().context {
             return Err(Error::new(
                 PI_INVALID_CONTEXT,
                 "the memory object is of another context than the kernel",
             ));
         }
-        Some(Arc::clone(&memory.object))
+        Some(memory.into_object())
     };
-    kernel.object.set_argument(index, Argument::Memory(memory))
+    kernel.object().set_argument(index, Argument::Memory(memory))
 }
 
 pub(super) unsafe fn piextKernelSetArgPointer<P: Registered>(
@@ -165,7 +166,7 @@ pub(super) unsafe fn piextKernelSetArgPointer<P: Registered>(
         // SAFETY: not null, so the host passes a pointer to the address.
         false => unsafe { value.cast::<usize>().read_unaligned() },
     };
-    kernel.object.set_argument(index, Argument::Pointer(address))
+    kernel.object().set_argument(index, Argument::Pointer(address))
 }
 
 pub(super) unsafe fn piKernelSetExecInfo<P: Registered>(
@@ -179,7 +180,7 @@ pub(super) unsafe fn piKernelSetExecInfo<P: Registered>(
     let value = unsafe { array(value.cast::<u8>(), size, "param_value") }?;
     match name {
         PI_USM_INDIRECT_ACCESS => kernel
-            .object
+            .object()
             .set_indirect_access(value.iter().any(|byte| *byte != 0)),
         PI_USM_PTRS => {
             let addresses = value
@@ -187,7 +188,7 @@ pub(super) unsafe fn piKernelSetExecInfo<P: Registered>(
                 .0
                 .iter()
                 .map(|address| usize::from_ne_bytes(*address));
-            kernel.object.set_usm_pointers(&addresses.collect::<Vec<_>>())
+            kernel.object().set_usm_pointers(&addresses.collect::<Vec<_>>())
         }
         name => Err(Error::unknown_query(name)),
     }
@@ -196,11 +197,11 @@ pub(super) unsafe fn piKernelSetExecInfo<P: Registered>(
 pub(super) fn piKernelGetInfo<P: Registered>(kernel: pi_kernel, name: pi_kernel_info) -> Result<Info> {
     let kernel = state::kernel::<P>(kernel)?;
     Ok(match name {
-        PI_KERNEL_INFO_FUNCTION_NAME => kernel.object.name().into(),
-        PI_KERNEL_INFO_NUM_ARGS => kernel.object.num_args().into(),
+        PI_KERNEL_INFO_FUNCTION_NAME => kernel.object().name().into(),
+        PI_KERNEL_INFO_NUM_ARGS => kernel.object().num_args().into(),
         PI_KERNEL_INFO_REFERENCE_COUNT => kernel.references().into(),
-        PI_KERNEL_INFO_CONTEXT => kernel.details.program.details.context.handle().into(),
-        PI_KERNEL_INFO_PROGRAM => kernel.details.program.handle().into(),
+        PI_KERNEL_INFO_CONTEXT => kernel.details().program.details().context.handle().into(),
+        PI_KERNEL_INFO_PROGRAM => kernel.details().program.handle().into(),
         PI_KERNEL_INFO_ATTRIBUTES => "".into(),
         name => return Err(Error::unknown_query(name)),
     })
@@ -212,8 +213,8 @@ pub(super) fn piKernelGetGroupInfo<P: Registered>(
     name: pi_kernel_group_info,
 ) -> Result<Info> {
     let kernel = state::kernel::<P>(kernel)?;
-    let device = device_of(&kernel.details.program.details.context, device)?;
-    let info = kernel.object.group_info(&device.object, name)?;
+    let device = device_of(&kernel.details().program.details().context, device)?;
+    let info = kernel.object().group_info(device.object(), name)?;
     Ok(info)
 }
 
@@ -225,7 +226,7 @@ pub(super) fn piKernelGetSubGroupInfo<P: Registered>(
     _input_value: *const c_void,
 ) -> Result<Info> {
     let kernel = state::kernel::<P>(kernel)?;
-    let device = device_of(&kernel.details.program.details.context, device)?;
-    let info = kernel.object.sub_group_info(&device.object, name)?.into();
+    let device = device_of(&kernel.details().program.details().context, device)?;
+    let info = kernel.object().sub_group_info(device.object(), name)?.into();
     Ok(info)
 }

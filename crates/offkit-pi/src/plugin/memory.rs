@@ -2,11 +2,11 @@
 
 use super::host_memory::HostTarget;
 use super::shim::{array, give, non_null};
+use super::slab::Ref;
 use super::state::{self, MemoryDetails, MemoryRecord, Registered};
 use super::{Context, Error, Info, Plugin, Result};
 use crate::ffi::*;
 use core::ffi::c_void;
-use std::sync::Arc;
 
 /// What a buffer is to be.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub trait Memory<P: Plugin>: Sized + Send + Sync + 'static {
     ///
     /// [`Error`] if there are no such parts, or the device cannot start one there
     /// ([`PI_MISALIGNED_SUB_BUFFER_OFFSET`]).
-    fn part(self: &Arc<Self>, flags: pi_mem_flags, origin: usize, size: usize) -> Result<Self> {
+    fn part(buffer: &Ref<Self>, flags: pi_mem_flags, origin: usize, size: usize) -> Result<Self> {
         Err(Error::unsupported("a part of a buffer"))
     }
 
@@ -87,12 +87,13 @@ pub(super) unsafe fn piMemBufferCreate<P: Registered>(
             },
         )
     };
-    let memory = Arc::new(context.object.create_buffer(BufferRequest {
+    let request = BufferRequest {
         size,
         flags,
         copy,
         storage,
-    })?);
+    };
+    let memory = P::Context::create_buffer(context.object(), request)?;
     let host_pointer = if uses { host_ptr.addr() } else { 0 };
     let details = MemoryDetails {
         context,
@@ -101,7 +102,7 @@ pub(super) unsafe fn piMemBufferCreate<P: Registered>(
         host_pointer,
         parent: None,
     };
-    let record = P::state().memories.insert(memory, details);
+    let record = state::insert(&P::state().memories, memory, details)?;
     // SAFETY: not null, so valid for writing.
     unsafe { give(ret_mem, &record) };
     Ok(())
@@ -112,10 +113,10 @@ pub(super) unsafe fn piMemBufferPartition<P: Registered>(
     flags: pi_mem_flags,
     create_type: pi_buffer_create_type,
     create_info: *mut c_void,
-) -> Result<Arc<MemoryRecord<P>>> {
+) -> Result<MemoryRecord<P>> {
     non_null(create_info, "buffer_create_info")?;
     let parent = state::memory::<P>(buffer)?;
-    if create_type != PI_BUFFER_CREATE_TYPE_REGION || parent.details.parent.is_some() {
+    if create_type != PI_BUFFER_CREATE_TYPE_REGION || parent.details().parent.is_some() {
         let message = "only a whole buffer can be divided, and only into regions";
         return Err(Error::new(PI_INVALID_VALUE, message));
     }
@@ -125,19 +126,19 @@ pub(super) unsafe fn piMemBufferPartition<P: Registered>(
     if size == 0 {
         return Err(Error::new(PI_INVALID_BUFFER_SIZE, "a part of 0 bytes"));
     }
-    check_range(&parent.details, origin, size)?;
-    let memory = Arc::new(parent.object.part(flags, origin, size)?);
+    check_range(parent.details(), origin, size)?;
+    let memory = P::Memory::part(parent.object(), flags, origin, size)?;
     let details = MemoryDetails {
-        context: Arc::clone(&parent.details.context),
-        flags: if flags == 0 { parent.details.flags } else { flags },
+        context: parent.details().context.clone(),
+        flags: if flags == 0 { parent.details().flags } else { flags },
         size,
-        host_pointer: match parent.details.host_pointer {
+        host_pointer: match parent.details().host_pointer {
             0 => 0,
             start => start + origin,
         },
         parent: Some((parent, origin)),
     };
-    Ok(P::state().memories.insert(memory, details))
+    state::insert(&P::state().memories, memory, details)
 }
 
 /// Refuses a range that is not within a buffer.
@@ -156,7 +157,7 @@ pub(super) fn check_range<P: Plugin>(details: &MemoryDetails<P>, offset: usize, 
 
 pub(super) fn piMemGetInfo<P: Registered>(memory: pi_mem, name: pi_mem_object_info) -> Result<Info> {
     let memory = state::memory::<P>(memory)?;
-    let details = &memory.details;
+    let details = &memory.details();
     let parent = details.parent.as_ref();
     Ok(match name {
         PI_MEM_INFO_TYPE => PI_MEM_TYPE_BUFFER.into(),

@@ -1,8 +1,8 @@
 //! The author's side: a plugin in safe Rust.
 //!
 //! A plugin is a type that implements [`Plugin`], and one type for each kind of object: [`Platform`],
-//! [`Device`], [`Context`], [`Queue`], [`Memory`], [`Program`], [`Kernel`], [`Event`]. Objects are held in
-//! `Arc`s and get typed arguments: other objects, slices, [`Command`]s.
+//! [`Device`], [`Context`], [`Queue`], [`Memory`], [`Program`], [`Kernel`], [`Event`]. Objects get typed
+//! arguments: other objects by [`Ref`], slices, [`Command`]s.
 //! [`define_plugin!`](crate::define_plugin) makes a function table of them, and
 //! [`export_plugin!`](crate::export_plugin) the symbols of a shared library.
 //!
@@ -37,8 +37,8 @@ mod memory;
 mod program;
 mod queue;
 mod rect;
-mod registry;
 mod shim;
+mod slab;
 mod state;
 mod unsupported;
 mod usm;
@@ -55,6 +55,7 @@ pub use memory::{BufferRequest, Memory};
 pub use program::{Build, Program};
 pub use queue::Queue;
 pub use rect::BufferRect;
+pub use slab::Ref;
 pub use state::{Registered, State};
 pub use unsupported::Unsupported;
 pub use usm::UsmAllocation;

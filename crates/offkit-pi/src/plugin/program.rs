@@ -2,11 +2,11 @@
 
 use super::context::device_of;
 use super::shim::{array, give, non_null, options};
-use super::state::{self, ProgramDetails, ProgramRecord, Registered};
+use super::slab::Ref;
+use super::state::{self, ContextRecord, ProgramDetails, ProgramRecord, Registered};
 use super::{Context, Error, Info, Plugin, Result};
 use crate::ffi::*;
 use core::ffi::{c_char, c_void};
-use std::sync::Arc;
 
 /// How the last compile, link or build of a program went.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl Default for Build {
     unused_variables,
     reason = "what is left out takes the arguments that are documented"
 )]
-pub trait Program<P: Plugin>: Send + Sync + 'static {
+pub trait Program<P: Plugin>: Sized + Send + Sync + 'static {
     /// Sets a specialization constant, for the next compile or build.
     ///
     /// # Errors
@@ -87,28 +87,24 @@ pub trait Program<P: Plugin>: Send + Sync + 'static {
     ///
     /// [`Error`] if there is none of that name ([`PI_INVALID_KERNEL_NAME`]), or the program is not built
     /// ([`PI_INVALID_PROGRAM_EXECUTABLE`]).
-    fn create_kernel(self: &Arc<Self>, name: &str) -> Result<P::Kernel>;
+    fn create_kernel(program: &Ref<Self>, name: &str) -> Result<P::Kernel>;
 }
 
-fn insert<P: Registered>(
-    context: Arc<state::ContextRecord<P>>,
-    program: P::Program,
-) -> Arc<ProgramRecord<P>> {
-    let programs = &P::state().programs;
-    programs.insert(Arc::new(program), ProgramDetails { context })
+fn insert<P: Registered>(context: ContextRecord<P>, program: P::Program) -> Result<ProgramRecord<P>> {
+    state::insert(&P::state().programs, program, ProgramDetails { context })
 }
 
 pub(super) unsafe fn piProgramCreate<P: Registered>(
     context: pi_context,
     il: *const c_void,
     length: usize,
-) -> Result<Arc<ProgramRecord<P>>> {
+) -> Result<ProgramRecord<P>> {
     non_null(il.cast_mut(), "il")?;
     let context = state::context::<P>(context)?;
     // SAFETY: the host passes `length` bytes.
     let il = unsafe { array(il.cast::<u8>(), length, "il") }?;
-    let program = context.object.create_program(il)?;
-    Ok(insert(context, program))
+    let program = P::Context::create_program(context.object(), il)?;
+    insert(context, program)
 }
 
 pub(super) unsafe fn piProgramCreateWithBinary<P: Registered>(
@@ -118,7 +114,7 @@ pub(super) unsafe fn piProgramCreateWithBinary<P: Registered>(
     lengths: *const usize,
     binaries: *mut *const u8,
     binary_status: *mut pi_int32,
-) -> Result<Arc<ProgramRecord<P>>> {
+) -> Result<ProgramRecord<P>> {
     let context = state::context::<P>(context)?;
     let count = num_devices as usize;
     // SAFETY: the host passes `num_devices` devices, lengths and pointers, each to as many bytes as its
@@ -134,13 +130,13 @@ pub(super) unsafe fn piProgramCreateWithBinary<P: Registered>(
         }
     };
     let device = device_of(&context, device)?;
-    let program = context.object.create_program_with_binary(&device.object, binary);
+    let program = P::Context::create_program_with_binary(context.object(), device.object(), binary);
     if !binary_status.is_null() {
         let status = program.as_ref().err().map_or(PI_SUCCESS, |error| error.code);
         // SAFETY: not null, and there is one status for each device.
         unsafe { binary_status.write(status.0) };
     }
-    Ok(insert(context, program?))
+    insert(context, program?)
 }
 
 /// Checks that devices to compile or link for are of the context; naming none means all.
@@ -149,7 +145,7 @@ pub(super) unsafe fn piProgramCreateWithBinary<P: Registered>(
 ///
 /// `devices` must be null or have `count` handles.
 unsafe fn check_devices<P: Registered>(
-    context: &state::ContextRecord<P>,
+    context: &ContextRecord<P>,
     count: pi_uint32,
     devices: *const pi_device,
 ) -> Result<()> {
@@ -190,8 +186,8 @@ pub(super) unsafe fn piProgramCompile<P: Registered>(
     }
     // SAFETY: the host passes as many devices as it says, and options that are null or NUL-terminated.
     let compiled = unsafe {
-        check_devices(&record.details.context, num_devices, device_list)?;
-        record.object.compile(options(compile_options)?)
+        check_devices(&record.details().context, num_devices, device_list)?;
+        record.object().compile(options(compile_options)?)
     };
     // SAFETY: the host's own function and data.
     unsafe { notify(pfn_notify, program, user_data) };
@@ -209,8 +205,8 @@ pub(super) unsafe fn piProgramBuild<P: Registered>(
     let record = state::program::<P>(program)?;
     // SAFETY: the host passes as many devices as it says, and options that are null or NUL-terminated.
     let built = unsafe {
-        check_devices(&record.details.context, num_devices, device_list)?;
-        record.object.build(options(build_options)?)
+        check_devices(&record.details().context, num_devices, device_list)?;
+        record.object().build(options(build_options)?)
     };
     // SAFETY: the host's own function and data.
     unsafe { notify(pfn_notify, program, user_data) };
@@ -246,21 +242,21 @@ pub(super) unsafe fn piProgramLink<P: Registered>(
     }
     let of_the_context = |handle: &pi_program| {
         let record = state::program::<P>(*handle)?;
-        if Arc::ptr_eq(&record.details.context, &context) {
-            Ok(Arc::clone(&record.object))
+        if record.details().context == context {
+            Ok(record.into_object())
         } else {
             Err(Error::new(PI_INVALID_CONTEXT, "a program is of another context"))
         }
     };
-    let programs: Vec<Arc<P::Program>> = handles.iter().map(of_the_context).collect::<Result<_>>()?;
-    let program = context.object.link(&programs, options)?;
-    let record = insert(context, program);
+    let programs: Vec<Ref<P::Program>> = handles.iter().map(of_the_context).collect::<Result<_>>()?;
+    let program = P::Context::link(context.object(), &programs, options)?;
+    let record = insert(context, program)?;
     // SAFETY: not null, so valid for writing, and written before it is read; the callback is the host's own.
     unsafe {
         give(ret_program, &record);
         notify(pfn_notify, ret_program.read(), user_data);
     }
-    let Build { status, log, .. } = record.object.build_info();
+    let Build { status, log, .. } = record.object().build_info();
     if status == PI_PROGRAM_BUILD_STATUS_ERROR {
         Err(Error::new(PI_LINK_PROGRAM_FAILURE, log))
     } else {
@@ -274,8 +270,8 @@ pub(super) fn piProgramGetBuildInfo<P: Registered>(
     name: pi_program_build_info,
 ) -> Result<Info> {
     let program = state::program::<P>(program)?;
-    device_of(&program.details.context, device)?;
-    let build = program.object.build_info();
+    device_of(&program.details().context, device)?;
+    let build = program.object().build_info();
     Ok(match name {
         PI_PROGRAM_BUILD_INFO_STATUS => build.status.into(),
         PI_PROGRAM_BUILD_INFO_OPTIONS => build.options.into(),
@@ -287,18 +283,18 @@ pub(super) fn piProgramGetBuildInfo<P: Registered>(
 
 pub(super) fn piProgramGetInfo<P: Registered>(program: pi_program, name: pi_program_info) -> Result<Info> {
     let program = state::program::<P>(program)?;
-    let devices = &program.details.context.details.devices;
+    let devices = &program.details().context.details().devices;
     Ok(match name {
         PI_PROGRAM_INFO_REFERENCE_COUNT => program.references().into(),
-        PI_PROGRAM_INFO_CONTEXT => program.details.context.handle().into(),
+        PI_PROGRAM_INFO_CONTEXT => program.details().context.handle().into(),
         PI_PROGRAM_INFO_NUM_DEVICES => (devices.len() as u32).into(),
         PI_PROGRAM_INFO_DEVICES => {
             let handles: Vec<usize> = devices.iter().map(|device| device.handle()).collect();
             handles.as_slice().into()
         }
-        PI_PROGRAM_INFO_SOURCE => program.object.source().into(),
-        PI_PROGRAM_INFO_NUM_KERNELS => program.object.kernel_names()?.len().into(),
-        PI_PROGRAM_INFO_KERNEL_NAMES => program.object.kernel_names()?.join(";").into(),
+        PI_PROGRAM_INFO_SOURCE => program.object().source().into(),
+        PI_PROGRAM_INFO_NUM_KERNELS => program.object().kernel_names()?.len().into(),
+        PI_PROGRAM_INFO_KERNEL_NAMES => program.object().kernel_names()?.join(";").into(),
         name => return Err(Error::unknown_query(name)),
     })
 }
@@ -312,5 +308,5 @@ pub(super) unsafe fn piextProgramSetSpecializationConstant<P: Registered>(
     let program = state::program::<P>(program)?;
     // SAFETY: the host passes `size` bytes.
     let value = unsafe { array(value.cast::<u8>(), size, "spec_value") }?;
-    program.object.set_specialization_constant(id, value)
+    program.object().set_specialization_constant(id, value)
 }

@@ -1,14 +1,13 @@
 //! Boxes within buffers, and the functions that read, write and copy them.
 
 use super::command::Command;
-use super::enqueue::{Submission, buffer, place};
+use super::enqueue::{Submission, buffer, place, queue_in, same_context};
 use super::host_memory::{HostSource, HostTarget};
 use super::shim::non_null;
 use super::state::Registered;
 use super::{Error, Result};
 use crate::ffi::*;
 use core::ffi::c_void;
-use std::sync::Arc;
 
 /// A three-dimensional box of bytes, in two places with pitches of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -193,14 +192,13 @@ pub(super) unsafe fn piEnqueueMemBufferReadRect<P: Registered>(
         (rect, HostTarget::new(pointer.cast(), rect.extents().1))
     };
     let memory = buffer::<P>(memory, 0, rect.extents().0)?;
+    let queue = queue_in(queue, &memory.details().context)?;
     let command = Command::ReadBufferRect {
-        buffer: Arc::clone(&memory.object),
+        buffer: memory.into_object(),
         rect,
         target,
     };
-    Ok(Submission::new(queue, command)
-        .using(&memory.details.context)
-        .blocking(blocking))
+    Ok(Submission::new(queue, command).blocking(blocking))
 }
 
 pub(super) unsafe fn piEnqueueMemBufferWriteRect<P: Registered>(
@@ -225,14 +223,13 @@ pub(super) unsafe fn piEnqueueMemBufferWriteRect<P: Registered>(
         (rect, HostSource::new(pointer.cast(), rect.extents().0))
     };
     let memory = buffer::<P>(memory, 0, rect.extents().1)?;
+    let queue = queue_in(queue, &memory.details().context)?;
     let command = Command::WriteBufferRect {
-        buffer: Arc::clone(&memory.object),
+        buffer: memory.into_object(),
         rect,
         source,
     };
-    Ok(Submission::new(queue, command)
-        .using(&memory.details.context)
-        .blocking(blocking))
+    Ok(Submission::new(queue, command).blocking(blocking))
 }
 
 pub(super) unsafe fn piEnqueueMemBufferCopyRect<P: Registered>(
@@ -257,14 +254,14 @@ pub(super) unsafe fn piEnqueueMemBufferCopyRect<P: Registered>(
         buffer::<P>(target, 0, target_end)?,
     );
     let ((source_base, source_origin), (target_base, target_origin)) = (place(&from), place(&to));
-    if Arc::ptr_eq(source_base, target_base) && rect.overlaps(source_origin, target_origin) {
+    if source_base == target_base && rect.overlaps(source_origin, target_origin) {
         return Err(Error::new(PI_MEM_COPY_OVERLAP, "the boxes overlap"));
     }
-    let (source, target) = (Arc::clone(&from.object), Arc::clone(&to.object));
+    let queue = queue_in(queue, &from.details().context)?;
+    same_context(&queue, &to.details().context)?;
+    let (source, target) = (from.into_object(), to.into_object());
     let command = Command::CopyBufferRect { source, target, rect };
-    Ok(Submission::new(queue, command)
-        .using(&from.details.context)
-        .using(&to.details.context))
+    Ok(Submission::new(queue, command))
 }
 
 #[cfg(test)]

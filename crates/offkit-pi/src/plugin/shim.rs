@@ -1,11 +1,9 @@
 //! What the functions of the table have in common: arguments in, handles out.
 
-use super::registry::Record;
-use super::state::{self, EventRecord, Registered};
+use super::slab::Record;
 use super::{Error, Result};
 use crate::ffi::*;
 use core::ffi::{CStr, c_char};
-use std::sync::Arc;
 
 /// Refuses a null pointer.
 pub(super) fn non_null<T>(pointer: *mut T, what: &str) -> Result<()> {
@@ -60,18 +58,18 @@ pub(super) unsafe fn options<'a>(pointer: *const c_char) -> Result<&'a str> {
     unsafe { text(pointer, "options") }
 }
 
-/// Writes a handle to where the host wants it.
+/// Gives the host a reference to an object, and writes its handle to where the host wants it.
 ///
 /// # Safety
 ///
 /// `target` must be valid for writing.
-pub(super) unsafe fn give<T, D, H>(target: *mut *mut H, record: &Arc<Record<T, D>>)
+pub(super) unsafe fn give<T, D, H>(target: *mut *mut H, record: &Record<T, D>)
 where
     T: Send + Sync + 'static,
     D: Send + Sync + 'static,
 {
     // SAFETY: valid by the caller's promise.
-    unsafe { target.write(core::ptr::without_provenance_mut(record.handle())) };
+    unsafe { target.write(core::ptr::with_exposed_provenance_mut(record.hand_out())) };
 }
 
 /// Answers a request for a list: as many handles as there is room for, and how many there are.
@@ -100,7 +98,7 @@ pub(super) unsafe fn give_list<H>(
             unsafe {
                 handles
                     .add(index)
-                    .write(core::ptr::without_provenance_mut(*handle))
+                    .write(core::ptr::with_exposed_provenance_mut(*handle))
             };
         }
     }
@@ -109,27 +107,4 @@ pub(super) unsafe fn give_list<H>(
         unsafe { count.write(found.len() as pi_uint32) };
     }
     Ok(())
-}
-
-/// The events of a wait list.
-///
-/// # Safety
-///
-/// `list` must be null or have `count` handles.
-pub(super) unsafe fn wait_list<P: Registered>(
-    count: pi_uint32,
-    list: *const pi_event,
-) -> Result<Vec<Arc<EventRecord<P>>>> {
-    let invalid = |_| {
-        Error::new(
-            PI_INVALID_EVENT_WAIT_LIST,
-            "the wait list is null or holds something that is not an event",
-        )
-    };
-    // SAFETY: by the caller's promise.
-    let handles = unsafe { array(list, count as usize, "event_wait_list") }.map_err(invalid)?;
-    handles
-        .iter()
-        .map(|handle| state::event::<P>(*handle).map_err(invalid))
-        .collect()
 }

@@ -1,9 +1,9 @@
 //! What the interface remembers about a plugin's objects.
 
-use super::registry::{Record, Table};
+use super::slab::{Kind, Record, Refusal, Slab};
 use super::{Error, Plugin, Result};
 use crate::ffi::*;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A plugin that has a place for its state; implemented by [`define_plugin!`](crate::define_plugin).
 pub trait Registered: Plugin {
@@ -11,35 +11,79 @@ pub trait Registered: Plugin {
     fn state() -> &'static State<Self>;
 }
 
-/// The objects of a plugin that hosts know, by handle.
+/// The objects of a plugin that hosts know.
 pub struct State<P: Plugin> {
-    pub(crate) platforms: Table<P::Platform, ()>,
-    pub(crate) devices: Table<P::Device, Arc<PlatformRecord<P>>>,
-    pub(crate) contexts: Table<P::Context, ContextDetails<P>>,
-    pub(crate) queues: Table<P::Queue, QueueDetails<P>>,
-    pub(crate) memories: Table<P::Memory, MemoryDetails<P>>,
-    pub(crate) programs: Table<P::Program, ProgramDetails<P>>,
-    pub(crate) kernels: Table<P::Kernel, KernelDetails<P>>,
-    pub(crate) events: Table<P::Event, EventDetails<P>>,
+    pub(crate) platforms: Lasting<P::Platform, ()>,
+    pub(crate) devices: Lasting<P::Device, PlatformRecord<P>>,
+    pub(crate) contexts: Slab<P::Context, ContextDetails<P>>,
+    pub(crate) queues: Slab<P::Queue, QueueDetails<P>>,
+    pub(crate) memories: Slab<P::Memory, MemoryDetails<P>>,
+    pub(crate) programs: Slab<P::Program, ProgramDetails<P>>,
+    pub(crate) kernels: Slab<P::Kernel, KernelDetails<P>>,
+    pub(crate) events: Slab<P::Event, EventDetails<P>>,
 }
 
 impl<P: Plugin> Default for State<P> {
     fn default() -> Self {
         State {
-            platforms: Table::default(),
-            devices: Table::default(),
-            contexts: Table::default(),
-            queues: Table::default(),
-            memories: Table::default(),
-            programs: Table::default(),
-            kernels: Table::default(),
-            events: Table::default(),
+            platforms: Lasting::new(Kind::Platform),
+            devices: Lasting::new(Kind::Device),
+            contexts: Slab::new(Kind::Context),
+            queues: Slab::new(Kind::Queue),
+            memories: Slab::new(Kind::Memory),
+            programs: Slab::new(Kind::Program),
+            kernels: Slab::new(Kind::Kernel),
+            events: Slab::new(Kind::Event),
         }
     }
 }
 
-pub(crate) type PlatformRecord<P> = Record<<P as Plugin>::Platform, ()>;
-pub(crate) type DeviceRecord<P> = Record<<P as Plugin>::Device, Arc<PlatformRecord<P>>>;
+/// Objects that are there for good, and that the plugin makes before hosts know them.
+pub(crate) struct Lasting<T: Send + Sync + 'static, D: Send + Sync + 'static> {
+    slab: Slab<Arc<T>, D>,
+    known: Mutex<Vec<Record<Arc<T>, D>>>,
+}
+
+impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Lasting<T, D> {
+    fn new(kind: Kind) -> Self {
+        Lasting {
+            slab: Slab::new(kind),
+            known: Mutex::default(),
+        }
+    }
+
+    /// The record of an object; made at the first call.
+    pub(crate) fn intern(&'static self, object: Arc<T>, details: D) -> Result<Record<Arc<T>, D>> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(record) = known.iter().find(|record| Arc::ptr_eq(record.object(), &object)) {
+            return Ok(record.clone());
+        }
+        let record = insert(&self.slab, object, details)?;
+        known.push(record.clone());
+        Ok(record)
+    }
+
+    fn get(&self, handle: usize) -> Result<Record<Arc<T>, D>, Refusal> {
+        self.slab.get(handle)
+    }
+
+    fn holds(&self, handle: usize) -> bool {
+        self.slab.holds(handle)
+    }
+}
+
+/// Gives an object its slot, and so its handle.
+pub(crate) fn insert<T, D>(slab: &'static Slab<T, D>, object: T, details: D) -> Result<Record<T, D>>
+where
+    T: Send + Sync + 'static,
+    D: Send + Sync + 'static,
+{
+    let none = || Error::new(PI_OUT_OF_HOST_MEMORY, "no memory for another object");
+    slab.insert(object, details).ok_or_else(none)
+}
+
+pub(crate) type PlatformRecord<P> = Record<Arc<<P as Plugin>::Platform>, ()>;
+pub(crate) type DeviceRecord<P> = Record<Arc<<P as Plugin>::Device>, PlatformRecord<P>>;
 pub(crate) type ContextRecord<P> = Record<<P as Plugin>::Context, ContextDetails<P>>;
 pub(crate) type QueueRecord<P> = Record<<P as Plugin>::Queue, QueueDetails<P>>;
 pub(crate) type MemoryRecord<P> = Record<<P as Plugin>::Memory, MemoryDetails<P>>;
@@ -49,78 +93,126 @@ pub(crate) type EventRecord<P> = Record<<P as Plugin>::Event, EventDetails<P>>;
 
 /// What a context was made from.
 pub(crate) struct ContextDetails<P: Plugin> {
-    pub(crate) devices: Vec<Arc<DeviceRecord<P>>>,
+    pub(crate) devices: Vec<DeviceRecord<P>>,
 }
 
 /// What a queue was made from.
 pub(crate) struct QueueDetails<P: Plugin> {
-    pub(crate) context: Arc<ContextRecord<P>>,
-    pub(crate) device: Arc<DeviceRecord<P>>,
+    pub(crate) context: ContextRecord<P>,
+    pub(crate) device: DeviceRecord<P>,
     pub(crate) properties: pi_queue_properties,
 }
 
 /// What a buffer was made from.
 pub(crate) struct MemoryDetails<P: Plugin> {
-    pub(crate) context: Arc<ContextRecord<P>>,
+    pub(crate) context: ContextRecord<P>,
     pub(crate) flags: pi_mem_flags,
     pub(crate) size: usize,
     /// As given, with the flag to use it.
     pub(crate) host_pointer: usize,
     /// For a part of a buffer, the buffer and the offset.
-    pub(crate) parent: Option<(Arc<MemoryRecord<P>>, usize)>,
+    pub(crate) parent: Option<(MemoryRecord<P>, usize)>,
 }
 
 /// What a program was made from.
 pub(crate) struct ProgramDetails<P: Plugin> {
-    pub(crate) context: Arc<ContextRecord<P>>,
+    pub(crate) context: ContextRecord<P>,
 }
 
 /// What a kernel was made from.
 pub(crate) struct KernelDetails<P: Plugin> {
-    pub(crate) program: Arc<ProgramRecord<P>>,
+    pub(crate) program: ProgramRecord<P>,
 }
 
 /// What an event stands for.
-pub(crate) struct EventDetails<P: Plugin> {
-    pub(crate) context: Arc<ContextRecord<P>>,
-    /// `None` for an event of the host's own.
-    pub(crate) queue: Option<Arc<QueueRecord<P>>>,
-    pub(crate) command_type: pi_command_type,
+pub(crate) enum EventDetails<P: Plugin> {
+    /// A command of that type, in a queue.
+    Command(QueueRecord<P>, pi_command_type),
+    /// Something of the host's own, in a context.
+    Host(ContextRecord<P>),
+}
+
+impl<P: Plugin> EventDetails<P> {
+    pub(crate) fn command_type(&self) -> pi_command_type {
+        match self {
+            EventDetails::Command(_, command_type) => *command_type,
+            EventDetails::Host(_) => PI_COMMAND_TYPE_USER,
+        }
+    }
+
+    pub(crate) fn queue(&self) -> Option<&QueueRecord<P>> {
+        match self {
+            EventDetails::Command(queue, _) => Some(queue),
+            EventDetails::Host(_) => None,
+        }
+    }
+
+    pub(crate) fn context(&self) -> &ContextRecord<P> {
+        match self {
+            EventDetails::Command(queue, _) => &queue.details().context,
+            EventDetails::Host(context) => context,
+        }
+    }
+}
+
+/// The error of a handle that there is no object for. It says what the handle is instead.
+#[cold]
+fn refused<P: Registered>(code: pi_result, what: &str, handle: usize, refusal: Refusal) -> Error {
+    let state = P::state();
+    let message = match refusal {
+        Refusal::Released => format!("{what} that has been released"),
+        Refusal::Foreign if handle == 0 => format!("a null handle, not {what}"),
+        Refusal::Foreign => {
+            let kinds = [
+                (state.platforms.holds(handle), "a platform"),
+                (state.devices.holds(handle), "a device"),
+                (state.contexts.holds(handle), "a context"),
+                (state.queues.holds(handle), "a queue"),
+                (state.memories.holds(handle), "a memory object"),
+                (state.programs.holds(handle), "a program"),
+                (state.kernels.holds(handle), "a kernel"),
+                (state.events.holds(handle), "an event"),
+            ];
+            match kinds.iter().find(|(holds, _)| *holds) {
+                Some((_, other)) => format!("{other}, not {what}"),
+                None => format!("not {what} of plugin {}", P::NAME),
+            }
+        }
+    };
+    Error::new(code, message)
 }
 
 /// Makes the functions that find, retain and release a kind of object. Platforms and devices are not counted.
 macro_rules! handles {
-    ($($function:ident: $handle:ident, $table:ident, $record:ident, $invalid:ident, $what:literal
+    ($($function:ident: $handle:ident, $slab:ident, $record:ident, $invalid:ident, $what:literal
         $(, $retain:ident, $release:ident)?;)*) => {$(
-        #[doc = concat!("The record of a ", $what, ".")]
-        pub(crate) fn $function<P: Registered>(handle: $handle) -> Result<Arc<$record<P>>> {
-            let found = P::state().$table.get(handle.addr());
-            found.ok_or_else(|| Error::new($invalid, concat!("not a ", $what, ", or released")))
+        #[doc = concat!("The record of ", $what, ".")]
+        pub(crate) fn $function<P: Registered>(handle: $handle) -> Result<$record<P>> {
+            let found = P::state().$slab.get(handle.addr());
+            found.map_err(|refusal| refused::<P>($invalid, $what, handle.addr(), refusal))
         }
 
         $(
             pub(super) fn $retain<P: Registered>(handle: $handle) -> Result<()> {
-                let known = P::state().$table.retain(handle.addr());
-                let error = || Error::new($invalid, concat!("not a ", $what, ", or released"));
-                if known { Ok(()) } else { Err(error()) }
+                let retained = P::state().$slab.retain(handle.addr());
+                retained.map_err(|refusal| refused::<P>($invalid, $what, handle.addr(), refusal))
             }
 
             pub(super) fn $release<P: Registered>(handle: $handle) -> Result<()> {
-                let known = P::state().$table.release(handle.addr());
-                let error = || Error::new($invalid, concat!("not a ", $what, ", or released already"));
-                if known { Ok(()) } else { Err(error()) }
+                let released = P::state().$slab.release(handle.addr());
+                released.map_err(|refusal| refused::<P>($invalid, $what, handle.addr(), refusal))
             }
         )?
     )*};
 }
 
 handles! {
-    platform: pi_platform, platforms, PlatformRecord, PI_INVALID_PLATFORM, "platform";
-    device: pi_device, devices, DeviceRecord, PI_INVALID_DEVICE, "device";
-    context: pi_context, contexts, ContextRecord, PI_INVALID_CONTEXT, "context", piContextRetain, piContextRelease;
-    queue: pi_queue, queues, QueueRecord, PI_INVALID_QUEUE, "queue", piQueueRetain, piQueueRelease;
-    memory: pi_mem, memories, MemoryRecord, PI_INVALID_MEM_OBJECT, "memory object", piMemRetain, piMemRelease;
-    program: pi_program, programs, ProgramRecord, PI_INVALID_PROGRAM, "program", piProgramRetain, piProgramRelease;
-    kernel: pi_kernel, kernels, KernelRecord, PI_INVALID_KERNEL, "kernel", piKernelRetain, piKernelRelease;
-    event: pi_event, events, EventRecord, PI_INVALID_EVENT, "event", piEventRetain, piEventRelease;
+    platform: pi_platform, platforms, PlatformRecord, PI_INVALID_PLATFORM, "a platform";
+    device: pi_device, devices, DeviceRecord, PI_INVALID_DEVICE, "a device";
+    context: pi_context, contexts, ContextRecord, PI_INVALID_CONTEXT, "a context", piContextRetain, piContextRelease;
+    queue: pi_queue, queues, QueueRecord, PI_INVALID_QUEUE, "a queue", piQueueRetain, piQueueRelease;
+    memory: pi_mem, memories, MemoryRecord, PI_INVALID_MEM_OBJECT, "a memory object", piMemRetain, piMemRelease;
+    program: pi_program, programs, ProgramRecord, PI_INVALID_PROGRAM, "a program", piProgramRetain, piProgramRelease;
+    kernel: pi_kernel, kernels, KernelRecord, PI_INVALID_KERNEL, "a kernel", piKernelRetain, piKernelRelease;
+    event: pi_event, events, EventRecord, PI_INVALID_EVENT, "an event", piEventRetain, piEventRelease;
 }

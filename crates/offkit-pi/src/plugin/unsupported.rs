@@ -1,6 +1,6 @@
 //! Objects that a plugin does not have.
 
-use super::{Argument, Build, Command, Event, Info, Kernel, Memory, Plugin, Program, Queue, Result};
+use super::{Argument, Build, Command, Event, Info, Kernel, Memory, Plugin, Program, Queue, Ref, Result};
 use crate::ffi::*;
 use std::sync::Arc;
 
@@ -12,8 +12,12 @@ use std::sync::Arc;
 pub enum Unsupported {}
 
 impl<P: Plugin> Queue<P> for Unsupported {
-    fn enqueue(self: &Arc<Self>, _: Command<P>, _: &[Arc<P::Event>]) -> Result<Arc<P::Event>> {
-        match **self {}
+    fn create_event(&self, _: &Command<P>) -> P::Event {
+        match *self {}
+    }
+
+    fn enqueue(queue: &Ref<Self>, _: Command<P>, _: &[Ref<P::Event>], _: &Ref<P::Event>) -> Result<()> {
+        match **queue {}
     }
 
     fn finish(&self) -> Result<()> {
@@ -40,8 +44,8 @@ impl<P: Plugin> Program<P> for Unsupported {
         match *self {}
     }
 
-    fn create_kernel(self: &Arc<Self>, _: &str) -> Result<P::Kernel> {
-        match **self {}
+    fn create_kernel(program: &Ref<Self>, _: &str) -> Result<P::Kernel> {
+        match **program {}
     }
 }
 

@@ -48,9 +48,9 @@ unsafe fn allocate<P: Registered>(
             format_args!("an alignment of {alignment} bytes"),
         ));
     }
-    let device = device.as_ref().map(|device| &device.object);
+    let device = device.as_ref().map(|device| &**device.object());
     let address = context
-        .object
+        .object()
         .allocate_usm(kind, device, size, alignment as usize)?;
     // SAFETY: not null, so valid by the caller's promise.
     unsafe { result.write(core::ptr::with_exposed_provenance_mut(address)) };
@@ -97,7 +97,7 @@ pub(super) fn piextUSMFree<P: Registered>(context: pi_context, pointer: *mut c_v
     if pointer.is_null() {
         Ok(())
     } else {
-        context.object.free_usm(pointer.addr())
+        context.object().free_usm(pointer.addr())
     }
 }
 
@@ -107,7 +107,7 @@ pub(super) fn piextUSMGetMemAllocInfo<P: Registered>(
     name: pi_mem_info,
 ) -> Result<Info> {
     let context = state::context::<P>(context)?;
-    let allocation = context.object.usm_allocation(pointer.addr());
+    let allocation = context.object().usm_allocation(pointer.addr());
     let device = allocation
         .as_ref()
         .and_then(|allocation| allocation.device.as_ref());
@@ -123,10 +123,10 @@ pub(super) fn piextUSMGetMemAllocInfo<P: Registered>(
         PI_MEM_ALLOC_BASE_PTR => allocation.map_or(0, |allocation| allocation.base).into(),
         PI_MEM_ALLOC_SIZE => allocation.map_or(0, |allocation| allocation.size).into(),
         PI_MEM_ALLOC_DEVICE => {
-            let devices = &context.details.devices;
+            let devices = &context.details().devices;
             let known = devices
                 .iter()
-                .find(|known| device.is_some_and(|device| Arc::ptr_eq(&known.object, device)));
+                .find(|known| device.is_some_and(|device| Arc::ptr_eq(known.object(), device)));
             known.map_or(0, |device| device.handle()).into()
         }
         name => return Err(Error::unknown_query(name)),
@@ -146,7 +146,7 @@ pub(super) fn piextUSMEnqueueMemset<P: Registered>(
         value: value as u8,
         count,
     };
-    Ok(Submission::new(queue, command))
+    Ok(Submission::new(state::queue(queue)?, command))
 }
 
 pub(super) fn piextUSMEnqueueMemcpy<P: Registered>(
@@ -162,7 +162,7 @@ pub(super) fn piextUSMEnqueueMemcpy<P: Registered>(
     }
     let (source, target) = (source.expose_provenance(), target.expose_provenance());
     let command = Command::CopyUsm { source, target, size };
-    Ok(Submission::new(queue, command).blocking(blocking))
+    Ok(Submission::new(state::queue(queue)?, command).blocking(blocking))
 }
 
 pub(super) fn piextUSMEnqueuePrefetch<P: Registered>(
@@ -175,7 +175,7 @@ pub(super) fn piextUSMEnqueuePrefetch<P: Registered>(
         address: pointer.addr(),
         size,
     };
-    Ok(Submission::new(queue, command))
+    Ok(Submission::new(state::queue(queue)?, command))
 }
 
 pub(super) unsafe fn piextUSMEnqueueMemAdvise<P: Registered>(
@@ -191,5 +191,5 @@ pub(super) unsafe fn piextUSMEnqueueMemAdvise<P: Registered>(
         advice,
     };
     // SAFETY: there is no wait list; the host passes an event as the interface says.
-    unsafe { Submission::<P>::new(queue, command).submit(0, core::ptr::null(), event) }
+    unsafe { Submission::<P>::new(state::queue(queue)?, command).submit(0, core::ptr::null(), event) }
 }

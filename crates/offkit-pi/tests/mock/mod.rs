@@ -6,7 +6,7 @@ use offkit_pi::ffi::*;
 use offkit_pi::host::UsmKind;
 use offkit_pi::plugin::*;
 use offkit_pi::{DeviceBinary, NdRange};
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
 pub(crate) struct Adder;
 
@@ -82,16 +82,16 @@ impl Context<Adder> for MockContext {
         Ok(MockContext)
     }
 
-    fn create_queue(self: &Arc<Self>, _: &Arc<MockDevice>, _: pi_queue_properties) -> Result<MockQueue> {
+    fn create_queue(_: &Ref<Self>, _: &Arc<MockDevice>, _: pi_queue_properties) -> Result<MockQueue> {
         Ok(MockQueue)
     }
 
-    fn create_buffer(self: &Arc<Self>, request: BufferRequest<'_>) -> Result<MockBuffer> {
+    fn create_buffer(_: &Ref<Self>, request: BufferRequest<'_>) -> Result<MockBuffer> {
         let data = request.copy.map_or_else(|| vec![0; request.size], <[u8]>::to_vec);
         Ok(MockBuffer(Mutex::new(data)))
     }
 
-    fn create_program(self: &Arc<Self>, il: &[u8]) -> Result<MockProgram> {
+    fn create_program(_: &Ref<Self>, il: &[u8]) -> Result<MockProgram> {
         let text = String::from_utf8(il.to_vec()).map_err(|error| Error::new(PI_INVALID_VALUE, error))?;
         Ok(MockProgram {
             text,
@@ -99,7 +99,7 @@ impl Context<Adder> for MockContext {
         })
     }
 
-    fn link(self: &Arc<Self>, programs: &[Arc<MockProgram>], _: &str) -> Result<MockProgram> {
+    fn link(_: &Ref<Self>, programs: &[Ref<MockProgram>], _: &str) -> Result<MockProgram> {
         let texts: Vec<&str> = programs.iter().map(|program| program.text.as_str()).collect();
         let program = MockProgram {
             text: texts.join(" "),
@@ -113,13 +113,7 @@ impl Context<Adder> for MockContext {
         Ok(program)
     }
 
-    fn allocate_usm(
-        self: &Arc<Self>,
-        kind: UsmKind,
-        _: Option<&Arc<MockDevice>>,
-        _: usize,
-        _: usize,
-    ) -> Result<usize> {
+    fn allocate_usm(&self, kind: UsmKind, _: Option<&Arc<MockDevice>>, _: usize, _: usize) -> Result<usize> {
         match kind {
             UsmKind::Host => Ok(0x1000),
             _ => Err(Error::unsupported("memory that is not the host's")),
@@ -178,8 +172,8 @@ impl Program<Adder> for MockProgram {
         Ok(self.text.split(' ').map(str::to_owned).collect())
     }
 
-    fn create_kernel(self: &Arc<Self>, name: &str) -> Result<MockKernel> {
-        if self.text.split(' ').any(|known| known == name) {
+    fn create_kernel(program: &Ref<Self>, name: &str) -> Result<MockKernel> {
+        if program.text.split(' ').any(|known| known == name) {
             Ok(MockKernel {
                 name: name.to_owned(),
                 arguments: Mutex::default(),
@@ -195,7 +189,7 @@ impl Program<Adder> for MockProgram {
 
 pub(crate) struct MockKernel {
     name: String,
-    arguments: Mutex<(Option<Arc<MockBuffer>>, Option<u8>)>,
+    arguments: Mutex<(Option<Ref<MockBuffer>>, Option<u8>)>,
 }
 
 impl Kernel<Adder> for MockKernel {
@@ -230,7 +224,16 @@ impl Kernel<Adder> for MockKernel {
 pub(crate) struct MockQueue;
 
 impl Queue<Adder> for MockQueue {
-    fn enqueue(self: &Arc<Self>, command: Command<Adder>, _: &[Arc<MockEvent>]) -> Result<Arc<MockEvent>> {
+    fn create_event(&self, _: &Command<Adder>) -> MockEvent {
+        MockEvent(OnceLock::new())
+    }
+
+    fn enqueue(
+        _: &Ref<Self>,
+        command: Command<Adder>,
+        _: &[Ref<MockEvent>],
+        event: &Ref<MockEvent>,
+    ) -> Result<()> {
         let done = match command {
             Command::Launch { kernel, range } => add(&kernel, &range)?,
             Command::ReadBuffer {
@@ -253,7 +256,10 @@ impl Queue<Adder> for MockQueue {
             Command::Marker => Ok(()),
             _ => return Err(Error::unsupported("this command")),
         };
-        Ok(Arc::new(MockEvent(done.err())))
+        event
+            .0
+            .set(done)
+            .map_err(|_| Error::new(PI_INVALID_EVENT, "a used event"))
     }
 
     fn finish(&self) -> Result<()> {
@@ -278,19 +284,20 @@ fn add(kernel: &MockKernel, range: &NdRange) -> Result<Result<(), String>> {
     })
 }
 
-pub(crate) struct MockEvent(Option<String>);
+/// Set when the command is done.
+pub(crate) struct MockEvent(OnceLock<Result<(), String>>);
 
 impl Event<Adder> for MockEvent {
     fn status(&self) -> pi_event_status {
-        if self.0.is_some() {
-            PI_COMMAND_EXECUTION_FAILURE.0
-        } else {
-            PI_EVENT_COMPLETE
+        match self.0.get() {
+            None => PI_EVENT_QUEUED,
+            Some(Ok(())) => PI_EVENT_COMPLETE,
+            Some(Err(_)) => PI_COMMAND_EXECUTION_FAILURE.0,
         }
     }
 
     fn failure(&self) -> Option<String> {
-        self.0.clone()
+        self.0.get()?.clone().err()
     }
 
     fn wait(&self) {}

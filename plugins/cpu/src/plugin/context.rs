@@ -2,7 +2,7 @@
 
 use offkit_pi::ffi::*;
 use offkit_pi::host::UsmKind;
-use offkit_pi::plugin::{BufferRequest, Context, Error, Result, UsmAllocation};
+use offkit_pi::plugin::{BufferRequest, Context, Error, Ref, Result, UsmAllocation};
 use std::sync::Arc;
 
 use super::device::CpuDevice;
@@ -31,7 +31,7 @@ impl Context<Cpu> for CpuContext {
     }
 
     fn create_queue(
-        self: &Arc<Self>,
+        context: &Ref<Self>,
         _: &Arc<CpuDevice>,
         properties: pi_queue_properties,
     ) -> Result<CpuQueue> {
@@ -41,27 +41,27 @@ impl Context<Cpu> for CpuContext {
                 "kernels cannot submit to queues",
             ));
         }
-        CpuQueue::new(&self.memory, properties & PI_QUEUE_PROFILING_ENABLE != 0)
+        CpuQueue::new(&context.memory, properties & PI_QUEUE_PROFILING_ENABLE != 0)
     }
 
-    fn create_buffer(self: &Arc<Self>, request: BufferRequest<'_>) -> Result<CpuBuffer> {
-        CpuBuffer::new(&self.memory, request)
+    fn create_buffer(context: &Ref<Self>, request: BufferRequest<'_>) -> Result<CpuBuffer> {
+        CpuBuffer::new(&context.memory, request)
     }
 
-    fn create_program(self: &Arc<Self>, il: &[u8]) -> Result<CpuProgram> {
-        CpuProgram::new(&self.memory, il)
+    fn create_program(context: &Ref<Self>, il: &[u8]) -> Result<CpuProgram> {
+        CpuProgram::new(&context.memory, il)
     }
 
-    fn link(self: &Arc<Self>, programs: &[Arc<CpuProgram>], options: &str) -> Result<CpuProgram> {
-        CpuProgram::link(&self.memory, programs, options)
+    fn link(context: &Ref<Self>, programs: &[Ref<CpuProgram>], options: &str) -> Result<CpuProgram> {
+        CpuProgram::link(&context.memory, programs, options)
     }
 
-    fn create_user_event(self: &Arc<Self>) -> Result<CpuEvent> {
+    fn create_user_event(_: &Ref<Self>) -> Result<CpuEvent> {
         Ok(CpuEvent::of_the_host())
     }
 
     fn allocate_usm(
-        self: &Arc<Self>,
+        &self,
         kind: UsmKind,
         _: Option<&Arc<CpuDevice>>,
         size: usize,

@@ -2,8 +2,8 @@
 
 use offkit_pi::NdRange;
 use offkit_pi::ffi::*;
-use offkit_pi::plugin::{Argument, Error, Info, Kernel, Result};
-use std::sync::{Arc, Mutex, PoisonError};
+use offkit_pi::plugin::{Argument, Error, Info, Kernel, Ref, Result};
+use std::sync::{Arc, RwLock};
 
 use offkit_spirv::{ParameterKind, Storage};
 
@@ -17,7 +17,8 @@ pub(crate) struct CpuKernel {
     program: Arc<Program>,
     /// The kernel's number in the program.
     index: usize,
-    arguments: Mutex<Vec<Option<Kept>>>,
+    /// Nobody waits for them: launches read them, and setting one while they do is a mistake of the host's.
+    arguments: RwLock<Vec<Option<Kept>>>,
 }
 
 /// An argument, kept for the launches to come.
@@ -25,7 +26,7 @@ pub(crate) struct CpuKernel {
 struct Kept {
     argument: CheckedArgument,
     /// The buffer whose address it is, which must not go before a launch is done.
-    buffer: Option<Arc<CpuBuffer>>,
+    buffer: Option<Ref<CpuBuffer>>,
 }
 
 /// A launch with everything it needs, ready to run.
@@ -35,12 +36,12 @@ pub(super) struct Launch {
     range: NdRange,
     arguments: Vec<CheckedArgument>,
     /// Their addresses are among the arguments.
-    _buffers: Vec<Arc<CpuBuffer>>,
+    _buffers: Vec<Ref<CpuBuffer>>,
 }
 
 impl CpuKernel {
     pub(super) fn new(program: Arc<Program>, index: usize) -> CpuKernel {
-        let arguments = Mutex::new(vec![None; program.kernels()[index].parameters.len()]);
+        let arguments = RwLock::new(vec![None; program.kernels()[index].parameters.len()]);
         CpuKernel {
             program,
             index,
@@ -56,7 +57,7 @@ impl CpuKernel {
     pub(super) fn prepare(&self, range: &NdRange) -> Result<Launch> {
         let info = self.info();
         let (mut arguments, mut buffers) = (Vec::new(), Vec::new());
-        let kept = self.arguments.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.arguments.try_read().map_err(|_| in_use())?;
         for (index, kept) in kept.iter().enumerate() {
             let Some(Kept { argument, buffer }) = kept.clone() else {
                 let label = info.parameters[index].label(index);
@@ -98,6 +99,13 @@ impl CpuKernel {
     }
 }
 
+/// The error of setting an argument of a kernel that another thread launches, or sets an argument of.
+fn in_use() -> Error {
+    let message =
+        "the kernel's arguments are used by another thread; setting them takes one thread at a time";
+    Error::new(PI_INVALID_OPERATION, message)
+}
+
 impl Launch {
     /// Runs the kernel over its range.
     pub(super) fn run(self) -> Result<(), String> {
@@ -137,7 +145,7 @@ impl Kernel<Cpu> for CpuKernel {
             }
             Argument::Local(size) => crate::Argument::Local(*size),
             Argument::Memory(Some(memory)) => {
-                buffer = Some(Arc::clone(memory));
+                buffer = Some(memory.clone());
                 crate::Argument::Pointer(memory.address())
             }
             Argument::Memory(None) => crate::Argument::Pointer(0),
@@ -151,7 +159,7 @@ impl Kernel<Cpu> for CpuKernel {
             };
             Error::new(code, error)
         })?;
-        let mut arguments = self.arguments.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut arguments = self.arguments.try_write().map_err(|_| in_use())?;
         arguments[index] = Some(Kept { argument, buffer });
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Buffers.
 
 use offkit_pi::ffi::*;
-use offkit_pi::plugin::{BufferRequest, Error, HostTarget, Memory as Buffer, Result};
+use offkit_pi::plugin::{BufferRequest, Error, HostTarget, Memory as Buffer, Ref, Result};
 use std::sync::Arc;
 
 use super::{Cpu, memory_error};
@@ -75,14 +75,14 @@ impl Drop for Storage {
 }
 
 impl Buffer<Cpu> for CpuBuffer {
-    fn part(self: &Arc<Self>, _: pi_mem_flags, origin: usize, _: usize) -> Result<CpuBuffer> {
+    fn part(buffer: &Ref<Self>, _: pi_mem_flags, origin: usize, _: usize) -> Result<CpuBuffer> {
         if !origin.is_multiple_of(PART_ALIGNMENT) {
             let message = format!("a part starts at byte {origin}, which is no multiple of {PART_ALIGNMENT}");
             return Err(Error::new(PI_MISALIGNED_SUB_BUFFER_OFFSET, message));
         }
         Ok(CpuBuffer {
-            address: self.address + origin as u64,
-            storage: Arc::clone(&self.storage),
+            address: buffer.address + origin as u64,
+            storage: Arc::clone(&buffer.storage),
         })
     }
 

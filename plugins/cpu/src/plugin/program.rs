@@ -1,7 +1,7 @@
 //! Programs: SPIR-V, compiled, linked and built.
 
 use offkit_pi::ffi::*;
-use offkit_pi::plugin::{Build, Error, Program, Result};
+use offkit_pi::plugin::{Build, Error, Program, Ref, Result};
 use offkit_spirv::{LinkError, LinkInput, LinkOptions, Module, reflect, specialize};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -53,7 +53,7 @@ impl CpuProgram {
     /// Links compiled programs. What goes wrong is in the new program's log.
     pub(super) fn link(
         memory: &Arc<Memory>,
-        programs: &[Arc<CpuProgram>],
+        programs: &[Ref<CpuProgram>],
         options: &str,
     ) -> Result<CpuProgram> {
         let objects: Vec<Arc<Module>> = programs
@@ -249,8 +249,8 @@ impl Program<Cpu> for CpuProgram {
             .collect())
     }
 
-    fn create_kernel(self: &Arc<Self>, name: &str) -> Result<CpuKernel> {
-        let executable = self.executable()?;
+    fn create_kernel(program: &Ref<Self>, name: &str) -> Result<CpuKernel> {
+        let executable = program.executable()?;
         let Some(index) = executable.kernels().iter().position(|kernel| kernel.name == name) else {
             let names: Vec<&str> = executable
                 .kernels()

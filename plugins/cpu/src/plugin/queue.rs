@@ -1,7 +1,7 @@
 //! Queues: a thread that takes commands one after the other.
 
 use offkit_pi::ffi::*;
-use offkit_pi::plugin::{Command, Error, Queue, Result};
+use offkit_pi::plugin::{Command, Error, Queue, Ref, Result};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,8 +24,8 @@ pub(crate) struct CpuQueue {
 /// A command on its way.
 struct Task {
     work: Work,
-    wait: Vec<Arc<CpuEvent>>,
-    event: Arc<CpuEvent>,
+    wait: Vec<Ref<CpuEvent>>,
+    event: Ref<CpuEvent>,
 }
 
 /// What there is to do: a launch has its arguments taken as they were when it was submitted, and a copy what its
@@ -55,38 +55,47 @@ impl CpuQueue {
         })
     }
 
-    fn submit(&self, work: Work, wait: &[Arc<CpuEvent>]) -> Result<Arc<CpuEvent>> {
-        let event = Arc::new(CpuEvent::of_a_command(self.profiling));
+    fn submit(&self, work: Work, wait: &[Ref<CpuEvent>], event: &Ref<CpuEvent>) -> Result<()> {
         let task = Task {
             work,
             wait: wait.to_vec(),
-            event: Arc::clone(&event),
+            event: event.clone(),
         };
         let sent = self
             .tasks
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .send(task);
-        sent.map_err(|_| Error::new(PI_OUT_OF_RESOURCES, "the queue's thread has ended"))?;
-        Ok(event)
+        sent.map_err(|_| Error::new(PI_OUT_OF_RESOURCES, "the queue's thread has ended"))
     }
 }
 
 impl Queue<Cpu> for CpuQueue {
-    fn enqueue(self: &Arc<Self>, command: Command<Cpu>, wait: &[Arc<CpuEvent>]) -> Result<Arc<CpuEvent>> {
+    fn create_event(&self, _: &Command<Cpu>) -> CpuEvent {
+        CpuEvent::of_a_command(self.profiling)
+    }
+
+    fn enqueue(
+        queue: &Ref<Self>,
+        command: Command<Cpu>,
+        wait: &[Ref<CpuEvent>],
+        event: &Ref<CpuEvent>,
+    ) -> Result<()> {
         let work = match command {
             Command::Launch { kernel, range } => Work::Launch(Box::new(kernel.prepare(&range)?)),
             Command::CopyUsm { source, target, size } => {
-                Work::CopyUsm(AddressCopy::new(&self.memory, source, target, size))
+                Work::CopyUsm(AddressCopy::new(&queue.memory, source, target, size))
             }
             command => Work::Other(command),
         };
-        self.submit(work, wait)
+        queue.submit(work, wait, event)
     }
 
     fn finish(&self) -> Result<()> {
         // Commands are done in order, so all are when this one is.
-        let _ = self.submit(Work::Other(Command::Marker), &[])?.outcome();
+        let last = Ref::new(CpuEvent::of_a_command(false));
+        self.submit(Work::Other(Command::Marker), &[], &last)?;
+        let _ = last.outcome();
         Ok(())
     }
 }

@@ -1,0 +1,244 @@
+//! Slabs: where the objects that hosts know live, so that a handle is the address of an object.
+//!
+//! A slab has the objects of one kind and one plugin. Its slots are never unmapped and never become anything else,
+//! so that whatever a host passes can be looked at safely: a number that is not the address of one of the slab's
+//! slots is not followed, and a slot says by itself whether there is an object in it. A handle that was released is
+//! refused until its slot is used again, which is as late as possible: when all others have been.
+//!
+//! Making, finding, sharing and dropping an object takes no lock and no memory from the heap, but for the chunk
+//! of slots that is added when all are in use. Chunks double.
+//!
+//! This module and its parts have the only unsafe code there is behind handles. `loom` goes through the ways in which
+//! threads can meet in it: `./dev loom`.
+
+mod freed;
+#[cfg(all(test, loom))]
+mod models;
+mod reference;
+mod slot;
+mod sync;
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+pub(crate) use reference::Record;
+pub use reference::Ref;
+
+use self::freed::{Freed, MAX_SLOTS, Next};
+use self::slot::{Head, Slot};
+use self::sync::{AtomicPtr, AtomicU32, Mutex};
+use core::mem::MaybeUninit;
+use core::ptr::NonNull;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::PoisonError;
+
+/// Kinds of objects, as slots are tagged with them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    /// One without a handle.
+    None,
+    Platform,
+    Device,
+    Context,
+    Queue,
+    Memory,
+    Program,
+    Kernel,
+    Event,
+}
+
+/// Why there is no object for a handle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// It is not the address of one of the slab's slots.
+    Foreign,
+    /// There was an object, and the host has released it.
+    Released,
+}
+
+/// Slots of the first chunk.
+const FIRST: u32 = if cfg!(loom) { 2 } else { 64 };
+
+/// Chunks there can be.
+const CHUNKS: usize = if cfg!(loom) { 2 } else { 22 };
+
+const _: () = assert!(capacity_of(CHUNKS) < MAX_SLOTS);
+
+/// Slots of so many chunks.
+const fn capacity_of(chunks: usize) -> u32 {
+    FIRST * ((1 << chunks) - 1)
+}
+
+/// The objects of a kind, with what the interface keeps about each (`D`).
+pub(crate) struct Slab<T: Send + Sync + 'static, D: Send + Sync + 'static> {
+    kind: Kind,
+    chunks: [AtomicPtr<Slot<T, D>>; CHUNKS],
+    /// Slots of the chunks there are.
+    capacity: AtomicU32,
+    /// The first slot that was never used.
+    fresh: AtomicU32,
+    freed: Freed,
+    /// Held while a chunk is added.
+    growing: Mutex<()>,
+}
+
+/// What slots belong to, whatever is in them.
+trait Reclaim: Sync {
+    /// Drops the object of a slot.
+    ///
+    /// # Safety
+    ///
+    /// The slot is the one of that number of this owner. It has an object, and nobody a reference to it. The pointer may be
+    /// used for the whole slot.
+    unsafe fn reclaim(&'static self, slot: NonNull<Head>, index: u32);
+}
+
+impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Slab<T, D> {
+    pub(crate) fn new(kind: Kind) -> Slab<T, D> {
+        Slab {
+            kind,
+            chunks: core::array::from_fn(|_| AtomicPtr::new(core::ptr::null_mut())),
+            capacity: AtomicU32::new(0),
+            // The queue of freed slots has slot 0 from the beginning.
+            fresh: AtomicU32::new(1),
+            freed: Freed::new(),
+            growing: Mutex::new(()),
+        }
+    }
+
+    /// Gives an object a slot. `None` if there is no memory for it.
+    pub(crate) fn insert(&'static self, object: T, details: D) -> Option<Record<T, D>> {
+        let index = self.take()?;
+        let slot = self.slot(index);
+        // SAFETY: the slot is valid for good. It was just taken, so it is this thread's alone and without an object.
+        unsafe {
+            let Slot {
+                front,
+                details: place,
+            } = slot.as_ref();
+            front
+                .object
+                .with_mut(|object_place| object_place.write(MaybeUninit::new(object)));
+            place.with_mut(|place| place.write(MaybeUninit::new(details)));
+            front.head.fill(self.kind, self, index);
+            Some(Record::new(slot))
+        }
+    }
+
+    /// The object of a handle.
+    pub(crate) fn get(&self, handle: usize) -> Result<Record<T, D>, Refusal> {
+        let slot = self.find(handle).ok_or(Refusal::Foreign)?;
+        // SAFETY: slots are valid for good; the record is given the reference that is taken.
+        unsafe {
+            match slot.as_ref().front.head.acquire() {
+                true => Ok(Record::new(slot)),
+                false => Err(Refusal::Released),
+            }
+        }
+    }
+
+    /// Gives the host one more reference to the object of a handle.
+    pub(crate) fn retain(&self, handle: usize) -> Result<(), Refusal> {
+        let slot = self.find(handle).ok_or(Refusal::Foreign)?;
+        // SAFETY: slots are valid for good.
+        let retained = unsafe { slot.as_ref() }.front.head.retain();
+        if retained { Ok(()) } else { Err(Refusal::Released) }
+    }
+
+    /// Takes one of the host's references to the object of a handle back.
+    pub(crate) fn release(&self, handle: usize) -> Result<(), Refusal> {
+        let slot = self.find(handle).ok_or(Refusal::Foreign)?;
+        // SAFETY: slots are valid for good; what was the last reference was one to an object.
+        unsafe {
+            if slot.as_ref().front.head.release().ok_or(Refusal::Released)? {
+                slot::empty(slot.cast());
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether there is an object of that handle here, at this moment.
+    pub(crate) fn holds(&self, handle: usize) -> bool {
+        // SAFETY: slots are valid for good.
+        self.find(handle)
+            .is_some_and(|slot| unsafe { slot.as_ref() }.front.head.is_live())
+    }
+
+    /// The slot that begins at an address.
+    fn find(&self, address: usize) -> Option<NonNull<Slot<T, D>>> {
+        // The last chunk has half of the slots, so it comes first.
+        let chunks = chunks_in(self.capacity.load(Acquire));
+        self.chunks
+            .iter()
+            .enumerate()
+            .take(chunks)
+            .rev()
+            .find_map(|(number, chunk)| {
+                let chunk = NonNull::new(chunk.load(Relaxed))?;
+                let (offset, size) = (address.wrapping_sub(chunk.addr().get()), size_of::<Slot<T, D>>());
+                let index = offset / size;
+                // SAFETY: a chunk has so many slots.
+                let at = || unsafe { chunk.add(index) };
+                (index < (FIRST as usize) << number && offset % size == 0).then(at)
+            })
+    }
+
+    /// The slot of a number that has been given out.
+    fn slot(&self, index: u32) -> NonNull<Slot<T, D>> {
+        let number = chunks_in(index);
+        let chunk = self.chunks[number].load(Relaxed);
+        // SAFETY: the number has been given out after its chunk was there, which is never taken away; that many slots
+        // are in the chunks before.
+        unsafe { NonNull::new_unchecked(chunk).add((index - capacity_of(number)) as usize) }
+    }
+
+    fn next(&self, index: u32) -> &Next {
+        let slot: NonNull<Slot<T, D>> = self.slot(index);
+        // SAFETY: slots are valid for good.
+        unsafe { &slot.as_ref().front.head.next }
+    }
+
+    /// Takes a slot: one that was never used, or the one that was freed first.
+    fn take(&self) -> Option<u32> {
+        loop {
+            let capacity = self.capacity.load(Acquire);
+            let one_more = |fresh| (fresh < capacity).then(|| fresh + 1);
+            if let Ok(index) = self.fresh.fetch_update(Relaxed, Relaxed, one_more) {
+                return Some(index);
+            }
+            if capacity > 0
+                && let Some(index) = self.freed.pop(|index| self.next(index))
+            {
+                return Some(index);
+            }
+            self.grow(capacity)?;
+        }
+    }
+
+    /// Adds a chunk, unless another thread has since the capacity was that. `None` if there is no memory.
+    #[cold]
+    fn grow(&self, capacity: u32) -> Option<()> {
+        let _growing = self.growing.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.capacity.load(Relaxed) != capacity {
+            return Some(());
+        }
+        let number = chunks_in(capacity);
+        let place = self.chunks.get(number)?;
+        place.store(Slot::chunk((FIRST as usize) << number)?.as_ptr(), Relaxed);
+        self.capacity.store(capacity_of(number + 1), Release);
+        Some(())
+    }
+}
+
+/// How many chunks end at or before the slot of a number.
+fn chunks_in(index: u32) -> usize {
+    (index / FIRST + 1).ilog2() as usize
+}
+
+impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Reclaim for Slab<T, D> {
+    unsafe fn reclaim(&'static self, slot: NonNull<Head>, index: u32) {
+        // SAFETY: by the caller's promise.
+        unsafe { Slot::<T, D>::drop_object(slot.cast()) };
+        self.freed.push(index, |index| self.next(index));
+    }
+}

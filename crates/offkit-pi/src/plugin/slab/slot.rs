@@ -1,0 +1,220 @@
+//! A slot: the place of one object, whose address is the object's handle.
+
+use super::freed::Next;
+use super::sync::{AtomicU64, UnsafeCell};
+use super::{Kind, Reclaim};
+use core::mem::MaybeUninit;
+use core::ptr::NonNull;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+/// What every slot begins with, whatever is in it. All zero to begin with.
+#[repr(C)]
+pub(super) struct Head {
+    /// Word 0: where OpenCL's loaders look for a table of functions.
+    _dispatch: usize,
+    /// Word 1: theirs as well.
+    _loader: usize,
+    /// Word 2: what the slot holds. The lowest byte is the kind of object; the rest counts how often the slot was filled
+    /// and emptied, so that it is odd while there is an object.
+    tag: AtomicU64,
+    /// References: the host's in the upper half, all (the host's too) in the lower. There is an object as long as
+    /// there are any; they decide, the tag tells.
+    counts: AtomicU64,
+    pub(super) next: Next,
+    /// Set while the slot is filled.
+    home: UnsafeCell<MaybeUninit<Home>>,
+}
+
+/// Where a slot goes when nobody refers to its object any more.
+#[derive(Clone, Copy)]
+struct Home {
+    owner: &'static dyn Reclaim,
+    index: u32,
+}
+
+/// A reference.
+const USE: u64 = 1;
+
+/// A reference of the host's, which counts among all.
+const HOST: u64 = (1 << 32) + USE;
+
+/// More references to one object are not to be had; as many may be made in between by threads that are still to be
+/// refused.
+const MAX_USES: u32 = 1 << 31;
+
+/// Bits of the tag for the kind.
+const KIND: u64 = 0xff;
+
+/// The bit of the tag that is set while there is an object.
+const LIVE: u64 = KIND + 1;
+
+impl Head {
+    fn new() -> Head {
+        Head {
+            _dispatch: 0,
+            _loader: 0,
+            tag: AtomicU64::new(0),
+            counts: AtomicU64::new(0),
+            next: Next::new(),
+            home: UnsafeCell::new(MaybeUninit::uninit()),
+        }
+    }
+
+    /// Makes the slot one with an object, and with one reference.
+    ///
+    /// # Safety
+    ///
+    /// The slot is the caller's alone, is the one of that number of its owner, and has been given its object.
+    pub(super) unsafe fn fill(&self, kind: Kind, owner: &'static dyn Reclaim, index: u32) {
+        // SAFETY: nobody else looks at it: the slot is the caller's, and without references.
+        self.home
+            .with_mut(|home| unsafe { home.write(MaybeUninit::new(Home { owner, index })) });
+        let tag = self.tag.load(Relaxed);
+        self.tag.store(((tag & !KIND) + LIVE) | kind as u64, Relaxed);
+        self.counts.store(USE, Release);
+    }
+
+    /// Adds a reference if there is an object.
+    pub(super) fn acquire(&self) -> bool {
+        self.add(USE)
+    }
+
+    /// Adds a reference of the host's if there is an object.
+    pub(super) fn retain(&self) -> bool {
+        self.add(HOST)
+    }
+
+    fn add(&self, amount: u64) -> bool {
+        let more = |counts: u64| {
+            let uses = counts as u32;
+            (1..MAX_USES).contains(&uses).then(|| counts + amount)
+        };
+        self.counts.fetch_update(Acquire, Relaxed, more).is_ok()
+    }
+
+    /// Adds a reference for somebody who has one.
+    ///
+    /// # Safety
+    ///
+    /// The caller has a reference.
+    pub(super) unsafe fn share(&self) {
+        self.add_surely(USE);
+    }
+
+    /// Adds a reference of the host's for somebody who has one.
+    ///
+    /// # Safety
+    ///
+    /// The caller has a reference.
+    pub(super) unsafe fn share_with_host(&self) {
+        self.add_surely(HOST);
+    }
+
+    fn add_surely(&self, amount: u64) {
+        if self.counts.fetch_add(amount, Relaxed) as u32 >= MAX_USES {
+            // As `Arc` does. It takes two billion references that are forgotten instead of dropped.
+            std::process::abort();
+        }
+    }
+
+    /// Takes a reference back from the host: whether it was the last of all. `None` if the host has none.
+    pub(super) fn release(&self) -> Option<bool> {
+        let less = |counts: u64| counts.checked_sub(HOST);
+        let before = self.counts.fetch_update(Release, Relaxed, less).ok()?;
+        Some(before as u32 == 1)
+    }
+
+    /// Gives a reference up; whether it was the last.
+    ///
+    /// # Safety
+    ///
+    /// The caller has a reference, and does not use it any more.
+    pub(super) unsafe fn drop_reference(&self) -> bool {
+        self.counts.fetch_sub(USE, Release) as u32 == 1
+    }
+
+    /// References of the host.
+    pub(super) fn references(&self) -> u32 {
+        (self.counts.load(Relaxed) >> 32) as u32
+    }
+
+    /// Whether there is an object. It may be gone the next moment.
+    pub(super) fn is_live(&self) -> bool {
+        self.tag.load(Relaxed) & LIVE != 0
+    }
+}
+
+/// Empties a slot that nobody refers to any more.
+///
+/// # Safety
+///
+/// The slot had an object, and the caller has taken the last reference. The pointer may be used for the whole slot.
+pub(super) unsafe fn empty(slot: NonNull<Head>) {
+    // SAFETY: slots stay valid at least until their owner reclaims them. `home` was written when the slot was filled.
+    let Home { owner, index } = unsafe {
+        let head = slot.as_ref();
+        // What the others did with the object comes before its end. (A load, as not all tools understand fences.)
+        head.counts.load(Acquire);
+        head.tag.store(head.tag.load(Relaxed) + LIVE, Relaxed);
+        head.home.with(|home| (*home).assume_init())
+    };
+    // SAFETY: by the caller's promise.
+    unsafe { owner.reclaim(slot, index) };
+}
+
+/// A slot for a `T`. What a slot holds besides does not matter to those who use the object.
+#[repr(C)]
+pub(super) struct Front<T> {
+    pub(super) head: Head,
+    pub(super) object: UnsafeCell<MaybeUninit<T>>,
+}
+
+/// A slot for a `T` and what the interface keeps about it, on cache lines of its own.
+#[repr(C, align(64))]
+pub(super) struct Slot<T, D> {
+    pub(super) front: Front<T>,
+    pub(super) details: UnsafeCell<MaybeUninit<D>>,
+}
+
+impl<T, D> Slot<T, D> {
+    /// Makes slots without objects, for good. `None` if there is no memory for them.
+    #[cfg(not(loom))]
+    pub(super) fn chunk(count: usize) -> Option<NonNull<Self>> {
+        let layout = core::alloc::Layout::array::<Self>(count).ok()?;
+        // SAFETY: a slot has a size, and there is at least one. All zero is a slot: a head without an object or a next,
+        // and memory that nothing is said about.
+        let chunk = unsafe { std::alloc::alloc_zeroed(layout) };
+        NonNull::new(chunk.cast())
+    }
+
+    #[cfg(loom)]
+    pub(super) fn chunk(count: usize) -> Option<NonNull<Self>> {
+        let slots: Box<[Self]> = (0..count).map(|_| Slot::new()).collect();
+        Some(NonNull::from(Box::leak(slots)).cast())
+    }
+
+    /// Drops what is in a slot.
+    ///
+    /// # Safety
+    ///
+    /// There is an object, and it is the caller's alone.
+    pub(super) unsafe fn drop_object(slot: NonNull<Self>) {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            let Slot { front, details } = slot.as_ref();
+            front.object.with_mut(|object| (*object).assume_init_drop());
+            details.with_mut(|details| (*details).assume_init_drop());
+        }
+    }
+
+    /// A slot without an object.
+    pub(super) fn new() -> Self {
+        Slot {
+            front: Front {
+                head: Head::new(),
+                object: UnsafeCell::new(MaybeUninit::uninit()),
+            },
+            details: UnsafeCell::new(MaybeUninit::uninit()),
+        }
+    }
+}
