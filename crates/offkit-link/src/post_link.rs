@@ -388,7 +388,8 @@ impl Split<'_> {
         // sycl-post-link names its input in the table, and writes no file, where it changed nothing.
         let is_modified = images.len() > 1
             || met_constants
-            || (self.module.variables.iter()).any(|variable| variable.name == "llvm.used");
+            || (self.module.variables.iter())
+                .any(|variable| variable.name == "llvm.used" || variable.sanitizer().is_some());
         let virtual_functions = self.virtual_functions.into_iter().map(str::to_owned).collect();
         PostLinked {
             images,

@@ -9,9 +9,11 @@
 #include <llvm/Frontend/Offloading/Utility.h>
 #include <llvm/IR/Attributes.h>
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/DataLayout.h>
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
+#include <llvm/IR/DerivedTypes.h>
 #include <llvm/IR/Function.h>
 #include <llvm/IR/GlobalVariable.h>
 #include <llvm/IR/Instruction.h>
@@ -94,6 +96,33 @@ unsigned offkit_variable_attributes(LLVMValueRef variable, LLVMAttributeRef *att
     for (llvm::Attribute attribute : set)
       *attributes++ = llvm::wrap(attribute);
   return set.getNumAttributes();
+}
+
+void offkit_make_device_global(LLVMValueRef array, const char *host_name) {
+  auto *old = llvm::unwrap<llvm::GlobalVariable>(array);
+  llvm::Module &module = *old->getParent();
+  llvm::LLVMContext &context = module.getContext();
+  llvm::StructType *type = llvm::StructType::create(context);
+  type->setBody({old->getValueType()});
+  auto *made = new llvm::GlobalVariable(
+      module, type, /*isConstant=*/false, llvm::GlobalValue::ExternalLinkage,
+      llvm::ConstantStruct::get(type, {old->getInitializer()}), "", old, llvm::GlobalValue::NotThreadLocal,
+      /*AddressSpace=*/1);
+  made->copyAttributesFrom(old);
+  made->copyMetadata(old, 0);
+  made->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Local);
+  made->setDSOLocal(true);
+  made->addAttribute("sycl-device-global-size", std::to_string(module.getDataLayout().getTypeAllocSize(type)));
+  auto number = [&](unsigned value) -> llvm::Metadata * {
+    return llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), value));
+  };
+  // HostAccessINTEL as SYCL's compilers number it, and NoneINTEL: how the host may use it.
+  llvm::MDNode *decoration =
+      llvm::MDNode::get(context, {number(6147), number(0), llvm::MDString::get(context, host_name)});
+  made->setMetadata("spirv.Decorations", llvm::MDNode::get(context, {decoration}));
+  made->takeName(old);
+  old->replaceAllUsesWith(llvm::ConstantExpr::getPointerBitCastOrAddrSpaceCast(made, old->getType()));
+  old->eraseFromParent();
 }
 
 void offkit_remove_named_metadata(LLVMModuleRef module, const char *name) {

@@ -21,6 +21,9 @@ unsafe extern "C" {
     /// Writes the attributes of a variable to a place with room for as many as there are, if it is not null, and
     /// returns their number.
     fn offkit_variable_attributes(variable: LLVMValueRef, attributes: *mut LLVMAttributeRef) -> c_uint;
+    /// Puts a structure that holds the array, and that the host finds by a name, in the place of a variable. The
+    /// variable must have a value.
+    fn offkit_make_device_global(array: LLVMValueRef, host_name: *const c_char);
     /// Removes named metadata, if the module has it.
     fn offkit_remove_named_metadata(module: LLVMModuleRef, name: *const c_char);
     /// Sets options as on a command line, the program's name first. Null where that was done, or a message, which is
@@ -183,6 +186,16 @@ pub(crate) fn variable_attributes(global: &Global<'_>) -> Vec<LLVMAttributeRef> 
         offkit_variable_attributes(global.as_raw(), attributes.as_mut_ptr());
         attributes
     }
+}
+
+/// Makes an array that a module defines a device global of SYCL's: a structure around it, which the host finds by a name.
+///
+/// # Safety
+///
+/// It is a variable with a value, and nobody keeps it: it is gone afterwards.
+pub(crate) unsafe fn make_device_global(array: LLVMValueRef, host_name: &CStr) {
+    // SAFETY: by this function's contract; the name is copied.
+    unsafe { offkit_make_device_global(array, host_name.as_ptr()) }
 }
 
 /// Removes named metadata, if the module has it.

@@ -13,6 +13,7 @@ use crate::link::{Input, link};
 use crate::lists::leave_lists_of;
 use crate::mark::mark;
 use crate::module::Module;
+use crate::sanitizers;
 
 /// A module that is kept: as bitcode, in memory, or both.
 ///
@@ -40,14 +41,14 @@ pub struct Told {
 
 impl Kept {
     /// Reads a module, or links several, or one with what it needs of libraries. With `bodies`, the summary of the
-    /// whole looks into them, and the module is checked.
+    /// whole looks into them, the module is checked, and what sanitizers left in it is made ready to be split.
     ///
     /// # Errors
     ///
     /// Those of [`link`], and what the verifier finds.
     pub fn open(inputs: &[Input], libraries: &[Input], bodies: bool) -> Result<(Self, Told), Error> {
         let context = Context::new();
-        let (name, module, inputs, bitcode) = match (inputs, libraries) {
+        let (name, module, inputs, mut bitcode) = match (inputs, libraries) {
             ([input], []) => {
                 let module = match bodies {
                     true => Module::parse(&context, &input.buffer, &input.name)?,
@@ -65,6 +66,9 @@ impl Kept {
         };
         let summary = match bodies {
             true => {
+                if sanitizers::prepare(&module) {
+                    bitcode = None;
+                }
                 module.verify().map_err(|error| error.of(&name))?;
                 let mut summary = describe(&module);
                 leave_lists_of(&mut summary);

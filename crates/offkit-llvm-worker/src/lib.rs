@@ -12,6 +12,7 @@
 //! | [`module`] | modules: lazy reading, symbols, linking, writing |
 //! | [`beyond_c`] | what LLVM's C interface does not offer |
 //! | [`mark`] | marks on kernels and exported functions, from annotations |
+//! | `sanitizers` | what sanitizers leave for the tool that splits a module |
 //! | [`describe`] | what a module holds, bodies too: uses, metadata |
 //! | [`link`](mod@link) | linking modules, and of libraries what is needed |
 //! | [`kept`] | modules that are kept between requests |
@@ -77,6 +78,7 @@ pub mod needs;
 pub mod passes;
 pub mod processes;
 pub mod processor;
+mod sanitizers;
 pub mod serve;
 pub mod specialization;
 pub mod split;

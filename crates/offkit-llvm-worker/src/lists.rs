@@ -52,7 +52,10 @@ pub(crate) fn leave_lists(module: &Module) {
 pub(crate) fn leave_lists_of(summary: &mut ModuleSummary) {
     let first = summary.functions.len() as u32;
     let device_globals: HashSet<u32> = (summary.variables.iter().zip(first..))
-        .filter(|(variable, _)| variable.attributes.contains_key(DEVICE_GLOBAL))
+        // Sanitizers' lists are for the runtime alone.
+        .filter(|(variable, _)| {
+            variable.attributes.contains_key(DEVICE_GLOBAL) && variable.sanitizer().is_none()
+        })
         .map(|(_, number)| number)
         .collect();
     let keeps_none = keeps_no_device_globals(&summary.triple);

@@ -91,4 +91,6 @@ pub use protocol::{
     Request, SpecializationConstant, SpecializationConstantMode, SpirvLimits, SpirvNeed, SymbolNeed,
 };
 pub use source::{Content, Source};
-pub use summary::{CallingConvention, FunctionSummary, Linkage, Metadata, ModuleSummary, VariableSummary};
+pub use summary::{
+    CallingConvention, FunctionSummary, Linkage, Metadata, ModuleSummary, VariableSummary, sanitizer_of,
+};

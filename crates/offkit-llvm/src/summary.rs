@@ -130,6 +130,25 @@ pub struct VariableSummary {
     pub uses: Vec<u32>,
 }
 
+impl VariableSummary {
+    /// The sanitizer for which the variable lists kernels, if it does.
+    pub fn sanitizer(&self) -> Option<&'static str> {
+        sanitizer_of(&self.name)
+    }
+}
+
+/// The sanitizer that lists kernels in a variable of that name: `asan` for `__AsanKernelMetadata`, behind which front
+/// ends may put more to tell modules apart.
+pub fn sanitizer_of(variable: &str) -> Option<&'static str> {
+    const LISTS: [(&str, &str); 3] = [
+        ("__AsanKernelMetadata", "asan"),
+        ("__MsanKernelMetadata", "msan"),
+        ("__TsanKernelMetadata", "tsan"),
+    ];
+    let found = LISTS.iter().find(|(prefix, _)| variable.starts_with(prefix));
+    found.map(|(_, sanitizer)| *sanitizer)
+}
+
 /// One operand of a metadata node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

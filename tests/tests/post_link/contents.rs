@@ -213,11 +213,10 @@ fn variables_are_described() {
         @unused = addrspace(1) global i32 0 #5
         @unlisted = addrspace(1) global i32 0 #6
         @pipe = internal addrspace(1) constant i32 0 #4
-        @__AsanKernelMetadata = internal addrspace(1) global i32 0
         @llvm.compiler.used = appending global [3 x ptr] [ptr addrspacecast (ptr addrspace(1) @everywhere to ptr), ptr addrspacecast (ptr addrspace(1) @unused to ptr), ptr @f], section "llvm.metadata"
         define internal void @f() { ret void }
         define spir_kernel void @a() #0 { store i32 1, ptr addrspace(1) @everywhere ret void }
-        define spir_kernel void @b() #1 { call void @stores() %x = load i32, ptr addrspace(1) @__AsanKernelMetadata %y = load i32, ptr addrspace(1) @pipe ret void }
+        define spir_kernel void @b() #1 { call void @stores() %y = load i32, ptr addrspace(1) @pipe ret void }
         define void @stores() { store i64 1, ptr addrspace(1) @own ret void }
         attributes #0 = { "sycl-module-id"="a.cpp" }
         attributes #1 = { "sycl-module-id"="b.cpp" }
@@ -262,14 +261,6 @@ fn variables_are_described() {
         .get("SYCL/host pipes", "pipe")
         .and_then(|value| value.as_u32s());
     assert_eq!(pipe, Some(vec![16]));
-    let sanitizer = |image: &Image| {
-        image
-            .properties
-            .get("SYCL/misc properties", "sanUsed")
-            .and_then(|value| value.as_str().map(str::to_owned))
-    };
-    assert_eq!((sanitizer(a), sanitizer(b).as_deref()), (None, Some("asan")));
-
     // A global of which each image has its own copy must not be used in two.
     let shared = body.replace("store i32 1, ptr addrspace(1) @everywhere", "call void @stores()");
     module(&folder, "shared.ll", &shared);
@@ -279,6 +270,117 @@ fn variables_are_described() {
         "{said}"
     );
     tool_under_test(&folder, "-device-globals -split=none shared.ll").ok();
+}
+
+#[test]
+fn sanitizers_lists_of_kernels_are_device_globals() {
+    let folder = Folder::new();
+    let body = r#"
+        @a.name = private addrspace(1) constant [2 x i8] c"a\00"
+        @b.name = private addrspace(1) constant [2 x i8] c"b\00"
+        @__MsanKernelMetadata_app = appending dso_local local_unnamed_addr addrspace(1) global [2 x { i64, i64 }] [{ i64, i64 } { i64 ptrtoint (ptr addrspace(1) @a.name to i64), i64 1 }, { i64, i64 } { i64 ptrtoint (ptr addrspace(1) @b.name to i64), i64 1 }] #2
+        @__asan_check_shadow_bounds = weak_odr addrspace(1) constant i32 1
+        @__msan_track_origins = weak_odr addrspace(1) constant i32 1
+        @llvm.compiler.used = appending global [1 x ptr] [ptr addrspacecast (ptr addrspace(1) @__MsanKernelMetadata_app to ptr)], section "llvm.metadata"
+        define spir_kernel void @a(i32 %shadow) #0 {
+          call spir_func void @__msan_maybe_warning_4(i32 0, i32 0)
+          call spir_func void @__msan_maybe_warning_4(i32 %shadow, i32 0)
+          call spir_func void @__msan_other(i32 0)
+          %x = load i32, ptr addrspace(1) @__msan_track_origins
+          ret void
+        }
+        define spir_kernel void @b() #1 { ret void }
+        declare spir_func void @__msan_maybe_warning_4(i32, i32)
+        declare spir_func void @__msan_other(i32)
+        attributes #0 = { "sycl-module-id"="a.cpp" }
+        attributes #1 = { "sycl-module-id"="b.cpp" }
+        attributes #2 = { "sycl-device-global-size"="1" "sycl-device-image-scope" "sycl-unique-id"="_Z20__SanitizerKernelMetadata" }
+    "#;
+    for split_mode in ["source", "none"] {
+        module(&folder, "s.ll", body);
+        let images = split(&folder, "s.ll", &format!("-device-globals -split={split_mode}"));
+        assert_eq!(images.len(), if split_mode == "none" { 1 } else { 2 });
+        for image in &images {
+            let line = |start: &str| {
+                let found = image.text.lines().find(|line| line.starts_with(start));
+                found
+                    .unwrap_or_else(|| panic!("no `{start}` in\n{}", image.text))
+                    .to_owned()
+            };
+            let list = line("@__MsanKernelMetadata_app = ");
+            assert!(
+                list.starts_with("@__MsanKernelMetadata_app = dso_local local_unnamed_addr addrspace(1) global %0 { [2 x { i64, i64 }] ["),
+                "{list}"
+            );
+            assert_eq!(line("%0 = "), "%0 = type { [2 x { i64, i64 }] }");
+            assert!(list.contains(", !spirv.Decorations !"), "{list}");
+            assert!(
+                image
+                    .text
+                    .contains(r#"!{i32 6147, i32 0, !"_Z20__SanitizerKernelMetadata"}"#),
+                "{}",
+                image.text
+            );
+            let value = |set: &str, key: &str| image.properties.get(set, key);
+            assert_eq!(
+                value("SYCL/device globals", "_Z20__SanitizerKernelMetadata")
+                    .and_then(|value| value.as_u32s()),
+                Some(vec![32, 1])
+            );
+            assert_eq!(
+                value("SYCL/misc properties", "sanUsed").and_then(|value| value.as_str()),
+                Some("msan")
+            );
+            // Where nothing uses a setting, it is not kept for others.
+            assert!(
+                !image.text.contains("__asan_check_shadow_bounds"),
+                "{}",
+                image.text
+            );
+        }
+        let calls = |image: &Image| {
+            image
+                .text
+                .matches("call spir_func void @__msan_maybe_warning_4(i32 %shadow")
+                .count()
+        };
+        assert_eq!(images.iter().map(calls).sum::<usize>(), 1);
+        assert!(images.iter().all(|image| !image.text.contains("warning_4(i32 0")));
+        assert!(
+            images
+                .iter()
+                .any(|image| image.text.contains("call spir_func void @__msan_other(i32 0)"))
+        );
+        let setting = "@__msan_track_origins = linkonce_odr addrspace(1) constant i32 1";
+        assert!(
+            images.iter().any(|image| image.text.contains(setting)),
+            "{}",
+            images[0].text
+        );
+    }
+
+    // A link to SPIR-V keeps them as well, for whoever makes the images.
+    module(
+        &folder,
+        "s.ll",
+        &body.replace("call spir_func void @__msan", "; "),
+    );
+    folder.offkit("link s.ll -o s.syclbin").ok();
+    let shown = folder.offkit("show s.syclbin").ok();
+    assert!(shown.contains("_Z20__SanitizerKernelMetadata"), "{shown}");
+    folder.offkit("extract s.syclbin -o linked").ok();
+    let code = folder.read("linked/s.syclbin.0.ir.0.spv");
+    assert!(
+        code.windows(14).any(|bytes| bytes == b"__SanitizerKer"),
+        "the name stands in a decoration"
+    );
+
+    // What was split once is left as it is.
+    module(&folder, "s.ll", body);
+    let text = split(&folder, "s.ll", "-split=none")[0].text.clone();
+    folder.write("again.ll", &text);
+    let again = split(&folder, "again.ll", "-split=none")[0].text.clone();
+    assert_eq!(again.matches("= type {").count(), 1, "{again}");
 }
 
 #[test]

@@ -172,16 +172,20 @@ fn is_found(part: &Part) -> bool {
 /// Takes the linkage of all definitions away but of those that are needed, and of device globals, which the host
 /// finds by name.
 fn hide_all_but(part: &mut Part, needed: &HashSet<String>) -> Result<(), LinkError> {
-    let metadata = part.image.properties.set(names::PROGRAM_METADATA);
-    let device_globals: HashSet<&str> = (metadata.into_iter().flat_map(|set| set.iter()))
-        .filter(|(key, _)| key.ends_with("@global_id_mapping"))
-        .filter_map(|(_, value)| value.as_str())
-        .collect();
+    let device_globals: HashSet<&str> = device_globals(part).collect();
     let hidden: HashSet<String> = (part.symbols.exports.iter())
         .filter(|export| !needed.contains(*export) && !device_globals.contains(export.as_str()))
         .cloned()
         .collect();
     hide(part, &hidden)
+}
+
+/// The device globals of an image, by symbol.
+fn device_globals(part: &Part) -> impl Iterator<Item = &str> {
+    let metadata = part.image.properties.set(names::PROGRAM_METADATA);
+    (metadata.into_iter().flat_map(|set| set.iter()))
+        .filter(|(key, _)| key.ends_with("@global_id_mapping"))
+        .filter_map(|(_, value)| value.as_str())
 }
 
 /// Whether an image stands in for another with the same virtual functions: a runtime takes one or the other.
@@ -242,7 +246,11 @@ fn providers(parts: &mut [Part]) -> Result<HashMap<String, usize>, LinkError> {
                 let exported = part.image.properties.get(names::EXPORTED_SYMBOLS, &symbol.name);
                 !part.is_told || exported.is_some()
             };
+            let is_device_global =
+                |number: usize| device_globals(&parts[number]).any(|name| name == symbol.name);
             match (is_meant(other), is_meant(number)) {
+                // Each image has its own, and the runtime tells them all where the value is.
+                (true, true) if is_device_global(other) && is_device_global(number) => {}
                 (true, true) => return Err(duplicate(&symbol.name, other, number)),
                 (true, false) | (false, false) => {
                     hidden.entry(number).or_default().insert(symbol.name.clone());

@@ -241,19 +241,19 @@ impl<'a> Closure<'a> {
 /// What is in every image by the rules of the compilers: variables that other modules could refer to, and, in a
 /// module that is not split, functions that somebody outside could use.
 fn always(module: &ModuleSummary, options: &PlanOptions) -> Vec<u32> {
-    if options.rules != SymbolRules::Compiler {
-        return Vec::new();
-    }
+    let compiler = options.rules == SymbolRules::Compiler;
     let first_variable = module.functions.len() as u32;
     let variables = (module.variables.iter().zip(first_variable..)).filter(|(variable, _)| {
-        !variable.is_declaration
-            && matches!(
-                variable.linkage,
-                Linkage::External | Linkage::Weak | Linkage::Appending
-            )
+        let is_seen = matches!(
+            variable.linkage,
+            Linkage::External | Linkage::Weak | Linkage::Appending
+        );
+        // Nothing but the runtime reads a sanitizer's list.
+        !variable.is_declaration && is_seen && (compiler || variable.sanitizer().is_some())
     });
     let functions = module.functions.iter().zip(0..).filter(|(function, _)| {
-        options.split == SplitMode::None
+        compiler
+            && options.split == SplitMode::None
             && !function.is_declaration
             && (function.has_attribute(REFERENCED_INDIRECTLY)
                 || can_be_imported(function, options.dependencies))

@@ -5,7 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use offkit_image::Family;
-use offkit_llvm::{EmittedPart, FunctionSummary, Linkage, Metadata, ModuleSummary, VariableSummary};
+use offkit_llvm::{
+    EmittedPart, FunctionSummary, Linkage, Metadata, ModuleSummary, VariableSummary, sanitizer_of,
+};
 use offkit_object::property_set::{ByteArray, PropertySets, PropertyValue, names};
 
 use offkit_spirv::names::is_built_in;
@@ -467,19 +469,9 @@ fn misc(image: &ModuleImage<'_>, sets: &mut PropertySets) {
 }
 
 fn sanitizer(image: &ModuleImage<'_>, sets: &mut PropertySets) {
-    let kinds = [
-        ("__AsanKernelMetadata", "asan"),
-        ("__MsanKernelMetadata", "msan"),
-        ("__TsanKernelMetadata", "tsan"),
-    ];
-    let all = image
-        .emitted
-        .variables
-        .iter()
-        .chain(&image.emitted.variable_declarations);
-    let all: HashSet<&str> = all.map(String::as_str).collect();
-    if let Some((_, kind)) = kinds.iter().find(|(variable, _)| all.contains(variable)) {
-        sets.insert(names::MISC_PROPERTIES, "sanUsed", *kind);
+    let mut all = (image.emitted.variables.iter()).chain(&image.emitted.variable_declarations);
+    if let Some(sanitizer) = all.find_map(|variable| sanitizer_of(variable)) {
+        sets.insert(names::MISC_PROPERTIES, "sanUsed", sanitizer);
     }
 }
 
