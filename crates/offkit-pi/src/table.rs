@@ -1,20 +1,20 @@
 //! Function tables by version.
 //!
-//! Three views of the same pointers:
+//! Four views of the same pointers:
 //!
 //! * [`Function`] names a function of the interface, whatever the version;
+//! * [`Revision`] is a function with the parameters and the meaning it has in some versions;
 //! * [`Api`] is the typed record of functions that hosts call and plugins fill, with one field for every
-//!   [`Function`] and
-//!   so for every version;
-//! * a [`Layout`] says where a version puts which function. Tables of different versions are not prefixes of
-//!   each other,
-//!   so the record a plugin writes is only ever read and written through the layout of its version.
-//!
-//! Supporting a further version means adding its new functions to the list, and its layout here.
+//!   [`Revision`] and so for every version;
+//! * a [`Layout`] says where a version puts which revision.
+
+mod layout;
+
+pub use layout::Layout;
 
 use crate::ffi::*;
 use crate::functions::for_each_function;
-use core::ffi::{CStr, c_char, c_void};
+use core::ffi::{c_char, c_int, c_uint, c_void};
 use core::fmt;
 
 /// A slot of a function table: null, or a function whose real type [`signature`] has.
@@ -26,21 +26,28 @@ pub type PluginInit = unsafe extern "C" fn(*mut c_void) -> pi_result;
 
 /// The function `offkitPluginGetLastError` that plugins made with this crate export besides `piPluginInit`:
 /// it writes a pointer to what went wrong in the last failing call of this thread (NUL-terminated UTF-8,
-/// empty if there is nothing to say). The text stays valid until the thread's next call into the plugin. PI
-/// 2.3 has no function for this; other plugins do not export it.
+/// empty if there is nothing to say). The text stays valid until the thread's next call into the plugin. Up to
+/// PI 6.8 the interface has no function for this; other plugins do not export it.
 pub type GetLastError = unsafe extern "C" fn(*mut *const c_char) -> pi_result;
 
+/// What a list of parameters looks like in documentation.
+macro_rules! parameters_text {
+    ($($parameter:ident: $type:ty),* $(,)?) => {
+        concat!("`(", $(stringify!($parameter), ": ", stringify!($type), ", ",)* ")`")
+    };
+}
+
 macro_rules! define_functions {
-    ($($name:ident($($parameter:ident: $type:ty),*) $($how:ident($($last:ident: $last_type:ty),*))?;)*) => {
+    ($(
+        $name:ident($($parameter:ident: $type:ty),*) $($how:ident($($last:ident: $last_type:ty),*))?
+        $(=> $later:ident($($later_parameter:ident: $later_type:ty),*) $($later_how:ident($($later_last:ident: $later_last_type:ty),*))?)*;
+    )*) => {
         /// A function of the interface.
         #[expect(non_camel_case_types, reason = "these are the names of the C interface")]
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[repr(u16)]
         pub enum Function {
-            $(
-                #[doc = concat!("`", stringify!($name), "(", $(stringify!($parameter), ": ", stringify!($type), ", ",)* $($(stringify!($last), ": ", stringify!($last_type), ", ",)*)? ")`")]
-                $name,
-            )*
+            $(#[doc = concat!("`", stringify!($name), "`")] $name,)*
         }
 
         impl Function {
@@ -51,10 +58,41 @@ macro_rules! define_functions {
             pub const fn name(self) -> &'static str {
                 match self { $(Function::$name => stringify!($name),)* }
             }
+        }
+
+        /// A function of the interface with the parameters and the meaning it has in some versions: the first
+        /// revision has the function's name, a later one its letter behind that.
+        #[expect(non_camel_case_types, reason = "these are the names of the C interface")]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[repr(u16)]
+        pub enum Revision {
+            $(
+                #[doc = parameters_text!($($parameter: $type,)* $($($last: $last_type),*)?)]
+                $name,
+                $(
+                    #[doc = parameters_text!($($later_parameter: $later_type,)* $($($later_last: $later_last_type),*)?)]
+                    $later,
+                )*
+            )*
+        }
+
+        impl Revision {
+            /// All revisions of all functions. `ALL[revision as usize]` is `revision`.
+            pub const ALL: &'static [Revision] = &[$(Revision::$name, $(Revision::$later,)*)*];
+
+            /// The function.
+            pub const fn function(self) -> Function {
+                match self { $(Revision::$name $(| Revision::$later)* => Function::$name,)* }
+            }
 
             /// Names of the parameters, in order.
             pub const fn parameters(self) -> &'static [&'static str] {
-                match self { $(Function::$name => &[$(stringify!($parameter),)* $($(stringify!($last)),*)?],)* }
+                match self {
+                    $(
+                        Revision::$name => &[$(stringify!($parameter),)* $($(stringify!($last)),*)?],
+                        $(Revision::$later => &[$(stringify!($later_parameter),)* $($(stringify!($later_last)),*)?],)*
+                    )*
+                }
             }
         }
 
@@ -65,10 +103,16 @@ macro_rules! define_functions {
                 #[doc = concat!("Type of `", stringify!($name), "`.")]
                 #[expect(non_camel_case_types, reason = "these are the names of the C interface")]
                 pub type $name = unsafe extern "C" fn($($parameter: $type,)* $($($last: $last_type),*)?) -> pi_result;
+                $(
+                    #[doc = concat!("Type of a later revision of `", stringify!($name), "`.")]
+                    #[expect(non_camel_case_types, reason = "these are the names of the C interface")]
+                    pub type $later = unsafe extern "C" fn($($later_parameter: $later_type,)* $($($later_last: $later_last_type),*)?) -> pi_result;
+                )*
             )*
         }
 
-        /// The functions of a plugin, under their names and with their types; `None` where it provides none.
+        /// The functions of a plugin, under their names and with their types; `None` where its version has none,
+        /// or another revision, or the plugin leaves the function out.
         #[expect(non_snake_case, reason = "these are the names of the C interface")]
         #[derive(Clone, Copy)]
         #[repr(C)]
@@ -76,12 +120,16 @@ macro_rules! define_functions {
             $(
                 #[doc = concat!("`", stringify!($name), "`")]
                 pub $name: Option<signature::$name>,
+                $(
+                    #[doc = concat!("A later revision of `", stringify!($name), "`")]
+                    pub $later: Option<signature::$later>,
+                )*
             )*
         }
 
         impl Api {
             /// No function at all.
-            pub const EMPTY: Api = Api { $($name: None),* };
+            pub const EMPTY: Api = Api { $($name: None, $($later: None,)*)* };
         }
     };
 }
@@ -95,10 +143,10 @@ impl fmt::Display for Function {
 }
 
 impl Api {
-    /// Number of functions.
-    pub const COUNT: usize = Function::ALL.len();
+    /// Number of fields.
+    pub const COUNT: usize = Revision::ALL.len();
 
-    /// The functions as untyped slots, at the index of their [`Function`].
+    /// The functions as untyped slots, at the index of their [`Revision`].
     pub fn slots(&self) -> &[Slot; Self::COUNT] {
         // SAFETY: `Api` is `repr(C)` and consists of `COUNT` fields of type `Option<unsafe extern "C"
         // fn(…)>`, which all have the size, alignment and validity (any bits) of `Slot`.
@@ -109,12 +157,12 @@ impl Api {
     ///
     /// # Safety
     ///
-    /// Every slot that is not null must hold a function of the type that [`signature`] gives for the function
+    /// Every slot that is not null must hold a function of the type that [`signature`] gives for the revision
     /// which `layout` has in that place.
     pub unsafe fn from_slots(layout: &Layout, slots: &[Slot]) -> Api {
         let mut found = [None; Self::COUNT];
-        for (function, slot) in layout.functions.iter().zip(slots) {
-            found[*function as usize] = *slot;
+        for (revision, slot) in layout.functions.iter().zip(slots) {
+            found[*revision as usize] = *slot;
         }
         // SAFETY: same size and field types as in `slots`; that the functions have the right types is the
         // caller's promise.
@@ -124,70 +172,12 @@ impl Api {
 
 impl fmt::Debug for Api {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let provided = Function::ALL
+        let provided = Revision::ALL
             .iter()
-            .filter(|function| self.slots()[**function as usize].is_some());
+            .filter(|revision| self.slots()[**revision as usize].is_some());
         formatter.debug_set().entries(provided).finish()
     }
 }
-
-/// Where one version of the interface puts things in the plugin record.
-///
-/// The record starts with two version strings of equal, fixed length: the host's, by which the plugin
-/// decides, and the plugin's. A pointer nobody uses follows, then the function table.
-#[derive(Debug, Clone, Copy)]
-pub struct Layout {
-    /// The version as the strings have it, `major.minor`.
-    pub version: &'static CStr,
-    /// Bytes each version string takes.
-    pub version_length: usize,
-    /// Offset of the function table from the start of the record.
-    pub table_offset: usize,
-    /// The functions, in the order of the table.
-    pub functions: &'static [Function],
-}
-
-impl Layout {
-    /// PI 2.3: release 2021.2 of DPC++.
-    pub const V2_3: Layout = Layout {
-        version: c"2.3",
-        version_length: 4,
-        table_offset: core::mem::offset_of!(PluginRecordV2_3, functions),
-        functions: Function::ALL,
-    };
-
-    /// Size of the whole record in bytes.
-    pub const fn record_size(&self) -> usize {
-        self.table_offset + self.functions.len() * size_of::<Slot>()
-    }
-
-    /// Offset of a function's slot from the start of the record; `None` if this version does not have the
-    /// function.
-    pub fn offset(&self, function: Function) -> Option<usize> {
-        let index = self
-            .functions
-            .iter()
-            .position(|candidate| *candidate == function)?;
-        Some(self.table_offset + index * size_of::<Slot>())
-    }
-}
-
-/// What `piPluginInit` is given: `_pi_plugin` of the C header.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct PluginRecord<const VERSION_LENGTH: usize, const FUNCTIONS: usize> {
-    /// The host's version, NUL-terminated; written by the host.
-    pub pi_version: [u8; VERSION_LENGTH],
-    /// The plugin's version, NUL-terminated; written by the plugin.
-    pub plugin_version: [u8; VERSION_LENGTH],
-    /// Unused; no known plugin touches it.
-    pub targets: *mut c_char,
-    /// The function table; written by the plugin.
-    pub functions: [Slot; FUNCTIONS],
-}
-
-/// The plugin record of PI 2.3. 824 bytes.
-pub type PluginRecordV2_3 = PluginRecord<4, { Function::ALL.len() }>;
 
 /// The text of a version string field, without its padding.
 pub(crate) fn version_text(field: &[u8]) -> String {

@@ -1,6 +1,5 @@
 //! Device images as they lie in the memory of a program: what `clang-offload-wrapper` writes and
-//! `piextDeviceSelectBinary` is given. Little can be said about them in types; [`crate::DeviceBinary`] is the
-//! safe view.
+//! `piextDeviceSelectBinary` is given. Little can be said about them in types; [`crate::binary`].
 
 use core::ffi::{c_char, c_void};
 
@@ -33,6 +32,9 @@ pub struct pi_device_binary_property_struct {
     /// The value's size in bytes, or the value itself for [`PI_PROPERTY_TYPE_UINT32`].
     pub ValSize: u64,
 }
+
+/// Pointer to a named value.
+pub type pi_device_binary_property = *mut pi_device_binary_property_struct;
 
 /// A named list of properties. 24 bytes.
 #[repr(C)]

@@ -32,6 +32,17 @@ constants! {
         PI_PLATFORM_INFO_NAME = 0x902,
         PI_PLATFORM_INFO_VENDOR = 0x903,
         PI_PLATFORM_INFO_EXTENSIONS = 0x904,
+        PI_EXT_PLATFORM_INFO_BACKEND = 0x21000,
+    }
+    /// What is below a platform (since 15.47).
+    pi_platform_backend: u32 {
+        PI_EXT_PLATFORM_BACKEND_UNKNOWN = 0,
+        PI_EXT_PLATFORM_BACKEND_LEVEL_ZERO = 1,
+        PI_EXT_PLATFORM_BACKEND_OPENCL = 2,
+        PI_EXT_PLATFORM_BACKEND_CUDA = 3,
+        PI_EXT_PLATFORM_BACKEND_HIP = 4,
+        PI_EXT_PLATFORM_BACKEND_ESIMD = 5,
+        PI_EXT_PLATFORM_BACKEND_NATIVE_CPU = 6,
     }
     /// Kind of device; a set when devices are asked for.
     pi_device_type: u64 {
@@ -120,12 +131,15 @@ constants! {
         PI_DEVICE_INFO_IL_VERSION = 0x105b,
         PI_DEVICE_INFO_MAX_NUM_SUB_GROUPS = 0x105c,
         PI_DEVICE_INFO_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS = 0x105d,
+        PI_DEVICE_INFO_UUID = 0x106a,
         PI_DEVICE_INFO_SUB_GROUP_SIZES_INTEL = 0x4108,
         PI_DEVICE_INFO_USM_HOST_SUPPORT = 0x4190,
         PI_DEVICE_INFO_USM_DEVICE_SUPPORT = 0x4191,
         PI_DEVICE_INFO_USM_SINGLE_SHARED_SUPPORT = 0x4192,
         PI_DEVICE_INFO_USM_CROSS_SHARED_SUPPORT = 0x4193,
         PI_DEVICE_INFO_USM_SYSTEM_SHARED_SUPPORT = 0x4194,
+        PI_EXT_ONEAPI_DEVICE_INFO_IP_VERSION = 0x4250,
+        PI_DEVICE_INFO_DEVICE_ID = 0x4251,
         PI_DEVICE_INFO_PCI_ADDRESS = 0x10020,
         PI_DEVICE_INFO_GPU_EU_COUNT = 0x10021,
         PI_DEVICE_INFO_GPU_EU_SIMD_WIDTH = 0x10022,
@@ -133,6 +147,25 @@ constants! {
         PI_DEVICE_INFO_GPU_SUBSLICES_PER_SLICE = 0x10024,
         PI_DEVICE_INFO_GPU_EU_COUNT_PER_SUBSLICE = 0x10025,
         PI_DEVICE_INFO_MAX_MEM_BANDWIDTH = 0x10026,
+        PI_DEVICE_INFO_IMAGE_SRGB = 0x10027,
+        PI_DEVICE_INFO_BUILD_ON_SUBDEVICE = 0x10028,
+        PI_EXT_INTEL_DEVICE_INFO_FREE_MEMORY = 0x10029,
+        PI_EXT_INTEL_DEVICE_INFO_MEMORY_CLOCK_RATE = 0x10030,
+        PI_EXT_INTEL_DEVICE_INFO_MEMORY_BUS_WIDTH = 0x10031,
+        PI_EXT_INTEL_DEVICE_INFO_MAX_COMPUTE_QUEUE_INDICES = 0x10032,
+        PI_DEVICE_INFO_ATOMIC_64 = 0x10110,
+        PI_EXT_DEVICE_INFO_ATOMIC_MEMORY_ORDER_CAPABILITIES = 0x10111,
+        PI_DEVICE_INFO_GPU_HW_THREADS_PER_EU = 0x10112,
+        PI_DEVICE_INFO_BACKEND_VERSION = 0x10113,
+        PI_EXT_DEVICE_INFO_ATOMIC_MEMORY_SCOPE_CAPABILITIES = 0x11000,
+        PI_EXT_ONEAPI_DEVICE_INFO_BFLOAT16_MATH_FUNCTIONS = 0x1ffff,
+        PI_EXT_ONEAPI_DEVICE_INFO_MAX_GLOBAL_WORK_GROUPS = 0x20000,
+        PI_EXT_ONEAPI_DEVICE_INFO_MAX_WORK_GROUPS_1D = 0x20001,
+        PI_EXT_ONEAPI_DEVICE_INFO_MAX_WORK_GROUPS_2D = 0x20002,
+        PI_EXT_ONEAPI_DEVICE_INFO_MAX_WORK_GROUPS_3D = 0x20003,
+        PI_EXT_ONEAPI_DEVICE_INFO_CUDA_ASYNC_BARRIER = 0x20004,
+        PI_EXT_DEVICE_INFO_ATOMIC_FENCE_ORDER_CAPABILITIES = 0x20006,
+        PI_EXT_DEVICE_INFO_ATOMIC_FENCE_SCOPE_CAPABILITIES = 0x20007,
     }
     /// What a device's floating-point units do.
     pi_fp_capabilities: u64 {
@@ -166,6 +199,14 @@ constants! {
         PI_CONTEXT_INFO_DEVICES = 0x1081,
         PI_CONTEXT_INFO_PROPERTIES = 0x1082,
         PI_CONTEXT_INFO_NUM_DEVICES = 0x1083,
+        PI_CONTEXT_INFO_PLATFORM = 0x1084,
+        PI_EXT_CONTEXT_INFO_ATOMIC_MEMORY_ORDER_CAPABILITIES = 0x10010,
+        PI_EXT_CONTEXT_INFO_ATOMIC_MEMORY_SCOPE_CAPABILITIES = 0x10011,
+        PI_CONTEXT_INFO_ATOMIC_FENCE_ORDER_CAPABILITIES = 0x10012,
+        PI_CONTEXT_INFO_ATOMIC_FENCE_SCOPE_CAPABILITIES = 0x10013,
+        PI_EXT_ONEAPI_CONTEXT_INFO_USM_FILL2D_SUPPORT = 0x30000,
+        PI_EXT_ONEAPI_CONTEXT_INFO_USM_MEMSET2D_SUPPORT = 0x30001,
+        PI_EXT_ONEAPI_CONTEXT_INFO_USM_MEMCPY2D_SUPPORT = 0x30002,
     }
     /// What `piQueueGetInfo` can be asked.
     pi_queue_info: u32 {
@@ -175,13 +216,22 @@ constants! {
         PI_QUEUE_INFO_PROPERTIES = 0x1093,
         PI_QUEUE_INFO_SIZE = 0x1094,
         PI_QUEUE_INFO_DEVICE_DEFAULT = 0x1095,
+        PI_EXT_ONEAPI_QUEUE_INFO_EMPTY = 0x2096,
     }
-    /// How a queue works.
+    /// How a queue works: flags, which `piQueueCreate` takes by value. `piextQueueCreate` takes a list: a key, its value,
+    /// …, 0.
     pi_queue_properties: u64 {
         PI_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE = 1,
         PI_QUEUE_PROFILING_ENABLE = 2,
         PI_QUEUE_ON_DEVICE = 4,
         PI_QUEUE_ON_DEVICE_DEFAULT = 8,
+        PI_EXT_ONEAPI_QUEUE_DISCARD_EVENTS = 0x10,
+        PI_EXT_ONEAPI_QUEUE_PRIORITY_LOW = 0x20,
+        PI_EXT_ONEAPI_QUEUE_PRIORITY_HIGH = 0x40,
+        PI_EXT_QUEUE_FLAG_SUBMISSION_NO_IMMEDIATE = 0x80,
+        PI_EXT_QUEUE_FLAG_SUBMISSION_IMMEDIATE = 0x100,
+        PI_QUEUE_FLAGS = 0xffff_ffff_ffff_ffff,
+        PI_QUEUE_COMPUTE_INDEX = 0xffff_ffff_ffff_fffe,
     }
     /// How a buffer is made.
     pi_mem_flags: u64 {
@@ -294,6 +344,17 @@ constants! {
     pi_kernel_exec_info: u32 {
         PI_USM_INDIRECT_ACCESS = 0,
         PI_USM_PTRS = 0x4203,
+        PI_EXT_KERNEL_EXEC_INFO_CACHE_CONFIG = 0x4204,
+    }
+    /// Which record of `piextKernelSetArgMemObj` it is.
+    pi_mem_obj_property_type: u32 {
+        PI_KERNEL_ARG_MEM_OBJ_ACCESS = 27,
+    }
+    /// What a kernel does with a memory object.
+    pi_mem_obj_access: u32 {
+        PI_ACCESS_READ_WRITE = 1,
+        PI_ACCESS_WRITE_ONLY = 2,
+        PI_ACCESS_READ_ONLY = 4,
     }
     /// What `piEventGetInfo` can be asked.
     pi_event_info: u32 {
@@ -372,9 +433,34 @@ constants! {
         PI_MEM_TYPE_DEVICE = 0x4198,
         PI_MEM_TYPE_SHARED = 0x4199,
     }
-    /// A hint about a USM allocation; devices give the values their meaning.
+    /// A hint about a USM allocation, one bit each. That is 15.47; earlier versions have numbers from 101 on, in the same
+    /// order.
     pi_mem_advice: u32 {
-        PI_MEM_ADVISE_UNKNOWN = 0,
+        PI_MEM_ADVICE_RESET = 0,
+        PI_MEM_ADVICE_CUDA_SET_READ_MOSTLY = 0x1,
+        PI_MEM_ADVICE_CUDA_UNSET_READ_MOSTLY = 0x2,
+        PI_MEM_ADVICE_CUDA_SET_PREFERRED_LOCATION = 0x4,
+        PI_MEM_ADVICE_CUDA_UNSET_PREFERRED_LOCATION = 0x8,
+        PI_MEM_ADVICE_CUDA_SET_ACCESSED_BY = 0x10,
+        PI_MEM_ADVICE_CUDA_UNSET_ACCESSED_BY = 0x20,
+        PI_MEM_ADVICE_CUDA_SET_PREFERRED_LOCATION_HOST = 0x40,
+        PI_MEM_ADVICE_CUDA_UNSET_PREFERRED_LOCATION_HOST = 0x80,
+        PI_MEM_ADVICE_CUDA_SET_ACCESSED_BY_HOST = 0x100,
+        PI_MEM_ADVICE_CUDA_UNSET_ACCESSED_BY_HOST = 0x200,
+        PI_MEM_ADVICE_HIP_SET_COARSE_GRAINED = 0x400,
+        PI_MEM_ADVICE_HIP_UNSET_COARSE_GRAINED = 0x800,
+        PI_MEM_ADVICE_UNKNOWN = 0x7fff_ffff,
+    }
+    /// What `piextPeerAccessGetInfo` can be asked.
+    pi_peer_attr: u32 {
+        PI_PEER_ACCESS_SUPPORTED = 0,
+        PI_PEER_ATOMICS_SUPPORTED = 1,
+    }
+    /// Where a bindless image is copied.
+    pi_image_copy_flags: u32 {
+        PI_IMAGE_COPY_HOST_TO_DEVICE = 0,
+        PI_IMAGE_COPY_DEVICE_TO_HOST = 1,
+        PI_IMAGE_COPY_DEVICE_TO_DEVICE = 2,
     }
     /// How USM memory is prefetched.
     pi_usm_migration_flags: u64 {

@@ -28,6 +28,24 @@ pub type pi_uint32 = u32;
 pub type pi_uint64 = u64;
 /// Truth value: [`PI_FALSE`] or [`PI_TRUE`].
 pub type pi_bool = pi_uint32;
+/// C++'s `bool` as a parameter: the lowest byte of its register. The bytes above it may hold anything, which rules
+/// out `bool` and `u8`, whose callers extend them.
+#[repr(transparent)]
+#[derive(Debug, Clone, Copy)]
+pub struct cxx_bool(u32);
+
+impl From<bool> for cxx_bool {
+    fn from(value: bool) -> cxx_bool {
+        cxx_bool(value.into())
+    }
+}
+
+impl From<cxx_bool> for bool {
+    fn from(cxx_bool(register): cxx_bool) -> bool {
+        register as u8 != 0
+    }
+}
+
 /// Set of flags.
 pub type pi_bitfield = pi_uint64;
 /// Handle of the driver below the plugin, an integer wide enough for a pointer.
@@ -42,6 +60,14 @@ pub type pi_device_partition_property = isize;
 pub type pi_usm_mem_properties = pi_bitfield;
 /// One word of a zero-terminated property list given to `piMemBufferCreate`.
 pub type pi_mem_properties = pi_bitfield;
+/// A point in a command buffer that later commands can wait for.
+pub type pi_ext_sync_point = pi_uint32;
+/// A bindless image, as kernels see it.
+pub type pi_image_handle = u64;
+/// Memory of another interface.
+pub type pi_interop_mem_handle = u64;
+/// A semaphore of another interface.
+pub type pi_interop_semaphore_handle = u64;
 
 macro_rules! handles {
     ($($(#[$doc:meta])* $handle:ident = $object:ident;)*) => {$(
@@ -75,6 +101,10 @@ handles! {
     pi_event = _pi_event;
     /// How an image is sampled.
     pi_sampler = _pi_sampler;
+    /// Commands that are submitted together.
+    pi_ext_command_buffer = _pi_ext_command_buffer;
+    /// Memory of a bindless image.
+    pi_image_mem_handle = _pi_image_mem;
 }
 
 /// A byte range of a buffer, for `piMemBufferPartition`.
@@ -178,6 +208,30 @@ pub struct pi_image_desc {
     pub num_samples: pi_uint32,
     /// The buffer an image is made from, or null.
     pub buffer: pi_mem,
+}
+
+/// What a kernel does with a memory object, for `piextKernelSetArgMemObj` since 15.47.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct pi_mem_obj_property {
+    /// [`PI_KERNEL_ARG_MEM_OBJ_ACCESS`].
+    pub property_type: pi_uint32,
+    /// The next record, or null.
+    pub next: *mut c_void,
+    /// A `PI_ACCESS_*` value.
+    pub mem_access: pi_mem_obj_access,
+}
+
+/// How a command buffer is made.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct pi_ext_command_buffer_desc {
+    /// 0.
+    pub structure_type: pi_uint32,
+    /// The next record, or null.
+    pub next: *const c_void,
+    /// A list of properties, or null.
+    pub properties: *mut u64,
 }
 
 /// Called when something goes wrong in a context.

@@ -2,7 +2,10 @@
 
 use core::fmt;
 
-/// What a function of the interface returns: OpenCL's error numbers, and a few of its own from -996 down.
+/// What a function of the interface returns: OpenCL's error numbers, and a few of its own from -995 down.
+///
+/// The numbers are the same in all versions. The names here are those up to 6.8; later headers have `PI_ERROR_` where
+/// these have `PI_` alone.
 ///
 /// ```
 /// use offkit_pi::ffi::*;
@@ -131,19 +134,29 @@ results! {
     PI_INVALID_EVENT = -58;
     /// The object is in no state for this, or the plugin does not support it.
     PI_INVALID_OPERATION = -59;
+    /// Not an object of OpenGL.
+    PI_INVALID_GL_OBJECT = -60;
     /// A buffer of size 0, or larger than the device has.
     PI_INVALID_BUFFER_SIZE = -61;
+    /// A mip level the image does not have.
+    PI_INVALID_MIP_LEVEL = -62;
     /// A range of size 0 or too large.
     PI_INVALID_GLOBAL_WORK_SIZE = -63;
     /// A property that does not exist.
     PI_INVALID_PROPERTY = -64;
+    /// An image description that makes no sense.
+    PI_INVALID_IMAGE_DESCRIPTOR = -65;
     /// Compiler options that make no sense.
     PI_INVALID_COMPILER_OPTIONS = -66;
     /// Linker options that make no sense.
     PI_INVALID_LINKER_OPTIONS = -67;
+    /// A device cannot be divided into so many parts.
+    PI_INVALID_DEVICE_PARTITION_COUNT = -68;
     /// The specialization constant does not exist, or has another size.
     PI_INVALID_SPEC_ID = -71;
-    /// An error of the plugin's own; its last message says which.
+    /// A feature that the plugin does not have (since 15.47).
+    PI_UNSUPPORTED_FEATURE = -995;
+    /// `piPluginGetLastError` has the real result, and words for it (since 12.27).
     PI_PLUGIN_SPECIFIC_ERROR = -996;
     /// A command failed while it ran.
     PI_COMMAND_EXECUTION_FAILURE = -997;

@@ -106,8 +106,11 @@ impl Context {
         if properties.profiling {
             flags |= PI_QUEUE_PROFILING_ENABLE;
         }
-        // SAFETY: both handles are valid.
-        let handle = unsafe { create!(self.plugin(), piQueueCreate(self.raw(), device.raw(), flags)) }?;
+        // SAFETY: both handles are valid, and the new one is nobody else's.
+        let handle = unsafe {
+            let queue = self.plugin().create_queue(self.raw(), device.raw(), flags)?;
+            Owned::new(self.plugin().clone(), queue)
+        };
         Ok(Queue::new(handle, self.clone(), device.clone()))
     }
 
@@ -169,22 +172,13 @@ impl Context {
         let function = Function::piProgramCreateWithBinary;
         self.plugin()
             .check_same(device.plugin(), function, PI_INVALID_DEVICE)?;
-        let (devices, lengths, mut binaries) = ([device.raw()], [binary.len()], [binary.as_ptr()]);
-        let mut status = 0;
-        // SAFETY: there is one device, one length, one binary of that length, and room for one status.
+        // SAFETY: both handles are valid, and the new one is nobody else's.
         let handle = unsafe {
-            create!(
-                self.plugin(),
-                piProgramCreateWithBinary(
-                    self.raw(),
-                    1,
-                    devices.as_ptr(),
-                    lengths.as_ptr(),
-                    binaries.as_mut_ptr(),
-                    &raw mut status
-                )
-            )
-        }?;
+            let program = self
+                .plugin()
+                .create_program_with_binary(self.raw(), device.raw(), binary, &[])?;
+            Owned::new(self.plugin().clone(), program)
+        };
         Ok(Program::new(handle, self.clone()))
     }
 
@@ -231,8 +225,11 @@ impl Context {
     ///
     /// [`PiError`] if the plugin has no such events.
     pub fn user_event(&self) -> Result<UserEvent> {
-        // SAFETY: the context is valid.
-        let handle = unsafe { create!(self.plugin(), piEventCreate(self.raw())) }?;
+        // SAFETY: the context is valid, and the new handle is nobody else's.
+        let handle = unsafe {
+            let event = self.plugin().create_user_event(self.raw())?;
+            Owned::new(self.plugin().clone(), event)
+        };
         Ok(UserEvent::new(Event::new(handle, self.clone())))
     }
 }

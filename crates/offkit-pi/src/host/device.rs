@@ -1,12 +1,31 @@
 //! Platforms and devices.
 
-use super::handle::{integer, sizes, text};
+use super::handle::{integer, query_of_size, sizes, text};
 use super::plugin::{Plugin, ask, call, list};
 use super::{PiError, Result};
 use crate::binary::{DeviceBinary, RawBinaries};
 use crate::ffi::*;
 use crate::table::Function;
 use core::fmt;
+
+/// Queries with an answer of 4 bytes, most of them truth values. Real plugins cannot be asked for the size of these:
+/// some take no null pointer, some never write the size, some say 1 and others 4.
+const WORDS: [pi_device_info; 14] = [
+    PI_DEVICE_INFO_IMAGE_SUPPORT,
+    PI_DEVICE_INFO_ERROR_CORRECTION_SUPPORT,
+    PI_DEVICE_INFO_ENDIAN_LITTLE,
+    PI_DEVICE_INFO_AVAILABLE,
+    PI_DEVICE_INFO_COMPILER_AVAILABLE,
+    PI_DEVICE_INFO_HOST_UNIFIED_MEMORY,
+    PI_DEVICE_INFO_LINKER_AVAILABLE,
+    PI_DEVICE_INFO_PREFERRED_INTEROP_USER_SYNC,
+    PI_DEVICE_INFO_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS,
+    PI_DEVICE_INFO_IMAGE_SRGB,
+    PI_DEVICE_INFO_BUILD_ON_SUBDEVICE,
+    PI_DEVICE_INFO_ATOMIC_64,
+    PI_EXT_INTEL_DEVICE_INFO_MAX_COMPUTE_QUEUE_INDICES,
+    PI_EXT_ONEAPI_DEVICE_INFO_BFLOAT16_MATH_FUNCTIONS,
+];
 
 /// A group of devices served by one driver. Lives as long as its plugin.
 #[derive(Clone, Debug)]
@@ -164,7 +183,18 @@ impl Device {
     ///
     /// [`PiError`] if the plugin does not answer it.
     pub fn info(&self, name: pi_device_info) -> Result<Vec<u8>> {
-        ask!(self.plugin(), piDeviceGetInfo(self.handle, name))
+        if !WORDS.contains(&name) {
+            return ask!(self.plugin(), piDeviceGetInfo(self.handle, name));
+        }
+        query_of_size(size_of::<pi_bool>(), |size, value, size_ret| {
+            // SAFETY: `query_of_size` passes a buffer of the size it says, and the device is there.
+            unsafe {
+                call!(
+                    self.plugin(),
+                    piDeviceGetInfo(self.handle, name, size, value, size_ret)
+                )
+            }
+        })
     }
 
     /// The answer to a query for an integer of 4 or 8 bytes.

@@ -26,6 +26,16 @@ pub enum PiError {
         /// The missing function.
         function: Function,
     },
+    /// The version of the interface that the plugin speaks does not have the function.
+    #[error("plugin {plugin} has no {function}: it speaks PI {version}, which has none")]
+    NotInVersion {
+        /// Name of the plugin.
+        plugin: String,
+        /// The version it speaks.
+        version: &'static str,
+        /// The missing function.
+        function: Function,
+    },
 }
 
 impl PiError {
@@ -33,14 +43,16 @@ impl PiError {
     pub fn result(&self) -> pi_result {
         match self {
             PiError::Call { result, .. } => *result,
-            PiError::NotProvided { .. } => crate::ffi::PI_INVALID_OPERATION,
+            PiError::NotProvided { .. } | PiError::NotInVersion { .. } => crate::ffi::PI_INVALID_OPERATION,
         }
     }
 
     /// The function called.
     pub fn function(&self) -> Function {
         match self {
-            PiError::Call { function, .. } | PiError::NotProvided { function, .. } => *function,
+            PiError::Call { function, .. }
+            | PiError::NotProvided { function, .. }
+            | PiError::NotInVersion { function, .. } => *function,
         }
     }
 
@@ -48,7 +60,7 @@ impl PiError {
     pub fn message(&self) -> Option<&str> {
         match self {
             PiError::Call { message, .. } => message.as_deref(),
-            PiError::NotProvided { .. } => None,
+            PiError::NotProvided { .. } | PiError::NotInVersion { .. } => None,
         }
     }
 
@@ -82,30 +94,29 @@ pub enum LoadError {
         /// The symbol looked for.
         symbol: &'static str,
     },
-    /// `piPluginInit` returned an error; with `PI_INVALID_OPERATION` the plugin speaks another version.
+    /// `piPluginInit` returned an error for every version offered.
     #[error("plugin {plugin} refuses PI {offered}: {result}{}{}", if message.is_some() { ": " } else { "" }, message.as_deref().unwrap_or_default())]
     Refused {
         /// Name of the plugin.
         plugin: String,
-        /// The version the host offered.
+        /// The versions the host offered.
         offered: String,
-        /// What `piPluginInit` returned.
+        /// What `piPluginInit` returned at last.
         result: pi_result,
         /// What the plugin has to say about it.
         message: Option<String>,
     },
-    /// The plugin accepted, but filled in the record of another version. Plugins compare versions as text, so
-    /// one made for PI 12.27 takes "2.3" for a newer host.
+    /// The plugin accepted, but filled in the record of a version that this host does not know.
     #[error(
-        "plugin {plugin} was offered PI {offered} and answers with {}",
-        if answered.is_empty() { "no version, so it speaks another one".to_owned() } else { format!("PI {answered}") }
+        "plugin {plugin} speaks {}; this host speaks PI {offered}",
+        if answered.is_empty() { "no version that it names".to_owned() } else { format!("PI {answered}") }
     )]
     Version {
         /// Name of the plugin.
         plugin: String,
-        /// The version the host offered.
+        /// The versions the host offered.
         offered: String,
-        /// The version the plugin wrote into the record; empty if it left the place untouched.
+        /// The version the plugin wrote into the record; empty if there is none where a version has its place.
         answered: String,
     },
 }

@@ -79,6 +79,9 @@ impl<H: Handle> Drop for Owned<H> {
     }
 }
 
+/// Room for any number. Plugins of 15.47 say 4 bytes for some bit sets, and write 8.
+const ROOM: usize = 8;
+
 /// The value of an info query: asks for the size, then for exactly that much, which is what every plugin
 /// accepts.
 ///
@@ -88,10 +91,22 @@ pub(crate) fn query(
 ) -> Result<Vec<u8>> {
     let mut size = 0;
     get(0, core::ptr::null_mut(), &raw mut size)?;
-    let mut value = vec![0; size];
+    let mut value = vec![0; size.max(ROOM)];
     if size > 0 {
         get(size, value.as_mut_ptr().cast(), core::ptr::null_mut())?;
     }
+    value.truncate(size);
+    Ok(value)
+}
+
+/// The value of an info query that is known to have so many bytes.
+pub(crate) fn query_of_size(
+    size: usize,
+    get: impl FnOnce(usize, *mut core::ffi::c_void, *mut usize) -> Result<()>,
+) -> Result<Vec<u8>> {
+    let (mut value, mut found) = (vec![0; size.max(ROOM)], size);
+    get(size, value.as_mut_ptr().cast(), &raw mut found)?;
+    value.truncate(size);
     Ok(value)
 }
 
@@ -107,9 +122,11 @@ pub(crate) fn text(mut value: Vec<u8>) -> String {
 /// whether a size is 4 or 8 bytes wide, so either is taken.
 pub(crate) fn integer(function: Function, value: &[u8]) -> Result<u64> {
     match *value {
+        // A `bool` of 15.47.
+        [byte] => Ok(byte.into()),
         [a, b, c, d] => Ok(u32::from_ne_bytes([a, b, c, d]).into()),
         [a, b, c, d, e, f, g, h] => Ok(u64::from_ne_bytes([a, b, c, d, e, f, g, h])),
-        _ => Err(unexpected_size(function, value.len(), "4 or 8")),
+        _ => Err(unexpected_size(function, value.len(), "1, 4 or 8")),
     }
 }
 

@@ -108,14 +108,8 @@ impl Kernel {
             .context()
             .check_same(buffer.context(), function, "buffer")?;
         let handle = buffer.raw();
-        // SAFETY: kernel and buffer are valid. The function takes a pointer to the handle, as
-        // `clSetKernelArg` does, and reads it during the call.
-        unsafe {
-            call!(
-                self.plugin(),
-                piextKernelSetArgMemObj(self.raw(), index, &raw const handle)
-            )
-        }
+        // SAFETY: kernel and buffer are valid.
+        unsafe { self.plugin().set_memory_argument(self.raw(), index, None, handle) }
     }
 
     fn set_address(&self, index: u32, address: usize) -> Result<()> {

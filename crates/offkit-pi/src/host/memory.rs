@@ -137,10 +137,12 @@ impl Usm {
         };
         let plugin = context.plugin();
         plugin.check_same(device.plugin(), function, PI_INVALID_DEVICE)?;
-        let (context_handle, device, none) = (context.raw(), device.raw(), core::ptr::null_mut());
+        let (context_handle, device) = (context.raw(), device.raw());
+        // A list without properties, which all versions take; up to 6.8 null is usual as well.
+        let none: *mut pi_usm_mem_properties = &mut 0;
         let mut address = core::ptr::null_mut();
         let to = &raw mut address;
-        // SAFETY: the handles are valid, and no properties are given.
+        // SAFETY: the handles are valid, and the list of properties has its end.
         unsafe {
             match kind {
                 UsmKind::Host => {

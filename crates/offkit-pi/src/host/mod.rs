@@ -20,10 +20,12 @@ mod error;
 mod event;
 mod handle;
 mod kernel;
+mod load;
 mod memory;
 mod plugin;
 mod program;
 mod queue;
+mod revisions;
 
 pub use crate::range::NdRange;
 pub use argument::{Argument, ValueType};
@@ -36,6 +38,7 @@ pub use memory::{Buffer, Usm, UsmKind};
 pub use plugin::Plugin;
 pub use program::{BinaryType, BuildStatus, Program};
 pub use queue::Queue;
+pub use revisions::NativeQueue;
 
 /// What calls into a plugin return.
 pub type Result<T, E = PiError> = core::result::Result<T, E>;

@@ -1,11 +1,11 @@
-//! Loading plugins and calling their functions.
+//! Plugins, and calling their functions.
 
 use super::error::{LoadError, PiError};
-use super::{Platform, Result};
+use super::{Platform, Result, load};
 use crate::BuiltIn;
 use crate::ffi::*;
-use crate::table::{Api, Function, GetLastError, Layout, PluginInit, Slot, version_text};
-use core::ffi::{CStr, c_void};
+use crate::table::{Api, Function, GetLastError, Layout, PluginInit, signature};
+use core::ffi::{CStr, c_char};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
@@ -53,7 +53,7 @@ pub struct Plugin {
 struct Inner {
     name: String,
     path: Option<PathBuf>,
-    version: String,
+    layout: &'static Layout,
     api: Api,
     get_last_error: Option<GetLastError>,
     /// Address of its `piPluginInit`.
@@ -64,10 +64,6 @@ struct Inner {
 /// is loaded, and it is to be torn down once: when nobody uses it any more.
 static LOADED: LazyLock<Mutex<HashMap<usize, Weak<Inner>>>> = LazyLock::new(Mutex::default);
 
-/// Room for the record of any version known to exist (PI 15.47 writes 1320 bytes): a plugin that wrongly
-/// accepts the offered version must not write past the end.
-const RECORD_ROOM: usize = 4096;
-
 impl Plugin {
     /// Loads a plugin from a shared library.
     ///
@@ -76,46 +72,27 @@ impl Plugin {
     ///
     /// # Errors
     ///
-    /// [`LoadError`] if the library cannot be opened, has no `piPluginInit`, or speaks another version than
-    /// PI 2.3.
+    /// [`LoadError`] if the library cannot be opened, has no `piPluginInit`, or speaks a version that is none of
+    /// [`Layout::ALL`].
     pub fn load(path: impl AsRef<Path>) -> Result<Plugin, LoadError> {
         let path = path.as_ref();
-        // SAFETY: loading runs the library's initialisers; the caller has chosen to trust this plugin (module
-        // docs).
-        let library = unsafe { libloading::Library::new(path) }.map_err(|error| LoadError::Open {
-            path: path.to_owned(),
-            reason: error.to_string(),
-        })?;
-        // SAFETY: these names have these types by the definition of the plugin interface.
-        let (init, get_last_error) = unsafe {
-            (
-                library.get::<PluginInit>(c"piPluginInit").map(|symbol| *symbol),
-                library
-                    .get::<GetLastError>(c"offkitPluginGetLastError")
-                    .ok()
-                    .map(|symbol| *symbol),
+        let library = load::open(path)?;
+        // SAFETY: these are the plugin's functions of those names.
+        unsafe {
+            Plugin::initialise(
+                library.name,
+                Some(path.to_owned()),
+                library.init,
+                library.get_last_error,
             )
-        };
-        let init = init.map_err(|_| LoadError::MissingSymbol {
-            path: path.to_owned(),
-            symbol: "piPluginInit",
-        })?;
-        // Never unloaded (see the type's documentation).
-        core::mem::forget(library);
-        let name = path
-            .file_name()
-            .unwrap_or(path.as_os_str())
-            .to_string_lossy()
-            .into_owned();
-        // SAFETY: `init` and `get_last_error` are the plugin's functions of those names.
-        unsafe { Plugin::initialise(name, Some(path.to_owned()), init, get_last_error) }
+        }
     }
 
     /// Takes a plugin that is linked into this program. It is reached through the same table as a loaded one.
     ///
     /// # Errors
     ///
-    /// [`LoadError`] if the plugin speaks another version than PI 2.3.
+    /// [`LoadError`] if the plugin speaks a version that is none of [`Layout::ALL`].
     pub fn built_in(plugin: &BuiltIn) -> Result<Plugin, LoadError> {
         // SAFETY: `BuiltIn::new` was promised that the functions are what they should be.
         unsafe {
@@ -142,48 +119,13 @@ impl Plugin {
         if let Some(inner) = loaded.get(&entry).and_then(Weak::upgrade) {
             return Ok(Plugin { inner });
         }
-        let layout = Layout::V2_3;
-        let offered = layout.version.to_string_lossy().into_owned();
-        // Slots are pointers; a vector of them gives the record their alignment.
-        let mut record: Vec<Slot> = vec![None; RECORD_ROOM / size_of::<Slot>()];
-        let start = record.as_mut_ptr().cast::<u8>();
-        let version = layout.version.to_bytes_with_nul();
-        // SAFETY: the version with its NUL fits the field it is for, which is at the start of the record.
-        unsafe {
-            core::ptr::copy_nonoverlapping(version.as_ptr(), start, version.len().min(layout.version_length))
-        };
-        // SAFETY: the record names its version, is zeroed, and has room for any version's table.
-        let result = unsafe { init(start.cast::<c_void>()) };
-        if !result.is_success() {
-            let message = last_message(get_last_error);
-            return Err(LoadError::Refused {
-                plugin: name,
-                offered,
-                result,
-                message,
-            });
-        }
-        // SAFETY: the plugin's version string lies right behind the host's, within the record.
-        let answered =
-            unsafe { core::slice::from_raw_parts(start.add(layout.version_length), layout.version_length) };
-        let answered = version_text(answered);
-        if answered != offered {
-            return Err(LoadError::Version {
-                plugin: name,
-                offered,
-                answered,
-            });
-        }
-        let slots = record
-            .get(layout.table_offset / size_of::<Slot>()..)
-            .unwrap_or_default();
-        // SAFETY: the plugin says that it has filled in the table of this version.
-        let api = unsafe { Api::from_slots(&layout, slots) };
-        tracing::debug!(plugin = name, version = answered, "plugin loaded");
+        // SAFETY: by the caller's promise.
+        let (layout, api) = unsafe { load::negotiate(&name, init, get_last_error) }?;
+        tracing::debug!(plugin = name, version = layout.version(), "plugin loaded");
         let inner = Arc::new(Inner {
             name,
             path,
-            version: answered,
+            layout,
             api,
             get_last_error,
             entry,
@@ -204,7 +146,7 @@ impl Plugin {
 
     /// The version of the interface that the plugin speaks, `major.minor`.
     pub fn version(&self) -> &str {
-        &self.inner.version
+        self.inner.layout.version()
     }
 
     /// The plugin's functions, for calls that the objects of this module do not cover.
@@ -248,10 +190,18 @@ impl Plugin {
         if result.is_success() {
             return Ok(());
         }
+        let (result, message) = match (result, self.api().piPluginGetLastError) {
+            (PI_PLUGIN_SPECIFIC_ERROR, Some(get)) => plugin_specific_error(get),
+            (result, _) => (result, self.last_message()),
+        };
+        if result.is_success() {
+            tracing::warn!(plugin = self.inner.name, %function, message, "a plugin warns");
+            return Ok(());
+        }
         Err(PiError::Call {
             function,
             result,
-            message: self.last_message(),
+            message,
         })
     }
 
@@ -261,9 +211,15 @@ impl Plugin {
     }
 
     pub(crate) fn not_provided(&self, function: Function) -> PiError {
-        PiError::NotProvided {
-            plugin: self.inner.name.clone(),
-            function,
+        let (plugin, layout) = (self.inner.name.clone(), self.inner.layout);
+        let mut functions = layout.functions.iter().map(|revision| revision.function());
+        match functions.any(|known| known == function) {
+            true => PiError::NotProvided { plugin, function },
+            false => PiError::NotInVersion {
+                plugin,
+                version: layout.version(),
+                function,
+            },
         }
     }
 }
@@ -279,13 +235,18 @@ impl Drop for Inner {
             return;
         }
         loaded.remove(&self.entry);
-        if let Some(tear_down) = self.api.piTearDown {
-            // SAFETY: all objects hold the plugin, so none is left; the parameter is unused and null for
-            // every host.
-            let result = unsafe { tear_down(core::ptr::null_mut()) };
-            if !result.is_success() {
-                tracing::warn!(plugin = self.name, %result, "piTearDown failed");
+        let mut is_torn_down = false;
+        // SAFETY: all objects hold the plugin, so none is left. The parameter is unused and null, or points to a
+        // `bool`.
+        let result = unsafe {
+            match (self.api.piTearDown, self.api.piTearDown_b) {
+                (Some(tear_down), _) => tear_down(core::ptr::null_mut()),
+                (_, Some(tear_down)) => tear_down((&raw mut is_torn_down).cast()),
+                (None, None) => return,
             }
+        };
+        if !result.is_success() {
+            tracing::warn!(plugin = self.name, %result, "piTearDown failed");
         }
     }
 }
@@ -293,24 +254,45 @@ impl Drop for Inner {
 impl core::fmt::Debug for Plugin {
     fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let Inner {
-            name, path, version, ..
+            name, path, layout, ..
         } = &*self.inner;
         formatter
             .debug_struct("Plugin")
             .field("name", name)
             .field("path", path)
-            .field("version", version)
+            .field("version", &layout.version())
             .finish()
     }
 }
 
-fn last_message(get_last_error: Option<GetLastError>) -> Option<String> {
+/// What a plugin says through the function of offkit's own.
+pub(super) fn last_message(get_last_error: Option<GetLastError>) -> Option<String> {
     let mut text = core::ptr::null();
     // SAFETY: the function writes one pointer.
-    if !unsafe { get_last_error?(&raw mut text) }.is_success() || text.is_null() {
+    if !unsafe { get_last_error?(&raw mut text) }.is_success() {
         return None;
     }
-    // SAFETY: a NUL-terminated string, valid until this thread's next call into the plugin.
+    // SAFETY: null, or valid until this thread's next call into the plugin.
+    unsafe { message(text) }
+}
+
+/// The real result of a call that returned [`PI_PLUGIN_SPECIFIC_ERROR`], and the plugin's words.
+fn plugin_specific_error(get: signature::piPluginGetLastError) -> (pi_result, Option<String>) {
+    let mut text = core::ptr::null_mut();
+    // SAFETY: the function writes one pointer.
+    let result = unsafe { get(&raw mut text) };
+    // SAFETY: null, or valid until this thread's next call into the plugin.
+    (result, unsafe { message(text) })
+}
+
+/// # Safety
+///
+/// `text` must be null or a NUL-terminated string.
+unsafe fn message(text: *const c_char) -> Option<String> {
+    if text.is_null() {
+        return None;
+    }
+    // SAFETY: not null, so NUL-terminated by the caller's promise.
     let text = unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned();
     (!text.is_empty()).then_some(text)
 }

@@ -37,6 +37,15 @@ pub trait Device<P: Plugin>: Send + Sync + 'static {
     /// [`Error::unknown_query`] for one that is not known.
     fn info(&self, name: pi_device_info) -> Result<Info>;
 
+    /// The time now by the clock that profiling uses, in nanoseconds.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if the host cannot ask for it.
+    fn timer(&self) -> Result<u64> {
+        Err(Error::unsupported("asking for a device's time"))
+    }
+
     /// The image that suits the device best; `None` if none does.
     ///
     /// # Errors
@@ -139,4 +148,32 @@ pub(super) unsafe fn piextDeviceSelectBinary<P: Registered>(
     // SAFETY: not null, so valid for writing.
     unsafe { selected.write(index as pi_uint32) };
     Ok(())
+}
+
+pub(super) unsafe fn piGetDeviceAndHostTimer<P: Registered>(
+    device: pi_device,
+    device_time: *mut u64,
+    host_time: *mut u64,
+) -> Result<()> {
+    let device_now = state::device::<P>(device)?.object().timer()?;
+    let host_now = monotonic_time();
+    for (target, now) in [(device_time, device_now), (host_time, host_now)] {
+        // A host that asks whether there are timers wants none of the two.
+        if !target.is_null() {
+            // SAFETY: not null, so valid for writing.
+            unsafe { target.write(now) };
+        }
+    }
+    Ok(())
+}
+
+/// The time now by the clock that hosts measure with (`CLOCK_MONOTONIC`), in nanoseconds.
+fn monotonic_time() -> u64 {
+    let mut now = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the function writes the time, which every system has.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }

@@ -13,7 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub struct Error {
     /// The result code.
     pub code: pi_result,
-    /// What happened. The host gets it through `offkitPluginGetLastError`.
+    /// What happened. The host gets it through `offkitPluginGetLastError` or `piPluginGetLastError`.
     pub message: String,
 }
 
@@ -45,14 +45,23 @@ impl Error {
 }
 
 thread_local! {
-    static LAST_ERROR: RefCell<CString> = RefCell::default();
+    static LAST_ERROR: RefCell<(pi_result, CString)> = RefCell::new((PI_SUCCESS, CString::default()));
 }
 
-/// Remembers the message of this thread's last failing call.
-pub(crate) fn set_last_error(message: &str) {
+/// Remembers the code and the message of this thread's last failing call.
+pub(crate) fn set_last_error(code: pi_result, message: &str) {
     let bytes: Vec<u8> = message.bytes().filter(|byte| *byte != 0).collect();
     // Nothing to remember it in while the thread ends.
-    let _ = LAST_ERROR.try_with(|last| *last.borrow_mut() = CString::new(bytes).unwrap_or_default());
+    let _ = LAST_ERROR.try_with(|last| *last.borrow_mut() = (code, CString::new(bytes).unwrap_or_default()));
+}
+
+/// Code and message of this thread's last failing call. The text is there until the next one.
+pub(crate) fn last_error() -> (pi_result, *const c_char) {
+    let last = LAST_ERROR.try_with(|last| {
+        let (code, message) = &*last.borrow();
+        (*code, message.as_ptr())
+    });
+    last.unwrap_or((PI_SUCCESS, c"".as_ptr()))
 }
 
 /// `offkitPluginGetLastError` of every plugin (see [`GetLastError`](crate::table::GetLastError)).
@@ -64,9 +73,9 @@ pub unsafe extern "C" fn get_last_error(message: *mut *const c_char) -> pi_resul
     if message.is_null() {
         return PI_INVALID_VALUE;
     }
-    let text = LAST_ERROR.try_with(|last| last.borrow().as_ptr());
+    let (_, text) = last_error();
     // SAFETY: not null, so valid for writing.
-    unsafe { message.write(text.unwrap_or(c"".as_ptr())) };
+    unsafe { message.write(text) };
     PI_SUCCESS
 }
 
@@ -88,6 +97,6 @@ pub(crate) fn guard(function: impl fmt::Display, body: impl FnOnce() -> Result<(
         }
     };
     tracing::debug!(%function, result = %error.code, message = error.message, "call failed");
-    set_last_error(&error.message);
+    set_last_error(error.code, &error.message);
     error.code
 }

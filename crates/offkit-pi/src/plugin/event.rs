@@ -76,7 +76,7 @@ pub(super) fn piEventGetInfo<P: Registered>(event: pi_event, name: pi_event_info
         PI_EVENT_INFO_COMMAND_EXECUTION_STATUS => {
             if let Some(failure) = failure::<P>(event.object()) {
                 // The query succeeds; what happened is there for a host that asks.
-                super::error::set_last_error(&failure.message);
+                super::error::set_last_error(failure.code, &failure.message);
             }
             event.object().status().into()
         }

@@ -2,15 +2,17 @@
 
 use super::error::guard;
 use super::info::answer;
+use super::revisions::piextUSMEnqueueMemAdvise;
 use super::shim::{give, non_null};
 use super::state::Registered;
+use super::usm::piextUSMEnqueueMemAdvise as piextUSMEnqueueMemAdvise_c;
 use super::{Error, Plugin, Result};
 use super::{context::*, device::*, enqueue::*, event::*, kernel::*, memory::*, program::*, queue::*};
-use super::{rect::*, state::*, usm::*};
+use super::{rect::*, revisions::*, state::*, usm::*};
 use crate::ffi::*;
 use crate::functions::for_each_function;
-use crate::table::{Api, Function, Layout, PluginRecordV2_3, version_text};
-use core::ffi::{c_char, c_void};
+use crate::table::{Api, Layout, Revision, Slot, version_text};
+use core::ffi::{c_char, c_int, c_uint, c_void};
 
 /// Calls what does the work of a function, and hands over what it returns.
 macro_rules! perform {
@@ -30,78 +32,153 @@ macro_rules! perform {
     };
     ($name:ident($($argument:ident)*) unsupported()) => {{
         $(let _ = $argument;)*
-        unsupported::<P>(Function::$name)
+        unsupported::<P>(Revision::$name)
     }};
 }
 
+/// A function as C calls it. With `WORDS` it is for hosts that ask `piPluginGetLastError` what went wrong.
+macro_rules! export {
+    ($name:ident($($parameter:ident: $type:ty),*) direct()) => {
+        pub(super) unsafe extern "C" fn $name<P: Registered, const WORDS: bool>($($parameter: $type),*) -> pi_result {
+            // SAFETY: the host passes arguments as the interface says.
+            unsafe { super::$name($($parameter),*) }
+        }
+    };
+    ($name:ident($($parameter:ident: $type:ty),*) $($how:ident($($last:ident: $last_type:ty),*))?) => {
+        pub(super) unsafe extern "C" fn $name<P: Registered, const WORDS: bool>(
+            $($parameter: $type,)*
+            $($($last: $last_type,)*)?
+        ) -> pi_result {
+            let result = guard(Revision::$name.function(), || {
+                // SAFETY: the host passes arguments as the interface says.
+                #[allow(unused_unsafe, reason = "some functions are safe")]
+                unsafe { perform!($name($($parameter)*) $($how($($last)*))?) }
+            });
+            if WORDS { with_words(result) } else { result }
+        }
+    };
+}
+
 macro_rules! define_table {
-    ($($name:ident($($parameter:ident: $type:ty),*) $($how:ident($($last:ident: $last_type:ty),*))?;)*) => {
-        /// The functions as C calls them, one for each slot.
+    ($(
+        $name:ident $parameters:tt $($how:ident $last:tt)?
+        $(=> $later:ident $later_parameters:tt $($later_how:ident $later_last:tt)?)*;
+    )*) => {
+        /// The functions as C calls them.
         mod exported {
             use super::*;
             $(
-                pub(super) unsafe extern "C" fn $name<P: Registered>(
-                    $($parameter: $type,)*
-                    $($($last: $last_type,)*)?
-                ) -> pi_result {
-                    guard(Function::$name, || {
-                        // SAFETY: the host passes arguments as the interface says.
-                        #[allow(unused_unsafe, reason = "some functions are safe")]
-                        unsafe { perform!($name($($parameter)*) $($how($($last)*))?) }
-                    })
-                }
+                export!($name $parameters $($how $last)?);
+                $(export!($later $later_parameters $($later_how $later_last)?);)*
             )*
         }
 
-        /// The functions of a plugin.
-        fn api<P: Registered>() -> Api {
-            Api { $($name: Some(exported::$name::<P>),)* }
+        /// The functions of a plugin, in every revision.
+        fn api<P: Registered, const WORDS: bool>() -> Api {
+            Api {
+                $(
+                    $name: Some(exported::$name::<P, WORDS>),
+                    $($later: Some(exported::$later::<P, WORDS>),)*
+                )*
+            }
         }
     };
 }
 
 for_each_function!(define_table);
 
-fn unsupported<P: Plugin>(function: Function) -> Result<()> {
+/// A result for hosts that ask `piPluginGetLastError` where they see [`PI_PLUGIN_SPECIFIC_ERROR`], and nowhere else.
+/// They act on most results by themselves; these are the ones of which only the words say anything.
+fn with_words(result: pi_result) -> pi_result {
+    match result {
+        PI_ERROR_UNKNOWN | PI_COMMAND_EXECUTION_FAILURE | PI_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST => {
+            PI_PLUGIN_SPECIFIC_ERROR
+        }
+        result => result,
+    }
+}
+
+fn unsupported<P: Plugin>(revision: Revision) -> Result<()> {
+    let function = revision.function();
     let message = format!("{function} is not supported by plugin {}", P::NAME);
-    Err(Error::new(PI_INVALID_OPERATION, message))
+    // Only hosts of 15.47 know this result, and only they call its new functions.
+    let mut earlier = Layout::ALL
+        .iter()
+        .filter(|layout| layout.version != Layout::V15_47.version);
+    let code = match earlier.any(|layout| layout.functions.iter().any(|known| known.function() == function)) {
+        true => PI_INVALID_OPERATION,
+        false => PI_UNSUPPORTED_FEATURE,
+    };
+    Err(Error::new(code, message))
 }
 
-#[expect(non_snake_case, reason = "the name in the C interface")]
-fn piTearDown<P: Plugin>(_: *mut c_void) -> Result<()> {
-    P::tear_down()
-}
-
-/// `piPluginInit` of a plugin: takes a record of the one version there is a layout for, fills in its own
-/// version and the table, and refuses all others with [`PI_INVALID_OPERATION`]. (Real plugins take hosts
-/// newer than themselves, by comparing versions as text, although their tables differ; a host that then calls
-/// a function calls another one.)
+/// `piPluginInit` of a plugin: takes the record of any [`Layout`], fills in its version and its table, and refuses all
+/// others with [`PI_INVALID_OPERATION`].
+///
+/// The version must be one of these exactly. Real plugins compare the number before the dot, and as text; but tables
+/// differ within a major version as well, and the record of an earlier host has no room for all of a later table.
 ///
 /// # Safety
 ///
 /// `record` must be null, or point to the plugin record of the version that its first bytes name.
 pub unsafe extern "C" fn initialise<P: Registered>(record: *mut c_void) -> pi_result {
     let fill = || -> Result<()> {
-        let layout = Layout::V2_3;
         if record.is_null() {
             return Err(Error::null("the plugin record"));
         }
-        // SAFETY: the record of every version starts with at least as many bytes of version text.
-        let offered = unsafe { record.cast::<[u8; 4]>().read() };
-        if offered.as_slice() != layout.version.to_bytes_with_nul() {
-            let message = format!(
-                "plugin {} speaks PI {}, the host offers {:?}",
-                P::NAME,
-                layout.version.to_string_lossy(),
-                version_text(&offered)
-            );
-            return Err(Error::new(PI_INVALID_OPERATION, message));
+        let record = record.cast::<u8>();
+        // SAFETY: not null, so by the caller's promise.
+        let layout = unsafe { layout_of::<P>(record) }?;
+        let has_words = layout.functions.contains(&Revision::piPluginGetLastError);
+        let api = if has_words {
+            api::<P, true>()
+        } else {
+            api::<P, false>()
+        };
+        let version = layout.version.to_bytes_with_nul();
+        // SAFETY: the record is one of this layout, which has this room for the version and this slot for each function.
+        unsafe {
+            record
+                .add(layout.version_length)
+                .copy_from_nonoverlapping(version.as_ptr(), version.len());
+            let table = record.add(layout.table_offset()).cast::<Slot>();
+            for (index, revision) in layout.functions.iter().enumerate() {
+                table.add(index).write(api.slots()[*revision as usize]);
+            }
         }
-        // SAFETY: the record names this version, so it is a record of this version.
-        let record = unsafe { &mut *record.cast::<PluginRecordV2_3>() };
-        record.plugin_version = offered;
-        record.functions = *api::<P>().slots();
         Ok(())
     };
     guard("piPluginInit", fill)
+}
+
+/// The layout of a plugin record: that of the version it begins with.
+///
+/// # Safety
+///
+/// `record` must point to the plugin record of the version that its first bytes name.
+unsafe fn layout_of<P: Plugin>(record: *const u8) -> Result<&'static Layout> {
+    // SAFETY: the record of every version starts with at least as many bytes of version text.
+    let start = unsafe { record.cast::<[u8; 4]>().read() };
+    // A version of three digits or less ends within these bytes, and of a longer one they say how it begins.
+    let begins = |layout: &&Layout| layout.version.to_bytes_with_nul().starts_with(&start);
+    let Some(layout) = Layout::ALL.into_iter().find(begins) else {
+        return Err(unknown_version::<P>(&start));
+    };
+    // SAFETY: whatever the minor version, the record of this major version has these bytes of text.
+    let offered = unsafe { core::slice::from_raw_parts(record, layout.version_length) };
+    if offered.starts_with(layout.version.to_bytes_with_nul()) {
+        Ok(layout)
+    } else {
+        Err(unknown_version::<P>(offered))
+    }
+}
+
+fn unknown_version<P: Plugin>(offered: &[u8]) -> Error {
+    let versions = Layout::ALL.map(Layout::version).join(", ");
+    let offered = version_text(offered);
+    let message = format!(
+        "plugin {} speaks PI {versions}; the host offers {offered:?}",
+        P::NAME
+    );
+    Error::new(PI_INVALID_OPERATION, message)
 }

@@ -190,6 +190,8 @@ pub(super) unsafe fn piKernelSetExecInfo<P: Registered>(
                 .map(|address| usize::from_ne_bytes(*address));
             kernel.object().set_usm_pointers(&addresses.collect::<Vec<_>>())
         }
+        // What the device's cache should prefer: a hint.
+        PI_EXT_KERNEL_EXEC_INFO_CACHE_CONFIG => Ok(()),
         name => Err(Error::unknown_query(name)),
     }
 }

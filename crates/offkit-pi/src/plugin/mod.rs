@@ -37,6 +37,7 @@ mod memory;
 mod program;
 mod queue;
 mod rect;
+mod revisions;
 mod shim;
 mod slab;
 mod state;

@@ -30,6 +30,15 @@ pub trait Queue<P: Plugin>: Sized + Send + Sync + 'static {
         event: &Ref<P::Event>,
     ) -> Result<()>;
 
+    /// Sees to it that all commands submitted so far are started without the host doing anything more.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if that fails.
+    fn flush(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Waits until all commands submitted so far are done, failed or not.
     ///
     /// # Errors
@@ -67,4 +76,8 @@ pub(super) fn piQueueGetInfo<P: Registered>(queue: pi_queue, name: pi_queue_info
 
 pub(super) fn piQueueFinish<P: Registered>(queue: pi_queue) -> Result<()> {
     state::queue::<P>(queue)?.object().finish()
+}
+
+pub(super) fn piQueueFlush<P: Registered>(queue: pi_queue) -> Result<()> {
+    state::queue::<P>(queue)?.object().flush()
 }

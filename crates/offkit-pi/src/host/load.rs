@@ -1,0 +1,142 @@
+//! From a library to a table of functions: opening it, and agreeing on a version.
+
+use super::error::LoadError;
+use super::plugin::last_message;
+use crate::ffi::*;
+use crate::table::{Api, GetLastError, Layout, PluginInit, Slot, version_text};
+use std::error::Error;
+use std::path::Path;
+
+/// A library that is a plugin.
+pub(super) struct Library {
+    pub(super) name: String,
+    pub(super) init: PluginInit,
+    pub(super) get_last_error: Option<GetLastError>,
+}
+
+/// Opens a plugin's library, which stays mapped: drivers below plugins keep threads and exit handlers that must not
+/// lose their code.
+pub(super) fn open(path: &Path) -> Result<Library, LoadError> {
+    // SAFETY: loading runs the library's initialisers; the caller has chosen to trust this plugin (module docs).
+    let library = unsafe { open_resolved(path) }.map_err(|error| LoadError::Open {
+        path: path.to_owned(),
+        // The error itself says which function failed; the loader's own words are its source.
+        reason: error
+            .source()
+            .map_or_else(|| error.to_string(), ToString::to_string),
+    })?;
+    // SAFETY: these names have these types by the definition of the plugin interface.
+    let (init, get_last_error) = unsafe {
+        (
+            library.get::<PluginInit>(c"piPluginInit").map(|symbol| *symbol),
+            library
+                .get::<GetLastError>(c"offkitPluginGetLastError")
+                .ok()
+                .map(|symbol| *symbol),
+        )
+    };
+    let init = init.map_err(|_| LoadError::MissingSymbol {
+        path: path.to_owned(),
+        symbol: "piPluginInit",
+    })?;
+    core::mem::forget(library);
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    Ok(Library {
+        name: name.to_string_lossy().into_owned(),
+        init,
+        get_last_error,
+    })
+}
+
+/// Opens a library with all its symbols resolved, so that what is missing shows now and not in the middle of a
+/// launch, and keeps its symbols to itself.
+///
+/// # Safety
+///
+/// The library's initialisers must be sound.
+#[cfg(unix)]
+unsafe fn open_resolved(path: &Path) -> Result<libloading::os::unix::Library, libloading::Error> {
+    use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+    // SAFETY: by the caller's promise.
+    unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }
+}
+
+/// Opens a library.
+///
+/// # Safety
+///
+/// The library's initialisers must be sound.
+#[cfg(not(unix))]
+unsafe fn open_resolved(path: &Path) -> Result<libloading::Library, libloading::Error> {
+    // SAFETY: by the caller's promise.
+    unsafe { libloading::Library::new(path) }
+}
+
+/// Room for the record of any version known to exist (PI 15.47 writes 1320 bytes): a plugin that takes the offered
+/// version for its own must not write past the end.
+const RECORD_ROOM: usize = 4096;
+
+/// Finds out which version a plugin speaks, and reads its functions.
+///
+/// A plugin decides by the version it is offered, the older ones by comparing text, and whatever it is offered, a
+/// plugin of somebody else writes the record of its own version. So the versions are offered from the oldest on,
+/// until one is accepted, and the answer shows which it is.
+///
+/// A plugin that speaks several is used in the oldest, for up to 6.8 hosts can make events that they complete.
+///
+/// # Safety
+///
+/// `init` must follow the rules of `piPluginInit`, and `get_last_error` those of [`GetLastError`].
+pub(super) unsafe fn negotiate(
+    plugin: &str,
+    init: PluginInit,
+    get_last_error: Option<GetLastError>,
+) -> Result<(&'static Layout, Api), LoadError> {
+    let (plugin, offered) = (plugin.to_owned(), Layout::ALL.map(Layout::version).join(", "));
+    let mut refusal = (PI_INVALID_OPERATION, None);
+    for layout in Layout::ALL {
+        // Slots are pointers; a vector of them gives the record their alignment.
+        let mut record: Vec<Slot> = vec![None; RECORD_ROOM / size_of::<Slot>()];
+        let start = record.as_mut_ptr().cast::<u8>();
+        let version = layout.version.to_bytes_with_nul();
+        // SAFETY: the version fits into the record, at the start of which it belongs.
+        unsafe { core::ptr::copy_nonoverlapping(version.as_ptr(), start, version.len()) };
+        // SAFETY: the record names its version, is zeroed, and has room for any version's table.
+        let result = unsafe { init(start.cast()) };
+        if !result.is_success() {
+            refusal = (result, last_message(get_last_error));
+            continue;
+        }
+        // SAFETY: the record has that many bytes.
+        let bytes = unsafe { core::slice::from_raw_parts(start, RECORD_ROOM) };
+        let answer = |layout: &Layout| {
+            let field = bytes.get(layout.version_length..2 * layout.version_length);
+            version_text(field.unwrap_or_default())
+        };
+        let speaks = |layout: &&Layout| {
+            Layout::of_version(&answer(layout)).is_some_and(|answered| answered.version == layout.version)
+        };
+        // The offered one first: elsewhere in its record there may be anything.
+        let mut layouts = [layout].into_iter().chain(Layout::ALL);
+        let Some(spoken) = layouts.find(speaks) else {
+            let mut answers = Layout::ALL.iter().rev().map(|layout| answer(layout));
+            let answered = answers.find(|text| text.starts_with(|first: char| first.is_ascii_digit()));
+            return Err(LoadError::Version {
+                plugin,
+                offered,
+                answered: answered.unwrap_or_default(),
+            });
+        };
+        let slots = record.get(spoken.table_offset() / size_of::<Slot>()..);
+        // SAFETY: the plugin says that it has filled in the table of this version.
+        let api = unsafe { Api::from_slots(spoken, slots.unwrap_or_default()) };
+        return Ok((spoken, api));
+    }
+    let (result, message) = refusal;
+    Err(LoadError::Refused {
+        plugin,
+        offered,
+        result,
+        message,
+    })
+}
