@@ -67,9 +67,9 @@ fn no_slot_is_empty_and_what_is_left_out_says_so() {
     );
     let platform = plugin.platforms().unwrap().remove(0);
     let context = new_context(&api);
-    let mut event = null_mut();
+    let mut native = 0;
     assert_eq!(
-        call!(api, piEventCreate(context, &raw mut event)),
+        call!(api, piextContextGetNativeHandle(context, &raw mut native)),
         PI_INVALID_OPERATION
     );
     assert_eq!(call!(api, piContextRelease(context)), PI_SUCCESS);

@@ -312,6 +312,24 @@ impl Device {
         Ok(names.split_ascii_whitespace().map(str::to_owned).collect())
     }
 
+    /// The time now, in nanoseconds: by the clock that [profiling](super::Profile) uses, and by the host's.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the device cannot say it, or the plugin's version has no such function (up to 6.8).
+    pub fn timers(&self) -> Result<(u64, u64)> {
+        let (mut device, mut host) = (0, 0);
+        let (device_to, host_to) = (&raw mut device, &raw mut host);
+        // SAFETY: there is room for both times.
+        unsafe {
+            call!(
+                self.plugin(),
+                piGetDeviceAndHostTimer(self.handle, device_to, host_to)
+            )
+        }?;
+        Ok((device, host))
+    }
+
     /// The image that suits the device best, as an index; `None` if none does.
     ///
     /// # Errors

@@ -75,6 +75,17 @@ impl Queue {
         unsafe { call!(self.plugin(), piQueueFinish(self.raw())) }
     }
 
+    /// Sees to it that all commands submitted so far are started, without waiting for them.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`](super::PiError) if that fails, or the plugin's version has no such function (2.3: there commands start
+    /// by themselves).
+    pub fn flush(&self) -> Result<()> {
+        // SAFETY: the queue is valid.
+        unsafe { call!(self.plugin(), piQueueFlush(self.raw())) }
+    }
+
     /// Submits a command: `submit` is given the number of events to wait for, these events, and where the new
     /// event goes.
     fn enqueue(

@@ -149,6 +149,14 @@ pub(super) fn piContextGetInfo<P: Registered>(context: pi_context, name: pi_cont
             handles.as_slice().into()
         }
         PI_CONTEXT_INFO_PROPERTIES => Info::default(),
+        PI_CONTEXT_INFO_PLATFORM => {
+            let device = devices.first().ok_or_else(|| Error::null("the device"))?;
+            device.details().handle().into()
+        }
+        // A host does without them then.
+        PI_EXT_ONEAPI_CONTEXT_INFO_USM_FILL2D_SUPPORT
+        | PI_EXT_ONEAPI_CONTEXT_INFO_USM_MEMSET2D_SUPPORT
+        | PI_EXT_ONEAPI_CONTEXT_INFO_USM_MEMCPY2D_SUPPORT => false.into(),
         name => return Err(Error::unknown_query(name)),
     })
 }

@@ -68,6 +68,10 @@ impl Device<Adder> for MockDevice {
         }
     }
 
+    fn timer(&self) -> Result<u64> {
+        Ok(42)
+    }
+
     fn select_binary(&self, images: &[DeviceBinary<'_>]) -> Result<Option<usize>> {
         Ok(images
             .iter()
@@ -97,6 +101,18 @@ impl Context<Adder> for MockContext {
             text,
             build: Mutex::default(),
         })
+    }
+
+    fn create_program_with_binary(
+        context: &Ref<Self>,
+        _: &Arc<MockDevice>,
+        binary: &[u8],
+    ) -> Result<MockProgram> {
+        Self::create_program(context, binary)
+    }
+
+    fn create_user_event(_: &Ref<Self>) -> Result<MockEvent> {
+        Ok(MockEvent(OnceLock::new()))
     }
 
     fn link(_: &Ref<Self>, programs: &[Ref<MockProgram>], _: &str) -> Result<MockProgram> {
@@ -254,6 +270,10 @@ impl Queue<Adder> for MockQueue {
                 Ok(())
             }
             Command::Marker => Ok(()),
+            // Refused, so that tests see what has arrived.
+            Command::AdviseUsm { advice, .. } => {
+                return Err(Error::new(PI_INVALID_VALUE, format_args!("advice {advice:#x}")));
+            }
             _ => return Err(Error::unsupported("this command")),
         };
         event
@@ -290,7 +310,7 @@ pub(crate) struct MockEvent(OnceLock<Result<(), String>>);
 impl Event<Adder> for MockEvent {
     fn status(&self) -> pi_event_status {
         match self.0.get() {
-            None => PI_EVENT_QUEUED,
+            None => PI_EVENT_SUBMITTED,
             Some(Ok(())) => PI_EVENT_COMPLETE,
             Some(Err(_)) => PI_COMMAND_EXECUTION_FAILURE.0,
         }
@@ -301,4 +321,10 @@ impl Event<Adder> for MockEvent {
     }
 
     fn wait(&self) {}
+
+    fn set_status(&self, _: pi_event_status) -> Result<()> {
+        self.0
+            .set(Ok(()))
+            .map_err(|_| Error::new(PI_INVALID_OPERATION, "the event is complete"))
+    }
 }
