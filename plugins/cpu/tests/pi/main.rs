@@ -7,4 +7,5 @@ mod kernels;
 mod lifetimes;
 mod programs;
 mod raw;
+mod released;
 mod support;

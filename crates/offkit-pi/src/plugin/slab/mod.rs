@@ -110,6 +110,7 @@ impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Slab<T, D> {
     pub(crate) fn insert(&'static self, object: T, details: D) -> Option<Record<T, D>> {
         let index = self.take()?;
         let slot = self.slot(index);
+        Slot::set_usable(slot, true);
         // SAFETY: the slot is valid for good. It was just taken, so it is this thread's alone and without an object.
         unsafe {
             let Slot {
@@ -239,6 +240,7 @@ impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Reclaim for Slab<T, D> 
     unsafe fn reclaim(&'static self, slot: NonNull<Head>, index: u32) {
         // SAFETY: by the caller's promise.
         unsafe { Slot::<T, D>::drop_object(slot.cast()) };
+        Slot::<T, D>::set_usable(slot.cast(), false);
         self.freed.push(index, |index| self.next(index));
     }
 }

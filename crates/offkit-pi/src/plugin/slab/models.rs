@@ -80,7 +80,6 @@ fn a_slot_that_is_used_again_has_one_object_or_the_other() {
     check(|| {
         let slab = slab::<(u32, Once)>();
         let (object, dropped) = Once::new();
-        // The second use of the only free slot comes right after the first.
         let handle = slab.insert((1, object), ()).unwrap().hand_out();
         let stale = thread::spawn(move || match slab.get(handle) {
             Ok(record) => {
@@ -90,12 +89,15 @@ fn a_slot_that_is_used_again_has_one_object_or_the_other() {
             Err(refusal) => assert_eq!(refusal, Refusal::Released),
         });
         slab.release(handle).unwrap();
-        let (first, second) = (Once::new(), Once::new());
-        let records = [(2, first.0), (2, second.0)].map(|object| slab.insert(object, ()).unwrap());
+        let (object, between) = Once::new();
+        drop(slab.insert((0, object), ()));
+        let (object, again) = Once::new();
+        let record = slab.insert((2, object), ()).unwrap();
+        assert_eq!(record.handle(), handle);
+        drop(record);
         stale.join().unwrap();
-        drop(records);
         assert_eq!(
-            [dropped, first.1, second.1].map(|dropped| dropped.load(Relaxed)),
+            [dropped, between, again].map(|dropped| dropped.load(Relaxed)),
             [1; 3]
         );
     });
@@ -130,6 +132,6 @@ fn freed_slots_are_queued_by_several_threads_while_another_takes_them() {
         let records = [3, 4].map(|value| slab.insert(value, ()).unwrap());
         assert!(!Ref::ptr_eq(records[0].object(), records[1].object()));
         assert_eq!(records.each_ref().map(|record| **record.object()), [3, 4]);
-        others.map(|other| other.join().unwrap());
+        others.into_iter().for_each(|other| other.join().unwrap());
     });
 }

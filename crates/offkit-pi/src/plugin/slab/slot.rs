@@ -193,6 +193,28 @@ impl<T, D> Slot<T, D> {
         Some(NonNull::from(Box::leak(slots)).cast())
     }
 
+    /// Tells the address sanitizer whether what a slot holds may be touched. (It knows of memory that is freed, and slots
+    /// never are.)
+    pub(super) fn set_usable(slot: NonNull<Self>, usable: bool) {
+        #[cfg(asan)]
+        {
+            unsafe extern "C" {
+                fn __asan_poison_memory_region(address: *const u8, size: usize);
+                fn __asan_unpoison_memory_region(address: *const u8, size: usize);
+            }
+            let size = size_of::<Self>() - size_of::<Head>();
+            // SAFETY: these are the sanitizer's functions, and the range is the slot's after its head.
+            unsafe {
+                let start = slot.as_ptr().cast::<u8>().add(size_of::<Head>());
+                match usable {
+                    true => __asan_unpoison_memory_region(start, size),
+                    false => __asan_poison_memory_region(start, size),
+                }
+            }
+        }
+        let _ = (slot, usable);
+    }
+
     /// Drops what is in a slot.
     ///
     /// # Safety
