@@ -4,7 +4,7 @@ use super::command::Command;
 use super::event::failure;
 use super::host_memory::{HostSource, HostTarget};
 use super::memory::check_range;
-use super::shim::{array, give, non_null};
+use super::shim::{array, give, non_null, with_each};
 use super::slab::Ref;
 use super::state::{self, ContextRecord, EventDetails, MemoryRecord, QueueRecord, Registered};
 use super::{Error, Event, Memory, Queue, Result};
@@ -37,7 +37,7 @@ pub(super) fn same_context<P: Registered>(queue: &QueueRecord<P>, context: &Cont
     ))
 }
 
-/// Calls a function with the events of a wait list, which must be of the queue's context. Up to four are on the stack.
+/// Calls a function with the events of a wait list, which must be of the queue's context.
 ///
 /// # Safety
 ///
@@ -58,14 +58,8 @@ unsafe fn with_wait_list<P: Registered, R>(
         Ok(event.into_object())
     };
     // SAFETY: by the caller's promise.
-    match unsafe { array(list, count as usize, "event_wait_list") }.map_err(invalid)? {
-        [] => body(&[]),
-        [a] => body(&[event(a)?]),
-        [a, b] => body(&[event(a)?, event(b)?]),
-        [a, b, c] => body(&[event(a)?, event(b)?, event(c)?]),
-        [a, b, c, d] => body(&[event(a)?, event(b)?, event(c)?, event(d)?]),
-        more => body(&more.iter().map(event).collect::<Result<Vec<_>>>()?),
-    }
+    let handles = unsafe { array(list, count as usize, "event_wait_list") }.map_err(invalid)?;
+    with_each(handles, event, body)
 }
 
 impl<P: Registered> Submission<P> {

@@ -1,6 +1,6 @@
 //! Events.
 
-use super::shim::array;
+use super::shim::{array, with_each};
 use super::state::{self, EventDetails, EventRecord, Registered};
 use super::{Context, Error, Info, Plugin, Result};
 use crate::ffi::*;
@@ -101,18 +101,17 @@ pub(super) unsafe fn piEventsWait<P: Registered>(
     }
     // SAFETY: the host passes `num_events` handles.
     let handles = unsafe { array(event_list, num_events as usize, "event_list") }?;
-    let events: Vec<EventRecord<P>> = handles
-        .iter()
-        .map(|handle| state::event::<P>(*handle))
-        .collect::<Result<_>>()?;
-    events.iter().for_each(|event| event.object().wait());
-    match events.iter().find_map(|event| failure::<P>(event.object())) {
-        Some(failure) => Err(Error {
-            code: PI_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
-            ..failure
-        }),
-        None => Ok(()),
-    }
+    let find = |handle: &pi_event| state::event::<P>(*handle);
+    with_each(handles, find, |events| {
+        events.iter().for_each(|event| event.object().wait());
+        match events.iter().find_map(|event| failure::<P>(event.object())) {
+            Some(failure) => Err(Error {
+                code: PI_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
+                ..failure
+            }),
+            None => Ok(()),
+        }
+    })
 }
 
 /// The data of a callback. It goes to whichever thread the event completes on.

@@ -108,3 +108,19 @@ pub(super) unsafe fn give_list<H>(
     }
     Ok(())
 }
+
+/// Calls a function with what is found for each handle of a list. Up to four are on the stack.
+pub(super) fn with_each<H, T, R>(
+    handles: &[H],
+    find: impl Fn(&H) -> Result<T>,
+    body: impl FnOnce(&[T]) -> Result<R>,
+) -> Result<R> {
+    match handles {
+        [] => body(&[]),
+        [a] => body(&[find(a)?]),
+        [a, b] => body(&[find(a)?, find(b)?]),
+        [a, b, c] => body(&[find(a)?, find(b)?, find(c)?]),
+        [a, b, c, d] => body(&[find(a)?, find(b)?, find(c)?, find(d)?]),
+        more => body(&more.iter().map(find).collect::<Result<Vec<_>>>()?),
+    }
+}
