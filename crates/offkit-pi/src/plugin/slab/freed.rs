@@ -19,17 +19,20 @@ const INDEX_BITS: u32 = 28;
 pub(super) const MAX_SLOTS: u32 = (1 << INDEX_BITS) - 1;
 
 impl Link {
+    #[inline]
     fn index(self) -> Option<u32> {
         let index = self.0 as u32 & MAX_SLOTS;
         index.checked_sub(1)
     }
 
     /// The slot of the head or the tail, which always have one.
+    #[inline]
     fn slot(self) -> u32 {
         (self.0 as u32 & MAX_SLOTS).saturating_sub(1)
     }
 
     /// The link that comes after this one in its place, to a slot or to none.
+    #[inline]
     fn then(self, index: Option<u32>) -> u64 {
         let count = (self.0 >> INDEX_BITS).wrapping_add(1);
         count << INDEX_BITS | index.map_or(0, |index| u64::from(index) + 1)
@@ -45,6 +48,7 @@ impl Next {
         Next(AtomicU64::new(0))
     }
 
+    #[inline]
     fn load(&self) -> Link {
         Link(self.0.load(Acquire))
     }
@@ -69,15 +73,18 @@ impl Freed {
         }
     }
 
+    #[inline]
     fn head(&self) -> Link {
         Link(self.head.0.load(Acquire))
     }
 
+    #[inline]
     fn tail(&self) -> Link {
         Link(self.tail.0.load(Acquire))
     }
 
     /// Moves the tail on from where it was seen, unless another thread has.
+    #[inline]
     fn advance_tail(&self, seen: Link, index: u32) {
         let _ = self
             .tail

@@ -8,6 +8,8 @@
 //! Making, finding, sharing and dropping an object takes no lock and no memory from the heap, but for the chunk
 //! of slots that is added when all are in use. Chunks double.
 //!
+//! Most of this is generic and so compiled with the plugin; what is not, and is small, is `#[inline]` to go there too.
+//!
 //! This module and its parts have the only unsafe code there is behind handles. `loom` goes through the ways in which
 //! threads can meet in it: `./dev loom`.
 
@@ -232,6 +234,7 @@ impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Slab<T, D> {
 }
 
 /// How many chunks end at or before the slot of a number.
+#[inline]
 fn chunks_in(index: u32) -> usize {
     (index / FIRST + 1).ilog2() as usize
 }

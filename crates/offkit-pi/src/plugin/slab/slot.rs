@@ -65,6 +65,7 @@ impl Head {
     /// # Safety
     ///
     /// The slot is the caller's alone, is the one of that number of its owner, and has been given its object.
+    #[inline]
     pub(super) unsafe fn fill(&self, kind: Kind, owner: &'static dyn Reclaim, index: u32) {
         // SAFETY: nobody else looks at it: the slot is the caller's, and without references.
         self.home
@@ -75,15 +76,18 @@ impl Head {
     }
 
     /// Adds a reference if there is an object.
+    #[inline]
     pub(super) fn acquire(&self) -> bool {
         self.add(USE)
     }
 
     /// Adds a reference of the host's if there is an object.
+    #[inline]
     pub(super) fn retain(&self) -> bool {
         self.add(HOST)
     }
 
+    #[inline]
     fn add(&self, amount: u64) -> bool {
         let more = |counts: u64| {
             let uses = counts as u32;
@@ -97,6 +101,7 @@ impl Head {
     /// # Safety
     ///
     /// The caller has a reference.
+    #[inline]
     pub(super) unsafe fn share(&self) {
         self.add_surely(USE);
     }
@@ -106,10 +111,12 @@ impl Head {
     /// # Safety
     ///
     /// The caller has a reference.
+    #[inline]
     pub(super) unsafe fn share_with_host(&self) {
         self.add_surely(HOST);
     }
 
+    #[inline]
     fn add_surely(&self, amount: u64) {
         if self.counts.fetch_add(amount, Relaxed) as u32 >= MAX_USES {
             // As `Arc` does. It takes two billion references that are forgotten instead of dropped.
@@ -118,6 +125,7 @@ impl Head {
     }
 
     /// Takes a reference back from the host: whether it was the last of all. `None` if the host has none.
+    #[inline]
     pub(super) fn release(&self) -> Option<bool> {
         let less = |counts: u64| counts.checked_sub(HOST);
         let before = self.counts.fetch_update(Release, Relaxed, less).ok()?;
@@ -129,11 +137,13 @@ impl Head {
     /// # Safety
     ///
     /// The caller has a reference, and does not use it any more.
+    #[inline]
     pub(super) unsafe fn drop_reference(&self) -> bool {
         self.counts.fetch_sub(USE, Release) as u32 == 1
     }
 
     /// References of the host.
+    #[inline]
     pub(super) fn references(&self) -> u32 {
         (self.counts.load(Relaxed) >> 32) as u32
     }
@@ -149,6 +159,7 @@ impl Head {
 /// # Safety
 ///
 /// The slot had an object, and the caller has taken the last reference. The pointer may be used for the whole slot.
+#[inline]
 pub(super) unsafe fn empty(slot: NonNull<Head>) {
     // SAFETY: slots stay valid at least until their owner reclaims them. `home` was written when the slot was filled.
     let Home { owner, index } = unsafe {
