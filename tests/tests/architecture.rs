@@ -9,8 +9,8 @@ use serde_json::Value;
 
 /// The crates, from below: each depends only on those before its own line.
 const LEVELS: [&[&str]; 9] = [
-    &["offkit-image", "offkit-host", "offkit-pi"],
-    &["offkit-spirv"],
+    &["offkit-image", "offkit-host"],
+    &["offkit-pi", "offkit-spirv"],
     &["offkit-kernel", "offkit-object"],
     &["offkit-llvm"],
     &[

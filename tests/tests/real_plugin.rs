@@ -103,6 +103,40 @@ fn a_kernel_runs_through_a_real_plugin() {
 }
 
 #[test]
+fn a_plugin_that_cannot_be_loaded_is_told_of_in_the_words_of_the_loader() {
+    need!("clang-22", "llc");
+    let folder = Folder::new();
+    folder.syclbin("app", "kernel void k(global int *a) { a[0] = 1; }", "");
+    folder.write("broken.so", "this is no library");
+    folder.write(
+        "lost.c",
+        "int missing(void); int piPluginInit(void *record) { return missing(); }",
+    );
+    let options = ["-shared", "-fPIC", "-nostdlib", "lost.c", "-o", "lost.so"];
+    folder.run(tool("clang-22").unwrap(), options).ok();
+    for (library, words) in [
+        ("broken.so", "file too short"),
+        // Found when the library is opened, and not when the function is called.
+        ("lost.so", "undefined symbol: missing"),
+        ("./nowhere.so", "No such file or directory"),
+    ] {
+        let path = folder.path(library);
+        let error = Plugin::load(&path).unwrap_err().to_string();
+        assert!(error.contains(words) && error.contains(library), "{error}");
+
+        let mut command = Command::new(offkit());
+        command.args("run app.syclbin k --global 1 --arg i32[1] --device gpu".split(' '));
+        let outcome = folder.run_command(command.env("OFFKIT_PLUGINS", &path));
+        assert!(
+            outcome.stderr.contains("warning: a plugin is left out"),
+            "{}",
+            outcome.stderr
+        );
+        assert!(outcome.stderr.contains(words), "{}", outcome.stderr);
+    }
+}
+
+#[test]
 fn offkit_runs_kernels_on_a_real_driver_through_a_real_plugin() {
     need!("clang-22", "llc");
     let Some(runtime) = SyclRuntime::get() else { return };

@@ -1,89 +1,80 @@
-//! Device images as one side describes them to the other.
+//! Device images as they cross the interface: [`DeviceImage`] on both sides, C structs between them.
 
 use crate::ffi::*;
 use core::ffi::{CStr, c_char};
+use core::marker::PhantomData;
+use offkit_image::property_set::names;
+use offkit_image::{
+    ByteArray, ContainerKind, DeviceImage, Error, ImageFormat, Producer, PropertySet, PropertyValue, Target,
+};
 use std::ffi::CString;
 
-/// A device image: what a host asks a plugin to choose among, and a plugin looks at to choose.
+/// Strings of an image that the C struct has fields for.
+const COMPILE_OPTIONS: &str = "compile-opts";
+const LINK_OPTIONS: &str = "link-opts";
+
+/// Views an image in memory. Text that is not UTF-8 reads as empty; entries and properties without a name are left
+/// out.
 ///
-/// Borrowed from wherever the image lies. Made by hosts with the fields they know and handed to
-/// [`host::Device::select_binary`](crate::host::Device::select_binary); given to
-/// [`plugin::Device::select_binary`](crate::plugin::Device::select_binary).
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct DeviceBinary<'a> {
-    /// Format: a `PI_DEVICE_BINARY_TYPE_*` value; [`PI_DEVICE_BINARY_TYPE_NONE`] leaves it to whoever looks
-    /// at the bytes.
-    pub format: u8,
-    /// Target as compilers name it: `spir64`, `spir64_x86_64`, `nvptx64`, …
-    pub target: &'a str,
-    /// Options to compile with on the device.
-    pub compile_options: &'a str,
-    /// Options to link with on the device.
-    pub link_options: &'a str,
-    /// The device code.
-    pub data: &'a [u8],
-    /// Names of the kernels in it.
-    pub entries: Vec<&'a str>,
-    /// Property sets, in order.
-    pub property_sets: Vec<PropertySet<'a>>,
-}
-
-/// A named list of properties.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PropertySet<'a> {
-    /// Name, such as `SYCL/specialization constants`.
-    pub name: &'a str,
-    /// Names and values, in order.
-    pub properties: Vec<(&'a str, PropertyValue<'a>)>,
-}
-
-/// The value of a property.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PropertyValue<'a> {
-    /// A 32-bit integer.
-    U32(u32),
-    /// Bytes, an 8-byte little-endian count of bits first.
-    Bytes(&'a [u8]),
-}
-
-impl DeviceBinary<'_> {
-    /// The format, found out from the first bytes where the image does not say it.
-    pub fn detected_format(&self) -> u8 {
-        match (self.format, self.data) {
-            (PI_DEVICE_BINARY_TYPE_NONE, [0x03, 0x02, 0x23, 0x07, ..]) => PI_DEVICE_BINARY_TYPE_SPIRV,
-            (PI_DEVICE_BINARY_TYPE_NONE, [b'B', b'C', 0xc0, 0xde, ..]) => {
-                PI_DEVICE_BINARY_TYPE_LLVMIR_BITCODE
-            }
-            (PI_DEVICE_BINARY_TYPE_NONE, [0x7f, b'E', b'L', b'F', ..]) => PI_DEVICE_BINARY_TYPE_NATIVE,
-            (format, _) => format,
+/// # Safety
+///
+/// The pointers of `raw`, and those they lead to, must be null or valid for `'a`, strings NUL-terminated, and each pair
+/// of begin and end pointers from one array.
+pub(crate) unsafe fn image<'a>(raw: &pi_device_binary_struct) -> DeviceImage<'a> {
+    // SAFETY: all pointers come from `raw`, for which the caller vouches.
+    let (code, target, options, entries, property_sets) = unsafe {
+        (
+            range(raw.BinaryStart, raw.BinaryEnd),
+            text(raw.DeviceTargetSpec).unwrap_or_default(),
+            [
+                (COMPILE_OPTIONS, text(raw.CompileOptions)),
+                (LINK_OPTIONS, text(raw.LinkOptions)),
+            ],
+            range(raw.EntriesBegin, raw.EntriesEnd),
+            range(raw.PropertySetsBegin, raw.PropertySetsEnd),
+        )
+    };
+    let mut image = DeviceImage::new(code);
+    if image.format == ImageFormat::Unknown {
+        image.format = match raw.Format {
+            PI_DEVICE_BINARY_TYPE_SPIRV => ImageFormat::Spirv,
+            PI_DEVICE_BINARY_TYPE_LLVMIR_BITCODE => ImageFormat::Bitcode,
+            _ => ImageFormat::Unknown,
+        };
+    }
+    image.container = ContainerKind::SyclWrapped;
+    image.container_version = Some(raw.Version.into());
+    image.producer = Producer::Sycl;
+    image.target = Target::of_sycl_name(target);
+    for (key, value) in options {
+        if let Some(value) = value.filter(|value| !value.is_empty()) {
+            image.strings.set(key, value);
         }
     }
-}
-
-impl<'a> DeviceBinary<'a> {
-    /// Views an image in memory. Text that is not UTF-8 reads as empty; entries and properties without a name
-    /// are left out.
-    ///
-    /// # Safety
-    ///
-    /// The pointers of `raw`, and those they lead to, must be null or valid for `'a`, strings NUL-terminated,
-    /// and each pair of begin and end pointers from one array.
-    pub unsafe fn from_raw(raw: &pi_device_binary_struct) -> DeviceBinary<'a> {
-        // SAFETY: all pointers come from `raw`, for which the caller vouches.
-        unsafe {
-            let entries = range(raw.EntriesBegin, raw.EntriesEnd);
-            let property_sets = range(raw.PropertySetsBegin, raw.PropertySetsEnd);
-            DeviceBinary {
-                format: raw.Format,
-                target: text(raw.DeviceTargetSpec).unwrap_or_default(),
-                compile_options: text(raw.CompileOptions).unwrap_or_default(),
-                link_options: text(raw.LinkOptions).unwrap_or_default(),
-                data: range(raw.BinaryStart, raw.BinaryEnd),
-                entries: entries.iter().filter_map(|entry| text(entry.name)).collect(),
-                property_sets: property_sets.iter().filter_map(|set| property_set(set)).collect(),
-            }
+    for set in property_sets {
+        // SAFETY: the caller vouches for the pointers of the sets.
+        if let Some(name) = unsafe { text(set.Name) } {
+            // SAFETY: and for those of their properties.
+            unsafe { read_properties(set, image.properties.set_mut(name)) };
         }
     }
+    let symbols = |set| {
+        image
+            .properties
+            .symbols(set)
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let (imports, exports) = (symbols(names::IMPORTED_SYMBOLS), symbols(names::EXPORTED_SYMBOLS));
+    // SAFETY: the caller vouches for the names of entries.
+    let names = entries.iter().filter_map(|entry| unsafe { text(entry.name) });
+    let entries: Vec<String> = names.map(str::to_owned).collect();
+    let kernels = entries.iter().filter(|name| !exports.contains(name));
+    image.kernels = kernels.cloned().collect();
+    image.entries = Some(entries);
+    image.imports = imports;
+    image.exports = exports;
+    image
 }
 
 /// # Safety
@@ -111,138 +102,160 @@ unsafe fn range<'a, T>(begin: *const T, end: *const T) -> &'a [T] {
 
 /// # Safety
 ///
-/// As for [`DeviceBinary::from_raw`].
-unsafe fn property_set<'a>(raw: &pi_device_binary_property_set_struct) -> Option<PropertySet<'a>> {
-    // SAFETY: the caller vouches for the pointers of the set and of its properties.
-    unsafe {
-        let mut properties = Vec::new();
-        for property in range(raw.PropertiesBegin, raw.PropertiesEnd) {
-            let Some(name) = text(property.Name) else { continue };
-            let value = match property.Type {
-                PI_PROPERTY_TYPE_UINT32 => PropertyValue::U32(property.ValSize as u32),
-                _ => {
-                    let begin = property.ValAddr.cast::<u8>().cast_const();
-                    PropertyValue::Bytes(range(begin, begin.wrapping_add(property.ValSize as usize)))
-                }
-            };
-            properties.push((name, value));
-        }
-        Some(PropertySet {
-            name: text(raw.Name)?,
-            properties,
-        })
+/// As for [`image`].
+unsafe fn read_properties(raw: &pi_device_binary_property_set_struct, set: &mut PropertySet) {
+    // SAFETY: by the caller's promise.
+    for property in unsafe { range(raw.PropertiesBegin, raw.PropertiesEnd) } {
+        // SAFETY: as above.
+        let Some(name) = (unsafe { text(property.Name) }) else {
+            continue;
+        };
+        let value = match property.Type {
+            PI_PROPERTY_TYPE_UINT32 => PropertyValue::U32(property.ValSize as u32),
+            _ => {
+                let begin = property.ValAddr.cast::<u8>().cast_const();
+                // SAFETY: as above.
+                let bytes = unsafe { range(begin, begin.wrapping_add(property.ValSize as usize)) };
+                PropertyValue::Bytes(byte_array(bytes))
+            }
+        };
+        set.insert(name, value);
     }
+}
+
+/// Bytes that begin with their number of bits.
+fn byte_array(bytes: &[u8]) -> ByteArray {
+    let counted = bytes
+        .split_first_chunk::<8>()
+        .and_then(|(bits, bytes)| ByteArray::with_bits(u64::from_le_bytes(*bits), bytes));
+    counted.unwrap_or_else(|| ByteArray::new(bytes))
 }
 
 /// The C structs for some images, with everything they point to.
 ///
-/// The images themselves are not copied, so this borrows from them.
+/// The code is not copied, so this borrows from the images.
 pub(crate) struct RawBinaries<'a> {
     images: Vec<pi_device_binary_struct>,
-    /// What `images` points into. Boxed slices and C strings do not move when the vectors that hold them
-    /// grow.
-    _strings: Vec<CString>,
-    _entries: Vec<Box<[pi_offload_entry_struct]>>,
-    _properties: Vec<Box<[pi_device_binary_property_struct]>>,
-    _property_sets: Vec<Box<[pi_device_binary_property_set_struct]>>,
-    _borrowed: core::marker::PhantomData<&'a [u8]>,
+    /// What `images` points into. None of it moves when the vectors that hold it grow.
+    parts: Parts,
+    _borrowed: PhantomData<&'a [u8]>,
+}
+
+#[derive(Default)]
+struct Parts {
+    strings: Vec<CString>,
+    values: Vec<Vec<u8>>,
+    entries: Vec<Box<[pi_offload_entry_struct]>>,
+    properties: Vec<Box<[pi_device_binary_property_struct]>>,
+    property_sets: Vec<Box<[pi_device_binary_property_set_struct]>>,
 }
 
 impl<'a> RawBinaries<'a> {
-    pub(crate) fn new(images: &'a [DeviceBinary<'a>]) -> Self {
-        let mut strings = Vec::new();
-        let mut all_entries = Vec::new();
-        let mut all_properties = Vec::new();
-        let mut all_sets = Vec::new();
-        let mut string = |text: &str| {
-            // A NUL inside would end the text for the plugin as well.
-            let text = text.split('\0').next().unwrap_or_default();
-            strings.push(CString::new(text).unwrap_or_default());
-            strings
-                .last()
-                .map_or(core::ptr::null(), |text: &CString| text.as_ptr())
-        };
-        let mut raw = Vec::new();
-        for image in images {
-            let entries: Box<[_]> = image
-                .entries
-                .iter()
-                .map(|name| pi_offload_entry_struct {
-                    addr: core::ptr::null_mut(),
-                    name: string(name).cast_mut(),
-                    size: 0,
-                    flags: 0,
-                    reserved: 0,
-                })
-                .collect();
-            let mut sets = Vec::new();
-            for set in &image.property_sets {
-                let properties: Box<[_]> = set
-                    .properties
-                    .iter()
-                    .map(|(name, value)| {
-                        let (kind, address, size) = match value {
-                            PropertyValue::U32(value) => {
-                                (PI_PROPERTY_TYPE_UINT32, core::ptr::null(), u64::from(*value))
-                            }
-                            PropertyValue::Bytes(value) => {
-                                (PI_PROPERTY_TYPE_BYTE_ARRAY, value.as_ptr(), value.len() as u64)
-                            }
-                        };
-                        pi_device_binary_property_struct {
-                            Name: string(name).cast_mut(),
-                            ValAddr: address.cast_mut().cast(),
-                            Type: kind,
-                            ValSize: size,
-                        }
-                    })
-                    .collect();
-                let ends = properties.as_ptr_range();
-                sets.push(pi_device_binary_property_set_struct {
-                    Name: string(set.name).cast_mut(),
-                    PropertiesBegin: ends.start.cast_mut(),
-                    PropertiesEnd: ends.end.cast_mut(),
-                });
-                all_properties.push(properties);
-            }
-            let sets = sets.into_boxed_slice();
-            let (code, entry_ends, set_ends) = (
-                image.data.as_ptr_range(),
-                entries.as_ptr_range(),
-                sets.as_ptr_range(),
-            );
-            raw.push(pi_device_binary_struct {
-                Version: 2,
-                Kind: PI_DEVICE_BINARY_OFFLOAD_KIND_SYCL,
-                Format: image.format,
-                DeviceTargetSpec: string(image.target),
-                CompileOptions: string(image.compile_options),
-                LinkOptions: string(image.link_options),
-                ManifestStart: core::ptr::null(),
-                ManifestEnd: core::ptr::null(),
-                BinaryStart: code.start,
-                BinaryEnd: code.end,
-                EntriesBegin: entry_ends.start.cast_mut(),
-                EntriesEnd: entry_ends.end.cast_mut(),
-                PropertySetsBegin: set_ends.start.cast_mut(),
-                PropertySetsEnd: set_ends.end.cast_mut(),
-            });
-            all_entries.push(entries);
-            all_sets.push(sets);
-        }
-        RawBinaries {
-            images: raw,
-            _strings: strings,
-            _entries: all_entries,
-            _properties: all_properties,
-            _property_sets: all_sets,
-            _borrowed: core::marker::PhantomData,
-        }
+    /// # Errors
+    ///
+    /// That of an image whose bytes cannot be unpacked.
+    pub(crate) fn new(images: &[&'a DeviceImage<'_>]) -> Result<Self, Error> {
+        let mut parts = Parts::default();
+        let images = images
+            .iter()
+            .map(|image| parts.add(image))
+            .collect::<Result<_, _>>()?;
+        Ok(RawBinaries {
+            images,
+            parts,
+            _borrowed: PhantomData,
+        })
     }
 
     /// Pointers to the images, as `piextDeviceSelectBinary` wants them. Valid while `self` is.
     pub(crate) fn pointers(&mut self) -> Vec<pi_device_binary> {
+        let _ = &self.parts;
         self.images.iter_mut().map(core::ptr::from_mut).collect()
+    }
+}
+
+impl Parts {
+    fn add(&mut self, image: &DeviceImage<'_>) -> Result<pi_device_binary_struct, Error> {
+        let names = image.entries.as_ref().unwrap_or(&image.kernels);
+        let entries: Box<[_]> = names
+            .iter()
+            .map(|name| pi_offload_entry_struct {
+                addr: core::ptr::null_mut(),
+                name: self.string(name).cast_mut(),
+                size: 0,
+                flags: 0,
+                reserved: 0,
+            })
+            .collect();
+        let sets: Box<[_]> = image
+            .properties
+            .iter()
+            .map(|(name, set)| {
+                let properties: Box<[_]> = set.iter().map(|(key, value)| self.property(key, value)).collect();
+                let ends = properties.as_ptr_range();
+                self.properties.push(properties);
+                pi_device_binary_property_set_struct {
+                    Name: self.string(name).cast_mut(),
+                    PropertiesBegin: ends.start.cast_mut(),
+                    PropertiesEnd: ends.end.cast_mut(),
+                }
+            })
+            .collect();
+        let code = image.bytes()?.as_ptr_range();
+        let (entry_ends, set_ends) = (entries.as_ptr_range(), sets.as_ptr_range());
+        self.entries.push(entries);
+        self.property_sets.push(sets);
+        let mut option = |key| self.string(image.strings.get(key).unwrap_or_default());
+        Ok(pi_device_binary_struct {
+            Version: 2,
+            Kind: PI_DEVICE_BINARY_OFFLOAD_KIND_SYCL,
+            Format: match image.format {
+                ImageFormat::Spirv => PI_DEVICE_BINARY_TYPE_SPIRV,
+                ImageFormat::Bitcode => PI_DEVICE_BINARY_TYPE_LLVMIR_BITCODE,
+                ImageFormat::Elf | ImageFormat::Zebin | ImageFormat::Amdgpu | ImageFormat::Cubin => {
+                    PI_DEVICE_BINARY_TYPE_NATIVE
+                }
+                _ => PI_DEVICE_BINARY_TYPE_NONE,
+            },
+            CompileOptions: option(COMPILE_OPTIONS),
+            LinkOptions: option(LINK_OPTIONS),
+            DeviceTargetSpec: self.string(image.target.sycl_name()),
+            ManifestStart: core::ptr::null(),
+            ManifestEnd: core::ptr::null(),
+            BinaryStart: code.start,
+            BinaryEnd: code.end,
+            EntriesBegin: entry_ends.start.cast_mut(),
+            EntriesEnd: entry_ends.end.cast_mut(),
+            PropertySetsBegin: set_ends.start.cast_mut(),
+            PropertySetsEnd: set_ends.end.cast_mut(),
+        })
+    }
+
+    fn string(&mut self, text: &str) -> *const c_char {
+        // A NUL inside would end the text for the plugin as well.
+        let text = text.split('\0').next().unwrap_or_default();
+        let string = CString::new(text).unwrap_or_default();
+        let start = string.as_ptr();
+        self.strings.push(string);
+        start
+    }
+
+    fn property(&mut self, key: &str, value: &PropertyValue) -> pi_device_binary_property_struct {
+        let (kind, address, size) = match value {
+            PropertyValue::U32(value) => (PI_PROPERTY_TYPE_UINT32, core::ptr::null(), u64::from(*value)),
+            PropertyValue::Bytes(array) => {
+                let bytes = [&array.bits().to_le_bytes(), array.bytes()].concat();
+                let (start, size) = (bytes.as_ptr(), bytes.len());
+                self.values.push(bytes);
+                (PI_PROPERTY_TYPE_BYTE_ARRAY, start, size as u64)
+            }
+        };
+        pi_device_binary_property_struct {
+            Name: self.string(key).cast_mut(),
+            ValAddr: address.cast_mut().cast(),
+            Type: kind,
+            ValSize: size,
+        }
     }
 }
 
@@ -252,45 +265,49 @@ mod tests {
 
     #[test]
     fn an_image_survives_the_way_through_c() {
-        let images = [
-            DeviceBinary {
-                format: PI_DEVICE_BINARY_TYPE_SPIRV,
-                target: "spir64",
-                compile_options: "-g",
-                link_options: "-create-library",
-                data: &[3, 2, 0x23, 7],
-                entries: vec!["first", "second"],
-                property_sets: vec![
-                    PropertySet {
-                        name: "SYCL/imported symbols",
-                        properties: vec![("triple", PropertyValue::U32(1))],
-                    },
-                    PropertySet {
-                        name: "bytes",
-                        properties: vec![("value", PropertyValue::Bytes(&[8, 0, 0, 0, 0, 0, 0, 0, 255]))],
-                    },
-                ],
-            },
-            DeviceBinary::default(),
-        ];
-        let raw = RawBinaries::new(&images);
-        for (image, raw) in images.iter().zip(&raw.images) {
+        let mut first = DeviceImage::new(&[3, 2, 0x23, 7][..]);
+        first.target = Target::of_sycl_name("spir64");
+        first.strings.set(COMPILE_OPTIONS, "-g");
+        first.strings.set(LINK_OPTIONS, "-create-library");
+        first.kernels = vec!["first".into()];
+        first.exports = vec!["second".into()];
+        first.imports = vec!["triple".into()];
+        first.entries = Some(vec!["first".into(), "second".into()]);
+        first.properties.insert(names::IMPORTED_SYMBOLS, "triple", 1);
+        first.properties.insert(names::EXPORTED_SYMBOLS, "second", 1);
+        let bits = ByteArray::with_bits(7, [0x7f]).unwrap();
+        first.properties.insert("bytes", "value", bits);
+        let mut second = DeviceImage::new(&b"what is this"[..]);
+        second.entries = Some(Vec::new());
+        let mut images = [first, second];
+        for image in &mut images {
+            image.container = ContainerKind::SyclWrapped;
+            image.container_version = Some(2);
+            image.producer = Producer::Sycl;
+        }
+        let raw = RawBinaries::new(&images.each_ref()).unwrap();
+        for (expected, raw) in images.iter().zip(&raw.images) {
             // SAFETY: `raw` holds everything its images point to.
-            assert_eq!(unsafe { DeviceBinary::from_raw(raw) }, *image);
+            assert_eq!(unsafe { image(raw) }, *expected);
         }
     }
 
     #[test]
-    fn the_format_is_taken_from_the_bytes_where_the_image_does_not_say_it() {
-        let spirv = DeviceBinary {
-            data: &[3, 2, 0x23, 7, 0],
-            ..DeviceBinary::default()
+    fn the_format_is_what_the_bytes_show_and_else_what_the_image_says() {
+        let claimed = |code: &'static [u8], claim: u8| {
+            let plain = DeviceImage::new(code);
+            let mut raw = RawBinaries::new(&[&plain]).unwrap();
+            raw.images[0].Format = claim;
+            // SAFETY: `raw` holds everything its images point to.
+            unsafe { image(&raw.images[0]) }.format
         };
-        assert_eq!(spirv.detected_format(), PI_DEVICE_BINARY_TYPE_SPIRV);
-        let native = DeviceBinary {
-            format: PI_DEVICE_BINARY_TYPE_NATIVE,
-            ..spirv
-        };
-        assert_eq!(native.detected_format(), PI_DEVICE_BINARY_TYPE_NATIVE);
+        let spirv = &[3, 2, 0x23, 7, 0];
+        assert_eq!(claimed(spirv, PI_DEVICE_BINARY_TYPE_NONE), ImageFormat::Spirv);
+        assert_eq!(claimed(spirv, PI_DEVICE_BINARY_TYPE_NATIVE), ImageFormat::Spirv);
+        assert_eq!(claimed(b"short", PI_DEVICE_BINARY_TYPE_SPIRV), ImageFormat::Spirv);
+        assert_eq!(
+            claimed(b"short", PI_DEVICE_BINARY_TYPE_NATIVE),
+            ImageFormat::Unknown
+        );
     }
 }

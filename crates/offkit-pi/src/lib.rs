@@ -6,13 +6,29 @@
 //! about a hundred, mostly modelled on OpenCL. From then on everything (devices, contexts, queues, memory,
 //! programs, kernels, events) goes through that table.
 //!
-//! This crate speaks PI 2.3, the version of the release 2021.2, and is made for others to be added. It has
-//! three parts:
+//! This crate has three parts:
 //!
 //! * [`ffi`] and [`table`] are the interface as C sees it: types, constants, and function tables by version;
 //! * [`host`] loads plugins, or takes those linked into the program, and makes safe objects of what they
 //!   offer;
 //! * [`plugin`] lets a plugin be written in safe Rust, and does what C makes necessary.
+//!
+//! # Versions
+//!
+//! Releases of DPC++ put functions in other places and changed some of them under the same name. A version is a list
+//! of functions, each in one of its [revisions](table::Revision), and the shape of the record that holds them:
+//!
+//! | version | release | functions | record |
+//! |---|---|---|---|
+//! | [2.3](table::Layout::V2_3) | 2021.2 | 101 | 824 bytes |
+//! | [6.8](table::Layout::V6_8) | 2022.1 | 105 | 856 bytes |
+//! | [12.27](table::Layout::V12_27) | 2023.2 | 118 | 992 bytes |
+//! | [15.47](table::Layout::V15_47) | 2024.2 | 159 | 1328 bytes |
+//!
+//! [`host`] loads plugins of all of them: its objects have one form of each function, and
+//! [`host::Plugin`] turns that into the revision that the plugin has. A plugin written with [`plugin`] is one for hosts
+//! of all of them: its `piPluginInit` fills in the table of the version that the host offers. What a version cannot
+//! say is an error that names the version.
 //!
 //! # A plugin, and a host that uses it
 //!
@@ -20,8 +36,8 @@
 //! nothing more: kinds of objects it does not have are [`Unsupported`](plugin::Unsupported).
 //!
 //! ```
-//! use offkit_pi::DeviceBinary;
 //! use offkit_pi::ffi::*;
+//! use offkit_image::DeviceImage;
 //! use offkit_pi::plugin::{Context, Device, Error, Info, Platform, Plugin, Result, Unsupported};
 //! use std::sync::{Arc, LazyLock};
 //!
@@ -72,7 +88,7 @@
 //!         }
 //!     }
 //!
-//!     fn select_binary(&self, _: &[DeviceBinary<'_>]) -> Result<Option<usize>> {
+//!     fn select_binary(&self, _: &[DeviceImage<'_>]) -> Result<Option<usize>> {
 //!         Ok(None)
 //!     }
 //! }
@@ -104,9 +120,11 @@
 //!
 //! # Messages
 //!
-//! PI 2.3 returns numbers and no words, apart from build logs. Plugins made with this crate export a second
+//! Up to PI 6.8 there are numbers and no words, apart from build logs. Plugins made with this crate export a second
 //! function, `offkitPluginGetLastError` ([`table::GetLastError`]); the host side uses it where it is there,
-//! and its errors then say what happened.
+//! and its errors then say what happened. Since 12.27 hosts ask `piPluginGetLastError` when a result is
+//! [`PI_PLUGIN_SPECIFIC_ERROR`](ffi::PI_PLUGIN_SPECIFIC_ERROR): plugins made with this crate return that where
+//! the result by itself says nothing, such as for a command that failed.
 
 pub mod ffi;
 pub mod host;
@@ -118,6 +136,5 @@ mod built_in;
 mod functions;
 mod range;
 
-pub use binary::{DeviceBinary, PropertySet, PropertyValue};
 pub use built_in::BuiltIn;
 pub use range::NdRange;

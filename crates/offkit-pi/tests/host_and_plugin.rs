@@ -3,7 +3,7 @@
 mod mock;
 
 use mock::ADDER;
-use offkit_pi::DeviceBinary;
+use offkit_image::{DeviceImage, Target};
 use offkit_pi::ffi::*;
 use offkit_pi::host::*;
 use offkit_pi::table::Function;
@@ -224,10 +224,10 @@ fn objects_outlive_what_they_were_made_from_in_the_hands_of_the_host() {
 
 #[test]
 fn the_plugin_chooses_among_images() {
-    let image = |target, data| DeviceBinary {
-        target,
-        data,
-        ..DeviceBinary::default()
+    let image = |target, code: &'static [u8]| {
+        let mut image = DeviceImage::new(code);
+        image.target = Target::of_sycl_name(target);
+        image
     };
     let device = device();
     let images = [
@@ -235,6 +235,7 @@ fn the_plugin_chooses_among_images() {
         image("adder", b""),
         image("adder", b"code"),
     ];
+    let images = images.each_ref();
     assert_eq!(device.select_binary(&images).unwrap(), Some(2));
     assert_eq!(device.select_binary(&images[..2]).unwrap(), None);
     assert_eq!(device.select_binary(&[]).unwrap(), None);

@@ -1,11 +1,12 @@
 //! What the host side makes of several plugins, of one plugin loaded several times, and of objects that are
 //! dropped while commands use them.
 
+use offkit_image::DeviceImage;
 use offkit_pi::ffi::*;
 use offkit_pi::host;
 use offkit_pi::host::{CommandStatus, QueueProperties, UsmKind};
 use offkit_pi::plugin::*;
-use offkit_pi::{BuiltIn, DeviceBinary, define_plugin};
+use offkit_pi::{BuiltIn, define_plugin};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, OnceLock};
 
@@ -82,7 +83,7 @@ macro_rules! machine_plugin {
                 Err(Error::unknown_query(name))
             }
 
-            fn select_binary(&self, _: &[DeviceBinary<'_>]) -> Result<Option<usize>> {
+            fn select_binary(&self, _: &[DeviceImage<'_>]) -> Result<Option<usize>> {
                 Ok(None)
             }
         }

@@ -1,5 +1,6 @@
 //! Device images as they lie in the memory of a program: what `clang-offload-wrapper` writes and
-//! `piextDeviceSelectBinary` is given. Little can be said about them in types; [`crate::binary`].
+//! `piextDeviceSelectBinary` is given. Little can be said about them in types; [`DeviceImage`](offkit_image::DeviceImage) is the
+//! safe view.
 
 use core::ffi::{c_char, c_void};
 

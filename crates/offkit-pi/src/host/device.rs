@@ -3,10 +3,11 @@
 use super::handle::{integer, query_of_size, sizes, text};
 use super::plugin::{Plugin, ask, call, list};
 use super::{PiError, Result};
-use crate::binary::{DeviceBinary, RawBinaries};
+use crate::binary::RawBinaries;
 use crate::ffi::*;
 use crate::table::Function;
 use core::fmt;
+use offkit_image::DeviceImage;
 
 /// Queries with an answer of 4 bytes, most of them truth values. Real plugins cannot be asked for the size of these:
 /// some take no null pointer, some never write the size, some say 1 and others 4.
@@ -334,12 +335,19 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`PiError`] if the plugin fails for another reason.
-    pub fn select_binary(&self, images: &[DeviceBinary<'_>]) -> Result<Option<usize>> {
+    /// [`PiError`] if an image cannot be unpacked, or the plugin fails for another reason.
+    pub fn select_binary(&self, images: &[&DeviceImage<'_>]) -> Result<Option<usize>> {
         if images.is_empty() {
             return Ok(None);
         }
-        let mut raw = RawBinaries::new(images);
+        let unreadable = |error: offkit_image::Error| {
+            PiError::refused(
+                Function::piextDeviceSelectBinary,
+                PI_INVALID_BINARY,
+                error.to_string(),
+            )
+        };
+        let mut raw = RawBinaries::new(images).map_err(unreadable)?;
         let mut pointers = raw.pointers();
         let count = pi_uint32::try_from(pointers.len()).unwrap_or(pi_uint32::MAX);
         let mut selected = 0;

@@ -3,8 +3,9 @@
 use super::shim::{array, give_list};
 use super::state::{self, DeviceRecord, PlatformRecord, Registered};
 use super::{Error, Info, Plugin, Result};
-use crate::binary::DeviceBinary;
+use crate::binary;
 use crate::ffi::*;
+use offkit_image::DeviceImage;
 use std::sync::Arc;
 
 /// A group of devices served by one driver.
@@ -51,7 +52,7 @@ pub trait Device<P: Plugin>: Send + Sync + 'static {
     /// # Errors
     ///
     /// [`Error`] if finding out fails.
-    fn select_binary(&self, images: &[DeviceBinary<'_>]) -> Result<Option<usize>>;
+    fn select_binary(&self, images: &[DeviceImage<'_>]) -> Result<Option<usize>>;
 }
 
 fn platforms<P: Registered>() -> Result<Vec<PlatformRecord<P>>> {
@@ -135,11 +136,11 @@ pub(super) unsafe fn piextDeviceSelectBinary<P: Registered>(
     super::shim::non_null(selected, "selected_binary_ind")?;
     // SAFETY: the host passes `num_binaries` pointers.
     let pointers = unsafe { array(binaries, num_binaries as usize, "binaries") }?;
-    let images: Option<Vec<DeviceBinary<'_>>> = pointers
+    let images: Option<Vec<DeviceImage<'_>>> = pointers
         .iter()
         .map(|pointer| {
             // SAFETY: the host passes images that are valid during the call.
-            unsafe { pointer.as_ref().map(|image| DeviceBinary::from_raw(image)) }
+            unsafe { pointer.as_ref().map(|raw| binary::image(raw)) }
         })
         .collect();
     let images = images.ok_or_else(|| Error::null("an image"))?;

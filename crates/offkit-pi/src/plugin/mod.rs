@@ -14,8 +14,9 @@
 //!
 //! **No slot of the table is null.** What a plugin leaves out (methods with a default, and the parts of the
 //! interface that have no method yet: images, samplers, native handles, native kernels, partitioning of
-//! devices) returns [`PI_INVALID_OPERATION`](crate::ffi::PI_INVALID_OPERATION) with a message; real hosts
-//! call slots without looking, and a null one would end them.
+//! devices) returns [`PI_INVALID_OPERATION`](crate::ffi::PI_INVALID_OPERATION), or
+//! [`PI_UNSUPPORTED_FEATURE`](crate::ffi::PI_UNSUPPORTED_FEATURE) where the function came with 15.47, and a message; real
+//! hosts call slots without looking, and a null one would end them.
 
 #![expect(
     non_snake_case,

@@ -2,10 +2,11 @@
 //! whatever its name, takes a buffer and a byte, and adds the byte to as many bytes of the buffer as there
 //! are work-items. Commands are done when they are submitted.
 
+use offkit_image::DeviceImage;
+use offkit_pi::NdRange;
 use offkit_pi::ffi::*;
 use offkit_pi::host::UsmKind;
 use offkit_pi::plugin::*;
-use offkit_pi::{DeviceBinary, NdRange};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
 pub(crate) struct Adder;
@@ -72,10 +73,10 @@ impl Device<Adder> for MockDevice {
         Ok(42)
     }
 
-    fn select_binary(&self, images: &[DeviceBinary<'_>]) -> Result<Option<usize>> {
+    fn select_binary(&self, images: &[DeviceImage<'_>]) -> Result<Option<usize>> {
         Ok(images
             .iter()
-            .position(|image| image.target == "adder" && !image.data.is_empty()))
+            .position(|image| image.target.sycl_name() == "adder" && image.size() > 0))
     }
 }
 

@@ -1,7 +1,6 @@
 //! The platform and the device, and everything they can be asked.
 
-use offkit_image::{Family, Target};
-use offkit_pi::DeviceBinary;
+use offkit_image::{DeviceImage, Family, ImageFormat};
 use offkit_pi::ffi::*;
 use offkit_pi::plugin::{Device, Error, Info, Platform, Result};
 use std::sync::Arc;
@@ -18,6 +17,9 @@ const EXTENSIONS: &str = "cl_khr_byte_addressable_store cl_khr_fp16 cl_khr_fp64 
      cl_khr_global_int32_extended_atomics cl_khr_il_program cl_khr_int64_base_atomics \
      cl_khr_int64_extended_atomics cl_khr_local_int32_base_atomics cl_khr_local_int32_extended_atomics \
      cl_khr_subgroups cl_intel_unified_shared_memory";
+
+/// Work-groups that a launch can have in a dimension: as many as can be counted.
+const MAX_WORK_GROUPS: usize = isize::MAX as usize;
 
 /// The only platform.
 #[derive(Default)]
@@ -66,6 +68,8 @@ impl Platform<Cpu> for CpuPlatform {
             PI_PLATFORM_INFO_NAME => "offkit CPU".into(),
             PI_PLATFORM_INFO_VENDOR => "offkit".into(),
             PI_PLATFORM_INFO_EXTENSIONS => EXTENSIONS.into(),
+            // It takes what OpenCL's devices take, and its programs and kernels work as theirs do.
+            PI_EXT_PLATFORM_INFO_BACKEND => PI_EXT_PLATFORM_BACKEND_OPENCL.into(),
             name => return Err(Error::unknown_query(name)),
         })
     }
@@ -104,6 +108,10 @@ impl Device<Cpu> for CpuDevice {
             PI_DEVICE_INFO_MAX_WORK_ITEM_DIMENSIONS => 3u32.into(),
             PI_DEVICE_INFO_MAX_WORK_ITEM_SIZES => [MAX_WORK_GROUP_SIZE as usize; 3].into(),
             PI_DEVICE_INFO_MAX_WORK_GROUP_SIZE => (MAX_WORK_GROUP_SIZE as usize).into(),
+            PI_EXT_ONEAPI_DEVICE_INFO_MAX_GLOBAL_WORK_GROUPS
+            | PI_EXT_ONEAPI_DEVICE_INFO_MAX_WORK_GROUPS_1D => [MAX_WORK_GROUPS].into(),
+            PI_EXT_ONEAPI_DEVICE_INFO_MAX_WORK_GROUPS_2D => [MAX_WORK_GROUPS; 2].into(),
+            PI_EXT_ONEAPI_DEVICE_INFO_MAX_WORK_GROUPS_3D => [MAX_WORK_GROUPS; 3].into(),
             PI_DEVICE_INFO_MAX_CLOCK_FREQUENCY => 0u32.into(),
             PI_DEVICE_INFO_ADDRESS_BITS => usize::BITS.into(),
             PI_DEVICE_INFO_MAX_PARAMETER_SIZE => 4096usize.into(),
@@ -114,8 +122,11 @@ impl Device<Cpu> for CpuDevice {
             | PI_DEVICE_INFO_LINKER_AVAILABLE
             | PI_DEVICE_INFO_HOST_UNIFIED_MEMORY
             | PI_DEVICE_INFO_PREFERRED_INTEROP_USER_SYNC => true.into(),
+            PI_DEVICE_INFO_ATOMIC_64 => true.into(),
             PI_DEVICE_INFO_ERROR_CORRECTION_SUPPORT
+            | PI_DEVICE_INFO_BUILD_ON_SUBDEVICE
             | PI_DEVICE_INFO_IMAGE_SUPPORT
+            | PI_DEVICE_INFO_IMAGE_SRGB
             | PI_DEVICE_INFO_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS => false.into(),
             PI_DEVICE_INFO_EXECUTION_CAPABILITIES => PI_DEVICE_EXEC_CAPABILITIES_KERNEL.into(),
             PI_DEVICE_INFO_QUEUE_PROPERTIES => {
@@ -170,12 +181,16 @@ impl Device<Cpu> for CpuDevice {
         })
     }
 
-    fn select_binary(&self, images: &[DeviceBinary<'_>]) -> Result<Option<usize>> {
-        let rank = |image: &DeviceBinary<'_>| {
-            if image.detected_format() != PI_DEVICE_BINARY_TYPE_SPIRV {
+    fn timer(&self) -> Result<u64> {
+        Ok(super::event::now())
+    }
+
+    fn select_binary(&self, images: &[DeviceImage<'_>]) -> Result<Option<usize>> {
+        let rank = |image: &DeviceImage<'_>| {
+            if image.format != ImageFormat::Spirv {
                 return None;
             }
-            let target = Target::of_sycl_name(image.target);
+            let target = &image.target;
             match target.family() {
                 Family::Spirv64 if target.triple == target.parts().architecture() => Some(0),
                 // SPIR-V that says in full for what it is, or does not say it.
@@ -195,24 +210,23 @@ impl Device<Cpu> for CpuDevice {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use offkit_image::Target;
 
-    fn spirv(target: &str) -> DeviceBinary<'_> {
-        DeviceBinary {
-            target,
-            data: &[3, 2, 0x23, 7],
-            ..DeviceBinary::default()
-        }
+    fn image(target: &str, code: &'static [u8]) -> DeviceImage<'static> {
+        let mut image = DeviceImage::new(code);
+        image.target = Target::of_sycl_name(target);
+        image
+    }
+
+    fn spirv(target: &str) -> DeviceImage<'static> {
+        image(target, &[3, 2, 0x23, 7])
     }
 
     #[test]
     fn spirv_for_64_bits_is_chosen() {
         let device = CpuDevice::default();
-        let native = DeviceBinary {
-            target: "spir64_gen",
-            data: b"\x7fELF",
-            ..DeviceBinary::default()
-        };
-        let choose = |images: &[DeviceBinary<'_>]| device.select_binary(images).unwrap();
+        let native = image("spir64_gen", b"\x7fELF");
+        let choose = |images: &[DeviceImage<'_>]| device.select_binary(images).unwrap();
         assert_eq!(
             choose(&[native.clone(), spirv("<unknown>"), spirv("spir64")]),
             Some(2)

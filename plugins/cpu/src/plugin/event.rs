@@ -34,7 +34,7 @@ struct State {
 }
 
 /// Nanoseconds since the first event of the process.
-fn now() -> u64 {
+pub(super) fn now() -> u64 {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
     u64::try_from(START.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }

@@ -1,7 +1,7 @@
 //! Programs: compiling, linking, building, and what goes wrong in that.
 
 use crate::support::{bytes, spirv, with_both};
-use offkit_pi::DeviceBinary;
+use offkit_image::{DeviceImage, Target};
 use offkit_pi::ffi::*;
 use offkit_pi::host::{BinaryType, BuildStatus};
 
@@ -245,16 +245,17 @@ fn specialization_constants_that_are_not_there_are_refused() {
 fn spirv_is_chosen_among_images() {
     let spirv = spirv!(LIBRARY);
     with_both(|machine| {
-        let image = |target, data| DeviceBinary {
-            target,
-            data,
-            ..DeviceBinary::default()
-        };
+        fn image<'code>(target: &str, code: &'code [u8]) -> DeviceImage<'code> {
+            let mut image = DeviceImage::new(code);
+            image.target = Target::of_sycl_name(target);
+            image
+        }
         let images = [
             image("nvptx64", b".version 7"),
             image("spir64_x86_64", b"\x7fELF"),
             image("spir64", &spirv),
         ];
+        let images = images.each_ref();
         assert_eq!(machine.device.select_binary(&images).unwrap(), Some(2));
         assert_eq!(machine.device.select_binary(&images[..2]).unwrap(), None);
     });
