@@ -92,6 +92,7 @@
 #![deny(unsafe_code)]
 
 mod error;
+mod graph;
 mod interpreter;
 mod memory;
 pub mod plugin;

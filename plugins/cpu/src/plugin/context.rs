@@ -41,7 +41,7 @@ impl Context<Cpu> for CpuContext {
                 "kernels cannot submit to queues",
             ));
         }
-        CpuQueue::new(&context.memory, properties & PI_QUEUE_PROFILING_ENABLE != 0)
+        Ok(CpuQueue::new(&context.memory, properties))
     }
 
     fn create_buffer(context: &Ref<Self>, request: BufferRequest<'_>) -> Result<CpuBuffer> {

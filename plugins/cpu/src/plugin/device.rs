@@ -182,7 +182,7 @@ impl Device<Cpu> for CpuDevice {
     }
 
     fn timer(&self) -> Result<u64> {
-        Ok(super::event::now())
+        Ok(crate::graph::now())
     }
 
     fn select_binary(&self, images: &[DeviceImage<'_>]) -> Result<Option<usize>> {

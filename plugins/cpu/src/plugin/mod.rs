@@ -1,9 +1,8 @@
 //! The device as a plugin of the interface that runtimes speak (PI 2.3).
 //!
-//! One platform with one device. A queue is a thread that takes commands one after the other; the cores are
-//! kept busy by the work-groups of one launch, not by several commands at a time, so a queue that asks for
-//! out-of-order execution gets what an in-order one does. Commands of different queues do run at the same
-//! time.
+//! One platform with one device. A command starts as soon as nothing it waits for is left (`graph`): a small one on the
+//! thread that submits it, others on the threads of the device, several at a time if they have nothing to do with each
+//! other.
 
 mod context;
 mod device;
@@ -13,6 +12,7 @@ mod memory;
 mod program;
 mod queue;
 mod transfer;
+mod worker;
 
 use offkit_pi::plugin::{Error, Plugin, Result};
 use std::sync::{Arc, LazyLock};

@@ -1,136 +1,140 @@
-//! Queues: a thread that takes commands one after the other.
+//! Queues, and what there is to do for a command.
 
 use offkit_pi::ffi::*;
-use offkit_pi::plugin::{Command, Error, Queue, Ref, Result};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use offkit_pi::plugin::{Command, Queue, Ref, Result};
+use std::sync::Arc;
 
 use super::Cpu;
 use super::event::CpuEvent;
 use super::kernel::Launch;
 use super::memory::CpuBuffer;
 use super::transfer::{self, AddressCopy, each_row};
+use super::worker;
 use crate::Memory;
+use crate::graph::{Line, Node, Sort, Work};
+use crate::sync::atomic::AtomicBool;
 
-/// A queue. Its thread ends when the queue is gone and the commands are done.
+/// Bytes that a thread copies or fills in some microseconds.
+const SMALL: usize = 1 << 15;
+
+/// A queue. Its commands go on when it is gone.
 pub(crate) struct CpuQueue {
-    tasks: Mutex<Sender<Task>>,
+    line: crate::sync::Arc<Line<Task>>,
     memory: Arc<Memory>,
     profiling: bool,
 }
 
-/// A command on its way.
-struct Task {
-    work: Work,
-    wait: Vec<Ref<CpuEvent>>,
-    event: Ref<CpuEvent>,
-}
+/// What there is to do for a command.
+pub(crate) struct Task(Todo);
 
-/// What there is to do: a launch has its arguments taken as they were when it was submitted, and a copy what its
-/// addresses meant.
-enum Work {
+/// A launch has its arguments taken as they were when it was submitted, and a copy what its addresses meant.
+enum Todo {
     Launch(Box<Launch>),
-    CopyUsm(AddressCopy),
-    Other(Command<Cpu>),
+    CopyUsm(AddressCopy, Arc<Memory>),
+    Other(Command<Cpu>, Arc<Memory>),
+    Nothing,
 }
 
 impl CpuQueue {
-    pub(super) fn new(memory: &Arc<Memory>, profiling: bool) -> Result<CpuQueue> {
-        let (sender, receiver) = channel();
-        let used = Arc::clone(memory);
-        let thread = thread::Builder::new().name("offkit cpu queue".to_owned());
-        let started = thread.spawn(move || work_through(&receiver, &used));
-        started.map_err(|error| {
-            Error::new(
-                PI_OUT_OF_RESOURCES,
-                format_args!("no thread for a queue: {error}"),
-            )
-        })?;
-        Ok(CpuQueue {
-            tasks: Mutex::new(sender),
-            memory: Arc::clone(memory),
-            profiling,
-        })
-    }
-
-    fn submit(&self, work: Work, wait: &[Ref<CpuEvent>], event: &Ref<CpuEvent>) -> Result<()> {
-        let task = Task {
-            work,
-            wait: wait.to_vec(),
-            event: event.clone(),
+    pub(super) fn new(memory: &Arc<Memory>, properties: pi_queue_properties) -> CpuQueue {
+        let out_of_order = properties & PI_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0;
+        let line = if out_of_order {
+            Line::out_of_order()
+        } else {
+            Line::in_order()
         };
-        let sent = self
-            .tasks
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .send(task);
-        sent.map_err(|_| Error::new(PI_OUT_OF_RESOURCES, "the queue's thread has ended"))
+        CpuQueue {
+            line: crate::sync::Arc::new(line),
+            memory: Arc::clone(memory),
+            profiling: properties & PI_QUEUE_PROFILING_ENABLE != 0,
+        }
     }
 }
 
 impl Queue<Cpu> for CpuQueue {
     fn create_event(&self, _: &Command<Cpu>) -> CpuEvent {
-        CpuEvent::of_a_command(self.profiling)
+        Node::command(self.profiling)
     }
 
+    #[expect(unsafe_code, reason = "each command is submitted once")]
     fn enqueue(
         queue: &Ref<Self>,
         command: Command<Cpu>,
         wait: &[Ref<CpuEvent>],
         event: &Ref<CpuEvent>,
     ) -> Result<()> {
-        let work = match command {
-            Command::Launch { kernel, range } => Work::Launch(Box::new(kernel.prepare(&range)?)),
-            Command::CopyUsm { source, target, size } => {
-                Work::CopyUsm(AddressCopy::new(&queue.memory, source, target, size))
-            }
-            command => Work::Other(command),
+        let sort = match command {
+            Command::Marker => Sort::Marker,
+            Command::Barrier => Sort::Barrier,
+            _ => Sort::Command,
         };
-        queue.submit(work, wait, event)
+        let memory = || Arc::clone(&queue.memory);
+        let todo = match command {
+            Command::Launch { kernel, range } => Todo::Launch(Box::new(kernel.prepare(&range)?)),
+            Command::CopyUsm { source, target, size } => {
+                Todo::CopyUsm(AddressCopy::new(&queue.memory, source, target, size), memory())
+            }
+            // Device memory is host memory, and always close.
+            Command::Marker
+            | Command::Barrier
+            | Command::Map { .. }
+            | Command::Unmap { .. }
+            | Command::PrefetchUsm { .. }
+            | Command::AdviseUsm { .. } => Todo::Nothing,
+            command => Todo::Other(command, memory()),
+        };
+        // SAFETY: the event was made by `create_event` for this command.
+        unsafe { Line::submit(&queue.line, event, Task(todo), wait, sort) };
+        Ok(())
     }
 
     fn finish(&self) -> Result<()> {
-        // Commands are done in order, so all are when this one is.
-        let last = Ref::new(CpuEvent::of_a_command(false));
-        self.submit(Work::Other(Command::Marker), &[], &last)?;
-        let _ = last.outcome();
+        Line::finish(&self.line);
         Ok(())
     }
 }
 
-/// What the failure of a command begins with that was not started.
-const NOT_STARTED: &str = "not started, as a command it waits for has failed: ";
+impl Work for Task {
+    fn is_nothing(&self) -> bool {
+        matches!(self.0, Todo::Nothing)
+    }
 
-fn work_through(tasks: &Receiver<Task>, memory: &Memory) {
-    for Task { work, wait, event } in tasks {
-        event.reach(PI_EVENT_SUBMITTED, None);
-        if let Some(failure) = wait.iter().find_map(|event| event.outcome().err()) {
-            // Once is enough, however long the chain.
-            let failure = match failure.strip_prefix(NOT_STARTED) {
-                Some(_) => failure,
-                None => format!("{NOT_STARTED}{failure}"),
-            };
-            event.reach(PI_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST.0, Some(failure));
-            continue;
+    fn is_small(&self) -> bool {
+        let size = match &self.0 {
+            // Nobody knows how long a kernel takes.
+            Todo::Launch(_) => usize::MAX,
+            Todo::CopyUsm(copy, _) => copy.size(),
+            Todo::Other(command, _) => match command {
+                Command::ReadBuffer { target, .. } => target.size(),
+                Command::WriteBuffer { source, .. } => source.size(),
+                Command::CopyBuffer { size, .. } | Command::FillBuffer { size, .. } => *size,
+                Command::SetUsm { count, .. } => *count,
+                _ => usize::MAX,
+            },
+            Todo::Nothing => 0,
+        };
+        size <= SMALL
+    }
+
+    fn run(self, _cancel: &AtomicBool) -> Result<(), String> {
+        match self.0 {
+            Todo::Launch(launch) => launch.run(),
+            Todo::CopyUsm(copy, memory) => copy.run(&memory),
+            Todo::Other(command, memory) => run(&memory, command),
+            Todo::Nothing => Ok(()),
         }
-        event.reach(PI_EVENT_RUNNING, None);
-        let done = catch_unwind(AssertUnwindSafe(|| match work {
-            Work::Launch(launch) => launch.run(),
-            Work::CopyUsm(copy) => copy.run(memory),
-            Work::Other(command) => run(memory, command),
-        }));
-        match done {
-            Ok(Ok(())) => event.reach(PI_EVENT_COMPLETE, None),
-            Ok(Err(failure)) => event.reach(PI_COMMAND_EXECUTION_FAILURE.0, Some(failure)),
-            Err(payload) => {
-                // A payload may panic again when it is dropped.
-                std::mem::forget(payload);
-                let failure = "the device panicked; this is a defect of it".to_owned();
-                event.reach(PI_ERROR_UNKNOWN.0, Some(failure));
-            }
-        }
+    }
+
+    fn schedule(event: Ref<CpuEvent>) {
+        worker::schedule(event);
+    }
+
+    fn help() -> bool {
+        worker::help()
+    }
+
+    fn leave_to_others() {
+        worker::leave_to_others();
     }
 }
 
@@ -186,13 +190,6 @@ fn run(memory: &Memory, command: Command<Cpu>) -> Result<(), String> {
             value,
             count,
         } => memory.fill(address as u64, &[value], count as u64),
-        // Device memory is host memory, and always close.
-        Command::Marker
-        | Command::Barrier
-        | Command::Map { .. }
-        | Command::Unmap { .. }
-        | Command::PrefetchUsm { .. }
-        | Command::AdviseUsm { .. } => Ok(()),
         _ => return Err("the device does not know this command".to_owned()),
     };
     done.map_err(|error| error.to_string())

@@ -92,6 +92,11 @@ impl AddressCopy {
         }
     }
 
+    /// Bytes to copy.
+    pub(super) fn size(&self) -> usize {
+        self.size
+    }
+
     #[expect(
         unsafe_code,
         reason = "the host vouches for its memory, through the interface"

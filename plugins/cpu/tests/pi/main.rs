@@ -6,6 +6,7 @@ mod handles;
 mod kernels;
 mod lifetimes;
 mod programs;
+mod queues;
 mod raw;
 mod released;
 mod support;
