@@ -1,7 +1,10 @@
 //! A kernel as data.
 
 #![forbid(unsafe_code)]
-#![allow(missing_docs, reason = "the next commit documents the form while it changes it")]
+#![allow(
+    missing_docs,
+    reason = "the next commit documents the form while it changes it"
+)]
 
 #[macro_use]
 mod error;

@@ -31,6 +31,13 @@ pub enum Conversion {
     QuantizeToHalf,
 }
 
+names! { Conversion {
+    FloatToUnsigned "float_to_unsigned", FloatToSigned "float_to_signed", UnsignedToFloat "unsigned_to_float",
+    SignedToFloat "signed_to_float", Float "float", Unsigned "unsigned", Signed "signed",
+    SaturateToUnsigned "saturate_to_unsigned", SaturateToSigned "saturate_to_signed",
+    QuantizeToHalf "quantize_to_half",
+} }
+
 impl Conversion {
     /// Whether the instruction can convert between these types.
     pub fn accepts(self, from: Scalar, to: Scalar) -> bool {

@@ -7,7 +7,7 @@ use crate::builtins::Scalar;
 use crate::error::ReadError;
 
 /// Checks that a built-in variable is known and has the type that it should have.
-pub fn check_built_in(built_in: BuiltIn, types: &Types, kind: TypeId) -> Result<(), ReadError> {
+pub(crate) fn check_built_in(built_in: BuiltIn, types: &Types, kind: TypeId) -> Result<(), ReadError> {
     use BuiltIn as B;
     let lanes = match built_in {
         B::NumWorkgroups

@@ -4,37 +4,54 @@ use std::collections::HashMap;
 
 use offkit_spirv::grammar::StorageClass;
 
+use super::text::described;
 use crate::builtins::Scalar;
 
 /// A type of a module: an index into its [`Types`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TypeId(pub u32);
 
-/// What a type is made of.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Type {
-    Void,
-    Scalar(Scalar),
-    Vector {
-        component: Scalar,
-        count: u32,
-    },
-    Array {
-        element: TypeId,
-        count: u64,
-    },
-    Struct {
-        members: Vec<TypeId>,
-        packed: bool,
-    },
-    Pointer {
-        class: StorageClass,
-        pointee: TypeId,
-    },
-    /// An event: a word that nobody reads, since copies are done when they are asked for.
-    Event,
-    /// Declared by the module, but no value of it may exist here.
-    Opaque,
+described! {
+    /// What a type is made of.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub enum Type {
+        /// No value at all.
+        Void = "void",
+        /// One number or truth.
+        Scalar(scalar: Scalar) = "scalar",
+        /// Up to 16 of them.
+        Vector {
+            /// Of what.
+            component: Scalar,
+            /// How many.
+            count: u32,
+        } = "vector",
+        /// Elements of one type.
+        Array {
+            /// Of which.
+            element: TypeId,
+            /// How many.
+            count: u64,
+        } = "array",
+        /// Members of any types.
+        Struct {
+            /// Their types.
+            members: Vec<TypeId>,
+            /// Nothing is between them.
+            packed: bool = "packed",
+        } = "struct",
+        /// An address.
+        Pointer {
+            /// In which memory.
+            class: StorageClass,
+            /// Of what; the only type that may come later than this one.
+            pointee: TypeId,
+        } = "pointer",
+        /// An event: a word that nobody reads, since copies are done when they are asked for.
+        Event = "event",
+        /// Declared by the module, but no value of it may exist here.
+        Opaque = "opaque",
+    }
 }
 
 /// Size and shape of a type.
@@ -63,6 +80,7 @@ const NOTHING: Layout = Layout {
 pub struct Leaf {
     /// Bytes from the start of the value.
     pub offset: u64,
+    /// What it is.
     pub scalar: Scalar,
 }
 
@@ -73,7 +91,7 @@ pub const LARGEST_VALUE: u64 = 1 << 16;
 const DEEPEST_TYPE: u32 = 128;
 
 /// All types of a module.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Types {
     types: Vec<(Type, Layout)>,
     /// The first of each scalar and vector type, by component and count; scalars have none.
@@ -92,7 +110,8 @@ pub fn scalar_size(scalar: Scalar) -> u64 {
 
 impl Types {
     /// Appends a type. `None` when it refers to a type that isn't there yet (other than as a pointee)
-    /// or its size is beyond 64 bits.
+    /// its size is beyond 64 bits, or it is a vector of no or of more than 16
+    /// components.
     pub fn push(&mut self, kind: Type) -> Option<TypeId> {
         let layout = self
             .layout_of(&kind)
@@ -105,6 +124,40 @@ impl Types {
         }
         self.types.push((kind, layout));
         Some(id)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.types.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.types.is_empty()
+    }
+
+    /// Each type in turn.
+    pub fn iter(&self) -> impl Iterator<Item = &Type> {
+        self.types.iter().map(|(kind, _)| kind)
+    }
+
+    /// Whether this is the first type of its kind, which it is found by, if it is a scalar or vector.
+    pub(super) fn is_first(&self, id: TypeId) -> bool {
+        match *self.get(id) {
+            Type::Scalar(scalar) => self.find_scalar(scalar) == Some(id),
+            Type::Vector { component, count } => self.find_vector(component, count) == Some(id),
+            _ => false,
+        }
+    }
+
+    /// The scalar or vector type, which is added if it isn't there.
+    pub(crate) fn find_or_push(&mut self, kind: Type) -> Option<TypeId> {
+        let found = match kind {
+            Type::Scalar(scalar) => self.find_scalar(scalar),
+            Type::Vector { component, count } => self.find_vector(component, count),
+            _ => None,
+        };
+        found.or_else(|| self.push(kind))
     }
 
     /// A scalar type, if the module has it.
@@ -127,6 +180,7 @@ impl Types {
         Some(match kind {
             Type::Void | Type::Opaque => NOTHING,
             Type::Scalar(scalar) => plain(scalar_size(*scalar)),
+            Type::Vector { count: 0 | 17.., .. } => return None,
             Type::Vector { component, count } => {
                 let count = u64::from(*count);
                 // Three components take the room of four.
@@ -180,6 +234,7 @@ impl Types {
             .map_or(&Type::Opaque, |(kind, _)| kind)
     }
 
+    /// Its size and shape.
     pub fn layout(&self, id: TypeId) -> Layout {
         self.try_layout(id).unwrap_or(NOTHING)
     }
@@ -201,6 +256,7 @@ impl Types {
         }
     }
 
+    /// Whether it is a pointer.
     pub fn is_pointer(&self, id: TypeId) -> bool {
         matches!(self.get(id), Type::Pointer { .. })
     }

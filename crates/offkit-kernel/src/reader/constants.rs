@@ -21,9 +21,8 @@ impl Reader<'_> {
     pub(super) fn constant_instruction(&mut self, instruction: &dr::Instruction) -> Result<()> {
         let word = result_id(instruction)?;
         let kind = self.result_type(instruction)?;
-        let zero = |kind| Constant::plain(kind, Vec::new());
         let constant = match instruction.opcode {
-            Op::Undef | Op::ConstantNull => zero(kind),
+            Op::Undef | Op::ConstantNull => self.zero(kind),
             // Whoever has values for specialization constants has made ordinary constants of them: what is
             // left has its default.
             Op::ConstantTrue | Op::SpecConstantTrue => self.scalar_constant(kind, 1)?,
@@ -47,6 +46,12 @@ impl Reader<'_> {
         };
         self.push_constant(word, constant);
         Ok(())
+    }
+
+    /// A constant of zeros only; a scalar says so with a word, as others of its type do.
+    pub(super) fn zero(&self, kind: TypeId) -> Constant {
+        let is_scalar = matches!(self.module.types.get(kind), Type::Scalar(_));
+        Constant::plain(kind, if is_scalar { vec![0] } else { Vec::new() })
     }
 
     fn operation(&self, instruction: &dr::Instruction, kind: TypeId) -> Result<Constant> {

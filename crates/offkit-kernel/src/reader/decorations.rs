@@ -3,9 +3,7 @@
 use std::collections::HashMap;
 
 use offkit_spirv::dr::{self, Operand};
-use offkit_spirv::grammar::{
-    BuiltIn, Decoration, FPRoundingMode, FunctionParameterAttribute, LinkageType, Op, Word,
-};
+use offkit_spirv::grammar::{BuiltIn, Decoration, FPRoundingMode, LinkageType, Op, Word};
 
 /// Names and decorations by id.
 #[derive(Default)]
@@ -75,7 +73,7 @@ impl Decorations {
     }
 
     /// The decorations of an id, its own and those of its groups.
-    fn all(&self, id: Word) -> impl Iterator<Item = &(Decoration, Vec<Operand>)> {
+    pub(super) fn all(&self, id: Word) -> impl Iterator<Item = &(Decoration, Vec<Operand>)> {
         let groups = self.groups.get(&id).into_iter().flatten();
         let grouped = groups.filter_map(|group| self.decorations.get(group));
         self.decorations.get(&id).into_iter().chain(grouped).flatten()
@@ -90,7 +88,7 @@ impl Decorations {
         self.find(id, decoration).is_some()
     }
 
-    fn literal(&self, id: Word, decoration: Decoration) -> Option<u32> {
+    pub(super) fn literal(&self, id: Word, decoration: Decoration) -> Option<u32> {
         match self.find(id, decoration)? {
             [Operand::LiteralBit32(value), ..] => Some(*value),
             _ => None,
@@ -98,9 +96,9 @@ impl Decorations {
     }
 
     /// The alignment in bytes that the module asks for.
-    pub(super) fn alignment(&self, id: Word) -> Option<u64> {
+    pub(super) fn alignment(&self, id: Word) -> Option<u32> {
         let alignment = self.literal(id, Decoration::Alignment)?;
-        alignment.is_power_of_two().then_some(alignment.into())
+        alignment.is_power_of_two().then_some(alignment)
     }
 
     pub(super) fn built_in(&self, id: Word) -> Option<BuiltIn> {
@@ -108,13 +106,6 @@ impl Decorations {
             [Operand::BuiltIn(built_in)] => Some(*built_in),
             _ => None,
         }
-    }
-
-    pub(super) fn is_by_value(&self, parameter: Word) -> bool {
-        let by_value = Operand::FunctionParameterAttribute(FunctionParameterAttribute::ByVal);
-        self.all(parameter).any(|(decoration, operands)| {
-            *decoration == Decoration::FuncParamAttr && operands.contains(&by_value)
-        })
     }
 
     pub(super) fn rounding(&self, id: Word) -> Option<FPRoundingMode> {

@@ -3,7 +3,7 @@
 use offkit_spirv::dr::{self, Operand as Source};
 use offkit_spirv::grammar::{FPRoundingMode, Op, OpenclStd100Op as Extended};
 
-use super::function::FunctionReader;
+use super::function::{Code, FunctionReader};
 use super::{Result, id};
 use crate::builtins::{self, Shape};
 use crate::ir::{MemoryFunction, Operand, Operation, TypeId};
@@ -23,7 +23,7 @@ pub(super) fn rounding_mode(mode: FPRoundingMode) -> Result<FPRoundingMode> {
 }
 
 impl FunctionReader<'_, '_> {
-    pub(super) fn extended(&mut self, instruction: &dr::Instruction) -> Result<Operation> {
+    pub(super) fn extended(&mut self, instruction: &dr::Instruction) -> Result<Code> {
         let set = id(instruction, 0)?;
         if self.reader.open_cl != Some(set) {
             return Err(malformed!("%{set} is not an extended instruction set"));
@@ -51,15 +51,10 @@ impl FunctionReader<'_, '_> {
             .into_iter()
             .map(|word| self.operand(word))
             .collect::<Result<Vec<_>>>()?;
-        let memory = |function| {
-            Ok(Operation::Memory {
-                function,
-                operands: operands.clone(),
-            })
-        };
+        let memory = |function| Ok((Operation::Memory(function), operands.clone()));
         let nearest = FPRoundingMode::RTE;
         match op {
-            Extended::printf => Ok(Operation::Print { operands }),
+            Extended::printf => Ok((Operation::Print, operands)),
             Extended::vloadn => memory(MemoryFunction::LoadVector),
             Extended::vload_half | Extended::vload_halfn => {
                 memory(MemoryFunction::LoadHalf { aligned: false })
@@ -87,15 +82,10 @@ impl FunctionReader<'_, '_> {
     }
 
     /// An instruction that computes, perhaps with a second result through its last operand.
-    fn pure(
-        &mut self,
-        op: Extended,
-        instruction: &dr::Instruction,
-        mut operands: Vec<Operand>,
-    ) -> Result<Operation> {
+    fn pure(&mut self, op: Extended, instruction: &dr::Instruction, operands: Vec<Operand>) -> Result<Code> {
         let last = operands.last().map(|operand| self.type_of(*operand));
         let has_out = last.is_some_and(|kind| self.types().is_pointer(kind));
-        let out = if has_out { operands.pop() } else { None };
+        let values = &operands[..operands.len() - usize::from(has_out)];
         let unsupported = || unsupported!("OpenCL.std {op:?} on these types");
         let shape = |kind: TypeId| {
             let types = &self.reader.module.types;
@@ -105,12 +95,12 @@ impl FunctionReader<'_, '_> {
                 lanes: types.lanes(kind),
             })
         };
-        let shapes = operands
+        let shapes = values
             .iter()
             .map(|operand| shape(self.type_of(*operand)))
             .collect::<Result<Vec<_>>>()?;
         let result = shape(self.reader.result_type(instruction)?)?;
         builtins::resolve(op, result, &shapes).ok_or_else(unsupported)?;
-        Ok(Operation::Extended { op, operands, out })
+        Ok((Operation::Extended(op), operands))
     }
 }

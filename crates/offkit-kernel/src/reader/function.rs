@@ -8,8 +8,8 @@ use offkit_spirv::grammar::{Op, Word};
 use super::{Reader, Result, id, ids, literal, result_id};
 use crate::builtins::Scalar;
 use crate::ir::{
-    Block, BlockId, Constant, FunctionId, Instruction, LARGEST_VALUE, Line, Operand, Operation, Phi,
-    Terminator, Type, TypeId, Types, ValueId, Variable,
+    Attributes, Block, BlockId, Constant, FastMath, FunctionId, Instruction, LARGEST_VALUE, Line, Operand,
+    Operation, Phi, Terminator, Type, TypeId, Types, ValueId, Variable,
 };
 
 /// A function body being read.
@@ -22,7 +22,12 @@ pub(super) struct FunctionReader<'r, 'a> {
     /// Of the block being read.
     instructions: Vec<Instruction>,
     line: Option<Line>,
+    /// What may be assumed of the arithmetic of the instruction being read.
+    math: FastMath,
 }
+
+/// What an instruction does, and with what.
+pub(super) type Code = (Operation, Vec<Operand>);
 
 /// Reads the body of a function that has been declared.
 pub(super) fn read(reader: &mut Reader<'_>, source: &dr::Function, function: FunctionId) -> Result<()> {
@@ -35,6 +40,7 @@ pub(super) fn read(reader: &mut Reader<'_>, source: &dr::Function, function: Fun
         variables: Vec::new(),
         instructions: Vec::new(),
         line: None,
+        math: FastMath::default(),
     };
     for (index, parameter) in source.parameters.iter().enumerate() {
         body.ids.insert(result_id(parameter)?, ValueId(index as u32));
@@ -84,8 +90,7 @@ impl FunctionReader<'_, '_> {
 
     fn block(&mut self, source: &dr::Block) -> Result<Block> {
         let mut phis = Vec::new();
-        let mut terminator = None;
-        let mut end_line = None;
+        let (mut merge, mut terminator, mut end_line) = (None, None, None);
         for instruction in &source.instructions {
             match instruction.opcode {
                 Op::Line => self.line = self.read_line(instruction),
@@ -93,6 +98,9 @@ impl FunctionReader<'_, '_> {
                 _ if self.reader.is_without_effect(instruction) => {}
                 Op::Phi => phis.push(self.phi(instruction)?),
                 Op::Variable => self.variable(instruction)?,
+                Op::LoopMerge | Op::LoopControlINTEL | Op::SelectionMerge => {
+                    merge = Some(self.merge(instruction)?);
+                }
                 _ => {
                     terminator = self.terminator(instruction)?;
                     end_line = self.line;
@@ -107,6 +115,7 @@ impl FunctionReader<'_, '_> {
         Ok(Block {
             phis,
             instructions: std::mem::take(&mut self.instructions),
+            merge,
             terminator,
             line: end_line,
         })
@@ -132,7 +141,7 @@ impl FunctionReader<'_, '_> {
         })
     }
 
-    fn label(&self, word: Word) -> Result<BlockId> {
+    pub(super) fn label(&self, word: Word) -> Result<BlockId> {
         let missing = || malformed!("%{word} is not a label of this function");
         self.labels.get(&word).copied().ok_or_else(missing)
     }
@@ -144,6 +153,12 @@ impl FunctionReader<'_, '_> {
                 condition: self.operand_at(instruction, 0)?,
                 accept: self.label(id(instruction, 1)?)?,
                 reject: self.label(id(instruction, 2)?)?,
+                weights: match instruction.operands.get(3..) {
+                    Some([Source::LiteralBit32(accept), Source::LiteralBit32(reject)]) => {
+                        Some((*accept, *reject))
+                    }
+                    _ => None,
+                },
             },
             Op::Switch => {
                 let selector = self.operand_at(instruction, 0)?;
@@ -239,31 +254,47 @@ impl FunctionReader<'_, '_> {
 
     /// A value of zeros.
     pub(super) fn zero(&mut self, kind: TypeId) -> Operand {
+        let zero = self.reader.zero(kind);
         let constants = &mut self.reader.module.constants;
-        constants.push(Constant::plain(kind, Vec::new()));
+        constants.push(zero);
         Operand::Constant(crate::ir::ConstantId(constants.len() as u32 - 1))
     }
 
     /// Adds an instruction whose result has no id in the module.
-    pub(super) fn emit(&mut self, kind: TypeId, operation: Operation) -> Operand {
+    pub(super) fn emit(&mut self, kind: TypeId, operation: Operation, operands: Vec<Operand>) -> Operand {
         self.values.push(kind);
         let result = ValueId(self.values.len() as u32 - 1);
         self.instructions.push(Instruction {
             result: Some(result),
             operation,
+            operands,
+            attributes: Attributes {
+                math: self.math,
+                ..Attributes::default()
+            },
             line: self.line,
         });
         Operand::Value(result)
     }
 
-    /// Adds the instruction that stands in the module.
-    pub(super) fn push(&mut self, instruction: &dr::Instruction, operation: Operation) -> Result<()> {
+    /// Adds the instruction that stands in the module, as what `read` makes of it.
+    pub(super) fn push(
+        &mut self,
+        instruction: &dr::Instruction,
+        read: impl FnOnce(&mut Self) -> Result<Code>,
+    ) -> Result<()> {
+        let attributes = self.attributes(instruction)?;
+        self.math = attributes.math;
+        let (operation, operands) = read(self)?;
+        self.math = FastMath::default();
         let result = instruction
             .result_id
             .and_then(|word| self.ids.get(&word).copied());
         self.instructions.push(Instruction {
             result,
             operation,
+            operands,
+            attributes,
             line: self.line,
         });
         Ok(())

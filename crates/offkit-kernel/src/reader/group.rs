@@ -3,22 +3,20 @@
 use offkit_spirv::dr::{self, Operand as Source};
 use offkit_spirv::grammar::{GroupOperation, Op, Scope};
 
-use super::function::FunctionReader;
+use super::function::{Code, FunctionReader};
 use super::{Result, id};
 use crate::ir::{BallotQuery, CollectiveKind as Kind, GroupScope, Operand, Operation, Reduction, Type};
 
 impl FunctionReader<'_, '_> {
     /// An instruction of a group, or `None` when it is another kind.
-    pub(super) fn group_operation(&mut self, instruction: &dr::Instruction) -> Result<Option<Operation>> {
+    pub(super) fn group_operation(&mut self, instruction: &dr::Instruction) -> Result<Option<Code>> {
         let opcode = instruction.opcode;
         if opcode == Op::ControlBarrier {
             let Some(scope) = self.barrier_scope(instruction)? else {
-                return Ok(Some(Operation::Fence));
+                return Ok(Some((Operation::Fence, Vec::new())));
             };
-            return Ok(Some(Operation::collective(
-                Kind::Barrier,
-                scope,
-                true,
+            return Ok(Some((
+                Operation::collective(Kind::Barrier, scope, true),
                 Vec::new(),
             )));
         }
@@ -77,7 +75,7 @@ impl FunctionReader<'_, '_> {
         let operands = (first..first + count)
             .map(|index| self.operand_at(instruction, index))
             .collect::<Result<_>>()?;
-        Ok(Some(Operation::collective(kind, scope, uniform, operands)))
+        Ok(Some((Operation::collective(kind, scope, uniform), operands)))
     }
 
     /// The scope that an instruction's first operand names; `None` for a single work-item.
@@ -110,7 +108,7 @@ impl FunctionReader<'_, '_> {
     }
 
     /// Reductions and scans.
-    fn reduction(&mut self, instruction: &dr::Instruction) -> Result<Option<Operation>> {
+    fn reduction(&mut self, instruction: &dr::Instruction) -> Result<Option<Code>> {
         let op = match instruction.opcode {
             Op::GroupIAdd | Op::GroupNonUniformIAdd => Op::IAdd,
             Op::GroupFAdd | Op::GroupNonUniformFAdd => Op::FAdd,
@@ -152,11 +150,11 @@ impl FunctionReader<'_, '_> {
             }
             operation => return Err(unsupported!("group operation {operation:?}")),
         };
-        Ok(Some(Operation::collective(kind, scope, uniform, vec![value])))
+        Ok(Some((Operation::collective(kind, scope, uniform), vec![value])))
     }
 
     /// Questions about a ballot that a work-item answers by itself, once it knows its place.
-    fn ballot_arithmetic(&mut self, instruction: &dr::Instruction) -> Result<Option<Operation>> {
+    fn ballot_arithmetic(&mut self, instruction: &dr::Instruction) -> Result<Option<Code>> {
         let query = match instruction.opcode {
             Op::GroupNonUniformInverseBallot => BallotQuery::Inverse,
             Op::GroupNonUniformBallotBitExtract => BallotQuery::Bit,
@@ -180,10 +178,10 @@ impl FunctionReader<'_, '_> {
             1
         };
         let operands = self.operands_from(instruction, from)?;
-        Ok(Some(Operation::Ballot { query, operands }))
+        Ok(Some((Operation::Ballot(query), operands)))
     }
 
-    fn async_copy(&mut self, instruction: &dr::Instruction) -> Result<Operation> {
+    fn async_copy(&mut self, instruction: &dr::Instruction) -> Result<Code> {
         let scope = self.group_scope(instruction)?;
         let operands: Vec<Operand> = (1..5)
             .map(|index| self.operand_at(instruction, index))
@@ -202,7 +200,7 @@ impl FunctionReader<'_, '_> {
         };
         let to_local = class == offkit_spirv::grammar::StorageClass::Workgroup;
         let kind = Kind::AsyncCopy { element, to_local };
-        Ok(Operation::collective(kind, scope, true, operands))
+        Ok((Operation::collective(kind, scope, true), operands))
     }
 }
 

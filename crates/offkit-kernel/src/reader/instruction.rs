@@ -4,12 +4,12 @@ use offkit_spirv::dr::{self, Operand as Source};
 use offkit_spirv::grammar::{Decoration, Op, OpenclStd100Op, Word};
 
 use super::extended::{is_prefetch, rounding_mode};
-use super::function::FunctionReader;
+use super::function::{Code, FunctionReader};
 use super::imported::{self, Imported, Operands};
 use super::{Reader, Result, id, literal, result_id};
 use crate::builtins::Scalar;
 use crate::builtins::convert::Conversion;
-use crate::ir::{CollectiveKind, Constant, GroupScope, Operand, Operation, Type, TypeId, arithmetic};
+use crate::ir::{CollectiveKind, GroupScope, Operand, Operation, Type, TypeId, arithmetic};
 
 /// The conversion of an opcode, and whether it saturates by itself.
 pub(super) fn conversion_of(op: Op) -> Option<(Conversion, bool)> {
@@ -53,8 +53,8 @@ impl Reader<'_> {
 
     /// The id of a scalar type, which is added if the module has none.
     pub(super) fn scalar_type_or_new(&mut self, scalar: Scalar) -> Result<TypeId> {
-        self.scalar_type(scalar)
-            .or_else(|error| self.module.types.push(Type::Scalar(scalar)).ok_or(error))
+        let added = self.module.types.find_or_push(Type::Scalar(scalar));
+        added.ok_or_else(|| malformed!("too many types"))
     }
 }
 
@@ -62,67 +62,66 @@ impl FunctionReader<'_, '_> {
     /// Reads an instruction that is neither a terminator nor bookkeeping.
     pub(super) fn instruction(&mut self, instruction: &dr::Instruction) -> Result<()> {
         let opcode = instruction.opcode;
-        let only_describes = matches!(
-            opcode,
-            Op::LoopMerge | Op::SelectionMerge | Op::LifetimeStart | Op::LifetimeStop | Op::AssumeTrueKHR
-        );
+        let only_describes = matches!(opcode, Op::LifetimeStart | Op::LifetimeStop);
         if only_describes || is_prefetch(instruction) {
             return Ok(());
         }
-        let operation = match self.computation(instruction)? {
-            Some(operation) => Some(operation),
-            None => match self.memory_operation(instruction)? {
-                Some(operation) => Some(operation),
-                None => self.group_operation(instruction)?,
-            },
-        };
-        match operation {
-            Some(operation) => self.push(instruction, operation),
-            None => Err(unsupported!("Op{}", instruction.opcode)),
-        }
+        self.push(instruction, |body| {
+            let code = match body.computation(instruction)? {
+                Some(code) => Some(code),
+                None => match body.memory_operation(instruction)? {
+                    Some(code) => Some(code),
+                    None => body.group_operation(instruction)?,
+                },
+            };
+            code.ok_or_else(|| unsupported!("Op{opcode}"))
+        })
     }
 
-    fn computation(&mut self, instruction: &dr::Instruction) -> Result<Option<Operation>> {
+    fn computation(&mut self, instruction: &dr::Instruction) -> Result<Option<Code>> {
         let opcode = instruction.opcode;
         if let Some((kind, saturate)) = conversion_of(opcode) {
             let word = result_id(instruction)?;
             let decorations = &self.reader.decorations;
             let rounding = decorations.rounding(word).map(rounding_mode).transpose()?;
             let saturate = saturate || decorations.has(word, Decoration::SaturatedConversion);
-            let operand = self.operand_at(instruction, 0)?;
-            return Ok(Some(Operation::Convert {
+            let conversion = Operation::Convert {
                 kind,
                 saturate,
                 rounding,
-                operand,
-            }));
+            };
+            return Ok(Some((conversion, vec![self.operand_at(instruction, 0)?])));
         }
+        // Those that take their operands as they stand.
+        let (operation, count) = match opcode {
+            Op::CopyObject | Op::CopyLogical => (Operation::Extract(0), 1),
+            Op::ExpectKHR => (Operation::Expect, 2),
+            Op::AssumeTrueKHR => (Operation::Assume, 1),
+            Op::Bitcast => (Operation::Reinterpret, 1),
+            Op::Select => (Operation::Select, 3),
+            Op::VectorExtractDynamic => (Operation::ExtractDynamic, 2),
+            Op::VectorInsertDynamic => (Operation::InsertDynamic, 3),
+            _ => return self.other_computation(instruction),
+        };
+        let operands = (0..count).map(|index| self.operand_at(instruction, index));
+        Ok(Some((operation, operands.collect::<Result<_>>()?)))
+    }
+
+    fn other_computation(&mut self, instruction: &dr::Instruction) -> Result<Option<Code>> {
+        let opcode = instruction.opcode;
         Ok(Some(match opcode {
             Op::Undef => {
                 let kind = self.reader.result_type(instruction)?;
-                let zero = Constant::plain(kind, Vec::new());
+                let zero = self.reader.zero(kind);
                 let constant = self.reader.push_constant(result_id(instruction)?, zero);
-                Operation::Extract {
-                    composite: Operand::Constant(constant),
-                    first: 0,
-                }
+                (Operation::Extract(0), vec![Operand::Constant(constant)])
             }
-            Op::CopyObject | Op::CopyLogical | Op::ExpectKHR => Operation::Extract {
-                composite: self.operand_at(instruction, 0)?,
-                first: 0,
-            },
-            Op::Bitcast => Operation::Reinterpret(self.operand_at(instruction, 0)?),
-            Op::Select => Operation::Select {
-                condition: self.operand_at(instruction, 0)?,
-                accept: self.operand_at(instruction, 1)?,
-                reject: self.operand_at(instruction, 2)?,
-            },
             Op::CompositeExtract => {
                 let composite = self.operand_at(instruction, 0)?;
                 let (_, first) = self
                     .reader
                     .member(self.type_of(composite), &literals(instruction, 1)?)?;
-                Operation::Extract { composite, first }
+                (Operation::Extract(first), vec![composite])
             }
             Op::CompositeInsert => {
                 let (object, composite) =
@@ -130,30 +129,17 @@ impl FunctionReader<'_, '_> {
                 let (_, first) = self
                     .reader
                     .member(self.type_of(composite), &literals(instruction, 2)?)?;
-                Operation::Insert {
-                    composite,
-                    object,
-                    first,
-                }
+                (Operation::Insert(first), vec![composite, object])
             }
-            Op::CompositeConstruct => Operation::Construct(self.operands_from(instruction, 0)?),
-            Op::VectorExtractDynamic => Operation::ExtractDynamic {
-                vector: self.operand_at(instruction, 0)?,
-                index: self.operand_at(instruction, 1)?,
-            },
-            Op::VectorInsertDynamic => Operation::InsertDynamic {
-                vector: self.operand_at(instruction, 0)?,
-                component: self.operand_at(instruction, 1)?,
-                index: self.operand_at(instruction, 2)?,
-            },
+            Op::CompositeConstruct => (Operation::Construct, self.operands_from(instruction, 0)?),
             Op::VectorShuffle => {
                 let lanes = literals(instruction, 2)?;
                 let lanes = lanes
                     .into_iter()
                     .map(|lane| (lane != u32::MAX).then_some(lane))
                     .collect();
-                let (first, second) = (self.operand_at(instruction, 0)?, self.operand_at(instruction, 1)?);
-                Operation::Shuffle { first, second, lanes }
+                let vectors = vec![self.operand_at(instruction, 0)?, self.operand_at(instruction, 1)?];
+                (Operation::Shuffle(lanes), vectors)
             }
             Op::FunctionCall => {
                 let callee = id(instruction, 0)?;
@@ -168,7 +154,7 @@ impl FunctionReader<'_, '_> {
                 {
                     return self.imported(instruction, imported, &arguments).map(Some);
                 }
-                Operation::Call { function, arguments }
+                (Operation::Call(function), arguments)
             }
             Op::ExtInst => return self.extended(instruction).map(Some),
             Op::Any | Op::All => {
@@ -178,33 +164,24 @@ impl FunctionReader<'_, '_> {
                     Op::LogicalAnd
                 };
                 let operand = self.operand_at(instruction, 0)?;
-                Operation::Fold {
-                    op,
-                    scalar: Scalar::Bool,
-                    operand: self.truths(operand)?,
-                }
+                (Operation::Fold(op), vec![self.truths(operand)?])
             }
             Op::VectorTimesScalar => {
                 let vector = self.operand_at(instruction, 0)?;
                 let scalar = self.operand_at(instruction, 1)?;
                 let kind = self.type_of(vector);
                 let lanes = self.types().lanes(kind) as usize;
-                let splat = self.emit(kind, Operation::Construct(vec![scalar; lanes]));
-                let scalar = self.scalar_of(vector)?;
-                Operation::elementwise(Op::FMul, scalar, vec![vector, splat])
+                let splat = self.emit(kind, Operation::Construct, vec![scalar; lanes]);
+                (Operation::Elementwise(Op::FMul), vec![vector, splat])
             }
             Op::Dot => {
                 let operands = self.operands_from(instruction, 0)?;
                 let [vector, _] = *operands else {
                     return Err(malformed!("OpDot without two operands"));
                 };
-                let (kind, scalar) = (self.type_of(vector), self.scalar_of(vector)?);
-                let operand = self.emit(kind, Operation::elementwise(Op::FMul, scalar, operands));
-                Operation::Fold {
-                    op: Op::FAdd,
-                    scalar,
-                    operand,
-                }
+                let kind = self.type_of(vector);
+                let products = self.emit(kind, Operation::Elementwise(Op::FMul), operands);
+                (Operation::Fold(Op::FAdd), vec![products])
             }
             Op::IAddCarry | Op::ISubBorrow | Op::UMulExtended | Op::SMulExtended => {
                 let low = match opcode {
@@ -214,10 +191,10 @@ impl FunctionReader<'_, '_> {
                 };
                 let operands = self.operands_from(instruction, 0)?;
                 let first = *operands.first().ok_or_else(|| malformed!("no operands"))?;
-                let (kind, scalar) = (self.type_of(first), self.scalar_of(first)?);
-                let low = self.emit(kind, Operation::elementwise(low, scalar, operands.clone()));
-                let high = self.emit(kind, Operation::elementwise(opcode, scalar, operands));
-                Operation::Construct(vec![low, high])
+                let kind = self.type_of(first);
+                let low = self.emit(kind, Operation::Elementwise(low), operands.clone());
+                let high = self.emit(kind, Operation::Elementwise(opcode), operands);
+                (Operation::Construct, vec![low, high])
             }
             Op::SDot | Op::UDot | Op::SUDot | Op::SDotAccSat | Op::UDotAccSat | Op::SUDotAccSat => {
                 return self.integer_dot(instruction).map(Some);
@@ -237,7 +214,7 @@ impl FunctionReader<'_, '_> {
         let zero = self.zero(kind);
         let booleans = self.vector_type(Scalar::Bool, self.types().lanes(kind))?;
         let operands = vec![operand, zero];
-        Ok(self.emit(booleans, Operation::elementwise(Op::SLessThan, scalar, operands)))
+        Ok(self.emit(booleans, Operation::Elementwise(Op::SLessThan), operands))
     }
 
     /// A call of a function that clang expects the device to have.
@@ -246,32 +223,36 @@ impl FunctionReader<'_, '_> {
         instruction: &dr::Instruction,
         imported: Imported,
         arguments: &[Operand],
-    ) -> Result<Operation> {
+    ) -> Result<Code> {
         let missing = || malformed!("a call of a built-in function with too few arguments");
         let argument = |index: usize| arguments.get(index).copied().ok_or_else(missing);
         Ok(match imported {
-            Imported::Fence => Operation::Fence,
+            Imported::Fence => (Operation::Fence, Vec::new()),
             Imported::SubGroupBarrier => {
                 let (kind, scope) = (CollectiveKind::Barrier, GroupScope::SubGroup);
-                Operation::collective(kind, scope, true, Vec::new())
+                (Operation::collective(kind, scope, true), Vec::new())
             }
-            Imported::Convert { kind, rounding } => Operation::Convert {
-                kind,
-                saturate: false,
-                rounding,
-                operand: argument(0)?,
-            },
-            Imported::Cast(class) => Operation::GenericCast {
-                pointer: argument(0)?,
-                class,
-            },
+            Imported::Convert { kind, rounding } => {
+                let saturate = false;
+                (
+                    Operation::Convert {
+                        kind,
+                        saturate,
+                        rounding,
+                    },
+                    vec![argument(0)?],
+                )
+            }
+            Imported::Cast(class) => (Operation::GenericCast(class), vec![argument(0)?]),
             Imported::FenceOf => {
                 // The bits of memory semantics are the flags of OpenCL C, eight places up.
                 let kind = self.reader.result_type(instruction)?;
-                let semantics = self.emit(kind, Operation::PointerSemantics(argument(0)?));
+                let semantics = self.emit(kind, Operation::PointerSemantics, vec![argument(0)?]);
                 let places = self.new_constant(Scalar::I32, 8)?;
-                let (op, scalar) = (Op::ShiftRightLogical, self.scalar_of(semantics)?);
-                Operation::elementwise(op, scalar, vec![semantics, places])
+                (
+                    Operation::Elementwise(Op::ShiftRightLogical),
+                    vec![semantics, places],
+                )
             }
             Imported::Atomic { operation, operands } => {
                 let scalar = self.types().scalar(self.reader.result_type(instruction)?);
@@ -280,18 +261,13 @@ impl FunctionReader<'_, '_> {
                     Operands::Value => argument(1)?,
                     Operands::One => self.new_constant(scalar, 1)?,
                 };
-                Operation::Atomic {
-                    operation,
-                    scalar,
-                    pointer: argument(0)?,
-                    operands: vec![value],
-                }
+                (Operation::Atomic { operation, scalar }, vec![argument(0)?, value])
             }
         })
     }
 
     /// Arithmetic, for every opcode that has a function on the type of its first operand.
-    fn elementwise(&mut self, op: Op, instruction: &dr::Instruction) -> Result<Option<Operation>> {
+    fn elementwise(&mut self, op: Op, instruction: &dr::Instruction) -> Result<Option<Code>> {
         let all_ids = instruction
             .operands
             .iter()
@@ -306,9 +282,8 @@ impl FunctionReader<'_, '_> {
             return Ok(None);
         };
         match arithmetic::resolve(op, scalar) {
-            Some(_) => Ok(Some(Operation::elementwise(
-                op,
-                scalar,
+            Some(_) => Ok(Some((
+                Operation::Elementwise(op),
                 self.operands_from(instruction, 0)?,
             ))),
             None => Ok(None),
@@ -317,7 +292,7 @@ impl FunctionReader<'_, '_> {
 
     /// Dot products of integers: the components become as wide as the result, and then it is products
     /// and sums.
-    fn integer_dot(&mut self, instruction: &dr::Instruction) -> Result<Operation> {
+    fn integer_dot(&mut self, instruction: &dr::Instruction) -> Result<Code> {
         let opcode = instruction.opcode;
         let wide = self.reader.result_type(instruction)?;
         let scalar = self.types().scalar(wide);
@@ -334,7 +309,7 @@ impl FunctionReader<'_, '_> {
             if !matches!(self.types().get(self.type_of(operand)), Type::Vector { .. }) {
                 // Four bytes packed into a word.
                 let packed = self.vector_type(Scalar::I8, 4)?;
-                operand = self.emit(packed, Operation::Reinterpret(operand));
+                operand = self.emit(packed, Operation::Reinterpret, vec![operand]);
             }
             let kind = if signed {
                 Conversion::Signed
@@ -346,39 +321,29 @@ impl FunctionReader<'_, '_> {
                 kind,
                 saturate: false,
                 rounding: None,
-                operand,
             };
-            factors.push(self.emit(vector, convert));
+            factors.push(self.emit(vector, convert, vec![operand]));
         }
-        let products = Operation::elementwise(Op::IMul, scalar, factors);
-        let operand = self.emit(vector, products);
-        let sum = Operation::Fold {
-            op: Op::IAdd,
-            scalar,
-            operand,
-        };
+        let products = self.emit(vector, Operation::Elementwise(Op::IMul), factors);
+        let sum = (Operation::Fold(Op::IAdd), vec![products]);
         let saturating = match opcode {
             Op::SDotAccSat | Op::SUDotAccSat => OpenclStd100Op::s_add_sat,
             Op::UDotAccSat => OpenclStd100Op::u_add_sat,
             _ => return Ok(sum),
         };
-        let sum = self.emit(wide, sum);
+        let sum = self.emit(wide, sum.0, sum.1);
         let accumulator = self.operand_at(instruction, 2)?;
-        Ok(Operation::Extended {
-            op: saturating,
-            operands: vec![sum, accumulator],
-            out: None,
-        })
+        Ok((Operation::Extended(saturating), vec![sum, accumulator]))
     }
 
     /// The id of a vector type, which is added if the module has none.
     pub(super) fn vector_type(&mut self, component: Scalar, count: u32) -> Result<TypeId> {
-        let types = &mut self.reader.module.types;
-        let known = types.find_vector(component, count);
-        let error = || malformed!("too many types");
-        known
-            .or_else(|| types.push(Type::Vector { component, count }))
-            .ok_or_else(error)
+        let added = self
+            .reader
+            .module
+            .types
+            .find_or_push(Type::Vector { component, count });
+        added.ok_or_else(|| malformed!("too many types"))
     }
 }
 

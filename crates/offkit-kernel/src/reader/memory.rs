@@ -3,8 +3,8 @@
 use offkit_spirv::dr::{self, Operand as Source};
 use offkit_spirv::grammar::{Op, StorageClass, Word};
 
-use super::function::FunctionReader;
-use super::{Reader, Result, id, ids, result_id};
+use super::function::{Code, FunctionReader};
+use super::{Reader, Result, ids, result_id};
 use crate::builtins::Scalar;
 use crate::ir::{AtomicOperation, Constant, Home, Operand, Operation, Type, TypeId, Variable, scalar_size};
 
@@ -108,6 +108,7 @@ impl FunctionReader<'_, '_> {
         self.variables.push(Variable {
             address,
             kind: pointee,
+            align: self.reader.decorations.alignment(word),
             initializer,
         });
         Ok(())
@@ -123,7 +124,7 @@ impl FunctionReader<'_, '_> {
     }
 
     /// An instruction on memory, or `None` when it is another kind.
-    pub(super) fn memory_operation(&mut self, instruction: &dr::Instruction) -> Result<Option<Operation>> {
+    pub(super) fn memory_operation(&mut self, instruction: &dr::Instruction) -> Result<Option<Code>> {
         let opcode = instruction.opcode;
         Ok(Some(match opcode {
             Op::AccessChain | Op::InBoundsAccessChain | Op::PtrAccessChain | Op::InBoundsPtrAccessChain => {
@@ -131,11 +132,12 @@ impl FunctionReader<'_, '_> {
                 let indices = ids(instruction, 1)?.into_iter().map(|word| self.index(word));
                 let indices = indices.collect::<Result<Vec<_>>>()?;
                 let path = self.reader.walk(opcode, self.type_of(base), &indices)?;
-                Operation::Address {
-                    base,
+                let (indices, strides): (Vec<_>, _) = path.terms.into_iter().unzip();
+                let address = Operation::Address {
                     offset: path.offset,
-                    terms: path.terms,
-                }
+                    strides,
+                };
+                (address, [base].into_iter().chain(indices).collect())
             }
             Op::PtrDiff => return self.pointer_difference(instruction).map(Some),
             Op::Load => {
@@ -145,46 +147,43 @@ impl FunctionReader<'_, '_> {
                         if self.reader.module.globals[global.0 as usize].kind
                             == self.reader.result_type(instruction)? =>
                     {
-                        Operation::Input(global)
+                        (Operation::Input(global), Vec::new())
                     }
-                    _ => Operation::Load { pointer },
+                    _ => (Operation::Load, vec![pointer]),
                 }
             }
-            Op::Store => Operation::Store {
-                pointer: self.operand_at(instruction, 0)?,
-                value: self.operand_at(instruction, 1)?,
-            },
-            Op::CopyMemory => {
+            Op::Store => (
+                Operation::Store,
+                vec![self.operand_at(instruction, 0)?, self.operand_at(instruction, 1)?],
+            ),
+            Op::CopyMemory | Op::CopyMemorySized => {
                 let (destination, source) =
                     (self.operand_at(instruction, 0)?, self.operand_at(instruction, 1)?);
-                let pointee = self.reader.pointee(self.type_of(destination))?;
-                let size = self.types().layout(pointee).size;
-                let size = self.new_constant(Scalar::I64, size)?;
-                Operation::Copy {
-                    destination,
-                    source,
-                    size,
-                }
+                let size = if opcode == Op::CopyMemory {
+                    let pointee = self.reader.pointee(self.type_of(destination))?;
+                    self.new_constant(Scalar::I64, self.types().layout(pointee).size)?
+                } else {
+                    self.operand_at(instruction, 2)?
+                };
+                (Operation::Copy, vec![destination, source, size])
             }
-            Op::CopyMemorySized => Operation::Copy {
-                destination: self.operand_at(instruction, 0)?,
-                source: self.operand_at(instruction, 1)?,
-                size: self.operand_at(instruction, 2)?,
-            },
             Op::PtrCastToGeneric | Op::GenericCastToPtr | Op::ConvertPtrToU | Op::ConvertUToPtr => {
                 return self.address_cast(instruction).map(Some);
             }
             Op::GenericCastToPtrExplicit => match instruction.operands.get(1) {
-                Some(Source::StorageClass(class)) => Operation::GenericCast {
-                    pointer: self.operand_at(instruction, 0)?,
-                    class: *class,
-                },
+                Some(Source::StorageClass(class)) => (
+                    Operation::GenericCast(*class),
+                    vec![self.operand_at(instruction, 0)?],
+                ),
                 _ => {
                     return Err(malformed!("OpGenericCastToPtrExplicit without a storage class"));
                 }
             },
-            Op::GenericPtrMemSemantics => Operation::PointerSemantics(self.operand_at(instruction, 0)?),
-            Op::MemoryBarrier => Operation::Fence,
+            Op::GenericPtrMemSemantics => (
+                Operation::PointerSemantics,
+                vec![self.operand_at(instruction, 0)?],
+            ),
+            Op::MemoryBarrier => (Operation::Fence, Vec::new()),
             _ => return self.atomic(instruction),
         }))
     }
@@ -209,7 +208,7 @@ impl FunctionReader<'_, '_> {
     }
 
     /// A pointer as another pointer or as an integer: the same word, or its low part.
-    fn address_cast(&mut self, instruction: &dr::Instruction) -> Result<Operation> {
+    fn address_cast(&mut self, instruction: &dr::Instruction) -> Result<Code> {
         let operand = self.operand_at(instruction, 0)?;
         let scalar = |kind| self.types().scalar(kind);
         let (from, to) = (
@@ -217,37 +216,31 @@ impl FunctionReader<'_, '_> {
             scalar(self.reader.result_type(instruction)?),
         );
         if from == to {
-            return Ok(Operation::Extract {
-                composite: operand,
-                first: 0,
-            });
+            return Ok((Operation::Extract(0), vec![operand]));
         }
-        let kind = crate::builtins::convert::Conversion::Unsigned;
-        Ok(Operation::Convert {
-            kind,
+        let conversion = Operation::Convert {
+            kind: crate::builtins::convert::Conversion::Unsigned,
             saturate: false,
             rounding: None,
-            operand,
-        })
+        };
+        Ok((conversion, vec![operand]))
     }
 
     /// The number of elements between two pointers.
-    fn pointer_difference(&mut self, instruction: &dr::Instruction) -> Result<Operation> {
+    fn pointer_difference(&mut self, instruction: &dr::Instruction) -> Result<Code> {
         let (a, b) = (self.operand_at(instruction, 0)?, self.operand_at(instruction, 1)?);
         let pointee = self.reader.pointee(self.type_of(a))?;
         let size = self.types().layout(pointee).size.max(1);
         let word = self.reader.scalar_type(Scalar::I64)?;
-        let operands = vec![a, b];
-        let bytes = self.emit(word, Operation::elementwise(Op::ISub, Scalar::I64, operands));
+        let bytes = self.emit(word, Operation::Elementwise(Op::ISub), vec![a, b]);
         let size = self.new_constant(Scalar::I64, size)?;
-        Ok(Operation::elementwise(Op::SDiv, Scalar::I64, vec![bytes, size]))
+        Ok((Operation::Elementwise(Op::SDiv), vec![bytes, size]))
     }
 
-    fn atomic(&mut self, instruction: &dr::Instruction) -> Result<Option<Operation>> {
+    fn atomic(&mut self, instruction: &dr::Instruction) -> Result<Option<Code>> {
         use AtomicOperation as A;
         let opcode = instruction.opcode;
-        // Operand numbers of what the operation needs beside the pointer; scopes and orderings are
-        // skipped, since every atomic is as strong as they come.
+        // Operand numbers of what the operation needs beside the pointer.
         let (operation, needs): (A, &[usize]) = match opcode {
             Op::AtomicLoad => (A::Load, &[]),
             Op::AtomicStore => (A::Store, &[3]),
@@ -272,16 +265,16 @@ impl FunctionReader<'_, '_> {
             _ => return Ok(None),
         };
         let pointer = self.operand_at(instruction, 0)?;
-        let mut operands = needs
-            .iter()
-            .map(|index| self.operand(id(instruction, *index)?))
-            .collect::<Result<Vec<_>>>()?;
+        let mut operands = vec![pointer];
+        for index in needs {
+            operands.push(self.operand_at(instruction, *index)?);
+        }
         let flag = matches!(operation, A::TestAndSet | A::Clear);
         let types = &self.reader.module.types;
         let scalar = if flag {
             Some(Scalar::I32)
         } else if opcode == Op::AtomicStore {
-            types.scalar(self.type_of(operands[0]))
+            types.scalar(self.type_of(operands[1]))
         } else {
             types.scalar(self.reader.result_type(instruction)?)
         };
@@ -289,11 +282,6 @@ impl FunctionReader<'_, '_> {
         if matches!(opcode, Op::AtomicIIncrement | Op::AtomicIDecrement) {
             operands.push(self.new_constant(scalar, 1)?);
         }
-        Ok(Some(Operation::Atomic {
-            operation,
-            scalar,
-            pointer,
-            operands,
-        }))
+        Ok(Some((Operation::Atomic { operation, scalar }, operands)))
     }
 }

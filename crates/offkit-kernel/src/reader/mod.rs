@@ -1,5 +1,6 @@
 //! SPIR-V in, SSA form out.
 
+mod attributes;
 mod capability;
 mod constants;
 mod decorations;
@@ -18,7 +19,8 @@ use offkit_spirv::dr::{self, Operand};
 use offkit_spirv::grammar::{ExecutionMode, ExecutionModel, LinkageType, Op, StorageClass, Word};
 
 use crate::error::ReadError;
-use crate::ir::{self, ConstantId, FunctionId, Global, GlobalId, Home, Type, TypeId};
+use crate::ir::{self, ConstantId, FileId, FunctionId, Global, GlobalId, Home, Type, TypeId};
+use attributes::Alias;
 use decorations::Decorations;
 
 type Result<T> = std::result::Result<T, ReadError>;
@@ -36,6 +38,7 @@ pub fn read(source: &dr::Module) -> Result<ir::Module> {
         globals: HashMap::new(),
         functions: HashMap::new(),
         files: HashMap::new(),
+        alias: Alias::default(),
         open_cl: None,
         debug_sets: HashSet::new(),
     };
@@ -68,7 +71,9 @@ struct Reader<'a> {
     globals: HashMap<Word, GlobalId>,
     functions: HashMap<Word, FunctionId>,
     /// Indices of file names, by the id of their string.
-    files: HashMap<Word, u32>,
+    files: HashMap<Word, FileId>,
+    /// Alias domains, scopes and lists of scopes.
+    alias: Alias,
     /// The OpenCL.std instruction set.
     open_cl: Option<Word>,
     /// Instruction sets that only describe the source.
@@ -145,24 +150,16 @@ impl Reader<'_> {
                 instruction.result_id,
                 instruction.operands.as_slice(),
             ) {
-                self.files.insert(result, self.module.files.len() as u32);
+                self.files.insert(result, FileId(self.module.files.len() as u32));
                 self.module.files.push(text.clone());
             }
         }
     }
 
-    /// Whether an instruction does nothing: it describes the source, or which pointers don't meet.
+    /// Whether an instruction does nothing: it describes the source.
     fn is_without_effect(&self, instruction: &dr::Instruction) -> bool {
         match (instruction.opcode, instruction.operands.first()) {
-            (
-                Op::Line
-                | Op::NoLine
-                | Op::Nop
-                | Op::AliasDomainDeclINTEL
-                | Op::AliasScopeDeclINTEL
-                | Op::AliasScopeListDeclINTEL,
-                _,
-            ) => true,
+            (Op::Line | Op::NoLine | Op::Nop, _) => true,
             (Op::ExtInst | Op::ExtInstWithForwardRefsKHR, Some(Operand::IdRef(set))) => {
                 self.debug_sets.contains(set)
             }
@@ -174,6 +171,9 @@ impl Reader<'_> {
     fn global_instruction(&mut self, instruction: &dr::Instruction) -> Result<()> {
         match instruction.opcode {
             Op::TypeForwardPointer => Ok(()),
+            Op::AliasDomainDeclINTEL | Op::AliasScopeDeclINTEL | Op::AliasScopeListDeclINTEL => {
+                self.alias_instruction(instruction)
+            }
             _ if self.is_without_effect(instruction) => Ok(()),
             Op::Variable => self.global_variable(instruction),
             opcode if opcode.is_type() => self.type_instruction(instruction),
@@ -248,7 +248,7 @@ impl Reader<'_> {
         let align = self
             .decorations
             .alignment(word)
-            .unwrap_or(1)
+            .map_or(1, u64::from)
             .max(self.module.types.layout(pointee).align);
         let global = GlobalId(self.module.globals.len() as u32);
         self.module.globals.push(Global {
@@ -294,14 +294,8 @@ impl Reader<'_> {
                     parameters.len()
                 ));
             }
-            let parameter = |(source, kind): (&dr::Instruction, &TypeId)| {
-                let word = result_id(source)?;
-                let by_value = self.decorations.is_by_value(word) && self.module.types.is_pointer(*kind);
-                Ok(ir::Parameter {
-                    kind: *kind,
-                    by_value,
-                })
-            };
+            let parameter =
+                |(source, kind): (&dr::Instruction, &TypeId)| Ok(self.parameter(result_id(source)?, *kind));
             let parameters = source
                 .parameters
                 .iter()
@@ -314,6 +308,7 @@ impl Reader<'_> {
             self.module.functions.push(ir::Function {
                 name: self.decorations.name(word),
                 result,
+                control: attributes::function_control(definition),
                 parameters,
                 values,
                 variables: Vec::new(),
@@ -342,6 +337,12 @@ impl Reader<'_> {
                 required_local_size: None,
                 local_size_hint: None,
                 sub_group_size: None,
+                vec_type_hint: None,
+                contraction_off: false,
+                denorm_preserve: Vec::new(),
+                signed_zero_inf_nan_preserve: Vec::new(),
+                round_to_nearest_even: Vec::new(),
+                fast_math: Vec::new(),
             };
             for mode in &self.source.execution_modes {
                 if mode.operands.first() == Some(&Operand::IdRef(*function)) {
@@ -375,14 +376,20 @@ impl Reader<'_> {
             Mode::LocalSizeHint => kernel.local_size_hint = Some(literals()?),
             Mode::LocalSizeHintId => kernel.local_size_hint = Some(constants()?),
             Mode::SubgroupSize => kernel.sub_group_size = Some(literal(instruction, 2)?),
-            // Hints, and what holds here anyway: nothing is contracted and denormals are kept.
-            Mode::VecTypeHint
-            | Mode::ContractionOff
-            | Mode::DenormPreserve
-            | Mode::SignedZeroInfNanPreserve
-            | Mode::RoundingModeRTE
-            | Mode::FPFastMathDefault
-            | Mode::MaximumRegistersINTEL
+            Mode::VecTypeHint => kernel.vec_type_hint = Some(literal(instruction, 2)?),
+            Mode::ContractionOff => kernel.contraction_off = true,
+            Mode::DenormPreserve => kernel.denorm_preserve.push(literal(instruction, 2)?),
+            Mode::SignedZeroInfNanPreserve => {
+                kernel.signed_zero_inf_nan_preserve.push(literal(instruction, 2)?);
+            }
+            Mode::RoundingModeRTE => kernel.round_to_nearest_even.push(literal(instruction, 2)?),
+            Mode::FPFastMathDefault => {
+                let kind = self.type_id(id(instruction, 2)?)?;
+                let flags = self.constant_integer(id(instruction, 3)?)?;
+                kernel.fast_math.push((kind, attributes::fast_math(flags as u32)));
+            }
+            // How many registers a GPU should use.
+            Mode::MaximumRegistersINTEL
             | Mode::MaximumRegistersIdINTEL
             | Mode::NamedMaximumRegistersINTEL => {}
             mode => return Err(unsupported!("execution mode {mode:?}")),

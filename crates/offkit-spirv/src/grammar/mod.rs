@@ -167,6 +167,13 @@ macro_rules! enumeration {
                 Self::KNOWN.get(place).map(|(_, name, _)| *name)
             }
 
+            /// The value of that name.
+            #[must_use]
+            pub fn from_name(name: &str) -> Option<Self> {
+                let known = Self::KNOWN.iter().find(|(_, known, _)| *known == name);
+                known.map(|(number, ..)| Self(*number))
+            }
+
             /// All names that the grammar has.
             pub fn names() -> impl Iterator<Item = &'static str> {
                 Self::KNOWN.iter().map(|(_, name, _)| *name)

@@ -93,7 +93,7 @@ fn decode_function(
         starts[index] = decoder.steps.len() as u32;
         for instruction in &block.instructions {
             match &instruction.operation {
-                Operation::Call { function, .. } => _ = calls.insert(function.0),
+                Operation::Call(function) => _ = calls.insert(function.0),
                 Operation::Collective(_) => has_collectives = true,
                 _ => {}
             }
@@ -214,7 +214,7 @@ impl Registers {
             let operands = block
                 .instructions
                 .iter()
-                .flat_map(|instruction| instruction.operation.operands());
+                .flat_map(|instruction| instruction.operands.iter().copied());
             let phis = block
                 .phis
                 .iter()
@@ -223,10 +223,14 @@ impl Registers {
                 registers.constant(module, operand, addresses)?;
             }
             for instruction in &block.instructions {
-                if let (Some(result), Operation::Extract { composite, first }) =
-                    (instruction.result, &instruction.operation)
+                let first = match instruction.operation {
+                    Operation::Extract(first) => first,
+                    Operation::Expect => 0,
+                    _ => continue,
+                };
+                if let (Some(result), [composite, ..]) = (instruction.result, instruction.operands.as_slice())
                 {
-                    views.insert(result, (*composite, *first));
+                    views.insert(result, (*composite, first));
                 }
             }
         }
@@ -310,6 +314,7 @@ fn terminator(decoder: &mut Decoder<'_>, from: BlockId, terminator: &Terminator,
             condition,
             accept,
             reject,
+            ..
         } => {
             let edges = Box::new([edge(*accept), edge(*reject)]);
             Step::Branch {

@@ -14,13 +14,16 @@ impl Decoder<'_> {
         &mut self,
         op: OpenclStd100Op,
         operands: &[Operand],
-        out: Option<Operand>,
-        result: Option<TypeId>,
+        result: TypeId,
         to: Slot,
     ) -> Result<Step, ReadError> {
-        let operands: Box<[Typed]> = operands.iter().map(|operand| self.typed(*operand)).collect();
+        // A pointer is where the second result goes.
+        let is_pointer = |operand: &&Operand| self.module.types.is_pointer(self.kind(**operand));
+        let out = operands.last().filter(is_pointer);
+        let values = &operands[..operands.len() - usize::from(out.is_some())];
+        let operands: Box<[Typed]> = values.iter().map(|operand| self.typed(*operand)).collect();
         let shapes: Vec<Shape> = operands.iter().map(|operand| operand.shape).collect();
-        let result = self.shape(result.unwrap_or(TypeId(0)));
+        let result = self.shape(result);
         let unsupported = || ReadError::unsupported(format!("OpenCL.std {op:?} on these types"));
         let function =
             builtins::resolve(op, result, &shapes).filter(|_| operands.len() <= Pure::MOST_OPERANDS);
@@ -29,7 +32,7 @@ impl Decoder<'_> {
             OpenclStd100Op::frexp | OpenclStd100Op::remquo | OpenclStd100Op::lgamma_r => Scalar::I32,
             _ => result.scalar,
         };
-        let out = out.map(|pointer| (self.slot(pointer), scalar_size(second) as u32));
+        let out = out.map(|pointer| (self.slot(*pointer), scalar_size(second) as u32));
         let site = self.site();
         Ok(Step::Pure(Box::new(Pure {
             function,
@@ -46,12 +49,12 @@ impl Decoder<'_> {
         &mut self,
         function: MemoryFunction,
         operands: &[Operand],
-        result: Option<TypeId>,
+        result: TypeId,
         to: Slot,
     ) -> Step {
         let (value, shape, rest) = match (function, operands) {
             (MemoryFunction::LoadVector | MemoryFunction::LoadHalf { .. }, rest) => {
-                (to, self.shape(result.unwrap_or(TypeId(0))), rest)
+                (to, self.shape(result), rest)
             }
             (_, [value, rest @ ..]) => (self.slot(*value), self.shape(self.kind(*value)), rest),
             (_, rest) => (

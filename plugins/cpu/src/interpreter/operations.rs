@@ -65,188 +65,166 @@ impl Decoder<'_> {
 
     /// Adds the steps of an instruction.
     pub(super) fn operation(&mut self, instruction: &Instruction) -> Result<(), ReadError> {
+        let Instruction {
+            operation, operands, ..
+        } = instruction;
         let result = instruction
             .result
             .map(|value| self.function.values[value.0 as usize]);
+        let kind = result.unwrap_or(TypeId(0));
         let lanes = result.map_or(0, |kind| self.module.types.lanes(kind));
         let to = instruction
             .result
             .map_or(0, |value| self.slot(Operand::Value(value)));
-        let step = match &instruction.operation {
-            Operation::Extract { .. } => return Ok(()),
+        // Where each operand is; the verifier has seen to it that they are there.
+        let slots: Vec<Slot> = operands.iter().map(|operand| self.slot(*operand)).collect();
+        let at = |index: usize| slots.get(index).copied().unwrap_or(0);
+        let from = operands
+            .first()
+            .map_or(Scalar::I64, |operand| self.scalar(*operand));
+        let into = self.shape(kind).scalar;
+        let step = match operation {
+            Operation::Extract(_) | Operation::Expect | Operation::Assume => return Ok(()),
             Operation::Fence => Step::Fence,
-            Operation::Elementwise { op, scalar, operands } => {
-                let slots: Vec<Slot> = operands.iter().map(|operand| self.slot(*operand)).collect();
-                let missing = || ReadError::unsupported(format!("Op{op:?} of {scalar:?}"));
-                match (
-                    arithmetic::resolve(*op, *scalar).ok_or_else(missing)?,
-                    slots.as_slice(),
-                ) {
-                    (Elementwise::Binary(function), [a, b]) if lanes == 1 => Step::Binary {
+            Operation::Elementwise(op) => {
+                let missing = || ReadError::unsupported(format!("Op{op:?} of {from}"));
+                match arithmetic::resolve(*op, from).ok_or_else(missing)? {
+                    Elementwise::Binary(function) if lanes == 1 => Step::Binary {
                         function,
                         to,
-                        a: *a,
-                        b: *b,
+                        a: at(0),
+                        b: at(1),
                     },
-                    (Elementwise::Binary(function), [a, b]) => Step::BinaryVector {
-                        function,
-                        to,
-                        a: *a,
-                        b: *b,
-                        lanes,
-                    },
-                    (function, _) => {
+                    Elementwise::Binary(function)
+                        if operands.iter().all(|operand| self.lanes(*operand) == lanes) =>
+                    {
+                        Step::BinaryVector {
+                            function,
+                            to,
+                            a: at(0),
+                            b: at(1),
+                            lanes,
+                        }
+                    }
+                    function => {
                         let stride = |operand| u32::from(self.lanes(operand) != 1);
-                        let operands = operands
-                            .iter()
-                            .map(|operand| (self.slot(*operand), stride(*operand)));
+                        let strides = operands.iter().map(|operand| stride(*operand));
                         Step::Elementwise {
                             function,
                             to,
                             lanes,
-                            operands: operands.collect(),
+                            operands: slots.iter().copied().zip(strides).collect(),
                         }
                     }
                 }
             }
-            Operation::Fold { op, scalar, operand } => {
-                let missing = || ReadError::unsupported(format!("Op{op:?} of {scalar:?}"));
-                let function = arithmetic::resolve_binary(*op, *scalar).ok_or_else(missing)?;
+            Operation::Fold(op) => {
+                let missing = || ReadError::unsupported(format!("Op{op:?} of {from}"));
                 Step::Fold {
-                    function,
+                    function: arithmetic::resolve_binary(*op, from).ok_or_else(missing)?,
                     to,
-                    a: self.slot(*operand),
-                    lanes: self.lanes(*operand),
+                    a: at(0),
+                    lanes: self.lanes(operands[0]),
                 }
             }
-            Operation::Select {
-                condition,
-                accept,
-                reject,
-            } => Step::Select {
+            Operation::Select => Step::Select {
                 to,
-                stride: u32::from(self.lanes(*condition) > 1),
-                condition: self.slot(*condition),
-                accept: self.slot(*accept),
-                reject: self.slot(*reject),
+                stride: u32::from(self.lanes(operands[0]) > 1),
+                condition: at(0),
+                accept: at(1),
+                reject: at(2),
                 lanes,
             },
             Operation::Convert {
                 kind,
                 saturate,
                 rounding,
-                operand,
-            } => {
-                let (from, a) = (self.scalar(*operand), self.slot(*operand));
-                let into = result
-                    .and_then(|kind| self.module.types.scalar(kind))
-                    .unwrap_or(Scalar::I64);
-                match kind {
-                    Conversion::Unsigned if !saturate => Step::Truncate {
-                        to,
-                        a,
-                        lanes,
-                        mask: mask(into),
-                    },
-                    Conversion::Signed if !saturate => Step::Extend {
-                        to,
-                        a,
-                        lanes,
-                        unused: 64 - from.bits(),
-                        mask: mask(into),
-                    },
-                    _ => {
-                        let (kind, rounding, saturate) = (*kind, *rounding, *saturate);
-                        Step::Convert(Box::new(Convert {
-                            kind,
-                            from,
-                            into,
-                            rounding,
-                            saturate,
-                            to,
-                            a,
-                            lanes,
-                        }))
-                    }
-                }
-            }
-            Operation::Reinterpret(operand) => {
-                let from = self.scalar(*operand);
-                let into = result
-                    .and_then(|kind| self.module.types.scalar(kind))
-                    .unwrap_or(Scalar::I64);
-                let a = self.slot(*operand);
-                if scalar_size(from) == scalar_size(into) {
-                    Step::Move(Move { from: a, to, lanes })
-                } else {
-                    Step::Reinterpret {
-                        to,
-                        a,
-                        lanes: self.lanes(*operand),
-                        from,
-                        into,
-                    }
-                }
-            }
-            Operation::Insert {
-                composite,
-                object,
-                first,
-            } => Step::Moves(
-                [
-                    Move {
-                        from: self.slot(*composite),
-                        to,
-                        lanes,
-                    },
-                    Move {
-                        from: self.slot(*object),
-                        to: to + first,
-                        lanes: self.lanes(*object),
-                    },
-                ]
-                .into(),
-            ),
-            Operation::ExtractDynamic { vector, index } => Step::ExtractDynamic {
-                to,
-                vector: self.slot(*vector),
-                index: self.slot(*index),
-                lanes: self.lanes(*vector),
+            } => match kind {
+                Conversion::Unsigned if !saturate => Step::Truncate {
+                    to,
+                    a: at(0),
+                    lanes,
+                    mask: mask(into),
+                },
+                Conversion::Signed if !saturate => Step::Extend {
+                    to,
+                    a: at(0),
+                    lanes,
+                    unused: 64 - from.bits(),
+                    mask: mask(into),
+                },
+                _ => Step::Convert(Box::new(Convert {
+                    kind: *kind,
+                    from,
+                    into,
+                    rounding: *rounding,
+                    saturate: *saturate,
+                    to,
+                    a: at(0),
+                    lanes,
+                })),
             },
-            Operation::InsertDynamic {
-                vector,
-                component,
-                index,
-            } => Step::InsertDynamic {
+            Operation::Reinterpret if scalar_size(from) == scalar_size(into) => Step::Move(Move {
+                from: at(0),
                 to,
-                vector: self.slot(*vector),
-                component: self.slot(*component),
-                index: self.slot(*index),
+                lanes,
+            }),
+            Operation::Reinterpret => Step::Reinterpret {
+                to,
+                a: at(0),
+                lanes: self.lanes(operands[0]),
+                from,
+                into,
+            },
+            Operation::Insert(first) => {
+                let whole = Move {
+                    from: at(0),
+                    to,
+                    lanes,
+                };
+                let part = Move {
+                    from: at(1),
+                    to: to + first,
+                    lanes: self.lanes(operands[1]),
+                };
+                Step::Moves([whole, part].into())
+            }
+            Operation::ExtractDynamic => Step::ExtractDynamic {
+                to,
+                vector: at(0),
+                index: at(1),
+                lanes: self.lanes(operands[0]),
+            },
+            Operation::InsertDynamic => Step::InsertDynamic {
+                to,
+                vector: at(0),
+                component: at(1),
+                index: at(2),
                 lanes,
             },
-            Operation::Construct(parts) => {
+            Operation::Construct => {
                 let mut next = to;
-                let moves = parts.iter().map(|part| {
+                let moves = operands.iter().zip(&slots).map(|(part, from)| {
                     let lanes = self.lanes(*part);
                     next += lanes;
                     Move {
-                        from: self.slot(*part),
+                        from: *from,
                         to: next - lanes,
                         lanes,
                     }
                 });
                 Step::Moves(moves.collect())
             }
-            Operation::Shuffle { first, second, lanes } => {
-                let split = self.lanes(*first);
+            Operation::Shuffle(picked) => {
+                let split = self.lanes(operands[0]);
                 let source = |lane: u32| {
                     if lane < split {
-                        self.slot(*first) + lane
+                        at(0) + lane
                     } else {
-                        self.slot(*second) + (lane - split)
+                        at(1) + (lane - split)
                     }
                 };
-                let moves = lanes.iter().zip(to..).filter_map(|(lane, to)| {
+                let moves = picked.iter().zip(to..).filter_map(|(lane, to)| {
                     lane.map(|lane| Move {
                         from: source(lane),
                         to,
@@ -255,8 +233,8 @@ impl Decoder<'_> {
                 });
                 Step::Moves(moves.collect())
             }
-            Operation::Address { base, offset, terms } => {
-                self.address(to, self.slot(*base), *offset, terms);
+            Operation::Address { offset, strides } => {
+                self.address(to, at(0), *offset, &operands[1..], strides);
                 return Ok(());
             }
             Operation::Input(global) => Step::Input {
@@ -264,9 +242,8 @@ impl Decoder<'_> {
                 global: global.0,
                 lanes,
             },
-            Operation::Load { pointer } => {
-                let (pointer, site) = (self.slot(*pointer), self.site());
-                let kind = result.unwrap_or(TypeId(0));
+            Operation::Load => {
+                let (pointer, site) = (at(0), self.site());
                 match self.size_of_one(kind) {
                     Some(size) => Step::Load {
                         to,
@@ -282,9 +259,9 @@ impl Decoder<'_> {
                     },
                 }
             }
-            Operation::Store { pointer, value } => {
-                let (pointer, site, kind) = (self.slot(*pointer), self.site(), self.kind(*value));
-                let value = self.slot(*value);
+            Operation::Store => {
+                let (pointer, value, kind) = (at(0), at(1), self.kind(operands[1]));
+                let site = self.site();
                 match self.size_of_one(kind) {
                     Some(size) => Step::Store {
                         pointer,
@@ -300,51 +277,35 @@ impl Decoder<'_> {
                     },
                 }
             }
-            Operation::Copy {
-                destination,
-                source,
-                size,
-            } => Step::Copy {
-                destination: self.slot(*destination),
-                source: self.slot(*source),
-                size: self.slot(*size),
+            Operation::Copy => Step::Copy {
+                destination: at(0),
+                source: at(1),
+                size: at(2),
             },
-            Operation::Atomic {
-                operation,
-                scalar,
-                pointer,
-                operands,
-            } => {
-                let slot = |index: usize| operands.get(index).map_or(0, |operand| self.slot(*operand));
+            Operation::Atomic { operation, scalar } => {
                 let function = match operation {
                     ir::AtomicOperation::Update(op) => arithmetic::resolve_binary(*op, *scalar),
                     _ => None,
                 };
-                let operands = [slot(0), slot(1)];
-                let (pointer, site) = (self.slot(*pointer), self.site());
-                let size = scalar_size(*scalar) as u32;
                 Step::Atomic(Box::new(Atomic {
                     operation: *operation,
                     function,
-                    size,
+                    size: scalar_size(*scalar) as u32,
                     to,
-                    pointer,
-                    operands,
-                    site,
+                    pointer: at(0),
+                    operands: [at(1), at(2)],
+                    site: self.site(),
                 }))
             }
-            Operation::GenericCast { pointer, class } => Step::GenericCast {
+            Operation::GenericCast(class) => Step::GenericCast {
                 to,
-                pointer: self.slot(*pointer),
+                pointer: at(0),
                 class: *class,
             },
-            Operation::PointerSemantics(pointer) => Step::PointerSemantics {
-                to,
-                pointer: self.slot(*pointer),
-            },
-            Operation::Call { function, arguments } => {
-                let moves = arguments.iter().map(|argument| Move {
-                    from: self.slot(*argument),
+            Operation::PointerSemantics => Step::PointerSemantics { to, pointer: at(0) },
+            Operation::Call(function) => {
+                let moves = operands.iter().zip(&slots).map(|(argument, from)| Move {
+                    from: *from,
                     to: 0,
                     lanes: self.lanes(*argument),
                 });
@@ -355,40 +316,33 @@ impl Decoder<'_> {
                     cost: 1,
                 }
             }
-            Operation::Extended { op, operands, out } => self.pure(*op, operands, *out, result, to)?,
-            Operation::Memory { function, operands } => self.memory(*function, operands, result, to),
-            Operation::Print { operands } => Step::Print {
+            Operation::Extended(op) => self.pure(*op, operands, kind, to)?,
+            Operation::Memory(function) => self.memory(*function, operands, kind, to),
+            Operation::Print => Step::Print {
                 to,
                 operands: operands.iter().map(|operand| self.typed(*operand)).collect(),
             },
             Operation::Collective(collective) => {
-                let operands: Box<[Typed]> = collective
-                    .operands
-                    .iter()
-                    .map(|operand| self.typed(*operand))
-                    .collect();
+                let operands: Box<[Typed]> = operands.iter().map(|operand| self.typed(*operand)).collect();
                 let element = match collective.kind {
                     CollectiveKind::AsyncCopy { element, .. } => self.module.types.layout(element).size,
-                    CollectiveKind::BlockRead => {
-                        result.map_or(1, |kind| scalar_size(self.shape(kind).scalar))
-                    }
+                    CollectiveKind::BlockRead => scalar_size(into),
                     CollectiveKind::BlockWrite => scalar_size(operands[1].shape.scalar),
                     _ => 0,
                 };
-                let collective = collective.clone();
                 Step::Collective(Box::new(CollectiveStep {
-                    collective,
+                    collective: *collective,
                     operands,
                     to,
                     lanes,
                     element,
                 }))
             }
-            Operation::Ballot { query, operands } => Step::Ballot {
+            Operation::Ballot(query) => Step::Ballot {
                 to,
                 query: *query,
-                ballot: self.slot(operands[0]),
-                index: operands.get(1).map_or(0, |index| self.slot(*index)),
+                ballot: at(0),
+                index: at(1),
             },
         };
         self.steps.push(step);
@@ -396,11 +350,11 @@ impl Decoder<'_> {
     }
 
     /// Adds one step for each index; the first takes the constant part along.
-    fn address(&mut self, to: Slot, mut base: Slot, mut offset: u64, terms: &[(Operand, u64)]) {
-        if terms.is_empty() {
+    fn address(&mut self, to: Slot, mut base: Slot, mut offset: u64, indices: &[Operand], strides: &[u64]) {
+        if indices.is_empty() {
             self.steps.push(Step::AddressOffset { to, base, offset });
         }
-        for (index, stride) in terms {
+        for (index, stride) in indices.iter().zip(strides) {
             let unused = 64 - self.scalar(*index).bits();
             let index = self.slot(*index);
             self.steps.push(Step::Address {

@@ -130,8 +130,7 @@ impl Program {
     pub fn from_module(module: &Module, memory: Arc<Memory>) -> Result<Program, BuildError> {
         let mut declared = kernel_parameters(module).into_iter();
         let module = offkit_kernel::read(module.dr())?;
-        ir::verify(&module)
-            .map_err(|problem| ReadError::malformed(problem.what).in_function(&problem.function))?;
+        module.verify().map_err(ReadError::from)?;
         tracing::trace!(%module, "read");
         let mut program = Program {
             module,

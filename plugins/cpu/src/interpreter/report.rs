@@ -57,7 +57,7 @@ fn location(launch: &Launch<'_>, frame: Option<Frame>) -> String {
     let (function, step) = frame.map_or((launch.function, 0), |frame| (frame.function, frame.step));
     let function = &launch.code.functions[function as usize];
     let line = function.lines.get(step as usize).copied().flatten();
-    match line.and_then(|line| Some((launch.module.files.get(line.file as usize)?, line.line))) {
+    match line.and_then(|line| Some((launch.module.files.get(line.file.0 as usize)?, line.line))) {
         Some((file, line)) => format!("in function `{}` at {file}:{line}", function.name),
         None => format!("in function `{}`", function.name),
     }

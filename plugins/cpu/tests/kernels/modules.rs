@@ -282,7 +282,7 @@ fn what_breaks_the_rules_is_refused() {
     let cases = [
         (
             module("", "", "", "%x = OpIAdd %int %n1 %l0\nOpReturn"),
-            "Constant",
+            " is i64",
         ),
         (
             module("", "", "", "%x = OpIAdd %int2 %n1 %n2\nOpReturn"),

@@ -13,39 +13,213 @@ macro_rules! ensure {
 mod operation;
 
 use std::collections::BTreeSet;
+use std::fmt::{self, Display, Formatter};
 
 use super::dominators::Dominators;
-use super::{Block, BlockId, Function, Module, Operand, Terminator, Type, TypeId, ValueId};
-use crate::builtins::Scalar;
+use super::text::{Reference, Text};
+use super::types::LARGEST_VALUE;
+use super::{
+    Block, BlockId, Constant, Function, Home, Instruction, Module, Operand, Terminator, Type, TypeId,
+    ValueId, check_built_in,
+};
+use crate::ReadError;
+use crate::builtins::{Scalar, truncate};
 
 /// A broken rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    pub function: String,
+    /// The function that breaks it, if one does.
+    pub function: Option<String>,
+    /// What is wrong.
     pub what: String,
+    pub(super) place: Option<Place>,
+}
+
+impl Display for Problem {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        if let Some(name) = &self.function {
+            write!(formatter, "in function `{name}`, ")?;
+        }
+        formatter.write_str(&self.what)
+    }
+}
+
+impl std::error::Error for Problem {}
+
+impl From<Problem> for ReadError {
+    fn from(problem: Problem) -> ReadError {
+        ReadError::Malformed(problem.to_string())
+    }
+}
+
+/// A function, block or instruction; they are ordered as they are in the module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    function: usize,
+    block: Option<usize>,
+    instruction: Option<usize>,
+}
+
+impl Place {
+    pub(super) fn function(function: usize) -> Place {
+        Place {
+            function,
+            block: None,
+            instruction: None,
+        }
+    }
+
+    pub(super) fn block(self, block: usize) -> Place {
+        Place {
+            block: Some(block),
+            ..self
+        }
+    }
+
+    pub(super) fn instruction(self, instruction: usize) -> Place {
+        Place {
+            instruction: Some(instruction),
+            ..self
+        }
+    }
 }
 
 type Check<T = ()> = Result<T, String>;
 
-/// Checks every function.
-pub fn verify(module: &Module) -> Result<(), Problem> {
-    for function in &module.functions {
-        let checker = Checker { module, function };
-        checker.function().map_err(|what| Problem {
-            function: function.name.clone(),
+impl Module {
+    /// Checks that the module keeps the rules of the form: every number is of something that is there, every value is
+    /// defined once and before its uses, and every operation has operands and a result that it can have.
+    ///
+    /// # Errors
+    /// [`Problem`], the first one found.
+    pub fn verify(&self) -> Result<(), Problem> {
+        self.globals().map_err(|what| Problem {
+            function: None,
             what,
+            place: None,
         })?;
+        for (index, function) in self.functions.iter().enumerate() {
+            let mut checker = Checker {
+                module: self,
+                function,
+                place: Place::function(index),
+            };
+            checker.function().map_err(|what| Problem {
+                function: Some(function.name.clone()),
+                what: match checker.place.block {
+                    Some(block) => format!("block ^{block}: {what}"),
+                    None => what,
+                },
+                place: Some(checker.place),
+            })?;
+        }
+        Ok(())
     }
-    Ok(())
+
+    /// What belongs to no function.
+    fn globals(&self) -> Check {
+        self.types.iter().try_for_each(|kind| self.refers(None, kind))?;
+        for (index, constant) in self.constants.iter().enumerate() {
+            self.constant(constant)
+                .map_err(|what| format!("${index}: {what}"))?;
+        }
+        for (index, global) in self.globals.iter().enumerate() {
+            self.refers(None, global)?;
+            ensure!(
+                global.align.is_power_of_two(),
+                "&{index}: its alignment is no power of two"
+            );
+            if let Some(initializer) = global.initializer {
+                let kind = self.constants[initializer.0 as usize].kind;
+                let fits = self.types.layout(kind).size <= self.types.layout(global.kind).size;
+                ensure!(fits, "&{index} is initialized with another type");
+            }
+            if let Home::Input(built_in) = global.home {
+                let checked = check_built_in(built_in, &self.types, global.kind);
+                checked.map_err(|error| format!("&{index}: {error}"))?;
+            }
+        }
+        self.kernels
+            .iter()
+            .try_for_each(|kernel| self.refers(None, kernel))
+    }
+
+    fn constant(&self, constant: &Constant) -> Check {
+        self.refers(None, constant)?;
+        let Constant {
+            kind,
+            words,
+            relocations,
+        } = constant;
+        let lanes = self.types.layout(*kind).lanes;
+        ensure!(
+            words.is_empty() || words.len() as u64 == lanes,
+            "has {} words, its type {lanes}",
+            words.len()
+        );
+        let fits = |scalar: Scalar, word: &u64| truncate(scalar, *word) == *word;
+        let fit = match self.types.scalar(*kind) {
+            Some(scalar) => words.iter().all(|word| fits(scalar, word)),
+            None if words.is_empty() => true,
+            None => self
+                .types
+                .all_leaves(*kind)
+                .iter()
+                .zip(words)
+                .all(|(leaf, word)| fits(leaf.scalar, word)),
+        };
+        ensure!(fit, "a word is too wide");
+        let ascend = relocations.windows(2).all(|pair| pair[0].0 < pair[1].0);
+        let inside = relocations
+            .last()
+            .is_none_or(|(last, _)| (*last as usize) < words.len());
+        ensure!(
+            ascend && inside,
+            "addresses of words that are not there, or not in order"
+        );
+        Ok(())
+    }
+
+    /// Whether everything that is referred to is there.
+    fn refers(&self, function: Option<&Function>, what: &impl Text) -> Check {
+        let mut missing = None;
+        what.visit(&mut |reference| {
+            let (number, count, name) = match reference {
+                Reference::Type(id) => (id, self.types.len(), "type #"),
+                Reference::Constant(id) => (id, self.constants.len(), "constant $"),
+                Reference::Global(id) => (id, self.globals.len(), "variable &"),
+                Reference::Function(id) => (id, self.functions.len(), "function @"),
+                Reference::File(id) => (id, self.files.len(), "file !"),
+                Reference::ScopeList(id) => (id, self.scope_lists.len(), "list of scopes *"),
+                Reference::Value(id) => (
+                    id,
+                    function.map_or(0, |function| function.values.len()),
+                    "value %",
+                ),
+                Reference::Block(id) => (
+                    id,
+                    function.map_or(0, |function| function.blocks.len()),
+                    "block ^",
+                ),
+            };
+            if number as usize >= count {
+                missing = Some(format!("there is no {name}{number}"));
+            }
+        });
+        missing.map_or(Ok(()), Err)
+    }
 }
 
 struct Checker<'m> {
     module: &'m Module,
     function: &'m Function,
+    /// What is being checked.
+    place: Place,
 }
 
 impl Checker<'_> {
-    fn function(&self) -> Check {
+    fn function(&mut self) -> Check {
+        self.references()?;
         for variable in &self.function.variables {
             let lanes = |kind| self.module.types.layout(kind).lanes;
             if let Some(initializer) = variable.initializer {
@@ -62,6 +236,7 @@ impl Checker<'_> {
         let predecessors = self.predecessors();
         for (index, block) in self.function.blocks.iter().enumerate() {
             let id = BlockId(index as u32);
+            self.place = Place::function(self.place.function).block(index);
             let reachable = dominators.is_reachable(id);
             let available = |operand: Operand, block: BlockId, before: usize| match operand {
                 Operand::Constant(_) => true,
@@ -88,24 +263,25 @@ impl Checker<'_> {
                 }
             }
             for (at, instruction) in block.instructions.iter().enumerate() {
-                let result = instruction.result;
-                let context = |what| match result {
+                self.place.instruction = Some(at);
+                let context = |what| match instruction.result {
                     Some(result) => format!("%{}: {what}", result.0),
-                    None => format!("block {index}, instruction {at}: {what}"),
+                    None => format!("instruction {at}: {what}"),
                 };
-                self.operation(&instruction.operation, result).map_err(context)?;
-                for operand in instruction.operation.operands() {
-                    if reachable && !available(operand, id, at + 1) {
-                        return Err(context(format!("uses {operand:?} before it is there")));
+                self.operation(instruction).map_err(context)?;
+                for operand in &instruction.operands {
+                    if reachable && !available(*operand, id, at + 1) {
+                        return Err(context(format!("uses {operand} before it is there")));
                     }
                 }
             }
+            self.place.instruction = None;
             self.terminator(block)
-                .map_err(|what| format!("the end of block {index}: {what}"))?;
+                .map_err(|what| format!("its end: {what}"))?;
             if let Some(operand) = block.terminator.operand() {
                 ensure!(
                     !reachable || available(operand, id, usize::MAX),
-                    "the end of block {index} uses {operand:?} before it is there"
+                    "its end uses {operand} before it is there"
                 );
             }
         }
@@ -141,7 +317,56 @@ impl Checker<'_> {
                 }
             }
         }
+        if let Some(missing) = homes.iter().position(Option::is_none) {
+            return Err(format!("%{missing} is not defined"));
+        }
         Ok(homes)
+    }
+
+    /// Everything that the function refers to is there, and its values are small enough to be handled whole.
+    fn references(&mut self) -> Check {
+        let (module, function) = (self.module, self.function);
+        module.refers(None, &function.result)?;
+        module.refers(None, &function.values)?;
+        for (index, parameter) in function.parameters.iter().enumerate() {
+            let agree = function.values.get(index) == Some(&parameter.kind);
+            ensure!(agree, "parameter %{index} is a value of another type");
+        }
+        for kind in &function.values {
+            let lanes = module.types.layout(*kind).lanes;
+            ensure!(
+                lanes > 0 && lanes <= LARGEST_VALUE,
+                "values of {lanes} components"
+            );
+        }
+        let check = |what: &_| module.refers(Some(function), what);
+        function.variables.iter().try_for_each(check)?;
+        for (index, block) in function.blocks.iter().enumerate() {
+            self.place = Place::function(self.place.function).block(index);
+            for phi in &block.phis {
+                module.refers(Some(function), &phi.incoming)?;
+            }
+            for (at, instruction) in block.instructions.iter().enumerate() {
+                self.place.instruction = Some(at);
+                let Instruction {
+                    operation,
+                    operands,
+                    attributes,
+                    line,
+                    ..
+                } = instruction;
+                module.refers(Some(function), operation)?;
+                module.refers(Some(function), operands)?;
+                module.refers(Some(function), attributes)?;
+                module.refers(Some(function), line)?;
+            }
+            self.place.instruction = None;
+            module.refers(Some(function), &block.terminator)?;
+            module.refers(Some(function), &block.merge)?;
+            module.refers(Some(function), &block.line)?;
+        }
+        self.place = Place::function(self.place.function);
+        Ok(())
     }
 
     fn predecessors(&self) -> Vec<BTreeSet<u32>> {
@@ -174,12 +399,12 @@ impl Checker<'_> {
         let (found, wanted) = (self.lanes(operand), self.module.types.lanes(kind));
         let agree =
             found == wanted && self.module.types.scalar(self.kind(operand)) == self.module.types.scalar(kind);
-        ensure!(agree, "{operand:?} has another type than the result");
+        ensure!(agree, "{operand} has another type");
         Ok(())
     }
 
     fn one(&self, operand: Operand) -> Check {
-        ensure!(self.lanes(operand) == 1, "{operand:?} is not a scalar");
+        ensure!(self.lanes(operand) == 1, "{operand} is not a scalar");
         Ok(())
     }
 
@@ -187,21 +412,7 @@ impl Checker<'_> {
         self.one(operand)?;
         ensure!(
             self.scalar(self.kind(operand))?.is_integer(),
-            "{operand:?} is not an integer"
-        );
-        Ok(())
-    }
-
-    fn pointer(&self, operand: Operand) -> Check {
-        let is_pointer = self.module.types.is_pointer(self.kind(operand));
-        ensure!(is_pointer, "{operand:?} is not a pointer");
-        Ok(())
-    }
-
-    fn memory_type(&self, kind: TypeId) -> Check {
-        ensure!(
-            self.module.types.layout(kind).lanes > 0,
-            "a type without values is accessed"
+            "{operand} is not an integer"
         );
         Ok(())
     }

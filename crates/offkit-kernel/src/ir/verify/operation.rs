@@ -5,338 +5,324 @@ use offkit_spirv::grammar::Op;
 use super::{Check, Checker};
 use crate::builtins::Scalar;
 use crate::ir::{
-    AtomicOperation, Collective, CollectiveKind, MemoryFunction, Operand, Operation, TypeId, ValueId,
-    arithmetic, scalar_size,
+    AtomicOperation, CollectiveKind, Home, Instruction, MemoryFunction, Operand, Operation, Reduction,
+    TypeId, arithmetic, scalar_size,
 };
 
+/// What an operand or a result is.
+#[derive(Clone, Copy, Debug)]
+enum Is {
+    /// Anything that has words.
+    Any,
+    /// A scalar, vector or pointer.
+    Plain,
+    /// One word.
+    One,
+    /// An integer.
+    Integer,
+    /// A pointer.
+    Pointer,
+    /// One boolean, or one for each component of the result.
+    Truths,
+    /// Of the type of the result.
+    Same,
+}
+
+/// The operands that are always there, what any others are, and the result.
+type Signature = (&'static [Is], Option<Is>, Option<Is>);
+
+fn signature(operation: &Operation) -> Signature {
+    use Is::{Any, Integer, One, Plain, Pointer, Same, Truths};
+    match operation {
+        Operation::Elementwise(_) => (&[Plain], Some(Plain), Some(Plain)),
+        Operation::Extended(_) => (&[Plain], Some(Plain), Some(Plain)),
+        Operation::Fold(_) => (&[Plain], None, Some(One)),
+        Operation::Select => (&[Truths, Same, Same], None, Some(Any)),
+        Operation::Convert { .. } | Operation::Reinterpret => (&[Plain], None, Some(Plain)),
+        Operation::Extract(_) => (&[Any], None, Some(Any)),
+        Operation::Insert(_) => (&[Any, Any], None, Some(Any)),
+        Operation::ExtractDynamic => (&[Plain, Integer], None, Some(One)),
+        Operation::InsertDynamic => (&[Same, One, Integer], None, Some(Plain)),
+        Operation::Construct => (&[], Some(Any), Some(Any)),
+        Operation::Shuffle(_) => (&[Any, Any], None, Some(Any)),
+        Operation::Address { .. } => (&[Pointer], Some(Integer), Some(Pointer)),
+        Operation::Input(_) => (&[], None, Some(Any)),
+        Operation::Load => (&[Pointer], None, Some(Any)),
+        Operation::Store => (&[Pointer, Any], None, None),
+        Operation::Copy => (&[Pointer, Pointer, Integer], None, None),
+        Operation::Atomic { operation, .. } => match operation {
+            AtomicOperation::Load | AtomicOperation::TestAndSet => (&[Pointer], None, Some(One)),
+            AtomicOperation::Store => (&[Pointer, One], None, None),
+            AtomicOperation::Clear => (&[Pointer], None, None),
+            AtomicOperation::Exchange | AtomicOperation::Update(_) => (&[Pointer, One], None, Some(One)),
+            AtomicOperation::CompareExchange => (&[Pointer, One, One], None, Some(One)),
+        },
+        Operation::Fence => (&[], None, None),
+        Operation::GenericCast(_) | Operation::PointerSemantics => (&[Pointer], None, Some(One)),
+        // What a function takes and gives is its own business.
+        Operation::Call(_) => (&[], Some(Any), None),
+        Operation::Memory(function) => match function {
+            MemoryFunction::LoadVector | MemoryFunction::LoadHalf { .. } => {
+                (&[Integer, Pointer], None, Some(Plain))
+            }
+            MemoryFunction::StoreVector | MemoryFunction::StoreHalf { .. } => {
+                (&[Plain, Integer, Pointer], None, None)
+            }
+        },
+        Operation::Print => (&[Pointer], Some(Plain), Some(One)),
+        Operation::Collective(collective) => together(collective.kind),
+        Operation::Ballot(_) => (&[Plain], Some(One), Some(One)),
+        Operation::Assume => (&[Truths], None, None),
+        Operation::Expect => (&[Same, Same], None, Some(Any)),
+    }
+}
+
+fn together(kind: CollectiveKind) -> Signature {
+    use CollectiveKind as K;
+    use Is::{Any, Integer, One, Plain, Pointer, Same};
+    match kind {
+        K::Barrier | K::WaitEvents => (&[], None, None),
+        K::Elect => (&[], None, Some(One)),
+        K::AllEqual => (&[Any], None, Some(One)),
+        K::All | K::Any => (&[Same], None, Some(One)),
+        K::Reduce(_) | K::ClusteredReduce(..) | K::InclusiveScan(_) | K::ExclusiveScan(_) => {
+            (&[Same], None, Some(Plain))
+        }
+        K::Ballot => (&[One], None, Some(Plain)),
+        K::Broadcast => (&[Same, Plain], None, Some(Any)),
+        K::BroadcastFirst | K::QuadSwap(_) => (&[Same], None, Some(Any)),
+        K::Shuffle | K::ShuffleXor | K::ShuffleUp | K::ShuffleDown | K::Rotate(_) | K::QuadBroadcast => {
+            (&[Same, Integer], None, Some(Any))
+        }
+        K::ShuffleDownPair | K::ShuffleUpPair => (&[Same, Same, Integer], None, Some(Any)),
+        K::BlockRead => (&[Pointer], None, Some(Plain)),
+        K::BlockWrite => (&[Pointer, Plain], None, None),
+        K::AsyncCopy { .. } => (&[Pointer, Pointer, Integer, Integer], None, Some(One)),
+    }
+}
+
 impl Checker<'_> {
-    pub(super) fn operation(&self, operation: &Operation, result: Option<ValueId>) -> Check {
+    pub(super) fn operation(&self, instruction: &Instruction) -> Check {
+        let Instruction {
+            operation, operands, ..
+        } = instruction;
+        let result = instruction
+            .result
+            .map(|value| self.function.values[value.0 as usize]);
+        let (first, rest, gives) = signature(operation);
+        ensure!(
+            operands.len() == first.len() || operands.len() > first.len() && rest.is_some(),
+            "has {} operands",
+            operands.len()
+        );
+        let is_call = matches!(operation, Operation::Call(_));
+        match (gives, result) {
+            (Some(gives), Some(kind)) => self.is("the result", kind, gives, kind)?,
+            (None, None) => {}
+            (None, Some(_)) if is_call => {}
+            (Some(_), None) => return Err("no result".to_owned()),
+            (None, Some(_)) => return Err("has a result".to_owned()),
+        }
+        // Without a result no operand is like it.
+        let result = result.unwrap_or(self.function.result);
+        for (operand, is) in operands
+            .iter()
+            .zip(first.iter().copied().chain(rest.into_iter().cycle()))
+        {
+            self.is(operand, self.kind(*operand), is, result)?;
+        }
+        let attributes = &instruction.attributes;
+        ensure!(
+            attributes.align.is_none_or(u32::is_power_of_two),
+            "its alignment is no power of two"
+        );
+        self.fits(operation, operands, instruction.result.map(|_| result))
+    }
+
+    fn is(&self, name: impl std::fmt::Display, kind: TypeId, is: Is, result: TypeId) -> Check {
         let types = &self.module.types;
-        let result = result.map(|value| self.function.values[value.0 as usize]);
-        let kind = || result.ok_or_else(|| "no result".to_owned());
-        let lanes = || kind().map(|kind| types.lanes(kind));
+        let (lanes, scalar) = (types.lanes(kind), types.scalar(kind));
+        let (holds, wanted) = match is {
+            Is::Any => (lanes > 0, "a value"),
+            Is::Plain => (scalar.is_some(), "a scalar or vector"),
+            Is::One => (lanes == 1 && scalar.is_some(), "a scalar"),
+            Is::Integer => (lanes == 1 && scalar.is_some_and(Scalar::is_integer), "an integer"),
+            Is::Pointer => (types.is_pointer(kind), "a pointer"),
+            Is::Truths => (
+                scalar == Some(Scalar::Bool) && (lanes == 1 || lanes == types.lanes(result)),
+                "a boolean, or one for each component",
+            ),
+            Is::Same => (
+                lanes == types.lanes(result) && scalar == types.scalar(result),
+                "of the type of the result",
+            ),
+        };
+        ensure!(holds, "{name} is not {wanted}");
+        Ok(())
+    }
+
+    /// What the operands and the result are to each other.
+    fn fits(&self, operation: &Operation, operands: &[Operand], result: Option<TypeId>) -> Check {
+        let types = &self.module.types;
+        let kind = result.unwrap_or(self.function.result);
+        let (lanes, scalar) = (types.lanes(kind), types.scalar(kind));
+        let lanes_at = |index: usize| operands.get(index).map_or(0, |operand| self.lanes(*operand));
+        let kind_at = |index: usize| operands.get(index).map_or(kind, |operand| self.kind(*operand));
+        let scalar_at = |index: usize| self.scalar(kind_at(index));
         match operation {
-            Operation::Elementwise { op, scalar, operands } => {
-                let lanes = lanes()?;
-                let arity = arithmetic::resolve(*op, *scalar).map(arithmetic::Elementwise::arity);
-                ensure!(
-                    arity == Some(operands.len()),
-                    "Op{op:?} with {} operands",
-                    operands.len()
-                );
-                for (index, operand) in operands.iter().enumerate() {
-                    let found = self.scalar(self.kind(*operand))?;
-                    let free = index > 0 && (is_shift(*op) || is_bit_field(*op));
-                    ensure!(
-                        found == *scalar || free && found.is_integer(),
-                        "{operand:?} is {found:?}"
-                    );
-                    let broadcast = is_bit_field(*op) && self.lanes(*operand) == 1;
-                    ensure!(
-                        self.lanes(*operand) == lanes || broadcast,
-                        "{operand:?} has other lanes"
-                    );
-                }
-                let found = self.scalar(kind()?)?;
-                let wanted = if arithmetic::is_predicate(*op) {
-                    Scalar::Bool
-                } else {
-                    *scalar
-                };
-                let counts = *op == Op::BitCount && found.is_integer();
-                ensure!(
-                    found == wanted || counts,
-                    "Op{op:?} of {scalar:?} gives {found:?}"
-                );
+            Operation::Elementwise(op) => return self.elementwise(*op, operands, kind),
+            Operation::Fold(op) => {
+                let known = arithmetic::resolve_binary(*op, scalar_at(0)?).is_some();
+                ensure!(known, "folds by Op{op:?}");
+                ensure!(scalar == Some(scalar_at(0)?), "gives another type");
             }
-            Operation::Fold { op, scalar, operand } => {
-                ensure!(
-                    arithmetic::resolve_binary(*op, *scalar).is_some(),
-                    "folds by Op{op:?}"
-                );
-                ensure!(
-                    self.scalar(self.kind(*operand))? == *scalar,
-                    "{operand:?} is not {scalar:?}"
-                );
-                ensure!(
-                    self.scalar(kind()?)? == *scalar && lanes()? == 1,
-                    "is not one {scalar:?}"
-                );
+            Operation::Convert { kind: conversion, .. } => {
+                let (from, to) = (scalar_at(0)?, self.scalar(kind)?);
+                ensure!(conversion.accepts(from, to), "converts {from} to {to}");
+                ensure!(lanes_at(0) == lanes, "{} has other lanes", operands[0]);
             }
-            Operation::Select {
-                condition,
-                accept,
-                reject,
-            } => {
-                let condition_lanes = self.lanes(*condition);
-                let is_bool = self.scalar(self.kind(*condition))? == Scalar::Bool;
-                ensure!(
-                    is_bool && (condition_lanes == 1 || condition_lanes == lanes()?),
-                    "the condition of a selection does not fit"
-                );
-                self.same(*accept, kind()?)?;
-                self.same(*reject, kind()?)?;
-            }
-            Operation::Convert {
-                kind: conversion,
-                operand,
-                ..
-            } => {
-                let (from, to) = (self.scalar(self.kind(*operand))?, self.scalar(kind()?)?);
-                ensure!(conversion.accepts(from, to), "converts {from:?} to {to:?}");
-                ensure!(self.lanes(*operand) == lanes()?, "{operand:?} has other lanes");
-            }
-            Operation::Reinterpret(operand) => {
+            Operation::Reinterpret => {
                 let size =
                     |kind| Ok::<_, String>(scalar_size(self.scalar(kind)?) * u64::from(types.lanes(kind)));
                 ensure!(
-                    size(self.kind(*operand))? == size(kind()?)?,
-                    "{operand:?} has another size"
+                    size(kind_at(0))? == size(kind)?,
+                    "{} has another size",
+                    operands[0]
                 );
             }
-            Operation::Extract { composite, first } => {
-                let end = first.checked_add(lanes()?);
+            Operation::Extract(first) => {
+                let end = first.checked_add(lanes);
                 ensure!(
-                    end.is_some_and(|end| end <= self.lanes(*composite)),
+                    end.is_some_and(|end| end <= lanes_at(0)),
                     "is beyond its composite"
                 );
             }
-            Operation::Insert {
-                composite,
-                object,
-                first,
-            } => {
-                let end = first.checked_add(self.lanes(*object));
+            Operation::Insert(first) => {
+                let end = first.checked_add(lanes_at(1));
                 ensure!(
-                    end.is_some_and(|end| end <= self.lanes(*composite)),
+                    end.is_some_and(|end| end <= lanes_at(0)),
                     "is beyond its composite"
                 );
+                ensure!(lanes_at(0) == lanes, "changes the shape of a composite");
+            }
+            Operation::Construct => {
+                let total: u64 = operands.iter().map(|part| u64::from(self.lanes(*part))).sum();
+                ensure!(total == u64::from(lanes), "is made of {total} components");
+            }
+            Operation::Shuffle(picked) => {
+                let available = lanes_at(0).saturating_add(lanes_at(1));
                 ensure!(
-                    self.lanes(*composite) == lanes()?,
-                    "changes the shape of a composite"
-                );
-            }
-            Operation::ExtractDynamic { vector, index } => {
-                self.integer(*index)?;
-                ensure!(lanes()? == 1 && self.lanes(*vector) > 0, "is not one component");
-            }
-            Operation::InsertDynamic {
-                vector,
-                component,
-                index,
-            } => {
-                self.integer(*index)?;
-                self.one(*component)?;
-                self.same(*vector, kind()?)?;
-            }
-            Operation::Construct(parts) => {
-                let total: u64 = parts.iter().map(|part| u64::from(self.lanes(*part))).sum();
-                ensure!(total == u64::from(lanes()?), "is made of {total} components");
-            }
-            Operation::Shuffle {
-                first,
-                second,
-                lanes: picked,
-            } => {
-                let available = self.lanes(*first).saturating_add(self.lanes(*second));
-                ensure!(
-                    picked.len() as u64 == u64::from(lanes()?),
+                    picked.len() as u64 == u64::from(lanes),
                     "picks {} components",
                     picked.len()
                 );
                 let inside = picked.iter().flatten().all(|lane| *lane < available);
                 ensure!(inside, "picks a component that is not there");
             }
-            Operation::Address { base, terms, .. } => {
-                self.pointer(*base)?;
-                self.one(*base)?;
-                terms.iter().try_for_each(|(index, _)| self.integer(*index))?;
-                ensure!(types.is_pointer(kind()?), "is not a pointer");
+            Operation::Address { strides, .. } => {
+                ensure!(
+                    strides.len() + 1 == operands.len(),
+                    "has {} strides",
+                    strides.len()
+                );
             }
-            Operation::Input(_) => _ = kind()?,
-            Operation::Load { pointer } => {
-                self.pointer(*pointer)?;
-                self.memory_type(kind()?)?;
-            }
-            Operation::Store { pointer, value } => {
-                self.pointer(*pointer)?;
-                self.memory_type(self.kind(*value))?;
-            }
-            Operation::Copy {
-                destination,
-                source,
-                size,
-            } => {
-                self.pointer(*destination)?;
-                self.pointer(*source)?;
-                self.integer(*size)?;
+            Operation::Input(global) => {
+                let global = &self.module.globals[global.0 as usize];
+                let reads = matches!(global.home, Home::Input(_)) && global.kind == kind;
+                ensure!(reads, "`{}` is no built-in variable of that type", global.name);
             }
             Operation::Atomic {
-                operation,
-                scalar,
-                pointer,
-                operands,
+                operation, scalar, ..
             } => {
-                self.pointer(*pointer)?;
-                for operand in operands {
-                    self.one(*operand)?;
-                    let found = self.scalar(self.kind(*operand))?;
-                    ensure!(found == *scalar, "{operand:?} is {found:?}");
+                for index in 1..operands.len() {
+                    let found = scalar_at(index)?;
+                    ensure!(found == *scalar, "{} is {found}", operands[index]);
                 }
                 if let AtomicOperation::Update(op) = operation {
                     let known = arithmetic::resolve_binary(*op, *scalar).is_some();
-                    ensure!(known, "atomic Op{op:?} of {scalar:?}");
-                }
-                if !matches!(operation, AtomicOperation::Store | AtomicOperation::Clear) {
-                    ensure!(lanes()? == 1, "an atomic access to a vector");
+                    ensure!(known, "atomic Op{op:?} of {scalar}");
                 }
             }
-            Operation::Fence => {}
-            Operation::GenericCast { pointer, .. } | Operation::PointerSemantics(pointer) => {
-                self.pointer(*pointer)?;
-                ensure!(lanes()? == 1, "is not one word");
-            }
-            Operation::Call { function, arguments } => {
+            Operation::Call(function) => {
                 let callee = &self.module.functions[function.0 as usize];
+                let (found, name) = (operands.len(), &callee.name);
                 ensure!(
-                    callee.parameters.len() == arguments.len(),
-                    "calls `{}` with {} arguments",
-                    callee.name,
-                    arguments.len()
+                    callee.parameters.len() == found,
+                    "calls `{name}` with {found} arguments"
                 );
-                for (argument, parameter) in arguments.iter().zip(&callee.parameters) {
+                for (argument, parameter) in operands.iter().zip(&callee.parameters) {
                     self.same(*argument, parameter.kind)?;
                 }
-                if let Some(kind) = result {
-                    let agree = types.lanes(kind) == types.lanes(callee.result);
-                    ensure!(agree, "`{}` returns another type", callee.name);
-                }
-            }
-            Operation::Extended { operands, out, .. } => {
-                operands
-                    .iter()
-                    .try_for_each(|operand| self.scalar(self.kind(*operand)).map(|_| ()))?;
-                if let Some(out) = out {
-                    self.pointer(*out)?;
-                }
-                self.scalar(kind()?)?;
-            }
-            Operation::Memory { function, operands } => self.memory_function(*function, operands, result)?,
-            Operation::Print { operands } => {
-                ensure!(!operands.is_empty(), "prints without a format");
-                self.pointer(operands[0])?;
-                operands
-                    .iter()
-                    .try_for_each(|operand| self.scalar(self.kind(*operand)).map(|_| ()))?;
-            }
-            Operation::Collective(collective) => self.collective(collective, result)?,
-            Operation::Ballot { operands, .. } => {
-                ensure!(lanes()? == 1, "is not one word");
-                let shape = matches!(operands.as_slice(), [ballot, rest @ ..]
-                    if self.lanes(*ballot) == 4 && rest.iter().all(|index| self.lanes(*index) == 1) && rest.len() < 2);
-                ensure!(shape, "is not about a ballot");
-            }
-        }
-        Ok(())
-    }
-
-    fn memory_function(
-        &self,
-        function: MemoryFunction,
-        operands: &[Operand],
-        result: Option<TypeId>,
-    ) -> Check {
-        let count = if matches!(
-            function,
-            MemoryFunction::LoadVector | MemoryFunction::LoadHalf { .. }
-        ) {
-            2
-        } else {
-            3
-        };
-        ensure!(operands.len() == count, "has {} operands", operands.len());
-        self.integer(operands[count - 2])?;
-        self.pointer(operands[count - 1])?;
-        let value = match (result, count) {
-            (Some(kind), 2) => kind,
-            (_, 3) => self.kind(operands[0]),
-            _ => return Err("no result".to_owned()),
-        };
-        let scalar = self.scalar(value)?;
-        let half = matches!(
-            function,
-            MemoryFunction::LoadHalf { .. } | MemoryFunction::StoreHalf { .. }
-        );
-        ensure!(!half || scalar.is_float(), "half precision as {scalar:?}");
-        Ok(())
-    }
-
-    fn collective(&self, collective: &Collective, result: Option<TypeId>) -> Check {
-        use CollectiveKind as K;
-        let operands = &collective.operands;
-        let kind = || result.ok_or_else(|| "no result".to_owned());
-        let arity = match collective.kind {
-            K::Barrier | K::WaitEvents | K::Elect => 0,
-            K::Broadcast | K::Shuffle | K::ShuffleXor | K::ShuffleUp | K::ShuffleDown | K::Rotate(_) => 2,
-            K::QuadBroadcast | K::BlockWrite => 2,
-            K::ShuffleDownPair | K::ShuffleUpPair => 3,
-            K::AsyncCopy { .. } => 4,
-            _ => 1,
-        };
-        ensure!(operands.len() == arity, "has {} operands", operands.len());
-        match collective.kind {
-            K::Barrier | K::WaitEvents => {}
-            K::Elect | K::AllEqual => ensure!(self.module.types.lanes(kind()?) == 1, "is not one word"),
-            K::Reduce(reduction)
-            | K::ClusteredReduce(reduction, _)
-            | K::InclusiveScan(reduction)
-            | K::ExclusiveScan(reduction) => {
-                let known = arithmetic::identity(reduction.op, reduction.scalar).is_some()
-                    && arithmetic::resolve_binary(reduction.op, reduction.scalar).is_some();
-                ensure!(known, "combines {:?} by Op{:?}", reduction.scalar, reduction.op);
-                self.same(operands[0], kind()?)?;
-            }
-            K::All | K::Any => {
-                self.one(operands[0])?;
-                self.same(operands[0], kind()?)?;
-            }
-            K::Ballot => {
-                self.one(operands[0])?;
-                ensure!(self.module.types.lanes(kind()?) == 4, "is not four words");
-            }
-            K::Broadcast => {
+                let given = result.map_or(0, |kind| types.lanes(kind));
                 ensure!(
-                    (1..=3).contains(&self.lanes(operands[1])),
-                    "the index has other lanes"
+                    given == types.lanes(callee.result),
+                    "`{name}` returns another type"
                 );
-                self.same(operands[0], kind()?)?;
             }
-            K::BroadcastFirst | K::QuadSwap(_) => self.same(operands[0], kind()?)?,
-            K::Shuffle | K::ShuffleXor | K::ShuffleUp | K::ShuffleDown | K::Rotate(_) | K::QuadBroadcast => {
-                self.integer(operands[1])?;
-                self.same(operands[0], kind()?)?;
+            Operation::Memory(function) => {
+                let (value, half) = match function {
+                    MemoryFunction::LoadVector | MemoryFunction::StoreVector => (kind, false),
+                    MemoryFunction::LoadHalf { .. } => (kind, true),
+                    MemoryFunction::StoreHalf { .. } => (kind_at(0), true),
+                };
+                ensure!(
+                    !half || self.scalar(value)?.is_float(),
+                    "half precision of no floating-point number"
+                );
             }
-            K::ShuffleDownPair | K::ShuffleUpPair => {
-                self.integer(operands[2])?;
-                self.same(operands[0], kind()?)?;
-                self.same(operands[1], kind()?)?;
+            Operation::Collective(collective) => match collective.kind {
+                CollectiveKind::Reduce(reduction)
+                | CollectiveKind::ClusteredReduce(reduction, _)
+                | CollectiveKind::InclusiveScan(reduction)
+                | CollectiveKind::ExclusiveScan(reduction) => {
+                    let Reduction { op, scalar } = reduction;
+                    let known = arithmetic::identity(op, scalar).is_some()
+                        && arithmetic::resolve_binary(op, scalar).is_some();
+                    ensure!(known && scalar_at(0)? == scalar, "combines {scalar} by Op{op:?}");
+                }
+                CollectiveKind::Ballot => ensure!(lanes == 4, "is not four words"),
+                CollectiveKind::Broadcast => {
+                    ensure!(lanes_at(1) <= 3, "the index has other lanes");
+                }
+                _ => {}
+            },
+            Operation::Ballot(_) => {
+                ensure!(lanes_at(0) == 4 && operands.len() <= 2, "is not about a ballot");
             }
-            K::BlockRead => {
-                self.pointer(operands[0])?;
-                self.scalar(kind()?)?;
-            }
-            K::BlockWrite => {
-                self.pointer(operands[0])?;
-                self.scalar(self.kind(operands[1]))?;
-            }
-            K::AsyncCopy { .. } => {
-                self.pointer(operands[0])?;
-                self.pointer(operands[1])?;
-                self.integer(operands[2])?;
-                self.integer(operands[3])?;
-                ensure!(self.module.types.lanes(kind()?) == 1, "is not an event");
-            }
+            _ => {}
         }
+        Ok(())
+    }
+
+    fn elementwise(&self, op: Op, operands: &[Operand], kind: TypeId) -> Check {
+        let scalar = self.scalar(self.kind(operands[0]))?;
+        let lanes = self.module.types.lanes(kind);
+        let arity = arithmetic::resolve(op, scalar).map(arithmetic::Elementwise::arity);
+        ensure!(
+            arity == Some(operands.len()),
+            "Op{op:?} of {} {scalar}",
+            operands.len()
+        );
+        for (index, operand) in operands.iter().enumerate() {
+            let found = self.scalar(self.kind(*operand))?;
+            let free = index > 0 && (is_shift(op) || is_bit_field(op));
+            ensure!(
+                found == scalar || free && found.is_integer(),
+                "{operand} is {found}"
+            );
+            let broadcast = is_bit_field(op) && self.lanes(*operand) == 1;
+            ensure!(
+                self.lanes(*operand) == lanes || broadcast,
+                "{operand} has other lanes"
+            );
+        }
+        let found = self.scalar(kind)?;
+        let predicate = arithmetic::is_predicate(op);
+        let agrees = found == if predicate { Scalar::Bool } else { scalar };
+        ensure!(
+            agrees || op == Op::BitCount && found.is_integer(),
+            "Op{op:?} of {scalar} gives {found}"
+        );
         Ok(())
     }
 }

@@ -1,0 +1,254 @@
+//! The words of a text, one after the other, and where they are.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::super::{ConstantId, Module, TypeId};
+
+/// A text that is not that of a module.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}, column {column}: {what}")]
+#[non_exhaustive]
+pub struct TextError {
+    /// Counted from 1.
+    pub line: u32,
+    /// Counted in characters from 1.
+    pub column: u32,
+    /// What is wrong there.
+    pub what: String,
+}
+
+/// What a text is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Token<'t> {
+    Word(&'t str),
+    /// What is between the quotes, as it stands.
+    Quoted(&'t str),
+    Bracket(char),
+    NewLine,
+    End,
+}
+
+impl std::fmt::Display for Token<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Token::Word(word) => write!(formatter, "`{word}`"),
+            Token::Quoted(text) => write!(formatter, "\"{text}\""),
+            Token::Bracket(bracket) => write!(formatter, "`{bracket}`"),
+            Token::NewLine => formatter.write_str("the end of the line"),
+            Token::End => formatter.write_str("the end of the text"),
+        }
+    }
+}
+
+const BRACKETS: [char; 4] = ['(', ')', '[', ']'];
+
+/// A text being read, and the module that it has given so far.
+pub(in crate::ir) struct Input<'t> {
+    text: &'t str,
+    /// Where the rest begins.
+    at: usize,
+    line: u32,
+    /// Where the line begins.
+    start: usize,
+    pub(super) module: Module,
+    pub(super) inline: HashMap<(TypeId, u64), ConstantId>,
+    /// The types of the values of the function being read.
+    pub(super) values: BTreeMap<u32, TypeId>,
+}
+
+type Result<T> = std::result::Result<T, TextError>;
+
+impl<'t> Input<'t> {
+    pub(super) fn new(text: &'t str) -> Input<'t> {
+        Input {
+            text,
+            at: 0,
+            line: 1,
+            start: 0,
+            module: Module::default(),
+            inline: HashMap::new(),
+            values: BTreeMap::new(),
+        }
+    }
+
+    /// The line of what comes next.
+    pub(super) fn line(&self) -> u32 {
+        self.line
+    }
+
+    pub(super) fn error(&self, what: impl Into<String>) -> TextError {
+        let before = self.text.get(self.start..self.at).unwrap_or_default();
+        TextError {
+            line: self.line,
+            column: u32::try_from(before.chars().count()).map_or(u32::MAX, |count| count.saturating_add(1)),
+            what: what.into(),
+        }
+    }
+
+    fn expected(&self, what: &str, found: Token<'_>) -> TextError {
+        self.error(format!("expected {what}, found {found}"))
+    }
+
+    /// The next token and where it ends. What stands before it is skipped.
+    fn peek(&mut self) -> (Token<'t>, usize) {
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        let blank = rest.len() - rest.trim_start_matches([' ', '\t', '\r']).len();
+        self.at += blank;
+        let rest = &rest[blank..];
+        let Some(first) = rest.chars().next() else {
+            return (Token::End, self.at);
+        };
+        let ends = |length: usize| self.at + length;
+        match first {
+            '\n' => (Token::NewLine, ends(1)),
+            ';' => {
+                self.at += rest.find('\n').unwrap_or(rest.len());
+                self.peek()
+            }
+            '"' => {
+                let mut escaped = false;
+                let end = rest.char_indices().skip(1).find(|(_, c)| match c {
+                    '\n' => true,
+                    '"' => !escaped,
+                    c => {
+                        escaped = *c == '\\' && !escaped;
+                        false
+                    }
+                });
+                match end {
+                    Some((end, '"')) => (Token::Quoted(&rest[1..end]), ends(end + 1)),
+                    _ => (Token::Bracket('"'), ends(1)),
+                }
+            }
+            bracket if BRACKETS.contains(&bracket) => (Token::Bracket(bracket), ends(1)),
+            _ => {
+                let is_end = |c: char| c.is_whitespace() || c == '"' || BRACKETS.contains(&c);
+                // A character that is no word and no blank of ours is a word, so that something is taken.
+                let length = rest.find(is_end).filter(|length| *length > 0);
+                let length = length.unwrap_or(if is_end(first) {
+                    first.len_utf8()
+                } else {
+                    rest.len()
+                });
+                (Token::Word(&rest[..length]), ends(length))
+            }
+        }
+    }
+
+    /// Takes a word if it is this one.
+    pub(in crate::ir) fn take(&mut self, word: &str) -> bool {
+        let (token, end) = self.peek();
+        let found = token == Token::Word(word);
+        if found {
+            self.at = end;
+        }
+        found
+    }
+
+    /// Takes a word that `make` makes something of, or stays where it is.
+    pub(super) fn parse<T>(
+        &mut self,
+        expected: &str,
+        make: impl FnOnce(&'t str, &mut Self) -> Option<T>,
+    ) -> Result<T> {
+        let (token, end) = self.peek();
+        let made = match token {
+            Token::Word(word) => make(word, self),
+            _ => None,
+        };
+        let made = made.ok_or_else(|| self.expected(expected, token))?;
+        self.at = end;
+        Ok(made)
+    }
+
+    /// Takes a word, one of those that there are, and what follows it.
+    pub(in crate::ir) fn choose<T>(
+        &mut self,
+        words: &[&str],
+        read: impl FnOnce(&'t str, &mut Self) -> Result<Option<T>>,
+    ) -> Result<T> {
+        let (token, end) = self.peek();
+        if let Token::Word(word) = token {
+            let at = std::mem::replace(&mut self.at, end);
+            if let Some(made) = read(word, self)? {
+                return Ok(made);
+            }
+            self.at = at;
+        }
+        Err(self.expected(&format!("one of {}", words.join(", ")), token))
+    }
+
+    pub(super) fn string(&mut self) -> Result<String> {
+        let (token, end) = self.peek();
+        let Token::Quoted(quoted) = token else {
+            return Err(self.expected("a text in quotes", token));
+        };
+        let mut text = String::new();
+        let mut characters = quoted.chars();
+        while let Some(c) = characters.next() {
+            let escaped = match (c, characters.clone().next()) {
+                ('\\', Some('n')) => '\n',
+                ('\\', Some(c @ ('\\' | '"'))) => c,
+                ('\\', _) => return Err(self.error("only \\n, \\\\ and \\\" are escapes")),
+                _ => {
+                    text.push(c);
+                    continue;
+                }
+            };
+            characters.next();
+            text.push(escaped);
+        }
+        self.at = end;
+        Ok(text)
+    }
+
+    pub(super) fn bracket(&mut self, bracket: char) -> Result<()> {
+        let (token, end) = self.peek();
+        if token != Token::Bracket(bracket) {
+            return Err(self.expected(&format!("`{bracket}`"), token));
+        }
+        self.at = end;
+        Ok(())
+    }
+
+    /// All up to a closing bracket.
+    pub(super) fn until<T>(
+        &mut self,
+        bracket: char,
+        mut read: impl FnMut(&mut Self) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let mut all = Vec::new();
+        while self.peek().0 != Token::Bracket(bracket) {
+            all.push(read(self)?);
+        }
+        self.bracket(bracket)?;
+        Ok(all)
+    }
+
+    /// Goes on to the next line that has something on it.
+    pub(super) fn end_line(&mut self) -> Result<()> {
+        loop {
+            match self.peek() {
+                (Token::NewLine, end) => {
+                    self.at = end;
+                    self.start = end;
+                    self.line = self.line.saturating_add(1);
+                    if !matches!(self.peek().0, Token::NewLine) {
+                        return Ok(());
+                    }
+                }
+                (Token::End, _) => return Ok(()),
+                (token, _) => return Err(self.expected("the end of the line", token)),
+            }
+        }
+    }
+
+    /// Whether what comes next is a word that begins so.
+    pub(super) fn starts_with(&mut self, first: char) -> bool {
+        matches!(self.peek().0, Token::Word(word) if word.starts_with(first))
+    }
+
+    pub(super) fn is_at_end(&mut self) -> bool {
+        self.peek().0 == Token::End
+    }
+}
