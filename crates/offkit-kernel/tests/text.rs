@@ -101,7 +101,7 @@ fn errors_tell_where_they_are() {
     assert_eq!(says("(%5 $0)", "(%5 €)"), format!("24: {operand} `€`"));
     assert_eq!(
         says("(%0 %4 %5)", "(%0 %4 %5"),
-        format!("39: {operand} `in_bounds`")
+        format!("38: {operand} `in_bounds`")
     );
     assert!(says("load (%7)", "lode (%7)").starts_with("12: expected one of op, fold, select,"));
     assert_eq!(

@@ -4,6 +4,8 @@
 //! one function ([`pack`]) does all the rounding there is: from an exact integer times a power of two to
 //! any format in any rounding mode.
 
+use std::ops::{Add, Div, Mul, Rem, Sub};
+
 use offkit_spirv::grammar::FPRoundingMode as Rounding;
 
 use super::Scalar;
@@ -17,14 +19,17 @@ pub struct Format {
     exponent: u32,
 }
 
+/// Half precision.
 pub const HALF: Format = Format {
     significand: 10,
     exponent: 5,
 };
+/// Single precision.
 pub const SINGLE: Format = Format {
     significand: 23,
     exponent: 8,
 };
+/// Double precision.
 pub const DOUBLE: Format = Format {
     significand: 52,
     exponent: 11,
@@ -68,6 +73,80 @@ impl Format {
     /// The largest value below one.
     pub const fn below_one(self) -> u64 {
         ((self.bias() as u64) << self.significand) - 1
+    }
+}
+
+/// A float type of the host, which has the format of one of the device's.
+pub(crate) trait Float {
+    /// What the host calculates sums, products, quotients and remainders in: half precision in single precision,
+    /// rounded once more, which gives the same for these operations.
+    type Number: Copy
+        + PartialOrd
+        + Default
+        + Add<Output = Self::Number>
+        + Sub<Output = Self::Number>
+        + Mul<Output = Self::Number>
+        + Div<Output = Self::Number>
+        + Rem<Output = Self::Number>;
+    const FORMAT: Format;
+
+    fn read(word: u64) -> Self::Number;
+    fn write(number: Self::Number) -> u64;
+
+    /// `x * y + z`, rounded to a number that rounds to this format as the exact value does.
+    fn fused(x: f64, y: f64, z: f64) -> f64;
+}
+
+impl Float for half::f16 {
+    type Number = f32;
+    const FORMAT: Format = HALF;
+
+    fn read(word: u64) -> f32 {
+        half::f16::from_bits(word as u16).to_f32()
+    }
+
+    fn write(number: f32) -> u64 {
+        half::f16::from_f32(number).to_bits().into()
+    }
+
+    fn fused(x: f64, y: f64, z: f64) -> f64 {
+        // The product has 22 bits, and where the sum needs more than 53 its low end is too far below to
+        // matter.
+        libm::fma(x, y, z)
+    }
+}
+
+impl Float for f32 {
+    type Number = f32;
+    const FORMAT: Format = SINGLE;
+
+    fn read(word: u64) -> f32 {
+        f32::from_bits(word as u32)
+    }
+
+    fn write(number: f32) -> u64 {
+        number.to_bits().into()
+    }
+
+    fn fused(x: f64, y: f64, z: f64) -> f64 {
+        libm::fmaf(x as f32, y as f32, z as f32).into()
+    }
+}
+
+impl Float for f64 {
+    type Number = f64;
+    const FORMAT: Format = DOUBLE;
+
+    fn read(word: u64) -> f64 {
+        f64::from_bits(word)
+    }
+
+    fn write(number: f64) -> u64 {
+        number.to_bits()
+    }
+
+    fn fused(x: f64, y: f64, z: f64) -> f64 {
+        libm::fma(x, y, z)
     }
 }
 

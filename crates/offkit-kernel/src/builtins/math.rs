@@ -1,6 +1,6 @@
 //! The mathematical functions that `libm` lacks or defines differently, on `f64`.
 
-use core::f64::consts::{FRAC_1_PI, PI};
+use core::f64::consts::{FRAC_1_PI, LN_10, LOG2_10, PI};
 
 /// `x / π` for the inverse functions in half-turns.
 fn over_pi(x: f64) -> f64 {
@@ -28,6 +28,26 @@ pub(super) fn atan2pi(y: f64, x: f64) -> f64 {
 pub(super) fn acosh(x: f64) -> f64 {
     // `libm` makes numbers of some arguments for which there is none.
     if x < 1.0 { f64::NAN } else { libm::acosh(x) }
+}
+
+/// `10^x`, within one and a half units in the last place.
+pub(super) fn exp10(x: f64) -> f64 {
+    if (0.0..=22.0).contains(&x) && x == libm::trunc(x) {
+        // Exact, and so is every product on the way.
+        return (0..x as u32).fold(1.0, |power, _| power * 10.0);
+    }
+    // The upper part of log10(2) has so few bits that its product with any exponent is exact.
+    const LOG10_2: [f64; 2] = [0.301_029_995_607_677_85, 5.630_334_806_675_098e-11];
+    const LN_10_REST: f64 = -2.170_756_223_382_249_4e-16;
+    // Beyond, everything is zero or infinite; NaN stays as it is.
+    let x = x.clamp(-400.0, 400.0);
+    let exponent = libm::rint(x * LOG2_10);
+    let rest = libm::fma(-exponent, LOG10_2[1], x - exponent * LOG10_2[0]);
+    // 10^x = 2^exponent · e^(rest · ln 10), where the product is a sum of two numbers.
+    let power = rest * LN_10;
+    let error = libm::fma(rest, LN_10, -power) + rest * LN_10_REST;
+    let root = libm::exp(power);
+    libm::ldexp(libm::fma(root, error, root), exponent as i32)
 }
 
 /// The sine and cosine of `π x`; zeros of the sine keep the sign of `x`.

@@ -81,10 +81,12 @@ impl Scalar {
         }
     }
 
+    /// Whether it is a floating-point number.
     pub const fn is_float(self) -> bool {
         matches!(self, Self::F16 | Self::F32 | Self::F64)
     }
 
+    /// Whether it is an integer.
     pub const fn is_integer(self) -> bool {
         matches!(self, Self::I8 | Self::I16 | Self::I32 | Self::I64)
     }
@@ -103,6 +105,7 @@ impl Scalar {
 /// The type of a scalar or vector value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Shape {
+    /// Of each lane.
     pub scalar: Scalar,
     /// 1 for a scalar.
     pub lanes: u32,

@@ -1,59 +1,19 @@
-//! The floating-point functions that work lane by lane, for each of the float types.
+//! The floating-point functions that work lane by lane, for each of the float types. They compute on the `f64` value
+//! of an operand and round their result.
 
 use offkit_spirv::grammar::{FPRoundingMode as Rounding, OpenclStd100Op as Op};
 
-use super::float::{self, DOUBLE, Format, HALF, SINGLE};
+use super::float::{self, Float, Format};
 use super::integer::{sign_extend, truncate};
 use super::{Arguments, PureFn, Scalar, Shape, convert, each, lane, math};
-
-/// A float type. Functions compute on the `f64` value of an operand and round their result.
-trait Real {
-    const FORMAT: Format;
-
-    /// `x * y + z`, rounded once.
-    fn fused(x: f64, y: f64, z: f64) -> f64;
-}
-
-/// `half`
-enum Half {}
-/// `float`
-enum Single {}
-/// `double`
-enum Double {}
-
-impl Real for Half {
-    const FORMAT: Format = HALF;
-
-    fn fused(x: f64, y: f64, z: f64) -> f64 {
-        // The product has 22 bits, and where the sum needs more than 53 its low end is too far below to
-        // matter.
-        libm::fma(x, y, z)
-    }
-}
-
-impl Real for Single {
-    const FORMAT: Format = SINGLE;
-
-    fn fused(x: f64, y: f64, z: f64) -> f64 {
-        libm::fmaf(x as f32, y as f32, z as f32).into()
-    }
-}
-
-impl Real for Double {
-    const FORMAT: Format = DOUBLE;
-
-    fn fused(x: f64, y: f64, z: f64) -> f64 {
-        libm::fma(x, y, z)
-    }
-}
 
 /// The function that evaluates an instruction on operands of the result's type (`ldexp`, `pown` and
 /// `rootn`: the second one an integer).
 pub(super) fn resolve(op: Op, scalar: Scalar, operands: usize) -> Option<PureFn> {
     let (arity, function) = match scalar {
-        Scalar::F16 => function::<Half>(op)?,
-        Scalar::F32 => function::<Single>(op)?,
-        Scalar::F64 => function::<Double>(op)?,
+        Scalar::F16 => function::<half::f16>(op)?,
+        Scalar::F32 => function::<f32>(op)?,
+        Scalar::F64 => function::<f64>(op)?,
         _ => return None,
     };
     (arity == operands).then_some(function)
@@ -73,7 +33,7 @@ macro_rules! by {
     };
 }
 
-fn function<R: Real>(op: Op) -> Option<(usize, PureFn)> {
+fn function<R: Float>(op: Op) -> Option<(usize, PureFn)> {
     if let Some(function) = unary_function::<R>(op) {
         return Some((1, function));
     }
@@ -115,7 +75,7 @@ fn function<R: Real>(op: Op) -> Option<(usize, PureFn)> {
     })
 }
 
-fn unary_function<R: Real>(op: Op) -> Option<PureFn> {
+fn unary_function<R: Float>(op: Op) -> Option<PureFn> {
     Some(match op {
         Op::acos => by!(unary, libm::acos),
         Op::acosh => by!(unary, math::acosh),
@@ -136,7 +96,7 @@ fn unary_function<R: Real>(op: Op) -> Option<PureFn> {
         Op::erfc => by!(unary, libm::erfc),
         Op::exp | Op::half_exp | Op::native_exp => by!(unary, libm::exp),
         Op::exp2 | Op::half_exp2 | Op::native_exp2 => by!(unary, libm::exp2),
-        Op::exp10 | Op::half_exp10 | Op::native_exp10 => by!(unary, libm::exp10),
+        Op::exp10 | Op::half_exp10 | Op::native_exp10 => by!(unary, math::exp10),
         Op::expm1 => by!(unary, libm::expm1),
         Op::fabs => fabs::<R>,
         Op::floor => by!(unary, libm::floor),
@@ -167,7 +127,7 @@ fn unary_function<R: Real>(op: Op) -> Option<PureFn> {
     })
 }
 
-fn value<R: Real>(args: Arguments<'_>, operand: usize, index: usize) -> f64 {
+fn value<R: Float>(args: Arguments<'_>, operand: usize, index: usize) -> f64 {
     args.get(operand)
         .map_or(0.0, |arg| float::to_f64(R::FORMAT, lane(arg, index)))
 }
@@ -177,21 +137,21 @@ fn integer(args: Arguments<'_>, operand: usize, index: usize) -> i64 {
         .map_or(0, |arg| sign_extend(arg.1.scalar, lane(arg, index)))
 }
 
-fn round<R: Real>(value: f64) -> u64 {
+fn round<R: Float>(value: f64) -> u64 {
     float::from_f64(R::FORMAT, value, Rounding::RTE)
 }
 
-fn unary<R: Real>(args: Arguments<'_>, out: &mut [u64], function: fn(f64) -> f64) {
+fn unary<R: Float>(args: Arguments<'_>, out: &mut [u64], function: fn(f64) -> f64) {
     each(out, |index| round::<R>(function(value::<R>(args, 0, index))));
 }
 
-fn binary<R: Real>(args: Arguments<'_>, out: &mut [u64], function: fn(f64, f64) -> f64) {
+fn binary<R: Float>(args: Arguments<'_>, out: &mut [u64], function: fn(f64, f64) -> f64) {
     each(out, |index| {
         round::<R>(function(value::<R>(args, 0, index), value::<R>(args, 1, index)))
     });
 }
 
-fn ternary<R: Real>(args: Arguments<'_>, out: &mut [u64], function: fn(f64, f64, f64) -> f64) {
+fn ternary<R: Float>(args: Arguments<'_>, out: &mut [u64], function: fn(f64, f64, f64) -> f64) {
     for (index, out) in out.iter_mut().enumerate() {
         let [x, y, z] = [0, 1, 2].map(|operand| value::<R>(args, operand, index));
         *out = round::<R>(function(x, y, z));
@@ -199,7 +159,7 @@ fn ternary<R: Real>(args: Arguments<'_>, out: &mut [u64], function: fn(f64, f64,
 }
 
 /// A function of a number and an integer of 32 bits.
-fn scaled<R: Real>(args: Arguments<'_>, out: &mut [u64], function: fn(f64, i32) -> f64) {
+fn scaled<R: Float>(args: Arguments<'_>, out: &mut [u64], function: fn(f64, i32) -> f64) {
     each(out, |index| {
         round::<R>(function(
             value::<R>(args, 0, index),
@@ -209,7 +169,7 @@ fn scaled<R: Real>(args: Arguments<'_>, out: &mut [u64], function: fn(f64, i32) 
 }
 
 /// A function with two results of its operand's type.
-fn pair<R: Real>(args: Arguments<'_>, out: &mut [u64], second: &mut [u64], function: fn(f64) -> (f64, f64)) {
+fn pair<R: Float>(args: Arguments<'_>, out: &mut [u64], second: &mut [u64], function: fn(f64) -> (f64, f64)) {
     for (index, (out, second)) in out.iter_mut().zip(second).enumerate() {
         let results = function(value::<R>(args, 0, index));
         (*out, *second) = (round::<R>(results.0), round::<R>(results.1));
@@ -217,7 +177,7 @@ fn pair<R: Real>(args: Arguments<'_>, out: &mut [u64], second: &mut [u64], funct
 }
 
 /// A function of one or two operands whose second result is an `int`.
-fn with_integer<R: Real>(
+fn with_integer<R: Float>(
     args: Arguments<'_>,
     out: &mut [u64],
     second: &mut [u64],
@@ -230,20 +190,20 @@ fn with_integer<R: Real>(
 }
 
 /// `fabs` on the bits, so that NaNs are left as they are.
-fn fabs<R: Real>(_: Shape, args: Arguments<'_>, out: &mut [u64], _: &mut [u64]) {
+fn fabs<R: Float>(_: Shape, args: Arguments<'_>, out: &mut [u64], _: &mut [u64]) {
     let [x] = args else { return };
     each(out, |index| lane(x, index) & !R::FORMAT.sign());
 }
 
 /// `copysign` on the bits, so that NaNs keep and give their signs.
-fn copysign<R: Real>(_: Shape, args: Arguments<'_>, out: &mut [u64], _: &mut [u64]) {
+fn copysign<R: Float>(_: Shape, args: Arguments<'_>, out: &mut [u64], _: &mut [u64]) {
     let [x, y] = args else { return };
     let sign = R::FORMAT.sign();
     each(out, |index| lane(x, index) & !sign | lane(y, index) & sign);
 }
 
 /// The part above the next lower whole number, always below one, and that number.
-fn fract<R: Real>(_: Shape, args: Arguments<'_>, out: &mut [u64], second: &mut [u64]) {
+fn fract<R: Float>(_: Shape, args: Arguments<'_>, out: &mut [u64], second: &mut [u64]) {
     for (index, (out, second)) in out.iter_mut().zip(second).enumerate() {
         let x = value::<R>(args, 0, index);
         let floor = libm::floor(x);
@@ -265,7 +225,7 @@ fn fract<R: Real>(_: Shape, args: Arguments<'_>, out: &mut [u64], second: &mut [
 }
 
 /// The next value of the type in the direction of another one.
-fn nextafter<R: Real>(_: Shape, args: Arguments<'_>, out: &mut [u64], _: &mut [u64]) {
+fn nextafter<R: Float>(_: Shape, args: Arguments<'_>, out: &mut [u64], _: &mut [u64]) {
     let [from, to] = args else { return };
     for (index, out) in out.iter_mut().enumerate() {
         let bits = lane(from, index);

@@ -439,3 +439,90 @@ fn common_functions() {
     assert_eq!(double(Op::smoothstep, &[0.0, 2.0, 0.5]), 0.15625);
     assert_eq!(double(Op::smoothstep, &[0.0, 2.0, 9.0]), 1.0);
 }
+
+/// A sum of two doubles, the second below half a unit in the last place of the first.
+#[derive(Clone, Copy)]
+struct Double(f64, f64);
+
+impl Double {
+    fn sum(a: f64, b: f64) -> Double {
+        let sum = a + b;
+        let of_b = sum - a;
+        Double(sum, (a - (sum - of_b)) + (b - of_b))
+    }
+
+    fn plus(self, other: Double) -> Double {
+        let (first, second) = (Double::sum(self.0, other.0), Double::sum(self.1, other.1));
+        let first = Double::sum(first.0, first.1 + second.0);
+        Double::sum(first.0, first.1 + second.1)
+    }
+
+    fn times(self, other: Double) -> Double {
+        let product = self.0 * other.0;
+        let rest = libm::fma(self.0, other.0, -product) + (self.0 * other.1 + self.1 * other.0);
+        Double::sum(product, rest)
+    }
+
+    /// `10^x / 2^exponent` with twice the bits: the series of the exponential function, sixteen times squared.
+    fn exp10(x: f64) -> (Double, i32) {
+        let ln_10 = Double(std::f64::consts::LN_10, -2.170_756_223_382_249_4e-16);
+        let ln_2 = Double(std::f64::consts::LN_2, 2.319_046_813_846_299_7e-17);
+        let exponent = (x * std::f64::consts::LOG2_10).round();
+        let power = ln_10
+            .times(Double(x, 0.0))
+            .plus(ln_2.times(Double(-exponent, 0.0)));
+        let power = Double(power.0 / 256.0, power.1 / 256.0);
+        let one = Double(1.0, 0.0);
+        let mut sum = one;
+        for factor in (1..16).rev() {
+            let part = power.times(sum);
+            let quotient = part.0 / f64::from(factor);
+            let rest = libm::fma(-quotient, f64::from(factor), part.0) + part.1;
+            sum = one.plus(Double::sum(quotient, rest / f64::from(factor)));
+        }
+        ((0..8).fold(sum, |power, _| power.times(power)), exponent as i32)
+    }
+}
+
+#[test]
+fn powers_of_ten_are_within_their_bounds() {
+    // The reference itself: the root of ten, by another way.
+    let (root, exponent) = Double::exp10(0.5);
+    assert_eq!((root.0 * 4.0, exponent), (3.162_277_660_168_379_5, 2));
+    assert!(
+        (root.1 * 4.0 + 1.907_881_697_071_660_3e-16).abs() < 1e-29,
+        "{}",
+        root.1
+    );
+
+    let (mut most, mut most_of_floats) = (0.0_f64, 0.0_f64);
+    let mut check = |x: f64| {
+        let (exact, exponent) = Double::exp10(x);
+        // All in units in the last place of the exact value, which is between 1/2 and 2.
+        let off = |result: f64, digits: i32| {
+            let unit = libm::ldexp(1.0, libm::ilogb(exact.0) - digits);
+            let result = libm::ldexp(result, -exponent);
+            (((result - exact.0) - exact.1) / unit).abs()
+        };
+        most = most.max(off(double(Op::exp10, &[x]), 52));
+        if f64::from(x as f32) == x && x.abs() < 37.0 {
+            most_of_floats = most_of_floats.max(off(single(Op::exp10, &[x as f32]).into(), 23));
+        }
+    };
+    for step in -19_660..=19_660 {
+        // Through all exponents of normal numbers, and close to zero.
+        check(f64::from(step) / 64.0);
+        check(f64::from(step) * 0.015_632_71);
+        check(f64::from(step) / 65536.0 + 1e-9);
+    }
+    assert!(most < 1.5, "{most} units");
+    assert!(most_of_floats < 0.501, "{most_of_floats} units");
+    for (x, expected) in [
+        (22.0, 1e22),
+        (400.0, f64::INFINITY),
+        (f64::NEG_INFINITY, 0.0),
+        (-400.0, 0.0),
+    ] {
+        assert_eq!(double(Op::exp10, &[x]), expected);
+    }
+}

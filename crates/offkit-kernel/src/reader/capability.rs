@@ -89,6 +89,8 @@ fn is_supported(capability: Capability) -> bool {
             | C::GlobalVariableHostAccessINTEL
             | C::CacheControlsINTEL
             | C::UnstructuredLoopControlsINTEL
+            // The widths themselves are looked at with the types.
+            | C::ArbitraryPrecisionIntegersALTERA
             | C::RegisterLimitsINTEL
     )
 }

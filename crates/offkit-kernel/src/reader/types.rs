@@ -42,7 +42,11 @@ impl Reader<'_> {
                 16 => Scalar::I16,
                 32 => Scalar::I32,
                 64 => Scalar::I64,
-                width => return Err(unsupported!("OpTypeInt of {width} bits")),
+                width => {
+                    return Err(unsupported!(
+                        "integers of {width} bits (OpTypeInt with capability ArbitraryPrecisionIntegersALTERA)"
+                    ));
+                }
             }),
             Op::TypeFloat if instruction.operands.len() > 1 => {
                 return Err(unsupported!(

@@ -16,9 +16,13 @@ use crate::builtins::{Scalar, convert};
 /// A function from the words of one component to a word of the result.
 #[derive(Clone, Copy, Debug)]
 pub enum Elementwise {
+    /// Of one operand.
     Unary(fn(u64) -> u64),
+    /// Of two.
     Binary(fn(u64, u64) -> u64),
+    /// Of three.
     Ternary(fn(u64, u64, u64) -> u64),
+    /// Of four.
     Quaternary(fn(u64, u64, u64, u64) -> u64),
 }
 
