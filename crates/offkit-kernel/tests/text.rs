@@ -27,7 +27,7 @@ type #3 scalar i32
 type #4 struct [#3 i32] packed
 type #5 pointer Function #4
 type #6 vector i64 3
-file !0 "a \"b\" \\ c.cl"
+file !0 "a \"b\" \\ c.\"cl\""
 variable &0 "__spirv_BuiltInGlobalInvocationId" input GlobalInvocationId i64x3 32
 variable &1 "table" constant i32 4 initializer $0
 constant $0 i32 [7]
@@ -76,7 +76,7 @@ fn text_by_hand_is_read() {
     );
     assert_eq!(module.kernels[0].required_local_size, Some([8, 4, 1]));
     assert!(module.functions[0].parameters[0].no_alias);
-    assert_eq!(module.files, ["a \"b\" \\ c.cl"]);
+    assert_eq!(module.files, ["a \"b\" \\ c.\"cl\""]);
 }
 
 #[test]

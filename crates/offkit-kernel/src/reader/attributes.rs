@@ -1,11 +1,10 @@
 //! What the module tells about instructions, parameters and functions beside what they do.
 
-use std::collections::HashMap;
-
 use offkit_spirv::dr::{self, Operand as Source};
 use offkit_spirv::grammar::{Decoration, FunctionParameterAttribute, Op, Scope, Word};
 
 use super::function::FunctionReader;
+use super::ids::IdMap;
 use super::{Reader, Result, id, ids, literal, result_id};
 use crate::ir::{
     Attributes, FastMath, FunctionControl, LoopControl, Merge, Order, Parameter, ScopeListId, TypeId,
@@ -14,9 +13,9 @@ use crate::ir::{
 /// Alias domains, scopes and lists of scopes by their ids.
 #[derive(Default)]
 pub(super) struct Alias {
-    domains: HashMap<Word, u32>,
-    scopes: HashMap<Word, (u32, u32)>,
-    lists: HashMap<Word, ScopeListId>,
+    domains: IdMap<u32>,
+    scopes: IdMap<(u32, u32)>,
+    lists: IdMap<ScopeListId>,
 }
 
 pub(super) fn fast_math(mask: u32) -> FastMath {
@@ -104,7 +103,7 @@ impl Reader<'_> {
         let is = |attribute| {
             let attribute = Source::FunctionParameterAttribute(attribute);
             decorations().any(|(decoration, operands)| {
-                *decoration == Decoration::FuncParamAttr && operands.contains(&attribute)
+                decoration == Decoration::FuncParamAttr && operands.contains(&attribute)
             })
         };
         let restrict = [Decoration::Restrict, Decoration::RestrictPointer];
@@ -114,7 +113,7 @@ impl Reader<'_> {
             zero_extended: is(A::Zext),
             sign_extended: is(A::Sext),
             is_result: is(A::Sret),
-            no_alias: is(A::NoAlias) || decorations().any(|(decoration, _)| restrict.contains(decoration)),
+            no_alias: is(A::NoAlias) || decorations().any(|(decoration, _)| restrict.contains(&decoration)),
             no_capture: is(A::NoCapture),
             no_write: is(A::NoWrite) || self.decorations.has(word, Decoration::NonWritable),
             no_read_write: is(A::NoReadWrite),
@@ -124,7 +123,7 @@ impl Reader<'_> {
     }
 
     /// The order that two operands ask for, where they are constants.
-    fn order(&self, instruction: &dr::Instruction, scope: usize) -> Option<Order> {
+    pub(super) fn order(&self, instruction: &dr::Instruction, scope: usize) -> Option<Order> {
         let constant = |index| {
             let value = self.constant_integer(id(instruction, index).ok()?).ok()?;
             u32::try_from(value).ok()
@@ -176,7 +175,7 @@ impl FunctionReader<'_, '_> {
             .result_id
             .map(|word| self.reader.decorations.all(word));
         for (decoration, operands) in decorations.into_iter().flatten() {
-            match (*decoration, operands.as_slice()) {
+            match (decoration, operands) {
                 (Decoration::FPFastMathMode, [Source::LiteralBit32(mask)]) => {
                     attributes.math = fast_math(*mask)
                 }
@@ -200,9 +199,6 @@ impl FunctionReader<'_, '_> {
             Op::InBoundsAccessChain | Op::InBoundsPtrAccessChain => attributes.in_bounds = true,
             Op::MemoryBarrier => attributes.order = self.reader.order(instruction, 0),
             Op::ControlBarrier => attributes.order = self.reader.order(instruction, 1),
-            opcode if opcode.name().is_some_and(|name| name.starts_with("Atomic")) => {
-                attributes.order = self.reader.order(instruction, 1);
-            }
             _ => {}
         }
         Ok(attributes)

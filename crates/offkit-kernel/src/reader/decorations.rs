@@ -1,35 +1,34 @@
 //! What the module says about its ids beside their definitions: names and decorations.
 
-use std::collections::HashMap;
-
+use super::ids::IdMap;
 use offkit_spirv::dr::{self, Operand};
 use offkit_spirv::grammar::{BuiltIn, Decoration, FPRoundingMode, LinkageType, Op, Word};
 
 /// Names and decorations by id.
 #[derive(Default)]
-pub(super) struct Decorations {
-    names: HashMap<Word, String>,
-    kernels: HashMap<Word, String>,
-    decorations: HashMap<Word, Vec<(Decoration, Vec<Operand>)>>,
+pub(super) struct Decorations<'a> {
+    names: IdMap<&'a str>,
+    kernels: IdMap<&'a str>,
+    decorations: IdMap<Vec<(Decoration, &'a [Operand])>>,
     /// For each target the decoration groups applied to it. A group is looked up when its targets are: copies of
     /// it for all of them could take the square of the size of the module.
-    groups: HashMap<Word, Vec<Word>>,
+    groups: IdMap<Vec<Word>>,
 }
 
-impl Decorations {
-    pub(super) fn collect(module: &dr::Module) -> Decorations {
+impl<'a> Decorations<'a> {
+    pub(super) fn collect(module: &'a dr::Module) -> Decorations<'a> {
         let mut all = Decorations::default();
         for instruction in &module.debug_names {
             if let (Op::Name, [Operand::IdRef(id), Operand::LiteralString(name)]) =
                 (instruction.opcode, instruction.operands.as_slice())
             {
-                all.names.insert(*id, name.clone());
+                all.names.insert(*id, name.as_str());
             }
         }
         for instruction in &module.entry_points {
             if let [_, Operand::IdRef(id), Operand::LiteralString(name), ..] = instruction.operands.as_slice()
             {
-                all.kernels.insert(*id, name.clone());
+                all.kernels.insert(*id, name.as_str());
             }
         }
         for instruction in &module.annotations {
@@ -38,10 +37,7 @@ impl Decorations {
                     Op::Decorate | Op::DecorateId | Op::DecorateString,
                     [Operand::IdRef(id), Operand::Decoration(decoration), rest @ ..],
                 ) => {
-                    all.decorations
-                        .entry(*id)
-                        .or_default()
-                        .push((*decoration, rest.to_vec()));
+                    all.decorations.entry(*id).or_default().push((*decoration, rest));
                 }
                 (Op::GroupDecorate, [Operand::IdRef(group), targets @ ..]) => {
                     for target in targets.iter().filter_map(Operand::id_ref_any) {
@@ -59,27 +55,22 @@ impl Decorations {
 
     /// The debug name, or the linkage name, or the kernel's name, or the number.
     pub(super) fn name(&self, id: Word) -> String {
-        let debug = self
-            .names
-            .get(&id)
-            .filter(|name| !name.is_empty())
-            .map(String::as_str);
+        let debug = self.names.get(&id).copied().filter(|name| !name.is_empty());
         let linkage = || self.linkage(id).map(|(name, _)| name);
-        let kernel = || self.kernels.get(&id).map(String::as_str);
-        debug
-            .or_else(linkage)
-            .or_else(kernel)
-            .map_or_else(|| id.to_string(), str::to_owned)
+        let kernel = || self.kernels.get(&id).copied();
+        let name = debug.or_else(linkage).or_else(kernel);
+        name.map_or_else(|| id.to_string(), str::to_owned)
     }
 
     /// The decorations of an id, its own and those of its groups.
-    pub(super) fn all(&self, id: Word) -> impl Iterator<Item = &(Decoration, Vec<Operand>)> {
+    pub(super) fn all(&self, id: Word) -> impl Iterator<Item = (Decoration, &'a [Operand])> {
         let groups = self.groups.get(&id).into_iter().flatten();
         let grouped = groups.filter_map(|group| self.decorations.get(group));
-        self.decorations.get(&id).into_iter().chain(grouped).flatten()
+        let all = self.decorations.get(&id).into_iter().chain(grouped);
+        all.flatten().copied()
     }
 
-    fn find(&self, id: Word, wanted: Decoration) -> Option<&[Operand]> {
+    fn find(&self, id: Word, wanted: Decoration) -> Option<&'a [Operand]> {
         let (_, operands) = self.all(id).find(|(decoration, _)| *decoration == wanted)?;
         Some(operands)
     }
@@ -115,7 +106,7 @@ impl Decorations {
         }
     }
 
-    pub(super) fn linkage(&self, id: Word) -> Option<(&str, LinkageType)> {
+    pub(super) fn linkage(&self, id: Word) -> Option<(&'a str, LinkageType)> {
         match self.find(id, Decoration::LinkageAttributes)? {
             [Operand::LiteralString(name), Operand::LinkageType(kind)] => Some((name, *kind)),
             _ => None,

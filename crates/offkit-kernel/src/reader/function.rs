@@ -1,10 +1,9 @@
 //! Function bodies: blocks, control flow, and the numbering of values.
 
-use std::collections::HashMap;
-
 use offkit_spirv::dr::{self, Operand as Source};
 use offkit_spirv::grammar::{Op, Word};
 
+use super::ids::IdMap;
 use super::{Reader, Result, id, ids, literal, result_id};
 use crate::builtins::Scalar;
 use crate::ir::{
@@ -15,8 +14,8 @@ use crate::ir::{
 /// A function body being read.
 pub(super) struct FunctionReader<'r, 'a> {
     pub(super) reader: &'r mut Reader<'a>,
-    ids: HashMap<Word, ValueId>,
-    labels: HashMap<Word, BlockId>,
+    ids: IdMap<ValueId>,
+    labels: IdMap<BlockId>,
     values: Vec<TypeId>,
     pub(super) variables: Vec<Variable>,
     /// Of the block being read.
@@ -35,8 +34,8 @@ pub(super) fn read(reader: &mut Reader<'_>, source: &dr::Function, function: Fun
     let mut body = FunctionReader {
         values: reader.module.functions[index].values.clone(),
         reader,
-        ids: HashMap::new(),
-        labels: HashMap::new(),
+        ids: IdMap::default(),
+        labels: IdMap::default(),
         variables: Vec::new(),
         instructions: Vec::new(),
         line: None,
@@ -283,10 +282,13 @@ impl FunctionReader<'_, '_> {
         instruction: &dr::Instruction,
         read: impl FnOnce(&mut Self) -> Result<Code>,
     ) -> Result<()> {
-        let attributes = self.attributes(instruction)?;
+        let mut attributes = self.attributes(instruction)?;
         self.math = attributes.math;
         let (operation, operands) = read(self)?;
         self.math = FastMath::default();
+        if matches!(operation, Operation::Atomic { .. }) && instruction.opcode != Op::FunctionCall {
+            attributes.order = self.reader.order(instruction, 1);
+        }
         let result = instruction
             .result_id
             .and_then(|word| self.ids.get(&word).copied());

@@ -8,12 +8,13 @@ mod extended;
 mod fold;
 mod function;
 mod group;
+mod ids;
 mod imported;
 mod instruction;
 mod memory;
 mod types;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use offkit_spirv::dr::{self, Operand};
 use offkit_spirv::grammar::{ExecutionMode, ExecutionModel, LinkageType, Op, StorageClass, Word};
@@ -22,6 +23,7 @@ use crate::error::ReadError;
 use crate::ir::{self, ConstantId, FileId, FunctionId, Global, GlobalId, Home, Type, TypeId};
 use attributes::Alias;
 use decorations::Decorations;
+use ids::IdMap;
 
 type Result<T> = std::result::Result<T, ReadError>;
 
@@ -32,12 +34,12 @@ pub fn read(source: &dr::Module) -> Result<ir::Module> {
         source,
         decorations: Decorations::collect(source),
         module: ir::Module::default(),
-        types: HashMap::new(),
-        function_types: HashMap::new(),
-        constants: HashMap::new(),
-        globals: HashMap::new(),
-        functions: HashMap::new(),
-        files: HashMap::new(),
+        types: IdMap::default(),
+        function_types: IdMap::default(),
+        constants: IdMap::default(),
+        globals: IdMap::default(),
+        functions: IdMap::default(),
+        files: IdMap::default(),
         alias: Alias::default(),
         open_cl: None,
         debug_sets: HashSet::new(),
@@ -61,17 +63,17 @@ pub fn read(source: &dr::Module) -> Result<ir::Module> {
 /// What has been read so far.
 struct Reader<'a> {
     source: &'a dr::Module,
-    decorations: Decorations,
+    decorations: Decorations<'a>,
     module: ir::Module,
-    types: HashMap<Word, TypeId>,
+    types: IdMap<TypeId>,
     /// Result and parameters.
-    function_types: HashMap<Word, (TypeId, Vec<TypeId>)>,
+    function_types: IdMap<(TypeId, Vec<TypeId>)>,
     /// Constants, and the addresses of program-scope variables.
-    constants: HashMap<Word, ConstantId>,
-    globals: HashMap<Word, GlobalId>,
-    functions: HashMap<Word, FunctionId>,
+    constants: IdMap<ConstantId>,
+    globals: IdMap<GlobalId>,
+    functions: IdMap<FunctionId>,
     /// Indices of file names, by the id of their string.
-    files: HashMap<Word, FileId>,
+    files: IdMap<FileId>,
     /// Alias domains, scopes and lists of scopes.
     alias: Alias,
     /// The OpenCL.std instruction set.

@@ -50,6 +50,8 @@ pub(in crate::ir) struct Input<'t> {
     line: u32,
     /// Where the line begins.
     start: usize,
+    /// What was found last, where it begins, and where it ends.
+    peeked: Option<(usize, Token<'t>, usize)>,
     pub(super) module: Module,
     pub(super) inline: HashMap<(TypeId, u64), ConstantId>,
     /// The types of the values of the function being read.
@@ -65,6 +67,7 @@ impl<'t> Input<'t> {
             at: 0,
             line: 1,
             start: 0,
+            peeked: None,
             module: Module::default(),
             inline: HashMap::new(),
             values: BTreeMap::new(),
@@ -91,48 +94,55 @@ impl<'t> Input<'t> {
 
     /// The next token and where it ends. What stands before it is skipped.
     fn peek(&mut self) -> (Token<'t>, usize) {
-        let rest = self.text.get(self.at..).unwrap_or_default();
-        let blank = rest.len() - rest.trim_start_matches([' ', '\t', '\r']).len();
-        self.at += blank;
-        let rest = &rest[blank..];
-        let Some(first) = rest.chars().next() else {
-            return (Token::End, self.at);
-        };
-        let ends = |length: usize| self.at + length;
-        match first {
-            '\n' => (Token::NewLine, ends(1)),
-            ';' => {
-                self.at += rest.find('\n').unwrap_or(rest.len());
-                self.peek()
-            }
-            '"' => {
-                let mut escaped = false;
-                let end = rest.char_indices().skip(1).find(|(_, c)| match c {
-                    '\n' => true,
-                    '"' => !escaped,
-                    c => {
-                        escaped = *c == '\\' && !escaped;
-                        false
-                    }
-                });
-                match end {
-                    Some((end, '"')) => (Token::Quoted(&rest[1..end]), ends(end + 1)),
-                    _ => (Token::Bracket('"'), ends(1)),
-                }
-            }
-            bracket if BRACKETS.contains(&bracket) => (Token::Bracket(bracket), ends(1)),
-            _ => {
-                let is_end = |c: char| c.is_whitespace() || c == '"' || BRACKETS.contains(&c);
-                // A character that is no word and no blank of ours is a word, so that something is taken.
-                let length = rest.find(is_end).filter(|length| *length > 0);
-                let length = length.unwrap_or(if is_end(first) {
-                    first.len_utf8()
-                } else {
-                    rest.len()
-                });
-                (Token::Word(&rest[..length]), ends(length))
-            }
+        // Each label that may come is asked for, and mostly it is none of them.
+        if let Some((at, token, end)) = self.peeked
+            && at == self.at
+        {
+            return (token, end);
         }
+        let (token, end) = self.find_next();
+        self.peeked = Some((self.at, token, end));
+        (token, end)
+    }
+
+    fn find_next(&mut self) -> (Token<'t>, usize) {
+        let mut rest = self.text.get(self.at..).unwrap_or_default();
+        rest = rest.trim_start_matches([' ', '\t', '\r']);
+        if rest.starts_with(';') {
+            rest = rest
+                .find('\n')
+                .and_then(|end| rest.get(end..))
+                .unwrap_or_default();
+        }
+        self.at = self.text.len().saturating_sub(rest.len());
+        let is_end = |c: char| c.is_whitespace() || c == '"' || c == ';' || BRACKETS.contains(&c);
+        let length = match rest.chars().next() {
+            None | Some('\n') => 1,
+            Some('"') => {
+                let mut escaped = true;
+                let end = rest.find(|c| {
+                    let ends = c == '\n' || c == '"' && !escaped;
+                    escaped = c == '\\' && !escaped;
+                    ends
+                });
+                end.map_or(rest.len(), |end| end.saturating_add(1))
+            }
+            // Something is taken even where it is a blank that is none of ours.
+            Some(first) if is_end(first) => first.len_utf8(),
+            Some(_) => rest.find(is_end).unwrap_or(rest.len()),
+        };
+        let taken = rest.get(..length).unwrap_or(rest);
+        let quoted = taken.strip_prefix('"').map(|text| text.strip_suffix('"'));
+        let token = match (quoted, taken.chars().next()) {
+            (Some(Some(text)), _) => Token::Quoted(text),
+            // No quote at the end of the line.
+            (Some(None), _) => Token::Word(taken.trim_end()),
+            (None, None) => Token::End,
+            (None, Some('\n')) => Token::NewLine,
+            (None, Some(bracket)) if BRACKETS.contains(&bracket) => Token::Bracket(bracket),
+            (None, Some(_)) => Token::Word(taken),
+        };
+        (token, self.at.saturating_add(taken.len()))
     }
 
     /// Takes a word if it is this one.

@@ -1,6 +1,17 @@
 //! The form as text: one description of each type gives its definition, the text that it is written as, and
 //! what reads that text.
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic
+    )
+)]
+
 mod input;
 mod module;
 mod values;
@@ -158,9 +169,9 @@ impl Writer<'_> {
         self.text.push(bracket);
     }
 
-    /// Ends the line; the next one begins with so many spaces.
+    /// Ends the line; the next one begins so deep.
     fn line(&mut self, indent: usize) {
         self.text.push('\n');
-        self.text.push_str(&"  "[..indent]);
+        (0..indent).for_each(|_| self.text.push_str("  "));
     }
 }

@@ -234,9 +234,9 @@ impl Checker<'_> {
             Operation::Atomic {
                 operation, scalar, ..
             } => {
-                for index in 1..operands.len() {
-                    let found = scalar_at(index)?;
-                    ensure!(found == *scalar, "{} is {found}", operands[index]);
+                for operand in operands.iter().skip(1) {
+                    let found = self.scalar(self.kind(*operand))?;
+                    ensure!(found == *scalar, "{operand} is {found}");
                 }
                 if let AtomicOperation::Update(op) = operation {
                     let known = arithmetic::resolve_binary(*op, *scalar).is_some();
