@@ -66,6 +66,43 @@ impl<'a> KernelName<'a> {
         self.matches(name).is_some()
     }
 
+    /// Whether the kernel may be called something else than what it is called in the image.
+    #[must_use]
+    pub fn has_other_names(self) -> bool {
+        self.0.starts_with(SYCL_PREFIX) || mangled(self.0).is_some()
+    }
+
+    /// A word that the names by which a kernel may be called have in common, to look it up by; empty where the name
+    /// has none that is told without demangling it.
+    ///
+    /// A kernel that a name [`matches`](Self::matches) has the same key as the name, or an empty one.
+    ///
+    /// ```
+    /// use offkit_image::KernelName;
+    ///
+    /// for name in ["_Z5saxpyfPf", "saxpy(float, float*)", "saxpy", "__sycl_kernel__Z5saxpyfPf"] {
+    ///     assert_eq!(KernelName::new(name).key(), "saxpy");
+    /// }
+    /// ```
+    #[must_use]
+    pub fn key(self) -> &'a str {
+        let name = self.0.strip_prefix(SYCL_PREFIX).unwrap_or(self.0);
+        let word = match mangled(name) {
+            Some(mangled) => last_word(mangled).unwrap_or_default(),
+            None => {
+                let base = base_name(name);
+                base.rsplit("::").next().unwrap_or(base)
+            }
+        };
+        let is_word = word
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        match is_word {
+            true => word.strip_prefix(SYCL_PREFIX).unwrap_or(word),
+            false => "",
+        }
+    }
+
     /// The name as the kernel's author wrote it, with the argument types if the compiler kept them.
     #[must_use]
     pub fn readable(self) -> String {
@@ -99,6 +136,51 @@ fn unprefixed(kernel: &str) -> String {
     inside.unwrap_or_else(|| kernel.to_owned())
 }
 
+/// What follows `_Z` in a mangled name.
+fn mangled(symbol: &str) -> Option<&str> {
+    // Some systems put more underscores before it.
+    let plain = symbol.trim_start_matches('_');
+    plain.strip_prefix('Z').filter(|_| plain.len() < symbol.len())
+}
+
+/// The last word of the name without template arguments in what follows `_Z`; `None` for names that are no plain
+/// words, such as those of lambdas, and in namespaces that are written otherwise.
+fn last_word(mangled: &str) -> Option<&str> {
+    let mut rest = mangled.strip_prefix("TS").unwrap_or(mangled);
+    let is_nested = rest.starts_with('N');
+    if is_nested {
+        rest = rest.get(1..)?.trim_start_matches(['r', 'V', 'K', 'R', 'O']);
+    }
+    let mut last = None;
+    loop {
+        rest = rest.strip_prefix('L').unwrap_or(rest);
+        if let Some(after) = rest.strip_prefix("St") {
+            // `std`: the name follows.
+            rest = after;
+            continue;
+        }
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        if digits == 0 {
+            break;
+        }
+        let (length, after) = rest.split_at_checked(digits)?;
+        let (word, after) = after.split_at_checked(length.parse().ok()?)?;
+        if word.starts_with("_GLOBAL__N") {
+            return None;
+        }
+        (last, rest) = (Some(word), after);
+        if !is_nested {
+            break;
+        }
+    }
+    // Template arguments and the end of a nested name, or the types of parameters; no operator and no mark of an ABI.
+    let is_whole = match is_nested {
+        true => rest.starts_with(['I', 'E']),
+        false => !rest.starts_with('B'),
+    };
+    last.filter(|_| is_whole)
+}
+
 fn base_name(demangled: &str) -> &str {
     let name = demangled.split(['(', '<']).next().unwrap_or(demangled);
     // Templates are demangled with the type that they return.
@@ -108,6 +190,60 @@ fn base_name(demangled: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_name_of_a_kernel_leads_to_its_key() {
+        let kernels = [
+            ("saxpy", "saxpy"),
+            ("__sycl_kernel_app_kernel", "app_kernel"),
+            ("_Z24__sycl_kernel_app_kernelPi", "app_kernel"),
+            ("__sycl_kernel__Z5saxpyfPf", "saxpy"),
+            ("_Z5kfuncIfEvPf", "kfunc"),
+            ("_ZL5saxpyfPf", "saxpy"),
+            ("_ZTS5saxpy", "saxpy"),
+            ("_ZTSN3app5saxpyE", "saxpy"),
+            ("_ZTSN3app5saxpyIfN2ns1tEEE", "saxpy"),
+            ("_ZTSN1AIfE1BE", "A"),
+            ("_ZN3app5saxpyEPf", "saxpy"),
+            ("_ZTSSt4plusIfE", "plus"),
+            // Told only by demangling.
+            ("_ZTSN12_GLOBAL__N_16kernelE", ""),
+            ("_ZTSZ4mainE6kernel", ""),
+            (
+                "_ZTSZZ4mainENKUlRN4sycl3_V17handlerEE_clES2_EUlNS0_4itemILi1ELb1EEEE_",
+                "",
+            ),
+            ("_ZN1AclEv", ""),
+            ("_Z1fB5cxx11v", ""),
+        ];
+        for (symbol, key) in kernels {
+            let kernel = KernelName::new(symbol);
+            assert_eq!(kernel.key(), key, "{symbol}");
+            let names = [
+                symbol.to_owned(),
+                unprefixed(symbol),
+                kernel.readable(),
+                kernel.base_name(),
+            ];
+            for name in names {
+                assert!(kernel.is(&name), "{symbol} {name}");
+                assert!(
+                    key.is_empty() || KernelName::new(&name).key() == key,
+                    "{symbol} {name}"
+                );
+            }
+        }
+        for damaged in [
+            "_Z",
+            "_Z9",
+            "_Z99999999999999999999a",
+            "_ZN",
+            "_ZN1",
+            "_Z3\u{fc}\u{fc}",
+        ] {
+            assert_eq!(KernelName::new(damaged).key(), "", "{damaged}");
+        }
+    }
 
     #[test]
     fn a_kernel_is_known_by_several_names() {
