@@ -65,6 +65,11 @@ impl<M> Argument<M> {
         }
     }
 
+    /// Local memory for so many elements of a type in each work-group.
+    pub fn local<T>(count: usize) -> Argument<M> {
+        Argument::Local(count.saturating_mul(size_of::<T>()))
+    }
+
     /// The same argument with another thing for memory. Where there is no memory to be had (a buffer cannot
     /// be empty), `convert` may give an argument of another kind.
     ///
@@ -142,6 +147,27 @@ macro_rules! numbers {
                 }
             }
         }
+        vectors!($variant: $number: 2, 3, 4, 8, 16);
+    )*};
+}
+
+/// Vectors of numbers, of as many components as OpenCL has.
+macro_rules! vectors {
+    ($variant:ident: $number:ty: $($count:literal),*) => {$(
+        impl<M> From<[$number; $count]> for Argument<M> {
+            fn from(vector: [$number; $count]) -> Argument<M> {
+                let mut bytes: Vec<u8> = vector.into_iter().flat_map(<$number>::to_ne_bytes).collect();
+                // A vector of three takes the space of four.
+                bytes.resize(size_of::<$number>() * usize::next_power_of_two($count), 0);
+                Argument::Value {
+                    bytes,
+                    value_type: ValueType::$variant {
+                        bits: 8 * size_of::<$number>() as u32,
+                        components: $count,
+                    },
+                }
+            }
+        }
     )*};
 }
 
@@ -158,7 +184,7 @@ mod tests {
             bits: 32,
             components: 4,
         };
-        let arguments: [(Argument<()>, &str); 8] = [
+        let arguments: [(Argument<()>, &str); 10] = [
             (7_i32.into(), "i32"),
             (7_u64.into(), "i64"),
             (2.5_f64.into(), "f64"),
@@ -169,6 +195,8 @@ mod tests {
                 },
                 "f32x4",
             ),
+            ([1_u8, 2, 3].into(), "i8x3"),
+            (Argument::local::<f64>(8), "64 bytes of local memory"),
             (Argument::bytes(&[1, 2, 3]), "a value of 3 bytes"),
             (Argument::Buffer(()), "a buffer"),
             (Argument::Address(0), "a null pointer"),
@@ -177,6 +205,15 @@ mod tests {
         for (argument, text) in arguments {
             assert_eq!(argument.to_string(), text);
         }
+    }
+
+    #[test]
+    fn a_vector_of_three_takes_the_space_of_four() {
+        let sizes = [[1.0_f32; 3].into(), [1.0_f32; 4].into()].map(|argument: Argument<()>| match argument {
+            Argument::Value { bytes, .. } => bytes.len(),
+            other => panic!("{other}"),
+        });
+        assert_eq!(sizes, [16, 16]);
     }
 
     #[test]
