@@ -41,10 +41,11 @@ pub(crate) fn header(array: &Array) -> Vec<u8> {
     bytes
 }
 
-/// Reads a `.npy` file.
+/// Reads a `.npy` file, of either byte order and either order of elements: what comes out has the same elements at the
+/// same indices, little endian and in row-major order.
 ///
-/// Refused, with the offset where it helps: arrays of records, elements that are no numbers, big
-/// endian, column-major order, and a size that does not fit the shape.
+/// Refused, with the offset where it helps: arrays of records, elements that are no numbers, and a size that does not
+/// fit the shape.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Array, String> {
     let (text_start, data_start) = header_range(bytes)?;
     let (header, data) = bytes.split_at(data_start);
@@ -55,14 +56,20 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Array, String> {
     let kind = field(header, "descr").ok_or_else(|| missing("descr"))?;
     let kind = kind.strip_prefix('\'').and_then(|kind| kind.split_once('\''));
     let (kind, _) = kind.ok_or("an array of records: expected plain numbers")?;
-    let element = element(kind)?;
+    let (element, is_big_endian) = element(kind)?;
     let shape = field(header, "shape").ok_or_else(|| missing("shape"))?;
     let shape =
         extents(shape).ok_or_else(|| format!("offset {text_start:#x}: the shape is not a tuple of sizes"))?;
     let order = field(header, "fortran_order").ok_or_else(|| missing("fortran_order"))?;
-    if !order.starts_with("False") && shape.len() > 1 {
-        return Err("the array is in column-major (Fortran) order: expected row-major order".into());
-    }
+    let is_column_major = match order {
+        order if order.starts_with("False") => false,
+        order if order.starts_with("True") => true,
+        _ => {
+            return Err(format!(
+                "offset {text_start:#x}: `fortran_order` is neither True nor False"
+            ));
+        }
+    };
     let expected = shape
         .iter()
         .try_fold(element.size() as u64, |product, &extent| {
@@ -76,12 +83,50 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Array, String> {
         ));
     }
     let mut copy = memory(expected)?;
-    copy.extend_from_slice(data);
+    match is_column_major && shape.len() > 1 {
+        true => copy_row_major(data, element.size(), &shape, &mut copy),
+        false => copy.extend_from_slice(data),
+    }
+    if is_big_endian {
+        copy.chunks_exact_mut(element.size()).for_each(<[u8]>::reverse);
+    }
     Ok(Array {
         element,
         shape,
         data: copy,
     })
+}
+
+/// Copies elements of `size` bytes from column-major order, in which the first index changes fastest, to row-major
+/// order, in which the last does.
+fn copy_row_major(data: &[u8], size: usize, shape: &[u64], out: &mut Vec<u8>) {
+    // An array of none has no bytes, so every extent is as large as an address at most.
+    let mut steps = Vec::new();
+    let mut step = size;
+    for &extent in shape {
+        steps.push(step);
+        step = step.saturating_mul(extent as usize);
+    }
+    let mut index = vec![0; shape.len()];
+    let mut from = 0;
+    while let Some(element) = data.get(from..from + size) {
+        out.extend_from_slice(element);
+        // The next index: the last one that is not at its end moves on, and those behind it begin anew.
+        let mut dimension = shape.len();
+        loop {
+            let Some(before) = dimension.checked_sub(1) else {
+                return;
+            };
+            dimension = before;
+            index[dimension] += 1;
+            from += steps[dimension];
+            if index[dimension] < shape[dimension] {
+                break;
+            }
+            from -= steps[dimension] * shape[dimension] as usize;
+            index[dimension] = 0;
+        }
+    }
 }
 
 /// Where the header's text and the data begin.
@@ -118,8 +163,8 @@ fn extents(text: &str) -> Option<Vec<u64>> {
     sizes.map(|size| size.parse().ok()).collect()
 }
 
-/// The element type that NumPy writes as byte order, kind and size, `<f4`.
-fn element(kind: &str) -> Result<ElementType, String> {
+/// The element type that NumPy writes as byte order, kind and size, `<f4`, and whether it is big endian.
+fn element(kind: &str) -> Result<(ElementType, bool), String> {
     let unknown = || format!("elements of type `{kind}`: expected integers or floating-point numbers");
     let (order, rest) = kind.split_at_checked(1).ok_or_else(unknown)?;
     let element = match rest {
@@ -141,11 +186,10 @@ fn element(kind: &str) -> Result<ElementType, String> {
         _ => return Err(unknown()),
     };
     match order {
-        "<" | "|" | "=" => Ok(element),
-        ">" if element.size() == 1 => Ok(element),
-        ">" => Err(format!(
-            "elements of type `{kind}` are big endian: expected little endian"
-        )),
+        "<" | "|" => Ok((element, false)),
+        // That of the machine, which no file should say.
+        "=" => Ok((element, cfg!(target_endian = "big"))),
+        ">" => Ok((element, true)),
         _ => Err(unknown()),
     }
 }
@@ -192,6 +236,29 @@ mod tests {
     }
 
     #[test]
+    fn elements_keep_their_indices_in_every_order() {
+        let header = "{'descr': '>i2', 'fortran_order': True, 'shape': (2, 3, 2), }\n";
+        let mut file = b"\x93NUMPY\x01\x00".to_vec();
+        file.extend_from_slice(&(header.len() as u16).to_le_bytes());
+        file.extend_from_slice(header.as_bytes());
+        // The element at [i, j, k] is ijk, as three digits.
+        for k in 0..2_i16 {
+            for j in 0..3 {
+                for i in 0..2 {
+                    file.extend_from_slice(&(100 * i + 10 * j + k).to_be_bytes());
+                }
+            }
+        }
+        let array = parse(&file).unwrap();
+        let elements: Vec<i16> = array
+            .data
+            .chunks(2)
+            .map(|bytes| i16::from_le_bytes([bytes[0], bytes[1]]))
+            .collect();
+        assert_eq!(elements, [0, 1, 10, 11, 20, 21, 100, 101, 110, 111, 120, 121]);
+    }
+
+    #[test]
     fn other_arrays_are_refused_by_name() {
         let file = |header: &str| {
             let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
@@ -203,18 +270,20 @@ mod tests {
         let with = |kind: &str, order: &str, shape: &str| {
             format!("{{'descr': '{kind}', 'fortran_order': {order}, 'shape': {shape}, }}\n")
         };
-        assert!(refused(&with(">f4", "False", "(0,)")).contains("big endian"));
         assert!(refused(&with("<c8", "False", "(0,)")).contains("<c8"));
-        assert!(refused(&with("<f4", "True", "(0, 2)")).contains("Fortran"));
+        assert!(refused(&with("<f4", "Maybe", "(0, 2)")).contains("neither True nor False"));
         assert!(refused(&with("<f4", "False", "(4294967296, 4294967296)")).contains("too large"));
         assert!(refused(&with("<f4", "False", "(3,)")).contains("0 bytes of data, expected 12"));
         assert!(refused(&with("<f4", "False", "(-1,)")).contains("not a tuple of sizes"));
         assert!(refused("{'descr': [('a', '<f4')], }").contains("records"));
         assert!(refused("{}").contains("no `descr`"));
-        // A single number and an array of none are arrays too.
-        assert_eq!(
-            parse(&file(&with("|u1", "False", "(0,)"))).map(|array| array.shape),
-            Ok(vec![0])
-        );
+        // Arrays of none are arrays too.
+        for (kind, order, shape) in [
+            ("|u1", "False", "(0,)"),
+            (">f4", "True", "(0, 18446744073709551615)"),
+        ] {
+            let array = parse(&file(&with(kind, order, shape)));
+            assert_eq!(array.map(|array| array.data), Ok(Vec::new()), "{shape}");
+        }
     }
 }
