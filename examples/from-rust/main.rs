@@ -101,45 +101,32 @@ use std::sync::Arc;
 
 use offkit_pi::NdRange;
 use offkit_pi::host::{Context, QueueProperties};
-use offkit_runtime::{ImageRegistry, Runtime};
+use offkit_runtime::{Buffer, ImageRegistry, Runtime};
 
 /// Launches `saxpy` of the first file, with what the other files have of what it needs.
 fn saxpy(files: &[(&str, Vec<u8>)], a: f32, x: &[f32], y: &[f32]) -> Result<Vec<f32>, Box<dyn Error>> {
-    // The kernel, and the images that it takes.
-    let mut registry = ImageRegistry::new();
-    let mut images = Vec::new();
+    // The kernel, in the images of all files.
+    let registry = ImageRegistry::new();
     for (name, file) in files {
-        let (added, _problems) = registry.add_file(name, Arc::new(file.clone()), &Limits::default());
-        images.push(added);
+        registry.add_file(name, Arc::new(file.clone()), &Limits::default());
     }
-    let kernel = registry.find_kernel("saxpy", &images[0])?;
-    let collection = registry.collect(&kernel)?;
+    let found = registry.find_kernel("saxpy", |_| true)?;
 
-    // The device: the first there is, or the CPU device, which is a part of this program.
-    let runtime = Runtime::discover(&[&offkit_plugin_cpu::plugin::BUILT_IN]);
-    let device = runtime.device(None)?;
-    let context = Context::new(&[device])?;
-    let queue = context.queue(device, QueueProperties::default())?;
+    // The device: the first that takes an image of the kernel. The CPU device is a part of this program.
+    let mut runtime = Runtime::discover(&[&offkit_plugin_cpu::plugin::BUILT_IN]);
+    let (device, kernel) = runtime.choose(None, &registry, &found)?;
+    let context = Context::new(&[&device])?;
+    let queue = context.queue(&device, QueueProperties::default())?;
+
+    // The kernel for this device, with the images that it takes.
+    let collection = registry.collect(&kernel)?;
+    let mut kernel = registry.build(&collection, &context, &device)?;
 
     // The launch. Arguments are checked against the kernel's parameters.
-    let bytes = |values: &[f32]| {
-        values
-            .iter()
-            .copied()
-            .flat_map(f32::to_ne_bytes)
-            .collect::<Vec<_>>()
-    };
-    let on_device = [context.buffer_from(&bytes(x))?, context.buffer_from(&bytes(y))?];
-    let mut kernel = registry.build(&collection, &context, device)?;
-    kernel.set_arguments(&[a.into(), (&on_device[0]).into(), (&on_device[1]).into()])?;
-    let launch = kernel.launch(&queue, &NdRange::new([x.len()]), &[])?;
+    let (x, y) = (Buffer::from_slice(&context, x)?, Buffer::from_slice(&context, y)?);
+    let arguments = [a.into(), (&x).into(), (&y).into()];
+    let launch = kernel.launch(&queue, &NdRange::new([x.len()]), &arguments, &[])?;
     kernel.wait(&launch)?;
-
-    let mut result = bytes(y);
-    queue.read_buffer(&on_device[1], 0, &mut result, &[])?;
-    let words = result
-        .chunks_exact(4)
-        .map(|word| word.try_into().expect("four bytes"));
-    Ok(words.map(f32::from_ne_bytes).collect())
+    Ok(y.read(&queue, &[])?)
 }
 // end

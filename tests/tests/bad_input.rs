@@ -73,9 +73,10 @@ fn a_name_that_fits_several_kernels_lists_them() {
     let folder = prepared();
     let kernel = |body: &str| format!("kernel void same(global int *a) {{ {body} }}");
     folder.syclbin("one", &kernel("a[0] = 1;"), "");
-    let bytes = folder.read("one.syclbin");
+    folder.syclbin("other", &kernel("a[0] = 2;"), "");
+    let (one, other) = (folder.read("one.syclbin"), folder.read("other.syclbin"));
     // Two SYCLBIN files one after the other are two offload binaries, each with that kernel.
-    folder.write("two.syclbin", [bytes.as_slice(), bytes.as_slice()].concat());
+    folder.write("two.syclbin", [one.as_slice(), &other].concat());
     let error = folder
         .offkit("run two.syclbin same --global 1 --arg x.npy")
         .fails(2);
@@ -91,6 +92,11 @@ fn a_name_that_fits_several_kernels_lists_them() {
     folder.write("i.npy", npy_i32("(1,)", [0]));
     folder
         .offkit("run two.syclbin!0/0/ir/0 same --global 1 --arg i.npy")
+        .ok();
+    // The same image twice is one.
+    folder.write("twice.syclbin", [one.as_slice(), &one].concat());
+    folder
+        .offkit("run twice.syclbin same --global 1 --arg i.npy")
         .ok();
 }
 

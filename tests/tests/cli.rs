@@ -292,9 +292,15 @@ fn devices_are_selected_by_number_kind_and_name() {
 fn a_plugin_that_is_none_is_a_warning() {
     need!("clang-22", "llc");
     let folder = prepared();
-    let line = "export OFFKIT_PLUGINS=./k.cl; offkit run k.syclbin ids --global 1 --arg 'i32[1]' --out a.npy";
-    let outcome = shell(&folder, line);
-    says(&outcome.stderr, &["warning: a plugin is left out", "k.cl"]);
+    let run = |device: &str| {
+        let line =
+            "export OFFKIT_PLUGINS=./k.cl; offkit run k.syclbin ids --global 1 --arg 'i32[1]' --out a.npy";
+        shell(&folder, &format!("{line} --device {device}"))
+    };
+    says(&run("1").fails(3), &["warning: a plugin is left out", "k.cl"]);
+    // It takes no other plugin to find the first device.
+    let outcome = run("0");
+    assert!(!outcome.stderr.contains("plugin"), "{}", outcome.stderr);
     outcome.ok();
     let outcome = shell(&folder, "OFFKIT_LOG=offkit=loud offkit ls k.syclbin");
     says(&outcome.stderr, &["warning: OFFKIT_LOG is ignored"]);

@@ -131,21 +131,25 @@ fn answers(folder: &Folder, file: &str) -> Vec<(&'static str, Answer)> {
         assert_eq!(images.len(), 1, "{who} {file}: {images:?}, {}", outcome.stderr);
         answers.push((who, Answer::of_json(&images[0])));
     }
-    let mut registry = ImageRegistry::new();
-    let (ids, problems) = registry
+    let registry = ImageRegistry::new();
+    let registered = registry
         .open(folder.path(file), &Limits::default())
         .expect("a file");
-    assert!(problems.is_empty(), "{file}: {problems:?}");
-    let [id] = ids.as_slice() else {
-        panic!("{file}: {} images", ids.len())
+    assert!(
+        registered.problems.is_empty(),
+        "{file}: {:?}",
+        registered.problems
+    );
+    let [id] = registered.images.as_slice() else {
+        panic!("{file}: {} images", registered.images.len())
     };
-    let image = registry.image(*id);
+    let image = registry.image(*id).expect("the image is there");
     let symbols = image.symbols(&Limits::default());
     let set = |names: Vec<String>| names.into_iter().collect();
     answers.push((
         "the registry",
         Answer {
-            target: meaning(&offkit_object::target_of(image)),
+            target: meaning(&offkit_object::target_of(&image)),
             kernels: set(symbols.kernels),
             imports: set(symbols.imports),
             exports: set(symbols.exports),

@@ -100,15 +100,20 @@ pub fn open(path: &Path) -> Result<Content, FileError> {
         file.read_to_end(&mut bytes).map_err(failed)?;
         return Ok(Content::Read(bytes));
     }
+    map(&file).map_err(failed)
+}
+
+/// Maps a regular file that is not empty.
+pub fn map(file: &File) -> io::Result<Content> {
     // SAFETY: nothing in this process writes to the file: it is opened for reading, and outputs become new files
     // that are renamed. Nobody can keep another process from it: what that one writes in place is seen here, for
     // the mapping is shared (in a private one too, which promises nothing about pages that were not written to),
     // and where it cuts the file short the next look at what is gone ends this process with a bus error. The readers
     // take every byte for hostile, check what they have read and have no unsafe code, so that both cost this run its
     // result and nothing else. A program of one command, as a linker, may take that; libraries that live in others'
-    // processes may not, and read instead (`offkit_runtime::ImageRegistry::open`).
-    let map = unsafe { Mmap::map(&file) }.map_err(failed)?;
-    Ok(Content::Mapped(map))
+    // processes map files for the moment in which they go through them, and read what they need later
+    // (`offkit_runtime::ImageRegistry::open`).
+    unsafe { Mmap::map(file) }.map(Content::Mapped)
 }
 
 /// Opens a file that another one names, which must not be a device or a pipe: reading it might never end.

@@ -97,7 +97,7 @@ impl io::Read for Stream<'_> {
 }
 
 /// Unpacks `bytes`, of which exactly `size` must come out.
-pub(crate) fn inflate_whole(compression: Compression, bytes: &[u8], size: u64) -> Result<Vec<u8>, Error> {
+pub fn inflate_whole(compression: Compression, bytes: &[u8], size: u64) -> Result<Vec<u8>, Error> {
     inflate(compression, bytes, Some(size), size)
 }
 

@@ -128,6 +128,7 @@ pub mod zip;
 pub use chunks::Chunks;
 #[cfg(feature = "inspect")]
 pub use code_target::{completed_target, target_of};
+pub use compression::inflate_whole;
 pub use container::looks_like_device_code;
 pub use contents::{Contents, images, read};
 #[cfg(feature = "write")]

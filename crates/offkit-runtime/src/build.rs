@@ -1,24 +1,23 @@
 //! From collected images to a kernel that can be launched.
 
+use std::sync::Arc;
+
 use offkit_object::{DeviceImage, ImageFormat, Location, backquoted};
 use offkit_pi::host::{Context, Device, PiError, Program};
 
 use crate::collect::Collection;
 use crate::kernel::Kernel;
 use crate::registry::ImageRegistry;
+use crate::select::bytes;
+use crate::source::ImageError;
 
 /// A device refuses the images of a kernel.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// One of the images cannot be unpacked.
-    #[error("cannot unpack `{image}`")]
-    Damaged {
-        /// The image.
-        image: Location,
-        /// What is wrong with it.
-        source: offkit_object::Error,
-    },
+    /// One of the images cannot be had.
+    #[error(transparent)]
+    Missing(#[from] ImageError),
     /// One of the images.
     #[error("cannot {action} `{image}`")]
     Image {
@@ -64,7 +63,9 @@ impl ImageRegistry {
         context: &Context,
         device: &Device,
     ) -> Result<Kernel, BuildError> {
-        let images: Vec<&DeviceImage<'_>> = collection.images.iter().map(|&id| self.image(id)).collect();
+        let others = collection.images.iter().skip(1).map(|&image| self.code(image));
+        let images = std::iter::once(Ok(Arc::clone(&collection.code))).chain(others);
+        let images = images.collect::<Result<Vec<_>, _>>()?;
         let together = |action| {
             let images = images.iter().map(|image| image.location.clone()).collect();
             move |source| BuildError::Images {
@@ -99,16 +100,12 @@ impl ImageRegistry {
             kernel: name.clone(),
             source,
         })?;
-        let description = self.kernel(&collection.kernel).cloned();
-        Ok(Kernel::new(kernel, name.clone(), description))
+        Ok(Kernel::new(kernel, name.clone(), collection.signature().cloned()))
     }
 }
 
 fn create(image: &DeviceImage<'_>, context: &Context, device: &Device) -> Result<Program, BuildError> {
-    let bytes = image.bytes().map_err(|source| BuildError::Damaged {
-        image: image.location.clone(),
-        source,
-    })?;
+    let bytes = bytes(image)?;
     let program = match image.format {
         ImageFormat::Spirv => context.program_with_il(bytes),
         _ => context.program_with_binary(device, bytes),

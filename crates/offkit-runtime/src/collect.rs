@@ -5,14 +5,21 @@
 //! found bring their own imports, and so on until nothing is missing. What is found is linked
 //! together by the device's own linker.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::{Arc, OnceLock};
 
-use offkit_object::{ImageFormat, Location, backquoted, describe_symbol};
+use offkit_object::{DeviceImage, Location, backquoted, describe_symbol};
 
-use crate::registry::{ImageId, ImageRegistry, KernelId};
+use crate::find::{KernelId, places};
+use crate::index::NameId;
+use crate::library::Library;
+use crate::registry::{ImageId, ImageRegistry, Wanted};
+use crate::select::code;
+use crate::signatures::Signatures;
+use crate::source::ImageError;
 
 /// The images that a kernel needs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Collection {
     /// The kernel that was asked for.
     pub kernel: KernelId,
@@ -20,6 +27,17 @@ pub struct Collection {
     pub images: Vec<ImageId>,
     /// Which image supplies which symbol to which.
     pub resolutions: Vec<Resolution>,
+    /// The kernel's own image.
+    pub(crate) code: Arc<DeviceImage<'static>>,
+    signatures: OnceLock<Signatures>,
+}
+
+impl Collection {
+    /// The kernel with its arguments, where its image tells them, which is read for this.
+    pub fn signature(&self) -> Option<&offkit_spirv::Kernel> {
+        let signatures = self.signatures.get_or_init(|| Signatures::of(&self.code));
+        signatures.kernel(&self.kernel.name)
+    }
 }
 
 /// A symbol and who supplies it.
@@ -34,13 +52,16 @@ pub struct Resolution {
 }
 
 /// The images that a kernel needs cannot be collected.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CollectError {
+    /// The kernel's image cannot be had.
+    #[error(transparent)]
+    Image(#[from] ImageError),
     /// No image supplies a symbol.
     #[error(
         "kernel `{kernel}` needs {}, which `{importer}` imports and no image exports (searched {})",
-        describe_symbol(.symbol), backquoted(.searched)
+        describe_symbol(.symbol), places(.searched)
     )]
     NotExported {
         /// The symbol as it stands in the images.
@@ -52,9 +73,10 @@ pub enum CollectError {
         /// The images that were searched.
         searched: Vec<Location>,
     },
-    /// The symbol is there, but in images of another format only.
+    /// The symbol is there, but in images of another format, or for another target, only.
     #[error(
-        "kernel `{kernel}` needs {}, which only {} exports, in another format: `{importer}` is {format}",
+        "kernel `{kernel}` needs {}, which only {} exports, in another format or for another target: \
+         `{importer}` is {format}",
         describe_symbol(.symbol), formats(.exporters)
     )]
     OtherFormat {
@@ -64,10 +86,10 @@ pub enum CollectError {
         kernel: String,
         /// The image that needs the symbol.
         importer: Location,
-        /// The format of that image.
-        format: ImageFormat,
-        /// The images that export it, with their formats.
-        exporters: Vec<(Location, ImageFormat)>,
+        /// What that image is: `SPIR-V for spirv64`.
+        format: String,
+        /// The images that export it, and what they are.
+        exporters: Vec<(Location, String)>,
     },
     /// Several images supply a symbol. Which one is meant cannot be told, and a device's linker
     /// would refuse both or take either.
@@ -98,7 +120,7 @@ pub enum CollectError {
     },
 }
 
-fn formats(exporters: &[(Location, ImageFormat)]) -> String {
+fn formats(exporters: &[(Location, String)]) -> String {
     exporters
         .iter()
         .map(|(place, format)| format!("`{place}` ({format})"))
@@ -114,28 +136,31 @@ impl ImageRegistry {
     /// A symbol that no image supplies, or only in another format, or several do; images that both
     /// export a symbol.
     pub fn collect(&self, kernel: &KernelId) -> Result<Collection, CollectError> {
+        let code = self.code(kernel.image)?;
         let mut images = vec![kernel.image];
+        let mut collected = HashSet::from([kernel.image]);
         let mut resolutions = Vec::new();
-        let mut handled: BTreeSet<&str> = BTreeSet::new();
-        let mut open: VecDeque<ImageId> = images.clone().into();
+        let mut handled = HashSet::new();
+        let mut open = VecDeque::from([kernel.image]);
         while let Some(importer) = open.pop_front() {
-            for symbol in &self.symbols(importer).imports {
-                if !handled.insert(symbol) {
+            self.read_names_of(&[importer]);
+            for symbol in self.names_of(importer, |library, position| library.imports(position)) {
+                if !handled.insert(symbol.clone()) {
                     continue;
                 }
-                let exporter = self.exporter(symbol, importer, &kernel.name)?;
+                let exporter = self.exporter(&symbol, importer, &kernel.name)?;
                 tracing::debug!(
                     symbol,
-                    importer = %self.image(importer).location,
-                    exporter = %self.image(exporter).location,
+                    importer = %self.place(importer),
+                    exporter = %self.place(exporter),
                     "resolved a device symbol"
                 );
                 resolutions.push(Resolution {
-                    symbol: symbol.clone(),
+                    symbol,
                     importer,
                     exporter,
                 });
-                if !images.contains(&exporter) {
+                if collected.insert(exporter) {
                     images.push(exporter);
                     open.push_back(exporter);
                 }
@@ -146,19 +171,21 @@ impl ImageRegistry {
             kernel: kernel.clone(),
             images,
             resolutions,
+            code,
+            signatures: OnceLock::new(),
         })
     }
 
     /// Checks that no symbol is exported twice: a device's linker would refuse it, or take either.
     fn check_clashes(&self, images: &[ImageId], kernel: &str) -> Result<(), CollectError> {
-        let mut exporters: BTreeMap<&str, ImageId> = BTreeMap::new();
+        let mut exporters: HashMap<String, ImageId> = HashMap::new();
         for &image in images {
-            for symbol in &self.symbols(image).exports {
-                if let Some(other) = exporters.insert(symbol, image) {
+            for symbol in self.names_of(image, |library, position| library.exports(position)) {
+                if let Some(other) = exporters.insert(symbol.clone(), image) {
                     return Err(CollectError::Clash {
-                        symbol: symbol.clone(),
+                        symbol,
                         kernel: kernel.to_owned(),
-                        exporters: [other, image].map(|id| self.image(id).location.clone()).to_vec(),
+                        exporters: [other, image].map(|id| self.place(id)).to_vec(),
                     });
                 }
             }
@@ -166,42 +193,84 @@ impl ImageRegistry {
         Ok(())
     }
 
-    fn exporter(&self, symbol: &String, importer: ImageId, kernel: &str) -> Result<ImageId, CollectError> {
-        let importing = self.image(importer);
-        let exporting: Vec<_> = self
-            .images()
-            .filter(|(id, _)| self.symbols(*id).exports.contains(symbol))
-            .collect();
-        let mut fitting: Vec<_> = exporting
-            .iter()
-            .filter(|(_, image)| image.format == importing.format)
-            .collect();
-        // The same library named twice is one library.
-        fitting.dedup_by(|(_, a), (_, b)| a.bytes() == b.bytes());
+    fn exporter(&self, symbol: &str, importer: ImageId, kernel: &str) -> Result<ImageId, CollectError> {
+        self.read_names(Wanted::Links);
+        let state = self.read();
+        let (importing, position) = state.line(importer).ok_or(ImageError::Withdrawn)?;
+        let (format, target) = (importing.format(position), importing.target(position));
+        let mut exporting = state
+            .index
+            .find(symbol)
+            .map_or_else(Vec::new, |symbol| state.index.with_export(symbol));
+        exporting.retain(|image| state.is_there(image));
+        let is_fitting = |image: &ImageId| {
+            let line = state.line(*image);
+            line.is_some_and(|(library, position)| {
+                let other = library.target(position);
+                let is_told = !other.triple.is_empty() && !target.triple.is_empty();
+                library.format(position) == format && (!is_told || other.fits(target))
+            })
+        };
+        let fitting: Vec<_> = exporting.iter().copied().filter(is_fitting).collect();
+        let what = |image: ImageId| {
+            let line = state.line(image);
+            line.map_or_else(String::new, |(library, position)| {
+                code(library.format(position), library.target(position))
+            })
+        };
         match fitting.as_slice() {
-            [(id, _)] => Ok(*id),
-            [] if exporting.is_empty() => Err(CollectError::NotExported {
-                symbol: symbol.clone(),
-                kernel: kernel.to_owned(),
-                importer: importing.location.clone(),
-                searched: self.images().map(|(_, image)| image.location.clone()).collect(),
-            }),
-            [] => Err(CollectError::OtherFormat {
-                symbol: symbol.clone(),
-                kernel: kernel.to_owned(),
-                importer: importing.location.clone(),
-                format: importing.format,
-                exporters: exporting
-                    .iter()
-                    .map(|(_, image)| (image.location.clone(), image.format))
-                    .collect(),
-            }),
+            [only] => return Ok(*only),
+            [] if exporting.is_empty() => {
+                return Err(CollectError::NotExported {
+                    symbol: symbol.to_owned(),
+                    kernel: kernel.to_owned(),
+                    importer: state.location(importer),
+                    searched: state.images().map(|image| state.location(image)).collect(),
+                });
+            }
+            [] => {
+                return Err(CollectError::OtherFormat {
+                    symbol: symbol.to_owned(),
+                    kernel: kernel.to_owned(),
+                    importer: state.location(importer),
+                    format: what(importer),
+                    exporters: exporting
+                        .iter()
+                        .map(|&image| (state.location(image), what(image)))
+                        .collect(),
+                });
+            }
+            _ => {}
+        }
+        drop(state);
+        // The same library named twice is one library.
+        let (different, _opened) = self.without_copies(fitting);
+        match different.as_slice() {
+            [only] => Ok(*only),
             several => Err(CollectError::SeveralExporters {
-                symbol: symbol.clone(),
+                symbol: symbol.to_owned(),
                 kernel: kernel.to_owned(),
-                exporters: several.iter().map(|(_, image)| image.location.clone()).collect(),
+                exporters: several.iter().map(|&image| self.place(image)).collect(),
             }),
         }
+    }
+
+    /// Some names of an image; none of one that was withdrawn.
+    fn names_of(
+        &self,
+        image: ImageId,
+        part: impl for<'a> Fn(&'a Library, usize) -> &'a [NameId],
+    ) -> Vec<String> {
+        let state = self.read();
+        let line = state.line(image);
+        line.map_or_else(Vec::new, |(library, position)| {
+            state.texts(part(library, position)).map(str::to_owned).collect()
+        })
+    }
+
+    /// Where an image is, for messages.
+    fn place(&self, image: ImageId) -> Location {
+        self.read().location(image)
     }
 }
 
@@ -215,7 +284,7 @@ mod tests {
     const BITCODE: &[u8] = b"BC\xc0\xde";
 
     /// Registers `name: kernels / imports / exports`.
-    fn add(registry: &mut ImageRegistry, magic: &[u8], name: &str, symbols: [&str; 3]) -> ImageId {
+    fn add(registry: &ImageRegistry, magic: &[u8], name: &str, symbols: [&str; 3]) -> ImageId {
         let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         let [kernels, imports, exports] = symbols.map(words);
         // The name makes the bytes of each image differ.
@@ -229,39 +298,36 @@ mod tests {
     fn collect(registry: &ImageRegistry, image: ImageId) -> Result<Vec<String>, CollectError> {
         let kernel = KernelId {
             image,
-            name: registry.symbols(image).kernels[0].clone(),
+            name: registry.names_of(image, |library, position| library.kernels(position))[0].clone(),
         };
         let collection = registry.collect(&kernel)?;
-        Ok(collection
-            .images
-            .iter()
-            .map(|&id| registry.image(id).location.to_string())
-            .collect())
+        let places = collection.images.iter().map(|&id| registry.place(id).to_string());
+        Ok(places.collect())
     }
 
     #[test]
     fn a_chain_of_libraries_is_followed() {
-        let mut registry = ImageRegistry::new();
-        let app = add(&mut registry, SPIRV, "app", ["saxpy", "scale", ""]);
-        add(&mut registry, SPIRV, "unused", ["", "", "other"]);
-        add(&mut registry, SPIRV, "deep", ["", "", "sinus"]);
-        add(&mut registry, SPIRV, "lib", ["", "sinus", "scale"]);
+        let registry = ImageRegistry::new();
+        let app = add(&registry, SPIRV, "app", ["saxpy", "scale", ""]);
+        add(&registry, SPIRV, "unused", ["", "", "other"]);
+        add(&registry, SPIRV, "deep", ["", "", "sinus"]);
+        add(&registry, SPIRV, "lib", ["", "sinus", "scale"]);
         assert_eq!(collect(&registry, app).unwrap(), ["app", "lib", "deep"]);
     }
 
     #[test]
     fn images_that_need_each_other_are_both_collected_once() {
-        let mut registry = ImageRegistry::new();
-        let a = add(&mut registry, SPIRV, "a", ["k", "g", "f"]);
-        add(&mut registry, SPIRV, "b", ["", "f", "g"]);
+        let registry = ImageRegistry::new();
+        let a = add(&registry, SPIRV, "a", ["k", "g", "f"]);
+        add(&registry, SPIRV, "b", ["", "f", "g"]);
         assert_eq!(collect(&registry, a).unwrap(), ["a", "b"]);
     }
 
     #[test]
     fn a_missing_symbol_names_kernel_importer_and_what_was_searched() {
-        let mut registry = ImageRegistry::new();
-        let app = add(&mut registry, SPIRV, "app", ["saxpy", "_Z5scalef", ""]);
-        add(&mut registry, SPIRV, "lib", ["", "", "_Z5scaled"]);
+        let registry = ImageRegistry::new();
+        let app = add(&registry, SPIRV, "app", ["saxpy", "_Z5scalef", ""]);
+        add(&registry, SPIRV, "lib", ["", "", "_Z5scaled"]);
         let error = collect(&registry, app).unwrap_err().to_string();
         for part in [
             "`scale(float)`",
@@ -276,66 +342,38 @@ mod tests {
 
     #[test]
     fn only_images_of_the_same_format_count() {
-        let mut registry = ImageRegistry::new();
-        let app = add(&mut registry, SPIRV, "app", ["saxpy", "scale", ""]);
-        add(&mut registry, BITCODE, "lib.bc", ["", "", "scale"]);
+        let registry = ImageRegistry::new();
+        let app = add(&registry, SPIRV, "app", ["saxpy", "scale", ""]);
+        add(&registry, BITCODE, "lib.bc", ["", "", "scale"]);
         let error = collect(&registry, app).unwrap_err();
         assert!(matches!(error, CollectError::OtherFormat { .. }), "{error}");
         assert!(error.to_string().contains("`lib.bc` (LLVM bitcode)"), "{error}");
-        add(&mut registry, SPIRV, "lib.spv", ["", "", "scale"]);
+        add(&registry, SPIRV, "lib.spv", ["", "", "scale"]);
         assert_eq!(collect(&registry, app).unwrap(), ["app", "lib.spv"]);
     }
 
     #[test]
     fn two_exporters_are_both_named_unless_they_are_the_same() {
-        let mut registry = ImageRegistry::new();
-        let app = add(&mut registry, SPIRV, "app", ["saxpy", "scale", ""]);
-        add(&mut registry, SPIRV, "lib", ["", "", "scale"]);
-        add(&mut registry, SPIRV, "lib", ["", "", "scale"]);
+        let registry = ImageRegistry::new();
+        let app = add(&registry, SPIRV, "app", ["saxpy", "scale", ""]);
+        add(&registry, SPIRV, "lib", ["", "", "scale"]);
+        add(&registry, SPIRV, "lib", ["", "", "scale"]);
         assert_eq!(collect(&registry, app).unwrap(), ["app", "lib"]);
-        add(&mut registry, SPIRV, "lib2", ["", "", "scale"]);
+        add(&registry, SPIRV, "lib2", ["", "", "scale"]);
         let error = collect(&registry, app).unwrap_err().to_string();
         assert!(error.contains("`lib`, `lib2`"), "{error}");
     }
 
     #[test]
     fn images_that_export_the_same_cannot_be_linked_together() {
-        let mut registry = ImageRegistry::new();
-        let app = add(&mut registry, SPIRV, "app", ["saxpy", "f g", ""]);
-        add(&mut registry, SPIRV, "a", ["", "", "f h"]);
-        add(&mut registry, SPIRV, "b", ["", "", "g h"]);
+        let registry = ImageRegistry::new();
+        let app = add(&registry, SPIRV, "app", ["saxpy", "f g", ""]);
+        add(&registry, SPIRV, "a", ["", "", "f h"]);
+        add(&registry, SPIRV, "b", ["", "", "g h"]);
         let error = collect(&registry, app).unwrap_err();
         assert!(matches!(error, CollectError::Clash { .. }), "{error}");
         for part in ["`h`", "`a`, `b`"] {
             assert!(error.to_string().contains(part), "{error}");
         }
-    }
-
-    #[test]
-    fn kernels_are_found_by_the_closest_name() {
-        use crate::registry::KernelNameError;
-        let mut registry = ImageRegistry::new();
-        let a = add(&mut registry, SPIRV, "a", ["_Z5saxpyf saxpy", "", ""]);
-        let b = add(&mut registry, SPIRV, "b", ["_Z5daxpyf _Z5daxpyd", "", ""]);
-        assert_eq!(registry.find_kernel("saxpy", &[a]).unwrap().name, "saxpy");
-        assert_eq!(
-            registry.find_kernel("daxpy(double)", &[a, b]).unwrap().name,
-            "_Z5daxpyd"
-        );
-        let error = registry.find_kernel("daxpy", &[a, b]).unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .contains("`daxpy(float)` (symbol `_Z5daxpyf`) in `b`"),
-            "{error}"
-        );
-        let Err(KernelNameError::NotFound { similar, .. }) = registry.find_kernel("saxpi", &[a, b]) else {
-            panic!("found");
-        };
-        assert_eq!(similar[0], "saxpy");
-        assert!(
-            registry.find_kernel("saxpy", &[b]).is_err(),
-            "only among the images named"
-        );
     }
 }

@@ -5,6 +5,9 @@ use offkit_pi::host::{Argument, Event, PiError, Queue, ValueType};
 use offkit_spirv::{Parameter, ParameterKind, Scalar, Storage};
 
 /// A kernel that can be launched on the device it was built for.
+///
+/// Its arguments are those of one launch at a time, so a launch takes it for itself; another thread launches a
+/// [`duplicate`](Self::duplicate).
 #[derive(Debug)]
 pub struct Kernel {
     kernel: offkit_pi::host::Kernel,
@@ -89,34 +92,45 @@ impl Kernel {
         &self.kernel
     }
 
-    /// Sets all arguments, in order.
+    /// The same kernel once more, with arguments of its own.
     ///
     /// # Errors
     ///
-    /// [`LaunchError::Argument`] for arguments that do not fit what the image says about the kernel,
-    /// before the device sees any; [`LaunchError::Device`] for what the device refuses.
-    pub fn set_arguments(&mut self, arguments: &[Argument]) -> Result<(), LaunchError> {
+    /// [`LaunchError::Device`] if the device refuses.
+    pub fn duplicate(&self) -> Result<Self, LaunchError> {
+        let kernel = self.kernel.program().kernel(&self.name);
+        Ok(Self {
+            kernel: kernel.map_err(|source| self.failed(source))?,
+            name: self.name.clone(),
+            description: self.description.clone(),
+        })
+    }
+
+    /// Submits a launch with these arguments, in order, for when the events in `wait` are done.
+    ///
+    /// The launch keeps its arguments, and the memory among them: these may be dropped, and the next launch submitted,
+    /// before it is done.
+    ///
+    /// # Errors
+    ///
+    /// [`LaunchError::Argument`] for arguments that do not fit what the image says about the kernel, before the device
+    /// sees any; [`LaunchError::Device`] for what the device refuses. That the kernel failed is told by its event:
+    /// [`Kernel::wait`].
+    pub fn launch(
+        &mut self,
+        queue: &Queue,
+        range: &NdRange,
+        arguments: &[Argument],
+        wait: &[&Event],
+    ) -> Result<Event, LaunchError> {
         if let Some(description) = &self.description {
             check_arguments(description, arguments)?;
         }
-        for (index, argument) in (0..).zip(arguments) {
-            self.kernel
-                .set_argument(index, argument.clone())
-                .map_err(|source| self.failed(source))?;
-        }
-        Ok(())
-    }
-
-    /// Submits a launch with the arguments set last.
-    ///
-    /// # Errors
-    ///
-    /// [`LaunchError::Device`] if the device refuses. That the kernel failed is told by its event:
-    /// [`Kernel::wait`].
-    pub fn launch(&self, queue: &Queue, range: &NdRange, wait: &[&Event]) -> Result<Event, LaunchError> {
-        queue
-            .launch(&self.kernel, range, wait)
-            .map_err(|source| self.failed(source))
+        let set = (0..)
+            .zip(arguments)
+            .try_for_each(|(index, argument)| self.kernel.set_argument(index, argument.clone()));
+        let launched = set.and_then(|()| queue.launch(&self.kernel, range, wait));
+        launched.map_err(|source| self.failed(source))
     }
 
     /// Waits until a launch is done.

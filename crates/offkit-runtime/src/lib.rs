@@ -4,18 +4,22 @@
 //! functions that another supplies. This crate keeps the images, finds kernels by the names users know,
 //! collects the images a kernel needs, has them built and linked by a device, and launches the kernel:
 //!
-//! * [`ImageRegistry`] holds the images, and what each offers and needs;
+//! * [`ImageRegistry`] knows the images, and what each offers and needs;
 //! * [`ImageRegistry::find_kernel`] finds a kernel by its exact name, without its compiler's prefix, or
 //!   demangled;
-//! * [`ImageRegistry::collect`] follows imports to exports until nothing is missing, and says which
-//!   image supplies which symbol;
 //! * [`Runtime`] finds the devices of this machine through plugins: those built into the program, and
 //!   shared libraries ([`PLUGINS_VARIABLE`]);
+//! * [`ImageRegistry::select`] lets a device choose among the images that have the kernel, and says why it takes
+//!   no other; [`Runtime::choose`] finds the device, too;
+//! * [`ImageRegistry::collect`] follows imports to exports until nothing is missing, and says which
+//!   image supplies which symbol;
 //! * [`ImageRegistry::build`] turns a collection into a [`Kernel`] for one device, whose arguments are
-//!   checked against what the image says about it before the device sees them.
+//!   checked against what the image says about it before the device sees them;
+//! * [`Buffer`] and [`Usm`] are memory of a device by the type of its elements.
 //!
 //! Devices are known through the plugin interface only (`offkit-pi`), the built-in one too. Every choice
-//! is told through `tracing`: which plugin was left out and why, which image supplies which symbol.
+//! is told through `tracing`: which plugin was left out and why, which image a device takes, which image supplies
+//! which symbol.
 //!
 //! # Example
 //!
@@ -24,18 +28,21 @@
 //!
 //! ```
 //! use offkit_object::DeviceImage;
-//! use offkit_runtime::ImageRegistry;
+//! use offkit_runtime::{ImageRegistry, KernelId};
 //!
 //! let mut app = DeviceImage::new(b"\x03\x02\x23\x07app");
 //! app.kernels = vec!["_Z5saxpyfPf".into()];
 //! app.imports = vec!["axpy".into()];
 //! let mut library = DeviceImage::new(b"\x03\x02\x23\x07library");
+//! library.kernels = vec!["_Z5daxpydPd".into()];
 //! library.exports = vec!["axpy".into()];
 //!
-//! let mut registry = ImageRegistry::new();
+//! let registry = ImageRegistry::new();
 //! let app = registry.add(app);
-//! let kernel = registry.find_kernel("saxpy", &[app])?;
+//! let found = registry.find_kernel("saxpy", |_| true)?;
+//! assert_eq!((found.name.as_str(), found.images.as_slice()), ("_Z5saxpyfPf", [app].as_slice()));
 //!
+//! let kernel = KernelId { image: app, name: found.name };
 //! let missing = registry.collect(&kernel).unwrap_err();
 //! assert!(missing.to_string().contains("needs `axpy`"));
 //!
@@ -44,23 +51,24 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! On a device it goes on like this:
+//! On a device it goes like this:
 //!
 //! ```no_run
-//! use offkit_pi::host::{Context, QueueProperties};
 //! use offkit_pi::NdRange;
-//! use offkit_runtime::{ImageRegistry, Runtime};
-//! # fn run(registry: &ImageRegistry, collection: &offkit_runtime::Collection, cpu: &offkit_pi::BuiltIn)
-//! # -> Result<(), Box<dyn std::error::Error>> {
-//! let runtime = Runtime::discover(&[cpu]);
-//! let device = runtime.device(None)?;
-//! let context = Context::new(&[device])?;
-//! let queue = context.queue(device, QueueProperties::default())?;
-//! let mut kernel = registry.build(collection, &context, device)?;
-//! let y = context.buffer_from(&[0; 4096])?;
-//! kernel.set_arguments(&[2.5_f32.into(), (&y).into()])?;
-//! let launch = kernel.launch(&queue, &NdRange::new([1024]), &[])?;
+//! use offkit_pi::host::{Context, QueueProperties};
+//! use offkit_runtime::{Buffer, ImageRegistry, Runtime};
+//! # fn run(registry: &ImageRegistry, cpu: &'static offkit_pi::BuiltIn) -> Result<(), Box<dyn std::error::Error>> {
+//! let found = registry.find_kernel("saxpy", |_| true)?;
+//! let mut runtime = Runtime::discover(&[cpu]);
+//! let (device, kernel) = runtime.choose(None, registry, &found)?;
+//! let collection = registry.collect(&kernel)?;
+//! let context = Context::new(&[&device])?;
+//! let queue = context.queue(&device, QueueProperties::default())?;
+//! let mut kernel = registry.build(&collection, &context, &device)?;
+//! let y = Buffer::from_slice(&context, &[1.0_f32; 1024])?;
+//! let launch = kernel.launch(&queue, &NdRange::new([y.len()]), &[2.5_f32.into(), (&y).into()], &[])?;
 //! kernel.wait(&launch)?;
+//! println!("{:?}", y.read(&queue, &[])?);
 //! # Ok(())
 //! # }
 //! ```
@@ -68,17 +76,27 @@
 mod build;
 mod collect;
 mod discover;
+mod find;
+mod index;
 mod kernel;
+mod library;
+mod memory;
 mod registry;
+mod select;
 mod signatures;
 mod similar;
+mod source;
 
 pub use build::BuildError;
 pub use collect::{CollectError, Collection, Resolution};
-pub use discover::{DeviceError, DiscoveryFailure, PLUGINS_VARIABLE, Runtime};
+pub use discover::{ChoiceError, DeviceError, DiscoveryFailure, PLUGINS_VARIABLE, Runtime};
+pub use find::{FoundKernel, KernelId, KernelNameError};
 pub use kernel::{ArgumentError, Kernel, LaunchError, check_arguments};
+pub use memory::{Buffer, Plain, Usm, by_value};
 pub use offkit_object::SharedBytes;
 pub use offkit_pi::host::{Argument, ValueType};
-pub use registry::{ImageId, ImageRegistry, KernelId, KernelNameError};
+pub use registry::{ImageId, ImageRegistry, LibraryId, Registered};
+pub use select::{Reason, Refusal, SelectError};
 pub use signatures::Signatures;
-pub use {offkit_object as object, offkit_pi as pi, offkit_spirv as spirv};
+pub use source::ImageError;
+pub use {offkit_object as object, offkit_pi as pi, offkit_spirv as spirv, zerocopy};

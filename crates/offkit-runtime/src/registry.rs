@@ -1,87 +1,66 @@
 //! All the device images a process knows, and which of them have a kernel.
 
+use std::collections::{BTreeMap, HashMap};
+use std::io;
 use std::path::Path;
-use std::sync::Arc;
-use std::{fmt, fs, io};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 
-use offkit_image::{KernelName, NameMatch};
-use offkit_object::{
-    DeviceImage, Inspect, Limits, Location, Problem, SharedBytes, Symbols, backquoted, describe_symbol,
-};
-use offkit_spirv::Kernel;
+use offkit_object::{DeviceImage, ImageFormat, Inspect, Limits, Location, Problem, SharedBytes, Symbols};
 
-use crate::signatures::Signatures;
-use crate::similar::similar;
+use crate::index::{Index, NameId, number};
+use crate::library::{Draft, Library, Told};
+use crate::source::{ImageError, Opening, Source};
 
 /// The device images a process knows, in the order in which they became known.
-#[derive(Clone, Debug, Default)]
+///
+/// Registering an image notes where it is and what it is called, and no more: code is read when a kernel of it is
+/// built, and forgotten afterwards. All methods may be called from several threads.
+#[derive(Debug, Default)]
 pub struct ImageRegistry {
-    images: Vec<Registered>,
+    state: RwLock<State>,
+    /// The images that somebody has opened and still uses.
+    opened: Mutex<HashMap<ImageId, Weak<DeviceImage<'static>>>>,
+    /// Held by the thread that reads names from code.
+    reading: Mutex<()>,
 }
 
-/// An image, and what was found out about it when it was registered.
-#[derive(Clone, Debug)]
-struct Registered {
-    image: DeviceImage<'static>,
-    symbols: Symbols,
-    signatures: Signatures,
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    pub(crate) index: Index,
+    /// By the number of the first image.
+    libraries: BTreeMap<u32, Library>,
+    /// The number of the next image.
+    next: u32,
+    /// Images with names that are yet to be read from their code: kernels, or imports and exports.
+    unread: [Vec<ImageId>; 2],
+    /// How much of the index is about images that were withdrawn.
+    stale: usize,
 }
 
-/// An image's place in its registry.
+/// An image of a registry. A number stands for one image for ever: once that is withdrawn, for none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ImageId(pub(crate) usize);
+pub struct ImageId(pub(crate) u32);
 
-/// A kernel in an image.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KernelId {
-    /// The image.
-    pub image: ImageId,
-    /// The kernel's name as it stands in the image.
-    pub name: String,
+/// Which names of images somebody wants to look through.
+#[derive(Clone, Copy)]
+pub(crate) enum Wanted {
+    Kernels,
+    Links,
 }
 
-/// A kernel cannot be found by that name.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum KernelNameError {
-    /// There is none of that name.
-    #[error("no kernel `{name}` in {}", places(.searched))]
-    NotFound {
-        /// The name asked for.
-        name: String,
-        /// Names of kernels that are there, the most alike first; all of them if there are few.
-        similar: Vec<String>,
-        /// The images searched.
-        searched: Vec<Location>,
-    },
-    /// There are several.
-    #[error("the name `{name}` fits several kernels: {}", fitting(.candidates))]
-    Ambiguous {
-        /// The name asked for.
-        name: String,
-        /// The kernels it fits, by their name in the image, and where they are.
-        candidates: Vec<(String, Location)>,
-    },
-}
+/// Images of a registry that came together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LibraryId(u32);
 
-fn places(locations: &[Location]) -> String {
-    match locations {
-        [] => "no image at all".to_owned(),
-        locations => backquoted(locations),
-    }
-}
-
-fn fitting(candidates: &[(String, Location)]) -> String {
-    let each = candidates
-        .iter()
-        .map(|(name, place)| format!("{} in `{place}`", describe_symbol(name)));
-    each.collect::<Vec<_>>().join(", ")
-}
-
-impl fmt::Display for KernelId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)
-    }
+/// What came of registering a file.
+#[derive(Clone, Debug)]
+pub struct Registered {
+    /// All of it, to withdraw it.
+    pub library: LibraryId,
+    /// The images.
+    pub images: Vec<ImageId>,
+    /// What is damaged, and left out.
+    pub problems: Vec<Problem>,
 }
 
 impl ImageRegistry {
@@ -90,155 +69,287 @@ impl ImageRegistry {
         Self::default()
     }
 
-    /// Adds an image.
-    pub fn add(&mut self, image: DeviceImage<'static>) -> ImageId {
-        tracing::debug!(location = %image.location, format = %image.format, "registered a device image");
-        self.images.push(Registered {
-            symbols: image.symbols(&Limits::default()),
-            signatures: Signatures::of(&image),
-            image,
-        });
-        ImageId(self.images.len() - 1)
+    /// Registers an image.
+    pub fn add(&self, image: DeviceImage<'static>) -> ImageId {
+        let mut draft = Draft::default();
+        draft.add(&image);
+        let (LibraryId(first), _) = self.register(draft, Source::Image(Arc::new(image)), &Limits::default());
+        ImageId(first)
     }
 
-    /// Adds all images of a file by its path, as [`add_file`](Self::add_file) does.
+    /// Registers all images of a file by its path, as [`add_file`](Self::add_file) does.
     ///
-    /// The file is read and not mapped: this may be a guest in another's process, which must live on, with the code it
-    /// has loaded, when somebody changes or cuts short a file on disk.
+    /// The file is mapped while this goes through it, and is not kept in memory: it stays open, and what is needed of it
+    /// is read when it is needed. So this may be a guest in another's process: when somebody changes or cuts short the
+    /// file later, its images are gone ([`ImageError::Changed`]) and nothing else happens. Only while this runs would
+    /// cutting the file short end the process.
     ///
     /// # Errors
     ///
     /// The system's, if the file cannot be read.
-    pub fn open(
-        &mut self,
-        path: impl AsRef<Path>,
-        limits: &Limits,
-    ) -> io::Result<(Vec<ImageId>, Vec<Problem>)> {
+    pub fn open(&self, path: impl AsRef<Path>, limits: &Limits) -> io::Result<Registered> {
         let path = path.as_ref();
-        let bytes: SharedBytes = Arc::new(fs::read(path)?);
-        Ok(self.add_file(&path.to_string_lossy(), bytes, limits))
+        let (source, content) = Source::open(path)?;
+        let place = Location::of_file(path.to_string_lossy());
+        Ok(self.go_through(&place, source, (*content).as_ref(), limits))
     }
 
-    /// Adds all images of a file: a container of any kind that offkit reads, or an image by itself.
-    ///
-    /// Returns the images added and the problems met; what is damaged is left out.
-    pub fn add_file(
-        &mut self,
-        name: &str,
-        bytes: SharedBytes,
-        limits: &Limits,
-    ) -> (Vec<ImageId>, Vec<Problem>) {
+    /// Registers all images of a file in memory: a container of any kind that offkit reads, or an image by itself.
+    pub fn add_file(&self, name: &str, bytes: SharedBytes, limits: &Limits) -> Registered {
         self.add_within(&Location::of_file(name), bytes, limits)
     }
 
-    /// Adds the images of a file that lie within a location; `bytes` are those of the whole file.
+    /// Registers the images of a file in memory that lie within a location; `bytes` are those of the whole file.
     ///
-    /// Returns the images added and the problems met anywhere in the file.
-    pub fn add_within(
-        &mut self,
-        place: &Location,
-        bytes: SharedBytes,
-        limits: &Limits,
-    ) -> (Vec<ImageId>, Vec<Problem>) {
-        let contents = offkit_object::read(place.file(), (*bytes).as_ref(), limits);
-        let images: Vec<_> = contents
-            .images
-            .into_iter()
-            .filter(|image| image.location.is_within(place))
-            .map(|image| image.share(&bytes))
-            .collect();
-        let problems = contents.problems;
-        (
-            images.into_iter().map(|image| self.add(image)).collect(),
+    /// The problems are those met anywhere in the file.
+    pub fn add_within(&self, place: &Location, bytes: SharedBytes, limits: &Limits) -> Registered {
+        let source = Source::Memory(Arc::clone(&bytes));
+        self.go_through(place, source, (*bytes).as_ref(), limits)
+    }
+
+    fn go_through(&self, place: &Location, source: Source, bytes: &[u8], limits: &Limits) -> Registered {
+        let (draft, problems) = Draft::of_file(place, bytes, limits);
+        let (library, images) = self.register(draft, source, limits);
+        tracing::debug!(%place, images = images.len(), "registered device images");
+        Registered {
+            library,
+            images,
             problems,
-        )
+        }
     }
 
-    /// The image with that number.
-    pub fn image(&self, id: ImageId) -> &DeviceImage<'static> {
-        &self.images[id.0].image
+    fn register(&self, draft: Draft, source: Source, limits: &Limits) -> (LibraryId, Vec<ImageId>) {
+        let mut state = self.write();
+        let State {
+            index,
+            libraries,
+            next,
+            unread,
+            ..
+        } = &mut *state;
+        let library = draft.number_names(source, limits.clone(), index);
+        let first = *next;
+        // A library without images has a number of its own, too.
+        *next = number(first as usize + library.len().max(1));
+        let images: Vec<ImageId> = (first..).take(library.len()).map(ImageId).collect();
+        for (position, &id) in images.iter().enumerate() {
+            let told = library.told(position);
+            library.enter(position, id, told, index);
+            for (unread, is_told) in unread.iter_mut().zip([told.kernels, told.links]) {
+                if !is_told {
+                    unread.push(id);
+                }
+            }
+        }
+        libraries.insert(first, library);
+        (LibraryId(first), images)
     }
 
-    /// What an image offers and needs, as [`Inspect::symbols`] has it.
-    pub fn symbols(&self, id: ImageId) -> &Symbols {
-        &self.images[id.0].symbols
-    }
-
-    /// A kernel with its arguments, where its image tells them.
-    pub fn kernel(&self, kernel: &KernelId) -> Option<&Kernel> {
-        self.images[kernel.image.0].signatures.kernel(&kernel.name)
+    /// Withdraws the images of a library; `false` if that was done before.
+    ///
+    /// Kernels that were built of them live on.
+    pub fn withdraw(&self, library: LibraryId) -> bool {
+        let mut state = self.write();
+        let Some(library) = state.libraries.remove(&library.0) else {
+            return false;
+        };
+        let entered = |image| library.kernels(image).len() + library.exports(image).len();
+        state.stale += (0..library.len()).map(entered).sum::<usize>();
+        // Clearing up costs as much as all that is there, so it waits until half of that is stale.
+        if state.stale > state.index.len() / 2 {
+            state.clear_up();
+        }
+        true
     }
 
     /// All images, in the order in which they became known.
-    pub fn images(&self) -> impl Iterator<Item = (ImageId, &DeviceImage<'static>)> {
-        self.images
-            .iter()
-            .enumerate()
-            .map(|(number, registered)| (ImageId(number), &registered.image))
+    pub fn images(&self) -> Vec<ImageId> {
+        self.read().images().collect()
     }
 
-    /// Finds a kernel among some images by a name as users know it: exact, without the prefix that
-    /// the SYCL compiler puts before it, or demangled, with or without the argument types.
-    ///
-    /// The closest kind of match counts: a kernel of exactly that name is found although the name
-    /// fits others in another way.
+    /// The library that an image came with; `None` once it is withdrawn.
+    pub fn library(&self, image: ImageId) -> Option<LibraryId> {
+        let state = self.read();
+        state.line(image)?;
+        let (&first, _) = state.libraries.range(..=image.0).next_back()?;
+        Some(LibraryId(first))
+    }
+
+    /// Where an image is; `None` once it is withdrawn.
+    pub fn location(&self, image: ImageId) -> Option<Location> {
+        let state = self.read();
+        let (library, position) = state.line(image)?;
+        Some(library.location(position).clone())
+    }
+
+    /// What an image is; `None` once it is withdrawn.
+    pub fn format(&self, image: ImageId) -> Option<ImageFormat> {
+        let state = self.read();
+        let (library, position) = state.line(image)?;
+        Some(library.format(position))
+    }
+
+    /// An image with all that its file says about it, which is read for this.
     ///
     /// # Errors
     ///
-    /// [`KernelNameError::NotFound`] with names that are alike, [`KernelNameError::Ambiguous`] with
-    /// all that fit.
-    pub fn find_kernel(&self, name: &str, among: &[ImageId]) -> Result<KernelId, KernelNameError> {
-        let kernels = || {
-            among.iter().flat_map(|&id| {
-                let kernels = self.symbols(id).kernels.iter();
-                kernels.map(move |kernel| (id, kernel.as_str()))
-            })
-        };
-        let mut fitting: Vec<(NameMatch, ImageId, &str)> = kernels()
-            .filter_map(|(id, kernel)| KernelName::new(kernel).matches(name).map(|how| (how, id, kernel)))
-            .collect();
-        let Some(closest) = fitting.iter().map(|(how, ..)| *how).min() else {
-            return Err(KernelNameError::NotFound {
-                name: name.to_owned(),
-                similar: similar(name, kernels().map(|(_, kernel)| kernel)),
-                searched: among.iter().map(|&id| self.image(id).location.clone()).collect(),
-            });
-        };
-        fitting.retain(|(how, ..)| *how == closest);
-        match fitting.as_slice() {
-            [(_, image, kernel)] => Ok(KernelId {
-                image: *image,
-                name: (*kernel).to_owned(),
-            }),
-            _ => Err(KernelNameError::Ambiguous {
-                name: name.to_owned(),
-                candidates: fitting
-                    .iter()
-                    .map(|(_, id, kernel)| ((*kernel).to_owned(), self.image(*id).location.clone()))
-                    .collect(),
-            }),
+    /// The image was withdrawn, or its file cannot be read or is another one by now.
+    pub fn image(&self, image: ImageId) -> Result<DeviceImage<'static>, ImageError> {
+        self.opening(image)?.image()
+    }
+
+    /// An image with its code, its format and its target, shared by all that use it at the same time.
+    pub(crate) fn code(&self, image: ImageId) -> Result<Arc<DeviceImage<'static>>, ImageError> {
+        let opening = self.opening(image)?;
+        let opened = |opened: &HashMap<ImageId, Weak<_>>| opened.get(&image).and_then(Weak::upgrade);
+        let lock = || self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(code) = opened(&lock()) {
+            return Ok(code);
         }
+        let code = Arc::new(opening.code()?);
+        let mut all = lock();
+        if let Some(code) = opened(&all) {
+            return Ok(code);
+        }
+        if all.len() == all.capacity() {
+            all.retain(|_, code| code.strong_count() > 0);
+        }
+        all.insert(image, Arc::downgrade(&code));
+        Ok(code)
+    }
+
+    fn opening(&self, image: ImageId) -> Result<Opening, ImageError> {
+        let state = self.read();
+        let (library, position) = state.line(image).ok_or(ImageError::Withdrawn)?;
+        Ok(library.opening(position))
+    }
+
+    /// Reads the names of all images that containers did not tell.
+    pub(crate) fn read_names(&self, wanted: Wanted) {
+        if self.read().unread[wanted as usize].is_empty() {
+            return;
+        }
+        // One thread reads, others wait for it; images can be registered and withdrawn meanwhile.
+        let _one_at_a_time = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let unread = self.read().unread[wanted as usize].clone();
+        self.read_names_of(&unread);
+        // Others have come behind these at most.
+        self.write().unread[wanted as usize].drain(..unread.len());
+    }
+
+    /// The same for some images.
+    pub(crate) fn read_names_of(&self, images: &[ImageId]) {
+        let is_unread = |image: &ImageId| {
+            let state = self.read();
+            let told = state
+                .line(*image)
+                .map(|(library, position)| library.told(position));
+            told.is_some_and(|told| !told.kernels || !told.links)
+        };
+        let unread = images.iter().copied().filter(is_unread);
+        let read: Vec<_> = unread.map(|image| (image, self.symbols_in_code(image))).collect();
+        if read.is_empty() {
+            return;
+        }
+        let mut state = self.write();
+        for (image, symbols) in read {
+            state.set_names(image, &symbols);
+        }
+    }
+
+    fn symbols_in_code(&self, image: ImageId) -> Symbols {
+        match self.opening(image).and_then(|opening| opening.code()) {
+            Ok(code) => {
+                let inspection = code.inspect(&Limits::default());
+                Symbols {
+                    kernels: inspection.kernel_names().map(str::to_owned).collect(),
+                    imports: inspection.imports.clone(),
+                    exports: inspection.exports.clone(),
+                }
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the names in a device image cannot be read");
+                Symbols::default()
+            }
+        }
+    }
+
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, State> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+impl State {
+    /// The library of an image and its place there; `None` once it is withdrawn.
+    pub(crate) fn line(&self, ImageId(id): ImageId) -> Option<(&Library, usize)> {
+        let (first, library) = self.libraries.range(..=id).next_back()?;
+        let position = (id - first) as usize;
+        (position < library.len()).then_some((library, position))
+    }
 
-    #[test]
-    fn images_stay_when_their_file_changes() {
-        let image = [b"\x03\x02\x23\x07".as_slice(), &[7; 9996]].concat();
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("image.spv");
-        fs::write(&path, &image).expect("the folder is writable");
-        let mut registry = ImageRegistry::new();
-        let (added, _) = registry
-            .open(&path, &Limits::default())
-            .expect("the file is readable");
-        // Where it is, as another program would: a mapping would change with it, and end the process where it is gone.
-        fs::write(&path, [0; 16]).expect("the file is writable");
-        let bytes = |id: &ImageId| registry.image(*id).bytes().map(<[u8]>::to_vec);
-        assert!(added.iter().map(bytes).eq([Ok(image)]));
-        assert!(registry.open(folder.path(), &Limits::default()).is_err());
+    pub(crate) fn images(&self) -> impl Iterator<Item = ImageId> {
+        let images = |(&first, library): (&u32, &Library)| (first..).take(library.len()).map(ImageId);
+        self.libraries.iter().flat_map(images)
+    }
+
+    pub(crate) fn is_there(&self, image: &ImageId) -> bool {
+        self.line(*image).is_some()
+    }
+
+    /// Where an image is, for messages.
+    pub(crate) fn location(&self, image: ImageId) -> Location {
+        let line = self.line(image);
+        line.map_or_else(Location::default, |(library, position)| {
+            library.location(position).clone()
+        })
+    }
+
+    /// The names of a list.
+    pub(crate) fn texts<'a>(&'a self, names: &'a [NameId]) -> impl Iterator<Item = &'a str> {
+        names.iter().map(|&name| self.index.name(name))
+    }
+
+    /// Completes the names of an image with those that its code has.
+    fn set_names(&mut self, image: ImageId, symbols: &Symbols) {
+        let Some((&first, library)) = self.libraries.range_mut(..=image.0).next_back() else {
+            return;
+        };
+        let position = (image.0 - first) as usize;
+        if position >= library.len() {
+            return;
+        }
+        let told = library.told(position);
+        let untold = Told {
+            kernels: !told.kernels,
+            links: !told.links,
+        };
+        let [kernels, imports, exports] = library.names(position).map(<[NameId]>::to_vec);
+        let mut number = |names: &[String]| names.iter().map(|name| self.index.intern(name)).collect();
+        let kernels = match told.kernels {
+            true => kernels,
+            false => number(&symbols.kernels),
+        };
+        let (imports, exports) = match told.links {
+            true => (imports, exports),
+            false => (number(&symbols.imports), number(&symbols.exports)),
+        };
+        library.set_names(position, [kernels, imports, exports]);
+        library.enter(position, image, untold, &mut self.index);
+    }
+
+    /// Makes the index anew, without what was withdrawn.
+    fn clear_up(&mut self) {
+        let old = std::mem::take(&mut self.index);
+        for (&first, library) in &mut self.libraries {
+            library.renumber_names(|name| self.index.intern(old.name(name)));
+            for (image, position) in (first..).map(ImageId).zip(0..library.len()) {
+                library.enter(position, image, library.told(position), &mut self.index);
+            }
+        }
+        self.stale = 0;
     }
 }

@@ -36,7 +36,9 @@ impl FromStr for Sizes {
             return Err(format!("{} sizes: expected one to three", parts.len()));
         }
         for (value, part) in values.iter_mut().zip(&parts) {
-            *value = part.parse().map_err(|_| format!("`{part}` is not a size"))?;
+            *value = part
+                .parse()
+                .map_err(|_| format!("`{part}` is not a size: expected a whole number from 0"))?;
         }
         Ok(Self {
             dimensions: parts.len() as u32,

@@ -1,7 +1,9 @@
 //! Kernel arguments as data: read from files, copied to the device and back.
 
+use std::convert::Infallible;
+
 use offkit_pi::host::{Context, PiError, Queue};
-use offkit_runtime::{Argument, check_arguments};
+use offkit_runtime::{Argument, Buffer, check_arguments};
 use offkit_spirv::ParameterKind;
 
 use super::arguments::ArraySource;
@@ -72,46 +74,49 @@ impl Arguments {
     }
 
     /// What the kernel is given: a device buffer for each array.
-    pub(super) fn upload(&self, context: &Context) -> Result<Vec<Argument>, PiError> {
+    pub(super) fn upload(&self, context: &Context) -> Result<Given, PiError> {
         let uploaded = self.0.iter().map(|argument| {
-            argument.with_memory(|array| {
-                if array.data.is_empty() {
-                    // A buffer cannot be empty. Any access to an element that is not there is an error.
-                    return Ok(Argument::Address(0));
-                }
-                context.buffer_from(&array.data).map(Argument::Buffer)
-            })
+            argument.with_memory(|array| Buffer::from_slice(context, &array.data).map(Argument::Buffer))
         });
-        uploaded.collect()
+        uploaded.collect::<Result<_, _>>().map(Given)
     }
 
     /// Fills the buffers with the arrays again.
-    pub(super) fn reset(&self, queue: &Queue, given: &[Argument]) -> Result<(), PiError> {
-        for (argument, given) in self.0.iter().zip(given) {
+    pub(super) fn reset(&self, queue: &Queue, given: &Given) -> Result<(), PiError> {
+        for (argument, given) in self.0.iter().zip(&given.0) {
             if let (Argument::Buffer(array), Argument::Buffer(buffer)) = (argument, given) {
-                queue.write_buffer(buffer, 0, &array.data, &[])?;
+                buffer.write(queue, 0, &array.data, &[])?;
             }
         }
         Ok(())
     }
 
     /// Copies a buffer back; the argument is one.
-    pub(super) fn download(&self, queue: &Queue, given: &[Argument], index: usize) -> Result<Array, Failure> {
-        let Some(array) = self.array(index) else {
+    pub(super) fn download(&self, queue: &Queue, given: &Given, index: usize) -> Result<Array, PiError> {
+        let (Some(array), Some(Argument::Buffer(buffer))) = (self.array(index), given.0.get(index)) else {
             unreachable!("only buffers are selected");
         };
-        let mut data = memory(array.data.len() as u64).map_err(Failure::input)?;
-        data.resize(array.data.len(), 0);
-        if let Some(Argument::Buffer(buffer)) = given.get(index) {
-            queue
-                .read_buffer(buffer, 0, &mut data, &[])
-                .map_err(Failure::input)?;
-        }
         Ok(Array {
             element: array.element,
             shape: array.shape.clone(),
-            data,
+            data: buffer.read(queue, &[])?,
         })
+    }
+}
+
+/// Arguments with the device buffers that hold the arrays: what these are made of is known to the arrays.
+pub(super) struct Given(Vec<Argument<Buffer<u8>>>);
+
+impl Given {
+    /// What the kernel is launched with.
+    pub(super) fn arguments(&self) -> Vec<Argument> {
+        let launched = self
+            .0
+            .iter()
+            .map(|argument| argument.with_memory(|buffer| Ok::<_, Infallible>(buffer.into())));
+        launched
+            .map(|argument| argument.unwrap_or_else(|never| match never {}))
+            .collect()
     }
 }
 

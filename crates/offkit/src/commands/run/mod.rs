@@ -16,7 +16,10 @@ use std::time::{Duration, Instant};
 use offkit_object::ImageFormat;
 use offkit_pi::NdRange;
 use offkit_pi::host::{Context, QueueProperties};
-use offkit_runtime::{CollectError, Collection, ImageId, ImageRegistry, KernelNameError, Runtime};
+use offkit_runtime::{
+    ChoiceError, CollectError, FoundKernel, ImageId, ImageRegistry, KernelNameError, Registered, Runtime,
+    SelectError,
+};
 
 use super::Source;
 use crate::array::npy;
@@ -48,13 +51,13 @@ pub(crate) struct Run {
     #[arg(long, value_name = "FILE")]
     link: Vec<PathBuf>,
     /// The number of work-items in each dimension
-    #[arg(long, value_name = "X[,Y[,Z]]")]
+    #[arg(long, value_name = "X[,Y[,Z]]", allow_hyphen_values = true)]
     global: Sizes,
     /// The number of work-items in a work-group; without it, the device chooses
-    #[arg(long, value_name = "X[,Y[,Z]]")]
+    #[arg(long, value_name = "X[,Y[,Z]]", allow_hyphen_values = true)]
     local: Option<Sizes>,
     /// The index of the first work-item
-    #[arg(long, value_name = "X[,Y[,Z]]")]
+    #[arg(long, value_name = "X[,Y[,Z]]", allow_hyphen_values = true)]
     offset: Option<Sizes>,
     /// The arguments, in order
     #[arg(
@@ -79,7 +82,7 @@ pub(crate) struct Run {
     /// The largest relative difference that --check allows
     #[arg(long, value_name = "PART", default_value = "0", value_parser = tolerance)]
     tolerance: f64,
-    /// The device: its number, kind (`cpu`) or a part of its name; without it, the first
+    /// The device: its number, kind (`cpu`) or a part of its name; without it, the first that takes the code
     #[arg(long)]
     device: Option<String>,
     /// Launch this many times; the last result counts
@@ -101,10 +104,22 @@ pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
     let range = nd_range(options)?;
     let mut steps = Steps::new(terminal.progress());
 
-    // Whatever can be wrong with the input is found before the device is asked for anything.
+    // Whatever can be wrong with the input is found before the device is asked for anything but which images it takes.
     let arguments = steps.time("read arguments", || Arguments::read(&options.arguments))?;
-    let (registry, collection) = steps.time("collect images", || collect(options, terminal))?;
-    let description = registry.kernel(&collection.kernel);
+    let (registry, kernel) = steps.time("read images", || read_images(options, terminal))?;
+    let mut runtime = Runtime::discover(&[&offkit_plugin_cpu::plugin::BUILT_IN]);
+    let selector = options.device.as_deref();
+    let chosen = steps.time("choose a device", || runtime.choose(selector, &registry, &kernel));
+    for left_out in runtime.failures() {
+        let reasons = [left_out.to_string()].into_iter().chain(causes(left_out));
+        let reasons: Vec<_> = reasons.collect();
+        terminal.warning(format_args!("a plugin is left out: {}", reasons.join(": ")));
+    }
+    let (device, kernel) = chosen.map_err(choice_failure)?;
+    let collection = steps.time("collect images", || {
+        registry.collect(&kernel).map_err(collect_failure)
+    })?;
+    let description = collection.signature();
     if let Some(kernel) = description {
         arguments.check(kernel)?;
     }
@@ -124,27 +139,18 @@ pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
 
     check_outputs(options, &outputs)?;
 
-    let runtime = Runtime::discover(&[&offkit_plugin_cpu::plugin::BUILT_IN]);
-    for left_out in runtime.failures() {
-        let reasons = [left_out.to_string()].into_iter().chain(causes(left_out));
-        let reasons: Vec<_> = reasons.collect();
-        terminal.warning(format_args!("a plugin is left out: {}", reasons.join(": ")));
-    }
-    let device = runtime
-        .device(options.device.as_deref())
-        .map_err(machine_failure)?;
-    let context = Context::new(&[device]).map_err(machine_failure)?;
+    let context = Context::new(&[&device]).map_err(machine_failure)?;
     let queue = context
-        .queue(device, QueueProperties::default())
+        .queue(&device, QueueProperties::default())
         .map_err(machine_failure)?;
     let mut kernel = steps
-        .time("build", || registry.build(&collection, &context, device))
+        .time("build", || registry.build(&collection, &context, &device))
         .map_err(Failure::input)?;
 
     let given = steps
         .time("copy in", || arguments.upload(&context))
         .map_err(Failure::input)?;
-    kernel.set_arguments(&given).map_err(Failure::input)?;
+    let launched = given.arguments();
     for repetition in 0..options.repeat {
         if repetition > 0 {
             // Every launch starts from the same input, or repeating would change the result.
@@ -153,7 +159,7 @@ pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
         steps
             .time("launch", || {
                 kernel
-                    .launch(&queue, &range, &[])
+                    .launch(&queue, &range, &launched, &[])
                     .and_then(|event| kernel.wait(&event))
             })
             .map_err(Failure::input)?;
@@ -162,7 +168,7 @@ pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
     for (index, _) in outputs.iter().chain(&checks) {
         if !results.contains_key(index) {
             let array = steps.time("copy out", || arguments.download(&queue, &given, *index));
-            results.insert(*index, array?);
+            results.insert(*index, array.map_err(Failure::input)?);
         }
     }
     let times = steps.finish();
@@ -202,35 +208,35 @@ pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Registers the images of all files, finds the kernel in the first, and collects what it needs.
-fn collect(options: &Run, terminal: Terminal) -> Result<(ImageRegistry, Collection), Failure> {
-    let mut registry = ImageRegistry::new();
+/// Registers the images of all files and finds the kernel in what is meant of the first.
+fn read_images(options: &Run, terminal: Terminal) -> Result<(ImageRegistry, FoundKernel), Failure> {
+    let registry = ImageRegistry::new();
     let source = Source::open(&options.file)?;
     let place = source.place.clone();
     // Images of the file that are not meant themselves may supply what the kernel needs.
-    let mut own = register(&mut registry, source.whole(), terminal)?;
-    own.retain(|&image| registry.image(image).location.is_within(&place));
-    if own.is_empty() {
+    let own = register(&registry, source.whole(), terminal)?;
+    let is_own = |image| {
+        registry
+            .location(image)
+            .is_some_and(|location| location.is_within(&place))
+    };
+    if !own.iter().copied().any(is_own) {
         return Err(super::nothing_in(&place, &[]));
     }
-    for library in &options.link {
-        register(&mut registry, Source::open(library)?, terminal)?;
-    }
     let kernel = registry
-        .find_kernel(&options.kernel, &own)
+        .find_kernel(&options.kernel, is_own)
         .map_err(kernel_name_failure)?;
-    check_linked(options, &registry, &own)?;
-    let collection = registry.collect(&kernel).map_err(collect_failure)?;
-    Ok((registry, collection))
+    check_linked(options, &registry, &kernel)?;
+    for library in &options.link {
+        register(&registry, Source::open(library)?, terminal)?;
+    }
+    Ok((registry, kernel))
 }
 
-fn register(
-    registry: &mut ImageRegistry,
-    source: Source,
-    terminal: Terminal,
-) -> Result<Vec<ImageId>, Failure> {
+fn register(registry: &ImageRegistry, source: Source, terminal: Terminal) -> Result<Vec<ImageId>, Failure> {
     let Source { content, place, .. } = source;
-    let (images, problems) = registry.add_within(&place, Arc::new(content), &super::limits());
+    let Registered { images, problems, .. } =
+        registry.add_within(&place, Arc::new(content), &super::limits());
     let problems = super::concerning(&place, &problems);
     if images.is_empty() {
         return Err(super::nothing_in(&place, &problems));
@@ -363,19 +369,21 @@ impl Steps {
 }
 
 /// Bitcode has kernels, but none that can be launched.
-fn check_linked(options: &Run, registry: &ImageRegistry, images: &[ImageId]) -> Result<(), Failure> {
-    let is_bitcode = |&id: &ImageId| registry.image(id).format == ImageFormat::Bitcode;
-    if !images.iter().all(is_bitcode) {
+fn check_linked(options: &Run, registry: &ImageRegistry, kernel: &FoundKernel) -> Result<(), Failure> {
+    let is_bitcode = |&image: &ImageId| registry.format(image) == Some(ImageFormat::Bitcode);
+    if !kernel.images.iter().all(is_bitcode) {
         return Ok(());
     }
     let file = options.file.display();
     let linked = options.file.with_extension("syclbin");
-    Err(
-        Failure::input(format!("`{file}` has nothing but LLVM bitcode")).hint(format!(
-            "link it first, `offkit link {file} -o {}`",
-            linked.display()
-        )),
-    )
+    Err(Failure::input(format!(
+        "kernel `{}` is there as LLVM bitcode only, which no device runs",
+        options.kernel
+    ))
+    .hint(format!(
+        "link it first, `offkit link {file} -o {}`",
+        linked.display()
+    )))
 }
 
 fn kernel_name_failure(error: KernelNameError) -> Failure {
@@ -387,15 +395,27 @@ fn kernel_name_failure(error: KernelNameError) -> Failure {
             let names: Vec<_> = similar.iter().map(|name| format!("`{name}`")).collect();
             format!("kernels that are there: {}", names.join(", "))
         }
-        KernelNameError::Ambiguous { candidates, .. } => match candidates.as_slice() {
-            [(name, place), others @ ..] if others.iter().any(|(other, _)| other == name) => {
-                format!("name its location instead of the file: `offkit run {place} {name}`")
-            }
-            _ => "use the exact name".to_owned(),
-        },
+        KernelNameError::Ambiguous { .. } => "use the exact name".to_owned(),
         _ => "`offkit ls` shows what is inside".to_owned(),
     };
     Failure::input(error).hint(hint)
+}
+
+fn choice_failure(error: ChoiceError) -> Failure {
+    match &error {
+        ChoiceError::Select(SelectError::Ambiguous { candidates, .. }) => {
+            let hint = candidates.first().map(|(name, place)| {
+                format!("name its location instead of the file: `offkit run {place} {name}`")
+            });
+            Failure::input(error).hint(hint.unwrap_or_default())
+        }
+        ChoiceError::Select(SelectError::Image(_)) => Failure::input(error),
+        ChoiceError::NoneTakes { reasons, .. } => {
+            let reasons: Vec<_> = reasons.iter().map(ToString::to_string).collect();
+            machine_failure(error).hint(reasons.join("; "))
+        }
+        _ => machine_failure(error),
+    }
 }
 
 fn collect_failure(error: CollectError) -> Failure {

@@ -1,0 +1,248 @@
+//! Memory of a device, by the type of its elements.
+
+use std::marker::PhantomData;
+
+use offkit_pi::ffi::{PI_INVALID_VALUE, PI_OUT_OF_HOST_MEMORY};
+use offkit_pi::host::{self, Argument, Context, Device, Event, PiError, Queue, UsmKind};
+use offkit_pi::table::Function;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+/// A type that is the same on host and device: its bytes are all that there is to it, and any bytes are one. Numbers
+/// and arrays of numbers are; structs without padding become so by deriving the three traits of [`zerocopy`].
+///
+/// ```
+/// use offkit_runtime::zerocopy::{FromBytes, Immutable, IntoBytes};
+///
+/// #[derive(FromBytes, IntoBytes, Immutable)]
+/// #[zerocopy(crate = "offkit_runtime::zerocopy")]
+/// #[repr(C)]
+/// struct Particle {
+///     place: [f32; 3],
+///     mass: f32,
+/// }
+/// # fn is_plain<T: offkit_runtime::Plain>() {}
+/// # is_plain::<Particle>();
+/// ```
+pub trait Plain: FromBytes + IntoBytes + Immutable {}
+
+impl<T: FromBytes + IntoBytes + Immutable> Plain for T {}
+
+/// An argument that is passed by value, and is no number or vector of numbers: a struct.
+pub fn by_value<T: Plain>(value: &T) -> Argument {
+    Argument::bytes(value.as_bytes())
+}
+
+/// A buffer of a device: memory that a kernel reaches through an argument, and the host through a queue.
+///
+/// A buffer without elements is a pointer to nothing for the kernel.
+#[derive(Clone, Debug)]
+pub struct Buffer<T> {
+    /// The device has no empty buffers.
+    memory: Option<host::Buffer>,
+    length: usize,
+    element: PhantomData<T>,
+}
+
+impl<T: Plain> Buffer<T> {
+    /// A buffer with a copy of the elements.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if there is no memory for it.
+    pub fn from_slice(context: &Context, elements: &[T]) -> Result<Self, PiError> {
+        let bytes = elements.as_bytes();
+        let memory = (!bytes.is_empty()).then(|| context.buffer_from(bytes));
+        Ok(Self {
+            memory: memory.transpose()?,
+            length: elements.len(),
+            element: PhantomData,
+        })
+    }
+
+    /// A buffer of so many elements, all bytes of which are 0.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if there is no memory for it.
+    pub fn zeroed(context: &Context, length: usize) -> Result<Self, PiError> {
+        Self::from_slice(context, &zeros(length, Function::piMemBufferCreate)?)
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// The buffer as the plugin interface has it; `None` without elements.
+    pub fn pi(&self) -> Option<&host::Buffer> {
+        self.memory.as_ref()
+    }
+
+    /// Copies all elements to the host, once the events in `wait` are done.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the copy, or a command that it waits for, fails.
+    pub fn read(&self, queue: &Queue, wait: &[&Event]) -> Result<Vec<T>, PiError> {
+        let mut elements = zeros(self.length, Function::piEnqueueMemBufferRead)?;
+        self.read_to(queue, 0, &mut elements, wait)?;
+        Ok(elements)
+    }
+
+    /// Copies elements to the host, from the one with the number `first` on, once the events in `wait` are done.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if there are not so many elements, or the copy, or a command that it waits for, fails.
+    pub fn read_to(
+        &self,
+        queue: &Queue,
+        first: usize,
+        elements: &mut [T],
+        wait: &[&Event],
+    ) -> Result<(), PiError> {
+        let function = Function::piEnqueueMemBufferRead;
+        let offset = offset::<T>(function, first, elements.len(), self.length)?;
+        let Some(memory) = &self.memory else {
+            return Ok(());
+        };
+        queue.read_buffer(memory, offset, elements.as_mut_bytes(), wait)
+    }
+
+    /// Copies elements to the device, to the one with the number `first` and those behind it, once the events in `wait`
+    /// are done.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if there are not so many elements, or the copy, or a command that it waits for, fails.
+    pub fn write(&self, queue: &Queue, first: usize, elements: &[T], wait: &[&Event]) -> Result<(), PiError> {
+        let function = Function::piEnqueueMemBufferWrite;
+        let offset = offset::<T>(function, first, elements.len(), self.length)?;
+        let Some(memory) = &self.memory else {
+            return Ok(());
+        };
+        queue.write_buffer(memory, offset, elements.as_bytes(), wait)
+    }
+}
+
+impl<T> From<&Buffer<T>> for Argument {
+    fn from(buffer: &Buffer<T>) -> Argument {
+        buffer
+            .memory
+            .as_ref()
+            .map_or(Argument::Address(0), Argument::from)
+    }
+}
+
+/// Memory with an address that is the same for kernels and host (unified shared memory).
+#[derive(Clone, Debug)]
+pub struct Usm<T> {
+    /// There is no memory of no bytes.
+    memory: Option<host::Usm>,
+    length: usize,
+    element: PhantomData<T>,
+}
+
+impl<T: Plain> Usm<T> {
+    /// Memory for so many elements, with whatever is in it.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the device has no memory of that kind, or not so much.
+    pub fn new(context: &Context, kind: UsmKind, device: &Device, length: usize) -> Result<Self, PiError> {
+        let size = offset::<T>(Function::piextUSMDeviceAlloc, length, 0, length)?;
+        let alignment = u32::try_from(align_of::<T>()).unwrap_or_default();
+        let memory = (size != 0).then(|| context.usm(kind, device, size, alignment));
+        Ok(Self {
+            memory: memory.transpose()?,
+            length,
+            element: PhantomData,
+        })
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// The memory as the plugin interface has it; `None` without elements.
+    pub fn pi(&self) -> Option<&host::Usm> {
+        self.memory.as_ref()
+    }
+
+    /// An argument: the address of the element with that number.
+    pub fn at(&self, element: usize) -> Argument {
+        let offset = element.saturating_mul(size_of::<T>());
+        let memory = self.memory.as_ref();
+        memory.map_or(Argument::Address(0), |memory| memory.at(offset))
+    }
+
+    /// Copies all elements to the host, once the events in `wait` are done.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the copy, or a command that it waits for, fails.
+    pub fn read(&self, queue: &Queue, wait: &[&Event]) -> Result<Vec<T>, PiError> {
+        let mut elements = zeros(self.length, Function::piextUSMEnqueueMemcpy)?;
+        if let Some(memory) = &self.memory {
+            queue.read_usm(memory, 0, elements.as_mut_slice().as_mut_bytes(), wait)?;
+        }
+        Ok(elements)
+    }
+
+    /// Copies elements to the memory, to the one with the number `first` and those behind it, once the events in `wait`
+    /// are done.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if there are not so many elements, or the copy, or a command that it waits for, fails.
+    pub fn write(&self, queue: &Queue, first: usize, elements: &[T], wait: &[&Event]) -> Result<(), PiError> {
+        let function = Function::piextUSMEnqueueMemcpy;
+        let offset = offset::<T>(function, first, elements.len(), self.length)?;
+        let Some(memory) = &self.memory else {
+            return Ok(());
+        };
+        queue.write_usm(memory, offset, elements.as_bytes(), wait)
+    }
+}
+
+impl<T> From<&Usm<T>> for Argument {
+    fn from(usm: &Usm<T>) -> Argument {
+        usm.memory.as_ref().map_or(Argument::Address(0), Argument::from)
+    }
+}
+
+/// Where an element is, in bytes, if so many from there on are within `length` elements.
+fn offset<T>(function: Function, first: usize, count: usize, length: usize) -> Result<usize, PiError> {
+    let end = first.checked_add(count).filter(|&end| end <= length);
+    let size = size_of::<T>();
+    let offset = end.and_then(|end| end.checked_mul(size)).map(|_| first * size);
+    offset.ok_or_else(|| PiError::Call {
+        function,
+        result: PI_INVALID_VALUE,
+        message: Some(format!(
+            "{count} elements at {first} are not within {length} elements of {size} bytes"
+        )),
+    })
+}
+
+fn zeros<T: Plain>(length: usize, function: Function) -> Result<Vec<T>, PiError> {
+    T::new_vec_zeroed(length).map_err(|_| PiError::Call {
+        function,
+        result: PI_OUT_OF_HOST_MEMORY,
+        message: Some(format!(
+            "no memory for {length} elements of {} bytes",
+            size_of::<T>()
+        )),
+    })
+}

@@ -1,0 +1,300 @@
+//! Which image of a kernel a device takes: the device chooses, and says why it takes no other.
+
+use std::fmt;
+use std::sync::Arc;
+
+use offkit_image::target::{Misfit, triples};
+use offkit_object::{DeviceImage, ImageFormat, Location, Target};
+use offkit_pi::DeviceBinary;
+use offkit_pi::host::{Device, DeviceType, PiError};
+
+use crate::find::{FoundKernel, KernelId, fitting};
+use crate::registry::{ImageId, ImageRegistry};
+use crate::source::ImageError;
+
+/// No image can be chosen for a device.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SelectError {
+    /// The device takes none of the images.
+    #[error("device `{device}` takes no image of kernel `{kernel}`: {}", list(.refusals))]
+    NoneFits {
+        /// The kernel.
+        kernel: String,
+        /// The device.
+        device: String,
+        /// Why it does not take each of them.
+        refusals: Vec<Refusal>,
+    },
+    /// Several images are for the same kind of device, and their code differs.
+    #[error("the name `{kernel}` fits several kernels: {}", fitting(.candidates))]
+    Ambiguous {
+        /// The kernel.
+        kernel: String,
+        /// Its name and where it is, in each of the images.
+        candidates: Vec<(String, Location)>,
+    },
+    /// An image cannot be had.
+    #[error(transparent)]
+    Image(#[from] ImageError),
+    /// The device does not answer.
+    #[error("device `{device}` cannot choose an image")]
+    Device {
+        /// The device.
+        device: String,
+        /// What it says.
+        source: PiError,
+    },
+}
+
+/// An image that a device does not take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Refusal {
+    /// The image.
+    pub image: Location,
+    /// What it is.
+    pub format: ImageFormat,
+    /// What it was compiled for.
+    pub target: Target,
+    /// Why the device does not take it.
+    pub reason: Reason,
+}
+
+/// Why a device does not take an image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// It is for other devices.
+    Misfit(Misfit),
+    /// It demands an ability that the device lacks, by the name that SYCL has for it.
+    Lacks(&'static str),
+    /// The plugin does not say why.
+    Refused,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Misfit(misfit) => misfit.fmt(f),
+            Self::Lacks(aspect) => write!(f, "it demands `{aspect}`, which the device lacks"),
+            Self::Refused => f.write_str("refused by the plugin"),
+        }
+    }
+}
+
+/// `app.bin!0` (PTX for sm_80): it is for another architecture.
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` ({}): {}", self.image, self.code(), self.reason)
+    }
+}
+
+impl Refusal {
+    /// What the image is, for messages: `PTX for sm_80`.
+    pub fn code(&self) -> String {
+        code(self.format, &self.target)
+    }
+}
+
+/// What an image is, for messages.
+pub(crate) fn code(format: ImageFormat, target: &Target) -> String {
+    let target = match target.arch_with_features() {
+        arch if !arch.is_empty() => arch,
+        _ => target.triple.to_string(),
+    };
+    match target.as_str() {
+        "" => format.to_string(),
+        target => format!("{format} for {target}"),
+    }
+}
+
+fn list(refusals: &[Refusal]) -> String {
+    let each: Vec<_> = refusals.iter().map(Refusal::to_string).collect();
+    each.join("; ")
+}
+
+/// An image that may be chosen, and what a device is told about it.
+struct Candidate {
+    image: ImageId,
+    location: Location,
+    target: Target,
+    code: Arc<DeviceImage<'static>>,
+    /// The numbers of what it demands.
+    aspects: Vec<u32>,
+}
+
+impl ImageRegistry {
+    /// Lets a device choose among the images that have a kernel.
+    ///
+    /// The device is asked about one image after the other, and which it likes best of those that it takes.
+    ///
+    /// # Errors
+    ///
+    /// [`SelectError::NoneFits`] with the reason for each image, [`SelectError::Ambiguous`] where several images are for
+    /// the same target and differ.
+    pub fn select(&self, kernel: &FoundKernel, device: &Device) -> Result<KernelId, SelectError> {
+        let candidates = kernel.images.iter().map(|&image| self.candidate(image));
+        let candidates = candidates.collect::<Result<Vec<_>, _>>()?;
+        let mut refusals = Vec::new();
+        let mut taken = Vec::new();
+        for candidate in candidates {
+            match refusal(&candidate, &kernel.name, device)? {
+                None => taken.push(candidate),
+                Some(reason) => {
+                    let refusal = Refusal {
+                        image: candidate.location,
+                        format: candidate.code.format,
+                        target: candidate.target,
+                        reason,
+                    };
+                    tracing::debug!(device = name(device), %refusal, "a device does not take an image");
+                    refusals.push(refusal);
+                }
+            }
+        }
+        let best = match taken.as_slice() {
+            [] => {
+                return Err(SelectError::NoneFits {
+                    kernel: kernel.name.clone(),
+                    device: name(device),
+                    refusals,
+                });
+            }
+            [only] => only,
+            several => {
+                let binaries = several.iter().map(|candidate| candidate.binary(&kernel.name));
+                let binaries = binaries.collect::<Result<Vec<_>, _>>()?;
+                let best = device
+                    .select_binary(&binaries)
+                    .map_err(|source| unanswered(device, source))?;
+                let best = &several[best.unwrap_or_default()];
+                let is_rival = |other: &&Candidate| {
+                    (other.code.format, &other.target) == (best.code.format, &best.target)
+                };
+                let rivals = several.iter().filter(is_rival);
+                let rivals = rivals.map(|rival| (kernel.name.clone(), rival.location.clone()));
+                let candidates: Vec<_> = rivals.collect();
+                if candidates.len() > 1 {
+                    return Err(SelectError::Ambiguous {
+                        kernel: kernel.name.clone(),
+                        candidates,
+                    });
+                }
+                best
+            }
+        };
+        tracing::debug!(device = name(device), image = %best.location, "a device takes an image");
+        Ok(KernelId {
+            image: best.image,
+            name: kernel.name.clone(),
+        })
+    }
+
+    fn candidate(&self, image: ImageId) -> Result<Candidate, ImageError> {
+        let code = self.code(image)?;
+        let state = self.read();
+        let (library, position) = state.line(image).ok_or(ImageError::Withdrawn)?;
+        Ok(Candidate {
+            image,
+            location: library.location(position).clone(),
+            target: library.target(position).clone(),
+            aspects: library.aspects(position).to_vec(),
+            code,
+        })
+    }
+}
+
+impl Candidate {
+    fn binary<'a>(&'a self, kernel: &'a str) -> Result<DeviceBinary<'a>, ImageError> {
+        Ok(DeviceBinary {
+            format: match self.code.format {
+                ImageFormat::Spirv => offkit_pi::ffi::PI_DEVICE_BINARY_TYPE_SPIRV,
+                ImageFormat::Bitcode => offkit_pi::ffi::PI_DEVICE_BINARY_TYPE_LLVMIR_BITCODE,
+                _ => offkit_pi::ffi::PI_DEVICE_BINARY_TYPE_NATIVE,
+            },
+            target: self.target.sycl_name(),
+            data: bytes(&self.code)?,
+            entries: vec![kernel],
+            ..DeviceBinary::default()
+        })
+    }
+}
+
+/// The bytes of an image.
+pub(crate) fn bytes<'a>(image: &'a DeviceImage<'_>) -> Result<&'a [u8], ImageError> {
+    image.bytes().map_err(|source| ImageError::Damaged {
+        image: image.location.clone(),
+        source,
+    })
+}
+
+/// Why a device does not take an image; `None` if it does.
+fn refusal(candidate: &Candidate, kernel: &str, device: &Device) -> Result<Option<Reason>, SelectError> {
+    let binary = candidate.binary(kernel)?;
+    let is_taken = match device.select_binary(std::slice::from_ref(&binary)) {
+        Ok(selected) => selected.is_some(),
+        // It cannot be asked: the rules for targets decide.
+        Err(PiError::NotProvided { .. }) => misfit(candidate, device).is_none(),
+        Err(source) => return Err(unanswered(device, source)),
+    };
+    if !is_taken {
+        return Ok(Some(
+            misfit(candidate, device).map_or(Reason::Refused, Reason::Misfit),
+        ));
+    }
+    let lacking = candidate
+        .aspects
+        .iter()
+        .find_map(|&aspect| lacking(aspect, device));
+    Ok(lacking.map(Reason::Lacks))
+}
+
+fn unanswered(device: &Device, source: PiError) -> SelectError {
+    SelectError::Device {
+        device: name(device),
+        source,
+    }
+}
+
+/// What the rules for targets have against an image on a device.
+fn misfit(candidate: &Candidate, device: &Device) -> Option<Misfit> {
+    // All that a device says of itself is whether it takes SPIR-V.
+    let takes_spirv = device
+        .il_version()
+        .is_ok_and(|version| version.contains("SPIR-V"));
+    if !takes_spirv {
+        return None;
+    }
+    let spirv = Target::new(triples::SPIRV64, "");
+    candidate.target.runs_on(candidate.code.format, &spirv).err()
+}
+
+fn name(device: &Device) -> String {
+    device
+        .name()
+        .unwrap_or_else(|_| "a device without a name".to_owned())
+}
+
+/// The name of an ability, by its number in SYCL's list of aspects, if the device is known to lack it. Abilities that
+/// the plugin interface has no word for are left to the device.
+fn lacking(aspect: u32, device: &Device) -> Option<&'static str> {
+    let has = |name: &str| {
+        let extensions = device.extensions();
+        extensions.is_ok_and(|extensions| extensions.iter().any(|extension| extension == name))
+    };
+    let is_kind = |kind| device.device_type().is_ok_and(|own| own == kind);
+    let (name, is_there) = match aspect {
+        1 => ("cpu", is_kind(DeviceType::Cpu)),
+        2 => ("gpu", is_kind(DeviceType::Gpu)),
+        3 => ("accelerator", is_kind(DeviceType::Accelerator)),
+        5 => ("fp16", has("cl_khr_fp16")),
+        6 => ("fp64", has("cl_khr_fp64")),
+        27 => (
+            "atomic64",
+            has("cl_khr_int64_base_atomics") && has("cl_khr_int64_extended_atomics"),
+        ),
+        _ => return None,
+    };
+    (!is_there).then_some(name)
+}
