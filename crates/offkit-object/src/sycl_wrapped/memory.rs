@@ -1,5 +1,7 @@
 //! A program as it is in memory once it is loaded: addresses, and what pointers there point to.
 
+use std::cell::Cell;
+
 use offkit_image::Error;
 
 use super::tables::{self, Action, Dynamic, Rela, Segment, Symbol};
@@ -16,6 +18,8 @@ pub(super) struct Memory<'data> {
     regions: Vec<Region<'data>>,
     /// Words that are not what the file has there, by address.
     relocated: Vec<Relocated>,
+    /// Behind the one of these that was found last: structures are read from front to back.
+    next: Cell<usize>,
     /// Addresses where the file has a pointer to itself, as `RELR` has them: the addend is in the word.
     packed: Option<Source<'data>>,
     /// Whether pointers need no relocation.
@@ -60,6 +64,7 @@ impl<'data> Memory<'data> {
         let mut memory = Self {
             regions: Vec::new(),
             relocated: Vec::new(),
+            next: Cell::new(0),
             packed: None,
             absolute: header.kind == elf::TYPE_EXECUTABLE,
             file_size: source.len(),
@@ -82,12 +87,28 @@ impl<'data> Memory<'data> {
 
     /// What a pointer at an address points to.
     pub(super) fn pointer(&self, address: u64) -> Option<u64> {
-        let found = self
-            .relocated
-            .binary_search_by_key(&address, |relocated| relocated.address);
-        match found {
-            Ok(index) => self.relocated.get(index).map(|relocated| relocated.value),
-            Err(_) => self.word(address),
+        let next = self.next.get();
+        let of = |index: usize| self.relocated.get(index).copied();
+        let (last, next) = (next.checked_sub(1).and_then(of), of(next));
+        let index = match next {
+            Some(next) if next.address == address => Ok(self.next.get()),
+            // A word between two neighbours is not relocated: null pointers mostly.
+            Some(next) if next.address > address && last.is_some_and(|last| last.address < address) => {
+                Err(())
+            }
+            _ => {
+                let search = self
+                    .relocated
+                    .binary_search_by_key(&address, |relocated| relocated.address);
+                search.map_err(drop)
+            }
+        };
+        match index {
+            Ok(index) => {
+                self.next.set(index.saturating_add(1));
+                of(index).map(|relocated| relocated.value)
+            }
+            Err(()) => self.word(address),
         }
     }
 
