@@ -273,6 +273,17 @@ fn an_array_without_elements_has_none_to_write() {
 }
 
 #[test]
+fn sizes_below_zero_are_no_options() {
+    need!("clang-22", "llc");
+    let folder = prepared();
+    let expected = "`-1` is not a size: expected a whole number from 0";
+    for sizes in ["--global -1", "--global 4,-1", "--global 4 --local -1"] {
+        let line = format!("run k.syclbin ids --arg i32[1] {sizes}");
+        says(&folder.offkit(&line).fails(2), &[expected]);
+    }
+}
+
+#[test]
 fn devices_are_selected_by_number_kind_and_name() {
     need!("clang-22", "llc");
     let folder = prepared();

@@ -304,3 +304,32 @@ fn integers_are_converted_as_opencl_says() {
     let expected = [-1, 200, 200, -1, -5, 0, 255, -3, i32::MAX, 0, 1, 32767];
     assert_eq!(read_i32(&folder.read("o.npy")), expected);
 }
+
+#[test]
+fn arrays_keep_their_elements_in_every_order() {
+    need!("clang-22", "llc");
+    let folder = Folder::new();
+    folder.syclbin(
+        "k",
+        "kernel void number(global int *a) { a[get_global_id(0)] += 100 * get_global_id(0); }",
+        "",
+    );
+    // What numpy.save writes of an array with the elements 10 * i + j, big endian and in Fortran's order.
+    let header = "{'descr': '>i4', 'fortran_order': True, 'shape': (2, 3), }\n";
+    let mut file = b"\x93NUMPY\x01\x00".to_vec();
+    file.extend_from_slice(&(header.len() as u16).to_le_bytes());
+    file.extend_from_slice(header.as_bytes());
+    file.extend(
+        [0_i32, 10, 1, 11, 2, 12]
+            .iter()
+            .flat_map(|element| element.to_be_bytes()),
+    );
+    folder.write("a.npy", file);
+    folder
+        .offkit("run k.syclbin number --global 6 --arg a.npy --out b.npy")
+        .ok();
+    let result = folder.read("b.npy");
+    assert_eq!(read_i32(&result), [0, 101, 202, 310, 411, 512]);
+    let shape = "'<i4', 'fortran_order': False, 'shape': (2, 3)";
+    assert!(String::from_utf8_lossy(&result).contains(shape));
+}

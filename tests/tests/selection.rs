@@ -19,7 +19,7 @@ fn prepared() -> Folder {
     // NVPTX has no OpenCL functions: on a GPU the index would come from a library.
     folder.write("gpu.cl", "kernel void twice(global int *a) { a[0] *= 2; }");
     for line in [
-        "--target=nvptx64-nvidia-cuda -march=sm_80 -nogpulib -cl-std=CL3.0 -O1 -S gpu.cl -o k.ptx",
+        "--target=nvptx64-nvidia-cuda -march=sm_80 --cuda-feature=+ptx80 -nogpulib -cl-std=CL3.0 -O1 -S gpu.cl -o k.ptx",
         "--target=spirv64 -cl-std=CL3.0 -O1 -c k.cl -o k.spv",
     ] {
         folder.run(&clang, line.split_whitespace()).ok();
