@@ -2,6 +2,7 @@
 
 use std::hash::BuildHasher;
 
+use hashbrown::hash_table::Entry;
 use hashbrown::{DefaultHashBuilder, HashTable};
 use offkit_image::KernelName;
 
@@ -19,8 +20,8 @@ pub(crate) struct Index {
     kernels: Chains,
     /// From the name of a symbol to the images that export it.
     exports: Chains,
-    /// From a word ([`KernelName::key`]) to the kernels, as names, which may be called by a name with that word.
-    keys: Chains,
+    /// From a word to the kernels that may be called by a name with that word.
+    keys: Keys,
 }
 
 impl Index {
@@ -37,14 +38,8 @@ impl Index {
     }
 
     pub(crate) fn add_kernel(&mut self, name: NameId, image: ImageId) {
-        if self.kernels.add(name, image.0) {
-            let kernel = KernelName::new(self.names.get(name));
-            if kernel.has_other_names() {
-                // The name may grow behind the key while that is interned.
-                let key = kernel.key().to_owned();
-                let key = self.names.intern(&key);
-                self.keys.add(key, name.0);
-            }
+        if self.kernels.add(name, image.0) && KernelName::new(self.names.get(name)).has_other_names() {
+            self.keys.add(name, &self.names);
         }
     }
 
@@ -64,8 +59,7 @@ impl Index {
 
     /// The kernels that a name with this key may mean.
     pub(crate) fn with_key(&self, key: &str) -> Vec<NameId> {
-        let found = self.names.find(key).map(|key| self.keys.get(key));
-        found.into_iter().flatten().map(NameId).collect()
+        self.keys.get(key, &self.names)
     }
 
     /// How many times a kernel or an export was added.
@@ -79,8 +73,26 @@ impl Index {
 struct Names {
     text: String,
     ends: Vec<usize>,
-    table: HashTable<u32>,
+    table: HashTable<Slot>,
     hasher: DefaultHashBuilder,
+}
+
+/// A number in a table, with the hash of the text that it stands for: tables grow without a look at all texts.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    hash: u32,
+    number: u32,
+}
+
+impl Slot {
+    /// The hash as tables want it, which look at the first bits and at the last ones.
+    fn spread(hash: u32) -> u64 {
+        u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+}
+
+fn hash(hasher: &DefaultHashBuilder, text: &str) -> u32 {
+    (hasher.hash_one(text) >> 32) as u32
 }
 
 impl Names {
@@ -89,10 +101,11 @@ impl Names {
     }
 
     fn find(&self, name: &str) -> Option<NameId> {
-        let is_it = |&id: &u32| text_at(&self.text, &self.ends, id) == name;
+        let hash = hash(&self.hasher, name);
+        let is_it = |slot: &Slot| slot.hash == hash && self.get(NameId(slot.number)) == name;
         self.table
-            .find(self.hasher.hash_one(name), is_it)
-            .map(|&id| NameId(id))
+            .find(Slot::spread(hash), is_it)
+            .map(|slot| NameId(slot.number))
     }
 
     fn intern(&mut self, name: &str) -> NameId {
@@ -102,17 +115,22 @@ impl Names {
             table,
             hasher,
         } = self;
+        let hash = hash(hasher, name);
         let entry = table.entry(
-            hasher.hash_one(name),
-            |&id| text_at(text, ends, id) == name,
-            |&id| hasher.hash_one(text_at(text, ends, id)),
+            Slot::spread(hash),
+            |slot| slot.hash == hash && text_at(text, ends, slot.number) == name,
+            |slot| Slot::spread(slot.hash),
         );
-        let id = *entry.or_insert_with(|| number(ends.len())).get();
-        if id as usize == ends.len() {
-            text.push_str(name);
-            ends.push(text.len());
+        match entry {
+            Entry::Occupied(slot) => NameId(slot.get().number),
+            Entry::Vacant(place) => {
+                let number = number(ends.len());
+                place.insert(Slot { hash, number });
+                text.push_str(name);
+                ends.push(text.len());
+                NameId(number)
+            }
         }
-        NameId(id)
     }
 }
 
@@ -162,14 +180,69 @@ impl Chains {
 
     /// The numbers in the order in which they were added.
     fn get(&self, NameId(name): NameId) -> impl Iterator<Item = u32> + use<> {
-        let mut values = Vec::new();
-        let mut link = self.heads.get(name as usize).copied().unwrap_or(NONE);
-        while let Some(found) = self.links.get(link as usize) {
-            values.push(found.value);
-            link = found.before;
-        }
-        values.into_iter().rev()
+        chain(
+            &self.links,
+            self.heads.get(name as usize).copied().unwrap_or(NONE),
+        )
     }
+}
+
+/// Kernels by the word that is the key of their names ([`KernelName::key`]).
+#[derive(Debug, Default)]
+struct Keys {
+    /// For each key the link that was added last.
+    heads: HashTable<Slot>,
+    links: Vec<Link>,
+    hasher: DefaultHashBuilder,
+}
+
+impl Keys {
+    fn add(&mut self, kernel: NameId, names: &Names) {
+        let Self { heads, links, hasher } = self;
+        let own = KernelName::new(names.get(kernel)).key();
+        let hash = hash(hasher, own);
+        let number = number(links.len());
+        let entry = heads.entry(
+            Slot::spread(hash),
+            |slot| slot.hash == hash && key_at(links, slot.number, names) == own,
+            |slot| Slot::spread(slot.hash),
+        );
+        let before = match entry {
+            Entry::Occupied(mut head) => std::mem::replace(&mut head.get_mut().number, number),
+            Entry::Vacant(place) => {
+                place.insert(Slot { hash, number });
+                NONE
+            }
+        };
+        links.push(Link {
+            value: kernel.0,
+            before,
+        });
+    }
+
+    /// The kernels in the order in which they were added.
+    fn get(&self, key: &str, names: &Names) -> Vec<NameId> {
+        let hash = hash(&self.hasher, key);
+        let is_it = |slot: &Slot| slot.hash == hash && key_at(&self.links, slot.number, names) == key;
+        let head = self.heads.find(Slot::spread(hash), is_it);
+        let last = head.map_or(NONE, |slot| slot.number);
+        chain(&self.links, last).map(NameId).collect()
+    }
+}
+
+/// The key of the kernel at a link.
+fn key_at<'a>(links: &[Link], link: u32, names: &'a Names) -> &'a str {
+    KernelName::new(names.get(NameId(links[link as usize].value))).key()
+}
+
+/// The numbers of a chain by its last link, in the order in which they were added.
+fn chain(links: &[Link], mut link: u32) -> impl Iterator<Item = u32> + use<> {
+    let mut values = Vec::new();
+    while let Some(found) = links.get(link as usize) {
+        values.push(found.value);
+        link = found.before;
+    }
+    values.into_iter().rev()
 }
 
 #[cfg(test)]
@@ -185,8 +258,7 @@ mod tests {
             let shared = index.intern("shared");
             index.add_export(shared, ImageId(number));
         }
-        // The kernels, their keys, and the symbol.
-        assert_eq!(index.names.ends.len(), 2001);
+        assert_eq!(index.names.ends.len(), 1001);
         let found = index.find("_Z4k123Pf").map(|name| index.with_kernel(name));
         assert_eq!(found, Some(vec![ImageId(123)]));
         let by_key: Vec<_> = index
