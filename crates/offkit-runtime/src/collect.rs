@@ -85,7 +85,7 @@ pub enum CollectError {
         /// The kernel that was asked for.
         kernel: String,
         /// The image that needs the symbol.
-        importer: Location,
+        importer: Box<Location>,
         /// What that image is: `SPIR-V for spirv64`.
         format: String,
         /// The images that export it, and what they are.
@@ -232,7 +232,7 @@ impl ImageRegistry {
                 return Err(CollectError::OtherFormat {
                     symbol: symbol.to_owned(),
                     kernel: kernel.to_owned(),
-                    importer: state.location(importer),
+                    importer: Box::new(state.location(importer)),
                     format: what(importer),
                     exporters: exporting
                         .iter()
