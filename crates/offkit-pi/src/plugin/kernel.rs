@@ -54,6 +54,10 @@ pub trait Kernel<P: Plugin>: Send + Sync + 'static {
 
     /// Checks an argument against what the kernel declares, and keeps it for the launches to come.
     ///
+    /// The interface has hosts set the arguments of a kernel from one thread at a time, and not while it is submitted; a
+    /// host that does must not make launches wait, and gets an error
+    /// ([`PI_INVALID_OPERATION`]). (Launches of several threads each have a kernel of their own: kernels cost little.)
+    ///
     /// # Errors
     ///
     /// [`Error`] if there is no such argument ([`PI_INVALID_ARG_INDEX`]), or it is of another kind

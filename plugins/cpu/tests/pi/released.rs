@@ -239,6 +239,45 @@ fn what_is_no_handle_of_the_kind_is_refused_everywhere() {
 }
 
 #[test]
+fn arguments_set_by_several_threads_at_a_time_are_set_or_refused() {
+    let spirv = spirv!("kernel void fill(global uchar *p) { p[get_global_id(0)] = 7; }");
+    let plugin = Plugin::built_in(&offkit_plugin_cpu::plugin::BUILT_IN).unwrap();
+    let objects = Objects::new(&plugin, &spirv);
+    let (memory, kernel) = (objects.get(PI_INVALID_MEM_OBJECT), objects.get(PI_INVALID_KERNEL));
+    let queue = objects.get(PI_INVALID_QUEUE);
+    let api = objects.raw.api;
+    let (set, launch) = (
+        api.piextKernelSetArgMemObj.unwrap(),
+        api.piEnqueueKernelLaunch.unwrap(),
+    );
+    let work = || {
+        for _ in 0..2000 {
+            // SAFETY: live handles; what is passed with them is valid during the calls.
+            let results = unsafe {
+                let (queue, kernel) = (handle(queue), handle(kernel));
+                let size = ONE.as_ptr();
+                [
+                    set(kernel, 0, &handle(memory)),
+                    launch(queue, kernel, 1, null(), size, null(), 0, null(), null_mut()),
+                ]
+            };
+            let expected = |result| [PI_SUCCESS, PI_INVALID_OPERATION].contains(&result);
+            assert!(results.into_iter().all(expected), "{results:?}");
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(work);
+        work();
+    });
+    call!(objects.raw, piQueueFinish(objects.raw.queue));
+    call!(
+        objects.raw,
+        piextKernelSetArgMemObj(handle(kernel), 0, &handle(memory))
+    );
+    objects.release();
+}
+
+#[test]
 fn an_error_says_what_the_handle_is() {
     let spirv = spirv!("kernel void fill(global uchar *p) { p[get_global_id(0)] = 7; }");
     let plugin = Plugin::built_in(&offkit_plugin_cpu::plugin::BUILT_IN).unwrap();
