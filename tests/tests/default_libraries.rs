@@ -171,6 +171,130 @@ fn only_a_link_that_is_the_last_takes_them_unless_it_is_told_not_to() {
 }
 
 #[test]
+fn spirv_that_was_compiled_elsewhere_takes_them_too() {
+    need!("clang-22", "llvm-config-22");
+    let folder = Folder::new();
+    folder.bitcode(
+        "k",
+        "double f(double x, long n) __asm__(\"scalbln\"); double g(double x, int n) __asm__(\"scalbn\"); \
+         double own(double x); kernel void k(global double *a) { a[0] = f(a[0], 2); a[1] = g(own(2), 1); }",
+    );
+    folder.bitcode("own", "double own(double x) { return x; }");
+    for name in ["k", "own"] {
+        alone(&folder, &format!("link {name}.bc -o {name}.syclbin")).ok();
+        alone(&folder, &format!("extract {name}.syclbin -o .")).ok();
+    }
+    // Nothing in this link is bitcode.
+    let inputs = "k.syclbin.0.ir.0.spv own.syclbin.0.ir.0.spv";
+    let error = alone(
+        &folder,
+        &format!("link {inputs} --state executable --no-default-device-libs -o none.syclbin"),
+    )
+    .fails(2);
+    assert!(error.contains("undefined symbol `scalbn`"), "{error}");
+    for options in ["--state executable", "--state object -lm"] {
+        alone(&folder, &format!("link --verify {inputs} {options} -o k.syclbin")).ok();
+        let image = &folder.offkit("ls --json k.syclbin").json()[0];
+        assert_eq!(image["imports"], serde_json::json!([]), "{options}: {image}");
+        folder.write("in.npy", npy_f64("(2,)", [1.5, 7.0]));
+        alone(&folder, "run k.syclbin k --global 1 --arg in.npy --out 0=out.npy").ok();
+        assert_eq!(read_f64(&folder.read("out.npy")), [6.0, 4.0], "{options}");
+    }
+}
+
+#[test]
+fn cpps_overloads_are_among_them() {
+    need!("clang-22", "llvm-config-22");
+    let folder = Folder::new();
+    folder.write(
+        "k.cpp",
+        "#include <offkit/device.h>
+         OFFKIT_EXTERNAL float nearbyint(float x);
+         OFFKIT_C OFFKIT_KERNEL void k(OFFKIT_GLOBAL float *a) { a[0] = nearbyint(a[0]); }",
+    );
+    alone(&folder, "c++ -fsyclbin k.cpp -o k.syclbin").ok();
+    let image = &folder.offkit("ls --json k.syclbin").json()[0];
+    assert_eq!(image["imports"], serde_json::json!([]), "{image}");
+}
+
+#[test]
+fn regions_of_openmp_take_them_where_the_program_is_linked() {
+    need!("clang-22", "llvm-config-22", "ld");
+    let folder = Folder::new();
+    // As much of OpenMP's runtime as the region needs: Debian has none for these devices.
+    folder.write(
+        "runtime.c",
+        "int __kmpc_target_init(void *a, void *b) { return -1; }
+         void __kmpc_target_deinit(void) {}",
+    );
+    folder.write(
+        "main.c",
+        "#pragma omp declare target
+         double scalbln(double, long);
+         #pragma omp end declare target
+         int main() {
+           double x = 3;
+         #pragma omp target map(x)
+           x = scalbln(x, 2);
+           return x;
+         }",
+    );
+    let clang = tool("clang-22").expect("asked for");
+    for (target, offload) in [
+        (
+            "nvptx64-nvidia-cuda -march=sm_60 --cuda-feature=+ptx60",
+            "--offload-arch=sm_60 --cuda-feature=+ptx60",
+        ),
+        ("spirv64-intel", "-fopenmp-targets=spirv64-intel"),
+        ("amdgcn-amd-amdhsa -mcpu=gfx90a", "--offload-arch=gfx90a"),
+    ] {
+        let line = format!("--target={target} -nogpulib -O1 -emit-llvm -c runtime.c -o runtime.bc");
+        folder.run(&clang, line.split(' ')).ok();
+        // The libraries have to come from the link of device code alone.
+        let line = format!(
+            "cc -fopenmp {offload} -nogpulib -fno-builtin -O1 main.c -Xoffload-linker runtime.bc \
+             -Wl,--unresolved-symbols=ignore-all"
+        );
+        let image = |name: &str| {
+            folder.offkit(&format!("extract {name} -o {name}.images")).ok();
+            let mut images = std::fs::read_dir(folder.path(&format!("{name}.images"))).expect("a folder");
+            std::fs::read(images.next().expect("an image").expect("an entry").path()).expect("a file")
+        };
+        let names_it = |image: &[u8]| image.windows(7).any(|bytes| bytes == b"scalbln");
+        let without = alone(&folder, &format!("{line} --no-default-device-libs -o none"));
+        assert!(!without.stderr.contains("unused"), "{offload}: {without:?}");
+        // Intel's runtime has functions of its own.
+        if target == "spirv64-intel" {
+            assert!(names_it(&image("none")));
+        } else {
+            let error = without.fails(1);
+            assert!(error.contains("undefined symbol `scalbln`"), "{offload}: {error}");
+        }
+        alone(&folder, &format!("{line} -o program")).ok();
+        assert!(!names_it(&image("program")), "{offload}");
+        std::fs::remove_dir_all(folder.path("program.images")).expect("it was made");
+    }
+}
+
+#[test]
+fn nvidias_devices_have_no_printf_of_opencl_c() {
+    need!("clang-22", "llvm-config-22");
+    let folder = Folder::new();
+    folder.write(
+        "k.cl",
+        "kernel void k(global int *a) { printf(\"%d\\n\", a[0]); }",
+    );
+    let error = alone(
+        &folder,
+        "cc -fsyclbin -fsycl-targets=nvidia_gpu_sm_60 k.cl -o k.syclbin",
+    )
+    .fails(2);
+    for part in ["undefined symbol `printf`", "no `printf` of OpenCL C"] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+}
+
+#[test]
 fn what_the_user_has_goes_before() {
     need!("clang-22", "llvm-config-22");
     let folder = Folder::new();

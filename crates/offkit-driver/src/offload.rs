@@ -183,7 +183,12 @@ impl Offload {
         };
         if mode != Mode::Driver {
             let unused = arguments.iter().filter(|argument| {
-                !argument.is_known_to_clang() && argument.role != Role::Offload("--offload-rdc")
+                // These two are handed on in other words.
+                let is_handed_on = matches!(
+                    argument.role,
+                    Role::Offload("--offload-rdc" | "--no-default-device-libs")
+                );
+                !argument.is_known_to_clang() && !is_handed_on
             });
             offload
                 .warnings

@@ -121,6 +121,9 @@ impl Planner<'_> {
             let mut option = OsString::from("-B");
             option.push(&self.environment.tools);
             words.push(option);
+            if offload.no_default_libraries {
+                words.push("-Wl,--no-default-device-libs".into());
+            }
         }
         if self.links_openmp_late() {
             words.push("-foffload-lto".into());

@@ -14,6 +14,7 @@ mod lld;
 mod properties;
 mod select;
 mod signatures;
+mod supply;
 mod target_link;
 mod undefined;
 
@@ -56,8 +57,8 @@ pub struct DeviceLink<'data> {
     pub targets: Vec<Target>,
     /// Files of bitcode of which only what is needed is linked.
     pub device_libraries: Vec<Input<'data>>,
-    /// Whether an executable takes what nothing else supplies from the libraries that come with offkit,
-    /// [`DEFAULT_LIBRARIES`](offkit_devlib::DEFAULT_LIBRARIES).
+    /// Whether what nothing else supplies comes from the libraries of offkit,
+    /// [`DEFAULT_LIBRARIES`](offkit_devlib::DEFAULT_LIBRARIES), as an executable wants it.
     pub default_libraries: bool,
     /// Whether a member of an archive is also linked for the kernels that it has, and not only for a symbol that
     /// is needed: a host program may launch them.

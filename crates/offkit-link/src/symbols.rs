@@ -99,16 +99,21 @@ const FRONT_END_FUNCTIONS: [&str; 3] = [
 /// What a driver of NVIDIA's supplies to every program.
 const CUDA_SUPPLIED: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
 
-/// Whether nobody needs to supply a function that a module declares: the device does, or a later step of the compiler
-/// replaces its calls.
+/// Whether nobody needs to supply a symbol that code for a family of devices declares: the device does, or a later step
+/// of the compiler replaces its calls. `is_opencl` tells that functions of OpenCL C's names are those.
 ///
 /// Everything else is to be supplied, whatever it is called: `__mulsc3` comes from a library as `scale` does.
-pub fn is_supplied(module: &ModuleSummary, name: &str) -> bool {
-    let family = Family::of(&module.triple);
+pub fn is_supplied(family: Family, is_opencl: bool, name: &str) -> bool {
     is_supplied_by_driver(family, name)
         || offkit_spirv::names::is_built_in(name)
         || FRONT_END_FUNCTIONS.iter().any(|function| name.contains(function))
-        || (module.named_metadata.contains_key("opencl.ocl.version") && opencl::is_builtin(name))
+        || (is_opencl && opencl::is_builtin(name))
+}
+
+/// The same for what a module declares.
+pub fn is_supplied_to(module: &ModuleSummary, name: &str) -> bool {
+    let is_opencl = module.named_metadata.contains_key("opencl.ocl.version");
+    is_supplied(Family::of(&module.triple), is_opencl, name)
 }
 
 /// Whether a driver supplies a symbol to every program of a family.

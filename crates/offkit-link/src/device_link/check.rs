@@ -5,13 +5,11 @@ use std::path::PathBuf;
 
 use offkit_devlib::code::{self, Module};
 use offkit_object::{BundleState, Target};
-use offkit_spirv::is_opencl_builtin;
-use offkit_spirv::names::is_built_in;
 
 use super::libraries::Libraries;
 use super::select::select;
 use super::{DeviceLink, LinkError, Llvm, UndefinedSymbol};
-use crate::symbols::is_supplied_by_driver;
+use crate::symbols::is_supplied;
 
 /// What a link would come to.
 #[derive(Clone, Debug, Default)]
@@ -112,11 +110,8 @@ impl DeviceLink<'_> {
             .flat_map(|module| module.exports().chain(module.kernels()))
             .collect();
         let family = target.family();
-        let is_open = |name: &&str| {
-            // What SPIR-V has instructions for.
-            let is_instruction = family.is_spirv() && (is_built_in(name) || is_opencl_builtin(name));
-            !defined.contains(name) && !is_supplied_by_driver(family, name) && !is_instruction
-        };
+        // SPIR-V has instructions for OpenCL C's functions, whatever the language they are called in.
+        let is_open = |name: &&str| !defined.contains(name) && !is_supplied(family, family.is_spirv(), name);
         let open: BTreeSet<&str> = own
             .iter()
             .flat_map(|module| module.imports())

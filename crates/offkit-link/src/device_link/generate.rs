@@ -302,7 +302,7 @@ impl TargetLink<'_, '_> {
     }
 
     /// `is_whole` says that no objects are linked with the code.
-    fn code_options(&self, is_whole: bool) -> CodeOptions {
+    pub(super) fn code_options(&self, is_whole: bool) -> CodeOptions {
         let family = self.target.family();
         // Nobody links a code object with another one.
         let is_closed = !self.options.allow_imports || family == Family::Amdgcn;
@@ -361,7 +361,7 @@ impl TargetLink<'_, '_> {
     }
 
     /// What is told of a crash: also how to see it again.
-    fn crashed(&self, error: WorkerError) -> LinkError {
+    pub(super) fn crashed(&self, error: WorkerError) -> LinkError {
         let WorkerError::Crashed { reproducer, .. } = &error else {
             return error.into();
         };
@@ -394,12 +394,12 @@ impl TargetLink<'_, '_> {
 }
 
 /// What LLVM reported, for people.
-fn told(diagnostics: &[Diagnostic]) -> impl Iterator<Item = String> {
+pub(super) fn told(diagnostics: &[Diagnostic]) -> impl Iterator<Item = String> {
     diagnostics.iter().map(Diagnostic::to_string)
 }
 
 /// A module for the worker to read.
-fn source<'a>(module: &'a Module<'_>) -> Source<'a> {
+pub(super) fn source<'a>(module: &'a Module<'_>) -> Source<'a> {
     match &module.path {
         Some(path) => Source {
             name: module.label.clone(),
@@ -426,18 +426,18 @@ fn object_files(objects: &[&Module<'_>], folder: &Path) -> Result<Vec<PathBuf>, 
 }
 
 /// An image whose code is there.
-struct Generated {
-    planned: Planned,
+pub(super) struct Generated {
+    pub(super) planned: Planned,
     /// What its code is called where it is kept.
-    file_name: OsString,
-    code: Code<'static>,
+    pub(super) file_name: OsString,
+    pub(super) code: Code<'static>,
     /// Symbols that its code uses and does not define.
-    imports: Vec<String>,
+    pub(super) imports: Vec<String>,
 }
 
 /// What an image is made of.
 #[derive(Clone, Debug, Default)]
-struct Planned {
+pub(super) struct Planned {
     kernels: Vec<String>,
     exports: Vec<String>,
     /// What the bitcode says about it.
@@ -600,7 +600,7 @@ impl Labels {
     }
 }
 
-fn describe(
+pub(super) fn describe(
     label: String,
     generated: Generated,
     target: &Target,

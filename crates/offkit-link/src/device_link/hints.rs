@@ -2,6 +2,7 @@
 
 use std::env;
 
+use offkit_image::Family;
 use offkit_llvm::{WORKER_VARIABLE, WorkerError};
 
 use super::{LinkError, UndefinedSymbol};
@@ -89,5 +90,18 @@ fn vendor_hints(symbols: &[UndefinedSymbol]) -> Vec<String> {
         names.any(|name| prefixes.iter().any(|prefix| name.starts_with(prefix)))
     };
     let needed = vendors.into_iter().filter(|(prefixes, _)| is_needed(prefixes));
-    needed.map(|(_, hint)| hint.to_owned()).collect()
+    let mut hints: Vec<String> = needed.map(|(_, hint)| hint.to_owned()).collect();
+    let is_nvidias = |symbol: &&UndefinedSymbol| Family::of(&symbol.target).is_nvptx();
+    if symbols
+        .iter()
+        .filter(is_nvidias)
+        .any(|symbol| symbol.name == "printf")
+    {
+        hints.push(
+            "NVIDIA's driver has no `printf` of OpenCL C: clang 22 leaves its calls as they are, and lowers those of \
+             C++, CUDA and OpenMP"
+                .into(),
+        );
+    }
+    hints
 }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use offkit_devlib::code::Module;
 use offkit_devlib::{Abi, AbiClash, DEFAULT_LIBRARIES, LibraryFile, Origin, Search, Skip};
-use offkit_object::{BundleState, ImageFormat, Target};
+use offkit_object::{ImageFormat, Target};
 use offkit_spirv::names::kernel_of_copy;
 
 use super::DeviceLink;
 use super::error::LinkError;
 use super::select::select;
-use crate::symbols::is_supplied_by_driver;
+use crate::symbols::is_supplied;
 
 /// What stands for the number of the input where none names a library: behind all others.
 const DEFAULT: usize = usize::MAX;
@@ -106,7 +106,7 @@ impl Libraries {
         modules: &[Module<'_>],
     ) -> Result<Vec<Module<'static>>, LinkError> {
         let before = self.files.len();
-        if !link.default_libraries || link.state != BundleState::Executable {
+        if !link.default_libraries {
             return Ok(Vec::new());
         }
         let mut search = self.search(link, modules);
@@ -263,18 +263,15 @@ fn has_open_symbols(modules: &[Module<'_>], target: &Target, kernels: bool) -> b
     let chosen = || chosen.iter().map(|&number| &modules[number]);
     let defined: HashSet<&str> = chosen().flat_map(Module::exports).collect();
     let is_open = |name: &&str| {
-        let is_mangled = name.starts_with("_Z") || name.starts_with("__spirv_");
-        // A device that takes SPIR-V has functions of its own, most of them overloaded.
-        let is_of_device = family.is_spirv() && (is_mangled || *name == "printf");
         !(defined.contains(name)
-            || is_of_device
             || name.starts_with("llvm.")
             || kernel_of_copy(name).is_some()
-            || is_supplied_by_driver(family, name))
+            || is_supplied(family, family.is_spirv(), name))
     };
-    // Libraries are linked with bitcode.
-    let mut bitcode = chosen().filter(|module| module.image.format == ImageFormat::Bitcode);
-    bitcode.any(|module| module.imports().any(|name| is_open(&name)))
+    // Libraries are linked with these.
+    let mut linked =
+        chosen().filter(|module| matches!(module.image.format, ImageFormat::Bitcode | ImageFormat::Spirv));
+    linked.any(|module| module.imports().any(|name| is_open(&name)))
 }
 
 /// Checks that bitcode agrees about its binary interface: with whatever of it says something first. `spirv_version`

@@ -34,16 +34,15 @@ pub(super) struct TargetLink<'a, 'steps> {
     pub(super) steps: &'a mut Steps<'steps>,
 }
 
+/// What takes part, libraries of which single functions are linked, and what bitcode was linked into.
+type Selected<'a> = (Vec<&'a Module<'a>>, Vec<&'a Module<'a>>, Option<OpenedModule>);
+
 impl<'a> TargetLink<'a, '_> {
     /// Selects what takes part, device libraries aside, and links the bitcode of it, with what is needed of libraries.
     ///
     /// What a library's functions need is known when they are linked: members of archives may be needed for that alone,
     /// and then all is linked again.
-    fn select(
-        &mut self,
-        llvm: &mut Llvm<'_>,
-        notes: &mut Vec<String>,
-    ) -> Result<(Vec<&'a Module<'a>>, Option<OpenedModule>), LinkError> {
+    fn select(&mut self, llvm: &mut Llvm<'_>, notes: &mut Vec<String>) -> Result<Selected<'a>, LinkError> {
         let modules = self.modules;
         let mut wanted: Vec<String> = Vec::new();
         // Each round links what is chosen so far. First what was named and what archives supply to it; then device libraries,
@@ -57,7 +56,7 @@ impl<'a> TargetLink<'a, '_> {
             let is_bitcode = |module: &&&Module<'_>| module.image.format == ImageFormat::Bitcode;
             let bitcode: Vec<_> = chosen.iter().filter(is_bitcode).copied().collect();
             if bitcode.is_empty() {
-                return Ok((chosen, None));
+                return Ok((chosen, libraries, None));
             }
             self.narrowed(&chosen)?;
             let is_spirv = self.target.family().is_spirv();
@@ -80,7 +79,7 @@ impl<'a> TargetLink<'a, '_> {
             let bodies = generate::is_split(&bitcode, &objects);
             let linked = self.link_bitcode(&bitcode, &libraries, bodies, llvm)?;
             if libraries.is_empty() {
-                return Ok((chosen, Some(linked)));
+                return Ok((chosen, libraries, Some(linked)));
             }
             let (functions, variables) = (&linked.summary.functions, &linked.summary.variables);
             let open: HashSet<&str> = (functions.iter())
@@ -101,7 +100,7 @@ impl<'a> TargetLink<'a, '_> {
                 }
             }
             if wanted.len() == before {
-                return Ok((chosen, Some(linked)));
+                return Ok((chosen, libraries, Some(linked)));
             }
             // Memory is for one module of a link.
             llvm.worker()?.close(linked.id)?;
@@ -116,7 +115,7 @@ impl TargetLink<'_, '_> {
         llvm: &mut Llvm<'_>,
         notes: &mut Vec<String>,
     ) -> Result<Vec<Part>, LinkError> {
-        let (chosen, linked) = self.select(llvm, notes)?;
+        let (chosen, libraries, linked) = self.select(llvm, notes)?;
         self.target = self.narrowed(&chosen)?;
         let module = linked.as_ref().map(|linked| linked.id);
         let is_bitcode = |module: &&&Module<'_>| module.image.format == ImageFormat::Bitcode;
@@ -127,6 +126,9 @@ impl TargetLink<'_, '_> {
         let mut parts: Vec<Part> = Vec::new();
         if !bitcode.is_empty() || !objects.is_empty() {
             parts = self.generate(&bitcode, &objects, linked, llvm, notes)?;
+        }
+        if self.target.family().is_spirv() {
+            parts.extend(self.supply(&chosen, &libraries, llvm, notes)?);
         }
         for module in chosen {
             if module.image.format != ImageFormat::Bitcode && !generate::is_object(module, &self.target) {

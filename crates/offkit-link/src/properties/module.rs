@@ -16,7 +16,7 @@ use super::{DUMMY_IMAGE, VIRTUAL_FUNCTIONS_SET};
 use crate::plan::{PlannedImage, SymbolRules, required_aspects, says_aspects};
 use crate::symbols::{
     DEVICE_GLOBAL_SIZE, INDIRECTLY_CALLABLE, REGISTER_ATTRIBUTES, can_be_imported, has_device_image_scope,
-    is_builtin, is_supplied,
+    is_builtin, is_supplied_to,
 };
 
 /// The key of the required work-group size among the device requirements.
@@ -213,7 +213,7 @@ impl<'a> ModuleImage<'a> {
                 && match self.rules {
                     SymbolRules::Compiler => can_be_imported(function, self.dependencies),
                     SymbolRules::Toolkit => {
-                        self.dependencies && !is_supplied(self.module.module, &function.name)
+                        self.dependencies && !is_supplied_to(self.module.module, &function.name)
                             || can_be_imported(function, false)
                     }
                 }
@@ -240,7 +240,7 @@ impl<'a> ModuleImage<'a> {
         let is_missing = |function: &&FunctionSummary| {
             !function.name.starts_with("__")
                 && !is_builtin(&function.name)
-                && !is_supplied(self.module.module, &function.name)
+                && !is_supplied_to(self.module.module, &function.name)
         };
         let functions = self.declarations().into_iter().filter(is_missing);
         functions.map(|function| function.name.as_str()).collect()

@@ -50,10 +50,11 @@ const ATOMIC_OPERATIONS: &str = "
     test_and_set clear fence
 ";
 
-/// Whether a mangled symbol is one of these functions.
+/// Whether a symbol is one of these functions.
 pub(super) fn is_builtin(symbol: &str) -> bool {
     let Some(name) = source_name(symbol) else {
-        return false;
+        // The few that have no mangled form.
+        return matches!(symbol, "printf" | "__to_global" | "__to_local" | "__to_private");
     };
     let listed = |list: &str, name: &str| list.split_ascii_whitespace().any(|listed| listed == name);
     listed(NAMES, name)

@@ -30,6 +30,7 @@ target, makes an object that registers the result, and runs the host's linker wi
         "host-triple" = "<value>" => o.host_triple, "What the program runs on";
         "linker-arg" = "" => o.linker_arguments, "";
         "linker-path" = "<path>" => o.linker_path, "The host's linker";
+        "no-default-device-libs" => o.no_default_libraries, "Take nothing from the device libraries that come with offkit; not in the original";
         "override-image" = "<kind=file>" => o.overrides, "Take this file for the image of a kind instead of linking one";
         "print-wrapped-module" => o.print_module, "Print the module that LLVM would compile to the object that registers images";
         "save-temps" => o.save_temps, "Keep intermediate files";
@@ -160,6 +161,8 @@ pub(super) struct Options {
     pub(super) device_compiler: Vec<String>,
     /// Options for LLVM, in order, and whether they go to LLVM inside of the compiler, too (`-mllvm`).
     pub(super) llvm: Vec<(String, bool)>,
+    /// Whether device code gets nothing from the libraries that come with offkit.
+    pub(super) no_default_libraries: bool,
     pub(super) linker_arguments: Vec<String>,
     pub(super) compiler_arguments: Vec<String>,
     pub(super) sycl_images: Option<String>,

@@ -30,6 +30,8 @@ pub(super) struct OwnLink<'a> {
     /// The libraries of the host's link, which may be there for the device, too, and where they are looked for.
     named_libraries: Vec<String>,
     search: Search,
+    /// Whether what is needed besides comes from the libraries of offkit.
+    default_libraries: bool,
     linker: Vec<OsString>,
     backend: Vec<String>,
     optimization: u8,
@@ -62,6 +64,7 @@ impl<'a> OwnLink<'a> {
             libraries: Vec::new(),
             named_libraries: Vec::new(),
             search: Search::default(),
+            default_libraries: false,
             linker: Vec::new(),
             backend: Vec::new(),
             optimization: DeviceLink::default().optimization,
@@ -117,7 +120,9 @@ impl<'a> OwnLink<'a> {
                 _ => {}
             }
         }
-        if !self.named_libraries.is_empty() {
+        // Those that come with offkit are for GPUs: what code for a host's processor needs, the process has.
+        self.default_libraries = !options.no_default_libraries && !self.of.target.family().is_host();
+        if self.default_libraries || !self.named_libraries.is_empty() {
             self.search = Search::on_this_machine(&folders);
             self.search.only_bitcode = true;
         }
@@ -225,10 +230,13 @@ impl<'a> OwnLink<'a> {
         let mut link = DeviceLink {
             inputs,
             search: self.search.clone(),
+            default_libraries: self.default_libraries,
             targets: vec![target.clone()],
             optimization: self.optimization,
             backend_options: self.backend.clone(),
             linker_arguments: self.linker.clone(),
+            // NVIDIA's linker leaves nothing open either; Intel's runtime has functions of its own.
+            allow_imports: !target.family().is_nvptx(),
             keep: self.keeps.then(|| folder.to_owned()),
             ..DeviceLink::default()
         };
