@@ -284,6 +284,30 @@ fn a_kernel_runs() {
     });
 }
 
+/// As libsycl does with a plugin that it takes for OpenCL's.
+#[test]
+fn a_buffer_can_be_the_value_of_an_argument() {
+    each_release(|machine| {
+        let buffer = machine.buffer(&mut [1]);
+        let program = machine.program("add");
+        let mut kernel = null_mut();
+        done!(machine.host, piKernelCreate(program => Handle, c"add".as_ptr() => *const c_char, &raw mut kernel => *mut Handle));
+        let set = |value: Handle| {
+            let value = &raw const value;
+            call!(machine.host, piKernelSetArg(kernel => Handle, 0 => u32, 8 => usize, value.cast() => *const c_void))
+        };
+        assert_eq!(set(buffer), SUCCESS);
+        assert_eq!(set(null_mut()), SUCCESS);
+        let invalid_value = if machine.host.is_late() {
+            SEE_LAST_ERROR
+        } else {
+            -50
+        };
+        assert_eq!(set(machine.queue), invalid_value);
+        assert_eq!(machine.host.message(), "a buffer, and then a byte");
+    });
+}
+
 #[test]
 fn queues_take_flags_or_lists() {
     each_release(|machine| {

@@ -87,14 +87,21 @@ macro_rules! define_table {
 
 for_each_function!(define_table);
 
+/// Results that say little without words, and that no known host acts on by itself.
+const TOLD_IN_WORDS: [pi_result; 6] = [
+    PI_ERROR_UNKNOWN,
+    PI_COMMAND_EXECUTION_FAILURE,
+    PI_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
+    PI_INVALID_ARG_INDEX,
+    PI_INVALID_ARG_VALUE,
+    PI_INVALID_ARG_SIZE,
+];
+
 /// A result for hosts that ask `piPluginGetLastError` where they see [`PI_PLUGIN_SPECIFIC_ERROR`], and nowhere else.
-/// They act on most results by themselves; these are the ones of which only the words say anything.
 fn with_words(result: pi_result) -> pi_result {
-    match result {
-        PI_ERROR_UNKNOWN | PI_COMMAND_EXECUTION_FAILURE | PI_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST => {
-            PI_PLUGIN_SPECIFIC_ERROR
-        }
-        result => result,
+    match TOLD_IN_WORDS.contains(&result) {
+        true => PI_PLUGIN_SPECIFIC_ERROR,
+        false => result,
     }
 }
 

@@ -118,8 +118,8 @@ pub(super) unsafe fn piKernelSetArg<P: Registered>(
     size: usize,
     value: *const c_void,
 ) -> Result<()> {
-    let kernel = state::kernel::<P>(kernel)?;
-    let value = if value.is_null() {
+    let record = state::kernel::<P>(kernel)?;
+    let argument = if value.is_null() {
         // `clSetKernelArg` takes no value for local memory, which has a size alone, and for a null
         // pointer. Which of them is meant only the kernel knows.
         Argument::Local(size)
@@ -127,7 +127,19 @@ pub(super) unsafe fn piKernelSetArg<P: Registered>(
         // SAFETY: the host passes `size` bytes.
         Argument::Bytes(unsafe { array(value.cast::<u8>(), size, "arg_value") }?)
     };
-    kernel.object().set_argument(index, value)
+    let set = record.object().set_argument(index, argument);
+    let is_handle = !value.is_null() && size == size_of::<pi_mem>();
+    match set {
+        // In OpenCL's way a memory object is a value, too: its handle. Hosts that take the plugin for OpenCL's do so.
+        Err(error) if error.code == PI_INVALID_ARG_VALUE && is_handle => {
+            // SAFETY: the host passes `size` bytes, which are as many as a handle has.
+            let memory = unsafe { value.cast::<pi_mem>().read_unaligned() };
+            // SAFETY: there is a handle.
+            let set = unsafe { piextKernelSetArgMemObj::<P>(kernel, index, &raw const memory) };
+            set.map_err(|_| error)
+        }
+        set => set,
+    }
 }
 
 pub(super) unsafe fn piextKernelSetArgMemObj<P: Registered>(
