@@ -39,6 +39,7 @@ macro_rules! perform {
 /// A function as C calls it. With `WORDS` it is for hosts that ask `piPluginGetLastError` what went wrong.
 macro_rules! export {
     ($name:ident($($parameter:ident: $type:ty),*) direct()) => {
+        #[expect(clippy::extra_unused_type_parameters, reason = "all functions of the table are named alike")]
         pub(super) unsafe extern "C" fn $name<P: Registered, const WORDS: bool>($($parameter: $type),*) -> pi_result {
             // SAFETY: the host passes arguments as the interface says.
             unsafe { super::$name($($parameter),*) }
