@@ -121,7 +121,7 @@ impl Place for *mut i32 {
 
 macro_rules! recorders {
     ($($name:ident($($parameter:ident: $type:ty),*) $(=> $($place:ident = $value:expr),*)?;)*) => {$(
-        #[expect(non_snake_case, clippy::too_many_arguments, reason = "as in the C interface")]
+        #[expect(non_snake_case, reason = "as in the C interface")]
         unsafe extern "C" fn $name($($parameter: $type),*) -> i32 {
             let arguments: &[String] = &[$($parameter.shown()),*];
             let call = format!("{}({})", stringify!($name), arguments.join(", "));
