@@ -58,6 +58,19 @@ pub struct Parameter {
     pub read_only: bool,
 }
 
+impl Parameter {
+    /// A parameter of a kernel that is no SPIR-V: of a kind, and so many bytes.
+    pub fn new(kind: ParameterKind, size: u64) -> Parameter {
+        Parameter {
+            name: None,
+            source_type: None,
+            kind,
+            size,
+            read_only: false,
+        }
+    }
+}
+
 /// The type of a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -94,12 +94,14 @@
 mod error;
 mod graph;
 mod interpreter;
+mod kernel;
 mod memory;
+pub mod native;
 pub mod plugin;
+mod pool;
 mod sync;
 
 pub use error::BuildError;
-pub(crate) use interpreter::CheckedArgument;
 pub use interpreter::{
     Argument, ArgumentError, KernelFault, KernelInfo, LaunchError, LaunchOptions, MAX_LOCAL_MEMORY,
     MAX_WORK_GROUP_SIZE, Program, SUB_GROUP_SIZE,

@@ -1,6 +1,7 @@
 //! What can go wrong while a kernel runs, and the message about it.
 
 use std::fmt::{self, Display, Formatter};
+use std::time::Duration;
 
 use super::argument::ArgumentError;
 use crate::memory::Violation;
@@ -97,10 +98,14 @@ pub enum LaunchError {
         limit: u64,
     },
     /// The caller asked to stop.
-    #[error("kernel `{kernel}` was cancelled")]
+    #[error("kernel `{kernel}` was cancelled after {after:.1?} in work-group {group:?}")]
     Cancelled {
         /// The kernel.
         kernel: String,
+        /// How long it had been running.
+        after: Duration,
+        /// The id of a work-group that was running.
+        group: [u64; 3],
     },
 }
 

@@ -1,27 +1,18 @@
-//! A launch: its arguments, its limits, and the threads that share its work-groups.
+//! A launch of an interpreted kernel: what the threads that share its work-groups have in common.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
-
+use super::argument::Arguments;
 use super::decode::Code;
 use super::fault::{Fault, LaunchError};
 use super::limits::Limits;
 use super::print::Print;
+use super::program::{Needs, Pass};
 use super::range::{Geometry, Place};
 use super::report;
 use super::worker::Worker;
+use crate::kernel::{Claims, share_groups};
 use crate::memory::Snapshot;
+use crate::pool::Arena;
 use offkit_kernel::ir::{self, Home, scalar_size};
-
-/// How long the caller works alone. What is done by then was not worth a thread's start.
-const ALONE: Duration = Duration::from_micros(100);
-
-/// How many threads a launch may use. Asking the system takes longer than a small launch.
-fn thread_count() -> u64 {
-    static COUNT: OnceLock<u64> = OnceLock::new();
-    *COUNT.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from) as u64)
-}
 
 /// What the threads of a launch share.
 pub(super) struct Launch<'l> {
@@ -30,30 +21,14 @@ pub(super) struct Launch<'l> {
     pub(super) code: &'l Code,
     /// The kernel's function.
     pub(super) function: u32,
-    pub(super) geometry: Geometry,
+    pub(super) geometry: &'l Geometry,
     pub(super) global: &'l Snapshot,
-    /// The words of all parameters.
-    pub(super) arguments: Vec<u64>,
-    /// The addresses among the arguments, by argument number.
-    pub(super) pointers: Vec<(usize, u64)>,
-    pub(super) local: LocalLayout,
-    /// Work-items have to wait for each other.
-    pub(super) has_collectives: bool,
+    pub(super) arguments: &'l Arguments,
+    pub(super) needs: &'l Needs,
     pub(super) limits: Limits<'l>,
     pub(super) print: &'l Print<'l>,
     /// Of the program-scope variables.
     pub(super) addresses: &'l [u64],
-}
-
-/// The segments of local memory.
-#[derive(Debug, Default)]
-pub(super) struct LocalLayout {
-    /// Their sizes.
-    pub(super) sizes: Vec<u32>,
-    /// What they are, for messages.
-    pub(super) owners: Vec<Owner>,
-    /// Arguments passed by value, which are kept here until kernels copy them: number and bytes.
-    pub(super) values: Vec<(usize, Vec<u8>)>,
 }
 
 /// What a segment of local memory belongs to.
@@ -65,56 +40,50 @@ pub(super) enum Owner {
     Argument(usize),
 }
 
-impl LocalLayout {
-    pub(super) fn push(&mut self, size: u64, owner: Owner) -> usize {
-        self.sizes.push(u32::try_from(size).unwrap_or(u32::MAX));
-        self.owners.push(owner);
-        self.sizes.len() - 1
-    }
-}
-
 impl Launch<'_> {
     /// Runs every work-group.
     pub(super) fn run(&self) -> Result<(), LaunchError> {
-        let count = self.geometry.group_count();
-        let next = AtomicU64::new(0);
-        // The failure of the lowest group, whichever thread comes first.
-        let failure: Mutex<Option<(u64, LaunchError)>> = Mutex::new(None);
-        let work = |until: Option<Instant>| {
-            let mut worker = Worker::new(self);
-            while !self.limits.stop.load(Ordering::Relaxed)
-                && until.is_none_or(|until| Instant::now() < until)
-            {
-                let number = next.fetch_add(1, Ordering::Relaxed);
-                if number >= count {
-                    break;
-                }
-                if let Err(error) = worker.run_group(number) {
-                    self.limits.stop.store(true, Ordering::Relaxed);
-                    let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
-                    if let Some(error) = error
-                        && failure.as_ref().is_none_or(|(other, _)| number < *other)
-                    {
-                        *failure = Some((number, error));
+        let work = |claims: &mut Claims<'_>| {
+            Arena::with(|arena| {
+                let mut worker = Worker::new(self, &mut arena.scratch);
+                while let Some(groups) = claims.next() {
+                    for number in groups {
+                        if let Err(error) = worker.run_group(number) {
+                            claims.fail(number, error);
+                            return;
+                        }
                     }
                 }
-            }
+            });
         };
-        let threads = thread_count();
-        if threads > 1 && count > 1 {
-            work(Some(Instant::now() + ALONE));
-        }
-        let left = count.saturating_sub(next.load(Ordering::Relaxed));
-        std::thread::scope(|scope| {
-            for _ in 1..threads.min(left) {
-                scope.spawn(|| work(None));
-            }
-            work(None);
+        let stop = &self.limits.stop;
+        let cancelled = |number, _| {
+            let group = self.geometry.group(number).id;
+            self.limits.cancelled(self.kernel, group)
+        };
+        share_groups(
+            self.geometry.group_count(),
+            1,
+            stop,
+            self.limits.cancel,
+            &cancelled,
+            &work,
+        )
+    }
+
+    /// The segments of local memory, by their sizes and what they belong to: the program-scope variables by their
+    /// numbers, then the arguments in local memory, then the copies of arguments.
+    pub(super) fn segments(&self) -> impl Iterator<Item = (u32, Owner)> {
+        let variables = self.needs.local_sizes.iter().enumerate();
+        let variables = variables.map(|(index, size)| (*size, Owner::Variable(index)));
+        let locals = self.arguments.locals();
+        let locals = locals.map(|(index, size)| (size, Owner::Argument(index)));
+        let copies = self.needs.passes.iter().enumerate();
+        let copies = copies.filter_map(|(index, pass)| match pass {
+            Pass::Copy(size) => Some((*size, Owner::Argument(index))),
+            _ => None,
         });
-        match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            Some((_, error)) => Err(error),
-            None => Ok(()),
-        }
+        variables.chain(locals).chain(copies)
     }
 
     /// The name of the program-scope variable at an address.

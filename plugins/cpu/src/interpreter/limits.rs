@@ -1,8 +1,10 @@
 //! What the work-items of a launch may use up.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
 
-use super::fault::Fault;
+use super::fault::{Fault, LaunchError};
 
 /// Calls that a work-item may have open at once.
 pub(super) const DEEPEST_CALL: usize = 4096;
@@ -22,7 +24,9 @@ const QUANTUM: u64 = 1 << 14;
 /// The limits of a launch, and how far it is.
 pub(super) struct Limits<'l> {
     max_instructions: Option<u64>,
-    cancel: Option<&'l AtomicBool>,
+    pub(super) cancel: Option<&'l AtomicBool>,
+    /// When the first step was asked for.
+    started: OnceLock<Instant>,
     /// Steps handed out.
     spent: AtomicU64,
     /// Some work-item failed.
@@ -44,6 +48,7 @@ impl<'l> Limits<'l> {
         Limits {
             max_instructions,
             cancel,
+            started: OnceLock::new(),
             spent: AtomicU64::new(0),
             stop: AtomicBool::new(false),
             private: LARGEST_PRIVATE.min(budget) as usize,
@@ -53,6 +58,9 @@ impl<'l> Limits<'l> {
 
     /// More steps to execute, if there are any left.
     pub(super) fn refill(&self) -> Result<u64, Fault> {
+        if self.cancel.is_some() {
+            self.started.get_or_init(Instant::now);
+        }
         if self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
             return Err(Fault::Cancelled);
         }
@@ -66,6 +74,15 @@ impl<'l> Limits<'l> {
         match most.checked_sub(spent) {
             None | Some(0) => Err(Fault::InstructionLimit(most)),
             Some(left) => Ok(left.min(QUANTUM)),
+        }
+    }
+
+    /// The error of a launch that was cancelled in a work-group.
+    pub(super) fn cancelled(&self, kernel: &str, group: [u64; 3]) -> LaunchError {
+        LaunchError::Cancelled {
+            kernel: kernel.to_owned(),
+            after: self.started.get().map(Instant::elapsed).unwrap_or_default(),
+            group,
         }
     }
 }

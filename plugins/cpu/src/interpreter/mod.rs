@@ -28,4 +28,6 @@ pub use fault::{KernelFault, LaunchError};
 pub use program::{KernelInfo, LaunchOptions, MAX_LOCAL_MEMORY, Program};
 pub use range::{MAX_WORK_GROUP_SIZE, SUB_GROUP_SIZE};
 
-pub(crate) use argument::CheckedArgument;
+pub(crate) use argument::{Arguments, Given};
+pub(crate) use range::Geometry;
+pub(crate) use worker::Scratch;

@@ -6,23 +6,27 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use offkit_pi::NdRange;
-use offkit_spirv::{Module, Parameter, ParameterKind, kernel_parameters};
+use offkit_spirv::{Module, Parameter, ParameterKind, Storage, kernel_parameters};
 
-use super::argument::{Argument, CheckedArgument};
+use super::argument::{Argument, Arguments};
 use super::decode::{self, Code};
 use super::fault::LaunchError;
-use super::launch::{Launch, LocalLayout, Owner};
+use super::launch::Launch;
 use super::limits::Limits;
 use super::print::Print;
 use super::range::{Geometry, SUB_GROUP_SIZE};
 use super::space::{LARGEST_SEGMENT, Space, segment_address};
 use crate::error::BuildError;
+use crate::kernel::KernelCode;
 use crate::memory::{AllocationKind, Memory};
 use offkit_kernel::ReadError;
-use offkit_kernel::ir::{self, Home};
+use offkit_kernel::ir::{self, Home, Leaf};
 
 /// Bytes of local memory that a work-group has.
 pub const MAX_LOCAL_MEMORY: u64 = 1 << 20;
+
+/// Steps of all work-items together that take a few microseconds.
+const MOST_SMALL_STEPS: u64 = 200;
 
 /// A kernel of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +46,38 @@ pub struct KernelInfo {
     pub local_memory: u64,
     /// Bytes of private memory in the variables of the kernel and the functions it calls.
     pub private_memory: u64,
+}
+
+impl KernelInfo {
+    /// A kernel of which nothing more is known.
+    pub(crate) fn new(name: &str, parameters: Vec<Parameter>, sub_group_size: u32) -> KernelInfo {
+        KernelInfo {
+            name: name.to_owned(),
+            parameters,
+            required_local_size: None,
+            local_size_hint: None,
+            sub_group_size,
+            local_memory: 0,
+            private_memory: 0,
+        }
+    }
+
+    /// How a range of work-items is cut into groups.
+    ///
+    /// # Errors
+    /// [`LaunchError::Range`].
+    pub(crate) fn geometry(&self, range: &NdRange) -> Result<Geometry, LaunchError> {
+        let geometry = Geometry::new(
+            range,
+            self.required_local_size,
+            self.local_size_hint,
+            self.sub_group_size,
+        );
+        geometry.map_err(|reason| LaunchError::Range {
+            kernel: self.name.clone(),
+            reason,
+        })
+    }
 }
 
 /// How a launch may be limited and where it prints.
@@ -87,10 +123,30 @@ pub struct Program {
 
 /// What a kernel and all that it calls needs.
 #[derive(Debug, Default)]
-struct Needs {
-    has_collectives: bool,
+pub(super) struct Needs {
+    /// Work-items have to wait for each other.
+    pub(super) has_collectives: bool,
     /// Program-scope variables in local memory.
     locals: BTreeSet<u32>,
+    /// The sizes of all program-scope variables, of which those that are not in local memory have none there.
+    pub(super) local_sizes: Vec<u32>,
+    /// What becomes of each argument.
+    pub(super) passes: Vec<Pass>,
+    /// The most steps that a work-item can take, where that is plain to see.
+    most_steps: Option<u64>,
+}
+
+/// How an argument gets into registers.
+#[derive(Debug)]
+pub(super) enum Pass {
+    /// The words of these scalars in it.
+    Words(Vec<Leaf>),
+    /// The address of a copy of this many bytes.
+    Copy(u32),
+    /// The address.
+    Pointer,
+    /// The address of local memory.
+    Local,
 }
 
 impl std::fmt::Debug for Program {
@@ -256,9 +312,31 @@ impl Program {
             left.extend(&function.calls);
         }
         let size = |id: &u32| types.layout(self.module.globals[*id as usize].kind).size;
+        let sizes = (0..self.module.globals.len() as u32).map(|id| match needs.locals.contains(&id) {
+            true => u32::try_from(size(&id)).unwrap_or(u32::MAX),
+            false => 0,
+        });
+        needs.local_sizes = sizes.collect();
+        let function = &self.code.functions[kernel.function.0 as usize];
+        if seen.len() == 1 && !needs.has_collectives && !function.has_loops() {
+            needs.most_steps = Some(function.steps.len() as u64);
+        }
+        let parameters = self.parameters(kernel, declared)?;
+        let code = &self.module.functions[kernel.function.0 as usize];
+        let passes = parameters.iter().zip(&code.parameters);
+        let passes = passes.map(|(parameter, code)| match &parameter.kind {
+            ParameterKind::Pointer {
+                storage: Storage::Local,
+                ..
+            } => Pass::Local,
+            ParameterKind::Pointer { .. } => Pass::Pointer,
+            _ if code.by_value => Pass::Copy(u32::try_from(parameter.size).unwrap_or(u32::MAX)),
+            _ => Pass::Words(types.leaves(code.kind)),
+        });
+        needs.passes = passes.collect();
         let info = KernelInfo {
             name: kernel.name.clone(),
-            parameters: self.parameters(kernel, declared)?,
+            parameters,
             required_local_size: kernel.required_local_size,
             local_size_hint: kernel.local_size_hint,
             sub_group_size: kernel
@@ -331,136 +409,78 @@ impl Program {
             available: self.kernels.iter().map(|info| info.name.clone()).collect(),
         })?;
         let info = &self.kernels[index];
-        if arguments.len() != info.parameters.len() {
-            return Err(LaunchError::ArgumentCount {
-                kernel: info.name.clone(),
-                expected: info.parameters.len(),
-                found: arguments.len(),
-            });
-        }
-        let checked = arguments.iter().enumerate();
-        let checked = checked.map(|(index, argument)| info.check(index, argument.clone(), argument));
-        let checked = checked.collect::<Result<Vec<_>, _>>()?;
-        info.check_local_memory(&checked)?;
-        self.launch_checked(index, range, checked, options)
-    }
-
-    /// Runs the kernel with this number as [`Program::launch`] does. All its arguments have been checked, and
-    /// the local memory that they need.
-    pub(crate) fn launch_checked(
-        &self,
-        index: usize,
-        range: &NdRange,
-        arguments: Vec<CheckedArgument>,
-        options: &LaunchOptions<'_>,
-    ) -> Result<(), LaunchError> {
-        let (info, needs) = (&self.kernels[index], &self.needs[index]);
+        let mut arguments = Arguments::of(info, arguments)?;
+        arguments.place_local_memory(info)?;
         if range.global.contains(&0) {
             return Ok(());
         }
-        let geometry = Geometry::new(
-            range,
-            info.required_local_size,
-            info.local_size_hint,
-            info.sub_group_size,
-        );
-        let geometry = geometry.map_err(|reason| LaunchError::Range {
-            kernel: info.name.clone(),
-            reason,
-        })?;
+        let geometry = info.geometry(range)?;
+        self.run(index, &geometry, &arguments, options)
+    }
+
+    /// The kernel with this number, as one of several ways to run a kernel.
+    pub(crate) fn kernel(self: &Arc<Self>, index: usize) -> Interpreted {
+        Interpreted {
+            program: Arc::clone(self),
+            index,
+        }
+    }
+
+    /// Runs the kernel with this number over a range that is not empty, as [`Program::launch`] does.
+    fn run(
+        &self,
+        index: usize,
+        geometry: &Geometry,
+        arguments: &Arguments,
+        options: &LaunchOptions<'_>,
+    ) -> Result<(), LaunchError> {
+        let needs = &self.needs[index];
         let waiting = if needs.has_collectives {
             geometry.local.iter().product()
         } else {
             1
         };
-        let snapshot = self.memory.snapshot();
-        let pointers = arguments
-            .iter()
-            .enumerate()
-            .filter_map(|(index, argument)| match argument.get() {
-                Argument::Pointer(address) => Some((index, *address)),
-                _ => None,
-            })
-            .collect();
-        let mut local = self.local_layout(needs, &arguments);
-        let words = self.words(index, arguments, &mut local);
         let launch = Launch {
-            kernel: &info.name,
+            kernel: &self.kernels[index].name,
             module: &self.module,
             code: &self.code,
             function: self.module.kernels[index].function.0,
             geometry,
-            global: &snapshot,
-            arguments: words,
-            pointers,
-            local,
-            has_collectives: needs.has_collectives,
+            global: &self.memory.snapshot(),
+            arguments,
+            needs,
             limits: Limits::new(options.max_instructions, options.cancel, waiting),
             print: options.print.unwrap_or(&write_to_stdout),
             addresses: &self.addresses,
         };
         launch.run()
     }
+}
 
-    /// The segments of local memory: first the variables of the module, by number, then the arguments.
-    fn local_layout(&self, needs: &Needs, arguments: &[CheckedArgument]) -> LocalLayout {
-        let mut layout = LocalLayout::default();
-        for (index, global) in self.module.globals.iter().enumerate() {
-            let used = needs.locals.contains(&(index as u32));
-            let size = if used {
-                self.module.types.layout(global.kind).size
-            } else {
-                0
-            };
-            layout.push(size, Owner::Variable(index));
-        }
-        for (index, argument) in arguments.iter().enumerate() {
-            if let Argument::Local(size) = argument.get() {
-                layout.push(*size as u64, Owner::Argument(index));
-            }
-        }
-        layout
+/// A kernel that is interpreted, with every access checked.
+pub(crate) struct Interpreted {
+    program: Arc<Program>,
+    index: usize,
+}
+
+impl KernelCode for Interpreted {
+    fn info(&self) -> &KernelInfo {
+        &self.program.kernels[self.index]
     }
 
-    /// The words of all arguments. A struct passed by value gets a segment of its own, since its parameter is
-    /// the address of a copy.
-    fn words(&self, index: usize, arguments: Vec<CheckedArgument>, local: &mut LocalLayout) -> Vec<u64> {
-        let function = &self.module.functions[self.module.kernels[index].function.0 as usize];
-        let mut words = Vec::new();
-        let mut next_local = self.module.globals.len();
-        for (index, argument) in arguments.into_iter().enumerate() {
-            match argument.into_inner() {
-                Argument::Bytes(bytes) if function.parameters[index].by_value => {
-                    let segment = local.push(bytes.len() as u64, Owner::Argument(index));
-                    words.push(segment_address(Space::Local, segment));
-                    local.values.push((segment, bytes));
-                }
-                Argument::Bytes(bytes) => {
-                    words.extend(self.value_words(function.parameters[index].kind, &bytes));
-                }
-                Argument::Pointer(address) => words.push(address),
-                Argument::Local(_) => {
-                    words.push(segment_address(Space::Local, next_local));
-                    next_local += 1;
-                }
-            }
-        }
-        words
+    fn run(
+        &self,
+        geometry: &Geometry,
+        arguments: &Arguments,
+        options: &LaunchOptions<'_>,
+    ) -> Result<(), LaunchError> {
+        self.program.run(self.index, geometry, arguments, options)
     }
 
-    fn value_words(&self, kind: ir::TypeId, bytes: &[u8]) -> Vec<u64> {
-        let word = |leaf: ir::Leaf| {
-            let mut word = [0; 8];
-            let size = ir::scalar_size(leaf.scalar) as usize;
-            if let Some(source) = bytes
-                .get(leaf.offset as usize..)
-                .and_then(|rest| rest.get(..size))
-            {
-                word[..size].copy_from_slice(source);
-            }
-            u64::from_le_bytes(word)
-        };
-        self.module.types.leaves(kind).into_iter().map(word).collect()
+    fn is_small(&self, geometry: &Geometry) -> bool {
+        let work_items: u64 = geometry.global.iter().product();
+        let most = self.program.needs[self.index].most_steps;
+        most.is_some_and(|most| most.saturating_mul(work_items) <= MOST_SMALL_STEPS)
     }
 }
 

@@ -14,20 +14,20 @@ pub const MAX_WORK_GROUP_SIZE: u64 = 4096;
 const PREFERRED_WORK_GROUP_SIZE: u64 = 64;
 
 /// A range whose work-group size is decided.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Geometry {
-    pub(super) dimensions: u32,
-    pub(super) offset: [u64; 3],
-    pub(super) global: [u64; 3],
-    pub(super) local: [u64; 3],
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Geometry {
+    pub(crate) dimensions: u32,
+    pub(crate) offset: [u64; 3],
+    pub(crate) global: [u64; 3],
+    pub(crate) local: [u64; 3],
     /// Groups in each dimension.
-    pub(super) groups: [u64; 3],
-    pub(super) sub_group_size: u32,
+    pub(crate) groups: [u64; 3],
+    pub(crate) sub_group_size: u32,
 }
 
 impl Geometry {
     /// Decides the work-group size: the kernel's own, the caller's, or a divisor of the range.
-    pub(super) fn new(
+    pub(crate) fn new(
         range: &NdRange,
         required: Option<[u64; 3]>,
         hint: Option<[u64; 3]>,
@@ -97,12 +97,12 @@ impl Geometry {
     }
 
     /// How many groups there are.
-    pub(super) fn group_count(&self) -> u64 {
+    pub(crate) fn group_count(&self) -> u64 {
         self.groups.iter().product()
     }
 
     /// A group by its number.
-    pub(super) fn group(&self, number: u64) -> Group {
+    pub(crate) fn group(&self, number: u64) -> Group {
         let [x, y, _] = self.groups;
         let id = [number % x, number / x % y, number / x / y];
         let start = [0, 1, 2].map(|index| id[index] * self.local[index]);
@@ -126,10 +126,10 @@ fn choose(global: &[u64; 3]) -> [u64; 3] {
 
 /// A work-group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Group {
-    pub(super) id: [u64; 3],
+pub(crate) struct Group {
+    pub(crate) id: [u64; 3],
     /// Work-items in each dimension: fewer than asked for at the end of a range.
-    pub(super) size: [u64; 3],
+    pub(crate) size: [u64; 3],
 }
 
 impl Group {

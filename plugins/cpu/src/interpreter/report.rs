@@ -22,7 +22,7 @@ pub(super) fn error(
     let mut address = None;
     let what = match fault {
         Fault::Stopped => return None,
-        Fault::Cancelled => return Some(LaunchError::Cancelled { kernel }),
+        Fault::Cancelled => return Some(launch.limits.cancelled(launch.kernel, place.group.id)),
         Fault::InstructionLimit(limit) => return Some(LaunchError::InstructionLimit { kernel, limit }),
         Fault::Divergence(what) => {
             return Some(LaunchError::Divergence {
@@ -94,12 +94,13 @@ fn describe(launch: &Launch<'_>, violation: Violation, private: &Segments) -> St
             }
             Space::Local => {
                 let (segment, offset) = segment_of(address);
-                let length = launch.local.sizes.get(segment).copied().unwrap_or(0);
-                let name = match launch.local.owners.get(segment) {
-                    Some(Owner::Variable(index)) => {
-                        format!("local variable `{}`", launch.module.globals[*index].name)
+                let found = launch.segments().nth(segment);
+                let length = found.map_or(0, |(length, _)| length);
+                let name = match found {
+                    Some((_, Owner::Variable(index))) => {
+                        format!("local variable `{}`", launch.module.globals[index].name)
                     }
-                    Some(Owner::Argument(index)) => format!("local argument {index}"),
+                    Some((_, Owner::Argument(index))) => format!("local argument {index}"),
                     None => "local memory".to_owned(),
                 };
                 format!(
@@ -133,7 +134,7 @@ fn nearest_global(launch: &Launch<'_>, address: u64) -> String {
         return "nothing".to_owned();
     };
     let inside = |pointer: u64| pointer.wrapping_sub(allocation.base) < allocation.size;
-    match launch.pointers.iter().find(|(_, pointer)| inside(*pointer)) {
+    match launch.arguments.pointers().find(|(_, pointer)| inside(*pointer)) {
         Some((index, _)) => format!("the {} of argument {index}", allocation.kind),
         None => match launch.variable_at(allocation.base) {
             Some(name) => format!("the {} `{name}`", allocation.kind),

@@ -69,6 +69,11 @@ impl Segments {
         self.bytes.len()
     }
 
+    /// Bytes that there is room for.
+    pub(super) fn room(&self) -> usize {
+        self.bytes.capacity()
+    }
+
     /// How many there are, which is the number of the next one.
     pub(super) fn count(&self) -> usize {
         self.segments.len()

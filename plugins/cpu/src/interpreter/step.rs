@@ -328,6 +328,11 @@ impl Function {
             .map_or(0, |(_, block)| block)
     }
 
+    /// Whether a work-item may execute a step twice.
+    pub(super) fn has_loops(&self) -> bool {
+        (0..self.successors.len() as u32).any(|block| self.reaches(block, block))
+    }
+
     /// Whether there is a way of at least one edge between two blocks.
     pub(super) fn reaches(&self, from: u32, to: u32) -> bool {
         let mut seen = vec![false; self.successors.len()];

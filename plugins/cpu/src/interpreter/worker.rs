@@ -4,11 +4,12 @@ use super::collective;
 use super::fault::{Fault, LaunchError};
 use super::launch::Launch;
 use super::machine::{Frame, Machine, Outcome, WorkItem};
+use super::program::Pass;
 use super::range::{Group, Place};
 use super::space::{Segments, Space, View, segment_address};
 use super::step::{CollectiveStep, Step};
 use crate::memory::Hint;
-use offkit_kernel::ir::GroupScope;
+use offkit_kernel::ir::{GroupScope, Leaf, scalar_size};
 
 /// Where a work-item of a group is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,31 +19,91 @@ enum State {
     Finished,
 }
 
-/// The state of a thread.
-pub(super) struct Worker<'l> {
-    launch: &'l Launch<'l>,
+/// What a thread keeps for the next launch: room, and allocations that it has found.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
     hints: Vec<Hint>,
+    /// The words of all parameters.
+    arguments: Vec<u64>,
     local: Segments,
     /// One for each work-item of a group where they wait for each other, else one for all.
     items: Vec<WorkItem>,
     private: Vec<Segments>,
+}
+
+/// Bytes of room that are worth keeping.
+const WORTH_KEEPING: usize = 16 << 20;
+
+impl Scratch {
+    /// Gives back what is not worth keeping.
+    pub(crate) fn trim(&mut self) {
+        let items = self.items.iter().map(|item| item.registers.capacity() * 8);
+        let private = self.private.iter().map(Segments::room);
+        if items.chain(private).sum::<usize>() > WORTH_KEEPING {
+            (self.items, self.private) = (Vec::new(), Vec::new());
+        }
+    }
+}
+
+/// The state of a thread.
+pub(super) struct Worker<'l> {
+    launch: &'l Launch<'l>,
+    scratch: &'l mut Scratch,
     fuel: u64,
 }
 
 impl<'l> Worker<'l> {
-    pub(super) fn new(launch: &'l Launch<'l>) -> Worker<'l> {
-        let mut local = Segments::default();
-        for size in &launch.local.sizes {
-            local.push(*size);
+    pub(super) fn new(launch: &'l Launch<'l>, scratch: &'l mut Scratch) -> Worker<'l> {
+        if scratch.hints.len() < launch.code.sites as usize {
+            scratch.hints.resize(launch.code.sites as usize, Hint::default());
         }
-        let hints = vec![Hint::default(); launch.code.sites as usize];
+        scratch.local.truncate(0);
+        for (size, _) in launch.segments() {
+            scratch.local.push(size);
+        }
+        scratch.arguments.clear();
+        let mut next_local = launch.needs.local_sizes.len();
+        let mut next_copy = next_local + launch.arguments.locals().count();
+        for (index, pass) in launch.needs.passes.iter().enumerate() {
+            let words = launch.arguments.words_from(index);
+            let segment = match pass {
+                Pass::Words(leaves) => {
+                    let word = |leaf: &Leaf| bytes_of(words, leaf.offset, scalar_size(leaf.scalar));
+                    scratch.arguments.extend(leaves.iter().map(word));
+                    continue;
+                }
+                Pass::Pointer => {
+                    scratch.arguments.extend(words.first());
+                    continue;
+                }
+                Pass::Local => &mut next_local,
+                Pass::Copy(_) => &mut next_copy,
+            };
+            scratch.arguments.push(segment_address(Space::Local, *segment));
+            *segment += 1;
+        }
         Worker {
             launch,
-            hints,
-            local,
-            items: Vec::new(),
-            private: Vec::new(),
+            scratch,
             fuel: 0,
+        }
+    }
+
+    /// Copies the arguments passed by value to where kernels copy them from.
+    fn copy_values(&mut self) {
+        let mut segment = self.launch.needs.local_sizes.len() + self.launch.arguments.locals().count();
+        for (index, pass) in self.launch.needs.passes.iter().enumerate() {
+            let Pass::Copy(size) = pass else { continue };
+            let words = self.launch.arguments.words_from(index);
+            let bytes = words.iter().flat_map(|word| word.to_ne_bytes());
+            let address = segment_address(Space::Local, segment);
+            if let Some(target) = self.scratch.local.get(address, *size as usize) {
+                target
+                    .iter_mut()
+                    .zip(bytes)
+                    .for_each(|(target, byte)| *target = byte);
+            }
+            segment += 1;
         }
     }
 
@@ -50,19 +111,16 @@ impl<'l> Worker<'l> {
     pub(super) fn run_group(&mut self, number: u64) -> Result<(), Option<LaunchError>> {
         let group = self.launch.geometry.group(number);
         let count = group.count() as usize;
-        let states = if self.launch.has_collectives { count } else { 1 };
-        if self.items.len() < states {
-            self.items.resize_with(states, WorkItem::default);
-            self.private.resize_with(states, Segments::default);
+        let has_collectives = self.launch.needs.has_collectives;
+        let states = if has_collectives { count } else { 1 };
+        let scratch = &mut *self.scratch;
+        if scratch.items.len() < states {
+            scratch.items.resize_with(states, WorkItem::default);
+            scratch.private.resize_with(states, Segments::default);
         }
-        self.local.clear();
-        for (segment, bytes) in &self.launch.local.values {
-            let address = segment_address(Space::Local, *segment);
-            if let Some(target) = self.local.get(address, bytes.len()) {
-                target.copy_from_slice(bytes);
-            }
-        }
-        if self.launch.has_collectives {
+        scratch.local.clear();
+        self.copy_values();
+        if has_collectives {
             return self.run_together(group, count);
         }
         for number in 0..count {
@@ -75,7 +133,7 @@ impl<'l> Worker<'l> {
     fn place(&self, group: &Group, number: usize) -> Place<'l> {
         let number = number as u64;
         Place {
-            geometry: &self.launch.geometry,
+            geometry: self.launch.geometry,
             group: *group,
             local_id: group.local_id(number),
             number,
@@ -83,9 +141,13 @@ impl<'l> Worker<'l> {
     }
 
     fn error(&self, fault: Fault, group: &Group, number: usize, state: usize) -> Option<LaunchError> {
-        let frame = self.items[state].frames.last().copied();
-        self.launch
-            .error(fault, &self.place(group, number), frame, &self.private[state])
+        let frame = self.scratch.items[state].frames.last().copied();
+        self.launch.error(
+            fault,
+            &self.place(group, number),
+            frame,
+            &self.scratch.private[state],
+        )
     }
 
     /// Starts a work-item or lets it go on.
@@ -98,20 +160,20 @@ impl<'l> Worker<'l> {
     ) -> Result<Outcome, Fault> {
         let launch = self.launch;
         let place = self.place(group, number);
-        let item = &mut self.items[state];
+        let item = &mut self.scratch.items[state];
         let input_bytes = |global| launch.input_bytes(&place, global);
         let mut view = View {
             global: launch.global,
-            hints: &mut self.hints,
-            private: &mut self.private[state],
-            local: &mut self.local,
+            hints: &mut self.scratch.hints,
+            private: &mut self.scratch.private[state],
+            local: &mut self.scratch.local,
             input: &input_bytes,
         };
         if start {
             item.start(
                 &launch.code.functions,
                 launch.function,
-                &launch.arguments,
+                &self.scratch.arguments,
                 &launch.limits,
                 &mut view,
             )?;
@@ -169,21 +231,21 @@ impl<'l> Worker<'l> {
         let input_bytes = |global| launch.input_bytes(&place, global);
         let mut view = View {
             global: launch.global,
-            hints: &mut self.hints,
-            private: &mut self.private[members[0]],
-            local: &mut self.local,
+            hints: &mut self.scratch.hints,
+            private: &mut self.scratch.private[members[0]],
+            local: &mut self.scratch.local,
             input: &input_bytes,
         };
         let sub_group_size = launch.geometry.sub_group_size as usize;
         let mut meeting = collective::Meeting {
-            items: &mut self.items,
+            items: &mut self.scratch.items,
             members,
             group,
             sub_group_size,
         };
         collective::perform(step, &mut meeting, &mut view)?;
         for member in members {
-            if let Some(frame) = self.items[*member].frames.last_mut() {
+            if let Some(frame) = self.scratch.items[*member].frames.last_mut() {
                 frame.step += 1;
             }
         }
@@ -192,7 +254,7 @@ impl<'l> Worker<'l> {
 
     /// The step that a waiting work-item is at.
     fn collective(&self, number: usize) -> Option<&'l CollectiveStep> {
-        let frame = self.items[number].frames.last()?;
+        let frame = self.scratch.items[number].frames.last()?;
         let function = &self.launch.code.functions[frame.function as usize];
         match function.steps.get(frame.step as usize)? {
             Step::Collective(step) => Some(step),
@@ -202,7 +264,7 @@ impl<'l> Worker<'l> {
 
     /// Where a waiting work-item is: how deep in calls, and the innermost frame.
     fn position(&self, number: usize) -> (usize, u32, u32) {
-        let frames = &self.items[number].frames;
+        let frames = &self.scratch.items[number].frames;
         let (function, step) = frames
             .last()
             .map_or((0, 0), |Frame { function, step, .. }| (*function, *step));
@@ -304,4 +366,16 @@ impl<'l> Worker<'l> {
             total - here - finished
         ))
     }
+}
+
+/// A scalar of a size at an offset in words.
+fn bytes_of(words: &[u64], offset: u64, size: u64) -> u64 {
+    let byte = |at: u64| {
+        words
+            .get(at as usize / 8)
+            .map_or(0, |word| word.to_ne_bytes()[at as usize % 8])
+    };
+    (0..size)
+        .rev()
+        .fold(0, |value, at| value << 8 | u64::from(byte(offset + at)))
 }

@@ -2,9 +2,8 @@
 
 #![expect(unsafe_code, reason = "a count of references is handled by hand")]
 
-use crate::sync::Arc;
-use crate::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use crate::sync::thread::yield_now;
+use crate::sync::{Arc, AtomicPtr, AtomicUsize, Ordering};
 
 /// How often a writer looks for readers that have the old value in their hands, before it leaves the value alone
 /// for good. Readers take nanoseconds, unless they are threads that a fork has left behind.

@@ -3,81 +3,97 @@
 use offkit_pi::NdRange;
 use offkit_pi::ffi::*;
 use offkit_pi::plugin::{Argument, Error, Info, Kernel, Ref, Result};
-use std::sync::{Arc, RwLock};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, RwLock, TryLockError};
 
 use offkit_spirv::{ParameterKind, Storage};
 
 use super::Cpu;
 use super::device::CpuDevice;
 use super::memory::CpuBuffer;
-use crate::{ArgumentError, CheckedArgument, KernelInfo, LaunchOptions, MAX_WORK_GROUP_SIZE, Program};
+use crate::interpreter::{Arguments, Geometry, Given};
+use crate::kernel::KernelCode;
+use crate::{ArgumentError, KernelInfo, LaunchError, LaunchOptions, MAX_WORK_GROUP_SIZE};
 
 /// A kernel and its arguments.
 pub(crate) struct CpuKernel {
-    program: Arc<Program>,
-    /// The kernel's number in the program.
-    index: usize,
-    /// Nobody waits for them: launches read them, and setting one while they do is a mistake of the host's.
-    arguments: RwLock<Vec<Option<Kept>>>,
+    code: Arc<dyn KernelCode>,
+    arguments: RwLock<Kept>,
 }
 
-/// An argument, kept for the launches to come.
-#[derive(Clone)]
+/// Arguments, kept for the launches to come.
 struct Kept {
-    argument: CheckedArgument,
-    /// The buffer whose address it is, which must not go before a launch is done.
-    buffer: Option<Ref<CpuBuffer>>,
+    arguments: Arguments,
+    /// The buffers whose addresses they are, by argument.
+    buffers: Vec<Option<Ref<CpuBuffer>>>,
 }
 
-/// A launch with everything it needs, ready to run.
+/// A launch with everything it needs, ready to run. It can be prepared again when it is done, and has room by then
+/// for most that comes.
+#[derive(Default)]
 pub(super) struct Launch {
-    program: Arc<Program>,
-    kernel: usize,
-    range: NdRange,
-    arguments: Vec<CheckedArgument>,
-    /// Their addresses are among the arguments.
-    _buffers: Vec<Ref<CpuBuffer>>,
+    /// None before it is prepared, and after it is cleared.
+    code: Option<Arc<dyn KernelCode>>,
+    /// None for a range of no work-items.
+    geometry: Option<Geometry>,
+    arguments: Arguments,
+    /// Their addresses are among the arguments, and they must not go before the launch is done.
+    buffers: Vec<Ref<CpuBuffer>>,
 }
 
 impl CpuKernel {
-    pub(super) fn new(program: Arc<Program>, index: usize) -> CpuKernel {
-        let arguments = RwLock::new(vec![None; program.kernels()[index].parameters.len()]);
+    pub(super) fn new(code: Arc<dyn KernelCode>) -> CpuKernel {
+        let kept = Kept {
+            arguments: Arguments::new(code.info()),
+            buffers: vec![None; code.info().parameters.len()],
+        };
         CpuKernel {
-            program,
-            index,
-            arguments,
+            code,
+            arguments: RwLock::new(kept),
         }
     }
 
     fn info(&self) -> &KernelInfo {
-        &self.program.kernels()[self.index]
+        self.code.info()
     }
 
     /// Takes the arguments as they are, and checks that the kernel can be launched with them over the range.
-    pub(super) fn prepare(&self, range: &NdRange) -> Result<Launch> {
+    pub(super) fn prepare(&self, range: &NdRange, launch: &mut Launch) -> Result<()> {
         let info = self.info();
-        let (mut arguments, mut buffers) = (Vec::new(), Vec::new());
-        let kept = self.arguments.try_read().map_err(|_| in_use())?;
-        for (index, kept) in kept.iter().enumerate() {
-            let Some(Kept { argument, buffer }) = kept.clone() else {
-                let label = info.parameters[index].label(index);
-                let message = format!("{label} of kernel `{}` is not set", info.name);
-                return Err(Error::new(PI_INVALID_KERNEL_ARGS, message));
+        launch.clear();
+        {
+            // Nobody waits: who sets an argument meanwhile breaks the interface's rules.
+            let kept = match self.arguments.try_read() {
+                Ok(kept) => kept,
+                Err(TryLockError::Poisoned(kept)) => kept.into_inner(),
+                Err(TryLockError::WouldBlock) => return Err(self.used_elsewhere()),
             };
-            arguments.push(argument);
-            buffers.extend(buffer);
+            launch.arguments.clone_from(&kept.arguments);
+            launch.buffers.extend(kept.buffers.iter().flatten().cloned());
         }
-        drop(kept);
+        if let Some(index) = launch.arguments.missing() {
+            let label = info.parameters[index].label(index);
+            let message = format!("{label} of kernel `{}` is not set", info.name);
+            return Err(Error::new(PI_INVALID_KERNEL_ARGS, message));
+        }
         self.check_range(range)?;
-        info.check_local_memory(&arguments)
+        launch
+            .arguments
+            .place_local_memory(info)
             .map_err(|error| Error::new(PI_OUT_OF_RESOURCES, error))?;
-        Ok(Launch {
-            program: Arc::clone(&self.program),
-            kernel: self.index,
-            range: *range,
-            arguments,
-            _buffers: buffers,
-        })
+        if !range.global.contains(&0) {
+            let geometry = info.geometry(range);
+            launch.geometry = Some(geometry.map_err(|error| Error::new(PI_INVALID_VALUE, error))?);
+        }
+        launch.code = Some(Arc::clone(&self.code));
+        Ok(())
+    }
+
+    fn used_elsewhere(&self) -> Error {
+        let name = &self.info().name;
+        let message =
+            format!("an argument of kernel `{name}` is being set by one thread and used by another");
+        Error::new(PI_INVALID_OPERATION, message)
     }
 
     fn check_range(&self, range: &NdRange) -> Result<()> {
@@ -99,21 +115,32 @@ impl CpuKernel {
     }
 }
 
-/// The error of setting an argument of a kernel that another thread launches, or sets an argument of.
-fn in_use() -> Error {
-    let message =
-        "the kernel's arguments are used by another thread; setting them takes one thread at a time";
-    Error::new(PI_INVALID_OPERATION, message)
-}
-
 impl Launch {
-    /// Runs the kernel over its range.
-    pub(super) fn run(self) -> Result<(), String> {
-        let options = LaunchOptions::default();
-        let launched = self
-            .program
-            .launch_checked(self.kernel, &self.range, self.arguments, &options);
-        launched.map_err(|error| error.to_string())
+    /// Runs the kernel over its range, unless it is cancelled first.
+    pub(super) fn run(&self, cancel: &AtomicBool) -> Result<(), LaunchError> {
+        let (Some(code), Some(geometry)) = (&self.code, &self.geometry) else {
+            return Ok(());
+        };
+        let options = LaunchOptions {
+            cancel: Some(cancel),
+            ..LaunchOptions::default()
+        };
+        code.run(geometry, &self.arguments, &options)
+    }
+
+    /// Whether it is plain to see that it takes a few microseconds.
+    #[expect(dead_code, reason = "queues will ask")]
+    pub(super) fn is_small(&self) -> bool {
+        match (&self.code, &self.geometry) {
+            (Some(code), Some(geometry)) => code.is_small(geometry),
+            _ => true,
+        }
+    }
+
+    /// Lets go of what it needed, and keeps the room.
+    pub(super) fn clear(&mut self) {
+        self.buffers.clear();
+        (self.code, self.geometry) = (None, None);
     }
 }
 
@@ -126,8 +153,7 @@ impl Kernel<Cpu> for CpuKernel {
         self.info().parameters.len() as u32
     }
 
-    // The one place where what a host gives becomes what the interpreter takes. The interpreter has an argument
-    // type of its own because it knows no handles, and because the host's bytes are gone when the launch runs.
+    // The one place where what a host gives becomes what code takes, which knows no handles.
     fn set_argument(&self, index: u32, value: Argument<'_, Cpu>) -> Result<()> {
         let info = self.info();
         let (index, mut buffer) = (index as usize, None);
@@ -137,21 +163,24 @@ impl Kernel<Cpu> for CpuKernel {
                 |kind| matches!(kind, ParameterKind::Pointer { storage, .. } if *storage != Storage::Local),
             )
         };
-        let argument = match &value {
-            Argument::Bytes(bytes) => crate::Argument::Bytes(bytes.to_vec()),
+        let given = match &value {
+            Argument::Bytes(bytes) => Given::Bytes(bytes),
             // The interface writes a null pointer as it writes local memory of a pointer's size.
-            Argument::Local(size) if *size == size_of::<usize>() && takes_pointer() => {
-                crate::Argument::Pointer(0)
-            }
-            Argument::Local(size) => crate::Argument::Local(*size),
+            Argument::Local(size) if *size == size_of::<usize>() && takes_pointer() => Given::Pointer(0),
+            Argument::Local(size) => Given::Local(*size),
             Argument::Memory(Some(memory)) => {
                 buffer = Some(memory.clone());
-                crate::Argument::Pointer(memory.address())
+                Given::Pointer(memory.address())
             }
-            Argument::Memory(None) => crate::Argument::Pointer(0),
-            Argument::Pointer(address) => crate::Argument::Pointer(*address as u64),
+            Argument::Memory(None) => Given::Pointer(0),
+            Argument::Pointer(address) => Given::Pointer(*address as u64),
         };
-        let argument = info.check(index, argument, &value).map_err(|error| {
+        let mut kept = match self.arguments.try_write() {
+            Ok(kept) => kept,
+            Err(TryLockError::Poisoned(kept)) => kept.into_inner(),
+            Err(TryLockError::WouldBlock) => return Err(self.used_elsewhere()),
+        };
+        kept.arguments.set(info, index, given, &value).map_err(|error| {
             let code = match error {
                 ArgumentError::Index { .. } => PI_INVALID_ARG_INDEX,
                 ArgumentError::Mismatch { only_size: true, .. } => PI_INVALID_ARG_SIZE,
@@ -159,8 +188,7 @@ impl Kernel<Cpu> for CpuKernel {
             };
             Error::new(code, error)
         })?;
-        let mut arguments = self.arguments.try_write().map_err(|_| in_use())?;
-        arguments[index] = Some(Kept { argument, buffer });
+        kept.buffers[index] = buffer;
         Ok(())
     }
 

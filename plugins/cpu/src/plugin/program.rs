@@ -8,14 +8,25 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Cpu;
 use super::kernel::CpuKernel;
+use crate::kernel::KernelCode;
+use crate::native::{self, Table};
+use crate::pool::FloatMode;
 use crate::{BuildError, Memory};
 
 /// Device code, from SPIR-V to something that runs.
 pub(crate) struct CpuProgram {
     memory: Arc<Memory>,
-    /// The SPIR-V it was made from; empty for one that was linked.
-    source: Vec<u8>,
+    source: Source,
     state: Mutex<State>,
+}
+
+/// What a program was made from.
+enum Source {
+    SpirV(Vec<u8>),
+    /// Functions of this process, which are what they are.
+    Native(Table),
+    /// Other programs.
+    Linked,
 }
 
 #[derive(Default)]
@@ -26,16 +37,33 @@ struct State {
     /// What can be linked.
     object: Option<Arc<Module>>,
     /// What can be run.
-    executable: Option<Arc<crate::Program>>,
+    executable: Option<Executable>,
 }
 
+/// The kernels of a program that can be run.
+type Executable = Arc<[Arc<dyn KernelCode>]>;
+
 /// Builds a module whose specialization constants have their values.
-fn build(module: &Module, memory: &Arc<Memory>) -> Result<Arc<crate::Program>, BuildError> {
-    crate::Program::from_module(module, Arc::clone(memory)).map(Arc::new)
+fn build(module: &Module, memory: &Arc<Memory>) -> Result<Executable, BuildError> {
+    let program = Arc::new(crate::Program::from_module(module, Arc::clone(memory))?);
+    let kernels = (0..program.kernels().len()).map(|index| Arc::new(program.kernel(index)) as _);
+    Ok(kernels.collect())
+}
+
+/// The kernels of a table of native functions.
+fn kernels_of(table: &Table) -> Executable {
+    table.iter().map(|kernel| Arc::clone(kernel) as _).collect()
 }
 
 impl CpuProgram {
     pub(super) fn new(memory: &Arc<Memory>, il: &[u8]) -> Result<CpuProgram> {
+        if let Some(table) = native::named(il) {
+            return Ok(CpuProgram {
+                memory: Arc::clone(memory),
+                source: Source::Native(table.map_err(|error| Error::new(PI_INVALID_VALUE, error))?),
+                state: Mutex::default(),
+            });
+        }
         // The rest is looked at by the compiler, which has a log to write to.
         if !matches!(il, [0x03, 0x02, 0x23, 0x07, ..] | [0x07, 0x23, 0x02, 0x03, ..]) {
             return Err(Error::new(
@@ -45,7 +73,7 @@ impl CpuProgram {
         }
         Ok(CpuProgram {
             memory: Arc::clone(memory),
-            source: il.to_vec(),
+            source: Source::SpirV(il.to_vec()),
             state: Mutex::default(),
         })
     }
@@ -64,6 +92,7 @@ impl CpuProgram {
         let library = options
             .split_ascii_whitespace()
             .any(|option| option == "-create-library");
+        let _mode = FloatMode::standard();
         let linked = link(&objects, library).and_then(|linked| {
             if library {
                 return Ok((Some(linked.module), None));
@@ -90,7 +119,7 @@ impl CpuProgram {
         }
         Ok(CpuProgram {
             memory: Arc::clone(memory),
-            source: Vec::new(),
+            source: Source::Linked,
             state: Mutex::new(state),
         })
     }
@@ -107,18 +136,20 @@ impl CpuProgram {
         work: impl FnOnce(Module, &mut State) -> Result<pi_program_binary_type, String>,
     ) -> Result<()> {
         let mut state = self.state();
-        if self.source.is_empty() {
+        let Source::SpirV(source) = &self.source else {
             return Err(Error::new(
                 PI_INVALID_OPERATION,
-                "a linked program has nothing to compile",
+                "a program of other programs, or of native functions, has nothing to compile",
             ));
-        }
+        };
         state.build = Build {
             options: options.to_owned(),
             ..Build::default()
         };
         (state.object, state.executable) = (None, None);
-        let module = Module::from_bytes(&self.source).map_err(|error| format!("not valid SPIR-V: {error}"));
+        // The host may compute with numbers in another way than the device and its compiler.
+        let _mode = FloatMode::standard();
+        let module = Module::from_bytes(source).map_err(|error| format!("not valid SPIR-V: {error}"));
         match module.and_then(|module| work(module, &mut state)) {
             Ok(binary_type) => {
                 state.build.status = PI_PROGRAM_BUILD_STATUS_SUCCESS;
@@ -133,7 +164,7 @@ impl CpuProgram {
         }
     }
 
-    fn executable(&self) -> Result<Arc<crate::Program>> {
+    fn executable(&self) -> Result<Executable> {
         let not_built = || {
             Error::new(
                 PI_INVALID_PROGRAM_EXECUTABLE,
@@ -194,7 +225,13 @@ impl Linked {
 
 impl Program<Cpu> for CpuProgram {
     fn set_specialization_constant(&self, id: u32, value: &[u8]) -> Result<()> {
-        let module = Module::from_bytes(&self.source);
+        let Source::SpirV(source) = &self.source else {
+            return Err(Error::new(
+                PI_INVALID_PROGRAM,
+                "only a program made of SPIR-V has specialization constants",
+            ));
+        };
+        let module = Module::from_bytes(source);
         let module = module
             .map_err(|error| Error::new(PI_INVALID_PROGRAM, format_args!("not valid SPIR-V: {error}")))?;
         let constants = reflect(&module).specialization_constants;
@@ -228,6 +265,17 @@ impl Program<Cpu> for CpuProgram {
     }
 
     fn build(&self, options: &str) -> Result<()> {
+        if let Source::Native(table) = &self.source {
+            let mut state = self.state();
+            state.executable = Some(kernels_of(table));
+            state.build = Build {
+                options: options.to_owned(),
+                status: PI_PROGRAM_BUILD_STATUS_SUCCESS,
+                binary_type: PI_PROGRAM_BINARY_TYPE_EXECUTABLE,
+                ..Build::default()
+            };
+            return Ok(());
+        }
         self.make(options, PI_BUILD_PROGRAM_FAILURE, |mut module, state| {
             specialize(&mut module, &state.specialization);
             let executable = build(&module, &self.memory).map_err(|error| error.to_string())?;
@@ -241,25 +289,20 @@ impl Program<Cpu> for CpuProgram {
     }
 
     fn kernel_names(&self) -> Result<Vec<String>> {
-        Ok(self
-            .executable()?
-            .kernels()
-            .iter()
-            .map(|kernel| kernel.name.clone())
-            .collect())
+        let kernels = self.executable()?;
+        Ok(kernels.iter().map(|kernel| kernel.info().name.clone()).collect())
     }
 
     fn create_kernel(program: &Ref<Self>, name: &str) -> Result<CpuKernel> {
         let executable = program.executable()?;
-        let Some(index) = executable.kernels().iter().position(|kernel| kernel.name == name) else {
+        let Some(kernel) = executable.iter().find(|kernel| kernel.info().name == name) else {
             let names: Vec<&str> = executable
-                .kernels()
                 .iter()
-                .map(|kernel| kernel.name.as_str())
+                .map(|kernel| kernel.info().name.as_str())
                 .collect();
             let message = format!("there is no kernel {name}; the program has {}", names.join(", "));
             return Err(Error::new(PI_INVALID_KERNEL_NAME, message));
         };
-        Ok(CpuKernel::new(executable, index))
+        Ok(CpuKernel::new(Arc::clone(kernel)))
     }
 }

@@ -70,7 +70,11 @@ impl Queue<Cpu> for CpuQueue {
         };
         let memory = || Arc::clone(&queue.memory);
         let todo = match command {
-            Command::Launch { kernel, range } => Todo::Launch(Box::new(kernel.prepare(&range)?)),
+            Command::Launch { kernel, range } => {
+                let mut launch = Box::<Launch>::default();
+                kernel.prepare(&range, &mut launch)?;
+                Todo::Launch(launch)
+            }
             Command::CopyUsm { source, target, size } => {
                 Todo::CopyUsm(AddressCopy::new(&queue.memory, source, target, size), memory())
             }
@@ -116,9 +120,9 @@ impl Work for Task {
         size <= SMALL
     }
 
-    fn run(self, _cancel: &AtomicBool) -> Result<(), String> {
+    fn run(self, cancel: &AtomicBool) -> Result<(), String> {
         match self.0 {
-            Todo::Launch(launch) => launch.run(),
+            Todo::Launch(launch) => launch.run(cancel).map_err(|error| error.to_string()),
             Todo::CopyUsm(copy, memory) => copy.run(&memory),
             Todo::Other(command, memory) => run(&memory, command),
             Todo::Nothing => Ok(()),

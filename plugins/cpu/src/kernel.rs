@@ -1,0 +1,169 @@
+//! Kernels, however they are run, and how the work-groups of a launch are shared among threads.
+//!
+//! [`KernelCode`] is the one face of what runs: the interpreter, which checks every access, and
+//! [native functions](crate::native), which is what a compiler makes.
+
+use std::any::Any;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::interpreter::{Arguments, Geometry};
+use crate::pool::{self, FloatMode, Job};
+use crate::{KernelInfo, LaunchError, LaunchOptions};
+
+/// What runs a kernel.
+pub(crate) trait KernelCode: Send + Sync {
+    /// What the kernel is, from outside.
+    fn info(&self) -> &KernelInfo;
+
+    /// Runs all work-groups and returns when they are done. The arguments are all there, and have their places
+    /// in local memory.
+    ///
+    /// # Errors
+    /// [`LaunchError`], with the work-item where it was one that failed and the code knows.
+    fn run(
+        &self,
+        geometry: &Geometry,
+        arguments: &Arguments,
+        options: &LaunchOptions<'_>,
+    ) -> Result<(), LaunchError>;
+
+    /// Whether it is plain to see that all of it takes a few microseconds on one thread.
+    fn is_small(&self, geometry: &Geometry) -> bool;
+}
+
+/// How long the caller works alone: several times what it takes to wake a thread.
+const ALONE: Duration = Duration::from_micros(20);
+
+/// The work-groups of a launch.
+struct Groups<'g> {
+    count: u64,
+    /// How many are taken at a time.
+    chunk: u64,
+    /// The first that nobody has taken.
+    next: AtomicU64,
+    /// Something failed.
+    stop: &'g AtomicBool,
+    cancel: Option<&'g AtomicBool>,
+    outcome: Mutex<Outcome>,
+    cancelled: &'g (dyn Fn(u64, Duration) -> LaunchError + Sync),
+    /// When, unless there is one chunk.
+    started: Option<Instant>,
+    work: &'g (dyn Fn(&mut Claims<'_>) + Sync),
+}
+
+#[derive(Default)]
+struct Outcome {
+    /// The failure of the lowest group, whichever thread comes first.
+    failure: Option<(u64, LaunchError)>,
+    panic: Option<Box<dyn Any + Send>>,
+}
+
+/// A thread's share of the work-groups: those it claims, one chunk after the other.
+pub(crate) struct Claims<'g> {
+    groups: &'g Groups<'g>,
+    until: Option<Instant>,
+}
+
+/// Runs work-groups: `work` is called on each thread that takes part, and claims groups until there are none.
+/// `cancelled` is the error for when `cancel` is seen before a group, so long after the start.
+pub(crate) fn share_groups(
+    count: u64,
+    chunk: u64,
+    stop: &AtomicBool,
+    cancel: Option<&AtomicBool>,
+    cancelled: &(dyn Fn(u64, Duration) -> LaunchError + Sync),
+    work: &(dyn Fn(&mut Claims<'_>) + Sync),
+) -> Result<(), LaunchError> {
+    let groups = Groups {
+        count,
+        chunk,
+        next: AtomicU64::new(0),
+        stop,
+        cancel,
+        outcome: Mutex::default(),
+        cancelled,
+        started: (count > chunk).then(Instant::now),
+        work,
+    };
+    let _mode = FloatMode::standard();
+    match groups.started {
+        Some(started) if pool::threads() > 1 => {
+            groups.claim_until(Some(started + ALONE));
+            if groups.has_more() {
+                pool::share(&groups);
+            }
+        }
+        _ => groups.claim_until(None),
+    }
+    let outcome = groups
+        .outcome
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
+    if let Some(payload) = outcome.panic {
+        resume_unwind(payload);
+    }
+    match outcome.failure {
+        Some((_, error)) => Err(error),
+        None => Ok(()),
+    }
+}
+
+impl Groups<'_> {
+    fn claim_until(&self, until: Option<Instant>) {
+        let mut claims = Claims { groups: self, until };
+        (self.work)(&mut claims);
+    }
+
+    fn outcome(&self) -> std::sync::MutexGuard<'_, Outcome> {
+        self.outcome.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Job for Groups<'_> {
+    fn work(&self) {
+        let _mode = FloatMode::standard();
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| self.claim_until(None))) {
+            self.stop.store(true, Ordering::Relaxed);
+            self.outcome().panic = Some(payload);
+        }
+    }
+
+    fn has_more(&self) -> bool {
+        self.next.load(Ordering::Relaxed) < self.count && !self.stop.load(Ordering::Relaxed)
+    }
+}
+
+impl Claims<'_> {
+    /// The groups to run next; none if there are no more for this thread.
+    pub(crate) fn next(&mut self) -> Option<Range<u64>> {
+        let groups = self.groups;
+        if !groups.has_more() || self.until.is_some_and(|until| Instant::now() >= until) {
+            return None;
+        }
+        let first = groups.next.fetch_add(groups.chunk, Ordering::Relaxed);
+        if first >= groups.count {
+            return None;
+        }
+        if groups.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
+            let after = groups.started.map(|started| started.elapsed());
+            self.fail(first, Some((groups.cancelled)(first, after.unwrap_or_default())));
+            return None;
+        }
+        Some(first..groups.count.min(first + groups.chunk))
+    }
+
+    /// Has all threads stop, since a group has failed. The error is empty where only another's failure ended it.
+    pub(crate) fn fail(&self, number: u64, error: Option<LaunchError>) {
+        self.groups.stop.store(true, Ordering::Relaxed);
+        let failure = &mut self.groups.outcome().failure;
+        if let Some(error) = error
+            && failure.as_ref().is_none_or(|(other, _)| number < *other)
+        {
+            *failure = Some((number, error));
+        }
+    }
+}

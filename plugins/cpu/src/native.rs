@@ -1,0 +1,184 @@
+//! Kernels that are machine code: functions that run work-groups.
+//!
+//! This is what a compiler makes of a kernel. Until there is one, and for benchmarks and tests beside it, a program
+//! can [register] functions of its own by a name. A program made with the bytes `offkit-native:NAME` in the place
+//! of SPIR-V (`piProgramCreate`) has them as its kernels. Nothing that such a function does is checked.
+//!
+//! ```
+//! use offkit_plugin_cpu::native::{NativeKernel, NativeLaunch, register};
+//!
+//! unsafe extern "C" fn nothing(_: *const NativeLaunch, _first: u64, _end: u64, _local: *mut u8) {}
+//!
+//! // SAFETY: the function touches nothing.
+//! let empty = unsafe { NativeKernel::new("empty", Vec::new(), nothing) };
+//! register("example", [empty.bounded()]);
+//! ```
+
+#![expect(unsafe_code, reason = "machine code is called")]
+
+use std::collections::HashMap;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use offkit_spirv::Parameter;
+
+use crate::interpreter::{Arguments, Geometry};
+use crate::kernel::{Claims, KernelCode, share_groups};
+use crate::pool::{self, Arena};
+use crate::{KernelInfo, LaunchError, LaunchOptions, SUB_GROUP_SIZE};
+
+/// What the bytes begin with that name a table in the place of a module.
+pub const MAGIC: &str = "offkit-native:";
+
+/// Runs the work-groups of a launch from a number up to another, not included, one after the other. Groups are
+/// numbered with the first dimension running fastest. `local` is the local memory of the group that runs, at a
+/// multiple of 128; there may be anything in it, and it is null where the kernel needs none.
+///
+/// Several threads call it at once, with different groups. It must return.
+pub type GroupFunction =
+    unsafe extern "C" fn(launch: *const NativeLaunch, first: u64, end: u64, local: *mut u8);
+
+/// A launch as a [`GroupFunction`] sees it.
+#[derive(Debug)]
+#[repr(C)]
+pub struct NativeLaunch {
+    /// The arguments one after the other, each from a word of its own: a value as it lies in memory, an address, or
+    /// for an argument in local memory its place there, in bytes.
+    pub arguments: *const u64,
+    /// Becomes other than 0 when the launch is to end. A function that takes long looks at it now and then.
+    pub cancel: *const AtomicBool,
+    /// Dimensions of the range.
+    pub dimensions: u64,
+    /// The first global id.
+    pub offset: [u64; 3],
+    /// Work-items.
+    pub global: [u64; 3],
+    /// Work-items of a group; those at the end of the range may have fewer.
+    pub local: [u64; 3],
+    /// Groups.
+    pub groups: [u64; 3],
+}
+
+/// A kernel that is a function.
+#[derive(Debug)]
+pub struct NativeKernel {
+    info: KernelInfo,
+    function: GroupFunction,
+    bounded: bool,
+}
+
+impl NativeKernel {
+    /// A kernel that a function runs.
+    ///
+    /// # Safety
+    /// With arguments for these parameters, the function must do no more than the kernel that it is may do, on any
+    /// thread and on several at once. What addresses among the arguments point to is for who launches it.
+    pub unsafe fn new(name: &str, parameters: Vec<Parameter>, function: GroupFunction) -> NativeKernel {
+        NativeKernel {
+            info: KernelInfo::new(name, parameters, SUB_GROUP_SIZE),
+            function,
+            bounded: false,
+        }
+    }
+
+    /// The kernel, with so many bytes of local memory for variables, from the start of a group's.
+    #[must_use]
+    pub fn local_memory(mut self, size: u64) -> NativeKernel {
+        self.info.local_memory = size;
+        self
+    }
+
+    /// The kernel, of which it is known that a work-group takes less than a tenth of a microsecond.
+    #[must_use]
+    pub fn bounded(mut self) -> NativeKernel {
+        self.bounded = true;
+        self
+    }
+}
+
+/// Work-groups of bounded kernels that take a few microseconds.
+const MOST_SMALL_GROUPS: u64 = 64;
+
+/// Chunks of work-groups for each thread: enough that none is left with much more than the others.
+const CHUNKS: u64 = 8;
+
+impl KernelCode for NativeKernel {
+    fn info(&self) -> &KernelInfo {
+        &self.info
+    }
+
+    fn run(
+        &self,
+        geometry: &Geometry,
+        arguments: &Arguments,
+        options: &LaunchOptions<'_>,
+    ) -> Result<(), LaunchError> {
+        let (stop, never) = (AtomicBool::new(false), AtomicBool::new(false));
+        let launch = NativeLaunch {
+            arguments: arguments.words().as_ptr(),
+            cancel: options.cancel.unwrap_or(&never),
+            dimensions: geometry.dimensions.into(),
+            offset: geometry.offset,
+            global: geometry.global,
+            local: geometry.local,
+            groups: geometry.groups,
+        };
+        let launch = Shared(&launch);
+        let cancelled = |number, after| LaunchError::Cancelled {
+            kernel: self.info.name.clone(),
+            after,
+            group: geometry.group(number).id,
+        };
+        let work = |claims: &mut Claims<'_>| {
+            Arena::with(|arena| {
+                let local = arena.local(arguments.local_size());
+                while let Some(groups) = claims.next() {
+                    // SAFETY: who made the kernel vouches for the function, and it gets what its type says.
+                    unsafe { (self.function)(launch.get(), groups.start, groups.end, local) };
+                }
+            });
+        };
+        let count = geometry.group_count();
+        let chunk = count / (pool::threads() as u64 * CHUNKS);
+        share_groups(count, chunk.max(1), &stop, options.cancel, &cancelled, &work)
+    }
+
+    fn is_small(&self, geometry: &Geometry) -> bool {
+        self.bounded && geometry.group_count() <= MOST_SMALL_GROUPS
+    }
+}
+
+/// The launch, which all threads read.
+#[derive(Clone, Copy)]
+struct Shared<'l>(&'l NativeLaunch);
+
+// SAFETY: the pointers in it are to words that nobody writes during the launch, and to an atomic.
+unsafe impl Sync for Shared<'_> {}
+
+impl Shared<'_> {
+    fn get(&self) -> *const NativeLaunch {
+        self.0
+    }
+}
+
+/// Kernels of one name.
+pub(crate) type Table = Arc<[Arc<NativeKernel>]>;
+
+static TABLES: LazyLock<Mutex<HashMap<String, Table>>> = LazyLock::new(Mutex::default);
+
+/// Has programs made with the bytes `offkit-native:NAME` consist of these kernels. A later table of the name takes
+/// the place of the first; programs that were made keep theirs.
+pub fn register(name: &str, kernels: impl IntoIterator<Item = NativeKernel>) {
+    let table = kernels.into_iter().map(Arc::new).collect();
+    let mut tables = TABLES.lock().unwrap_or_else(PoisonError::into_inner);
+    tables.insert(name.to_owned(), table);
+}
+
+/// The table that bytes name, if they begin as such do.
+pub(crate) fn named(bytes: &[u8]) -> Option<Result<Table, String>> {
+    let name = bytes.strip_prefix(MAGIC.as_bytes())?;
+    let name = String::from_utf8_lossy(name);
+    let tables = TABLES.lock().unwrap_or_else(PoisonError::into_inner);
+    let table = tables.get(name.trim_end_matches(['\0', '\n'])).cloned();
+    Some(table.ok_or_else(|| format!("this process has registered no native kernels as `{name}`")))
+}

@@ -1,0 +1,113 @@
+//! The threads of the process: one [`Team`], made when there is something for it to do.
+//!
+//! A launch that is worth it is shared ([`share`]): the caller works on it at once, and threads of the team join
+//! in when they wake. Everything else that must go on without a thread of the host's is a task ([`spawn`]).
+//!
+//! After a fork the child has one thread, so that it starts with no team: see [`forget`].
+
+mod arena;
+mod float_mode;
+mod team;
+
+use std::num::NonZero;
+use std::ptr::null_mut;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+
+pub(crate) use arena::{Arena, LOCAL_ALIGNMENT};
+pub(crate) use float_mode::FloatMode;
+pub(crate) use team::{Job, Task};
+
+use self::team::Team;
+use crate::sync::Arc;
+
+/// The environment variable with the number of threads that launches are shared by, the host's included.
+const THREADS_VARIABLE: &str = "OFFKIT_CPU_THREADS";
+
+/// More threads than any machine has processors.
+const MOST_THREADS: usize = 4096;
+
+/// How many threads a launch may use, the caller's included: what [`THREADS_VARIABLE`] says, or as many as there
+/// are processors that this process may run on and that its control group has time for.
+pub(crate) fn threads() -> usize {
+    static COUNT: OnceLock<usize> = OnceLock::new();
+    *COUNT.get_or_init(|| {
+        let asked = std::env::var_os(THREADS_VARIABLE);
+        let number = asked.as_ref().and_then(|value| value.to_str()?.parse().ok());
+        match (asked, number) {
+            (_, Some(number @ 1..=MOST_THREADS)) => return number,
+            (Some(value), _) => tracing::warn!(
+                ?value,
+                "{THREADS_VARIABLE} is ignored: it is no number from 1 to {MOST_THREADS}"
+            ),
+            (None, _) => {}
+        }
+        // Looks at the affinity mask and at the quotas of control groups, of version 1 and 2.
+        std::thread::available_parallelism().map_or(1, NonZero::get)
+    })
+}
+
+/// Works on a job until nothing of it is left, with what threads of the pool come to help.
+pub(crate) fn share(job: &dyn Job) {
+    match threads() {
+        1 => job.work(),
+        _ => team().share(job),
+    }
+}
+
+/// Has a thread of the pool run a task, soon.
+#[cfg_attr(not(test), expect(dead_code, reason = "queues will use it"))]
+pub(crate) fn spawn(task: Arc<dyn Task>) {
+    team().spawn(task);
+}
+
+static TEAM: AtomicPtr<Team> = AtomicPtr::new(null_mut());
+
+#[expect(unsafe_code, reason = "the team is made once and never goes")]
+fn team() -> &'static Team {
+    let found = TEAM.load(Ordering::Acquire);
+    if found.is_null() {
+        return found_team();
+    }
+    // SAFETY: it is one that `found_team` has leaked.
+    unsafe { &*found }
+}
+
+#[cold]
+#[expect(unsafe_code, reason = "the team is made once and never goes")]
+fn found_team() -> &'static Team {
+    static WATCHED: AtomicBool = AtomicBool::new(false);
+    if !WATCHED.swap(true, Ordering::Relaxed) {
+        watch_forks();
+    }
+    // One thread at least, for tasks.
+    let new = Box::into_raw(Box::new(Team::new((threads() - 1).max(1))));
+    let exchanged = TEAM.compare_exchange(null_mut(), new, Ordering::AcqRel, Ordering::Acquire);
+    let team = match exchanged {
+        Ok(_) => new,
+        Err(other) => {
+            // SAFETY: just made, and nobody has seen it; it has no threads before it has work.
+            drop(unsafe { Box::from_raw(new) });
+            other
+        }
+    };
+    // SAFETY: whichever is in place now stays there, or is left to itself by `forget`.
+    unsafe { &*team }
+}
+
+#[cfg(unix)]
+#[expect(unsafe_code, reason = "the C library calls back")]
+fn watch_forks() {
+    /// The threads of the team are not in the child, and what they had in their hands there is left as it was
+    /// for good. A new team is made when there is something to do.
+    extern "C" fn forget() {
+        TEAM.store(null_mut(), Ordering::Relaxed);
+    }
+    // SAFETY: the function does nothing but to store a word, and stays where it is: the library is not unloaded.
+    if unsafe { libc::pthread_atfork(None, None, Some(forget)) } != 0 {
+        tracing::warn!("a process forked off this one will have no threads for kernels");
+    }
+}
+
+#[cfg(not(unix))]
+fn watch_forks() {}

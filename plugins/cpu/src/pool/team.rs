@@ -1,0 +1,374 @@
+//! Threads that wait for work without using a processor, and join in where there is some.
+//!
+//! A job stands in one of a few *stands* while it is open. A thread joins by counting itself in, works, and counts
+//! itself out. Its owner works too, closes the stand, and waits for those inside; nobody inside is asleep. So
+//! the owner never waits for a thread that has yet to wake, and what is on its stack lives for as long as needed.
+
+#![expect(
+    unsafe_code,
+    reason = "jobs are on the stacks of threads that wait for all who have joined"
+)]
+
+use std::collections::VecDeque;
+use std::sync::PoisonError;
+
+use super::FloatMode;
+use crate::sync::{Arc, AtomicUsize, Cell, Condvar, Mutex, MutexGuard, Ordering, spin_loop, thread};
+
+/// Work that several threads take pieces of.
+pub(crate) trait Job: Sync {
+    /// Takes pieces until there are none left. Must not panic.
+    fn work(&self);
+
+    /// Whether there are pieces left that nobody has taken.
+    fn has_more(&self) -> bool;
+}
+
+/// Work for one thread, once.
+pub(crate) trait Task: Send + Sync {
+    /// Does it.
+    fn run(self: Arc<Self>);
+}
+
+/// Jobs that can be open at a time. Those that find no stand are done by their owners alone.
+const STANDS: usize = if cfg!(loom) { 1 } else { 32 };
+
+/// How often a thread looks around before it lies down, and an owner before it waits: some microseconds.
+const SPINS: usize = if cfg!(loom) { 0 } else { 500 };
+
+/// Threads that one wakes that has just found work: all wake in a time that grows with the logarithm of their
+/// number.
+const WAKES: usize = 2;
+
+/// A stand is being set up or taken down.
+const TAKEN: usize = 1 << (usize::BITS - 1);
+/// Threads may join.
+const OPEN: usize = 1 << (usize::BITS - 2);
+/// The owner sleeps until the last thread inside tells it.
+const AWAITED: usize = 1 << (usize::BITS - 3);
+/// How many threads are inside.
+const INSIDE: usize = AWAITED - 1;
+
+struct Stand {
+    state: AtomicUsize,
+    job: Cell<Option<*const dyn Job>>,
+}
+
+/// The threads.
+pub(super) struct Team {
+    /// How many there may be.
+    size: usize,
+    stands: [Stand; STANDS],
+    /// Changes whenever there is something to do.
+    news: AtomicUsize,
+    /// Threads that sleep, or are about to.
+    sleeping: AtomicUsize,
+    /// Threads that were started.
+    started: AtomicUsize,
+    shared: Mutex<VecDeque<Arc<dyn Task>>>,
+    /// Where threads sleep.
+    wake: Condvar,
+    /// Where owners sleep.
+    left: Condvar,
+}
+
+// SAFETY: the pointers to jobs, which are `Sync`, are read by threads that their owners wait for.
+unsafe impl Send for Team {}
+// SAFETY: as above; a stand's pointer is written by its owner before others may join.
+unsafe impl Sync for Team {}
+
+impl Team {
+    /// A team that starts up to `size` threads, as there is work for them.
+    pub(super) fn new(size: usize) -> Team {
+        Team {
+            size,
+            stands: std::array::from_fn(|_| Stand {
+                state: AtomicUsize::new(0),
+                job: Cell::new(None),
+            }),
+            news: AtomicUsize::new(0),
+            sleeping: AtomicUsize::new(0),
+            started: AtomicUsize::new(0),
+            shared: Mutex::new(VecDeque::new()),
+            wake: Condvar::new(),
+            left: Condvar::new(),
+        }
+    }
+
+    fn tasks(&self) -> MutexGuard<'_, VecDeque<Arc<dyn Task>>> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does a job on this thread and those that join.
+    pub(super) fn share(&'static self, job: &dyn Job) {
+        let free = |stand: &&Stand| {
+            let taken = stand
+                .state
+                .compare_exchange(0, TAKEN, Ordering::Acquire, Ordering::Relaxed);
+            taken.is_ok()
+        };
+        let Some(stand) = self.stands.iter().find(free) else {
+            return job.work();
+        };
+        // SAFETY: only the lifetime changes. The pointer is followed by threads that have joined, and this
+        // function returns after they have all left.
+        let job_for_all: *const (dyn Job + 'static) = unsafe { std::mem::transmute(&raw const *job) };
+        // SAFETY: the stand is ours: nobody else writes, and nobody reads before it is open.
+        stand.job.with_mut(|place| unsafe { *place = Some(job_for_all) });
+        stand.state.store(TAKEN | OPEN, Ordering::Release);
+        // Also if the work panics: the threads inside must leave before this frame does.
+        let closing = Closing { team: self, stand };
+        self.announce(1);
+        job.work();
+        drop(closing);
+    }
+
+    /// Has one of the threads run a task.
+    pub(super) fn spawn(&'static self, task: Arc<dyn Task>) {
+        self.tasks().push_back(task);
+        self.announce(1);
+        if self.started.load(Ordering::Relaxed) == 0
+            && let Some(task) = self.take_task()
+        {
+            // The system gives no thread.
+            task.run();
+        }
+    }
+
+    fn take_task(&self) -> Option<Arc<dyn Task>> {
+        self.tasks().pop_front()
+    }
+
+    /// Makes it known that there is something to do: to those awake, and to some who sleep or are not there yet.
+    fn announce(&'static self, count: usize) {
+        // Sequentially consistent, as in `sleep`: either the thread that lies down sees the news, or this one
+        // sees that it lies down.
+        self.news.fetch_add(1, Ordering::SeqCst);
+        let sleeping = self.sleeping.load(Ordering::SeqCst);
+        if sleeping > 0 {
+            // Who was about to sleep does so now, and can be woken.
+            drop(self.tasks());
+            for _ in 0..count.min(sleeping) {
+                self.wake.notify_one();
+            }
+        } else {
+            self.start();
+        }
+    }
+
+    /// Starts a thread, unless there are all.
+    fn start(&'static self) {
+        let more = |started: usize| (started < self.size).then_some(started + 1);
+        let number = self
+            .started
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        if let Ok(number) = number {
+            let thread = thread::Builder::new().name(format!("offkit cpu {number}"));
+            if let Err(error) = thread.spawn(|| self.serve()) {
+                self.started.fetch_sub(1, Ordering::Relaxed);
+                tracing::warn!(%error, "no thread for kernels");
+            }
+        }
+    }
+
+    /// What a thread does, for as long as the process lives.
+    fn serve(&'static self) {
+        // Threads begin with the mode of those that start them.
+        let _mode = FloatMode::standard();
+        loop {
+            let news = self.news.load(Ordering::SeqCst);
+            if !self.work_once() {
+                self.sleep(news);
+            }
+        }
+    }
+
+    /// Runs a task or joins a job, if there is one.
+    fn work_once(&'static self) -> bool {
+        if let Some(task) = self.take_task() {
+            task.run();
+            return true;
+        }
+        let mut worked = false;
+        for stand in &self.stands {
+            let join = |state: usize| (state & OPEN != 0).then_some(state + 1);
+            let joined = stand
+                .state
+                .fetch_update(Ordering::Acquire, Ordering::Relaxed, join);
+            if joined.is_err() {
+                continue;
+            }
+            let inside = Inside { team: self, stand };
+            // SAFETY: written before the stand was opened, and not again before this thread has left.
+            let job = stand.job.with_mut(|place| unsafe { *place });
+            // SAFETY: its owner does not return before this thread has left.
+            if let Some(job) = job.map(|job| unsafe { &*job })
+                && job.has_more()
+            {
+                self.announce(WAKES);
+                job.work();
+                worked = true;
+            }
+            drop(inside);
+        }
+        worked
+    }
+
+    /// Sleeps until there are other news than these.
+    fn sleep(&self, news: usize) {
+        for _ in 0..SPINS {
+            if self.news.load(Ordering::SeqCst) != news {
+                return;
+            }
+            spin_loop();
+        }
+        let mut tasks = self.tasks();
+        self.sleeping.fetch_add(1, Ordering::SeqCst);
+        while self.news.load(Ordering::SeqCst) == news {
+            tasks = self.wake.wait(tasks).unwrap_or_else(PoisonError::into_inner);
+        }
+        self.sleeping.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Counts a thread out on drop.
+struct Inside<'t> {
+    team: &'t Team,
+    stand: &'t Stand,
+}
+
+impl Drop for Inside<'_> {
+    fn drop(&mut self) {
+        let before = self.stand.state.fetch_sub(1, Ordering::AcqRel);
+        if before & AWAITED != 0 && before & INSIDE == 1 {
+            // The owner has looked and sleeps, or has the lock and will look.
+            drop(self.team.tasks());
+            self.team.left.notify_all();
+        }
+    }
+}
+
+/// Closes a stand and waits for those inside on drop.
+struct Closing<'t> {
+    team: &'t Team,
+    stand: &'t Stand,
+}
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        let state = &self.stand.state;
+        let mut inside = state.fetch_and(!OPEN, Ordering::AcqRel) & INSIDE;
+        for _ in 0..SPINS {
+            if inside == 0 {
+                break;
+            }
+            spin_loop();
+            inside = state.load(Ordering::Acquire) & INSIDE;
+        }
+        if inside > 0 {
+            let mut tasks = self.team.tasks();
+            let mut now = state.fetch_or(AWAITED, Ordering::AcqRel);
+            while now & INSIDE > 0 {
+                let wait = self.team.left.wait(tasks);
+                tasks = wait.unwrap_or_else(PoisonError::into_inner);
+                now = state.load(Ordering::Acquire);
+            }
+        }
+        state.store(0, Ordering::Release);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicU64;
+    use std::time::{Duration, Instant};
+
+    struct Sum {
+        next: AtomicU64,
+        count: u64,
+        sum: AtomicU64,
+    }
+
+    impl Job for Sum {
+        fn work(&self) {
+            loop {
+                let number = self.next.fetch_add(1, Ordering::Relaxed);
+                if number >= self.count {
+                    return;
+                }
+                self.sum.fetch_add(number, Ordering::Relaxed);
+            }
+        }
+
+        fn has_more(&self) -> bool {
+            self.next.load(Ordering::Relaxed) < self.count
+        }
+    }
+
+    fn team(size: usize) -> &'static Team {
+        Box::leak(Box::new(Team::new(size)))
+    }
+
+    #[test]
+    fn every_piece_is_done_once_whoever_shares() {
+        let team = team(3);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for count in 0..2000 {
+                        let job = Sum {
+                            next: AtomicU64::new(0),
+                            count,
+                            sum: AtomicU64::new(0),
+                        };
+                        team.share(&job);
+                        assert_eq!(job.sum.into_inner(), (0..count).sum());
+                    }
+                });
+            }
+        });
+    }
+
+    /// A piece that one thread cannot do before another does the other.
+    #[test]
+    fn threads_join() {
+        struct Meeting(AtomicU64);
+        impl Job for Meeting {
+            fn work(&self) {
+                self.0.fetch_add(1, Ordering::SeqCst);
+                let start = Instant::now();
+                while self.0.load(Ordering::SeqCst) < 2 && start.elapsed() < Duration::from_secs(60) {
+                    std::thread::yield_now();
+                }
+            }
+            fn has_more(&self) -> bool {
+                self.0.load(Ordering::SeqCst) < 2
+            }
+        }
+        let team = team(1);
+        for _ in 0..100 {
+            let job = Meeting(AtomicU64::new(0));
+            team.share(&job);
+            assert_eq!(job.0.into_inner(), 2);
+        }
+    }
+
+    #[test]
+    fn tasks_are_run_by_threads_of_the_team() {
+        struct Tell(std::sync::mpsc::Sender<std::thread::ThreadId>);
+        impl Task for Tell {
+            fn run(self: Arc<Self>) {
+                self.0.send(std::thread::current().id()).unwrap();
+            }
+        }
+        let team = team(1);
+        let (sender, receiver) = std::sync::mpsc::channel();
+        for _ in 0..100 {
+            team.spawn(Arc::new(Tell(sender.clone())));
+        }
+        let first = receiver.recv().unwrap();
+        assert_ne!(first, std::thread::current().id());
+        assert!((1..100).all(|_| receiver.recv().unwrap() == first));
+    }
+}
