@@ -4,13 +4,16 @@ use offkit_image::{DeviceImage, Family, ImageFormat};
 use offkit_pi::ffi::*;
 use offkit_pi::plugin::{Device, Error, Info, Platform, Result};
 use std::sync::Arc;
-use std::thread::available_parallelism;
 
 use super::Cpu;
+use crate::pool::threads;
 use crate::{MAX_LOCAL_MEMORY, MAX_WORK_GROUP_SIZE, SUB_GROUP_SIZE};
 
 /// The versions of SPIR-V that the device takes modules of, the newest first.
 const IL_VERSION: &str = "SPIR-V_1.6 SPIR-V_1.5 SPIR-V_1.4 SPIR-V_1.3 SPIR-V_1.2 SPIR-V_1.1 SPIR-V_1.0";
+
+/// The device that interprets kernels, with every access checked; `--device cpu-checked` finds it.
+const NAME: &str = "offkit CPU (checked)";
 
 /// Extensions of OpenCL whose device side the device has, by the names that runtimes look for.
 const EXTENSIONS: &str = "cl_khr_byte_addressable_store cl_khr_fp16 cl_khr_fp64 cl_khr_global_int32_base_atomics \
@@ -43,8 +46,8 @@ impl Default for CpuDevice {
         let memory = from_proc("/proc/meminfo", "MemTotal");
         let kibibytes = memory.and_then(|text| text.trim_end_matches("kB").trim().parse::<u64>().ok());
         CpuDevice {
-            name: processor.map_or("offkit CPU".to_owned(), |name| format!("offkit CPU on {name}")),
-            cores: available_parallelism().map_or(1, usize::from),
+            name: processor.map_or(NAME.to_owned(), |name| format!("{NAME} on {name}")),
+            cores: threads(),
             memory: kibibytes.map_or(1 << 30, |size| size << 10),
         }
     }

@@ -56,7 +56,7 @@ pub(crate) fn share(job: &dyn Job) {
 }
 
 /// Has a thread of the pool run a task, soon.
-#[cfg_attr(not(test), expect(dead_code, reason = "queues will use it"))]
+#[expect(dead_code, reason = "queues will use it")]
 pub(crate) fn spawn(task: Arc<dyn Task>) {
     team().spawn(task);
 }

@@ -3,6 +3,7 @@
 
 mod commands;
 mod handles;
+mod hosts;
 mod kernels;
 mod lifetimes;
 mod programs;

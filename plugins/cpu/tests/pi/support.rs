@@ -49,7 +49,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    fn new(plugin: Plugin) -> Machine {
+    pub(crate) fn new(plugin: Plugin) -> Machine {
         let mut platforms = plugin.platforms().unwrap();
         let device = platforms.remove(0).devices(PI_DEVICE_TYPE_ALL).unwrap().remove(0);
         let context = Context::new(&[&device]).unwrap();
