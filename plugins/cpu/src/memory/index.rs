@@ -206,7 +206,7 @@ mod tests {
                 map.insert(base, ());
                 index = index.with(host_entry(base, 16, 1));
             }
-            if number % 16 == 0 {
+            if number.is_multiple_of(16) {
                 versions.push((Index::new(index.root.clone()), map.clone()));
             }
         }
