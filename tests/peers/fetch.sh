@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Fetches LLVM 22.1.8's source through apt and unpacks only the lit tests that exercise the
-# offloading tools and clang's driver where it offloads: fetch.sh DEST [--tarball FILE]
+# offloading tools and clang's driver where it offloads: fetch.sh DEST [--tarball FILE] [--only PATH]...
 #
 # DEST            folder to fill (clang/test/..., llvm/test/..., lit.cfg.py)
 # --tarball FILE  use an already downloaded llvm-toolchain-22_22.1.8.orig.tar.xz
+# --only PATH     unpack this instead of the tests
 #
 # The machine's apt settings stay as they are: a private list folder is used.
 # Not every mirror has every part of the source package (the .dsc of one suite may
@@ -14,16 +15,17 @@ SUM=b49b9277aef97616320b2da259e1f8174c65b0ce2fbe2e8629644a97693402fe
 TAR=llvm-toolchain-22_22.1.8.orig.tar.xz
 TOP=llvm-toolchain-22_22.1.8
 HERE=$(cd "$(dirname "$0")" && pwd)
-dest= tarball=
+dest= tarball= only=()
 while [ $# -gt 0 ]; do
   case $1 in
     --tarball) tarball=$(realpath "$2"); shift ;;
+    --only) only+=("$2"); shift ;;
     -*) echo "unknown option $1" >&2; exit 2 ;;
     *) dest=$1 ;;
   esac
   shift
 done
-[ -n "$dest" ] || { sed -n '2,12p' "$0" >&2; exit 2; }
+[ -n "$dest" ] || { sed -n '2,13p' "$0" >&2; exit 2; }
 mkdir -p "$dest"; dest=$(cd "$dest" && pwd)
 ok() { [ -f "$1" ] && echo "$SUM  $1" | sha256sum -c --quiet - 2>/dev/null; }
 
@@ -61,6 +63,11 @@ if [ -z "$tarball" ]; then
   tarball=$work/dl/$TAR
 fi
 ok "$tarball" || { echo "$tarball: wrong or missing (SHA-256 $SUM expected)" >&2; exit 1; }
+
+if [ ${#only[@]} -gt 0 ]; then
+  tar -C "$dest" --strip-components=1 -xf "$tarball" "${only[@]/#/$TOP/}"
+  exit
+fi
 
 want=$(mktemp)
 cat >"$want" <<'L'

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use offkit_image::Family;
 use offkit_llvm::{EmittedPart, Form, Linkage, Part, Reply, SpecializationConstantMode};
 
 use crate::Error;
@@ -12,7 +13,7 @@ use crate::generate::generate;
 use crate::groups::{in_parallel, sources};
 use crate::kept::Kept;
 use crate::metadata::{add_named, add_named_number};
-use crate::module::Module;
+use crate::module::{Global, Module};
 use crate::passes::clean_up;
 use crate::specialization::{intrinsics, lower};
 use crate::split::take;
@@ -240,7 +241,9 @@ fn tell_symbols(module: &Module, told: &mut EmittedPart) {
 
 /// Tells what a module needs and offers.
 pub(crate) fn tell_ends(module: &Module, told: &mut EmittedPart) {
-    for global in module.globals().filter(|global| !global.is_llvms()) {
+    let family = Family::of(&module.triple());
+    let is_told = |global: &Global<'_>| !global.is_llvms() && !global.is_memory_of_launch(family);
+    for global in module.globals().filter(is_told) {
         if global.is_declaration() {
             told.imports.push(global.name());
         } else if global.linkage() != Linkage::Internal {

@@ -26,6 +26,7 @@ use crate::legalise;
 use crate::lines::Lines;
 use crate::module::{Module, SPIR_FUNCTION};
 use crate::processes;
+use crate::processor::newest_ptx;
 use crate::unmet::{Called, called, keep_calls_of};
 
 /// Makes each part of a module and generates its code, in a process each. The inner error is [`Reply::Crashed`] or
@@ -314,12 +315,14 @@ fn prepare(made: Made, number: usize, options: &CodeOptions) -> Result<Prepared,
             .for_each(|kernel| kernel.set_c_convention());
     }
     module.set_triple(&options.triple);
-    let machine = TargetMachine::new(
-        &options.triple,
-        &options.cpu,
-        &options.features,
-        options.optimization,
-    )?;
+    let mut features = options.features.clone();
+    if family.is_nvptx()
+        && let Some(version) = newest_ptx(&module)
+    {
+        let before = if features.is_empty() { "" } else { "," };
+        features = format!("+ptx{version}{before}{features}");
+    }
+    let machine = TargetMachine::new(&options.triple, &options.cpu, &features, options.optimization)?;
     machine.optimize(&mut module, options.optimization)?;
     if family.is_spirv() {
         legalise::after_optimisation(&mut module)?;

@@ -22,8 +22,8 @@ use llvm_sys::core::{
     LLVMGetNextBasicBlock, LLVMGetNextFunction, LLVMGetNextGlobal, LLVMGetNextGlobalAlias,
     LLVMGetNextGlobalIFunc, LLVMGetNextInstruction, LLVMGetNextUse, LLVMGetPointerAddressSpace,
     LLVMGetSourceFileName, LLVMGetStringAttributeKind, LLVMGetStringAttributeValue, LLVMGetTarget,
-    LLVMGetUser, LLVMGetValueName2, LLVMIsAFunction, LLVMIsAGlobalObject, LLVMIsAGlobalValue,
-    LLVMIsAGlobalVariable, LLVMIsAInstruction, LLVMIsDeclaration, LLVMIsGlobalConstant,
+    LLVMGetUser, LLVMGetValueName2, LLVMGetVisibility, LLVMIsAFunction, LLVMIsAGlobalObject,
+    LLVMIsAGlobalValue, LLVMIsAGlobalVariable, LLVMIsAInstruction, LLVMIsDeclaration, LLVMIsGlobalConstant,
     LLVMIsStringAttribute, LLVMModuleCreateWithNameInContext, LLVMPrintModuleToString, LLVMSetDataLayout,
     LLVMSetLinkage, LLVMSetModuleIdentifier, LLVMSetSourceFileName, LLVMSetTarget, LLVMSetVisibility,
     LLVMTypeOf,
@@ -32,6 +32,7 @@ use llvm_sys::ir_reader::LLVMParseIRInContext2;
 use llvm_sys::linker::LLVMLinkModules2;
 use llvm_sys::prelude::{LLVMAttributeRef, LLVMContextRef, LLVMModuleRef, LLVMValueRef};
 use llvm_sys::{LLVMLinkage, LLVMVisibility};
+use offkit_image::Family;
 use offkit_llvm::{CallingConvention, FunctionSummary, Linkage, ModuleSummary, VariableSummary};
 
 use crate::Error;
@@ -481,6 +482,21 @@ impl Global<'_> {
         unsafe { LLVMSetVisibility(self.raw, visibility) }
     }
 
+    /// Whether nobody outside of what it is linked into may see it.
+    fn is_hidden(&self) -> bool {
+        // SAFETY: see the head of this block.
+        unsafe { LLVMGetVisibility(self.raw) == LLVMVisibility::LLVMHiddenVisibility }
+    }
+
+    /// Whether it is memory of each work group whose size the launch decides: `extern __shared__`. The device supplies it.
+    pub(crate) fn is_memory_of_launch(&self, family: Family) -> bool {
+        const LOCAL: c_uint = 3;
+        // SAFETY: see the head of this block; a global value's type is a pointer.
+        (family.is_nvptx() || family == Family::Amdgcn)
+            && self.is_declaration()
+            && unsafe { LLVMGetPointerAddressSpace(LLVMTypeOf(self.raw)) == LOCAL }
+    }
+
     /// Whether LLVM itself gives it its meaning (`llvm.sqrt.f32`, `llvm.used`).
     pub fn is_llvms(&self) -> bool {
         if self.is_function() {
@@ -559,6 +575,7 @@ impl Global<'_> {
             linkage: self.linkage(),
             calling_convention: self.calling_convention(),
             is_declaration: self.is_declaration(),
+            is_hidden: self.is_hidden(),
             attributes: self.string_attributes(FUNCTION_ATTRIBUTES),
             parameter_attributes: self.parameter_attributes(),
             ..FunctionSummary::default()
@@ -581,6 +598,7 @@ impl Global<'_> {
             name: self.name(),
             linkage: self.linkage(),
             is_declaration: self.is_declaration(),
+            is_hidden: self.is_hidden(),
             // SAFETY: see the head of this block; a global value's type is a pointer.
             address_space: unsafe { LLVMGetPointerAddressSpace(LLVMTypeOf(self.raw)) },
             // SAFETY: as above; asked of variables only, not of aliases.

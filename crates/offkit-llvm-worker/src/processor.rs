@@ -1,5 +1,6 @@
 //! The processor that functions are compiled for, an attribute of each.
 
+use std::collections::BTreeMap;
 use std::ffi::c_uint;
 
 use llvm_sys::core::{LLVMGetStringAttributeAtIndex, LLVMRemoveStringAttributeAtIndex};
@@ -7,7 +8,28 @@ use llvm_sys::core::{LLVMGetStringAttributeAtIndex, LLVMRemoveStringAttributeAtI
 use crate::module::{FUNCTION_ATTRIBUTES, Global, Module, add_attribute};
 
 /// The attributes that say it: the processor, its features, and the one that instructions are ordered for.
-const ATTRIBUTES: [&str; 3] = ["target-cpu", "target-features", "tune-cpu"];
+const ATTRIBUTES: [&str; 3] = ["target-cpu", FEATURES, "tune-cpu"];
+const FEATURES: &str = "target-features";
+
+/// The newest version of PTX that a module's functions are compiled for, as LLVM's features have it: 63 of `+ptx63`.
+/// LLVM generates PTX of one version, which it does not look for in functions.
+pub(crate) fn newest_ptx(module: &Module) -> Option<u32> {
+    let functions = module.globals().filter(|global| global.is_function());
+    functions
+        .filter_map(|function| ptx_version(&function.string_attributes(FUNCTION_ATTRIBUTES)))
+        .max()
+}
+
+fn ptx_version(attributes: &BTreeMap<String, String>) -> Option<u32> {
+    attributes.get(FEATURES).and_then(|features| version_in(features))
+}
+
+fn version_in(features: &str) -> Option<u32> {
+    let versions = features
+        .split(',')
+        .filter_map(|feature| feature.strip_prefix("+ptx")?.parse().ok());
+    versions.max()
+}
 
 /// What a module's code says of the processor: the values of these attributes.
 #[derive(Clone, Debug, Default)]
@@ -43,6 +65,7 @@ impl Processor {
             if says_none {
                 continue;
             }
+            let ptx = ptx_version(&function.string_attributes(FUNCTION_ATTRIBUTES));
             for (name, value) in ATTRIBUTES.iter().zip(&self.0) {
                 // SAFETY: as above.
                 unsafe {
@@ -53,8 +76,13 @@ impl Processor {
                         size(name),
                     );
                 }
-                if let Some(value) = value {
-                    add_attribute(module, &function, name, value);
+                let Some(value) = value else { continue };
+                match ptx {
+                    // The version of PTX is the code's own, and that of the whole the highest.
+                    Some(ptx) if *name == FEATURES && version_in(value) < Some(ptx) => {
+                        add_attribute(module, &function, name, &format!("{value},+ptx{ptx}"));
+                    }
+                    _ => add_attribute(module, &function, name, value),
                 }
             }
         }

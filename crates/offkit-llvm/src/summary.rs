@@ -63,6 +63,9 @@ pub struct FunctionSummary {
     pub calling_convention: CallingConvention,
     /// Whether the body is elsewhere.
     pub is_declaration: bool,
+    /// Whether nobody outside of what it is linked into may see it.
+    #[serde(default)]
+    pub is_hidden: bool,
     /// String attributes (`"sycl-module-id"="app.cpp"`), enumeration attributes left out.
     pub attributes: BTreeMap<String, String>,
     /// The string attributes of parameters, by position; empty if no parameter has any.
@@ -112,6 +115,9 @@ pub struct VariableSummary {
     pub linkage: Linkage,
     /// Whether the initializer is elsewhere.
     pub is_declaration: bool,
+    /// Whether nobody outside of what it is linked into may see it.
+    #[serde(default)]
+    pub is_hidden: bool,
     /// The address space number of the target: for SPIR-V 0 private, 1 global, 2 constant, 3 local,
     /// 4 generic, 7 input.
     pub address_space: u32,

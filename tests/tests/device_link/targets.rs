@@ -113,7 +113,7 @@ fn nvidia_gets_ptx_of_a_version_that_its_processor_has() {
     need!("clang-22", "llc");
     let folder = Folder::new();
     chain(&folder, NVIDIA);
-    for (arch, version) in [("sm_60", "5.0"), ("sm_90a", "8.0"), ("sm_120", "8.7")] {
+    for (arch, version) in [("sm_60", "6.0"), ("sm_90a", "8.0"), ("sm_120", "8.7")] {
         let target = format!("nvptx64-nvidia-cuda,arch={arch}");
         let outcome = folder.offkit(&format!(
             "link app.bc helper.bc deep.bc --target {target} --split none --format offload -o {arch}.out"
@@ -471,4 +471,52 @@ int main(void) {
             );
         }
     }
+}
+
+#[test]
+fn memory_of_a_launch_is_nobodys_to_define() {
+    need!("llvm-as");
+    let folder = Folder::new();
+    for (triple, arch, kernel) in [
+        ("amdgcn-amd-amdhsa", "gfx90a", "amdgpu_kernel"),
+        ("nvptx64-nvidia-cuda", "sm_70", "ptx_kernel"),
+    ] {
+        folder.write(
+            "k.ll",
+            format!(
+                "target triple = \"{triple}\"
+                 @dynamic = external addrspace(3) global [0 x i8], align 16
+                 define {kernel} void @k(i8 %x) {{ store i8 %x, ptr addrspace(3) @dynamic ret void }}"
+            ),
+        );
+        folder
+            .offkit(&format!(
+                "link k.ll --target {triple},arch={arch} --state executable -o k.out"
+            ))
+            .ok();
+        let image = &folder.offkit("ls --json k.out").json()[0];
+        assert_eq!(image["imports"], serde_json::json!([]), "{image}");
+    }
+}
+
+#[test]
+fn ptx_is_of_the_newest_version_that_a_function_is_compiled_for() {
+    need!("llvm-as");
+    let folder = Folder::new();
+    folder.write(
+        "k.ll",
+        "target triple = \"nvptx64-nvidia-cuda\"
+         define ptx_kernel void @k(ptr %p) #0 { %m = call i32 @active() store i32 %m, ptr %p ret void }
+         define internal i32 @active() #1 { %m = call i32 @llvm.nvvm.activemask() ret i32 %m }
+         declare i32 @llvm.nvvm.activemask()
+         attributes #0 = { \"target-features\"=\"+ptx60,+sm_70\" }
+         attributes #1 = { \"target-features\"=\"+ptx63,+sm_70\" }",
+    );
+    let line = "link k.ll --target nvptx64-nvidia-cuda,arch=sm_70 --state executable -o k.out";
+    folder.offkit(line).ok();
+    folder.offkit("extract k.out -o out").ok();
+    let mut images = std::fs::read_dir(folder.path("out")).expect("a folder");
+    let code = std::fs::read(images.next().expect("an image").expect("an entry").path()).expect("a file");
+    let code = String::from_utf8_lossy(&code);
+    assert!(code.contains(".version 6.3"), "{code}");
 }

@@ -507,7 +507,8 @@ fn is_whole(producer: Producer) -> bool {
     matches!(producer, Producer::OpenMp | Producer::Cuda | Producer::Hip)
 }
 
-/// One image with everything that is external.
+/// One image with everything that is external, and with kernels not what is hidden: compilers hide functions of devices
+/// where they take it that all code comes to one link.
 fn whole(module: &ModuleSummary) -> Vec<Planned> {
     let stays = |linkage| matches!(linkage, Linkage::External | Linkage::Weak);
     let functions = module
@@ -516,10 +517,15 @@ fn whole(module: &ModuleSummary) -> Vec<Planned> {
         .filter(|function| !function.is_declaration && stays(function.linkage));
     let (kernels, others): (Vec<_>, Vec<_>) =
         functions.partition(|function| function.is_kernel() || function.name.starts_with(OPENMP_REGION));
+    let is_seen = |is_hidden: bool| !is_hidden || kernels.is_empty();
     let variables = module.variables.iter().filter(|variable| {
-        !variable.is_declaration && stays(variable.linkage) && !variable.name.starts_with("llvm.")
+        !variable.is_declaration
+            && stays(variable.linkage)
+            && is_seen(variable.is_hidden)
+            && !variable.name.starts_with("llvm.")
     });
-    let others = others.into_iter().map(|function| function.name.clone());
+    let others = others.iter().filter(|function| is_seen(function.is_hidden));
+    let others = others.map(|function| function.name.clone());
     let image = Planned {
         kernels: kernels.iter().map(|function| function.name.clone()).collect(),
         exports: others
