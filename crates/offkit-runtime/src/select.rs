@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use offkit_image::target::{Misfit, triples};
 use offkit_object::{DeviceImage, ImageFormat, Location, Target};
-use offkit_pi::DeviceBinary;
 use offkit_pi::host::{Device, DeviceType, PiError};
 
 use crate::find::{FoundKernel, KernelId, fitting};
@@ -117,8 +116,6 @@ fn list(refusals: &[Refusal]) -> String {
 /// An image that may be chosen, and what a device is told about it.
 struct Candidate {
     image: ImageId,
-    location: Location,
-    target: Target,
     code: Arc<DeviceImage<'static>>,
     /// The numbers of what it demands.
     aspects: Vec<u32>,
@@ -139,13 +136,13 @@ impl ImageRegistry {
         let mut refusals = Vec::new();
         let mut taken = Vec::new();
         for candidate in candidates {
-            match refusal(&candidate, &kernel.name, device)? {
+            match refusal(&candidate, device)? {
                 None => taken.push(candidate),
                 Some(reason) => {
                     let refusal = Refusal {
-                        image: candidate.location,
+                        image: candidate.code.location.clone(),
                         format: candidate.code.format,
-                        target: candidate.target,
+                        target: candidate.code.target.clone(),
                         reason,
                     };
                     tracing::debug!(device = name(device), %refusal, "a device does not take an image");
@@ -163,17 +160,16 @@ impl ImageRegistry {
             }
             [only] => only,
             several => {
-                let binaries = several.iter().map(|candidate| candidate.binary(&kernel.name));
-                let binaries = binaries.collect::<Result<Vec<_>, _>>()?;
+                let images: Vec<_> = several.iter().map(|candidate| &*candidate.code).collect();
                 let best = device
-                    .select_binary(&binaries)
+                    .select_binary(&images)
                     .map_err(|source| unanswered(device, source))?;
                 let best = &several[best.unwrap_or_default()];
                 let is_rival = |other: &&Candidate| {
-                    (other.code.format, &other.target) == (best.code.format, &best.target)
+                    (other.code.format, &other.code.target) == (best.code.format, &best.code.target)
                 };
                 let rivals = several.iter().filter(is_rival);
-                let rivals = rivals.map(|rival| (kernel.name.clone(), rival.location.clone()));
+                let rivals = rivals.map(|rival| (kernel.name.clone(), rival.code.location.clone()));
                 let candidates: Vec<_> = rivals.collect();
                 if candidates.len() > 1 {
                     return Err(SelectError::Ambiguous {
@@ -184,7 +180,7 @@ impl ImageRegistry {
                 best
             }
         };
-        tracing::debug!(device = name(device), image = %best.location, "a device takes an image");
+        tracing::debug!(device = name(device), image = %best.code.location, "a device takes an image");
         Ok(KernelId {
             image: best.image,
             name: kernel.name.clone(),
@@ -197,26 +193,8 @@ impl ImageRegistry {
         let (library, position) = state.line(image).ok_or(ImageError::Withdrawn)?;
         Ok(Candidate {
             image,
-            location: library.location(position).clone(),
-            target: library.target(position).clone(),
             aspects: library.aspects(position).to_vec(),
             code,
-        })
-    }
-}
-
-impl Candidate {
-    fn binary<'a>(&'a self, kernel: &'a str) -> Result<DeviceBinary<'a>, ImageError> {
-        Ok(DeviceBinary {
-            format: match self.code.format {
-                ImageFormat::Spirv => offkit_pi::ffi::PI_DEVICE_BINARY_TYPE_SPIRV,
-                ImageFormat::Bitcode => offkit_pi::ffi::PI_DEVICE_BINARY_TYPE_LLVMIR_BITCODE,
-                _ => offkit_pi::ffi::PI_DEVICE_BINARY_TYPE_NATIVE,
-            },
-            target: self.target.sycl_name(),
-            data: bytes(&self.code)?,
-            entries: vec![kernel],
-            ..DeviceBinary::default()
         })
     }
 }
@@ -230,9 +208,10 @@ pub(crate) fn bytes<'a>(image: &'a DeviceImage<'_>) -> Result<&'a [u8], ImageErr
 }
 
 /// Why a device does not take an image; `None` if it does.
-fn refusal(candidate: &Candidate, kernel: &str, device: &Device) -> Result<Option<Reason>, SelectError> {
-    let binary = candidate.binary(kernel)?;
-    let is_taken = match device.select_binary(std::slice::from_ref(&binary)) {
+fn refusal(candidate: &Candidate, device: &Device) -> Result<Option<Reason>, SelectError> {
+    // A plugin would find no bytes in an image that cannot be unpacked, and refuse it for that.
+    bytes(&candidate.code)?;
+    let is_taken = match device.select_binary(&[&*candidate.code]) {
         Ok(selected) => selected.is_some(),
         // It cannot be asked: the rules for targets decide.
         Err(PiError::NotProvided { .. }) => misfit(candidate, device).is_none(),
@@ -267,7 +246,7 @@ fn misfit(candidate: &Candidate, device: &Device) -> Option<Misfit> {
         return None;
     }
     let spirv = Target::new(triples::SPIRV64, "");
-    candidate.target.runs_on(candidate.code.format, &spirv).err()
+    candidate.code.target.runs_on(candidate.code.format, &spirv).err()
 }
 
 fn name(device: &Device) -> String {
