@@ -128,7 +128,7 @@ fn errors_tell_where_they_are() {
         Some("block ^0")
     );
     let what = error("%12 bool = ex", "%99 bool = ex").what;
-    assert_eq!(what, "the function before this defines %99, but not %12");
+    assert_eq!(what, "the function before this defines %13, but not %12");
     assert_eq!(error("[0 &1]", "[0 &2]").what, "$1: there is no variable &2");
 }
 

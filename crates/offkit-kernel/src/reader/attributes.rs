@@ -66,26 +66,29 @@ fn loop_control(operands: &[Source]) -> LoopControl {
 }
 
 impl Reader<'_> {
-    pub(super) fn alias_instruction(&mut self, instruction: &dr::Instruction) -> Result<()> {
-        let (word, alias) = (result_id(instruction)?, &mut self.alias);
-        match instruction.opcode {
-            Op::AliasDomainDeclINTEL => _ = alias.domains.insert(word, alias.domains.len() as u32),
-            Op::AliasScopeDeclINTEL => {
-                let missing = || malformed!("alias scope %{word} without a domain");
-                let domain = *alias.domains.get(&id(instruction, 0)?).ok_or_else(missing)?;
-                alias.scopes.insert(word, (domain, alias.scopes.len() as u32));
-            }
-            _ => {
-                let missing = || malformed!("alias scope list %{word} of something else");
-                let scopes = ids(instruction, 0)?
-                    .into_iter()
-                    .map(|scope| alias.scopes.get(&scope).copied());
-                let scopes = scopes.collect::<Option<Vec<_>>>().ok_or_else(missing)?;
-                alias
-                    .lists
-                    .insert(word, ScopeListId(self.module.scope_lists.len() as u32));
-                self.module.scope_lists.push(scopes);
-            }
+    /// Reads alias domains, scopes and lists, which come in any order: clang writes the lists first.
+    pub(super) fn alias_declarations(&mut self) -> Result<()> {
+        let source = self.source;
+        let of = |opcode: Op| {
+            let all = source.types_global_values.iter();
+            all.filter(move |instruction| instruction.opcode == opcode)
+        };
+        let alias = &mut self.alias;
+        for (number, instruction) in (0..).zip(of(Op::AliasDomainDeclINTEL)) {
+            alias.domains.insert(result_id(instruction)?, number);
+        }
+        for (number, instruction) in (0..).zip(of(Op::AliasScopeDeclINTEL)) {
+            let missing = || malformed!("an alias scope without a domain");
+            let domain = *alias.domains.get(&id(instruction, 0)?).ok_or_else(missing)?;
+            alias.scopes.insert(result_id(instruction)?, (domain, number));
+        }
+        for (number, instruction) in (0..).zip(of(Op::AliasScopeListDeclINTEL)) {
+            let scope = |word| alias.scopes.get(&word).copied();
+            let scopes = ids(instruction, 0)?.into_iter().map(scope).collect::<Option<_>>();
+            let scopes =
+                scopes.ok_or_else(|| malformed!("a list of alias scopes with something else in it"))?;
+            alias.lists.insert(result_id(instruction)?, ScopeListId(number));
+            self.module.scope_lists.push(scopes);
         }
         Ok(())
     }

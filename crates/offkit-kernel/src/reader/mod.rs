@@ -46,6 +46,7 @@ pub fn read(source: &dr::Module) -> Result<ir::Module> {
     };
     reader.imports()?;
     reader.strings();
+    reader.alias_declarations()?;
     reader.number_types()?;
     for instruction in &source.types_global_values {
         reader.global_instruction(instruction)?;
@@ -172,10 +173,9 @@ impl Reader<'_> {
     /// One instruction of the section of types, constants and variables.
     fn global_instruction(&mut self, instruction: &dr::Instruction) -> Result<()> {
         match instruction.opcode {
+            // These have been read before.
+            Op::AliasDomainDeclINTEL | Op::AliasScopeDeclINTEL | Op::AliasScopeListDeclINTEL => Ok(()),
             Op::TypeForwardPointer => Ok(()),
-            Op::AliasDomainDeclINTEL | Op::AliasScopeDeclINTEL | Op::AliasScopeListDeclINTEL => {
-                self.alias_instruction(instruction)
-            }
             _ if self.is_without_effect(instruction) => Ok(()),
             Op::Variable => self.global_variable(instruction),
             opcode if opcode.is_type() => self.type_instruction(instruction),

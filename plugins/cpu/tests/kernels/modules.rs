@@ -222,7 +222,7 @@ fn what_is_not_supported_is_refused_by_name() {
         ),
         (
             module("", "", "%odd = OpTypeInt 24 0", "OpReturn"),
-            "OpTypeInt of 24 bits",
+            "integers of 24 bits (OpTypeInt with capability ArbitraryPrecisionIntegersALTERA)",
         ),
         (
             module("", "", "", "%s = OpSizeOf %int %out\nOpReturn"),
