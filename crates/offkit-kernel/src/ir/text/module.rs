@@ -163,7 +163,7 @@ impl Module {
     /// assert_eq!(module.kernels[0].name, "seven");
     ///
     /// let error = Module::from_text(&text.replace("%0 i32:7", "%1 i32:7")).unwrap_err();
-    /// assert_eq!(error.to_string(), "line 8, column 1: in function `seven`, block ^0: there is no value %1");
+    /// assert_eq!(error.to_string(), "line 9, column 1: in function `seven`, block ^0: there is no value %1");
     /// # Ok::<(), offkit_kernel::ir::TextError>(())
     /// ```
     ///
