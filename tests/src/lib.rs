@@ -302,7 +302,35 @@ impl Folder {
         let mut command = Command::new(offkit());
         command.args(line.split_whitespace().chain(verify));
         command.env("XDG_CACHE_HOME", programs().join("test-cache"));
-        self.run_command(&mut command)
+        let outcome = self.run_command(&mut command);
+        self.check_output_of(line, &outcome);
+        outcome
+    }
+
+    /// Checks with spirv-val, where that is installed, what a command line of the driver wrote.
+    ///
+    /// # Panics
+    ///
+    /// If a SPIR-V module breaks a rule.
+    #[track_caller]
+    pub fn check_output_of(&self, line: &str, outcome: &Outcome) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let is_driver = matches!(words.first(), Some(&("cc" | "c++")));
+        let output = words.iter().position(|word| *word == "-o");
+        let Some(output) = output.and_then(|at| words.get(at + 1)) else {
+            return;
+        };
+        if is_driver && outcome.code == 0 && tool("spirv-val").is_some() && self.path(output).is_file() {
+            let mut command = Command::new(offkit());
+            command.args(["verify", output]);
+            let verified = self.run_command(&mut command);
+            // There may be nothing in it that is to be verified.
+            assert!(
+                verified.code == 0
+                    || !verified.stderr.contains("problem") && !verified.stdout.contains("spirv-val"),
+                "{line}: {verified:#?}"
+            );
+        }
     }
 
     /// Compiles OpenCL C with clang 22 to LLVM bitcode, `NAME.bc`.

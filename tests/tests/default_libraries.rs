@@ -32,7 +32,9 @@ fn alone(folder: &Folder, line: &str) -> Outcome {
     let mut command = Command::new(offkit());
     command.args(line.split_whitespace());
     command.env("XDG_CACHE_HOME", folder.path("cache"));
-    folder.run_command(&mut command)
+    let outcome = folder.run_command(&mut command);
+    folder.check_output_of(line, &outcome);
+    outcome
 }
 
 /// The names in a folder of the cache.

@@ -37,7 +37,9 @@ fn driver(folder: &Folder, line: &str) -> Outcome {
     command
         .args(line.split_whitespace())
         .env("XDG_CACHE_HOME", folder.path("cache"));
-    folder.run_command(&mut command)
+    let outcome = folder.run_command(&mut command);
+    folder.check_output_of(line, &outcome);
+    outcome
 }
 
 fn sources() -> Folder {

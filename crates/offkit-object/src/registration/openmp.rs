@@ -86,6 +86,10 @@ pub(super) fn entry<'image>(
 ) -> Result<OffloadEntry<'image>, Error> {
     let mut entry = OffloadEntry::new(ImageKind::of_format(image.format), kind, image.bytes()?);
     entry.strings.set("triple", image.target.triple.as_str());
-    entry.strings.set("arch", image.target.arch_with_features());
+    let arch = image.target.arch_with_features();
+    // Where strings of its own name the target, they name all of it.
+    if !arch.is_empty() || image.strings.get("triple").is_none() {
+        entry.strings.set("arch", arch);
+    }
     Ok(entry)
 }

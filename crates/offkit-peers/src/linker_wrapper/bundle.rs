@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use offkit_host::files;
-use offkit_image::target::{Family, amd, triples};
+use offkit_image::target::{Family, HostCpu, amd, triples};
 use offkit_link::wrap::{Wrap, WrapError, WrapKind};
 use offkit_llvm::Worker;
 use offkit_object::host::intel_openmp_elf;
@@ -35,6 +35,9 @@ struct Language {
     producer: Producer,
     images: Vec<ImageFile>,
 }
+
+/// What says of an ELF file that it is one of 64 bits.
+const ELF_CLASS_64: u8 = 2;
 
 impl Bundler<'_> {
     /// The objects that register the images, one for each language; none if containers are all that is wanted.
@@ -86,6 +89,15 @@ impl Bundler<'_> {
             }
             let mut image = DeviceImage::new(bytes);
             image.target = header_target(image.bytes()?, image.format);
+            if image.target.triple.is_empty()
+                && let &[_, _, _, _, class, ..] = image.bytes()?
+                && let Some(&machine) = image.bytes()?.get(18..).and_then(|rest| rest.first_chunk())
+                && let Some(cpu) = HostCpu::of_elf(u16::from_le_bytes(machine), class == ELF_CLASS_64)
+            {
+                // As LLVM reads it in the file's header, which says no more.
+                image.target.triple = format!("{}--", cpu.name()).into();
+                image.strings.set("triple", image.target.triple.to_string());
+            }
             let file = file.clone();
             images.push((
                 producer,
