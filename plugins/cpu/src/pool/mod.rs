@@ -16,10 +16,9 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 pub(crate) use arena::{Arena, LOCAL_ALIGNMENT};
 pub(crate) use float_mode::FloatMode;
-pub(crate) use team::{Job, Task};
+pub(crate) use team::Job;
 
-use self::team::Team;
-use crate::sync::Arc;
+use self::team::{Task, Team};
 
 /// The environment variable with the number of threads that launches are shared by, the host's included.
 const THREADS_VARIABLE: &str = "OFFKIT_CPU_THREADS";
@@ -57,7 +56,7 @@ pub(crate) fn share(job: &dyn Job) {
 
 /// Has a thread of the pool run a task, soon.
 #[expect(dead_code, reason = "queues will use it")]
-pub(crate) fn spawn(task: Arc<dyn Task>) {
+pub(crate) fn spawn(task: Task) {
     team().spawn(task);
 }
 

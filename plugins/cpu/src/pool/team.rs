@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use std::sync::PoisonError;
 
 use super::FloatMode;
-use crate::sync::{Arc, AtomicUsize, Cell, Condvar, Mutex, MutexGuard, Ordering, spin_loop, thread};
+use crate::sync::{AtomicU64, AtomicUsize, Cell, Condvar, Mutex, MutexGuard, Ordering, spin_loop, thread};
 
 /// Work that several threads take pieces of.
 pub(crate) trait Job: Sync {
@@ -24,11 +24,8 @@ pub(crate) trait Job: Sync {
     fn has_more(&self) -> bool;
 }
 
-/// Work for one thread, once.
-pub(crate) trait Task: Send + Sync {
-    /// Does it.
-    fn run(self: Arc<Self>);
-}
+/// Work for one thread, once. What it works on lies where all threads find it.
+pub(crate) type Task = fn();
 
 /// Jobs that can be open at a time. Those that find no stand are done by their owners alone.
 const STANDS: usize = if cfg!(loom) { 1 } else { 32 };
@@ -38,7 +35,7 @@ const SPINS: usize = if cfg!(loom) { 0 } else { 500 };
 
 /// Threads that one wakes that has just found work: all wake in a time that grows with the logarithm of their
 /// number.
-const WAKES: usize = 2;
+const WAKES: u64 = 2;
 
 /// A stand is being set up or taken down.
 const TAKEN: usize = 1 << (usize::BITS - 1);
@@ -48,6 +45,11 @@ const OPEN: usize = 1 << (usize::BITS - 2);
 const AWAITED: usize = 1 << (usize::BITS - 3);
 /// How many threads are inside.
 const INSIDE: usize = AWAITED - 1;
+
+/// One piece of news.
+const NEWS: u64 = 1 << 16;
+/// How many threads sleep.
+const SLEEPING: u64 = NEWS - 1;
 
 struct Stand {
     state: AtomicUsize,
@@ -59,13 +61,12 @@ pub(super) struct Team {
     /// How many there may be.
     size: usize,
     stands: [Stand; STANDS],
-    /// Changes whenever there is something to do.
-    news: AtomicUsize,
-    /// Threads that sleep, or are about to.
-    sleeping: AtomicUsize,
+    /// How often there was something new to do, and below that how many threads sleep, or are about to. In one
+    /// word, so that of a thread that lies down and one that has news either sees the other.
+    news: AtomicU64,
     /// Threads that were started.
     started: AtomicUsize,
-    shared: Mutex<VecDeque<Arc<dyn Task>>>,
+    shared: Mutex<VecDeque<Task>>,
     /// Where threads sleep.
     wake: Condvar,
     /// Where owners sleep.
@@ -86,8 +87,7 @@ impl Team {
                 state: AtomicUsize::new(0),
                 job: Cell::new(None),
             }),
-            news: AtomicUsize::new(0),
-            sleeping: AtomicUsize::new(0),
+            news: AtomicU64::new(0),
             started: AtomicUsize::new(0),
             shared: Mutex::new(VecDeque::new()),
             wake: Condvar::new(),
@@ -95,7 +95,7 @@ impl Team {
         }
     }
 
-    fn tasks(&self) -> MutexGuard<'_, VecDeque<Arc<dyn Task>>> {
+    fn tasks(&self) -> MutexGuard<'_, VecDeque<Task>> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -124,31 +124,28 @@ impl Team {
     }
 
     /// Has one of the threads run a task.
-    pub(super) fn spawn(&'static self, task: Arc<dyn Task>) {
+    pub(super) fn spawn(&'static self, task: Task) {
         self.tasks().push_back(task);
         self.announce(1);
         if self.started.load(Ordering::Relaxed) == 0
             && let Some(task) = self.take_task()
         {
             // The system gives no thread.
-            task.run();
+            task();
         }
     }
 
-    fn take_task(&self) -> Option<Arc<dyn Task>> {
+    fn take_task(&self) -> Option<Task> {
         self.tasks().pop_front()
     }
 
     /// Makes it known that there is something to do: to those awake, and to some who sleep or are not there yet.
-    fn announce(&'static self, count: usize) {
-        // Sequentially consistent, as in `sleep`: either the thread that lies down sees the news, or this one
-        // sees that it lies down.
-        self.news.fetch_add(1, Ordering::SeqCst);
-        let sleeping = self.sleeping.load(Ordering::SeqCst);
+    fn announce(&'static self, count: u64) {
+        let sleeping = self.news.fetch_add(NEWS, Ordering::AcqRel) & SLEEPING;
         if sleeping > 0 {
             // Who was about to sleep does so now, and can be woken.
             drop(self.tasks());
-            for _ in 0..count.min(sleeping) {
+            for _ in 0..sleeping.min(count) {
                 self.wake.notify_one();
             }
         } else {
@@ -176,7 +173,7 @@ impl Team {
         // Threads begin with the mode of those that start them.
         let _mode = FloatMode::standard();
         loop {
-            let news = self.news.load(Ordering::SeqCst);
+            let news = self.news();
             if !self.work_once() {
                 self.sleep(news);
             }
@@ -186,7 +183,7 @@ impl Team {
     /// Runs a task or joins a job, if there is one.
     fn work_once(&'static self) -> bool {
         if let Some(task) = self.take_task() {
-            task.run();
+            task();
             return true;
         }
         let mut worked = false;
@@ -215,19 +212,26 @@ impl Team {
     }
 
     /// Sleeps until there are other news than these.
-    fn sleep(&self, news: usize) {
+    fn sleep(&self, news: u64) {
         for _ in 0..SPINS {
-            if self.news.load(Ordering::SeqCst) != news {
+            if self.news() != news {
                 return;
             }
             spin_loop();
         }
         let mut tasks = self.tasks();
-        self.sleeping.fetch_add(1, Ordering::SeqCst);
-        while self.news.load(Ordering::SeqCst) == news {
-            tasks = self.wake.wait(tasks).unwrap_or_else(PoisonError::into_inner);
+        let before = self.news.fetch_add(1, Ordering::AcqRel);
+        if before & !SLEEPING == news {
+            while self.news() == news {
+                tasks = self.wake.wait(tasks).unwrap_or_else(PoisonError::into_inner);
+            }
         }
-        self.sleeping.fetch_sub(1, Ordering::SeqCst);
+        self.news.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    /// The news of this moment, without who sleeps.
+    fn news(&self) -> u64 {
+        self.news.load(Ordering::Acquire) & !SLEEPING
     }
 }
 
@@ -356,19 +360,88 @@ mod tests {
 
     #[test]
     fn tasks_are_run_by_threads_of_the_team() {
-        struct Tell(std::sync::mpsc::Sender<std::thread::ThreadId>);
-        impl Task for Tell {
-            fn run(self: Arc<Self>) {
-                self.0.send(std::thread::current().id()).unwrap();
+        static RAN_BY: std::sync::Mutex<Vec<std::thread::ThreadId>> = std::sync::Mutex::new(Vec::new());
+        let team = team(1);
+        for _ in 0..100 {
+            team.spawn(|| RAN_BY.lock().unwrap().push(std::thread::current().id()));
+        }
+        let start = Instant::now();
+        while RAN_BY.lock().unwrap().len() < 100 && start.elapsed() < Duration::from_secs(60) {
+            std::thread::yield_now();
+        }
+        let ran_by = RAN_BY.lock().unwrap();
+        assert_eq!(ran_by.len(), 100);
+        assert_ne!(ran_by[0], std::thread::current().id());
+        assert!(ran_by.iter().all(|thread| *thread == ran_by[0]));
+    }
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use super::*;
+    use crate::sync::AtomicBool;
+
+    loom::lazy_static! {
+        static ref ENDED: AtomicBool = AtomicBool::new(false);
+    }
+
+    /// A team of one thread, which serves until it has run the task that ends it.
+    fn with_one(owner: impl FnOnce(&'static Team)) {
+        let team: &'static Team = Box::leak(Box::new(Team::new(1)));
+        team.started.store(1, Ordering::Relaxed);
+        let thread = loom::thread::spawn(move || {
+            while !ENDED.load(Ordering::Relaxed) {
+                let news = team.news();
+                if !team.work_once() {
+                    team.sleep(news);
+                }
+            }
+        });
+        owner(team);
+        team.spawn(|| ENDED.store(true, Ordering::Relaxed));
+        thread.join().unwrap();
+    }
+
+    /// All pieces are done when `share` returns, and nobody touches the job any more.
+    #[test]
+    fn a_job_is_its_owners_again() {
+        struct Pieces {
+            next: AtomicUsize,
+            result: Cell<usize>,
+            done: AtomicUsize,
+        }
+        // SAFETY: the cell is checked by the model.
+        unsafe impl Sync for Pieces {}
+        impl Job for Pieces {
+            fn work(&self) {
+                while self.next.fetch_add(1, Ordering::Relaxed) < 2 {
+                    self.result.with(|_| {});
+                    self.done.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+            fn has_more(&self) -> bool {
+                self.next.load(Ordering::Relaxed) < 2
             }
         }
-        let team = team(1);
-        let (sender, receiver) = std::sync::mpsc::channel();
-        for _ in 0..100 {
-            team.spawn(Arc::new(Tell(sender.clone())));
-        }
-        let first = receiver.recv().unwrap();
-        assert_ne!(first, std::thread::current().id());
-        assert!((1..100).all(|_| receiver.recv().unwrap() == first));
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(2);
+        model.check(|| {
+            with_one(|team| {
+                let job = Pieces {
+                    next: AtomicUsize::new(0),
+                    result: Cell::new(0),
+                    done: AtomicUsize::new(0),
+                };
+                team.share(&job);
+                job.result.with_mut(|_| {});
+                assert_eq!(job.done.load(Ordering::Relaxed), 2);
+            });
+        });
+    }
+
+    /// A thread that lies down just when there is something to do does it: or the model would find a deadlock.
+    #[test]
+    fn no_task_is_slept_over() {
+        loom::model(|| with_one(|_| {}));
     }
 }
