@@ -169,3 +169,63 @@ fn temporary_in(folder: &Path) -> Option<std::path::PathBuf> {
     }
     None
 }
+
+/// A folder with `k.spv`, whose kernel `endless` ends for one work-group and not for the next.
+fn with_endless_kernel() -> Folder {
+    let folder = Folder::new();
+    let source =
+        "kernel void endless(volatile global int *a) { while (get_group_id(0) == 1 && a[0] == 0) a[1]++; }";
+    folder.write("k.cl", source);
+    let arguments = "--target=spirv64 -O1 -c k.cl -o k.spv".split(' ');
+    folder
+        .run(tool("clang-22").expect("asked for before"), arguments)
+        .ok();
+    folder
+}
+
+const ENDLESS: &str = "run k.spv endless --global 4 --local 2 --arg i32[4]";
+
+#[test]
+fn a_kernel_that_takes_too_long_is_stopped() {
+    need!("clang-22");
+    let folder = with_endless_kernel();
+    let error = folder.offkit(&format!("{ENDLESS} --timeout 300ms")).fails(1);
+    for part in [
+        "kernel `endless` was not done within 300.0 ms",
+        "cancelled after",
+        "work-group [1, 0, 0]",
+        "--timeout",
+    ] {
+        assert!(error.contains(part), "`{part}` is missing in: {error}");
+    }
+    // One that is done in time is not disturbed.
+    folder
+        .offkit("run k.spv endless --global 2 --local 2 --arg i32[4] --timeout 1m")
+        .ok();
+    let error = folder.offkit(&format!("{ENDLESS} --timeout 2")).fails(2);
+    assert!(error.contains("expected one such as `2s`"), "{error}");
+}
+
+#[test]
+fn an_interrupted_launch_ends_the_program() {
+    need!("clang-22");
+    let folder = with_endless_kernel();
+    let mut run = Command::new(offkit())
+        .args(ENDLESS.split(' '))
+        .current_dir(folder.path("."))
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(run.try_wait().unwrap().is_none(), "the launch ended by itself");
+    let sent = Command::new("kill")
+        .args(["-s", "INT", &run.id().to_string()])
+        .status();
+    assert!(sent.unwrap().success());
+    let ended = run.wait().unwrap();
+    // What a shell makes of either is 130.
+    let signal = std::os::unix::process::ExitStatusExt::signal(&ended);
+    assert!(
+        ended.code() == Some(INTERRUPTED) || signal == Some(2),
+        "{ended:?}"
+    );
+}

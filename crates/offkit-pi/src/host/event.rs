@@ -7,6 +7,8 @@ use super::{PiError, Result};
 use crate::ffi::*;
 use crate::table::Function;
 use std::sync::Arc;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::{Duration, Instant};
 
 /// The progress of one command.
 ///
@@ -142,6 +144,48 @@ impl Event {
             outcome = outcome.and(event.wait());
         }
         outcome
+    }
+
+    /// Waits until the command is done, but no longer than so; whether it is done.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the command failed, as from [`Event::wait`].
+    pub fn wait_for(&self, most: Duration) -> Result<bool> {
+        let start = Instant::now();
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let told = self.on_completion(move |_| {
+            // Nobody may be waiting any more.
+            let _ = sender.send(());
+        });
+        if told.is_ok() {
+            if receiver.recv_timeout(most) == Err(RecvTimeoutError::Timeout) {
+                return Ok(false);
+            }
+        } else {
+            // The plugin has no callbacks.
+            while !self.is_over() {
+                if start.elapsed() >= most {
+                    return Ok(false);
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        self.wait().map(|()| true)
+    }
+
+    /// Asks the command to end. One that has not started fails in its turn; a kernel that runs fails soon, if the
+    /// device can stop it; other commands are done as ever. Whichever it is, the event tells, in its time.
+    ///
+    /// This is offkit's own use of `piEventSetStatus`, on a command's event and with a failure as the status.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the command is done already, or the plugin cancels no commands.
+    pub fn cancel(&self) -> Result<()> {
+        let status = PI_COMMAND_EXECUTION_FAILURE.0;
+        // SAFETY: the event is valid.
+        unsafe { call!(self.plugin(), piEventSetStatus(self.raw(), status)) }
     }
 
     /// How far the command is.

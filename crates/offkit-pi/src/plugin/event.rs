@@ -36,9 +36,14 @@ pub trait Event<P: Plugin>: Send + Sync + 'static {
 
     /// Sets the status of an event of the host's own: complete, or negative for a failure.
     ///
+    /// A failure as the status of a command's event asks for the command to be cancelled, which the interface does
+    /// not say and other plugins do not do: one that has not started fails in its turn, a kernel that runs as soon
+    /// as it can be stopped.
+    ///
     /// # Errors
     ///
-    /// [`Error`] if the event is a command's, or has been set already ([`PI_INVALID_OPERATION`]).
+    /// [`Error`] if the event has been set or is over already ([`PI_INVALID_OPERATION`]), or is a command's that
+    /// cannot be cancelled ([`PI_INVALID_EVENT`]).
     fn set_status(&self, status: pi_event_status) -> Result<()> {
         Err(Error::unsupported("setting the status of an event"))
     }

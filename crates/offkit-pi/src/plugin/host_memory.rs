@@ -42,9 +42,9 @@ impl HostSource {
         HostSource { start, size }
     }
 
-    /// Address of the first byte.
+    /// Address of the first byte, for whoever copies by address.
     pub fn address(&self) -> usize {
-        self.start.addr()
+        self.start.expose_provenance()
     }
 
     /// Size in bytes.
@@ -76,9 +76,9 @@ impl HostTarget {
         HostTarget { start, size }
     }
 
-    /// Address of the first byte.
+    /// Address of the first byte, for whoever copies by address.
     pub fn address(&self) -> usize {
-        self.start.addr()
+        self.start.expose_provenance()
     }
 
     /// Size in bytes.

@@ -165,6 +165,46 @@ impl Memory {
         Ok(())
     }
 
+    /// Copies from inside one allocation to memory of the host.
+    ///
+    /// # Safety
+    /// `size` bytes at `target` must be valid for writes, and nobody else use them meanwhile.
+    ///
+    /// # Errors
+    /// [`MemoryError::OutOfBounds`].
+    #[expect(unsafe_code, reason = "the caller vouches for its memory")]
+    pub(crate) unsafe fn copy_to_host(
+        &self,
+        address: u64,
+        target: usize,
+        size: usize,
+    ) -> Result<(), MemoryError> {
+        let _version = self.containing(address, size as u64)?;
+        // SAFETY: just checked, and promised by the caller; the version keeps the memory.
+        unsafe { raw::copy(target as u64, address, size) };
+        Ok(())
+    }
+
+    /// Copies from memory of the host to inside one allocation.
+    ///
+    /// # Safety
+    /// `size` bytes at `source` must be valid for reads, and nobody write them meanwhile.
+    ///
+    /// # Errors
+    /// [`MemoryError::OutOfBounds`].
+    #[expect(unsafe_code, reason = "the caller vouches for its memory")]
+    pub(crate) unsafe fn copy_from_host(
+        &self,
+        address: u64,
+        source: usize,
+        size: usize,
+    ) -> Result<(), MemoryError> {
+        let _version = self.containing(address, size as u64)?;
+        // SAFETY: just checked, and promised by the caller; the version keeps the memory.
+        unsafe { raw::copy(address, source as u64, size) };
+        Ok(())
+    }
+
     /// Fills `size` bytes with a repeated pattern.
     ///
     /// # Errors

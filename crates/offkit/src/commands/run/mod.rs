@@ -3,6 +3,7 @@
 pub(crate) mod arguments;
 mod array_file;
 mod buffers;
+mod timeout;
 
 use arguments::ArraySource;
 use clap::Args;
@@ -91,6 +92,9 @@ pub(crate) struct Run {
     /// Print how long each step took
     #[arg(long)]
     time: bool,
+    /// Stop a launch that takes longer, such as `2s` or `500ms`; exit code 1
+    #[arg(long, value_name = "TIME", value_parser = timeout::parse)]
+    timeout: Option<Duration>,
 }
 
 fn tolerance(text: &str) -> Result<f64, String> {
@@ -156,13 +160,12 @@ pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
             // Every launch starts from the same input, or repeating would change the result.
             arguments.reset(&queue, &given).map_err(Failure::input)?;
         }
-        steps
-            .time("launch", || {
-                kernel
-                    .launch(&queue, &range, &launched, &[])
-                    .and_then(|event| kernel.wait(&event))
-            })
-            .map_err(Failure::input)?;
+        steps.time("launch", || {
+            let event = kernel
+                .launch(&queue, &range, &launched, &[])
+                .map_err(Failure::input)?;
+            timeout::wait(&kernel, &event, options.timeout)
+        })?;
     }
     let mut results = BTreeMap::new();
     for (index, _) in outputs.iter().chain(&checks) {
