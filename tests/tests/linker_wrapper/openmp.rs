@@ -262,7 +262,11 @@ fn openmp_programs_link_with_llvms_own_device_runtime() {
     let target = offkit_tests::programs();
     let runtime = target.parent().expect("a folder").join("openmp-runtime");
     if !runtime.join("libomptarget-amdgpu.bc").is_file() {
-        eprintln!("skipped: `tests/openmp/build.sh target/openmp-runtime` makes what this needs");
+        // Not required even where tools are: a mirror need not have the source for ever.
+        #[expect(clippy::print_stderr, reason = "it says that a test was left out")]
+        {
+            eprintln!("skipped: `tests/openmp/build.sh target/openmp-runtime` makes what this needs");
+        }
         return;
     }
     let folder = folder();
