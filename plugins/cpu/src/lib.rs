@@ -11,8 +11,8 @@
 //!  SPIR-V ──reader──▶ SSA form ──verifier──▶ steps ──interpreter──▶ results, or the work-item that failed
 //! ```
 //!
-//! The *reader* takes every decision that SPIR-V leaves to decorations and types and writes offkit's own
-//! SSA form: layouts, address arithmetic, the meaning of each operation. Whatever this device doesn't have
+//! The *reader*, of crate `offkit-kernel`, takes every decision that SPIR-V leaves to decorations and types
+//! and writes offkit's own SSA form: layouts, address arithmetic, the meaning of each operation. Whatever this device doesn't have
 //! is refused here, by name, and nothing is guessed. The *verifier* makes sure of the shape of everything,
 //! so that what comes after needs no checks of that kind. Then values get registers and operations get
 //! functions, and the *interpreter* executes the result: work-groups are spread over all cores, the
