@@ -1,7 +1,7 @@
 //! Floating-point formats as bit patterns: widening to `f64` and rounding from exact values.
 //!
 //! Every float type of OpenCL is a subset of `f64`, so a single "wide" type serves all computation, and
-//! one function ([`pack`]) does all the rounding there is: from an exact integer times a power of two to
+//! one function (`pack`) does all the rounding there is: from an exact integer times a power of two to
 //! any format in any rounding mode.
 
 use std::ops::{Add, Div, Mul, Rem, Sub};
