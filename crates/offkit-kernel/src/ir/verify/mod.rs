@@ -93,7 +93,7 @@ impl Module {
     /// # Errors
     /// [`Problem`], the first one found.
     pub fn verify(&self) -> Result<(), Problem> {
-        self.globals().map_err(|what| Problem {
+        self.outside_functions().map_err(|what| Problem {
             function: None,
             what,
             place: None,
@@ -117,7 +117,7 @@ impl Module {
     }
 
     /// What belongs to no function.
-    fn globals(&self) -> Check {
+    fn outside_functions(&self) -> Check {
         self.types.iter().try_for_each(|kind| self.refers(None, kind))?;
         for (index, constant) in self.constants.iter().enumerate() {
             self.constant(constant)
