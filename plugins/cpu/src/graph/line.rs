@@ -2,8 +2,8 @@
 
 use super::node::{Raw, from_raw, into_raw};
 use super::{Node, Ref, Work};
-use crate::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
-use crate::sync::{Arc, Mutex};
+use crate::memory::Published;
+use crate::sync::{Arc, AtomicPtr, Mutex, Ordering};
 use std::ptr::null_mut;
 use std::sync::PoisonError;
 
@@ -43,16 +43,22 @@ impl<W: Work> Place<W> {
             Place::Before(fence) => Some(fence),
             Place::InLine(line, this) => {
                 if let Line::InOrder(last) = &*line {
-                    let left = last.compare_exchange(this, null_mut(), Ordering::AcqRel, Ordering::Relaxed);
-                    if let Ok(this) = left {
-                        // SAFETY: the line's reference. The caller has another, so that this is not the end of it.
-                        drop(unsafe { from_raw::<W>(this) });
-                    }
+                    leave::<W>(last, this);
                 }
                 None
             }
         }
     }
+}
+
+/// A command is over that may be the last of an in-order queue.
+fn leave<W: Work>(last: &AtomicPtr<()>, this: Raw) -> Option<Ref<Node<W>>> {
+    let left = last.compare_exchange(this, null_mut(), Ordering::AcqRel, Ordering::Relaxed);
+    if let Ok(this) = left {
+        // SAFETY: the line's reference. The caller has another, so that this is not the end of it.
+        drop(unsafe { from_raw::<W>(this) });
+    }
+    None
 }
 
 impl<W: Work> Line<W> {
@@ -77,15 +83,21 @@ impl<W: Work> Line<W> {
         wait: &[Ref<Node<W>>],
         sort: Sort,
     ) {
+        let small = work.is_small();
         match &**line {
             Line::InOrder(last) => {
-                // SAFETY: by the caller's promise, and this is the order.
+                let this = into_raw(Ref::clone(node));
+                let before = last.swap(this, Ordering::AcqRel);
+                // SAFETY: the line's reference.
+                let before = (!before.is_null()).then(|| unsafe { from_raw(before) });
+                // SAFETY: by the caller's promise, and this is the order, but for `begin`, before which nobody looks at what
+                // it sets: the node still waits for its submission.
                 unsafe {
-                    let this = into_raw(Ref::clone(node));
+                    let waits = Node::wait_for(node, wait, [before, None]);
+                    if small && !waits && !node.is_blamed() {
+                        return node.run_at_once(work, || leave(last, this));
+                    }
                     node.begin(Some(work), Place::InLine(Arc::clone(line), this));
-                    let before = last.swap(this, Ordering::AcqRel);
-                    let before = (!before.is_null()).then(|| from_raw(before));
-                    Node::wait_for(node, wait, [before, None]);
                 }
             }
             Line::OutOfOrder(stretches) => {
@@ -96,10 +108,14 @@ impl<W: Work> Line<W> {
                 } else {
                     let stretch = stretches.enter();
                     let barrier = stretch.barrier.as_ref().map(Ref::clone);
-                    // SAFETY: by the caller's promise, and this is the order.
+                    let fence = Ref::clone(&stretch.fence);
+                    // SAFETY: as above.
                     unsafe {
-                        node.begin(Some(work), Place::Before(Ref::clone(&stretch.fence)));
-                        Node::wait_for(node, wait, [barrier, None]);
+                        let waits = Node::wait_for(node, wait, [barrier, None]);
+                        if small && !waits && !node.is_blamed() {
+                            return node.run_at_once(work, || Some(fence));
+                        }
+                        node.begin(Some(work), Place::Before(fence));
                     }
                 }
             }
@@ -159,44 +175,26 @@ struct Stretch<W: Work> {
 
 /// The stretches of a queue without order. The current one is read without a lock.
 pub(crate) struct Stretches<W: Work> {
-    current: AtomicPtr<Stretch<W>>,
-    /// Threads that have read `current` and not yet got a reference.
-    readers: AtomicU32,
-    /// Held by whoever opens a stretch. Earlier ones, which a reader may still be looking at.
-    earlier: Mutex<Vec<Arc<Stretch<W>>>>,
+    current: Published<Stretch<W>>,
+    /// Held by whoever opens a stretch.
+    opening: Mutex<()>,
 }
 
 impl<W: Work> Stretches<W> {
     fn new() -> Stretches<W> {
-        let first = Stretch {
-            fence: Ref::new(Node::command(false)),
-            barrier: None,
-        };
         Stretches {
-            current: AtomicPtr::new(Arc::into_raw(Arc::new(first)).cast_mut()),
-            readers: AtomicU32::new(0),
-            earlier: Mutex::new(Vec::new()),
+            current: Published::new(Stretch {
+                fence: Ref::new(Node::command(false)),
+                barrier: None,
+            }),
+            opening: Mutex::new(()),
         }
-    }
-
-    fn read(&self) -> Arc<Stretch<W>> {
-        // In this order, and each a read and a write in one, so that whoever replaces the pointer and finds no readers
-        // knows that those to come read the new one.
-        self.readers.fetch_add(1, Ordering::AcqRel);
-        let current = self.current.load(Ordering::Acquire).cast_const();
-        // SAFETY: the stretch is kept while there are readers.
-        let current = unsafe {
-            Arc::increment_strong_count(current);
-            Arc::from_raw(current)
-        };
-        self.readers.fetch_sub(1, Ordering::AcqRel);
-        current
     }
 
     /// The current stretch, whose fence waits for one more now.
     fn enter(&self) -> Arc<Stretch<W>> {
         loop {
-            let stretch = self.read();
+            let stretch = self.current.load();
             // Else it has been closed since, and left behind.
             if stretch.fence.count_in() {
                 return stretch;
@@ -216,28 +214,16 @@ impl<W: Work> Stretches<W> {
             Node::start(&barrier);
             barrier
         });
-        let mut earlier = self.earlier.lock().unwrap_or_else(PoisonError::into_inner);
-        let old = self.read();
+        let _opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        let old = self.current.load();
         // SAFETY: just made.
         unsafe { Node::wait_for(&fence, &[], [Some(Ref::clone(&old.fence)), None]) };
         let barrier = barrier.or_else(|| {
             let still = old.barrier.as_ref().filter(|barrier| !barrier.is_over());
             still.map(Ref::clone)
         });
-        let new = Arc::new(Stretch { fence, barrier });
-        let replaced = self
-            .current
-            .swap(Arc::into_raw(Arc::clone(&new)).cast_mut(), Ordering::AcqRel);
-        // SAFETY: the reference that `current` had.
-        earlier.push(unsafe { Arc::from_raw(replaced.cast_const()) });
-        let unread = if self.readers.fetch_add(0, Ordering::AcqRel) == 0 {
-            std::mem::take(&mut *earlier)
-        } else {
-            Vec::new()
-        };
-        drop(earlier);
-        drop(unread);
-        [old, new]
+        self.current.store(Stretch { fence, barrier });
+        [old, self.current.load()]
     }
 
     /// Submits a command that comes after all others, or before all that come later, or both, but does not start it.
@@ -260,22 +246,15 @@ impl<W: Work> Stretches<W> {
     }
 
     fn finish(&self) {
-        let stretch = self.read();
+        let stretch = self.current.load();
         let idle = stretch.fence.pending() == 1;
         // If it is the current one still, it was open, and it is being open that it waits for.
-        if idle && std::ptr::eq(self.current.load(Ordering::Acquire), Arc::as_ptr(&stretch)) {
+        if idle && Arc::ptr_eq(&self.current.load(), &stretch) {
             return;
         }
         let [old, _] = self.open(None);
         let fence = Ref::clone(&old.fence);
         Node::let_go(Ref::clone(&fence));
         fence.wait();
-    }
-}
-
-impl<W: Work> Drop for Stretches<W> {
-    fn drop(&mut self) {
-        // SAFETY: the reference that `current` has.
-        drop(unsafe { Arc::from_raw(self.current.load(Ordering::Acquire).cast_const()) });
     }
 }

@@ -1,8 +1,7 @@
 //! Models for `loom`, which runs each with every order in which its threads can see each other's writes.
 
 use super::{Failure, Line, Node, Ready, Ref, Sort, Work};
-use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use crate::sync::{Arc, thread};
+use crate::sync::{Arc, AtomicUsize, Ordering, thread};
 use offkit_pi::ffi::*;
 
 /// Counts how often it is run.
@@ -36,7 +35,7 @@ impl Work for Probe {
         self.by == By::Anyone
     }
 
-    fn run(self, _: &AtomicBool) -> Result<(), String> {
+    fn run(self, _: &std::sync::atomic::AtomicBool) -> Result<(), String> {
         self.runs.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }

@@ -3,8 +3,7 @@
 use super::line::Place;
 use super::waiters::{Callback, Edge, Taken, Waiter, Waiters};
 use super::{Failure, Ref};
-use crate::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering};
-use crate::sync::{Cell, thread};
+use crate::sync::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Cell, Ordering, thread};
 use offkit_pi::ffi::*;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,7 +24,7 @@ pub(crate) trait Work: Sized + Send + 'static {
     /// # Errors
     ///
     /// What went wrong.
-    fn run(self, cancel: &AtomicBool) -> Result<(), String>;
+    fn run(self, cancel: &std::sync::atomic::AtomicBool) -> Result<(), String>;
 
     /// Sees to it that some thread calls [`Node::run`].
     fn schedule(node: Ref<Node<Self>>);
@@ -63,8 +62,8 @@ pub(crate) struct Node<W: Work> {
     pending: AtomicU32,
     /// The status that the host wants for a command that it gives up, or 0.
     gave_up: AtomicI32,
-    /// Set when it does.
-    cancel: AtomicBool,
+    /// Set when it does. Kernels look at it, so it is never the model checker's.
+    cancel: std::sync::atomic::AtomicBool,
     kind: Kind,
     waiters: Waiters<W>,
     /// Callbacks for what comes before completion.
@@ -137,7 +136,7 @@ impl<W: Work> Node<W> {
             word: AtomicU64::new(u64::from(status as u32)),
             pending: AtomicU32::new(1),
             gave_up: AtomicI32::new(0),
-            cancel: AtomicBool::new(false),
+            cancel: std::sync::atomic::AtomicBool::new(false),
             kind,
             waiters: Waiters::new(),
             early: Waiters::new(),
@@ -214,12 +213,17 @@ impl<W: Work> Node<W> {
     }
 
     /// Makes a command wait for others, which comes after [`begin`](Self::begin): for those in `wait`, with which it
-    /// fails, and for those in `after`.
+    /// fails, and for those in `after`. Whether one of them is not over.
     ///
     /// # Safety
     ///
     /// As for [`begin`](Self::begin), and this is called once.
-    pub(super) unsafe fn wait_for(node: &Ref<Self>, wait: &[Ref<Self>], after: [Option<Ref<Self>>; 2]) {
+    pub(super) unsafe fn wait_for(
+        node: &Ref<Self>,
+        wait: &[Ref<Self>],
+        after: [Option<Ref<Self>>; 2],
+    ) -> bool {
+        let mut waits = false;
         let strict = wait.iter().map(|other| (other, true));
         let others = strict.chain(after.iter().flatten().map(|other| (other, false)));
         let count = wait.len() + after.iter().flatten().count();
@@ -242,6 +246,7 @@ impl<W: Work> Node<W> {
                     .more_arrows
                     .with_mut(|more| unsafe { (*more).as_mut_ptr().add(index) }),
             };
+            waits = true;
             node.pending.fetch_add(1, Ordering::Relaxed);
             let waiter = Waiter::Node {
                 node: Ref::clone(node),
@@ -256,22 +261,32 @@ impl<W: Work> Node<W> {
                 node.pending.fetch_sub(1, Ordering::Relaxed);
             }
         }
+        waits
+    }
+
+    /// Runs a small command on the thread that submits it, in the place of [`begin`](Self::begin) and all that follows.
+    /// It is not in anybody's hands but this thread's and those that wait for it.
+    ///
+    /// # Safety
+    ///
+    /// As for [`begin`](Self::begin); nothing that the command waits for is left, or has failed.
+    pub(super) unsafe fn run_at_once(&self, work: W, leave: impl FnOnce() -> Option<Ref<Self>>) {
+        self.stamp(1);
+        self.stamp(2);
+        let outcome = self.outcome_of(Some(work));
+        let mut fallout = Fallout::default();
+        fallout.over(self, outcome, |_| leave());
+        fallout.settle();
+    }
+
+    /// Whether something it waits for has failed already.
+    pub(super) fn is_blamed(&self) -> bool {
+        !self.failure.load(Ordering::Acquire).is_null()
     }
 
     /// Lets a command go, which comes last. It may be complete after this.
     pub(super) fn start(node: &Ref<Self>) {
-        if !node.arrive() {
-            return;
-        }
-        let small = node.task.with_mut(|task| {
-            // SAFETY: nobody else has the node before it is in a list.
-            unsafe { (*task).work.as_ref() }.is_some_and(Work::is_small)
-        });
-        if small && !node.has_nothing_to_run() {
-            node.stamp(1);
-            node.word.fetch_sub(2, Ordering::Relaxed);
-            node.run_claimed();
-        } else {
+        if node.arrive() {
             let mut fallout = Fallout::default();
             fallout.ready(Ref::clone(node));
             fallout.settle();
@@ -373,30 +388,40 @@ impl<W: Work> Node<W> {
         }
         // SAFETY: the one that makes the node running has its task.
         let work = self.task.with_mut(|task| unsafe { (*task).work.take() });
+        let outcome = self.outcome_of(work);
+        fallout.over(self, outcome, Self::leave);
+        fallout.settle();
+    }
+
+    /// Runs the command's work.
+    fn outcome_of(&self, work: Option<W>) -> Result<(), Arc<Failure>> {
         let run = || match work {
             Some(work) if !self.cancel.load(Ordering::Acquire) => work.run(&self.cancel),
             _ => Err(NEVER_STARTED.to_owned()),
         };
-        let outcome = match catch_unwind(AssertUnwindSafe(run)) {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(text)) => {
-                let status = match self.gave_up.load(Ordering::Acquire) {
-                    0 => PI_COMMAND_EXECUTION_FAILURE.0,
-                    status => status,
-                };
-                Err(Failure { status, text })
-            }
+        let (status, text) = match catch_unwind(AssertUnwindSafe(run)) {
+            Ok(Ok(())) => return Ok(()),
+            Ok(Err(text)) => match self.gave_up.load(Ordering::Acquire) {
+                0 => (PI_COMMAND_EXECUTION_FAILURE.0, text),
+                status => (status, text),
+            },
             Err(payload) => {
                 // A payload may panic again when it is dropped.
                 std::mem::forget(payload);
-                Err(Failure {
-                    status: PI_ERROR_UNKNOWN.0,
-                    text: "the device panicked; this is a defect of it".to_owned(),
-                })
+                let text = "the device panicked; this is a defect of it".to_owned();
+                (PI_ERROR_UNKNOWN.0, text)
             }
         };
-        fallout.over(self, outcome.map_err(Arc::new));
-        fallout.settle();
+        Err(Arc::new(Failure { status, text }))
+    }
+
+    /// Leaves the queue, now that it is over. Gives a node that waits for one thing less by that.
+    fn leave(&self) -> Option<Ref<Self>> {
+        // SAFETY: only one thread completes a node, and has its task.
+        let place = self
+            .task
+            .with_mut(|task| unsafe { std::mem::replace(&mut (*task).place, Place::Nowhere) });
+        place.leave()
     }
 
     /// Waits until the node is complete or has failed.
@@ -431,7 +456,7 @@ impl<W: Work> Node<W> {
             return false;
         }
         let mut fallout = Fallout::default();
-        fallout.over(self, outcome.map_err(Arc::new));
+        fallout.over(self, outcome.map_err(Arc::new), Self::leave);
         fallout.settle();
         true
     }
@@ -491,7 +516,7 @@ impl<W: Work> Drop for Node<W> {
             let mut fallout = Fallout::default();
             let text = "the event was released without having been set".to_owned();
             let status = PI_COMMAND_EXECUTION_FAILURE.0;
-            fallout.over(self, Err(Arc::new(Failure { status, text })));
+            fallout.over(self, Err(Arc::new(Failure { status, text })), Self::leave);
             fallout.settle();
         }
         let failure = self.failure.load(Ordering::Acquire);
@@ -602,7 +627,12 @@ impl<W: Work> Fallout<W> {
     }
 
     /// Completes a node, and takes on what follows from that.
-    fn over(&mut self, node: &Node<W>, outcome: Result<(), Arc<Failure>>) {
+    fn over(
+        &mut self,
+        node: &Node<W>,
+        outcome: Result<(), Arc<Failure>>,
+        leave: impl FnOnce(&Node<W>) -> Option<Ref<Node<W>>>,
+    ) {
         node.stamp(3);
         let status = match outcome {
             Ok(()) => PI_EVENT_COMPLETE,
@@ -617,15 +647,9 @@ impl<W: Work> Fallout<W> {
                 status
             }
         };
+        // What it was to use is free before anyone learns that it is over.
         // SAFETY: only one thread completes a node, and has its task.
-        let (work, place) = node.task.with_mut(|task| unsafe {
-            (
-                (*task).work.take(),
-                std::mem::replace(&mut (*task).place, Place::Nowhere),
-            )
-        });
-        // What it used is free before anyone learns that it is over.
-        drop(work);
+        drop(node.task.with_mut(|task| unsafe { (*task).work.take() }));
         let mut word = node.word.load(Ordering::Relaxed);
         loop {
             let over = (word & !STATUS) | u64::from(status as u32);
@@ -637,7 +661,7 @@ impl<W: Work> Fallout<W> {
                 Err(other) => word = other,
             }
         }
-        if let Some(fence) = place.leave() {
+        if let Some(fence) = leave(node) {
             self.arrived(fence);
         }
         self.early(node);
@@ -681,7 +705,7 @@ impl<W: Work> Fallout<W> {
             } else {
                 Ok(())
             };
-            self.over(&node, outcome);
+            self.over(&node, outcome, Node::leave);
         }
         if self.has_callbacks {
             W::leave_to_others();

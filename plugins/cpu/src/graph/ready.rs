@@ -2,8 +2,7 @@
 
 use super::node::{Raw, from_raw, into_raw, peek};
 use super::{Node, Ref, Work};
-use crate::sync::Mutex;
-use crate::sync::atomic::{AtomicPtr, Ordering};
+use crate::sync::{AtomicPtr, Mutex, Ordering};
 use std::marker::PhantomData;
 use std::ptr::null_mut;
 use std::sync::PoisonError;

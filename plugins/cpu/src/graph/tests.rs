@@ -1,9 +1,12 @@
 //! Commands that note when they ran, in graphs made at random: each after what it waits for, each once.
 
+use crate::sync::Mutex;
+
 use super::{Failure, Line, Node, Ready, Ref, Sort, Work};
 use offkit_pi::ffi::*;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Notes when it ran.
@@ -63,28 +66,28 @@ type Event = Ref<Node<Step>>;
 
 /// Runs a test with threads that run what is ready.
 fn with_pool(threads: usize, test: impl FnOnce()) {
-    struct Stop<'s>(&'s AtomicBool);
-    impl Drop for Stop<'_> {
+    struct Pool(Arc<AtomicBool>, Vec<JoinHandle<()>>);
+    impl Drop for Pool {
         fn drop(&mut self) {
             self.0.store(true, Ordering::SeqCst);
+            self.1.drain(..).for_each(|thread| thread.join().unwrap());
         }
     }
     // Tests that run at the same time share the list, so that each runs what others make ready.
-    let stop = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                while !stop.load(Ordering::SeqCst) {
-                    match READY.pop() {
-                        Some((event, _)) => event.run(),
-                        None => std::thread::yield_now(),
-                    }
+    let stop = Arc::new(AtomicBool::new(false));
+    let work = |stop: Arc<AtomicBool>| {
+        move || {
+            while !stop.load(Ordering::SeqCst) {
+                match READY.pop() {
+                    Some((event, _)) => event.run(),
+                    None => std::thread::yield_now(),
                 }
-            });
+            }
         }
-        let _stop = Stop(&stop);
-        test();
-    });
+    };
+    let threads = (0..threads).map(|_| std::thread::spawn(work(Arc::clone(&stop))));
+    let _pool = Pool(Arc::clone(&stop), threads.collect());
+    test();
 }
 
 fn submit(line: &Arc<Line<Step>>, small: bool, wait: &[Event], sort: Sort) -> (Event, Arc<Noted>) {
@@ -312,25 +315,24 @@ fn graphs_at_random_keep_every_order() {
         .ok()
         .and_then(|text| text.parse().ok());
     let end = Instant::now() + Duration::from_secs(seconds.unwrap_or(2));
-    let others = Mutex::new(Vec::new());
-    let rounds = AtomicUsize::new(0);
+    let others = Arc::new(Mutex::new(Vec::new()));
+    let rounds = Arc::new(AtomicUsize::new(0));
     with_pool(2, || {
-        std::thread::scope(|scope| {
-            for thread in 0..3u64 {
-                let (others, rounds) = (&others, &rounds);
-                scope.spawn(move || {
-                    let mut dice = Dice(0x9e37_79b9_7f4a_7c15 ^ (thread + 1) << 7);
-                    while Instant::now() < end {
-                        round(&mut dice, others);
-                        rounds.fetch_add(1, Ordering::SeqCst);
-                        let mut others = others.lock().unwrap();
-                        if others.len() > 100 {
-                            others.clear();
-                        }
+        let threads = [1, 2, 3].map(|thread: u64| {
+            let (others, rounds) = (Arc::clone(&others), Arc::clone(&rounds));
+            std::thread::spawn(move || {
+                let mut dice = Dice(0x9e37_79b9_7f4a_7c15 ^ (thread << 7));
+                while Instant::now() < end {
+                    round(&mut dice, &others);
+                    rounds.fetch_add(1, Ordering::SeqCst);
+                    let mut others = others.lock().unwrap();
+                    if others.len() > 100 {
+                        others.clear();
                     }
-                });
-            }
+                }
+            })
         });
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
     });
-    assert_ne!(rounds.into_inner(), 0);
+    assert_ne!(rounds.load(Ordering::SeqCst), 0);
 }

@@ -1,9 +1,7 @@
 //! The list of those that wait for a node.
 
 use super::{Node, Ref, Work};
-use crate::sync::Cell;
-use crate::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
-use crate::sync::thread::Thread;
+use crate::sync::{AtomicBool, AtomicPtr, Cell, Ordering, Thread};
 use std::ptr::{null_mut, without_provenance_mut};
 
 /// What is called when a node reaches a status; it is given the status.

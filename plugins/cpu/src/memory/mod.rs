@@ -11,6 +11,7 @@ mod raw;
 mod registry;
 mod snapshot;
 
+pub(crate) use published::Published;
 pub(crate) use snapshot::{AccessKind, Hint, Reason, Snapshot, Violation};
 
 pub use registry::Memory;

@@ -129,7 +129,6 @@ impl Launch {
     }
 
     /// Whether it is plain to see that it takes a few microseconds.
-    #[expect(dead_code, reason = "queues will ask")]
     pub(super) fn is_small(&self) -> bool {
         match (&self.code, &self.geometry) {
             (Some(code), Some(geometry)) => code.is_small(geometry),

@@ -11,6 +11,7 @@ mod kernel;
 mod memory;
 mod program;
 mod queue;
+mod spare;
 mod transfer;
 mod worker;
 

@@ -3,19 +3,23 @@
 use offkit_pi::ffi::*;
 use offkit_pi::plugin::{Command, Queue, Ref, Result};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use super::Cpu;
 use super::event::CpuEvent;
 use super::kernel::Launch;
 use super::memory::CpuBuffer;
+use super::spare::Spare;
 use super::transfer::{self, AddressCopy, each_row};
 use super::worker;
 use crate::Memory;
 use crate::graph::{Line, Node, Sort, Work};
-use crate::sync::atomic::AtomicBool;
 
 /// Bytes that a thread copies or fills in some microseconds.
 const SMALL: usize = 1 << 15;
+
+/// Launches that are done, with the room that they had.
+static LAUNCHES: Spare<Launch> = Spare::new();
 
 /// A queue. Its commands go on when it is gone.
 pub(crate) struct CpuQueue {
@@ -71,8 +75,11 @@ impl Queue<Cpu> for CpuQueue {
         let memory = || Arc::clone(&queue.memory);
         let todo = match command {
             Command::Launch { kernel, range } => {
-                let mut launch = Box::<Launch>::default();
-                kernel.prepare(&range, &mut launch)?;
+                let mut launch = LAUNCHES.take();
+                if let Err(error) = kernel.prepare(&range, &mut launch) {
+                    LAUNCHES.give(launch);
+                    return Err(error);
+                }
                 Todo::Launch(launch)
             }
             Command::CopyUsm { source, target, size } => {
@@ -105,8 +112,7 @@ impl Work for Task {
 
     fn is_small(&self) -> bool {
         let size = match &self.0 {
-            // Nobody knows how long a kernel takes.
-            Todo::Launch(_) => usize::MAX,
+            Todo::Launch(launch) => return launch.is_small(),
             Todo::CopyUsm(copy, _) => copy.size(),
             Todo::Other(command, _) => match command {
                 Command::ReadBuffer { target, .. } => target.size(),
@@ -122,7 +128,12 @@ impl Work for Task {
 
     fn run(self, cancel: &AtomicBool) -> Result<(), String> {
         match self.0 {
-            Todo::Launch(launch) => launch.run(cancel).map_err(|error| error.to_string()),
+            Todo::Launch(mut launch) => {
+                let done = launch.run(cancel);
+                launch.clear();
+                LAUNCHES.give(launch);
+                done.map_err(|error| error.to_string())
+            }
             Todo::CopyUsm(copy, memory) => copy.run(&memory),
             Todo::Other(command, memory) => run(&memory, command),
             Todo::Nothing => Ok(()),

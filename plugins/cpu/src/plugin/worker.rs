@@ -1,27 +1,26 @@
-//! Threads for the commands that are ready.
+//! Commands that are ready and too large for the thread that submits them: threads of the pool run them.
 
+use offkit_pi::plugin::Ref;
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use super::event::CpuEvent;
 use super::queue::Task;
 use crate::graph::Ready;
-use offkit_pi::plugin::Ref;
+use crate::pool;
 
-/// Commands of all queues.
-#[cfg(not(loom))]
-static READY: Ready<Task> = Ready::new();
-#[cfg(loom)]
-static READY: std::sync::LazyLock<Ready<Task>> = std::sync::LazyLock::new(Ready::new);
+/// The commands of all queues.
+struct Work {
+    ready: Ready<Task>,
+    /// Whether a thread has been called to work on them that has not looked yet.
+    called: AtomicBool,
+}
 
-/// Whether a thread has been called to work on them that has not looked yet.
-static CALLED: AtomicBool = AtomicBool::new(false);
-
-/// What a thread of the pool does just now.
+/// What a thread does just now.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Now {
-    /// This is none.
+    /// It is none of the pool's, as far as commands go.
     NotOurs,
     /// Takes one command after the other, also those that it schedules meanwhile.
     Drains,
@@ -34,50 +33,91 @@ thread_local! {
 }
 
 pub(super) fn schedule(event: Ref<CpuEvent>) {
-    READY.push(event);
+    let work = work();
+    work.ready.push(event);
     if NOW.get() != Now::Drains {
-        call();
+        work.call();
     }
 }
 
 pub(super) fn leave_to_others() {
     if NOW.get() == Now::Drains {
         NOW.set(Now::CallsBack);
-        if !READY.is_empty() {
-            call();
+        let work = work();
+        if !work.ready.is_empty() {
+            work.call();
         }
     }
 }
 
 pub(super) fn help() -> bool {
-    NOW.get() != Now::NotOurs && run_one()
-}
-
-fn call() {
-    if !CALLED.swap(true, Ordering::AcqRel) {
-        let started = thread::Builder::new().name("offkit cpu".to_owned()).spawn(drain);
-        if let Err(error) = started {
-            tracing::error!(%error, "no thread for commands");
-        }
-    }
+    NOW.get() != Now::NotOurs && work().run_one()
 }
 
 fn drain() {
+    let work = work();
     // Whoever adds a command from here on calls a thread again, or this one sees the command.
-    CALLED.swap(false, Ordering::AcqRel);
-    while run_one() {}
-    NOW.set(Now::NotOurs);
+    work.called.swap(false, Ordering::AcqRel);
+    while work.run_one() {}
 }
 
-fn run_one() -> bool {
-    let Some((event, more)) = READY.pop() else {
-        return false;
-    };
-    if more {
-        call();
+impl Work {
+    fn call(&self) {
+        if !self.called.swap(true, Ordering::AcqRel) {
+            pool::spawn(drain);
+        }
     }
-    let before = NOW.replace(Now::Drains);
-    event.run();
-    NOW.set(before);
-    true
+
+    fn run_one(&self) -> bool {
+        let Some((event, more)) = self.ready.pop() else {
+            return false;
+        };
+        if more {
+            self.call();
+        }
+        let before = NOW.replace(Now::Drains);
+        event.run();
+        NOW.set(before);
+        true
+    }
+}
+
+static WORK: AtomicPtr<Work> = AtomicPtr::new(null_mut());
+
+#[expect(unsafe_code, reason = "the list is made once and never goes")]
+fn work() -> &'static Work {
+    let found = WORK.load(Ordering::Acquire);
+    if found.is_null() {
+        return found_work();
+    }
+    // SAFETY: it is one that `found_work` has leaked.
+    unsafe { &*found }
+}
+
+#[cold]
+#[expect(unsafe_code, reason = "the list is made once and never goes")]
+fn found_work() -> &'static Work {
+    static WATCHED: AtomicBool = AtomicBool::new(false);
+    if !WATCHED.swap(true, Ordering::Relaxed) {
+        /// What waits is the parent's, whose threads are not here.
+        extern "C" fn forget() {
+            WORK.store(null_mut(), Ordering::Relaxed);
+        }
+        pool::on_fork(forget);
+    }
+    let new = Box::into_raw(Box::new(Work {
+        ready: Ready::new(),
+        called: AtomicBool::new(false),
+    }));
+    match WORK.compare_exchange(null_mut(), new, Ordering::AcqRel, Ordering::Acquire) {
+        // SAFETY: it is never freed from here on.
+        Ok(_) => unsafe { &*new },
+        Err(other) => {
+            // SAFETY: just made, and nobody has seen it; the other one is never freed.
+            unsafe {
+                drop(Box::from_raw(new));
+                &*other
+            }
+        }
+    }
 }

@@ -55,7 +55,6 @@ pub(crate) fn share(job: &dyn Job) {
 }
 
 /// Has a thread of the pool run a task, soon.
-#[expect(dead_code, reason = "queues will use it")]
 pub(crate) fn spawn(task: Task) {
     team().spawn(task);
 }
@@ -77,7 +76,12 @@ fn team() -> &'static Team {
 fn found_team() -> &'static Team {
     static WATCHED: AtomicBool = AtomicBool::new(false);
     if !WATCHED.swap(true, Ordering::Relaxed) {
-        watch_forks();
+        /// The threads of the team are not in the child, and what they had in their hands there is left as it was
+        /// for good. A new team is made when there is something to do.
+        extern "C" fn forget() {
+            TEAM.store(null_mut(), Ordering::Relaxed);
+        }
+        on_fork(forget);
     }
     // One thread at least, for tasks.
     let new = Box::into_raw(Box::new(Team::new((threads() - 1).max(1))));
@@ -94,19 +98,16 @@ fn found_team() -> &'static Team {
     unsafe { &*team }
 }
 
+/// Has a function called in a process that is forked off this one, where there are no other threads. It does nothing but to
+/// store a word.
 #[cfg(unix)]
 #[expect(unsafe_code, reason = "the C library calls back")]
-fn watch_forks() {
-    /// The threads of the team are not in the child, and what they had in their hands there is left as it was
-    /// for good. A new team is made when there is something to do.
-    extern "C" fn forget() {
-        TEAM.store(null_mut(), Ordering::Relaxed);
-    }
-    // SAFETY: the function does nothing but to store a word, and stays where it is: the library is not unloaded.
+pub(crate) fn on_fork(forget: extern "C" fn()) {
+    // SAFETY: the function stays where it is: the library is not unloaded.
     if unsafe { libc::pthread_atfork(None, None, Some(forget)) } != 0 {
         tracing::warn!("a process forked off this one will have no threads for kernels");
     }
 }
 
 #[cfg(not(unix))]
-fn watch_forks() {}
+pub(crate) fn on_fork(_: extern "C" fn()) {}
