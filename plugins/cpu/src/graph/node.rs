@@ -345,7 +345,7 @@ impl<W: Work> Node<W> {
     /// Whether a command that is ready is to be completed without running it.
     fn has_nothing_to_run(&self) -> bool {
         !self.failure.load(Ordering::Acquire).is_null()
-            || self.cancel.load(Ordering::Acquire)
+            || self.gave_up.load(Ordering::Acquire) != 0
             || self.task.with_mut(|task| {
                 // SAFETY: the node is ready and in no list, so it is this thread's.
                 unsafe { (*task).work.as_ref() }.is_none_or(Work::is_nothing)
@@ -396,12 +396,13 @@ impl<W: Work> Node<W> {
     /// Runs the command's work.
     fn outcome_of(&self, work: Option<W>) -> Result<(), Arc<Failure>> {
         let run = || match work {
-            Some(work) if !self.cancel.load(Ordering::Acquire) => work.run(&self.cancel),
+            Some(work) if self.gave_up.load(Ordering::Acquire) == 0 => work.run(&self.cancel),
             _ => Err(NEVER_STARTED.to_owned()),
         };
         let (status, text) = match catch_unwind(AssertUnwindSafe(run)) {
             Ok(Ok(())) => return Ok(()),
-            Ok(Err(text)) => match self.gave_up.load(Ordering::Acquire) {
+            // Read in a way that sees the last value: a kernel's look at the flag orders nothing.
+            Ok(Err(text)) => match self.gave_up.fetch_or(0, Ordering::AcqRel) {
                 0 => (PI_COMMAND_EXECUTION_FAILURE.0, text),
                 status => (status, text),
             },
@@ -697,7 +698,7 @@ impl<W: Work> Fallout<W> {
                     Arc::increment_strong_count(failure);
                     Err(Arc::from_raw(failure))
                 }
-            } else if node.cancel.load(Ordering::Acquire) {
+            } else if node.gave_up.load(Ordering::Acquire) != 0 {
                 Err(Arc::new(Failure {
                     status: node.gave_up.load(Ordering::Acquire),
                     text: NEVER_STARTED.to_owned(),
