@@ -107,7 +107,7 @@ impl<W: Work> Line<W> {
                     unsafe { stretches.close_with(node, work, wait, sort) };
                 } else {
                     let stretch = stretches.enter();
-                    let barrier = stretch.barrier.as_ref().map(Ref::clone);
+                    let barrier = stretch.barrier.clone();
                     let fence = Ref::clone(&stretch.fence);
                     // SAFETY: as above.
                     unsafe {
@@ -220,7 +220,7 @@ impl<W: Work> Stretches<W> {
         unsafe { Node::wait_for(&fence, &[], [Some(Ref::clone(&old.fence)), None]) };
         let barrier = barrier.or_else(|| {
             let still = old.barrier.as_ref().filter(|barrier| !barrier.is_over());
-            still.map(Ref::clone)
+            still.cloned()
         });
         self.current.store(Stretch { fence, barrier });
         [old, self.current.load()]
@@ -236,7 +236,7 @@ impl<W: Work> Stretches<W> {
         // It is open, or at least waits for the one before.
         new.fence.count_in();
         let before = wait.is_empty().then(|| Ref::clone(&old.fence));
-        let barrier = old.barrier.as_ref().map(Ref::clone);
+        let barrier = old.barrier.clone();
         // SAFETY: by the caller's promise, and this is the order.
         unsafe {
             node.begin(Some(work), Place::Before(Ref::clone(&new.fence)));
