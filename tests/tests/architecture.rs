@@ -238,6 +238,11 @@ const ALLOWED: &[(&str, &[&str], &str)] = &[
     ),
     ("commands/link/mod.rs", &["spirv-ext"], "an option"),
     (
+        "offkit-plugin-cpu/src/pool/float_mode.rs",
+        &["x86_64", "aarch64"],
+        "what this program is compiled for",
+    ),
+    (
         "sycl_linker.rs",
         &["spirv-dump-device-code"],
         "an option of clang-sycl-linker",

@@ -5,6 +5,7 @@ use offkit_host::cache::CACHE_VARIABLE;
 use offkit_host::clang::CLANG_VARIABLE;
 use offkit_link::device_link::LLVM_FOLDER_VARIABLE;
 use offkit_llvm::WORKER_VARIABLE;
+use offkit_plugin_cpu::THREADS_VARIABLE;
 use offkit_runtime::PLUGINS_VARIABLE;
 
 /// Says what is logged, such as `offkit_runtime=debug`.
@@ -20,7 +21,11 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     (CLANG_VARIABLE, "names the clang 22 that `offkit cc` runs"),
     (
         PLUGINS_VARIABLE,
-        "names plugin libraries to load besides the built-in CPU device, separated by `:`",
+        "names plugin libraries besides the built-in CPU device, separated by `:`; each is loaded when its devices are asked for",
+    ),
+    (
+        THREADS_VARIABLE,
+        "says how many threads the CPU device runs a kernel on, instead of as many as affinity and control groups leave the process",
     ),
     (
         LOG,

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::interpreter::{Arguments, Geometry};
+use crate::launch::{Arguments, Geometry};
 use crate::pool::{self, FloatMode, Job};
 use crate::{KernelInfo, LaunchError, LaunchOptions};
 

@@ -95,6 +95,7 @@ mod error;
 mod graph;
 mod interpreter;
 mod kernel;
+mod launch;
 mod memory;
 pub mod native;
 pub mod plugin;
@@ -102,10 +103,12 @@ mod pool;
 mod sync;
 
 pub use error::BuildError;
-pub use interpreter::{
+pub use interpreter::Program;
+pub use launch::{
     Argument, ArgumentError, KernelFault, KernelInfo, LaunchError, LaunchOptions, MAX_LOCAL_MEMORY,
-    MAX_WORK_GROUP_SIZE, Program, SUB_GROUP_SIZE,
+    MAX_WORK_GROUP_SIZE, SUB_GROUP_SIZE,
 };
 pub use memory::{Allocation, AllocationKind, Memory, MemoryError};
 pub use offkit_kernel::ReadError;
 pub use offkit_pi::NdRange;
+pub use pool::THREADS_VARIABLE;

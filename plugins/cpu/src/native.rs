@@ -22,8 +22,8 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use offkit_spirv::Parameter;
 
-use crate::interpreter::{Arguments, Geometry};
 use crate::kernel::{Claims, KernelCode, share_groups};
+use crate::launch::{Arguments, Geometry};
 use crate::pool::{self, Arena};
 use crate::{KernelInfo, LaunchError, LaunchOptions, SUB_GROUP_SIZE};
 

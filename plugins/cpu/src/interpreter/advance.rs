@@ -1,10 +1,10 @@
 //! The execution of the steps of one function, up to a call, the end or a collective step.
 
-use super::fault::Fault;
 use super::machine::Machine;
 use super::space::View;
 use super::step::{Edge, Function, Move, Slot, Step};
 use super::{memory_steps, print};
+use crate::launch::Fault;
 use offkit_kernel::builtins::Shape;
 use offkit_kernel::builtins::convert::convert_lane;
 use offkit_kernel::ir::{BallotQuery, reinterpret};

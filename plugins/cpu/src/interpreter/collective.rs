@@ -1,11 +1,10 @@
 //! What work-items do together, once those that take part have come.
 
-use super::fault::Fault;
 use super::machine::WorkItem;
 use super::memory_steps;
-use super::range::Group;
 use super::space::View;
 use super::step::CollectiveStep;
+use crate::launch::{Fault, Group};
 use offkit_kernel::ir::arithmetic;
 use offkit_kernel::ir::{CollectiveKind as Kind, GroupScope, Reduction};
 

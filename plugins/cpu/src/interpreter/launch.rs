@@ -1,17 +1,13 @@
 //! A launch of an interpreted kernel: what the threads that share its work-groups have in common.
 
-use super::argument::Arguments;
 use super::decode::Code;
-use super::fault::{Fault, LaunchError};
 use super::limits::Limits;
-use super::print::Print;
 use super::program::{Needs, Pass};
-use super::range::{Geometry, Place};
 use super::report;
-use super::worker::Worker;
+use super::worker::{Scratch, Worker};
 use crate::kernel::{Claims, share_groups};
+use crate::launch::{Arguments, Fault, Geometry, LaunchError, Place, Print};
 use crate::memory::Snapshot;
-use crate::pool::Arena;
 use offkit_kernel::ir::{self, Home, scalar_size};
 
 /// What the threads of a launch share.
@@ -44,8 +40,8 @@ impl Launch<'_> {
     /// Runs every work-group.
     pub(super) fn run(&self) -> Result<(), LaunchError> {
         let work = |claims: &mut Claims<'_>| {
-            Arena::with(|arena| {
-                let mut worker = Worker::new(self, &mut arena.scratch);
+            Scratch::with(|scratch| {
+                let mut worker = Worker::new(self, scratch);
                 while let Some(groups) = claims.next() {
                     for number in groups {
                         if let Err(error) = worker.run_group(number) {

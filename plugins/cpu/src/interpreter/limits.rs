@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
-use super::fault::{Fault, LaunchError};
+use crate::launch::{Fault, LaunchError};
 
 /// Calls that a work-item may have open at once.
 pub(super) const DEEPEST_CALL: usize = 4096;

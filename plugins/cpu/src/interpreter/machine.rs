@@ -1,11 +1,10 @@
 //! The execution of one work-item.
 
 use super::advance::{Exit, advance};
-use super::fault::Fault;
 use super::limits::{DEEPEST_CALL, Limits};
-use super::print::Print;
 use super::space::View;
 use super::step::{Function, Slot, Step};
+use crate::launch::{Fault, Print};
 
 /// A function call in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 
 use offkit_spirv::grammar::{FPRoundingMode, MemorySemantics, StorageClass};
 
-use super::fault::Fault;
 use super::space::{Space, View};
 use super::step::{Atomic, MemoryAccess, Step};
+use crate::launch::Fault;
 use offkit_kernel::builtins::Scalar;
 use offkit_kernel::builtins::convert::{Conversion, convert_lane};
 use offkit_kernel::ir::{AtomicOperation, Leaf, MemoryFunction, scalar_size};

@@ -5,10 +5,8 @@
 //! part have come; then the operation is done for all of them, and they go on.
 
 mod advance;
-mod argument;
 mod collective;
 mod decode;
-mod fault;
 mod launch;
 mod library;
 mod limits;
@@ -17,17 +15,9 @@ mod memory_steps;
 mod operations;
 mod print;
 mod program;
-mod range;
 mod report;
 mod space;
 mod step;
 mod worker;
 
-pub use argument::{Argument, ArgumentError};
-pub use fault::{KernelFault, LaunchError};
-pub use program::{KernelInfo, LaunchOptions, MAX_LOCAL_MEMORY, Program};
-pub use range::{MAX_WORK_GROUP_SIZE, SUB_GROUP_SIZE};
-
-pub(crate) use argument::{Arguments, Given};
-pub(crate) use range::Geometry;
-pub(crate) use worker::Scratch;
+pub use program::Program;

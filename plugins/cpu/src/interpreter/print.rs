@@ -1,12 +1,9 @@
 //! printf.
 
-use super::fault::Fault;
 use super::space::View;
 use super::step::Typed;
+use crate::launch::Fault;
 use offkit_kernel::builtins::{convert, sign_extend};
-
-/// Takes the text of a printf; an error ends the launch.
-pub(super) type Print<'a> = dyn Fn(&str) -> std::io::Result<()> + Sync + 'a;
 
 /// The longest string, in bytes.
 const LONGEST_STRING: usize = 1 << 16;

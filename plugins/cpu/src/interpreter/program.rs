@@ -3,109 +3,23 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use offkit_pi::NdRange;
 use offkit_spirv::{Module, Parameter, ParameterKind, Storage, kernel_parameters};
 
-use super::argument::{Argument, Arguments};
 use super::decode::{self, Code};
-use super::fault::LaunchError;
 use super::launch::Launch;
 use super::limits::Limits;
-use super::print::Print;
-use super::range::{Geometry, SUB_GROUP_SIZE};
 use super::space::{LARGEST_SEGMENT, Space, segment_address};
 use crate::error::BuildError;
 use crate::kernel::KernelCode;
+use crate::launch::{Argument, Arguments, Geometry, KernelInfo, LaunchError, LaunchOptions, SUB_GROUP_SIZE};
 use crate::memory::{AllocationKind, Memory};
 use offkit_kernel::ReadError;
 use offkit_kernel::ir::{self, Home, Leaf};
 
-/// Bytes of local memory that a work-group has.
-pub const MAX_LOCAL_MEMORY: u64 = 1 << 20;
-
 /// Steps of all work-items together that take a few microseconds.
 const MOST_SMALL_STEPS: u64 = 200;
-
-/// A kernel of a program.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct KernelInfo {
-    /// Its name.
-    pub name: String,
-    /// What it takes, as the module declares it.
-    pub parameters: Vec<Parameter>,
-    /// The only work-group size it may be launched with.
-    pub required_local_size: Option<[u64; 3]>,
-    /// The work-group size that its author recommends.
-    pub local_size_hint: Option<[u64; 3]>,
-    /// Work-items of a full sub-group.
-    pub sub_group_size: u32,
-    /// Bytes of local memory in its variables, arguments not counted.
-    pub local_memory: u64,
-    /// Bytes of private memory in the variables of the kernel and the functions it calls.
-    pub private_memory: u64,
-}
-
-impl KernelInfo {
-    /// A kernel of which nothing more is known.
-    pub(crate) fn new(name: &str, parameters: Vec<Parameter>, sub_group_size: u32) -> KernelInfo {
-        KernelInfo {
-            name: name.to_owned(),
-            parameters,
-            required_local_size: None,
-            local_size_hint: None,
-            sub_group_size,
-            local_memory: 0,
-            private_memory: 0,
-        }
-    }
-
-    /// How a range of work-items is cut into groups.
-    ///
-    /// # Errors
-    /// [`LaunchError::Range`].
-    pub(crate) fn geometry(&self, range: &NdRange) -> Result<Geometry, LaunchError> {
-        let geometry = Geometry::new(
-            range,
-            self.required_local_size,
-            self.local_size_hint,
-            self.sub_group_size,
-        );
-        geometry.map_err(|reason| LaunchError::Range {
-            kernel: self.name.clone(),
-            reason,
-        })
-    }
-}
-
-/// How a launch may be limited and where it prints.
-#[derive(Clone, Copy, Default)]
-pub struct LaunchOptions<'o> {
-    /// Fail after about so many instructions of all work-items together.
-    pub max_instructions: Option<u64>,
-    /// Fail soon after this becomes true.
-    pub cancel: Option<&'o AtomicBool>,
-    /// Takes the text of each printf, from any thread. Without it, that goes to standard output.
-    pub print: Option<&'o Print<'o>>,
-}
-
-impl std::fmt::Debug for LaunchOptions<'_> {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let LaunchOptions {
-            max_instructions,
-            cancel,
-            print,
-        } = self;
-        formatter
-            .debug_struct("LaunchOptions")
-            .field("max_instructions", max_instructions)
-            .field("cancel", cancel)
-            .field("print", &print.is_some())
-            .finish()
-    }
-}
 
 /// A module ready to run. It owns its program-scope variables, which go with it.
 pub struct Program {

@@ -1,10 +1,9 @@
 //! Messages about faults: who did what, where, and what was nearest.
 
-use super::fault::{Fault, KernelFault, LaunchError};
 use super::launch::{Launch, Owner};
 use super::machine::Frame;
-use super::range::Place;
 use super::space::{Segments, Space, segment_of};
+use crate::launch::{Fault, KernelFault, LaunchError, Place};
 use crate::memory::{Reason, Violation};
 
 /// Addresses up to here are taken for members of a null pointer.

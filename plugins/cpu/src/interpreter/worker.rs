@@ -1,13 +1,14 @@
 //! A thread's part of a launch: work-groups, one after the other.
 
+use std::cell::Cell;
+
 use super::collective;
-use super::fault::{Fault, LaunchError};
 use super::launch::Launch;
 use super::machine::{Frame, Machine, Outcome, WorkItem};
 use super::program::Pass;
-use super::range::{Group, Place};
 use super::space::{Segments, Space, View, segment_address};
 use super::step::{CollectiveStep, Step};
+use crate::launch::{Fault, Group, LaunchError, Place};
 use crate::memory::Hint;
 use offkit_kernel::ir::{GroupScope, Leaf, scalar_size};
 
@@ -21,7 +22,7 @@ enum State {
 
 /// What a thread keeps for the next launch: room, and allocations that it has found.
 #[derive(Debug, Default)]
-pub(crate) struct Scratch {
+pub(super) struct Scratch {
     hints: Vec<Hint>,
     /// The words of all parameters.
     arguments: Vec<u64>,
@@ -34,9 +35,24 @@ pub(crate) struct Scratch {
 /// Bytes of room that are worth keeping.
 const WORTH_KEEPING: usize = 16 << 20;
 
+thread_local! {
+    static SCRATCH: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
+}
+
 impl Scratch {
+    /// Calls a function with what this thread keeps. A launch within a launch, from a function that takes the text of
+    /// a printf for one, gets another.
+    pub(super) fn with<T>(function: impl FnOnce(&mut Scratch) -> T) -> T {
+        // A thread that is about to end has none any more.
+        let mut scratch = SCRATCH.try_with(Cell::take).ok().flatten().unwrap_or_default();
+        let result = function(&mut scratch);
+        scratch.trim();
+        _ = SCRATCH.try_with(|place| place.set(Some(scratch)));
+        result
+    }
+
     /// Gives back what is not worth keeping.
-    pub(crate) fn trim(&mut self) {
+    fn trim(&mut self) {
         let items = self.items.iter().map(|item| item.registers.capacity() * 8);
         let private = self.private.iter().map(Segments::room);
         if items.chain(private).sum::<usize>() > WORTH_KEEPING {

@@ -11,8 +11,8 @@ use offkit_spirv::{ParameterKind, Storage};
 use super::Cpu;
 use super::device::CpuDevice;
 use super::memory::CpuBuffer;
-use crate::interpreter::{Arguments, Geometry, Given};
 use crate::kernel::KernelCode;
+use crate::launch::{Arguments, Geometry, Given};
 use crate::{ArgumentError, KernelInfo, LaunchError, LaunchOptions, MAX_WORK_GROUP_SIZE};
 
 /// A kernel and its arguments.

@@ -6,16 +6,12 @@ use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::cell::Cell;
 use std::ptr::{NonNull, null_mut};
 
-use crate::interpreter::Scratch;
-
 /// Alignment of a work-group's local memory, which is that of the largest type of OpenCL C.
 pub(crate) const LOCAL_ALIGNMENT: usize = 128;
 
-/// Memory of a thread that kernels work in. It only grows, up to a size that is worth keeping.
+/// Local memory of a thread for native code. It only grows.
 #[derive(Default)]
 pub(crate) struct Arena {
-    /// The interpreter's part: registers, private and local memory.
-    pub(crate) scratch: Scratch,
     local: Option<Local>,
 }
 
@@ -36,7 +32,6 @@ impl Arena {
         // A thread that is about to end has none any more.
         let mut arena = ARENA.try_with(Cell::take).ok().flatten().unwrap_or_default();
         let result = function(&mut arena);
-        arena.scratch.trim();
         _ = ARENA.try_with(|place| place.set(Some(arena)));
         result
     }

@@ -21,7 +21,7 @@ pub(crate) use team::Job;
 use self::team::{Task, Team};
 
 /// The environment variable with the number of threads that launches are shared by, the host's included.
-const THREADS_VARIABLE: &str = "OFFKIT_CPU_THREADS";
+pub const THREADS_VARIABLE: &str = "OFFKIT_CPU_THREADS";
 
 /// More threads than any machine has processors.
 const MOST_THREADS: usize = 4096;

@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use offkit_spirv::{Parameter, ParameterKind, Storage};
 
 use super::fault::LaunchError;
-use super::program::{KernelInfo, MAX_LOCAL_MEMORY};
+use super::info::{KernelInfo, MAX_LOCAL_MEMORY};
 use crate::pool::LOCAL_ALIGNMENT;
 
 /// An argument of a launch, as the interpreter sees it: no handles, and nothing borrowed, for a launch runs
@@ -125,7 +125,7 @@ impl Arguments {
     ///
     /// # Errors
     /// The first that does not fit, or that their number is another.
-    pub(super) fn of(info: &KernelInfo, given: &[Argument]) -> Result<Arguments, LaunchError> {
+    pub(crate) fn of(info: &KernelInfo, given: &[Argument]) -> Result<Arguments, LaunchError> {
         if given.len() != info.parameters.len() {
             return Err(LaunchError::ArgumentCount {
                 kernel: info.name.clone(),
@@ -250,21 +250,21 @@ impl Arguments {
     }
 
     /// The words that an argument begins with.
-    pub(super) fn words_from(&self, index: usize) -> &[u64] {
+    pub(crate) fn words_from(&self, index: usize) -> &[u64] {
         self.places
             .get(index)
             .map_or(&[], |place| &self.words[place.first as usize..])
     }
 
     /// The addresses among the arguments, with the arguments' numbers.
-    pub(super) fn pointers(&self) -> impl Iterator<Item = (usize, u64)> {
+    pub(crate) fn pointers(&self) -> impl Iterator<Item = (usize, u64)> {
         let pointers = self.places.iter().enumerate();
         let pointers = pointers.filter(|(_, place)| place.kind == Kind::Pointer);
         pointers.map(|(index, place)| (index, self.words[place.first as usize]))
     }
 
     /// The numbers and sizes of those in local memory.
-    pub(super) fn locals(&self) -> impl Iterator<Item = (usize, u32)> {
+    pub(crate) fn locals(&self) -> impl Iterator<Item = (usize, u32)> {
         let locals = self.places.iter().enumerate();
         let locals = locals.filter(|(_, place)| place.kind == Kind::Local);
         locals.map(|(index, place)| (index, place.size))

@@ -133,18 +133,18 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    pub(super) fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.size.iter().product()
     }
 
     /// The local id of a work-item by its number in the group.
-    pub(super) fn local_id(&self, number: u64) -> [u64; 3] {
+    pub(crate) fn local_id(&self, number: u64) -> [u64; 3] {
         let [x, y, _] = self.size;
         [number % x, number / x % y, number / x / y]
     }
 
     /// The number of a work-item by its local id, if there is one.
-    pub(super) fn number(&self, local_id: [u64; 3]) -> Option<u64> {
+    pub(crate) fn number(&self, local_id: [u64; 3]) -> Option<u64> {
         let inside = (0..3).all(|index| local_id[index] < self.size[index]);
         inside.then(|| (local_id[2] * self.size[1] + local_id[1]) * self.size[0] + local_id[0])
     }
@@ -152,33 +152,33 @@ impl Group {
 
 /// A work-item's place.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place<'g> {
-    pub(super) geometry: &'g Geometry,
-    pub(super) group: Group,
-    pub(super) local_id: [u64; 3],
+pub(crate) struct Place<'g> {
+    pub(crate) geometry: &'g Geometry,
+    pub(crate) group: Group,
+    pub(crate) local_id: [u64; 3],
     /// Its number in the group.
-    pub(super) number: u64,
+    pub(crate) number: u64,
 }
 
 impl Place<'_> {
-    pub(super) fn global_id(&self) -> [u64; 3] {
+    pub(crate) fn global_id(&self) -> [u64; 3] {
         let Geometry { offset, local, .. } = self.geometry;
         [0, 1, 2].map(|index| offset[index] + self.group.id[index] * local[index] + self.local_id[index])
     }
 
     /// Its number in its sub-group.
-    pub(super) fn sub_group_local_id(&self) -> u64 {
+    pub(crate) fn sub_group_local_id(&self) -> u64 {
         self.number % u64::from(self.geometry.sub_group_size)
     }
 
     /// Work-items of its sub-group.
-    pub(super) fn sub_group_size(&self) -> u64 {
+    pub(crate) fn sub_group_size(&self) -> u64 {
         let size = u64::from(self.geometry.sub_group_size);
         size.min(self.group.count() - self.number / size * size)
     }
 
     /// The words of a built-in variable.
-    pub(super) fn built_in(&self, built_in: BuiltIn) -> [u64; 4] {
+    pub(crate) fn built_in(&self, built_in: BuiltIn) -> [u64; 4] {
         let Geometry {
             dimensions,
             offset,

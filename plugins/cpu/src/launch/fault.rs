@@ -8,7 +8,7 @@ use crate::memory::Violation;
 
 /// Why a work-item could not go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(crate) enum Fault {
     Access(Violation),
     /// `OpUnreachable` was reached.
     Unreachable,

@@ -1,0 +1,94 @@
+//! What is known of a kernel, and how a launch of it may be limited.
+
+use std::sync::atomic::AtomicBool;
+
+use offkit_pi::NdRange;
+use offkit_spirv::Parameter;
+
+use super::fault::LaunchError;
+use super::range::Geometry;
+
+/// Bytes of local memory that a work-group has.
+pub const MAX_LOCAL_MEMORY: u64 = 1 << 20;
+
+/// Takes the text of a printf; an error ends the launch.
+pub(crate) type Print<'a> = dyn Fn(&str) -> std::io::Result<()> + Sync + 'a;
+
+/// A kernel of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KernelInfo {
+    /// Its name.
+    pub name: String,
+    /// What it takes, as the module declares it.
+    pub parameters: Vec<Parameter>,
+    /// The only work-group size it may be launched with.
+    pub required_local_size: Option<[u64; 3]>,
+    /// The work-group size that its author recommends.
+    pub local_size_hint: Option<[u64; 3]>,
+    /// Work-items of a full sub-group.
+    pub sub_group_size: u32,
+    /// Bytes of local memory in its variables, arguments not counted.
+    pub local_memory: u64,
+    /// Bytes of private memory in the variables of the kernel and the functions it calls.
+    pub private_memory: u64,
+}
+
+impl KernelInfo {
+    /// A kernel of which nothing more is known.
+    pub(crate) fn new(name: &str, parameters: Vec<Parameter>, sub_group_size: u32) -> KernelInfo {
+        KernelInfo {
+            name: name.to_owned(),
+            parameters,
+            required_local_size: None,
+            local_size_hint: None,
+            sub_group_size,
+            local_memory: 0,
+            private_memory: 0,
+        }
+    }
+
+    /// How a range of work-items is cut into groups.
+    ///
+    /// # Errors
+    /// [`LaunchError::Range`].
+    pub(crate) fn geometry(&self, range: &NdRange) -> Result<Geometry, LaunchError> {
+        let geometry = Geometry::new(
+            range,
+            self.required_local_size,
+            self.local_size_hint,
+            self.sub_group_size,
+        );
+        geometry.map_err(|reason| LaunchError::Range {
+            kernel: self.name.clone(),
+            reason,
+        })
+    }
+}
+
+/// How a launch may be limited and where it prints.
+#[derive(Clone, Copy, Default)]
+pub struct LaunchOptions<'o> {
+    /// Fail after about so many instructions of all work-items together.
+    pub max_instructions: Option<u64>,
+    /// Fail soon after this becomes true.
+    pub cancel: Option<&'o AtomicBool>,
+    /// Takes the text of each printf, from any thread. Without it, that goes to standard output.
+    pub print: Option<&'o Print<'o>>,
+}
+
+impl std::fmt::Debug for LaunchOptions<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let LaunchOptions {
+            max_instructions,
+            cancel,
+            print,
+        } = self;
+        formatter
+            .debug_struct("LaunchOptions")
+            .field("max_instructions", max_instructions)
+            .field("cancel", cancel)
+            .field("print", &print.is_some())
+            .finish()
+    }
+}

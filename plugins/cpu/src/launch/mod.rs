@@ -1,0 +1,16 @@
+//! What a launch is given, how its range is cut into groups, and how it fails: for every kind of kernel.
+
+mod argument;
+mod fault;
+mod info;
+mod range;
+
+pub use argument::{Argument, ArgumentError};
+pub use fault::{KernelFault, LaunchError};
+pub use info::{KernelInfo, LaunchOptions, MAX_LOCAL_MEMORY};
+pub use range::{MAX_WORK_GROUP_SIZE, SUB_GROUP_SIZE};
+
+pub(crate) use argument::{Arguments, Given};
+pub(crate) use fault::Fault;
+pub(crate) use info::Print;
+pub(crate) use range::{Geometry, Group, Place};
