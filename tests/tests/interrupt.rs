@@ -200,7 +200,7 @@ fn a_kernel_that_takes_too_long_is_stopped() {
     }
     // One that is done in time is not disturbed.
     folder
-        .offkit("run k.spv endless --global 2 --local 2 --arg i32[4] --timeout 1m")
+        .offkit("run k.spv endless --global 2 --local 2 --arg i32[4] --timeout 1m --device cpu-checked")
         .ok();
     let error = folder.offkit(&format!("{ENDLESS} --timeout 2")).fails(2);
     assert!(error.contains("expected one such as `2s`"), "{error}");

@@ -165,8 +165,8 @@ impl Runtime {
     }
 
     /// The device that `selector` means: a number from 0, the name of a plugin or a kind of device
-    /// (`cpu`, `gpu`), of which the first is taken, or a part of the device's name. Without a selector
-    /// it is the first device.
+    /// (`cpu`, `gpu`), of which the first is taken, or a part of the device's name, letters and digits
+    /// alone. Without a selector it is the first device.
     ///
     /// # Errors
     ///
@@ -194,12 +194,13 @@ impl Runtime {
     /// The first device of that name or kind.
     fn named(&mut self, selector: &str) -> Option<&Device> {
         let lowercase = selector.to_lowercase();
+        // `cpu-checked` is a part of `offkit CPU (checked)`.
+        let bare = |name: &str| -> String { name.to_lowercase().matches(char::is_alphanumeric).collect() };
+        let part = bare(selector);
         let fits = |device: &Device| {
             device.plugin().name() == selector
                 || kind(device) == Some(lowercase.as_str())
-                || device
-                    .name()
-                    .is_ok_and(|name| name.to_lowercase().contains(&lowercase))
+                || (!part.is_empty() && device.name().is_ok_and(|name| bare(&name).contains(&part)))
         };
         let number = (0..).find(|&number| self.numbered(number).is_none_or(fits))?;
         self.devices.get(number)
