@@ -152,7 +152,7 @@ impl Kernel {
 
 /// Checks that arguments fit what a kernel declares in number, kind and size.
 ///
-/// [`Kernel::set_arguments`] does so. Programs that have the arguments before they have a device, and nothing
+/// [`Kernel::launch`] does so. Programs that have the arguments before they have a device, and nothing
 /// but a file's name for a buffer, say, can ask early.
 ///
 /// # Errors
