@@ -96,7 +96,7 @@ mod tests {
                     folders.extend(Some(path).filter(|path| !path.ends_with("tests")));
                     continue;
                 }
-                if path.extension().is_none_or(|extension| extension != "rs") {
+                if path.extension().is_none_or(|extension| extension != "rs") || path.ends_with("tests.rs") {
                     continue;
                 }
                 let text = fs::read_to_string(&path).unwrap();
