@@ -343,9 +343,9 @@ fn native_functions_run_as_kernels() {
             assert_eq!(u64::from_ne_bytes(*bytes), group as u64 * 3 + 1000 + 128);
         }
         let threads = THREADS.lock().unwrap().take().unwrap().len();
-        match count {
-            64 => assert_eq!(threads, 1),
-            _ => assert!(threads > 1 || std::thread::available_parallelism().unwrap().get() == 1),
+        // Of more groups others run some, unless other tests keep them busy.
+        if count == 64 {
+            assert_eq!(threads, 1);
         }
     }
 }
