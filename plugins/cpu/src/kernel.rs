@@ -7,11 +7,11 @@ use std::any::Any;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::launch::{Arguments, Geometry};
 use crate::pool::{self, FloatMode, Job};
+use crate::sync::{Mutex, MutexGuard, PoisonError};
 use crate::{KernelInfo, LaunchError, LaunchOptions};
 
 /// What runs a kernel.
@@ -118,7 +118,7 @@ impl Groups<'_> {
         (self.work)(&mut claims);
     }
 
-    fn outcome(&self) -> std::sync::MutexGuard<'_, Outcome> {
+    fn outcome(&self) -> MutexGuard<'_, Outcome> {
         self.outcome.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -100,7 +100,8 @@ mod memory;
 pub mod native;
 pub mod plugin;
 mod pool;
-mod sync;
+
+use offkit_sync as sync;
 
 pub use error::BuildError;
 pub use interpreter::Program;

@@ -17,14 +17,15 @@
 #![expect(unsafe_code, reason = "machine code is called")]
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use offkit_spirv::Parameter;
 
 use crate::kernel::{Claims, KernelCode, share_groups};
 use crate::launch::{Arguments, Geometry};
 use crate::pool::{self, Arena};
+use crate::sync::{LazyLock, Mutex, PoisonError};
 use crate::{KernelInfo, LaunchError, LaunchOptions, SUB_GROUP_SIZE};
 
 /// What the bytes begin with that name a table in the place of a module.

@@ -10,7 +10,8 @@ use super::queue::Queue;
 use super::{PiError, Result};
 use crate::ffi::*;
 use crate::table::Function;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use offkit_sync::{Mutex, PoisonError};
+use std::sync::{Arc, Weak};
 
 /// Devices that share memory objects and programs.
 #[derive(Clone, Debug)]

@@ -6,9 +6,10 @@ use crate::BuiltIn;
 use crate::ffi::*;
 use crate::table::{Api, Function, GetLastError, Layout, PluginInit, signature};
 use core::ffi::{CStr, c_char};
+use offkit_sync::{LazyLock, Mutex, PoisonError};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 /// Calls a function of a plugin's table, unsafely, and turns its result code into a `Result`.
 macro_rules! call {

@@ -3,7 +3,8 @@
 use super::slab::{Kind, Record, Refusal, Slab};
 use super::{Error, Plugin, Result};
 use crate::ffi::*;
-use std::sync::{Arc, Mutex, PoisonError};
+use offkit_sync::{Mutex, PoisonError};
+use std::sync::Arc;
 
 /// A plugin that has a place for its state; implemented by [`define_plugin!`](crate::define_plugin).
 pub trait Registered: Plugin {

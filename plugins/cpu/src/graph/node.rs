@@ -3,12 +3,12 @@
 use super::line::Place;
 use super::waiters::{Callback, Edge, Taken, Waiter, Waiters};
 use super::{Failure, Ref};
-use crate::sync::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Cell, Ordering, thread};
+use crate::sync::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Cell, LazyLock, Ordering, thread};
 use offkit_pi::ffi::*;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{NonNull, null_mut};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// What there is to do for a command, and by whom.

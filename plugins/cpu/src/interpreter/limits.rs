@@ -1,10 +1,10 @@
 //! What the work-items of a launch may use up.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use crate::launch::{Fault, LaunchError};
+use crate::sync::OnceLock;
 
 /// Calls that a work-item may have open at once.
 pub(super) const DEEPEST_CALL: usize = 4096;

@@ -9,9 +9,10 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use super::raw;
+use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Bytes kept unused on both sides of a large allocation.
 const GUARD: usize = 4096;

@@ -1,13 +1,13 @@
 //! The registry of live allocations and the host's side of it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::block::{Block, Slabs};
 use super::index::{Entry, Index, Storage, host_entry};
 use super::published::Published;
 use super::snapshot::Snapshot;
 use super::{Allocation, AllocationKind, MemoryError, raw};
-use crate::sync;
+use crate::sync::{self, Mutex, PoisonError};
 
 /// Alignments above this are refused rather than asked of the host.
 const LARGEST_ALIGNMENT: usize = 1 << 29;

@@ -3,8 +3,8 @@
 use offkit_pi::NdRange;
 use offkit_pi::ffi::*;
 use offkit_pi::plugin::{Argument, Error, Info, Kernel, Ref, Result};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, RwLock, TryLockError};
 
 use offkit_spirv::{ParameterKind, Storage};
 
@@ -13,6 +13,7 @@ use super::device::CpuDevice;
 use super::memory::CpuBuffer;
 use crate::kernel::KernelCode;
 use crate::launch::{Arguments, Geometry, Given};
+use crate::sync::{RwLock, TryLockError};
 use crate::{ArgumentError, KernelInfo, LaunchError, LaunchOptions, MAX_WORK_GROUP_SIZE};
 
 /// A kernel and its arguments.

@@ -16,7 +16,7 @@ mod transfer;
 mod worker;
 
 use offkit_pi::plugin::{Error, Plugin, Result};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use self::context::CpuContext;
 use self::device::{CpuDevice, CpuPlatform};
@@ -26,6 +26,7 @@ use self::memory::CpuBuffer;
 use self::program::CpuProgram;
 use self::queue::CpuQueue;
 use crate::MemoryError;
+use crate::sync::LazyLock;
 
 /// The plugin.
 pub(crate) struct Cpu;

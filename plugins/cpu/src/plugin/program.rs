@@ -4,13 +4,14 @@ use offkit_pi::ffi::*;
 use offkit_pi::plugin::{Build, Error, Program, Ref, Result};
 use offkit_spirv::{LinkError, LinkInput, LinkOptions, Module, reflect, specialize};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use super::Cpu;
 use super::kernel::CpuKernel;
 use crate::kernel::KernelCode;
 use crate::native::{self, Table};
 use crate::pool::FloatMode;
+use crate::sync::{Mutex, MutexGuard, PoisonError};
 use crate::{BuildError, Memory};
 
 /// Device code, from SPIR-V to something that runs.

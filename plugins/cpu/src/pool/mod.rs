@@ -11,7 +11,6 @@ mod team;
 
 use std::num::NonZero;
 use std::ptr::null_mut;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 pub(crate) use arena::{Arena, LOCAL_ALIGNMENT};
@@ -19,6 +18,7 @@ pub(crate) use float_mode::FloatMode;
 pub(crate) use team::Job;
 
 use self::team::{Task, Team};
+use crate::sync::OnceLock;
 
 /// The environment variable with the number of threads that launches are shared by, the host's included.
 pub const THREADS_VARIABLE: &str = "OFFKIT_CPU_THREADS";

@@ -4,8 +4,8 @@
 //! the one at its head is always kept, so that nothing has to be allocated for it: taking a slot moves the head to
 //! the next one, and gives the old head away.
 
-use super::sync::AtomicU64;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use offkit_sync::AtomicU64;
 
 /// A place in the queue: the number of a slot, and how often the place has changed. A thread that was stopped
 /// while others took the slot and put it back sees the count, not the number, and tries again.

@@ -18,7 +18,6 @@ mod freed;
 mod models;
 mod reference;
 mod slot;
-mod sync;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
@@ -27,11 +26,10 @@ pub use reference::Ref;
 
 use self::freed::{Freed, MAX_SLOTS, Next};
 use self::slot::{Head, Slot};
-use self::sync::{AtomicPtr, AtomicU32, Mutex};
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::PoisonError;
+use offkit_sync::{AtomicPtr, AtomicU32, Mutex, PoisonError};
 
 /// Kinds of objects, as slots are tagged with them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,11 +1,11 @@
 //! A slot: the place of one object, whose address is the object's handle.
 
 use super::freed::Next;
-use super::sync::{AtomicU64, UnsafeCell};
 use super::{Kind, Reclaim};
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use offkit_sync::{AtomicU64, Cell};
 
 /// What every slot begins with, whatever is in it. All zero to begin with.
 #[repr(C)]
@@ -22,7 +22,7 @@ pub(super) struct Head {
     counts: AtomicU64,
     pub(super) next: Next,
     /// Set while the slot is filled.
-    home: UnsafeCell<MaybeUninit<Home>>,
+    home: Cell<MaybeUninit<Home>>,
 }
 
 /// Where a slot goes when nobody refers to its object any more.
@@ -56,7 +56,7 @@ impl Head {
             tag: AtomicU64::new(0),
             counts: AtomicU64::new(0),
             next: Next::new(),
-            home: UnsafeCell::new(MaybeUninit::uninit()),
+            home: Cell::new(MaybeUninit::uninit()),
         }
     }
 
@@ -177,14 +177,14 @@ pub(super) unsafe fn empty(slot: NonNull<Head>) {
 #[repr(C)]
 pub(super) struct Front<T> {
     pub(super) head: Head,
-    pub(super) object: UnsafeCell<MaybeUninit<T>>,
+    pub(super) object: Cell<MaybeUninit<T>>,
 }
 
 /// A slot for a `T` and what the interface keeps about it, on cache lines of its own.
 #[repr(C, align(64))]
 pub(super) struct Slot<T, D> {
     pub(super) front: Front<T>,
-    pub(super) details: UnsafeCell<MaybeUninit<D>>,
+    pub(super) details: Cell<MaybeUninit<D>>,
 }
 
 impl<T, D> Slot<T, D> {
@@ -245,9 +245,9 @@ impl<T, D> Slot<T, D> {
         Slot {
             front: Front {
                 head: Head::new(),
-                object: UnsafeCell::new(MaybeUninit::uninit()),
+                object: Cell::new(MaybeUninit::uninit()),
             },
-            details: UnsafeCell::new(MaybeUninit::uninit()),
+            details: Cell::new(MaybeUninit::uninit()),
         }
     }
 }
