@@ -85,6 +85,16 @@ macro_rules! define_functions {
                 match self { $(Revision::$name $(| Revision::$later)* => Function::$name,)* }
             }
 
+            /// Types of the parameters, in order, as Rust has them, with the spaces that the compiler puts: `* mut pi_device`.
+            pub const fn types(self) -> &'static [&'static str] {
+                match self {
+                    $(
+                        Revision::$name => &[$(stringify!($type),)* $($(stringify!($last_type)),*)?],
+                        $(Revision::$later => &[$(stringify!($later_type),)* $($(stringify!($later_last_type)),*)?],)*
+                    )*
+                }
+            }
+
             /// Names of the parameters, in order.
             pub const fn parameters(self) -> &'static [&'static str] {
                 match self {

@@ -32,6 +32,7 @@ use failure::Failure;
 use terminal::Terminal;
 
 fn main() -> ExitCode {
+    offkit_pi::host::trace::to_standard_error();
     let mut arguments = std::env::args_os();
     if let Some(called) = arguments.next()
         && let Some(status) = offkit_peers::run(&called, arguments)

@@ -1,12 +1,16 @@
 //! Handles that release themselves, and the protocol of info queries.
 
 use super::plugin::Plugin;
+use super::words::Word;
 use super::{PiError, Result};
 use crate::ffi::*;
-use crate::table::{Api, Function};
+use crate::table::{Api, Function, Revision};
 
 /// What the host must do to let go of a handle.
-pub(crate) trait Handle: Copy {
+pub(crate) trait Handle: Word {
+    /// The name of the function that releases it.
+    const RELEASE: Revision;
+
     /// The function that releases it; `None` for objects that live as long as the plugin.
     fn release(api: &Api) -> Option<unsafe extern "C" fn(Self) -> pi_result>;
 }
@@ -14,6 +18,8 @@ pub(crate) trait Handle: Copy {
 macro_rules! released_by {
     ($($handle:ident: $release:ident,)*) => {$(
         impl Handle for $handle {
+            const RELEASE: Revision = Revision::$release;
+
             fn release(api: &Api) -> Option<unsafe extern "C" fn(Self) -> pi_result> {
                 api.$release
             }
@@ -71,9 +77,8 @@ impl<H: Handle> Drop for Owned<H> {
     fn drop(&mut self) {
         if let Some(release) = H::release(self.plugin.api()) {
             // SAFETY: the handle is valid, and this is the reference taken over in `new`.
-            let result = unsafe { release(self.handle) };
-            if !result.is_success() {
-                tracing::warn!(plugin = self.plugin.name(), %result, "releasing an object failed");
+            if let Err(error) = unsafe { self.plugin.call(H::RELEASE, release, (self.handle,)) } {
+                tracing::warn!(plugin = self.plugin.name(), %error, "releasing an object failed");
             }
         }
     }

@@ -26,6 +26,8 @@ mod plugin;
 mod program;
 mod queue;
 mod revisions;
+pub mod trace;
+mod words;
 
 pub use crate::range::NdRange;
 pub use argument::{Argument, ValueType};

@@ -1,10 +1,12 @@
 //! Plugins, and calling their functions.
 
 use super::error::{LoadError, PiError};
+use super::trace::{self, Level};
+use super::words::Call;
 use super::{Platform, Result, load};
 use crate::BuiltIn;
 use crate::ffi::*;
-use crate::table::{Api, Function, GetLastError, Layout, PluginInit, signature};
+use crate::table::{Api, Function, GetLastError, Layout, PluginInit, Revision, signature};
 use core::ffi::{CStr, c_char};
 use offkit_sync::{LazyLock, Mutex, PoisonError};
 use std::collections::HashMap;
@@ -15,7 +17,7 @@ use std::sync::{Arc, Weak};
 macro_rules! call {
     ($plugin:expr, $function:ident($($argument:expr),* $(,)?)) => {
         match $plugin.api().$function {
-            Some(function) => $plugin.check($crate::table::Function::$function, function($($argument),*)),
+            Some(function) => $plugin.call($crate::table::Revision::$function, function, ($($argument,)*)),
             None => Err($plugin.not_provided($crate::table::Function::$function)),
         }
     };
@@ -59,6 +61,8 @@ struct Inner {
     get_last_error: Option<GetLastError>,
     /// Address of its `piPluginInit`.
     entry: usize,
+    /// Whether its calls are printed.
+    is_traced: bool,
 }
 
 /// The plugins in use, by the address of `piPluginInit`. A plugin is there once in a process, however often it
@@ -77,7 +81,7 @@ impl Plugin {
     /// [`Layout::ALL`].
     pub fn load(path: impl AsRef<Path>) -> Result<Plugin, LoadError> {
         let path = path.as_ref();
-        let library = load::open(path)?;
+        let library = load::open(path).inspect_err(|error| trace::not_loaded(path, error))?;
         // SAFETY: these are the plugin's functions of those names.
         unsafe {
             Plugin::initialise(
@@ -121,7 +125,13 @@ impl Plugin {
             return Ok(Plugin { inner });
         }
         // SAFETY: by the caller's promise.
-        let (layout, api) = unsafe { load::negotiate(&name, init, get_last_error) }?;
+        let (layout, api) = unsafe { load::negotiate(&name, init, get_last_error) }.inspect_err(|_| {
+            trace::line(
+                Level::All,
+                format_args!("Failed to bind PI APIs to the plugin: {name}"),
+            )
+        })?;
+        trace::loaded(&name, layout);
         tracing::debug!(plugin = name, version = layout.version(), "plugin loaded");
         let inner = Arc::new(Inner {
             name,
@@ -130,6 +140,7 @@ impl Plugin {
             api,
             get_last_error,
             entry,
+            is_traced: trace::is_on(Level::Calls),
         });
         loaded.insert(entry, Arc::downgrade(&inner));
         Ok(Plugin { inner })
@@ -183,6 +194,27 @@ impl Plugin {
         }
         let message = format!("an object of plugin {} is none of {}", other.name(), self.name());
         Err(PiError::refused(function, result, message))
+    }
+
+    /// Calls a function of the table, which is the one of that revision.
+    ///
+    /// # Safety
+    ///
+    /// As the function itself.
+    #[inline]
+    pub(crate) unsafe fn call<A: Copy, F: Call<A>>(
+        &self,
+        revision: Revision,
+        function: F,
+        arguments: A,
+    ) -> Result<()> {
+        let result = match self.inner.is_traced {
+            // SAFETY: by the caller's promise.
+            false => unsafe { function.call(arguments) },
+            // SAFETY: by the caller's promise.
+            true => unsafe { trace::traced(revision, function, arguments) },
+        };
+        self.check(revision.function(), result)
     }
 
     /// Turns the result of a call into a `Result`, with the plugin's own words if it failed.

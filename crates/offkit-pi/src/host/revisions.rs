@@ -6,7 +6,7 @@
 use super::plugin::{Plugin, call};
 use super::{PiError, Result};
 use crate::ffi::*;
-use crate::table::Function;
+use crate::table::{Function, Revision};
 
 /// Calls the first of some revisions that a plugin has. The condition behind `if` is a `Result<()>`: whether that
 /// revision can say what is asked for.
@@ -14,7 +14,7 @@ macro_rules! newest {
     ($plugin:expr, $function:ident, $($revision:ident($($argument:expr),*) $(if $expressible:expr)?;)*) => {
         $(if let Some(function) = $plugin.api().$revision {
             $($expressible?;)?
-            $plugin.check(Function::$function, function($($argument),*))
+            $plugin.call(Revision::$revision, function, ($($argument,)*))
         } else)* {
             Err($plugin.not_provided(Function::$function))
         }

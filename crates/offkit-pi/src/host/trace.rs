@@ -1,0 +1,146 @@
+//! Calls into plugins, printed as the runtimes of the interface's time print them.
+//!
+//! `OFFKIT_TRACE`, or else `SYCL_PI_TRACE`, is a number of bits: 1 for plugins found and devices chosen, 2 for calls, -1
+//! for everything, with what could not be loaded. Lines have the shape of those of libsycl 2021.2 to 2024.2, where most
+//! arguments are `<unknown>`; here they have their type, and names for numbers that have one. As there, calls go to the
+//! standard output and the rest to the standard error, unless [`to_standard_error`] was called.
+
+use super::LoadError;
+use super::words::{self, Call};
+use crate::ffi::pi_result;
+use crate::table::{Layout, Revision};
+use offkit_sync::{AtomicBool, LazyLock, Ordering};
+use std::fmt;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// The environment variables that say what is traced; the first that is set counts.
+pub const VARIABLES: [&str; 2] = ["OFFKIT_TRACE", "SYCL_PI_TRACE"];
+
+/// What is traced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Level {
+    /// Plugins that were loaded, devices that were chosen.
+    Basic = 1,
+    /// Calls with their arguments and results.
+    Calls = 2,
+    /// What the others leave out: plugins that could not be loaded.
+    All = -1,
+}
+
+static BITS: LazyLock<i32> = LazyLock::new(|| {
+    let set = VARIABLES.iter().find_map(std::env::var_os);
+    set.and_then(|text| text.to_str()?.trim().parse().ok())
+        .unwrap_or(0)
+});
+
+static APART: AtomicBool = AtomicBool::new(false);
+
+/// Whether that much is traced.
+pub fn is_on(level: Level) -> bool {
+    *BITS & level as i32 == level as i32
+}
+
+/// Prints calls to the standard error too: for programs whose standard output is their result.
+pub fn to_standard_error() {
+    APART.store(true, Ordering::Relaxed);
+}
+
+/// Prints a line of [`Level::Basic`] or [`Level::All`].
+///
+/// ```
+/// use offkit_pi::host::trace::{self, Level};
+///
+/// trace::line(Level::All, "No Plugins Found.");
+/// ```
+pub fn line(level: Level, text: impl fmt::Display) {
+    let name = match level {
+        Level::Basic => "basic",
+        Level::Calls | Level::All => "all",
+    };
+    if is_on(level) {
+        // Whoever closed it does not want the lines.
+        let _closed = writeln!(io::stderr(), "SYCL_PI_TRACE[{name}]: {text}");
+    }
+}
+
+/// Prints that a plugin was loaded, from 12 on with the version that it speaks.
+pub(super) fn loaded(plugin: &str, layout: &Layout) {
+    let version = match layout.version_length > 4 {
+        true => format!(" [ PluginVersion: {} ]", layout.version()),
+        false => String::new(),
+    };
+    line(
+        Level::Basic,
+        format_args!("Plugin found and successfully loaded: {plugin}{version}"),
+    );
+}
+
+/// Prints that a library cannot be opened, with the loader's words, or is no plugin.
+pub(super) fn not_loaded(path: &Path, error: &LoadError) {
+    let library = path.display();
+    match error {
+        LoadError::Open { reason, .. } if is_on(Level::All) => {
+            let _closed = writeln!(
+                io::stderr(),
+                "SYCL_PI_TRACE[-1]: dlopen({library}) failed with <{reason}>"
+            );
+        }
+        _ => {}
+    }
+    line(
+        Level::All,
+        format_args!("Check if plugin is present. Failed to load plugin: {library}"),
+    );
+}
+
+/// Calls a function and prints it: before the call, since where it does not return this is what there is, and after.
+///
+/// # Safety
+///
+/// As the function itself, which must be of that revision.
+#[cold]
+pub(super) unsafe fn traced<A: Copy, F: Call<A>>(revision: Revision, function: F, arguments: A) -> pi_result {
+    let words = F::words(arguments);
+    before(revision, &words);
+    // SAFETY: by the caller's promise.
+    let result = unsafe { function.call(arguments) };
+    // SAFETY: the call has returned, and what its arguments point to is the caller's, who waits for it.
+    unsafe { after(revision, &words, result) };
+    result
+}
+
+fn before(revision: Revision, words: &[u64]) {
+    let mut text = format!("---> {}(\n", revision.function());
+    for line in words::arguments(revision, words) {
+        text += &format!("\t{line}\n");
+    }
+    print(&(text + ") ---> "));
+}
+
+/// # Safety
+///
+/// `words` must be the arguments of a call of `revision` that has returned `result`, and what they point to must still
+/// be there.
+unsafe fn after(revision: Revision, words: &[u64], result: pi_result) {
+    let name = result.name().map_or_else(|| result.0.to_string(), str::to_owned);
+    let mut text = format!("\tpi_result : {name}\n");
+    if result.is_success() {
+        // SAFETY: by the caller's promise.
+        for line in unsafe { words::results(revision, words) } {
+            text += &format!("\t[out]{line}\n");
+        }
+    }
+    print(&(text + "\n"));
+}
+
+fn print(text: &str) {
+    let _closed = match APART.load(Ordering::Relaxed) {
+        true => io::stderr().write_all(text.as_bytes()),
+        false => {
+            let mut output = io::stdout().lock();
+            output.write_all(text.as_bytes()).and_then(|()| output.flush())
+        }
+    };
+}
