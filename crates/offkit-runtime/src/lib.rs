@@ -76,6 +76,7 @@
 mod build;
 mod collect;
 mod discover;
+pub mod filter;
 mod find;
 mod index;
 mod kernel;

@@ -1,0 +1,407 @@
+//! Which devices the user lets programs see: `ONEAPI_DEVICE_SELECTOR`, `SYCL_DEVICE_FILTER`, `SYCL_BE`.
+//!
+//! The newest variable that is set counts, and older ones are named as ignored. Their grammars are those of libsycl 2026.2
+//! (the first), 2021.2 to 2023.0 (the second) and 2019 to 2023.0 (the third). A value that does not follow its grammar is
+//! ignored as a whole, with the reason: half a filter would show devices that somebody wanted hidden.
+//!
+//! ```
+//! use offkit_runtime::filter::{DeviceFilter, Kind};
+//!
+//! let filter: DeviceFilter = "opencl:gpu,0;!*:1".parse()?;
+//! assert!(filter.allows("opencl", Some(Kind::Cpu), 0));
+//! assert!(!filter.allows("opencl", Some(Kind::Gpu), 1));
+//! assert!(!filter.wants("cuda"));
+//! # Ok::<(), offkit_runtime::filter::FilterError>(())
+//! ```
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fmt;
+use std::str::FromStr;
+
+/// The variables, the one that counts before the others first.
+pub const VARIABLES: [&str; 3] = ["ONEAPI_DEVICE_SELECTOR", "SYCL_DEVICE_FILTER", "SYCL_BE"];
+
+/// The backends that the grammars know: what is below a plugin. `offkit` is the embedded CPU device.
+pub const BACKENDS: [&str; 6] = ["opencl", "level_zero", "cuda", "hip", "native_cpu", "offkit"];
+
+/// The kinds of devices that the grammars know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Kind {
+    /// `cpu`
+    Cpu,
+    /// `gpu`
+    Gpu,
+    /// `fpga`, in older grammars `acc`
+    Accelerator,
+}
+
+/// Which devices may be seen: some that are accepted, less some that are discarded.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DeviceFilter {
+    accepted: Vec<Term>,
+    discarded: Vec<Term>,
+}
+
+/// The devices of a backend.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Term {
+    /// None for any.
+    backend: Option<String>,
+    devices: Vec<Wanted>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Any,
+    Kind(Kind),
+    /// The number among the backend's devices.
+    Number(u32),
+    Both(Kind, u32),
+}
+
+/// A value that does not follow its variable's grammar.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FilterError {
+    /// A backend that nobody knows.
+    #[error("`{0}` is no backend; the backends are {all}, or `*` for any", all = BACKENDS.join(", "))]
+    Backend(String),
+    /// A device that is neither a kind nor a number.
+    #[error("`{0}` is no device; expected `*`, `cpu`, `gpu`, `fpga` or a number from 0")]
+    Device(String),
+    /// A term without a colon.
+    #[error("`{0}` names no devices; expected `backend:devices`, as in `opencl:gpu`")]
+    Colon(String),
+    /// An accepting term behind a discarding one.
+    #[error("`{0}` comes after a term with `!`; put those with `!` last")]
+    Order(String),
+    /// Parts of devices, which no plugin here makes.
+    #[error("`{0}` names a part of a device; offkit uses whole devices")]
+    SubDevice(String),
+}
+
+/// A variable that is set and does not count, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ignored {
+    /// The variable.
+    pub variable: &'static str,
+    /// Its value.
+    pub value: String,
+    /// Why it does not count.
+    pub reason: String,
+}
+
+impl fmt::Display for Ignored {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Ignored {
+            variable,
+            value,
+            reason,
+        } = self;
+        write!(formatter, "{variable}={value} is ignored: {reason}")
+    }
+}
+
+/// What the environment says.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct FromEnvironment {
+    /// The filter; everything where no variable counts.
+    pub filter: DeviceFilter,
+    /// The variable that counts, and its value.
+    pub variable: Option<(&'static str, String)>,
+    /// The variables that do not.
+    pub ignored: Vec<Ignored>,
+}
+
+impl FromEnvironment {
+    /// Reads the variables of this process.
+    pub fn read() -> FromEnvironment {
+        let set = |name: &&'static str| Some((*name, env::var_os(name)?.to_string_lossy().into_owned()));
+        Self::of(VARIABLES.iter().filter_map(set))
+    }
+
+    fn of(set: impl Iterator<Item = (&'static str, String)>) -> FromEnvironment {
+        let mut found = FromEnvironment::default();
+        for (variable, value) in set.filter(|(_, value)| !value.trim().is_empty()) {
+            let filter = match variable {
+                "ONEAPI_DEVICE_SELECTOR" => value.parse(),
+                "SYCL_DEVICE_FILTER" => DeviceFilter::triples(&value),
+                _ => DeviceFilter::backend(&value),
+            };
+            let reason = match (filter, &found.variable) {
+                (_, Some((newer, _))) => format!("{newer} is set, which replaced it"),
+                (Err(error), None) => error.to_string(),
+                (Ok(filter), None) => {
+                    found.filter = filter;
+                    found.variable = Some((variable, value));
+                    continue;
+                }
+            };
+            found.ignored.push(Ignored {
+                variable,
+                value,
+                reason,
+            });
+        }
+        found
+    }
+}
+
+impl DeviceFilter {
+    /// Whether the devices of a backend are worth looking for: if not, its plugin need not be loaded.
+    pub fn wants(&self, backend: &str) -> bool {
+        let all = |term: &&Term| term.is_of(backend) && term.devices.contains(&Wanted::Any);
+        let is_accepted = self.accepted.is_empty() || self.accepted.iter().any(|term| term.is_of(backend));
+        is_accepted && !self.discarded.iter().any(|term| all(&term))
+    }
+
+    /// Whether a device may be seen: of which backend and kind it is, and its number among the backend's devices.
+    pub fn allows(&self, backend: &str, kind: Option<Kind>, number: u32) -> bool {
+        let fits =
+            |term: &Term| term.is_of(backend) && term.devices.iter().any(|wanted| wanted.is(kind, number));
+        (self.accepted.is_empty() || self.accepted.iter().any(fits)) && !self.discarded.iter().any(fits)
+    }
+
+    /// The grammar of `SYCL_DEVICE_FILTER`: `backend:kind:number`, each of which may be left out, separated by commas.
+    fn triples(text: &str) -> Result<DeviceFilter, FilterError> {
+        let term = |text: &str| {
+            let (mut backend, mut kind, mut number) = (None, None, None);
+            for part in text.split(':').map(|part| part.trim().to_lowercase()) {
+                match (part.as_str(), Kind::named(&part), part.parse()) {
+                    ("" | "*", ..) => {}
+                    (_, Some(found), _) => kind = Some(found),
+                    (_, _, Ok(found)) => number = Some(found),
+                    _ if backend.is_none() && kind.is_none() && number.is_none() => {
+                        backend = backend_named(&part)?;
+                    }
+                    _ => return Err(FilterError::Device(part)),
+                }
+            }
+            let wanted = match (kind, number) {
+                (None, None) => Wanted::Any,
+                (Some(kind), None) => Wanted::Kind(kind),
+                (None, Some(number)) => Wanted::Number(number),
+                (Some(kind), Some(number)) => Wanted::Both(kind, number),
+            };
+            Ok(Term {
+                backend,
+                devices: vec![wanted],
+            })
+        };
+        Ok(DeviceFilter {
+            accepted: text.split(',').map(term).collect::<Result<_, _>>()?,
+            discarded: Vec::new(),
+        })
+    }
+
+    /// The grammar of `SYCL_BE`: `PI_OPENCL`, `PI_LEVEL_ZERO` (or `PI_LEVEL0`), `PI_CUDA`.
+    fn backend(text: &str) -> Result<DeviceFilter, FilterError> {
+        let name = text.trim().to_lowercase();
+        let name = match name.strip_prefix("pi_").unwrap_or(&name) {
+            "level0" => "level_zero",
+            name => name,
+        };
+        Ok(DeviceFilter {
+            accepted: vec![Term {
+                backend: backend_named(name)?,
+                devices: vec![Wanted::Any],
+            }],
+            discarded: Vec::new(),
+        })
+    }
+}
+
+/// The grammar of `ONEAPI_DEVICE_SELECTOR`: `opencl:cpu,0;cuda:*;!*:1`.
+impl FromStr for DeviceFilter {
+    type Err = FilterError;
+
+    fn from_str(text: &str) -> Result<DeviceFilter, FilterError> {
+        let mut filter = DeviceFilter::default();
+        for text in text.split(';').map(str::trim).filter(|text| !text.is_empty()) {
+            match text.strip_prefix('!') {
+                Some(text) => filter.discarded.push(Term::parse(text)?),
+                None if filter.discarded.is_empty() => filter.accepted.push(Term::parse(text)?),
+                None => return Err(FilterError::Order(text.to_owned())),
+            }
+        }
+        Ok(filter)
+    }
+}
+
+impl Term {
+    fn parse(text: &str) -> Result<Term, FilterError> {
+        let (backend, devices) = text
+            .split_once(':')
+            .ok_or_else(|| FilterError::Colon(text.to_owned()))?;
+        let device = |text: &str| {
+            let name = text.trim().to_lowercase();
+            match (name.as_str(), Kind::named(&name), name.parse()) {
+                ("*", ..) => Ok(Wanted::Any),
+                (_, Some(kind), _) => Ok(Wanted::Kind(kind)),
+                (_, _, Ok(number)) => Ok(Wanted::Number(number)),
+                _ if name.split('.').all(is_part) => Err(FilterError::SubDevice(name)),
+                _ => Err(FilterError::Device(name)),
+            }
+        };
+        Ok(Term {
+            backend: backend_named(&backend.trim().to_lowercase())?,
+            devices: devices.split(',').map(device).collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn is_of(&self, backend: &str) -> bool {
+        self.backend.as_deref().is_none_or(|wanted| wanted == backend)
+    }
+}
+
+/// A part of `1.*.0`.
+fn is_part(text: &str) -> bool {
+    text == "*" || text.parse::<u32>().is_ok()
+}
+
+/// `None` is any.
+fn backend_named(name: &str) -> Result<Option<String>, FilterError> {
+    match name {
+        "*" => Ok(None),
+        name if BACKENDS.contains(&name) => Ok(Some(name.to_owned())),
+        name => Err(FilterError::Backend(name.to_owned())),
+    }
+}
+
+impl Kind {
+    fn named(name: &str) -> Option<Kind> {
+        match name {
+            "cpu" => Some(Kind::Cpu),
+            "gpu" => Some(Kind::Gpu),
+            "fpga" | "acc" | "accelerator" => Some(Kind::Accelerator),
+            _ => None,
+        }
+    }
+}
+
+impl Wanted {
+    fn is(self, of: Option<Kind>, at: u32) -> bool {
+        match self {
+            Wanted::Any => true,
+            Wanted::Kind(kind) => of == Some(kind),
+            Wanted::Number(number) => at == number,
+            Wanted::Both(kind, number) => of == Some(kind) && at == number,
+        }
+    }
+}
+
+/// Numbers devices as the grammars count them: from 0 within each backend.
+#[derive(Debug, Default)]
+pub struct Numbers(BTreeMap<String, u32>);
+
+impl Numbers {
+    /// The number of the next device of that backend.
+    pub fn next(&mut self, backend: &str) -> u32 {
+        let next = self.0.entry(backend.to_owned()).or_default();
+        *next += 1;
+        *next - 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CPU: Option<Kind> = Some(Kind::Cpu);
+    const GPU: Option<Kind> = Some(Kind::Gpu);
+
+    /// Which of six devices a filter shows.
+    fn shown(filter: &DeviceFilter) -> Vec<&'static str> {
+        let devices = [
+            ("offkit cpu", "offkit", CPU, 0),
+            ("opencl cpu", "opencl", CPU, 0),
+            ("opencl gpu", "opencl", GPU, 1),
+            ("opencl acc", "opencl", Some(Kind::Accelerator), 2),
+            ("cuda 0", "cuda", GPU, 0),
+            ("cuda 1", "cuda", GPU, 1),
+        ];
+        let shown = devices
+            .into_iter()
+            .filter(|(_, backend, kind, number)| filter.allows(backend, *kind, *number));
+        shown.map(|(name, ..)| name).collect()
+    }
+
+    #[test]
+    fn selectors_accept_some_and_discard_some_of_them() {
+        for (text, expected) in [
+            (
+                "",
+                &[
+                    "offkit cpu",
+                    "opencl cpu",
+                    "opencl gpu",
+                    "opencl acc",
+                    "cuda 0",
+                    "cuda 1",
+                ][..],
+            ),
+            ("*:cpu", &["offkit cpu", "opencl cpu"]),
+            ("OpenCL:GPU,fpga", &["opencl gpu", "opencl acc"]),
+            ("opencl:0;cuda:1", &["opencl cpu", "cuda 1"]),
+            ("!*:gpu", &["offkit cpu", "opencl cpu", "opencl acc"]),
+            ("*:gpu; !cuda:0", &["opencl gpu", "cuda 1"]),
+            ("level_zero:*", &[]),
+        ] {
+            assert_eq!(shown(&text.parse().expect(text)), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn selectors_that_break_the_grammar_say_where() {
+        let error = |text: &str| text.parse::<DeviceFilter>().expect_err(text).to_string();
+        assert_eq!(
+            error("opencl"),
+            "`opencl` names no devices; expected `backend:devices`, as in `opencl:gpu`"
+        );
+        assert!(error("rocm:gpu").starts_with("`rocm` is no backend; the backends are opencl, "));
+        assert_eq!(
+            error("opencl:tpu"),
+            "`tpu` is no device; expected `*`, `cpu`, `gpu`, `fpga` or a number from 0"
+        );
+        assert!(error("!*:gpu;*:cpu").starts_with("`*:cpu` comes after a term with `!`"));
+        assert!(error("cuda:0.*").starts_with("`0.*` names a part of a device"));
+    }
+
+    #[test]
+    fn plugins_that_could_show_nothing_are_not_wanted() {
+        let filter: DeviceFilter = "opencl:gpu;cuda:*;!cuda:*".parse().expect("follows the grammar");
+        assert_eq!(
+            ["opencl", "cuda", "offkit"].map(|backend| filter.wants(backend)),
+            [true, false, false]
+        );
+    }
+
+    #[test]
+    fn the_newest_variable_counts_and_the_others_are_named() {
+        let of = |set: &[(&'static str, &str)]| {
+            FromEnvironment::of(set.iter().map(|(name, value)| (*name, (*value).to_owned())))
+        };
+        let found = of(&[("SYCL_DEVICE_FILTER", "opencl:cpu,cuda::1")]);
+        assert_eq!(shown(&found.filter), ["opencl cpu", "cuda 1"]);
+        let found = of(&[("SYCL_DEVICE_FILTER", "opencl:cpu,cuda:gpu:1,acc")]);
+        assert_eq!(shown(&found.filter), ["opencl cpu", "opencl acc", "cuda 1"]);
+        let found = of(&[("SYCL_BE", "PI_CUDA")]);
+        assert_eq!(shown(&found.filter), ["cuda 0", "cuda 1"]);
+
+        let found = of(&[("ONEAPI_DEVICE_SELECTOR", "opencl:cpu"), ("SYCL_BE", "PI_CUDA")]);
+        assert_eq!(shown(&found.filter), ["opencl cpu"]);
+        assert_eq!(
+            found.ignored[0].to_string(),
+            "SYCL_BE=PI_CUDA is ignored: ONEAPI_DEVICE_SELECTOR is set, which replaced it"
+        );
+        let found = of(&[("ONEAPI_DEVICE_SELECTOR", "gpu"), ("SYCL_BE", "PI_CUDA")]);
+        assert_eq!(shown(&found.filter), ["cuda 0", "cuda 1"]);
+        assert!(
+            found.ignored[0].to_string().contains("names no devices"),
+            "{found:?}"
+        );
+    }
+}
