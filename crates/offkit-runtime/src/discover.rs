@@ -1,19 +1,16 @@
 //! Finding the devices of this machine.
 
-use std::collections::VecDeque;
-use std::env;
 use std::path::PathBuf;
 
 use offkit_pi::BuiltIn;
-use offkit_pi::host::{Device, LoadError, PiError, Plugin};
+use offkit_pi::host::trace::{self, Level};
+use offkit_pi::host::{Device, DeviceType, LoadError, PiError, Plugin};
 
+use crate::filter::{FromEnvironment, Kind, Numbers};
 use crate::find::{FoundKernel, KernelId};
 use crate::registry::ImageRegistry;
+use crate::search::{Candidate, Place, Search};
 use crate::select::{Refusal, SelectError};
-
-/// The environment variable that names plugin libraries to load besides the built-in ones, separated
-/// like the folders of `PATH`.
-pub const PLUGINS_VARIABLE: &str = "OFFKIT_PLUGINS";
 
 /// The plugins of this process and their devices.
 ///
@@ -21,16 +18,43 @@ pub const PLUGINS_VARIABLE: &str = "OFFKIT_PLUGINS";
 /// devices never fails as a whole: a plugin that cannot be used is left out, and [`Runtime::failures`] says why.
 #[derive(Debug, Default)]
 pub struct Runtime {
-    waiting: VecDeque<Waiting>,
-    devices: Vec<Device>,
-    failures: Vec<DiscoveryFailure>,
+    search: Search,
+    /// What came of the candidates that were looked at, which are the first ones.
+    outcomes: Vec<Outcome>,
+    environment: FromEnvironment,
+    numbers: Numbers,
+    devices: Vec<FoundDevice>,
 }
 
-/// A plugin that is not loaded yet.
+/// A device, as users can ask for it.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct FoundDevice {
+    /// The device.
+    pub device: Device,
+    /// What is below its plugin, as filters name it: `opencl`.
+    pub backend: String,
+    /// Its number among the backend's devices, from 0, hidden ones included.
+    pub number: u32,
+}
+
+/// What came of a plugin that was looked for.
 #[derive(Debug)]
-enum Waiting {
-    BuiltIn(&'static BuiltIn),
-    Library(PathBuf),
+#[non_exhaustive]
+pub enum Outcome {
+    /// It is in use.
+    Loaded {
+        /// The plugin.
+        plugin: Plugin,
+        /// The devices that may be seen, among [`Runtime::found`].
+        devices: usize,
+        /// Devices that the user's filter hides.
+        hidden: usize,
+    },
+    /// The user's filter wants none of its devices, so it was not loaded.
+    Unwanted,
+    /// It cannot be used.
+    Failed(DiscoveryFailure),
 }
 
 /// Why a plugin, or what is behind it, was left out.
@@ -90,55 +114,63 @@ pub enum ChoiceError {
 }
 
 impl Runtime {
-    /// The devices of the built-in plugins, then those of the libraries that [`PLUGINS_VARIABLE`] names.
+    /// The devices of all plugins that are found (see [`search`](crate::search)), less those that the user's filter hides
+    /// (see [`filter`](crate::filter)).
     pub fn discover(built_in: &[&'static BuiltIn]) -> Self {
-        let named = env::var_os(PLUGINS_VARIABLE).unwrap_or_default();
-        let libraries: Vec<PathBuf> = env::split_paths(&named)
-            .filter(|path| !path.as_os_str().is_empty())
-            .collect();
-        Self::with_plugins(built_in, &libraries)
-    }
-
-    /// The devices of exactly these plugins.
-    pub fn with_plugins(built_in: &[&'static BuiltIn], libraries: &[PathBuf]) -> Self {
-        let built_in = built_in.iter().map(|plugin| Waiting::BuiltIn(plugin));
-        let libraries = libraries.iter().cloned().map(Waiting::Library);
+        let environment = FromEnvironment::read();
+        for ignored in &environment.ignored {
+            tracing::warn!("{ignored}");
+        }
         Self {
-            waiting: built_in.chain(libraries).collect(),
+            search: Search::everywhere(built_in),
+            environment,
             ..Self::default()
         }
     }
 
-    /// Loads the next plugin; `false` if there is none.
+    /// The devices of exactly these plugins, whatever the environment says.
+    pub fn with_plugins(built_in: &[&'static BuiltIn], libraries: &[PathBuf]) -> Self {
+        Self {
+            search: Search::only(built_in, libraries),
+            ..Self::default()
+        }
+    }
+
+    /// Looks at the next candidate; `false` if there is none.
     fn load_next(&mut self) -> bool {
-        let Some(next) = self.waiting.pop_front() else {
+        let Some(candidate) = self.search.candidates.get(self.outcomes.len()) else {
             return false;
         };
-        let plugin = match next {
-            Waiting::BuiltIn(plugin) => Plugin::built_in(plugin),
-            Waiting::Library(path) => Plugin::load(path),
+        let outcome = match &candidate.backend {
+            Some(backend) if !self.environment.filter.wants(backend) => Outcome::Unwanted,
+            _ => self.load(&candidate.clone()).unwrap_or_else(|failure| {
+                tracing::warn!(%failure, "a plugin was left out");
+                Outcome::Failed(failure)
+            }),
         };
-        let added = plugin
-            .map_err(DiscoveryFailure::from)
-            .and_then(|plugin| self.add(&plugin));
-        if let Err(failure) = added {
-            tracing::warn!(%failure, "a plugin was left out");
-            self.failures.push(failure);
+        self.outcomes.push(outcome);
+        if self.outcomes.len() == self.search.candidates.len() && self.devices.is_empty() {
+            trace::line(Level::All, "No Plugins Found.");
         }
         true
     }
 
-    /// The device with that number from 0, for which plugins are loaded as far as it takes.
-    fn numbered(&mut self, number: usize) -> Option<&Device> {
-        while self.devices.len() <= number && self.load_next() {}
-        self.devices.get(number)
-    }
-
-    fn add(&mut self, plugin: &Plugin) -> Result<(), DiscoveryFailure> {
+    fn load(&mut self, candidate: &Candidate) -> Result<Outcome, DiscoveryFailure> {
+        let plugin = match &candidate.place {
+            Place::BuiltIn(plugin) => Plugin::built_in(plugin),
+            Place::File(path) => Plugin::load(path),
+            Place::System { name, .. } => Plugin::load(name),
+        }?;
         let failed = |source| DiscoveryFailure::Devices {
             plugin: plugin.name().to_owned(),
             source,
         };
+        let backend = candidate
+            .backend
+            .as_deref()
+            .unwrap_or_else(|| plugin.name())
+            .to_owned();
+        let (shown, mut hidden) = (self.devices.len(), 0);
         for platform in plugin.platforms().map_err(failed)? {
             let devices = platform
                 .devices(offkit_pi::ffi::PI_DEVICE_TYPE_ALL)
@@ -148,20 +180,68 @@ impl Runtime {
                 devices = devices.len(),
                 "a platform's devices"
             );
-            self.devices.extend(devices);
+            for device in devices {
+                let number = self.numbers.next(&backend);
+                match self
+                    .environment
+                    .filter
+                    .allows(&backend, filtered_kind(&device), number)
+                {
+                    true => self.devices.push(FoundDevice {
+                        device,
+                        backend: backend.clone(),
+                        number,
+                    }),
+                    false => hidden += 1,
+                }
+            }
         }
-        Ok(())
+        let devices = self.devices.len() - shown;
+        Ok(Outcome::Loaded {
+            plugin,
+            devices,
+            hidden,
+        })
     }
 
-    /// All devices, in the order of their plugins.
-    pub fn devices(&mut self) -> &[Device] {
+    /// The device with that number from 0, for which plugins are loaded as far as it takes.
+    fn numbered(&mut self, number: usize) -> Option<&Device> {
+        while self.devices.len() <= number && self.load_next() {}
+        self.devices.get(number).map(|found| &found.device)
+    }
+
+    /// All devices that may be seen, in the order of their plugins.
+    pub fn devices(&mut self) -> impl Iterator<Item = &Device> {
+        self.found().iter().map(|found| &found.device)
+    }
+
+    /// All devices that may be seen, with what users call them.
+    pub fn found(&mut self) -> &[FoundDevice] {
         while self.load_next() {}
         &self.devices
     }
 
     /// What was left out so far, and why.
-    pub fn failures(&self) -> &[DiscoveryFailure] {
-        &self.failures
+    pub fn failures(&self) -> impl Iterator<Item = &DiscoveryFailure> {
+        self.outcomes.iter().filter_map(|outcome| match outcome {
+            Outcome::Failed(failure) => Some(failure),
+            _ => None,
+        })
+    }
+
+    /// The plugins that were looked at so far, and what came of each.
+    pub fn considered(&self) -> impl Iterator<Item = (&Candidate, &Outcome)> {
+        self.search.candidates.iter().zip(&self.outcomes)
+    }
+
+    /// Where plugins are looked for.
+    pub fn search(&self) -> &Search {
+        &self.search
+    }
+
+    /// What the environment says of devices that may be seen.
+    pub fn environment(&self) -> &FromEnvironment {
+        &self.environment
     }
 
     /// The device that `selector` means: a number from 0, the name of a plugin or a kind of device
@@ -197,13 +277,15 @@ impl Runtime {
         // `cpu-checked` is a part of `offkit CPU (checked)`.
         let bare = |name: &str| -> String { name.to_lowercase().matches(char::is_alphanumeric).collect() };
         let part = bare(selector);
-        let fits = |device: &Device| {
+        let fits = |found: &FoundDevice| {
+            let device = &found.device;
             device.plugin().name() == selector
+                || found.backend == lowercase
                 || kind(device) == Some(lowercase.as_str())
                 || (!part.is_empty() && device.name().is_ok_and(|name| bare(&name).contains(&part)))
         };
-        let number = (0..).find(|&number| self.numbered(number).is_none_or(fits))?;
-        self.devices.get(number)
+        let number = (0..).find(|&number| self.numbered(number).is_none() || fits(&self.devices[number]))?;
+        self.numbered(number)
     }
 
     /// The device for a kernel, and which of the kernel's images it takes: the device that `selector` means; without a
@@ -221,13 +303,17 @@ impl Runtime {
         if selector.is_some() {
             let device = self.device(selector)?;
             let kernel = registry.select(kernel, &device)?;
+            chosen(&device);
             return Ok((device, kernel));
         }
         let mut reasons = Vec::new();
         let mut number = 0;
         while let Some(device) = self.numbered(number) {
             match registry.select(kernel, device) {
-                Ok(kernel) => return Ok((device.clone(), kernel)),
+                Ok(kernel) => {
+                    chosen(device);
+                    return Ok((device.clone(), kernel));
+                }
                 Err(reason @ SelectError::NoneFits { .. }) => reasons.push(reason),
                 Err(error) => return Err(error.into()),
             }
@@ -247,14 +333,35 @@ impl Runtime {
 
     /// All devices, as they can be asked for.
     fn labels(&mut self) -> Vec<String> {
-        let devices = self.devices().iter().enumerate();
+        let devices = self.devices().enumerate();
         devices.map(|(number, device)| label(number, device)).collect()
+    }
+}
+
+/// Says in the trace that a device was chosen.
+fn chosen(device: &Device) {
+    if trace::is_on(Level::Basic) {
+        let platform = device.platform().name();
+        let unknown = |_| "?".to_owned();
+        trace::selected(
+            &platform.unwrap_or_else(unknown),
+            &device.name().unwrap_or_else(unknown),
+        );
+    }
+}
+
+/// What kind of device it is, as filters know it.
+fn filtered_kind(device: &Device) -> Option<Kind> {
+    match device.device_type().ok()? {
+        DeviceType::Cpu => Some(Kind::Cpu),
+        DeviceType::Gpu => Some(Kind::Gpu),
+        DeviceType::Accelerator => Some(Kind::Accelerator),
+        _ => None,
     }
 }
 
 /// What kind of device it is, in one word.
 fn kind(device: &Device) -> Option<&'static str> {
-    use offkit_pi::host::DeviceType;
     match device.device_type().ok()? {
         DeviceType::Cpu => Some("cpu"),
         DeviceType::Gpu => Some("gpu"),

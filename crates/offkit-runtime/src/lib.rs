@@ -73,6 +73,7 @@
 //! # }
 //! ```
 #![forbid(unsafe_code)]
+pub mod advice;
 mod build;
 mod collect;
 mod discover;
@@ -81,8 +82,10 @@ mod find;
 mod index;
 mod kernel;
 mod library;
+pub mod machine;
 mod memory;
 mod registry;
+pub mod search;
 mod select;
 mod signatures;
 mod similar;
@@ -90,7 +93,7 @@ mod source;
 
 pub use build::BuildError;
 pub use collect::{CollectError, Collection, Resolution};
-pub use discover::{ChoiceError, DeviceError, DiscoveryFailure, PLUGINS_VARIABLE, Runtime};
+pub use discover::{ChoiceError, DeviceError, DiscoveryFailure, FoundDevice, Outcome, Runtime};
 pub use find::{FoundKernel, KernelId, KernelNameError};
 pub use kernel::{ArgumentError, Kernel, LaunchError, check_arguments};
 pub use memory::{Buffer, Plain, Usm, by_value};

@@ -6,7 +6,9 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::commands::cc::Cc;
 use crate::commands::convert::Convert;
+use crate::commands::devices::Devices;
 use crate::commands::devlib::Devlib;
+use crate::commands::doctor::Doctor;
 use crate::commands::extract::Extract;
 use crate::commands::link::Link;
 use crate::commands::ls::Ls;
@@ -56,7 +58,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "as",
         ],
     ),
-    ("Run", &["run"]),
+    ("Run", &["run", "devices", "doctor"]),
 ];
 
 /// The command line, with the commands in groups.
@@ -147,6 +149,10 @@ pub(crate) enum Command {
     Wrap(WrapOptions),
     /// Launch a kernel and write its results
     Run(Box<Run>),
+    /// List the devices that kernels can run on
+    Devices(Devices),
+    /// Say what was looked for to find devices, what came of it, and what to do
+    Doctor(Doctor),
     /// Compile and link with clang's options, offloading by offkit (C)
     #[command(name = "cc", disable_help_flag = true)]
     Cc(Cc),

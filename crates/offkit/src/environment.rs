@@ -5,8 +5,9 @@ use offkit_host::cache::CACHE_VARIABLE;
 use offkit_host::clang::CLANG_VARIABLE;
 use offkit_link::device_link::LLVM_FOLDER_VARIABLE;
 use offkit_llvm::WORKER_VARIABLE;
+use offkit_pi::host::trace;
 use offkit_plugin_cpu::THREADS_VARIABLE;
-use offkit_runtime::PLUGINS_VARIABLE;
+use offkit_runtime::{filter, search};
 
 /// Says what is logged, such as `offkit_runtime=debug`.
 pub(crate) const LOG: &str = "OFFKIT_LOG";
@@ -20,8 +21,20 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     ),
     (CLANG_VARIABLE, "names the clang 22 that `offkit cc` runs"),
     (
-        PLUGINS_VARIABLE,
+        search::PLUGINS_VARIABLE,
         "names plugin libraries besides the built-in CPU device, separated by `:`; each is loaded when its devices are asked for",
+    ),
+    (
+        search::CONFIG_VARIABLE,
+        "names the configuration file of plugins, instead of the user's and the system's `offkit/plugins.conf`",
+    ),
+    (
+        filter::VARIABLES[0],
+        "says which devices are used, such as `opencl:gpu;!*:1`; without it, `SYCL_DEVICE_FILTER` and `SYCL_BE` do",
+    ),
+    (
+        trace::VARIABLES[0],
+        "prints calls into plugins, as `SYCL_PI_TRACE` does: a sum of 1 (plugins found, devices chosen) and 2 (calls), or -1 for everything",
     ),
     (
         THREADS_VARIABLE,

@@ -95,6 +95,8 @@ fn main() -> ExitCode {
         Command::Devlib(devlib) => commands::devlib::run(devlib, terminal),
         Command::Wrap(options) => commands::wrap::run(options, terminal),
         Command::Run(options) => commands::run::run(options, terminal),
+        Command::Doctor(options) => commands::doctor::run(options, terminal),
+        Command::Devices(options) => commands::devices::run(options, terminal),
         Command::Cc(options) => {
             return commands::cc::run(offkit_driver::Language::C, options.arguments.clone(), terminal);
         }

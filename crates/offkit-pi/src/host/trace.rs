@@ -65,6 +65,17 @@ pub fn line(level: Level, text: impl fmt::Display) {
     }
 }
 
+/// Prints the device that was chosen, which [`Level::Basic`] includes.
+pub fn selected(platform: &str, device: &str) {
+    if is_on(Level::Basic) {
+        let text = format!(
+            "SYCL_PI_TRACE[all]: Selected device: ->\nSYCL_PI_TRACE[all]:   platform: {platform}\n\
+             SYCL_PI_TRACE[all]:   device: {device}\n"
+        );
+        let _closed = io::stderr().write_all(text.as_bytes());
+    }
+}
+
 /// Prints that a plugin was loaded, from 12 on with the version that it speaks.
 pub(super) fn loaded(plugin: &str, layout: &Layout) {
     let version = match layout.version_length > 4 {

@@ -2,7 +2,9 @@
 
 pub(crate) mod cc;
 pub(crate) mod convert;
+pub(crate) mod devices;
 pub(crate) mod devlib;
+pub(crate) mod doctor;
 pub(crate) mod extract;
 pub(crate) mod filter;
 pub(crate) mod limits;

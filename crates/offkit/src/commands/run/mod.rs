@@ -104,6 +104,21 @@ fn tolerance(text: &str) -> Result<f64, String> {
     }
 }
 
+/// Warns of plugins that cannot be used, and of variables that do not count.
+pub(crate) fn tell_left_out(runtime: &Runtime, terminal: Terminal) {
+    for left_out in runtime.failures() {
+        let reasons = [left_out.to_string()].into_iter().chain(causes(left_out));
+        let reasons: Vec<_> = reasons.collect();
+        terminal.warning(format_args!("a plugin is left out: {}", reasons.join(": ")));
+    }
+    for ignored in &runtime.environment().ignored {
+        terminal.warning(ignored);
+    }
+    for problem in &runtime.search().problems {
+        terminal.warning(problem);
+    }
+}
+
 pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
     let range = nd_range(options)?;
     let mut steps = Steps::new(terminal.progress());
@@ -114,11 +129,7 @@ pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
     let mut runtime = Runtime::discover(&[&offkit_plugin_cpu::plugin::BUILT_IN]);
     let selector = options.device.as_deref();
     let chosen = steps.time("choose a device", || runtime.choose(selector, &registry, &kernel));
-    for left_out in runtime.failures() {
-        let reasons = [left_out.to_string()].into_iter().chain(causes(left_out));
-        let reasons: Vec<_> = reasons.collect();
-        terminal.warning(format_args!("a plugin is left out: {}", reasons.join(": ")));
-    }
+    tell_left_out(&runtime, terminal);
     let (device, kernel) = chosen.map_err(choice_failure)?;
     let collection = steps.time("collect images", || {
         registry.collect(&kernel).map_err(collect_failure)

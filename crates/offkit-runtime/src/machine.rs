@@ -1,0 +1,187 @@
+//! What a machine has for devices, apart from plugins: nodes of devices, kernel drivers, libraries of drivers, OpenCL's
+//! list of drivers. Nothing is loaded to find it out.
+
+use std::env;
+use std::fs::{self, OpenOptions};
+use std::path::{Path, PathBuf};
+
+/// A device's node in the file system.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Node {
+    /// Where it is: `/dev/dri/renderD128`.
+    pub path: PathBuf,
+    /// What it belongs to.
+    pub of: &'static str,
+    /// Why it cannot be opened; none if it can.
+    pub refused: Option<String>,
+}
+
+/// A driver of the kernel's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KernelDriver {
+    /// Its name: `nvidia`.
+    pub name: &'static str,
+    /// Its version, where it says one.
+    pub version: Option<String>,
+}
+
+/// A library that programs reach devices through.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DriverLibrary {
+    /// Its name: `libcuda.so.1`.
+    pub name: &'static str,
+    /// What it reaches.
+    pub of: &'static str,
+    /// Where it is; none if it is in none of the folders that libraries are looked for in.
+    pub path: Option<PathBuf>,
+}
+
+/// An entry of OpenCL's list of drivers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OpenClDriver {
+    /// The file of the list, or the variable that names the driver.
+    pub listed_in: PathBuf,
+    /// The library that it names.
+    pub library: String,
+    /// Whether that is a file, or one in a folder that libraries are looked for in.
+    pub path: Option<PathBuf>,
+}
+
+/// The variables that hide devices from drivers, whatever offkit does.
+pub const HIDING: [&str; 4] = [
+    "CUDA_VISIBLE_DEVICES",
+    "HIP_VISIBLE_DEVICES",
+    "ROCR_VISIBLE_DEVICES",
+    "ZE_AFFINITY_MASK",
+];
+
+/// The nodes of devices.
+pub fn nodes() -> Vec<Node> {
+    let families: [(&str, &str, &str); 5] = [
+        ("/dev/dri", "renderD", "a GPU (Intel, AMD)"),
+        ("/dev", "kfd", "AMD's compute driver"),
+        ("/dev", "nvidia", "NVIDIA's driver"),
+        ("/dev/accel", "accel", "an accelerator"),
+        ("/dev", "dxg", "the GPU of Windows below (WSL)"),
+    ];
+    let mut nodes = Vec::new();
+    for (folder, prefix, of) in families {
+        let names = fs::read_dir(folder).into_iter().flatten().flatten();
+        for path in names.map(|entry| entry.path()) {
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+            let is_file = !path.is_dir();
+            if is_file && name.is_some_and(|name| name.starts_with(prefix)) {
+                let opened = OpenOptions::new().read(true).write(true).open(&path);
+                nodes.push(Node {
+                    refused: opened.err().map(|error| error.to_string()),
+                    path,
+                    of,
+                });
+            }
+        }
+    }
+    nodes.sort_by(|one, other| one.path.cmp(&other.path));
+    nodes
+}
+
+/// The kernel's drivers of devices that are loaded.
+pub fn kernel_drivers() -> Vec<KernelDriver> {
+    let names = ["nvidia", "amdgpu", "i915", "xe", "intel_vpu", "amdxdna"];
+    let is_loaded = |name: &&str| Path::new("/sys/module").join(name).is_dir();
+    let driver = |name| {
+        let version = fs::read_to_string(format!("/sys/module/{name}/version"));
+        KernelDriver {
+            name,
+            version: version.ok().map(|text| text.trim().to_owned()),
+        }
+    };
+    names.into_iter().filter(is_loaded).map(driver).collect()
+}
+
+/// The libraries that programs reach devices through.
+pub fn driver_libraries() -> Vec<DriverLibrary> {
+    let libraries = [
+        ("libOpenCL.so.1", "OpenCL's drivers"),
+        ("libcuda.so.1", "NVIDIA's driver"),
+        ("libze_loader.so.1", "Intel's driver (Level Zero)"),
+        ("libamdhip64.so.6", "AMD's driver (HIP)"),
+        ("libhsa-runtime64.so.1", "AMD's driver (HSA)"),
+    ];
+    let folders = library_folders();
+    let library = |(name, of)| DriverLibrary {
+        name,
+        of,
+        path: folders
+            .iter()
+            .map(|folder| folder.join(name))
+            .find(|path| path.exists()),
+    };
+    libraries.into_iter().map(library).collect()
+}
+
+/// OpenCL's drivers, as `OCL_ICD_FILENAMES` and the folder of `OCL_ICD_VENDORS` (or `/etc/OpenCL/vendors`) list them.
+pub fn opencl_drivers() -> Vec<OpenClDriver> {
+    let folders = library_folders();
+    let driver = |listed_in: &Path, library: &str| {
+        let library = library.trim();
+        let path = match library.contains('/') {
+            true => Some(PathBuf::from(library)).filter(|path| path.exists()),
+            false => folders
+                .iter()
+                .map(|folder| folder.join(library))
+                .find(|path| path.exists()),
+        };
+        OpenClDriver {
+            listed_in: listed_in.to_owned(),
+            library: library.to_owned(),
+            path,
+        }
+    };
+    let mut drivers = Vec::new();
+    let named = env::var("OCL_ICD_FILENAMES").unwrap_or_default();
+    for library in named.split(':').filter(|library| !library.is_empty()) {
+        drivers.push(driver(Path::new("OCL_ICD_FILENAMES"), library));
+    }
+    let vendors =
+        env::var_os("OCL_ICD_VENDORS").map_or_else(|| PathBuf::from("/etc/OpenCL/vendors"), PathBuf::from);
+    let files = match vendors.is_dir() {
+        true => fs::read_dir(&vendors)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path())
+            .collect(),
+        false => vec![vendors],
+    };
+    let mut files: Vec<PathBuf> = files;
+    files.sort();
+    for file in files
+        .iter()
+        .filter(|file| file.extension().is_some_and(|extension| extension == "icd"))
+    {
+        let text = fs::read_to_string(file).unwrap_or_default();
+        drivers.extend(text.lines().next().map(|library| driver(file, library)));
+    }
+    drivers
+}
+
+/// The folders that libraries are looked for in: those of `LD_LIBRARY_PATH`, of the loader's configuration, and its own.
+fn library_folders() -> Vec<PathBuf> {
+    let variable = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    let mut folders: Vec<PathBuf> = env::split_paths(&variable)
+        .filter(|folder| folder.is_dir())
+        .collect();
+    let files = fs::read_dir("/etc/ld.so.conf.d").into_iter().flatten().flatten();
+    for file in files.map(|entry| entry.path()) {
+        let text = fs::read_to_string(file).unwrap_or_default();
+        let lines = text.lines().map(str::trim);
+        folders.extend(lines.filter(|line| line.starts_with('/')).map(PathBuf::from));
+    }
+    let architecture = format!("/usr/lib/{}-linux-gnu", env::consts::ARCH);
+    folders.extend(["/lib64", "/usr/lib64", "/usr/lib", "/lib", &architecture].map(PathBuf::from));
+    folders
+}

@@ -1,0 +1,346 @@
+//! Where plugins are looked for.
+//!
+//! Plugins come from, in this order: those linked into the program; the libraries that [`PLUGINS_VARIABLE`] names; the
+//! configuration file; and the libraries called `liboffkit_plugin_NAME.so` in the folders of plugins.
+//!
+//! The configuration file is the first that is there of the one that [`CONFIG_VARIABLE`] names, `offkit/plugins.conf` in
+//! the user's folder for configurations (`$XDG_CONFIG_HOME`, or `~/.config`), and `/etc/offkit/plugins.conf`. A line of it
+//! is one of
+//!
+//! ```text
+//! # a comment
+//! libpi_opencl.so opencl      a library, and the backend it is for, where its name does not say so
+//! folder /opt/plugins         a folder of plugins, which bare names are looked for in as well
+//! ```
+//!
+//! The folders of plugins are the one of the program or library that offkit is in, `../lib/offkit` beside it, and those of
+//! the configuration file. A bare name is looked for there, then in the folders of `LD_LIBRARY_PATH`, then where the
+//! system looks for libraries. A path with folders in it counts from the folder of the configuration file.
+
+use std::env;
+use std::ffi::OsStr;
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use offkit_pi::BuiltIn;
+
+/// The environment variable that names plugin libraries to load, separated like the folders of `PATH`.
+pub const PLUGINS_VARIABLE: &str = "OFFKIT_PLUGINS";
+
+/// The environment variable that names the configuration file. It need not be there: then there is none.
+pub const CONFIG_VARIABLE: &str = "SYCL_PI_CONFIG";
+
+/// The system's configuration file.
+const SYSTEM_CONFIG: &str = "/etc/offkit/plugins.conf";
+
+/// How the libraries are called that a folder of plugins is searched for.
+const PREFIX: &str = "liboffkit_plugin_";
+
+/// A plugin that may be there.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Candidate {
+    /// Who named it.
+    pub origin: Origin,
+    /// What it is.
+    pub place: Place,
+    /// What it is for: `opencl`, or another of [`BACKENDS`](crate::filter::BACKENDS); none where nobody said.
+    pub backend: Option<String>,
+}
+
+/// Who named a plugin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Origin {
+    /// It is linked into this program.
+    BuiltIn,
+    /// [`PLUGINS_VARIABLE`].
+    Variable,
+    /// A line of the configuration file, from 1.
+    Config {
+        /// The file.
+        file: PathBuf,
+        /// The line.
+        line: usize,
+    },
+    /// It lies in a folder of plugins.
+    Folder(PathBuf),
+}
+
+/// What and where a plugin is.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Place {
+    /// Linked into this program.
+    BuiltIn(&'static BuiltIn),
+    /// A library in this file.
+    File(PathBuf),
+    /// A library that the system looks for by its name: it is in none of these folders.
+    System {
+        /// The name.
+        name: String,
+        /// The folders that it was looked for in.
+        not_in: Vec<PathBuf>,
+    },
+}
+
+/// Everything that plugins are looked for by.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct Search {
+    /// The plugins, in the order in which their devices count; each once.
+    pub candidates: Vec<Candidate>,
+    /// The folders of plugins.
+    pub folders: Vec<PathBuf>,
+    /// The configuration file.
+    pub config: Option<PathBuf>,
+    /// What is wrong with the configuration.
+    pub problems: Vec<ConfigError>,
+}
+
+/// What is wrong with a configuration file.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// It cannot be read.
+    #[error("cannot read the plugins' configuration {}: {reason}", file.display())]
+    Read {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// A line that says nothing known.
+    #[error("{}:{line}: `{text}` is neither `LIBRARY [BACKEND]` nor `folder PATH`", file.display())]
+    Line {
+        /// The file.
+        file: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What it says.
+        text: String,
+    },
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::BuiltIn => formatter.write_str("built in"),
+            Origin::Variable => formatter.write_str(PLUGINS_VARIABLE),
+            Origin::Config { file, line } => write!(formatter, "{}:{line}", file.display()),
+            Origin::Folder(folder) => write!(formatter, "folder {}", folder.display()),
+        }
+    }
+}
+
+impl Candidate {
+    /// What it is called: a built-in plugin's name, or a library's path.
+    pub fn name(&self) -> String {
+        match &self.place {
+            Place::BuiltIn(plugin) => plugin.name().to_owned(),
+            Place::File(path) => path.display().to_string(),
+            Place::System { name, .. } => name.clone(),
+        }
+    }
+}
+
+impl Search {
+    /// Looks everywhere.
+    pub fn everywhere(built_in: &[&'static BuiltIn]) -> Search {
+        let mut search = Search {
+            folders: own_folders(),
+            ..Search::default()
+        };
+        let libraries = search.configuration();
+        for plugin in built_in {
+            search.add(Origin::BuiltIn, Place::BuiltIn(plugin), Some("offkit".to_owned()));
+        }
+        let named = env::var_os(PLUGINS_VARIABLE).unwrap_or_default();
+        for path in env::split_paths(&named).filter(|path| !path.as_os_str().is_empty()) {
+            let backend = backend_of(&path);
+            let place = search.place(path);
+            search.add(Origin::Variable, place, backend);
+        }
+        for (origin, path, backend) in libraries {
+            let backend = backend.or_else(|| backend_of(&path));
+            let place = search.place(path);
+            search.add(origin, place, backend);
+        }
+        for folder in search.folders.clone() {
+            for library in plugins_in(&folder) {
+                let backend = backend_of(&library);
+                search.add(Origin::Folder(folder.clone()), Place::File(library), backend);
+            }
+        }
+        search
+    }
+
+    /// Exactly these.
+    pub fn only(built_in: &[&'static BuiltIn], libraries: &[PathBuf]) -> Search {
+        let mut search = Search::default();
+        for plugin in built_in {
+            search.add(Origin::BuiltIn, Place::BuiltIn(plugin), Some("offkit".to_owned()));
+        }
+        for path in libraries {
+            let place = search.place(path.clone());
+            search.add(Origin::Variable, place, backend_of(path));
+        }
+        search
+    }
+
+    /// Adds a plugin unless it is there already: the same file, or the one that is built in.
+    fn add(&mut self, origin: Origin, place: Place, backend: Option<String>) {
+        let is_same = |known: &Candidate| match (&known.place, &place) {
+            (Place::File(known), Place::File(new)) => same_file(known, new),
+            (Place::System { name: known, .. }, Place::System { name: new, .. }) => known == new,
+            // A library that is named is wanted, even where the program has one of that name.
+            (Place::BuiltIn(known), Place::File(new)) if matches!(origin, Origin::Folder(_)) => {
+                short_name(new).as_deref() == Some(known.name())
+            }
+            _ => false,
+        };
+        if !self.candidates.iter().any(is_same) {
+            self.candidates.push(Candidate {
+                origin,
+                place,
+                backend,
+            });
+        }
+    }
+
+    /// Where a library is that is named so.
+    fn place(&self, path: PathBuf) -> Place {
+        if path.components().count() > 1 {
+            return Place::File(path);
+        }
+        let variable = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+        let mut folders = self.folders.clone();
+        folders.extend(env::split_paths(&variable).filter(|folder| !folder.as_os_str().is_empty()));
+        let found = folders
+            .iter()
+            .map(|folder| folder.join(&path))
+            .find(|file| file.is_file());
+        match found {
+            Some(file) => Place::File(file),
+            None => Place::System {
+                name: path.display().to_string(),
+                not_in: folders,
+            },
+        }
+    }
+
+    /// Reads the configuration file: the folders that it adds, and the libraries that it names.
+    fn configuration(&mut self) -> Vec<(Origin, PathBuf, Option<String>)> {
+        let Some(file) = config_file() else {
+            return Vec::new();
+        };
+        let text = match fs::read_to_string(&file) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !is_named(&file) => return Vec::new(),
+            Err(error) => {
+                let reason = error.to_string();
+                self.problems.push(ConfigError::Read { file, reason });
+                return Vec::new();
+            }
+        };
+        let folder = file.parent().unwrap_or(Path::new("")).to_owned();
+        // A bare name is looked for; a path counts from the file.
+        let located = |text: &str| match text.contains('/') {
+            true => folder.join(text),
+            false => PathBuf::from(text),
+        };
+        let mut libraries = Vec::new();
+        for (line, text) in (1..).zip(text.lines()) {
+            let text = text.split('#').next().unwrap_or_default().trim();
+            let mut words = text.splitn(2, char::is_whitespace).map(str::trim);
+            match (words.next().unwrap_or_default(), words.next()) {
+                ("", _) => {}
+                ("folder", Some(path)) => self.folders.push(folder.join(path)),
+                (library, backend) if library != "folder" && backend.is_none_or(is_word) => {
+                    let file = file.clone();
+                    let backend = backend.map(str::to_lowercase);
+                    libraries.push((Origin::Config { file, line }, located(library), backend));
+                }
+                _ => self.problems.push(ConfigError::Line {
+                    file: file.clone(),
+                    line,
+                    text: text.to_owned(),
+                }),
+            }
+        }
+        self.config = Some(file);
+        libraries
+    }
+}
+
+fn is_word(text: &str) -> bool {
+    !text.contains(char::is_whitespace)
+}
+
+/// Whether the user has named this configuration file, which must be there then.
+fn is_named(file: &Path) -> bool {
+    env::var_os(CONFIG_VARIABLE).is_some_and(|named| named == file.as_os_str())
+}
+
+fn config_file() -> Option<PathBuf> {
+    if let Some(named) = env::var_os(CONFIG_VARIABLE).filter(|named| !named.is_empty()) {
+        return Some(named.into());
+    }
+    let home = env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".config")));
+    let users = home.map(|home| home.join("offkit/plugins.conf"));
+    users
+        .into_iter()
+        .chain([PathBuf::from(SYSTEM_CONFIG)])
+        .find(|file| file.exists())
+}
+
+/// The folder of the program that offkit is in, and `../lib/offkit` beside it.
+fn own_folders() -> Vec<PathBuf> {
+    let Some(folder) = env::current_exe()
+        .ok()
+        .and_then(|program| Some(program.parent()?.to_owned()))
+    else {
+        return Vec::new();
+    };
+    let installed = folder.parent().map(|prefix| prefix.join("lib/offkit"));
+    [Some(folder), installed].into_iter().flatten().collect()
+}
+
+/// The libraries in a folder that are called as offkit's plugins are.
+fn plugins_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|path| short_name(path).is_some())
+        .collect();
+    found.sort();
+    found
+}
+
+/// `NAME` of `liboffkit_plugin_NAME.so`.
+fn short_name(library: &Path) -> Option<String> {
+    let name = library.file_name().and_then(OsStr::to_str)?;
+    let name = name.strip_prefix(PREFIX)?.strip_suffix(".so")?;
+    Some(name.to_owned())
+}
+
+/// The backend that a library's name says: `opencl` of `liboffkit_plugin_opencl.so` and `libpi_opencl.so`.
+fn backend_of(library: &Path) -> Option<String> {
+    let name = library.file_name().and_then(OsStr::to_str)?;
+    let name = name.split(".so").next().unwrap_or_default();
+    let name = name
+        .strip_prefix(PREFIX)
+        .or_else(|| name.strip_prefix("libpi_"))?;
+    match name {
+        "cpu" => Some("offkit".to_owned()),
+        name => Some(name.to_owned()),
+    }
+}
+
+fn same_file(one: &Path, other: &Path) -> bool {
+    one == other
+        || matches!((fs::canonicalize(one), fs::canonicalize(other)), (Ok(one), Ok(other)) if one == other)
+}

@@ -1,0 +1,129 @@
+//! `offkit devices`: the devices that kernels can run on, as they can be asked for.
+
+use clap::Args;
+use offkit_pi::host::{Device, DeviceType};
+use offkit_runtime::{FoundDevice, Runtime};
+use serde_json::json;
+
+use crate::failure::{ExitStatus, Failure};
+use crate::terminal::{Terminal, escape, size};
+
+const EXAMPLES: &str = "\
+Examples:
+  offkit devices
+  ONEAPI_DEVICE_SELECTOR='opencl:*' offkit devices --json";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Devices {
+    /// Write one JSON object a line, one line a device
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(options: &Devices, terminal: Terminal) -> Result<(), Failure> {
+    let mut runtime = Runtime::discover(&[&offkit_plugin_cpu::plugin::BUILT_IN]);
+    let found = runtime.found().to_vec();
+    super::run::tell_left_out(&runtime, terminal);
+    let mut output = terminal.output();
+    let styles = output.styles();
+    for (number, found) in found.iter().enumerate() {
+        let FoundDevice { device, .. } = found;
+        match options.json {
+            true => output.json(&object(number, found))?,
+            false => {
+                let name = name(device);
+                output.line(format_args!(
+                    "{number}  {}{}{}  {}:{}",
+                    styles.name.start,
+                    escape(&name),
+                    styles.name.end,
+                    found.backend,
+                    found.number,
+                ))?;
+                output.line(format_args!("   {}", facts(device).join(", ")))?;
+            }
+        }
+    }
+    output.finish()?;
+    match found.is_empty() {
+        false => Ok(()),
+        true => Err(Failure::new(ExitStatus::Machine, "no devices found")
+            .hint("`offkit doctor` says what was looked for, and why it is not used")),
+    }
+}
+
+fn name(device: &Device) -> String {
+    device.name().unwrap_or_else(|error| format!("? ({error})"))
+}
+
+/// What kind of device it is, in one word.
+pub(crate) fn kind(device: &Device) -> &'static str {
+    match device.device_type() {
+        Ok(DeviceType::Cpu) => "cpu",
+        Ok(DeviceType::Gpu) => "gpu",
+        Ok(DeviceType::Accelerator) => "accelerator",
+        _ => "other",
+    }
+}
+
+/// What is known of a device, for people; what it does not say is left out.
+fn facts(device: &Device) -> Vec<String> {
+    let units = device
+        .max_compute_units()
+        .map(|units| format!("{units} compute units"));
+    let memory = device.global_memory_size().map(size);
+    // Newest first.
+    let versions = device.il_version().ok();
+    let takes = versions.and_then(|versions| Some(versions.split(' ').next()?.replace('_', " ")));
+    let driver = device.driver_version().ok().filter(|version| !version.is_empty());
+    let version = driver.map(|version| format!("driver {version}"));
+    [
+        Some(kind(device).to_owned()),
+        units.ok(),
+        memory.ok(),
+        takes
+            .filter(|version| !version.is_empty())
+            .map(|version| format!("takes {version}")),
+        version,
+        Some(format!(
+            "by {} (PI {})",
+            device.plugin().name(),
+            device.plugin().version()
+        )),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// A device as an object; null is what it does not say.
+fn object(number: usize, found: &FoundDevice) -> serde_json::Value {
+    let FoundDevice {
+        device,
+        backend,
+        number: of_backend,
+        ..
+    } = found;
+    json!({
+        "schema": 1,
+        "number": number,
+        "name": device.name().ok(),
+        "kind": kind(device),
+        "backend": backend,
+        "backend_number": of_backend,
+        "vendor": device.vendor().ok(),
+        "platform": device.platform().name().ok(),
+        "platform_version": device.platform().version().ok(),
+        "driver_version": device.driver_version().ok(),
+        "compute_units": device.max_compute_units().ok(),
+        "max_work_group_size": device.max_work_group_size().ok(),
+        "global_memory": device.global_memory_size().ok(),
+        "local_memory": device.local_memory_size().ok(),
+        "il_version": device.il_version().ok(),
+        "extensions": device.extensions().ok(),
+        "plugin": device.plugin().name(),
+        "plugin_path": device.plugin().path(),
+        "plugin_version": device.plugin().version(),
+    })
+}

@@ -1,0 +1,297 @@
+//! `offkit doctor`: everything that was looked for to find devices, what came of it, and what to do.
+
+use clap::Args;
+use offkit_host::causes;
+use offkit_runtime::advice::{advice, package_of};
+use offkit_runtime::machine;
+use offkit_runtime::search::{Candidate, Place};
+use offkit_runtime::{Outcome, Runtime};
+use serde_json::{Value, json};
+
+use crate::failure::{ExitStatus, Failure};
+use crate::terminal::{Output, Terminal, escape};
+
+const EXAMPLES: &str = "\
+Examples:
+  offkit doctor
+  offkit doctor --json";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Doctor {
+    /// Write one JSON object a line, one line a finding
+    #[arg(long)]
+    json: bool,
+}
+
+/// How it is with one thing that was looked for.
+struct Finding {
+    /// Under which heading it stands.
+    about: &'static str,
+    /// `ok`, `problem`, or `info` for what is neither.
+    state: &'static str,
+    what: String,
+    why: Option<String>,
+    advice: Option<String>,
+}
+
+impl Finding {
+    fn new(about: &'static str, state: &'static str, what: impl Into<String>) -> Finding {
+        Finding {
+            about,
+            state,
+            what: what.into(),
+            why: None,
+            advice: None,
+        }
+    }
+
+    fn because(mut self, why: impl Into<String>) -> Finding {
+        self.why = Some(why.into());
+        self
+    }
+
+    fn advised(mut self, advice: Option<String>) -> Finding {
+        self.advice = advice;
+        self
+    }
+}
+
+pub(crate) fn run(options: &Doctor, terminal: Terminal) -> Result<(), Failure> {
+    let mut runtime = Runtime::discover(&[&offkit_plugin_cpu::plugin::BUILT_IN]);
+    let devices = runtime.found().len();
+    let mut findings = vec![Finding::new(
+        "offkit",
+        "info",
+        format!("offkit {} on {}", env!("CARGO_PKG_VERSION"), system()),
+    )];
+    findings.extend(variables(&runtime));
+    findings.extend(plugins(&runtime));
+    findings.extend(runtime.found().iter().map(|found| {
+        let name = found.device.name().unwrap_or_else(|error| error.to_string());
+        Finding::new(
+            "Devices",
+            "ok",
+            format!("{}:{} {name}", found.backend, found.number),
+        )
+    }));
+    findings.extend(opencl_drivers());
+    findings.extend(libraries());
+    findings.extend(nodes());
+    let mut output = terminal.output();
+    let mut heading = "";
+    for finding in &findings {
+        match options.json {
+            true => output.json(&object(finding))?,
+            false => print(&mut output, finding, &mut heading)?,
+        }
+    }
+    output.finish()?;
+    match devices {
+        0 => Err(Failure::new(ExitStatus::Machine, "no devices found")),
+        _ => Ok(()),
+    }
+}
+
+fn system() -> String {
+    let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
+    let name = release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="));
+    let name = name.map_or(std::env::consts::OS, |name| name.trim_matches('"'));
+    format!("{name}, {}", std::env::consts::ARCH)
+}
+
+/// The variables that choose, and those that hide.
+fn variables(runtime: &Runtime) -> Vec<Finding> {
+    const ABOUT: &str = "Variables";
+    let environment = runtime.environment();
+    let mut findings = Vec::new();
+    if let Some((name, value)) = &environment.variable {
+        findings.push(Finding::new(
+            ABOUT,
+            "info",
+            format!("{name}={value} says which devices are used"),
+        ));
+    }
+    for ignored in &environment.ignored {
+        findings.push(Finding::new(ABOUT, "problem", ignored.to_string()));
+    }
+    for name in machine::HIDING {
+        if let Ok(value) = std::env::var(name) {
+            let what = format!("{name}={value} hides devices from their driver");
+            findings.push(
+                Finding::new(ABOUT, "info", what).advised(Some(format!("Unset {name} to see them all."))),
+            );
+        }
+    }
+    findings
+}
+
+/// What came of each plugin that was looked for.
+fn plugins(runtime: &Runtime) -> Vec<Finding> {
+    const ABOUT: &str = "Plugins";
+    let search = runtime.search();
+    let mut findings: Vec<_> = search
+        .problems
+        .iter()
+        .map(|problem| Finding::new(ABOUT, "problem", problem.to_string()))
+        .collect();
+    if let Some(config) = &search.config {
+        findings.push(Finding::new(
+            ABOUT,
+            "info",
+            format!("configured by {}", config.display()),
+        ));
+    }
+    for (candidate, outcome) in runtime.considered() {
+        let name = format!("{} ({})", candidate.name(), candidate.origin);
+        findings.push(match outcome {
+            Outcome::Loaded {
+                plugin,
+                devices,
+                hidden,
+            } => {
+                let counted = match (devices, hidden) {
+                    (0, 0) => "it found no device".to_owned(),
+                    (shown, 0) => format!("{shown} {}", if *shown == 1 { "device" } else { "devices" }),
+                    (shown, hidden) => format!("{shown} devices, {hidden} hidden"),
+                };
+                let state = if *devices > 0 { "ok" } else { "info" };
+                let why = format!("speaks PI {}; {counted}", plugin.version());
+                let hider = runtime.environment().variable.as_ref().filter(|_| *hidden > 0);
+                let advice = hider.map(|(variable, _)| format!("{variable} hides the others."));
+                Finding::new(ABOUT, state, name).because(why).advised(advice)
+            }
+            Outcome::Unwanted => {
+                let variable = runtime.environment().variable.as_ref();
+                let variable = variable.map_or("the filter", |(variable, _)| variable);
+                Finding::new(ABOUT, "info", name)
+                    .because(format!("not loaded: {variable} wants none of its devices"))
+            }
+            Outcome::Failed(failure) => {
+                let words: Vec<_> = [failure.to_string()].into_iter().chain(causes(failure)).collect();
+                let finding = Finding::new(ABOUT, "problem", name).because(words.join(": "));
+                finding.advised(advice(failure).map(|text| text + &looked_in(candidate)))
+            }
+            _ => Finding::new(ABOUT, "info", name),
+        });
+    }
+    findings
+}
+
+/// The folders that a library was looked for in.
+fn looked_in(candidate: &Candidate) -> String {
+    match &candidate.place {
+        Place::System { not_in, .. } if !not_in.is_empty() => {
+            let folders: Vec<_> = not_in.iter().map(|folder| folder.display().to_string()).collect();
+            format!(" It is in none of {} either.", folders.join(", "))
+        }
+        _ => String::new(),
+    }
+}
+
+fn opencl_drivers() -> Vec<Finding> {
+    const ABOUT: &str = "OpenCL drivers";
+    let drivers = machine::opencl_drivers();
+    let finding = |driver: &machine::OpenClDriver| {
+        let what = format!("{} ({})", driver.library, driver.listed_in.display());
+        match &driver.path {
+            Some(_) => Finding::new(ABOUT, "ok", what),
+            None => {
+                let name = driver.library.rsplit('/').next().unwrap_or_default();
+                let advice = match package_of(name) {
+                    Some(package) => format!("Install {package}, or remove {}.", driver.listed_in.display()),
+                    None => format!("Install it again, or remove {}.", driver.listed_in.display()),
+                };
+                Finding::new(ABOUT, "problem", what)
+                    .because("the library that it names is not there")
+                    .advised(Some(advice))
+            }
+        }
+    };
+    drivers.iter().map(finding).collect()
+}
+
+fn libraries() -> Vec<Finding> {
+    const ABOUT: &str = "Libraries of drivers";
+    let finding = |library: machine::DriverLibrary| {
+        let what = format!("{}, which reaches {}", library.name, library.of);
+        match library.path {
+            Some(path) => Finding::new(ABOUT, "ok", what).because(path.display().to_string()),
+            None => {
+                let package = package_of(library.name);
+                let package =
+                    package.map(|package| format!("Where there is such a device, install {package}."));
+                Finding::new(ABOUT, "info", what)
+                    .because("not installed")
+                    .advised(package)
+            }
+        }
+    };
+    machine::driver_libraries().into_iter().map(finding).collect()
+}
+
+/// The kernel's side: drivers and nodes.
+fn nodes() -> Vec<Finding> {
+    const ABOUT: &str = "Kernel";
+    let drivers = machine::kernel_drivers().into_iter().map(|driver| {
+        let version = driver
+            .version
+            .map(|version| format!(" {version}"))
+            .unwrap_or_default();
+        Finding::new(ABOUT, "ok", format!("driver {}{version}", driver.name))
+    });
+    let nodes = machine::nodes().into_iter().map(|node| {
+        let what = format!("{}, of {}", node.path.display(), node.of);
+        match node.refused {
+            None => Finding::new(ABOUT, "ok", what),
+            Some(reason) => Finding::new(ABOUT, "problem", what).because(reason).advised(Some(
+                "Add this user to the group that owns it (render or video), and log in again.".to_owned(),
+            )),
+        }
+    });
+    let mut findings: Vec<_> = drivers.chain(nodes).collect();
+    if findings.is_empty() {
+        findings.push(Finding::new(
+            ABOUT,
+            "info",
+            "neither drivers nor nodes of GPUs or accelerators: there is none, or this is a container without them",
+        ));
+    }
+    findings
+}
+
+fn print(output: &mut Output, finding: &Finding, heading: &mut &'static str) -> Result<(), Failure> {
+    let styles = output.styles();
+    if *heading != finding.about {
+        if !heading.is_empty() {
+            output.line("")?;
+        }
+        let style = styles.heading;
+        output.line(format_args!("{}{}{}", style.start, finding.about, style.end))?;
+        *heading = finding.about;
+    }
+    let mark = match finding.state {
+        "ok" => "+",
+        "problem" => "!",
+        _ => " ",
+    };
+    output.line(format_args!("{mark} {}", escape(&finding.what)))?;
+    if let Some(why) = &finding.why {
+        output.line(format_args!("    {}", escape(why)))?;
+    }
+    if let Some(advice) = &finding.advice {
+        output.line(format_args!("    {}", escape(advice)))?;
+    }
+    Ok(())
+}
+
+fn object(finding: &Finding) -> Value {
+    json!({
+        "schema": 1,
+        "about": finding.about,
+        "state": finding.state,
+        "what": finding.what,
+        "why": finding.why,
+        "advice": finding.advice,
+    })
+}

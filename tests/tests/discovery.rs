@@ -1,0 +1,311 @@
+//! What `offkit devices` and `offkit doctor` say of plugins that are there, that are broken, and that nobody wants.
+
+use std::process::Command;
+
+use offkit_tests::{Folder, Outcome, need, offkit, tool};
+use serde_json::Value;
+
+/// A shared library of C, named `lib….so`.
+fn library(folder: &Folder, name: &str, source: &str, options: &str) -> String {
+    let cc = tool("cc").expect("asked for before");
+    folder.write(&format!("{name}.c"), source);
+    let file = format!("lib{name}.so");
+    let line = format!("-shared -fPIC -o {file} {name}.c {options}");
+    folder.run(&cc, line.split_whitespace()).ok();
+    folder.path(&file).display().to_string()
+}
+
+/// A folder in which a plugin's author has made every mistake, and their commands run.
+struct Machine {
+    folder: Folder,
+}
+
+impl Machine {
+    fn run(&self, line: &str, variables: &[(&str, &str)]) -> Outcome {
+        let mut command = Command::new(offkit());
+        command.args(line.split_whitespace());
+        for name in [
+            "ONEAPI_DEVICE_SELECTOR",
+            "SYCL_DEVICE_FILTER",
+            "SYCL_BE",
+            "SYCL_PI_CONFIG",
+            "OFFKIT_PLUGINS",
+        ] {
+            command.env_remove(name);
+        }
+        command
+            .env("HOME", self.folder.path("home"))
+            .env_remove("XDG_CONFIG_HOME");
+        command.envs(variables.iter().copied());
+        self.folder.run_command(&mut command)
+    }
+
+    /// What `offkit doctor` finds under a heading.
+    fn findings(&self, about: &str, variables: &[(&str, &str)]) -> Vec<Value> {
+        let outcome = self.run("doctor --json", variables);
+        let objects = outcome
+            .stdout
+            .lines()
+            .map(|line| serde_json::from_str(line).expect(line));
+        objects
+            .filter(|finding: &Value| finding["about"] == about)
+            .collect()
+    }
+}
+
+/// Whether a finding about that says so.
+#[track_caller]
+fn says(findings: &[Value], what: &str, state: &str, parts: &[&str]) {
+    let found = findings
+        .iter()
+        .find(|finding| finding["what"].as_str().is_some_and(|text| text.contains(what)));
+    let found = found.unwrap_or_else(|| panic!("nothing about {what} in {findings:#?}"));
+    assert_eq!(found["state"], state, "{found:#}");
+    let text = format!("{} {} {}", found["what"], found["why"], found["advice"]);
+    for part in parts {
+        assert!(text.contains(part), "no `{part}` in {found:#}");
+    }
+}
+
+const INIT: &str = "int piPluginInit(void *record)";
+
+#[test]
+fn broken_plugins_are_named_with_the_reason_and_harm_no_other() {
+    need!("cc");
+    let machine = Machine {
+        folder: Folder::new(),
+    };
+    let folder = &machine.folder;
+    library(folder, "below", "int below(void) { return 0; }", "");
+    let beside = format!("-L{} -lbelow", folder.path("").display());
+    let plugins = [
+        library(
+            folder,
+            "lacks_library",
+            &format!("int below(void); {INIT} {{ return below(); }}"),
+            &beside,
+        ),
+        library(
+            folder,
+            "lacks_symbol",
+            &format!("int zeInit(void); {INIT} {{ return zeInit(); }}"),
+            "",
+        ),
+        library(folder, "no_plugin", "int other;", ""),
+        library(folder, "refuses", &format!("{INIT} {{ return -59; }}"), ""),
+        library(folder, "silent", &format!("{INIT} {{ return 0; }}"), ""),
+        library(
+            folder,
+            "from_tomorrow",
+            &format!("#include <string.h>\n{INIT} {{ strcpy((char *)record + 20, \"99.1\"); return 0; }}"),
+            "",
+        ),
+        folder.path("missing.so").display().to_string(),
+        "libpi_nobody_has.so".to_owned(),
+        folder.path("text.so").display().to_string(),
+        folder.path("other_class.so").display().to_string(),
+    ];
+    folder.write("text.so", "no library at all");
+    let mut bytes = folder.read("librefuses.so");
+    bytes[4] = 1;
+    folder.write("other_class.so", bytes);
+    let variable = plugins.join(":");
+    let variables = [("OFFKIT_PLUGINS", variable.as_str()), ("LD_LIBRARY_PATH", "")];
+
+    let findings = machine.findings("Plugins", &variables);
+    says(&findings, "cpu (built in)", "ok", &["1 device"]);
+    for (what, parts) in [
+        (
+            "lacks_library",
+            &["libbelow.so: cannot open shared object file", "needs libbelow.so"][..],
+        ),
+        ("lacks_symbol", &["undefined symbol: zeInit", "none has zeInit"]),
+        ("no_plugin", &["no symbol `piPluginInit`", "take it off the list"]),
+        (
+            "refuses",
+            &[
+                "refuses PI 2.3, 6.8, 12.27, 15.47",
+                "PI_INVALID_OPERATION",
+                "a newer offkit",
+            ],
+        ),
+        ("silent", &["speaks no version that it names"]),
+        (
+            "from_tomorrow",
+            &["speaks PI 99.1; this host speaks PI 2.3, 6.8, 12.27, 15.47"],
+        ),
+        (
+            "missing.so",
+            &["No such file or directory", "nowhere that the system looks"],
+        ),
+        (
+            "libpi_nobody_has.so",
+            &["nowhere that the system looks", "It is in none of "],
+        ),
+        ("text.so", &["file too short", "install it again"]),
+        ("other_class.so", &["ELFCLASS32", "another architecture"]),
+    ] {
+        says(&findings, what, "problem", parts);
+    }
+
+    // What works is used, and what does not is said once.
+    let outcome = machine.run("devices", &variables);
+    assert_eq!(outcome.code, 0, "{outcome:#?}");
+    assert_eq!(
+        outcome
+            .stdout
+            .lines()
+            .filter(|line| line.contains("offkit:0"))
+            .count(),
+        1
+    );
+    assert_eq!(
+        outcome.stderr.matches("a plugin is left out").count(),
+        plugins.len(),
+        "{outcome:#?}"
+    );
+}
+
+#[test]
+fn plugins_come_from_the_configuration_too() {
+    need!("cc");
+    let machine = Machine {
+        folder: Folder::new(),
+    };
+    let folder = &machine.folder;
+    library(folder, "refuses", &format!("{INIT} {{ return -59; }}"), "");
+    folder.write(
+        "plugins.conf",
+        "# ours\nlibrefuses.so cuda\nfolder .\nhas too many words\n\n./librefuses.so # again\n",
+    );
+    let config = folder.path("plugins.conf").display().to_string();
+    let with = |more: &[(&'static str, &'static str)]| {
+        let mut variables = vec![("SYCL_PI_CONFIG", config.clone())];
+        variables.extend(more.iter().map(|(name, value)| (*name, (*value).to_owned())));
+        let variables: Vec<_> = variables
+            .iter()
+            .map(|(name, value)| (*name, value.as_str()))
+            .collect();
+        machine.findings("Plugins", &variables)
+    };
+    let findings = with(&[]);
+    says(
+        &findings,
+        "plugins.conf:4: `has too many words` is neither",
+        "problem",
+        &[],
+    );
+    says(
+        &findings,
+        "librefuses.so (",
+        "problem",
+        &["plugins.conf:2", "refuses PI"],
+    );
+    let mentions = findings.iter().filter(|finding| {
+        finding["what"]
+            .as_str()
+            .is_some_and(|what| what.contains("librefuses"))
+    });
+    assert_eq!(mentions.count(), 1, "the same file is one plugin: {findings:#?}");
+    // Nobody wants CUDA: the plugin is not even loaded.
+    let findings = with(&[("ONEAPI_DEVICE_SELECTOR", "!cuda:*")]);
+    says(
+        &findings,
+        "librefuses.so",
+        "info",
+        &["not loaded: ONEAPI_DEVICE_SELECTOR wants none"],
+    );
+    // The user's own file.
+    let home = folder.path("home/.config/offkit");
+    std::fs::create_dir_all(&home).expect("a folder");
+    std::fs::copy(folder.path("plugins.conf"), home.join("plugins.conf")).expect("a copy");
+    let findings = machine.findings("Plugins", &[]);
+    says(
+        &findings,
+        "configured by",
+        "info",
+        &[".config/offkit/plugins.conf"],
+    );
+    // A file that is named has to be there.
+    let findings = machine.findings("Plugins", &[("SYCL_PI_CONFIG", "nowhere.conf")]);
+    says(
+        &findings,
+        "cannot read the plugins' configuration nowhere.conf",
+        "problem",
+        &[],
+    );
+}
+
+#[test]
+fn variables_choose_devices_and_say_what_they_hide() {
+    let machine = Machine {
+        folder: Folder::new(),
+    };
+    let select = |value: &'static str| machine.run("devices", &[("ONEAPI_DEVICE_SELECTOR", value)]);
+    assert_eq!(select("*:cpu").code, 0);
+    assert_eq!(select("offkit:0").code, 0);
+    for hidden in ["opencl:*", "*:gpu", "!offkit:0"] {
+        let outcome = select(hidden);
+        assert_eq!(outcome.code, 3, "{hidden}: {outcome:#?}");
+        assert!(outcome.stderr.contains("no devices found"), "{outcome:#?}");
+    }
+    let findings = machine.findings("Plugins", &[("SYCL_DEVICE_FILTER", "gpu")]);
+    says(
+        &findings,
+        "cpu (built in)",
+        "info",
+        &["0 devices, 1 hidden", "SYCL_DEVICE_FILTER hides"],
+    );
+    let variables = [
+        ("ONEAPI_DEVICE_SELECTOR", "*:cpu"),
+        ("SYCL_BE", "PI_CUDA"),
+        ("CUDA_VISIBLE_DEVICES", ""),
+    ];
+    let findings = machine.findings("Variables", &variables);
+    says(&findings, "ONEAPI_DEVICE_SELECTOR=*:cpu says which", "info", &[]);
+    says(
+        &findings,
+        "SYCL_BE=PI_CUDA is ignored",
+        "problem",
+        &["which replaced it"],
+    );
+    says(
+        &findings,
+        "CUDA_VISIBLE_DEVICES= hides devices",
+        "info",
+        &["Unset CUDA_VISIBLE_DEVICES"],
+    );
+    // A value that breaks the grammar hides nothing, and is named by every command.
+    let outcome = select("gpu");
+    assert_eq!(outcome.code, 0, "{outcome:#?}");
+    assert!(
+        outcome
+            .stderr
+            .contains("warning: ONEAPI_DEVICE_SELECTOR=gpu is ignored"),
+        "{outcome:#?}"
+    );
+}
+
+#[test]
+fn opencl_drivers_that_are_listed_and_not_there_are_named() {
+    let machine = Machine {
+        folder: Folder::new(),
+    };
+    let folder = &machine.folder;
+    std::fs::create_dir(folder.path("vendors")).expect("a folder");
+    folder.write("vendors/intel.icd", "/opt/nowhere/libintelocl.so\n");
+    folder.write("vendors/libc.icd", "libc.so.6\n");
+    let vendors = folder.path("vendors").display().to_string();
+    let findings = machine.findings("OpenCL drivers", &[("OCL_ICD_VENDORS", &vendors)]);
+    says(
+        &findings,
+        "/opt/nowhere/libintelocl.so",
+        "problem",
+        &[
+            "intel.icd",
+            "is not there",
+            "Install the Python package intel-opencl-rt",
+        ],
+    );
+    says(&findings, "libc.so.6", "ok", &[]);
+}
