@@ -309,3 +309,131 @@ fn opencl_drivers_that_are_listed_and_not_there_are_named() {
     );
     says(&findings, "libc.so.6", "ok", &[]);
 }
+
+#[test]
+fn harmful_plugins_are_tried_apart_and_left_out() {
+    need!("cc");
+    let machine = Machine {
+        folder: Folder::new(),
+    };
+    let folder = &machine.folder;
+    let plugin = |name: &str, source: &str| {
+        let source = format!("#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>\n{source}");
+        library(folder, name, &source, "")
+    };
+    let init = |body: &str| format!("{INIT} {{ {body}; return 0; }}");
+    // A table of PI 2.3: its first function lists platforms, its last tears down.
+    let table = |get: &str, tear_down: &str| {
+        format!(
+            "static int get(unsigned n, void **platforms, unsigned *count) {{ {get}; if (count) *count = 0; return 0; }}\n\
+             static int tear_down(void *unused) {{ {tear_down}; return 0; }}\n\
+             {INIT} {{ void **slots = (void **)((char *)record + 16); strcpy((char *)record + 4, \"2.3\");\n\
+             slots[0] = get; slots[100] = tear_down; return 0; }}"
+        )
+    };
+    let harms = [
+        (
+            "crash_at_load",
+            "__attribute__((constructor)) void start(void) { *(volatile int *)0 = 1; }".to_owned(),
+            "it crashes while it is loaded (signal 11, SIGSEGV)",
+        ),
+        (
+            "abort_at_load",
+            "__attribute__((constructor)) void start(void) { abort(); }".to_owned(),
+            "it crashes while it is loaded (signal 6, SIGABRT)",
+        ),
+        (
+            "exit_at_load",
+            "__attribute__((constructor)) void start(void) { _exit(0); }".to_owned(),
+            "it ends the process with exit code 0 while it is loaded",
+        ),
+        (
+            "crash_at_init",
+            init("*(volatile int *)0 = 1"),
+            "it crashes while it is loaded (signal 11",
+        ),
+        (
+            "exit_at_init",
+            init("exit(7)"),
+            "it ends the process with exit code 7 while it is loaded",
+        ),
+        (
+            "hang_at_init",
+            init("for (;;) sleep(1)"),
+            "it has not come back after 1 seconds, while it is loaded",
+        ),
+        (
+            "crash_at_list",
+            table("abort()", ""),
+            "it crashes while it lists its devices (signal 6",
+        ),
+        (
+            "hang_at_list",
+            table("for (;;) sleep(1)", ""),
+            "it has not come back after 1 seconds, while it lists its devices",
+        ),
+        (
+            "crash_at_end",
+            table("", "abort()"),
+            "it crashes while it is torn down (signal 6",
+        ),
+        (
+            "crash_at_exit",
+            format!(
+                "{}\n__attribute__((destructor)) void end(void) {{ abort(); }}",
+                table("", "")
+            ),
+            "it crashes while the process ends (signal 6",
+        ),
+    ];
+    let plugins: Vec<_> = harms
+        .iter()
+        .map(|(name, source, _)| plugin(name, source))
+        .collect();
+    let good = plugin("good", &table("", ""));
+    let variable = [plugins.join(":"), good].join(":");
+    let cache = folder.path("cache").display().to_string();
+    let variables = [
+        ("OFFKIT_PLUGINS", variable.as_str()),
+        ("OFFKIT_PROBE_SECONDS", "1"),
+        ("XDG_CACHE_HOME", cache.as_str()),
+    ];
+    let findings = machine.findings("Plugins", &variables);
+    for (name, _, harm) in &harms {
+        says(
+            &findings,
+            name,
+            "problem",
+            &["is not loaded: ", harm, "Take it off the list"],
+        );
+    }
+    says(
+        &findings,
+        "libgood.so",
+        "info",
+        &["speaks PI 2.3; it found no device"],
+    );
+    says(&findings, "cpu (built in)", "ok", &["1 device"]);
+    let eater = plugin(
+        "eats_memory",
+        &init("for (;;) memset(malloc(1 << 24), 1, 1 << 24)"),
+    );
+    let findings = machine.findings("Plugins", &[("OFFKIT_PLUGINS", &eater)]);
+    says(
+        &findings,
+        "eats_memory",
+        "problem",
+        &["MiB of memory while it is loaded"],
+    );
+    // The one that is good is known to be, until it changes; the others are tried again.
+    let known = || std::fs::read_dir(folder.path("cache/offkit/plugins")).map_or(0, Iterator::count);
+    assert_eq!(known(), 1);
+    plugin("good", &table("abort()", ""));
+    let findings = machine.findings("Plugins", &variables);
+    says(
+        &findings,
+        "libgood.so",
+        "problem",
+        &["it crashes while it lists its devices"],
+    );
+}

@@ -52,6 +52,9 @@ pub fn advice(failure: &DiscoveryFailure) -> Option<String> {
             Some(format!("Use a plugin for PI {offered}, or a newer offkit."))
         }
         DiscoveryFailure::Load(_) => None,
+        DiscoveryFailure::Harm { .. } => Some(
+            "Take it off the list, or try its driver's own tools; offkit tries it again whenever the file changes.".to_owned(),
+        ),
         DiscoveryFailure::Devices { .. } => Some(
             "The plugin works, the driver below it does not: look at the driver's own tools and log."
                 .to_owned(),

@@ -8,6 +8,7 @@ use offkit_pi::host::{Device, DeviceType, LoadError, PiError, Plugin};
 
 use crate::filter::{FromEnvironment, Kind, Numbers};
 use crate::find::{FoundKernel, KernelId};
+use crate::probe::{self, Harm, Trust};
 use crate::registry::ImageRegistry;
 use crate::search::{Candidate, Place, Search};
 use crate::select::{Refusal, SelectError};
@@ -50,6 +51,8 @@ pub enum Outcome {
         devices: usize,
         /// Devices that the user's filter hides.
         hidden: usize,
+        /// How it is known that it does no harm.
+        trust: Trust,
     },
     /// The user's filter wants none of its devices, so it was not loaded.
     Unwanted,
@@ -64,6 +67,14 @@ pub enum DiscoveryFailure {
     /// The plugin cannot be loaded.
     #[error(transparent)]
     Load(#[from] LoadError),
+    /// The plugin would do harm, as a trial has shown.
+    #[error("plugin {plugin} is not loaded: {harm}")]
+    Harm {
+        /// The plugin.
+        plugin: String,
+        /// What it does.
+        harm: Harm,
+    },
     /// The plugin was loaded but does not list its devices.
     #[error("plugin `{plugin}` does not list its devices")]
     Devices {
@@ -156,6 +167,10 @@ impl Runtime {
     }
 
     fn load(&mut self, candidate: &Candidate) -> Result<Outcome, DiscoveryFailure> {
+        let trust = probe::check(&candidate.place).map_err(|harm| DiscoveryFailure::Harm {
+            plugin: candidate.name(),
+            harm,
+        })?;
         let plugin = match &candidate.place {
             Place::BuiltIn(plugin) => Plugin::built_in(plugin),
             Place::File(path) => Plugin::load(path),
@@ -201,6 +216,7 @@ impl Runtime {
             plugin,
             devices,
             hidden,
+            trust,
         })
     }
 

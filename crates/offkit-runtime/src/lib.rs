@@ -8,7 +8,7 @@
 //! * [`ImageRegistry::find_kernel`] finds a kernel by its exact name, without its compiler's prefix, or
 //!   demangled;
 //! * [`Runtime`] finds the devices of this machine through plugins: those built into the program, and
-//!   shared libraries ([`PLUGINS_VARIABLE`]);
+//!   shared libraries ([`search`]), of which [`filter`] hides what the user wants hidden;
 //! * [`ImageRegistry::select`] lets a device choose among the images that have the kernel, and says why it takes
 //!   no other; [`Runtime::choose`] finds the device, too;
 //! * [`ImageRegistry::collect`] follows imports to exports until nothing is missing, and says which
@@ -84,6 +84,7 @@ mod kernel;
 mod library;
 pub mod machine;
 mod memory;
+pub mod probe;
 mod registry;
 pub mod search;
 mod select;

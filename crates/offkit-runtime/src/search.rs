@@ -24,6 +24,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use offkit_host::files;
 use offkit_pi::BuiltIn;
 
 /// The environment variable that names plugin libraries to load, separated like the folders of `PATH`.
@@ -193,7 +194,7 @@ impl Search {
     /// Adds a plugin unless it is there already: the same file, or the one that is built in.
     fn add(&mut self, origin: Origin, place: Place, backend: Option<String>) {
         let is_same = |known: &Candidate| match (&known.place, &place) {
-            (Place::File(known), Place::File(new)) => same_file(known, new),
+            (Place::File(known), Place::File(new)) => files::is_same(known, new),
             (Place::System { name: known, .. }, Place::System { name: new, .. }) => known == new,
             // A library that is named is wanted, even where the program has one of that name.
             (Place::BuiltIn(known), Place::File(new)) if matches!(origin, Origin::Folder(_)) => {
@@ -338,9 +339,4 @@ fn backend_of(library: &Path) -> Option<String> {
         "cpu" => Some("offkit".to_owned()),
         name => Some(name.to_owned()),
     }
-}
-
-fn same_file(one: &Path, other: &Path) -> bool {
-    one == other
-        || matches!((fs::canonicalize(one), fs::canonicalize(other)), (Ok(one), Ok(other)) if one == other)
 }

@@ -7,7 +7,7 @@ use offkit_link::device_link::LLVM_FOLDER_VARIABLE;
 use offkit_llvm::WORKER_VARIABLE;
 use offkit_pi::host::trace;
 use offkit_plugin_cpu::THREADS_VARIABLE;
-use offkit_runtime::{filter, search};
+use offkit_runtime::{filter, probe, search};
 
 /// Says what is logged, such as `offkit_runtime=debug`.
 pub(crate) const LOG: &str = "OFFKIT_LOG";
@@ -23,6 +23,10 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     (
         search::PLUGINS_VARIABLE,
         "names plugin libraries besides the built-in CPU device, separated by `:`; each is loaded when its devices are asked for",
+    ),
+    (
+        probe::PATIENCE_VARIABLE,
+        "says how long a plugin may take when it is tried, instead of 30 seconds",
     ),
     (
         search::CONFIG_VARIABLE,

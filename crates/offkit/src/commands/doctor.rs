@@ -4,6 +4,7 @@ use clap::Args;
 use offkit_host::causes;
 use offkit_runtime::advice::{advice, package_of};
 use offkit_runtime::machine;
+use offkit_runtime::probe::Trust;
 use offkit_runtime::search::{Candidate, Place};
 use offkit_runtime::{Outcome, Runtime};
 use serde_json::{Value, json};
@@ -149,6 +150,8 @@ fn plugins(runtime: &Runtime) -> Vec<Finding> {
                 plugin,
                 devices,
                 hidden,
+                trust,
+                ..
             } => {
                 let counted = match (devices, hidden) {
                     (0, 0) => "it found no device".to_owned(),
@@ -156,7 +159,11 @@ fn plugins(runtime: &Runtime) -> Vec<Finding> {
                     (shown, hidden) => format!("{shown} devices, {hidden} hidden"),
                 };
                 let state = if *devices > 0 { "ok" } else { "info" };
-                let why = format!("speaks PI {}; {counted}", plugin.version());
+                let trust = match trust {
+                    Trust::NotProbed => "; not probed, as offkit-probe is missing",
+                    _ => "",
+                };
+                let why = format!("speaks PI {}; {counted}{trust}", plugin.version());
                 let hider = runtime.environment().variable.as_ref().filter(|_| *hidden > 0);
                 let advice = hider.map(|(variable, _)| format!("{variable} hides the others."));
                 Finding::new(ABOUT, state, name).because(why).advised(advice)
