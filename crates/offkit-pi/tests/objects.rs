@@ -119,17 +119,16 @@ macro_rules! machine_plugin {
         }
 
         impl Queue<$name> for Machine {
-            fn create_event(&self, _: &Command<$name>) -> Gate {
-                Gate::default()
-            }
-
             fn enqueue(
                 _: &Ref<Self>,
                 _: Command<$name>,
                 wait: &[Ref<Gate>],
-                event: &Ref<Gate>,
+                event: NewEvent<'_, $name>,
             ) -> Result<()> {
-                assert!(event.behind.set(wait[0].clone()).is_ok());
+                event.create(|| Gate {
+                    behind: OnceLock::from(wait[0].clone()),
+                    ..Gate::default()
+                })?;
                 Ok(())
             }
 

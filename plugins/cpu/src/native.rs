@@ -17,6 +17,7 @@
 #![expect(unsafe_code, reason = "machine code is called")]
 
 use std::collections::HashMap;
+use std::ptr::null_mut;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -24,7 +25,7 @@ use offkit_spirv::Parameter;
 
 use crate::kernel::{Claims, KernelCode, share_groups};
 use crate::launch::{Arguments, Geometry};
-use crate::pool::{self, Arena};
+use crate::pool::{self, Arena, FloatMode};
 use crate::sync::{LazyLock, Mutex, PoisonError};
 use crate::{KernelInfo, LaunchError, LaunchOptions, SUB_GROUP_SIZE};
 
@@ -130,16 +131,22 @@ impl KernelCode for NativeKernel {
             after,
             group: geometry.group(number).id,
         };
+        // SAFETY: who made the kernel vouches for the function, and it gets what its type says.
+        let run = |first, end, local| unsafe { (self.function)(launch.get(), first, end, local) };
+        let count = geometry.group_count();
+        if self.is_small(geometry) && arguments.local_size() == 0 && options.cancel.is_none() {
+            let _mode = FloatMode::standard();
+            run(0, count, null_mut());
+            return Ok(());
+        }
         let work = |claims: &mut Claims<'_>| {
             Arena::with(|arena| {
                 let local = arena.local(arguments.local_size());
                 while let Some(groups) = claims.next() {
-                    // SAFETY: who made the kernel vouches for the function, and it gets what its type says.
-                    unsafe { (self.function)(launch.get(), groups.start, groups.end, local) };
+                    run(groups.start, groups.end, local);
                 }
             });
         };
-        let count = geometry.group_count();
         let chunk = count / (pool::threads() as u64 * CHUNKS);
         share_groups(count, chunk.max(1), &stop, options.cancel, &cancelled, &work)
     }

@@ -6,8 +6,8 @@ use super::host_memory::{HostSource, HostTarget};
 use super::memory::check_range;
 use super::shim::{array, give, non_null, with_each};
 use super::slab::Ref;
-use super::state::{self, ContextRecord, EventDetails, MemoryRecord, QueueRecord, Registered};
-use super::{Error, Event, Memory, Queue, Result};
+use super::state::{self, ContextRecord, MemoryRecord, QueueRecord, Registered};
+use super::{Error, Event, Memory, NewEvent, Queue, Result};
 use crate::NdRange;
 use crate::ffi::*;
 use core::ffi::c_void;
@@ -95,15 +95,24 @@ impl<P: Registered> Submission<P> {
             command,
             blocking,
         } = self;
+        let wanted = blocking || !event.is_null();
+        let mut made = None;
         let enqueue = |wait: &[Ref<P::Event>]| {
-            let event = queue.object().create_event(&command);
-            let details = EventDetails::Command(queue.clone(), command.command_type());
-            let record = state::insert(&P::state().events, event, details)?;
-            P::Queue::enqueue(queue.object(), command, wait, record.object())?;
-            Ok(record)
+            let new = NewEvent {
+                events: &P::state().events,
+                queue: &queue,
+                command_type: command.command_type(),
+                wanted,
+                made: &mut made,
+            };
+            P::Queue::enqueue(queue.object(), command, wait, new)
         };
         // SAFETY: by the caller's promise.
-        let record = unsafe { with_wait_list(count, list, &queue, enqueue) }?;
+        unsafe { with_wait_list(count, list, &queue, enqueue) }?;
+        if !wanted {
+            return Ok(());
+        }
+        let record = made.ok_or_else(|| Error::new(PI_ERROR_UNKNOWN, "the plugin has made no event"))?;
         if blocking {
             record.object().wait();
             if let Some(failure) = failure::<P>(record.object()) {
@@ -112,7 +121,7 @@ impl<P: Registered> Submission<P> {
         }
         if !event.is_null() {
             // SAFETY: not null, so valid for writing.
-            unsafe { give(event, &record) };
+            unsafe { give(event, record) };
         }
         Ok(())
     }

@@ -24,7 +24,7 @@ macro_rules! perform {
     };
     ($name:ident($($argument:ident)*) creates($target:ident)) => {{
         non_null($target, stringify!($target))?;
-        give($target, &super::$name::<P>($($argument),*)?);
+        give($target, super::$name::<P>($($argument),*)?);
         Ok(())
     }};
     ($name:ident($($argument:ident)*) submits($wait_count:ident $wait_list:ident $event:ident)) => {

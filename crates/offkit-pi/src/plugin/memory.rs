@@ -104,7 +104,7 @@ pub(super) unsafe fn piMemBufferCreate<P: Registered>(
     };
     let record = state::insert(&P::state().memories, memory, details)?;
     // SAFETY: not null, so valid for writing.
-    unsafe { give(ret_mem, &record) };
+    unsafe { give(ret_mem, record) };
     Ok(())
 }
 

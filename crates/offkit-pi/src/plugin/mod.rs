@@ -55,7 +55,7 @@ pub use info::Info;
 pub use kernel::{Argument, Kernel};
 pub use memory::{BufferRequest, Memory};
 pub use program::{Build, Program};
-pub use queue::Queue;
+pub use queue::{NewEvent, Queue};
 pub use rect::BufferRect;
 pub use slab::Ref;
 pub use state::{Registered, State};

@@ -253,7 +253,7 @@ pub(super) unsafe fn piProgramLink<P: Registered>(
     let record = insert(context, program)?;
     // SAFETY: not null, so valid for writing, and written before it is read; the callback is the host's own.
     unsafe {
-        give(ret_program, &record);
+        give(ret_program, record.clone());
         notify(pfn_notify, ret_program.read(), user_data);
     }
     let Build { status, log, .. } = record.object().build_info();

@@ -2,17 +2,14 @@
 
 use super::command::Command;
 use super::context::device_of;
-use super::slab::Ref;
-use super::state::{self, QueueDetails, QueueRecord, Registered};
+use super::slab::{Ref, Slab};
+use super::state::{self, EventDetails, EventRecord, QueueDetails, QueueRecord, Registered};
 use super::{Context, Error, Info, Plugin, Result};
 use crate::ffi::*;
 
 /// Where commands for one device are submitted.
 pub trait Queue<P: Plugin>: Sized + Send + Sync + 'static {
-    /// The event of a command that is about to be submitted.
-    fn create_event(&self, command: &Command<P>) -> P::Event;
-
-    /// Submits a command that starts after the events in `wait` are complete, with the event that was made for it.
+    /// Submits a command that starts after the events in `wait` are complete, and makes its event.
     ///
     /// Arguments of a kernel to launch are to be taken as they are now. A command that cannot be right is
     /// refused here; one that fails later fails its event.
@@ -27,7 +24,7 @@ pub trait Queue<P: Plugin>: Sized + Send + Sync + 'static {
         queue: &Ref<Self>,
         command: Command<P>,
         wait: &[Ref<P::Event>],
-        event: &Ref<P::Event>,
+        event: NewEvent<'_, P>,
     ) -> Result<()>;
 
     /// Sees to it that all commands submitted so far are started without the host doing anything more.
@@ -45,6 +42,35 @@ pub trait Queue<P: Plugin>: Sized + Send + Sync + 'static {
     ///
     /// [`Error`] if waiting fails.
     fn finish(&self) -> Result<()>;
+}
+
+/// The event of a command that is being submitted, before it is made.
+pub struct NewEvent<'s, P: Plugin> {
+    pub(super) events: &'static Slab<P::Event, EventDetails<P>>,
+    pub(super) queue: &'s QueueRecord<P>,
+    pub(super) command_type: pi_command_type,
+    pub(super) wanted: bool,
+    pub(super) made: &'s mut Option<EventRecord<P>>,
+}
+
+impl<'s, P: Plugin> NewEvent<'s, P> {
+    /// Whether anybody looks at the event when the command has been submitted. If not, one that is done by then needs
+    /// none.
+    pub fn is_wanted(&self) -> bool {
+        self.wanted
+    }
+
+    /// Makes the event. Nobody else knows it before the command has been submitted.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if there is no memory for it.
+    #[inline]
+    pub fn create(self, event: impl FnOnce() -> P::Event) -> Result<&'s Ref<P::Event>> {
+        let details = EventDetails::Command(self.queue.clone(), self.command_type);
+        let record = state::insert_with(self.events, event, details)?;
+        Ok(self.made.insert(record).object())
+    }
 }
 
 pub(super) fn piQueueCreate<P: Registered>(

@@ -61,7 +61,7 @@ pub(super) unsafe fn piextQueueCreate<P: Registered>(
     let flags = unsafe { queue_flags(properties) }?;
     let record = piQueueCreate::<P>(context, device, flags)?;
     // SAFETY: not null, so valid for writing.
-    unsafe { give(queue, &record) };
+    unsafe { give(queue, record) };
     Ok(())
 }
 
@@ -91,7 +91,7 @@ pub(super) unsafe fn piProgramCreateWithBinary_b<P: Registered>(
             binaries,
             binary_status,
         )?;
-        give(ret_program, &record);
+        give(ret_program, record);
     }
     Ok(())
 }
@@ -116,7 +116,7 @@ pub(super) unsafe fn piEventCreate_b<P: Registered>(
     let record = piEventCreate::<P>(context)?;
     // SAFETY: not null, so valid for writing, and written before it is read.
     let event = unsafe {
-        give(ret_event, &record);
+        give(ret_event, record);
         ret_event.read()
     };
     piEventSetStatus::<P>(event, PI_EVENT_COMPLETE)

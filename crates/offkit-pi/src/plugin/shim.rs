@@ -63,7 +63,7 @@ pub(super) unsafe fn options<'a>(pointer: *const c_char) -> Result<&'a str> {
 /// # Safety
 ///
 /// `target` must be valid for writing.
-pub(super) unsafe fn give<T, D, H>(target: *mut *mut H, record: &Record<T, D>)
+pub(super) unsafe fn give<T, D, H>(target: *mut *mut H, record: Record<T, D>)
 where
     T: Send + Sync + 'static,
     D: Send + Sync + 'static,

@@ -79,6 +79,20 @@ where
     T: Send + Sync + 'static,
     D: Send + Sync + 'static,
 {
+    insert_with(slab, || object, details)
+}
+
+/// As [`insert`], and makes the object where it is to be.
+#[inline]
+pub(crate) fn insert_with<T, D>(
+    slab: &'static Slab<T, D>,
+    object: impl FnOnce() -> T,
+    details: D,
+) -> Result<Record<T, D>>
+where
+    T: Send + Sync + 'static,
+    D: Send + Sync + 'static,
+{
     let none = || Error::new(PI_OUT_OF_HOST_MEMORY, "no memory for another object");
     slab.insert(object, details).ok_or_else(none)
 }

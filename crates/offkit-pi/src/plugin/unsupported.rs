@@ -1,6 +1,8 @@
 //! Objects that a plugin does not have.
 
-use super::{Argument, Build, Command, Event, Info, Kernel, Memory, Plugin, Program, Queue, Ref, Result};
+use super::{
+    Argument, Build, Command, Event, Info, Kernel, Memory, NewEvent, Plugin, Program, Queue, Ref, Result,
+};
 use crate::ffi::*;
 use std::sync::Arc;
 
@@ -12,11 +14,7 @@ use std::sync::Arc;
 pub enum Unsupported {}
 
 impl<P: Plugin> Queue<P> for Unsupported {
-    fn create_event(&self, _: &Command<P>) -> P::Event {
-        match *self {}
-    }
-
-    fn enqueue(queue: &Ref<Self>, _: Command<P>, _: &[Ref<P::Event>], _: &Ref<P::Event>) -> Result<()> {
+    fn enqueue(queue: &Ref<Self>, _: Command<P>, _: &[Ref<P::Event>], _: NewEvent<'_, P>) -> Result<()> {
         match **queue {}
     }
 

@@ -241,15 +241,11 @@ impl Kernel<Adder> for MockKernel {
 pub(crate) struct MockQueue;
 
 impl Queue<Adder> for MockQueue {
-    fn create_event(&self, _: &Command<Adder>) -> MockEvent {
-        MockEvent(OnceLock::new())
-    }
-
     fn enqueue(
         _: &Ref<Self>,
         command: Command<Adder>,
         _: &[Ref<MockEvent>],
-        event: &Ref<MockEvent>,
+        event: NewEvent<'_, Adder>,
     ) -> Result<()> {
         let done = match command {
             Command::Launch { kernel, range } => add(&kernel, &range)?,
@@ -277,10 +273,8 @@ impl Queue<Adder> for MockQueue {
             }
             _ => return Err(Error::unsupported("this command")),
         };
-        event
-            .0
-            .set(done)
-            .map_err(|_| Error::new(PI_INVALID_EVENT, "a used event"))
+        event.create(|| MockEvent(OnceLock::from(done)))?;
+        Ok(())
     }
 
     fn finish(&self) -> Result<()> {

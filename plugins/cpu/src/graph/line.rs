@@ -1,10 +1,12 @@
 //! The order of a queue.
 
 use super::node::{Raw, from_raw, into_raw};
-use super::{Node, Ref, Work};
+use super::{End, Node, Ref, Work};
 use crate::memory::Published;
 use crate::sync::{Arc, AtomicPtr, Mutex, Ordering};
-use std::ptr::null_mut;
+use offkit_pi::ffi::PI_EVENT_COMPLETE;
+use std::marker::PhantomData;
+use std::ptr::{null_mut, without_provenance_mut};
 use std::sync::PoisonError;
 
 /// What a command is to the commands around it.
@@ -20,8 +22,8 @@ pub(crate) enum Sort {
 
 /// The commands of a queue, as far as they are under way.
 pub(crate) enum Line<W: Work> {
-    /// The last command, or null if all are over: each waits for the one before.
-    InOrder(AtomicPtr<()>),
+    /// Each command waits for the one before.
+    InOrder(Row<W>),
     /// Commands count in a fence, until a marker or barrier closes it and opens the next.
     OutOfOrder(Stretches<W>),
 }
@@ -42,8 +44,8 @@ impl<W: Work> Place<W> {
             Place::Nowhere => None,
             Place::Before(fence) => Some(fence),
             Place::InLine(line, this) => {
-                if let Line::InOrder(last) = &*line {
-                    leave::<W>(last, this);
+                if let Line::InOrder(row) = &*line {
+                    row.leave(this);
                 }
                 None
             }
@@ -51,27 +53,65 @@ impl<W: Work> Place<W> {
     }
 }
 
-/// A command is over that may be the last of an in-order queue.
-fn leave<W: Work>(last: &AtomicPtr<()>, this: Raw) -> Option<Ref<Node<W>>> {
-    let left = last.compare_exchange(this, null_mut(), Ordering::AcqRel, Ordering::Relaxed);
-    if let Ok(this) = left {
-        // SAFETY: the line's reference. The caller has another, so that this is not the end of it.
-        drop(unsafe { from_raw::<W>(this) });
+/// The right to run a command that need not wait, on the thread that submits it. It is the command, as far as others
+/// have to wait for it, so that it must not take long.
+pub(crate) struct Turn<'l, W: Work> {
+    place: TurnIn<'l, W>,
+    profiled: bool,
+}
+
+enum TurnIn<'l, W: Work> {
+    Row(&'l Row<W>),
+    Before(Ref<Node<W>>),
+}
+
+impl<W: Work> Turn<'_, W> {
+    /// Runs the command.
+    pub(crate) fn run(self, work: impl FnOnce() -> Result<(), String>) -> End {
+        End::of(work, self.profiled)
     }
-    None
+}
+
+impl<W: Work> Drop for Turn<'_, W> {
+    fn drop(&mut self) {
+        match &self.place {
+            TurnIn::Row(row) => row.end_turn(),
+            TurnIn::Before(fence) => Node::let_go(Ref::clone(fence)),
+        }
+    }
 }
 
 impl<W: Work> Line<W> {
     pub(crate) fn in_order() -> Line<W> {
-        Line::InOrder(AtomicPtr::new(null_mut()))
+        Line::InOrder(Row::new())
     }
 
     pub(crate) fn out_of_order() -> Line<W> {
         Line::OutOfOrder(Stretches::new())
     }
 
+    /// The turn of a command that comes now, if those in `wait` are complete and whatever the queue's order puts in
+    /// front of it is over.
+    pub(crate) fn turn(&self, wait: &[Ref<Node<W>>], profiled: bool) -> Option<Turn<'_, W>> {
+        if wait.iter().any(|other| other.status() != PI_EVENT_COMPLETE) {
+            return None;
+        }
+        let place = match self {
+            Line::InOrder(row) => row.take_turn().then_some(TurnIn::Row(row)),
+            Line::OutOfOrder(stretches) => {
+                let stretch = stretches.enter();
+                let place = TurnIn::Before(Ref::clone(&stretch.fence));
+                let waits = stretch.barrier.as_ref().is_some_and(|barrier| !barrier.is_over());
+                // To give a turn back is to have had it.
+                let turn = Turn { place, profiled };
+                return (!waits).then_some(turn);
+            }
+        }?;
+        Some(Turn { place, profiled })
+    }
+
     /// Submits a command: it starts when those in `wait` are complete, and whatever the queue's order puts in front of
-    /// it is over. It may be over when this returns.
+    /// it is over.
     ///
     /// # Safety
     ///
@@ -83,23 +123,11 @@ impl<W: Work> Line<W> {
         wait: &[Ref<Node<W>>],
         sort: Sort,
     ) {
-        let small = work.is_small();
         match &**line {
-            Line::InOrder(last) => {
-                let this = into_raw(Ref::clone(node));
-                let before = last.swap(this, Ordering::AcqRel);
-                // SAFETY: the line's reference.
-                let before = (!before.is_null()).then(|| unsafe { from_raw(before) });
-                // SAFETY: by the caller's promise, and this is the order, but for `begin`, before which nobody looks at what
-                // it sets: the node still waits for its submission.
-                unsafe {
-                    let waits = Node::wait_for(node, wait, [before, None]);
-                    if small && !waits && !node.is_blamed() {
-                        return node.run_at_once(work, || leave(last, this));
-                    }
-                    node.begin(Some(work), Place::InLine(Arc::clone(line), this));
-                }
-            }
+            // SAFETY: by the caller's promise.
+            Line::InOrder(row) => unsafe {
+                row.join(line, node, Some(work), wait);
+            },
             Line::OutOfOrder(stretches) => {
                 let all = sort == Sort::Barrier || (sort == Sort::Marker && wait.is_empty());
                 if all {
@@ -111,11 +139,8 @@ impl<W: Work> Line<W> {
                     let fence = Ref::clone(&stretch.fence);
                     // SAFETY: as above.
                     unsafe {
-                        let waits = Node::wait_for(node, wait, [barrier, None]);
-                        if small && !waits && !node.is_blamed() {
-                            return node.run_at_once(work, || Some(fence));
-                        }
                         node.begin(Some(work), Place::Before(fence));
+                        Node::wait_for(node, wait, [barrier, None]);
                     }
                 }
             }
@@ -126,21 +151,14 @@ impl<W: Work> Line<W> {
     /// Waits until all commands are over that have been submitted by now.
     pub(crate) fn finish(line: &Arc<Self>) {
         match &**line {
-            Line::InOrder(last) => {
-                if last.load(Ordering::Acquire).is_null() {
+            Line::InOrder(row) => {
+                if row.is_idle() {
                     return;
                 }
                 let end = Ref::new(Node::command(false));
                 // Until the command before it is over, the queue's order needs something in its place.
-                // SAFETY: made here, and this is the order; what the line had is a reference.
-                let before = unsafe {
-                    let this = into_raw(Ref::clone(&end));
-                    end.begin(None, Place::InLine(Arc::clone(line), this));
-                    let before = last.swap(this, Ordering::AcqRel);
-                    let before = (!before.is_null()).then(|| from_raw::<W>(before));
-                    Node::wait_for(&end, &[], [before.clone(), None]);
-                    before
-                };
+                // SAFETY: made here.
+                let before = unsafe { row.join(line, &end, None, &[]) };
                 Node::start(&end);
                 // To wait for the command itself is to run it, if no other thread does.
                 if let Some(before) = before {
@@ -153,14 +171,119 @@ impl<W: Work> Line<W> {
     }
 }
 
-impl<W: Work> Drop for Line<W> {
+/// Commands one after the other.
+pub(crate) struct Row<W: Work> {
+    /// The last command: null if all are over, [`turn`] if it is no node but run by the thread that submits it.
+    last: AtomicPtr<()>,
+    /// The node behind a turn, which waits for its end; or [`turn`], if that came first. The one of them that comes second
+    /// empties it.
+    behind: AtomicPtr<()>,
+    nodes: PhantomData<fn(Node<W>)>,
+}
+
+/// Stands for a command that is no node.
+fn turn() -> Raw {
+    without_provenance_mut(1)
+}
+
+impl<W: Work> Row<W> {
+    fn new() -> Row<W> {
+        Row {
+            last: AtomicPtr::new(null_mut()),
+            behind: AtomicPtr::new(null_mut()),
+            nodes: PhantomData,
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.last.load(Ordering::Acquire).is_null()
+    }
+
+    /// Adds a command that is a turn, if it is the only one.
+    fn take_turn(&self) -> bool {
+        self.last
+            .compare_exchange(null_mut(), turn(), Ordering::Acquire, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    fn end_turn(&self) {
+        let only = self
+            .last
+            .compare_exchange(turn(), null_mut(), Ordering::Release, Ordering::Relaxed);
+        if only.is_ok() {
+            return;
+        }
+        let behind = self.behind.swap(turn(), Ordering::AcqRel);
+        if !behind.is_null() {
+            // There is no other turn before that node is over.
+            self.behind.store(null_mut(), Ordering::Relaxed);
+            // SAFETY: the reference that came with it.
+            Node::let_go(unsafe { from_raw::<W>(behind) });
+        }
+    }
+
+    /// Adds a command, but does not start it. Gives the one before, if that is a node.
+    ///
+    /// # Safety
+    ///
+    /// The node is a command, new, and submitted here only, to this line.
+    unsafe fn join(
+        &self,
+        line: &Arc<Line<W>>,
+        node: &Ref<Node<W>>,
+        work: Option<W>,
+        wait: &[Ref<Node<W>>],
+    ) -> Option<Ref<Node<W>>> {
+        let this = into_raw(Ref::clone(node));
+        // SAFETY: by the caller's promise, and this is the order.
+        unsafe { node.begin(work, Place::InLine(Arc::clone(line), this)) };
+        let last = self.last.swap(this, Ordering::AcqRel);
+        let mut before = None;
+        if last == turn() {
+            self.wait_for_turn(node);
+        } else if !last.is_null() {
+            // SAFETY: the line's reference.
+            before = Some(unsafe { from_raw::<W>(last) });
+        }
+        // SAFETY: as above.
+        unsafe { Node::wait_for(node, wait, [before.clone(), None]) };
+        before
+    }
+
+    /// Makes a new command wait for the turn that it is behind.
+    fn wait_for_turn(&self, node: &Ref<Node<W>>) {
+        node.count_in();
+        let waiting = into_raw(Ref::clone(node));
+        let waits = self
+            .behind
+            .compare_exchange(null_mut(), waiting, Ordering::AcqRel, Ordering::Acquire);
+        if waits.is_err() {
+            self.behind.store(null_mut(), Ordering::Relaxed);
+            // Never the last, which is the submission's.
+            // SAFETY: made above, and not given away.
+            Node::let_go(unsafe { from_raw::<W>(waiting) });
+        }
+    }
+
+    /// A node is over that may be the last.
+    fn leave(&self, this: Raw) {
+        let left = self
+            .last
+            .compare_exchange(this, null_mut(), Ordering::AcqRel, Ordering::Relaxed);
+        if let Ok(this) = left {
+            // SAFETY: the line's reference. The caller has another, so that this is not the end of it.
+            drop(unsafe { from_raw::<W>(this) });
+        }
+    }
+}
+
+impl<W: Work> Drop for Row<W> {
     fn drop(&mut self) {
-        if let Line::InOrder(last) = self {
-            let last = last.load(Ordering::Acquire);
-            if !last.is_null() {
-                // SAFETY: the line's reference.
-                drop(unsafe { from_raw::<W>(last) });
-            }
+        let last = self.last.load(Ordering::Acquire);
+        // Who has a turn borrows the row.
+        if !last.is_null() {
+            // SAFETY: the line's reference.
+            drop(unsafe { from_raw::<W>(last) });
         }
     }
 }

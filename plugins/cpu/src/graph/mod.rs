@@ -17,8 +17,10 @@
 //!   more than a few. While it is in another node's list it holds a reference to the node it is in. What is
 //!   waited for is held by nobody but the host, its queue, and whoever runs it; an event that goes without ever
 //!   having been completed fails what waits for it.
-//! - **The last arrow makes a command ready.** Then the thread that submits it runs it, if it is small; or it goes
-//!   to the pool ([`Work::schedule`]). A thread that waits for just this command takes it from the pool's list.
+//! - **The last arrow makes a command ready.** Then it goes to the pool ([`Work::schedule`]). A thread that waits for
+//!   just this command takes it from the pool's list.
+//! - **What is small and need not wait is no node at all.** The thread that submits it takes its [turn](line::Turn) in
+//!   the queue and runs it. If somebody wants its event, that is made afterwards, as one that is over.
 //! - **Threads and callbacks wait in the same list.** A thread that waits parks; nothing is made for threads that
 //!   never do. Callbacks are called last, when everything else that follows from a completion has been done.
 //! - **Queues are arrows too** ([`line`]): in an in-order queue from each command to the next. Only an arrow from a
@@ -39,7 +41,7 @@ mod tests;
 use offkit_pi::plugin::Ref;
 
 pub(crate) use line::{Line, Sort};
-pub(crate) use node::{Node, Work, now};
+pub(crate) use node::{End, Node, Work, now};
 pub(crate) use ready::Ready;
 
 /// Why a command failed.

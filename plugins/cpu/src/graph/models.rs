@@ -1,18 +1,20 @@
 //! Models for `loom`, which runs each with every order in which its threads can see each other's writes.
 
 use super::{Failure, Line, Node, Ready, Ref, Sort, Work};
-use crate::sync::{Arc, AtomicUsize, Ordering, thread};
+use crate::sync::{Arc, AtomicUsize, Cell, Ordering, thread};
 use offkit_pi::ffi::*;
 
 /// Counts how often it is run.
 struct Probe {
     runs: Arc<AtomicUsize>,
+    /// What one command at a time uses, each after the one before.
+    alone: Option<Arc<Cell<usize>>>,
     by: By,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum By {
-    /// Whoever submits it or completes what it waits for.
+    /// Who submits it, if it need not wait; else whoever completes what it waits for.
     Anyone,
     /// Who takes it from the list, or waits for it.
     Pool,
@@ -31,12 +33,12 @@ impl Work for Probe {
         false
     }
 
-    fn is_small(&self) -> bool {
-        self.by == By::Anyone
-    }
-
     fn run(self, _: &std::sync::atomic::AtomicBool) -> Result<(), String> {
         self.runs.fetch_add(1, Ordering::Relaxed);
+        if let Some(alone) = self.alone {
+            // SAFETY: checked by the model.
+            alone.with_mut(|count| unsafe { *count += 1 });
+        }
         Ok(())
     }
 
@@ -79,6 +81,7 @@ impl Counted {
     fn probe(&self, by: By) -> Probe {
         Probe {
             runs: Arc::clone(&self.runs),
+            alone: None,
             by,
         }
     }
@@ -99,6 +102,13 @@ fn of_the_host() -> Event {
 }
 
 fn submit(line: &Arc<Line<Probe>>, work: Probe, wait: &[Event], sort: Sort) -> Event {
+    if work.by == By::Anyone
+        && sort == Sort::Command
+        && let Some(turn) = line.turn(wait, false)
+    {
+        let end = turn.run(|| work.run(&std::sync::atomic::AtomicBool::new(false)));
+        return Ref::new(Node::over(end));
+    }
     let event = command();
     // SAFETY: made above.
     unsafe { Line::submit(line, &event, work, wait, sort) };
@@ -305,6 +315,36 @@ fn two_submit_in_order() {
         Line::finish(&line);
         assert_eq!(runs.count(), 2);
     });
+}
+
+/// One after the other, and each sees what the one before has done: whether both are turns or one is a node, and when
+/// the line has come to rest meanwhile.
+#[test]
+fn commands_in_order_do_not_meet() {
+    for second in [By::Anyone, By::Pool] {
+        model(3, false, move || {
+            let (runs, line) = (Counted::new(), Arc::new(Line::in_order()));
+            let alone = Arc::new(Cell::new(0));
+            let probe = |by| Probe {
+                alone: Some(Arc::clone(&alone)),
+                ..runs.probe(by)
+            };
+            let other = {
+                let (line, works) = (Arc::clone(&line), [By::Anyone, By::Anyone].map(probe));
+                thread::spawn(move || {
+                    for work in works {
+                        drop(submit(&line, work, &[], Sort::Command));
+                    }
+                })
+            };
+            submit(&line, probe(second), &[], Sort::Command);
+            Line::finish(&line);
+            other.join().unwrap();
+            Line::finish(&line);
+            // SAFETY: checked by the model.
+            alone.with_mut(|count| assert_eq!(unsafe { *count }, 3));
+        });
+    }
 }
 
 #[test]

@@ -16,9 +16,6 @@ pub(crate) trait Work: Sized + Send + 'static {
     /// Whether there is nothing to do at all: such a command is complete as soon as it is ready.
     fn is_nothing(&self) -> bool;
 
-    /// Whether the thread that submits the command may run it. It must then be done in microseconds.
-    fn is_small(&self) -> bool;
-
     /// Does it. The flag is set when the host does not want the result any more.
     ///
     /// # Errors
@@ -53,6 +50,37 @@ fn status_of(word: u64) -> i32 {
 
 /// What a command failed with that was given up in time.
 const NEVER_STARTED: &str = "cancelled by the host before it started";
+
+/// What a command failed with that panicked.
+fn panicked(payload: Box<dyn std::any::Any + Send>) -> (i32, String) {
+    // A payload may panic again when it is dropped.
+    std::mem::forget(payload);
+    let text = "the device panicked; this is a defect of it".to_owned();
+    (PI_ERROR_UNKNOWN.0, text)
+}
+
+/// How a command ended that was run by the thread that submitted it.
+pub(crate) struct End {
+    failure: Option<Failure>,
+    /// When it was submitted and when it was done, if it is profiled.
+    times: Option<[u64; 2]>,
+}
+
+impl End {
+    /// Runs a command.
+    pub(super) fn of(work: impl FnOnce() -> Result<(), String>, profiled: bool) -> End {
+        let started = profiled.then(now);
+        let failure = match catch_unwind(AssertUnwindSafe(work)) {
+            Ok(Ok(())) => None,
+            Ok(Err(text)) => Some((PI_COMMAND_EXECUTION_FAILURE.0, text)),
+            Err(payload) => Some(panicked(payload)),
+        };
+        End {
+            failure: failure.map(|(status, text)| Failure { status, text }),
+            times: started.map(|started| [started, now()]),
+        }
+    }
+}
 
 /// A command with its event, or an event of the host's own.
 pub(crate) struct Node<W: Work> {
@@ -159,6 +187,23 @@ impl<W: Work> Node<W> {
         Node::new(PI_EVENT_QUEUED, Kind::Command { profiled })
     }
 
+    /// A command that is over.
+    pub(crate) fn over(End { failure, times }: End) -> Node<W> {
+        let status = failure
+            .as_ref()
+            .map_or(PI_EVENT_COMPLETE, |failure| failure.status);
+        let mut node = Node::new(status, Kind::Command { profiled: false });
+        node.waiters = Waiters::closed();
+        if let Some([started, ended]) = times {
+            node.kind = Kind::Command { profiled: true };
+            node.times = [started, started, started, ended].map(AtomicU64::new);
+        }
+        if let Some(failure) = failure {
+            node.failure = AtomicPtr::new(Arc::into_raw(Arc::new(failure)).cast_mut());
+        }
+        node
+    }
+
     /// An event that waits for the host.
     pub(crate) fn of_the_host() -> Node<W> {
         Node::new(PI_EVENT_SUBMITTED, Kind::Host)
@@ -213,17 +258,12 @@ impl<W: Work> Node<W> {
     }
 
     /// Makes a command wait for others, which comes after [`begin`](Self::begin): for those in `wait`, with which it
-    /// fails, and for those in `after`. Whether one of them is not over.
+    /// fails, and for those in `after`.
     ///
     /// # Safety
     ///
     /// As for [`begin`](Self::begin), and this is called once.
-    pub(super) unsafe fn wait_for(
-        node: &Ref<Self>,
-        wait: &[Ref<Self>],
-        after: [Option<Ref<Self>>; 2],
-    ) -> bool {
-        let mut waits = false;
+    pub(super) unsafe fn wait_for(node: &Ref<Self>, wait: &[Ref<Self>], after: [Option<Ref<Self>>; 2]) {
         let strict = wait.iter().map(|other| (other, true));
         let others = strict.chain(after.iter().flatten().map(|other| (other, false)));
         let count = wait.len() + after.iter().flatten().count();
@@ -246,7 +286,6 @@ impl<W: Work> Node<W> {
                     .more_arrows
                     .with_mut(|more| unsafe { (*more).as_mut_ptr().add(index) }),
             };
-            waits = true;
             node.pending.fetch_add(1, Ordering::Relaxed);
             let waiter = Waiter::Node {
                 node: Ref::clone(node),
@@ -261,27 +300,6 @@ impl<W: Work> Node<W> {
                 node.pending.fetch_sub(1, Ordering::Relaxed);
             }
         }
-        waits
-    }
-
-    /// Runs a small command on the thread that submits it, in the place of [`begin`](Self::begin) and all that follows.
-    /// It is not in anybody's hands but this thread's and those that wait for it.
-    ///
-    /// # Safety
-    ///
-    /// As for [`begin`](Self::begin); nothing that the command waits for is left, or has failed.
-    pub(super) unsafe fn run_at_once(&self, work: W, leave: impl FnOnce() -> Option<Ref<Self>>) {
-        self.stamp(1);
-        self.stamp(2);
-        let outcome = self.outcome_of(Some(work));
-        let mut fallout = Fallout::default();
-        fallout.over(self, outcome, |_| leave());
-        fallout.settle();
-    }
-
-    /// Whether something it waits for has failed already.
-    pub(super) fn is_blamed(&self) -> bool {
-        !self.failure.load(Ordering::Acquire).is_null()
     }
 
     /// Lets a command go, which comes last. It may be complete after this.
@@ -406,12 +424,7 @@ impl<W: Work> Node<W> {
                 0 => (PI_COMMAND_EXECUTION_FAILURE.0, text),
                 status => (status, text),
             },
-            Err(payload) => {
-                // A payload may panic again when it is dropped.
-                std::mem::forget(payload);
-                let text = "the device panicked; this is a defect of it".to_owned();
-                (PI_ERROR_UNKNOWN.0, text)
-            }
+            Err(payload) => panicked(payload),
         };
         Err(Arc::new(Failure { status, text }))
     }

@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 /// Notes when it ran.
 struct Step {
     noted: Arc<Noted>,
-    small: bool,
     fails: bool,
 }
 
@@ -29,10 +28,6 @@ static READY: Ready<Step> = Ready::new();
 impl Work for Step {
     fn is_nothing(&self) -> bool {
         false
-    }
-
-    fn is_small(&self) -> bool {
-        self.small
     }
 
     fn run(self, _: &AtomicBool) -> Result<(), String> {
@@ -91,12 +86,19 @@ fn with_pool(threads: usize, test: impl FnOnce()) {
 }
 
 fn submit(line: &Arc<Line<Step>>, small: bool, wait: &[Event], sort: Sort) -> (Event, Arc<Noted>) {
-    let (event, noted) = (Ref::new(Node::command(false)), Arc::<Noted>::default());
+    let noted = Arc::<Noted>::default();
     let step = Step {
         noted: Arc::clone(&noted),
-        small,
         fails: false,
     };
+    if small
+        && sort == Sort::Command
+        && let Some(turn) = line.turn(wait, false)
+    {
+        let end = turn.run(|| step.run(&AtomicBool::new(false)));
+        return (Ref::new(Node::over(end)), noted);
+    }
+    let event = Ref::new(Node::command(false));
     // SAFETY: made here.
     unsafe { Line::submit(line, &event, step, wait, sort) };
     (event, noted)

@@ -53,6 +53,13 @@ impl<W: Work> Waiters<W> {
         }
     }
 
+    /// A list that takes nobody.
+    pub(super) fn closed() -> Waiters<W> {
+        Waiters {
+            first: AtomicPtr::new(closed()),
+        }
+    }
+
     /// Adds an edge for someone. Gives them back if the list is closed.
     ///
     /// # Safety

@@ -323,8 +323,8 @@ impl Program {
             available: self.kernels.iter().map(|info| info.name.clone()).collect(),
         })?;
         let info = &self.kernels[index];
-        let mut arguments = Arguments::of(info, arguments)?;
-        arguments.place_local_memory(info)?;
+        let arguments = Arguments::of(info, arguments)?;
+        arguments.check_local_memory(info)?;
         if range.global.contains(&0) {
             return Ok(());
         }

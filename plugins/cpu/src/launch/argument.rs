@@ -58,8 +58,10 @@ impl Argument {
 pub(crate) struct Arguments {
     places: Vec<Place>,
     words: Vec<u64>,
-    /// Bytes of local memory that a group needs.
+    /// Bytes of local memory that a group needs, the room between variables and arguments included.
     local_size: usize,
+    /// The same without that room: what the kernel asks for.
+    local_needed: u64,
 }
 
 /// What is known of an argument.
@@ -86,6 +88,7 @@ impl Clone for Arguments {
             places: self.places.clone(),
             words: self.words.clone(),
             local_size: self.local_size,
+            local_needed: self.local_needed,
         }
     }
 
@@ -93,6 +96,7 @@ impl Clone for Arguments {
         self.places.clone_from(&source.places);
         self.words.clone_from(&source.words);
         self.local_size = source.local_size;
+        self.local_needed = source.local_needed;
     }
 }
 
@@ -117,7 +121,9 @@ impl Arguments {
         Arguments {
             places: places.collect(),
             words: vec![0; first as usize],
-            local_size: 0,
+            // More than there is is refused at launch.
+            local_size: info.local_memory as usize,
+            local_needed: info.local_memory,
         }
     }
 
@@ -170,6 +176,7 @@ impl Arguments {
                 place.kind = Kind::Local;
                 // More than there can be stays so.
                 place.size = u32::try_from(size).unwrap_or(u32::MAX);
+                self.place_local_memory(info);
                 return Ok(());
             }
             (
@@ -213,12 +220,8 @@ impl Arguments {
         self.places.iter().position(|place| place.kind == Kind::Missing)
     }
 
-    /// Checks that a work-group finds room for the kernel's variables and these arguments in local memory, and
-    /// gives each of them its place there.
-    ///
-    /// # Errors
-    /// [`LaunchError::LocalMemory`].
-    pub(crate) fn place_local_memory(&mut self, info: &KernelInfo) -> Result<(), LaunchError> {
+    /// Gives the arguments in local memory their places there, behind the kernel's variables.
+    fn place_local_memory(&mut self, info: &KernelInfo) {
         let align = LOCAL_ALIGNMENT as u64;
         let mut needed = info.local_memory;
         let mut end = needed;
@@ -228,13 +231,20 @@ impl Arguments {
             end = start + u64::from(place.size);
             needed += u64::from(place.size);
         }
-        if needed <= MAX_LOCAL_MEMORY {
-            self.local_size = end as usize;
+        (self.local_size, self.local_needed) = (end as usize, needed);
+    }
+
+    /// Checks that a work-group finds room for the kernel's variables and these arguments in local memory.
+    ///
+    /// # Errors
+    /// [`LaunchError::LocalMemory`].
+    pub(crate) fn check_local_memory(&self, info: &KernelInfo) -> Result<(), LaunchError> {
+        if self.local_needed <= MAX_LOCAL_MEMORY {
             return Ok(());
         }
         Err(LaunchError::LocalMemory {
             kernel: info.name.clone(),
-            needed,
+            needed: self.local_needed,
             available: MAX_LOCAL_MEMORY,
         })
     }
@@ -244,7 +254,7 @@ impl Arguments {
         &self.words
     }
 
-    /// Bytes of local memory that a group needs, the room between variables and arguments included.
+    /// Bytes of local memory that a group needs, if that has been [checked](Self::check_local_memory).
     pub(crate) fn local_size(&self) -> usize {
         self.local_size
     }

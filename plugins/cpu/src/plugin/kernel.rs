@@ -13,7 +13,7 @@ use super::device::CpuDevice;
 use super::memory::CpuBuffer;
 use crate::kernel::KernelCode;
 use crate::launch::{Arguments, Geometry, Given};
-use crate::sync::{RwLock, TryLockError};
+use crate::sync::{RwLock, RwLockReadGuard, TryLockError};
 use crate::{ArgumentError, KernelInfo, LaunchError, LaunchOptions, MAX_WORK_GROUP_SIZE};
 
 /// A kernel and its arguments.
@@ -29,11 +29,19 @@ struct Kept {
     buffers: Vec<Option<Ref<CpuBuffer>>>,
 }
 
-/// A launch with everything it needs, ready to run. It can be prepared again when it is done, and has room by then
-/// for most that comes.
+/// A launch that has been checked: the kernel with its arguments, which stay as they are meanwhile, and its range.
+pub(super) struct Prepared<'k> {
+    code: &'k Arc<dyn KernelCode>,
+    kept: RwLockReadGuard<'k, Kept>,
+    /// None for a range of no work-items.
+    geometry: Option<Geometry>,
+}
+
+/// A launch with everything it needs, for when its time comes. It can be filled in again when it is done, and has room by
+/// then for most that comes.
 #[derive(Default)]
 pub(super) struct Launch {
-    /// None before it is prepared, and after it is cleared.
+    /// None before it is filled in, and after it is cleared.
     code: Option<Arc<dyn KernelCode>>,
     /// None for a range of no work-items.
     geometry: Option<Geometry>,
@@ -58,36 +66,33 @@ impl CpuKernel {
         self.code.info()
     }
 
-    /// Takes the arguments as they are, and checks that the kernel can be launched with them over the range.
-    pub(super) fn prepare(&self, range: &NdRange, launch: &mut Launch) -> Result<()> {
+    /// Checks that the kernel can be launched over the range with its arguments as they are.
+    pub(super) fn prepare(&self, range: &NdRange) -> Result<Prepared<'_>> {
         let info = self.info();
-        launch.clear();
-        {
-            // Nobody waits: who sets an argument meanwhile breaks the interface's rules.
-            let kept = match self.arguments.try_read() {
-                Ok(kept) => kept,
-                Err(TryLockError::Poisoned(kept)) => kept.into_inner(),
-                Err(TryLockError::WouldBlock) => return Err(self.used_elsewhere()),
-            };
-            launch.arguments.clone_from(&kept.arguments);
-            launch.buffers.extend(kept.buffers.iter().flatten().cloned());
-        }
-        if let Some(index) = launch.arguments.missing() {
+        // Nobody waits: who sets an argument meanwhile breaks the interface's rules.
+        let kept = match self.arguments.try_read() {
+            Ok(kept) => kept,
+            Err(TryLockError::Poisoned(kept)) => kept.into_inner(),
+            Err(TryLockError::WouldBlock) => return Err(self.used_elsewhere()),
+        };
+        if let Some(index) = kept.arguments.missing() {
             let label = info.parameters[index].label(index);
             let message = format!("{label} of kernel `{}` is not set", info.name);
             return Err(Error::new(PI_INVALID_KERNEL_ARGS, message));
         }
         self.check_range(range)?;
-        launch
-            .arguments
-            .place_local_memory(info)
+        kept.arguments
+            .check_local_memory(info)
             .map_err(|error| Error::new(PI_OUT_OF_RESOURCES, error))?;
-        if !range.global.contains(&0) {
-            let geometry = info.geometry(range);
-            launch.geometry = Some(geometry.map_err(|error| Error::new(PI_INVALID_VALUE, error))?);
-        }
-        launch.code = Some(Arc::clone(&self.code));
-        Ok(())
+        let geometry = match range.global.contains(&0) {
+            true => None,
+            false => {
+                let geometry = info.geometry(range);
+                Some(geometry.map_err(|error| Error::new(PI_INVALID_VALUE, error))?)
+            }
+        };
+        let code = &self.code;
+        Ok(Prepared { code, kept, geometry })
     }
 
     fn used_elsewhere(&self) -> Error {
@@ -116,6 +121,31 @@ impl CpuKernel {
     }
 }
 
+impl Prepared<'_> {
+    /// Whether it is plain to see that it takes a few microseconds.
+    pub(super) fn is_small(&self) -> bool {
+        let small = |geometry| self.code.is_small(geometry);
+        self.geometry.as_ref().is_none_or(small)
+    }
+
+    /// Runs the kernel over its range.
+    pub(super) fn run(&self) -> Result<(), LaunchError> {
+        let Some(geometry) = &self.geometry else {
+            return Ok(());
+        };
+        self.code
+            .run(geometry, &self.kept.arguments, &LaunchOptions::default())
+    }
+
+    /// Fills in a launch, for which kernel and arguments are taken as they are.
+    pub(super) fn fill_in(&self, launch: &mut Launch) {
+        launch.code = Some(Arc::clone(self.code));
+        launch.geometry = self.geometry;
+        launch.arguments.clone_from(&self.kept.arguments);
+        launch.buffers.extend(self.kept.buffers.iter().flatten().cloned());
+    }
+}
+
 impl Launch {
     /// Runs the kernel over its range, unless it is cancelled first.
     pub(super) fn run(&self, cancel: &AtomicBool) -> Result<(), LaunchError> {
@@ -127,14 +157,6 @@ impl Launch {
             ..LaunchOptions::default()
         };
         code.run(geometry, &self.arguments, &options)
-    }
-
-    /// Whether it is plain to see that it takes a few microseconds.
-    pub(super) fn is_small(&self) -> bool {
-        match (&self.code, &self.geometry) {
-            (Some(code), Some(geometry)) => code.is_small(geometry),
-            _ => true,
-        }
     }
 
     /// Lets go of what it needed, and keeps the room.

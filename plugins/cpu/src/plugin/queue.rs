@@ -1,7 +1,7 @@
 //! Queues, and what there is to do for a command.
 
 use offkit_pi::ffi::*;
-use offkit_pi::plugin::{Command, Queue, Ref, Result};
+use offkit_pi::plugin::{Command, NewEvent, Queue, Ref, Result};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -13,7 +13,7 @@ use super::spare::Spare;
 use super::transfer::{self, AddressCopy, each_row};
 use super::worker;
 use crate::Memory;
-use crate::graph::{Line, Node, Sort, Work};
+use crate::graph::{End, Line, Node, Sort, Work};
 
 /// Bytes that a thread copies or fills in some microseconds.
 const SMALL: usize = 1 << 15;
@@ -56,16 +56,12 @@ impl CpuQueue {
 }
 
 impl Queue<Cpu> for CpuQueue {
-    fn create_event(&self, _: &Command<Cpu>) -> CpuEvent {
-        Node::command(self.profiling)
-    }
-
     #[expect(unsafe_code, reason = "each command is submitted once")]
     fn enqueue(
         queue: &Ref<Self>,
         command: Command<Cpu>,
         wait: &[Ref<CpuEvent>],
-        event: &Ref<CpuEvent>,
+        event: NewEvent<'_, Cpu>,
     ) -> Result<()> {
         let sort = match command {
             Command::Marker => Sort::Marker,
@@ -73,14 +69,25 @@ impl Queue<Cpu> for CpuQueue {
             _ => Sort::Command,
         };
         let memory = || Arc::clone(&queue.memory);
+        // What is small and has nothing in its way is run here and now, and nothing is made of it but its event, if that.
+        let turn = || match sort {
+            Sort::Command => queue.line.turn(wait, queue.profiling),
+            _ => None,
+        };
         let todo = match command {
             Command::Launch { kernel, range } => {
-                let mut launch = LAUNCHES.take();
-                if let Err(error) = kernel.prepare(&range, &mut launch) {
-                    LAUNCHES.give(launch);
-                    return Err(error);
+                let launch = kernel.prepare(&range)?;
+                if launch.is_small()
+                    && let Some(turn) = turn()
+                {
+                    return over(
+                        turn.run(|| launch.run().map_err(|error| error.to_string())),
+                        event,
+                    );
                 }
-                Todo::Launch(launch)
+                let mut room = LAUNCHES.take();
+                launch.fill_in(&mut room);
+                Todo::Launch(room)
             }
             Command::CopyUsm { source, target, size } => {
                 Todo::CopyUsm(AddressCopy::new(&queue.memory, source, target, size), memory())
@@ -94,8 +101,15 @@ impl Queue<Cpu> for CpuQueue {
             | Command::AdviseUsm { .. } => Todo::Nothing,
             command => Todo::Other(command, memory()),
         };
-        // SAFETY: the event was made by `create_event` for this command.
-        unsafe { Line::submit(&queue.line, event, Task(todo), wait, sort) };
+        let task = Task(todo);
+        if task.is_small()
+            && let Some(turn) = turn()
+        {
+            return over(turn.run(|| task.run(&AtomicBool::new(false))), event);
+        }
+        let event = event.create(|| Node::command(queue.profiling))?;
+        // SAFETY: the event was just made, for this command.
+        unsafe { Line::submit(&queue.line, event, task, wait, sort) };
         Ok(())
     }
 
@@ -105,14 +119,19 @@ impl Queue<Cpu> for CpuQueue {
     }
 }
 
-impl Work for Task {
-    fn is_nothing(&self) -> bool {
-        matches!(self.0, Todo::Nothing)
+/// A command is over that was run when it was submitted.
+fn over(end: End, event: NewEvent<'_, Cpu>) -> Result<()> {
+    if event.is_wanted() {
+        event.create(|| Node::over(end))?;
     }
+    Ok(())
+}
 
+impl Task {
+    /// Whether the thread that submits the command may run it: it is done in microseconds.
     fn is_small(&self) -> bool {
         let size = match &self.0 {
-            Todo::Launch(launch) => return launch.is_small(),
+            Todo::Launch(_) => return false,
             Todo::CopyUsm(copy, _) => copy.size(),
             Todo::Other(command, _) => match command {
                 Command::ReadBuffer { target, .. } => target.size(),
@@ -124,6 +143,12 @@ impl Work for Task {
             Todo::Nothing => 0,
         };
         size <= SMALL
+    }
+}
+
+impl Work for Task {
+    fn is_nothing(&self) -> bool {
+        matches!(self.0, Todo::Nothing)
     }
 
     fn run(self, cancel: &AtomicBool) -> Result<(), String> {

@@ -106,8 +106,9 @@ impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Slab<T, D> {
         }
     }
 
-    /// Gives an object a slot. `None` if there is no memory for it.
-    pub(crate) fn insert(&'static self, object: T, details: D) -> Option<Record<T, D>> {
+    /// Makes an object in a slot. `None` if there is no memory for it. (If making it panics, so much memory is lost.)
+    #[inline]
+    pub(crate) fn insert(&'static self, object: impl FnOnce() -> T, details: D) -> Option<Record<T, D>> {
         let index = self.take()?;
         let slot = self.slot(index);
         Slot::set_usable(slot, true);
@@ -119,7 +120,7 @@ impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Slab<T, D> {
             } = slot.as_ref();
             front
                 .object
-                .with_mut(|object_place| object_place.write(MaybeUninit::new(object)));
+                .with_mut(|object_place| object_place.write(MaybeUninit::new(object())));
             place.with_mut(|place| place.write(MaybeUninit::new(details)));
             front.head.fill(self.kind, self, index);
             Some(Record::new(slot))

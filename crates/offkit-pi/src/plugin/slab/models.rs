@@ -39,7 +39,7 @@ fn a_handle_is_used_while_the_host_releases_it() {
     check(|| {
         let slab = slab();
         let (object, dropped) = Once::new();
-        let handle = slab.insert(object, ()).unwrap().hand_out();
+        let handle = slab.insert(|| object, ()).unwrap().hand_out();
         let user = thread::spawn(move || {
             if let Ok(record) = slab.get(handle) {
                 assert_eq!(
@@ -61,7 +61,7 @@ fn of_several_releases_as_many_succeed_as_there_are_references() {
     check(|| {
         let slab = slab();
         let (object, dropped) = Once::new();
-        let handle = slab.insert(object, ()).unwrap().hand_out();
+        let handle = slab.insert(|| object, ()).unwrap().hand_out();
         let threads = [(); 2].map(|()| thread::spawn(move || slab.release(handle).is_ok()));
         let retained = slab.retain(handle).is_ok();
         let released = threads.map(|thread| thread.join().unwrap());
@@ -80,7 +80,7 @@ fn a_slot_that_is_used_again_has_one_object_or_the_other() {
     check(|| {
         let slab = slab::<(u32, Once)>();
         let (object, dropped) = Once::new();
-        let handle = slab.insert((1, object), ()).unwrap().hand_out();
+        let handle = slab.insert(|| (1, object), ()).unwrap().hand_out();
         let stale = thread::spawn(move || match slab.get(handle) {
             Ok(record) => {
                 assert!([1, 2].contains(&record.object().0));
@@ -90,10 +90,10 @@ fn a_slot_that_is_used_again_has_one_object_or_the_other() {
         });
         slab.release(handle).unwrap();
         let (object, between) = Once::new();
-        drop(slab.insert((0, object), ()));
+        drop(slab.insert(|| (0, object), ()));
         // This one has the slot of the first, unless that is still referred to.
         let (object, again) = Once::new();
-        drop(slab.insert((2, object), ()));
+        drop(slab.insert(|| (2, object), ()));
         stale.join().unwrap();
         assert_eq!(
             [dropped, between, again].map(|dropped| dropped.load(Relaxed)),
@@ -108,7 +108,7 @@ fn threads_that_make_and_drop_objects_get_slots_of_their_own() {
         let slab = slab::<AtomicUsize>();
         let work = move || {
             for _ in 0..2 {
-                let record = slab.insert(AtomicUsize::new(0), ()).unwrap();
+                let record = slab.insert(|| AtomicUsize::new(0), ()).unwrap();
                 assert_eq!(
                     record.object().fetch_add(1, Relaxed),
                     0,
@@ -126,9 +126,9 @@ fn threads_that_make_and_drop_objects_get_slots_of_their_own() {
 fn freed_slots_are_queued_by_several_threads_while_another_takes_them() {
     check(|| {
         let slab = slab::<u32>();
-        let [a, b] = [1, 2].map(|value| slab.insert(value, ()).unwrap());
+        let [a, b] = [1, 2].map(|value| slab.insert(|| value, ()).unwrap());
         let others = [a, b].map(|record| thread::spawn(move || drop(record)));
-        let records = [3, 4].map(|value| slab.insert(value, ()).unwrap());
+        let records = [3, 4].map(|value| slab.insert(|| value, ()).unwrap());
         assert!(!Ref::ptr_eq(records[0].object(), records[1].object()));
         assert_eq!(records.each_ref().map(|record| **record.object()), [3, 4]);
         others.into_iter().for_each(|other| other.join().unwrap());

@@ -155,11 +155,12 @@ impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Record<T, D> {
         self.object.front.as_ptr().expose_provenance()
     }
 
-    /// Gives the host a reference, and the handle with it.
-    pub(crate) fn hand_out(&self) -> usize {
-        // SAFETY: this is a reference.
-        unsafe { self.object.front().head.share_with_host() };
-        self.handle()
+    /// Makes the reference the host's, and gives the handle that goes with it.
+    pub(crate) fn hand_out(self) -> usize {
+        let handle = self.handle();
+        // SAFETY: this is a reference, and does not end here.
+        unsafe { ManuallyDrop::new(self).object.front().head.give_to_host() };
+        handle
     }
 
     /// References the host holds.

@@ -103,25 +103,21 @@ impl Head {
     /// The caller has a reference.
     #[inline]
     pub(super) unsafe fn share(&self) {
-        self.add_surely(USE);
-    }
-
-    /// Adds a reference of the host's for somebody who has one.
-    ///
-    /// # Safety
-    ///
-    /// The caller has a reference.
-    #[inline]
-    pub(super) unsafe fn share_with_host(&self) {
-        self.add_surely(HOST);
-    }
-
-    #[inline]
-    fn add_surely(&self, amount: u64) {
-        if self.counts.fetch_add(amount, Relaxed) as u32 >= MAX_USES {
+        if self.counts.fetch_add(USE, Relaxed) as u32 >= MAX_USES {
             // As `Arc` does. It takes two billion references that are forgotten instead of dropped.
             std::process::abort();
         }
+    }
+
+    /// Makes a reference one of the host's.
+    ///
+    /// # Safety
+    ///
+    /// The caller has a reference, and does not use it any more.
+    #[inline]
+    pub(super) unsafe fn give_to_host(&self) {
+        // There are no more of the host's than there are in all.
+        self.counts.fetch_add(HOST - USE, Relaxed);
     }
 
     /// Takes a reference back from the host: whether it was the last of all. `None` if the host has none.

@@ -32,8 +32,8 @@ fn counter() -> &'static AtomicUsize {
 #[test]
 fn an_object_stays_while_it_is_referred_to() {
     let (slab, live) = (slab(), counter());
-    let record = slab.insert(Counted::new(live), Counted::new(live)).unwrap();
-    let handle = record.hand_out();
+    let record = slab.insert(|| Counted::new(live), Counted::new(live)).unwrap();
+    let handle = record.clone().hand_out();
     assert_eq!(record.references(), 1);
     slab.retain(handle).unwrap();
     assert_eq!(record.references(), 2);
@@ -58,8 +58,8 @@ fn an_object_stays_while_it_is_referred_to() {
 #[test]
 fn what_is_no_handle_is_foreign() {
     let (slab, other, live) = (slab(), slab::<()>(), counter());
-    let record = slab.insert(Counted::new(live), ()).unwrap();
-    let foreign = other.insert(Counted::new(live), ()).unwrap();
+    let record = slab.insert(|| Counted::new(live), ()).unwrap();
+    let foreign = other.insert(|| Counted::new(live), ()).unwrap();
     let (handle, size) = (record.handle(), size_of::<slot::Slot<Counted, ()>>());
     let end = handle - size + FIRST as usize * size;
     // The first slot of a slab is not given out before others are.
@@ -72,7 +72,7 @@ fn what_is_no_handle_is_foreign() {
 #[test]
 fn slots_are_used_again_as_late_as_possible() {
     let (slab, live) = (slab(), counter());
-    let record = || slab.insert(Counted::new(live), ()).unwrap();
+    let record = || slab.insert(|| Counted::new(live), ()).unwrap();
     let handles: Vec<usize> = (1..FIRST).map(|_| record().handle()).collect();
     let distinct: HashSet<usize> = handles.iter().copied().collect();
     assert_eq!(distinct.len(), FIRST as usize - 1, "one after the other");
@@ -85,12 +85,12 @@ fn objects_that_come_and_go_take_no_more_room() {
     let (slab, live) = (slab(), counter());
     let mut handles = HashSet::new();
     for _ in 0..100_000 {
-        let record = slab.insert(Counted::new(live), ()).unwrap();
+        let record = slab.insert(|| Counted::new(live), ()).unwrap();
         handles.insert(record.handle());
     }
     assert_eq!(handles.len(), FIRST as usize);
     let records: Vec<_> = (0..100_000)
-        .map(|_| slab.insert(Counted::new(live), ()).unwrap())
+        .map(|_| slab.insert(|| Counted::new(live), ()).unwrap())
         .collect();
     assert_eq!(live.load(Ordering::Relaxed), 100_000);
     let handles: HashSet<usize> = records.iter().map(Record::handle).collect();
@@ -125,10 +125,9 @@ fn threads_make_share_and_release_objects() {
             let places = &places;
             scope.spawn(move || {
                 for round in 0..20_000 {
-                    let record = slab.insert(Counted::new(live), number).unwrap();
+                    let record = slab.insert(|| Counted::new(live), number).unwrap();
                     let place = &places[(number + round) % places.len()];
                     let taken = place.swap(record.hand_out(), Ordering::AcqRel);
-                    drop(record);
                     if taken != 0 {
                         give_back(taken);
                     }
