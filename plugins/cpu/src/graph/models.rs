@@ -8,9 +8,16 @@ use offkit_pi::ffi::*;
 struct Probe {
     runs: Arc<AtomicUsize>,
     /// What one command at a time uses, each after the one before.
-    alone: Option<Arc<Cell<usize>>>,
+    alone: Option<Arc<Alone>>,
     by: By,
 }
+
+struct Alone(Cell<usize>);
+
+// SAFETY: the cell is checked by the model.
+unsafe impl Send for Alone {}
+// SAFETY: as above.
+unsafe impl Sync for Alone {}
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum By {
@@ -37,7 +44,7 @@ impl Work for Probe {
         self.runs.fetch_add(1, Ordering::Relaxed);
         if let Some(alone) = self.alone {
             // SAFETY: checked by the model.
-            alone.with_mut(|count| unsafe { *count += 1 });
+            alone.0.with_mut(|count| unsafe { *count += 1 });
         }
         Ok(())
     }
@@ -324,7 +331,7 @@ fn commands_in_order_do_not_meet() {
     for second in [By::Anyone, By::Pool] {
         model(3, false, move || {
             let (runs, line) = (Counted::new(), Arc::new(Line::in_order()));
-            let alone = Arc::new(Cell::new(0));
+            let alone = Arc::new(Alone(Cell::new(0)));
             let probe = |by| Probe {
                 alone: Some(Arc::clone(&alone)),
                 ..runs.probe(by)
@@ -342,7 +349,7 @@ fn commands_in_order_do_not_meet() {
             other.join().unwrap();
             Line::finish(&line);
             // SAFETY: checked by the model.
-            alone.with_mut(|count| assert_eq!(unsafe { *count }, 3));
+            alone.0.with_mut(|count| assert_eq!(unsafe { *count }, 3));
         });
     }
 }
