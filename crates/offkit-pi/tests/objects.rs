@@ -225,7 +225,10 @@ fn objects_of_another_plugin_are_refused() {
     refused(program.map(drop), PI_INVALID_DEVICE);
 
     let event = foreign.user_event().unwrap();
-    refused(queue.marker(&[event.event()]).map(drop), PI_INVALID_CONTEXT);
+    refused(
+        queue.marker(&[event.event()]).map(drop),
+        PI_INVALID_EVENT_WAIT_LIST,
+    );
     let gate = context.user_event().unwrap();
     let usm = foreign.usm(UsmKind::Shared, &foreign_device, 8, 0).unwrap();
     let set = queue.set_usm(&usm, 0, 1, 8, &[gate.event()]);

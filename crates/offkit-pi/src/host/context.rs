@@ -3,6 +3,7 @@
 use super::device::Device;
 use super::event::{Event, UserEvent};
 use super::handle::Owned;
+use super::in_use::Used;
 use super::memory::{Allocation, Buffer, Usm, UsmKind};
 use super::plugin::{Plugin, call, create};
 use super::program::Program;
@@ -129,14 +130,14 @@ impl Context {
         known.push(Arc::downgrade(allocation));
     }
 
-    /// All live USM allocations of the context.
-    pub(crate) fn allocations(&self) -> Vec<Arc<Allocation>> {
+    /// Adds all live USM allocations of the context.
+    pub(crate) fn add_allocations(&self, used: &mut Used) {
         let known = self
             .inner
             .allocations
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        known.iter().filter_map(Weak::upgrade).collect()
+        used.extend(known.iter().filter_map(Weak::upgrade));
     }
 
     /// Refuses something of another context.
@@ -231,6 +232,6 @@ impl Context {
             let event = self.plugin().create_user_event(self.raw())?;
             Owned::new(self.plugin().clone(), event)
         };
-        Ok(UserEvent::new(Event::new(handle, self.clone())))
+        Ok(UserEvent::new(Event::new(handle, Weak::new())))
     }
 }

@@ -1,22 +1,33 @@
 //! Events: the progress of commands.
 
-use super::context::Context;
 use super::handle::{Owned, integer};
 use super::plugin::{Plugin, ask, call};
+use super::queue::Shared;
 use super::{PiError, Result};
 use crate::ffi::*;
 use crate::table::Function;
-use std::sync::Arc;
+use std::sync::Weak;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 /// The progress of one command.
 ///
 /// Dropping an event does not cancel its command.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Event {
-    handle: Arc<Owned<pi_event>>,
-    context: Context,
+    handle: Owned<pi_event>,
+    /// What the commands of its queue use, if it is a command's.
+    in_use: Weak<Shared>,
+}
+
+impl Clone for Event {
+    fn clone(&self) -> Event {
+        let handle = self.handle.try_clone();
+        Event {
+            handle: handle.expect("a plugin gives references to events that are there"),
+            in_use: Weak::clone(&self.in_use),
+        }
+    }
 }
 
 /// How far a command is.
@@ -79,22 +90,19 @@ pub struct Profile {
 }
 
 impl Event {
-    pub(crate) fn new(handle: Owned<pi_event>, context: Context) -> Event {
-        Event {
-            handle: Arc::new(handle),
-            context,
-        }
-    }
-
-    pub(crate) fn context(&self) -> &Context {
-        &self.context
+    pub(crate) fn new(handle: Owned<pi_event>, in_use: Weak<Shared>) -> Event {
+        Event { handle, in_use }
     }
 
     pub(crate) fn raw(&self) -> pi_event {
         self.handle.raw()
     }
 
-    fn plugin(&self) -> &Plugin {
+    pub(crate) fn handle(&self) -> &Owned<pi_event> {
+        &self.handle
+    }
+
+    pub(crate) fn plugin(&self) -> &Plugin {
         self.handle.plugin()
     }
 
@@ -108,6 +116,9 @@ impl Event {
         // SAFETY: there is one event, and it is valid.
         let waited = unsafe { call!(self.plugin(), piEventsWait(1, events.as_ptr())) };
         let outcome = self.status();
+        if let (Ok(_), Some(queue)) = (&waited, self.in_use.upgrade()) {
+            queue.in_use.done(self.raw());
+        }
         match (waited, outcome) {
             // The wait says only that there was a failure; the event knows which.
             (
@@ -164,7 +175,7 @@ impl Event {
             }
         } else {
             // The plugin has no callbacks.
-            while !self.is_over() {
+            while !is_over(&self.handle) {
                 if start.elapsed() >= most {
                     return Ok(false);
                 }
@@ -194,12 +205,7 @@ impl Event {
     ///
     /// [`PiError`] if the plugin does not answer the query.
     pub fn status(&self) -> Result<CommandStatus> {
-        let answer = ask!(
-            self.plugin(),
-            piEventGetInfo(self.raw(), PI_EVENT_INFO_COMMAND_EXECUTION_STATUS)
-        )?;
-        integer(Function::piEventGetInfo, &answer)
-            .map(|status| CommandStatus::from_code(status as pi_event_status))
+        status(&self.handle)
     }
 
     /// When things happened, for a completed command of a queue with profiling.
@@ -223,63 +229,83 @@ impl Event {
     /// Calls a function when the command is done or has failed, from a thread of the plugin's. It is called
     /// at once if it is done already.
     ///
-    /// That thread may be the one that runs the queue's commands. So the function must not wait for commands:
-    /// neither directly ([`Event::wait`], [`Queue::finish`](super::Queue::finish), a command that blocks,
-    /// [`Pending::wait`]) nor for another thread that does. It may submit commands, and drop any object.
+    /// It may submit commands and drop any object. On the CPU device it may also wait for commands; OpenCL calls that
+    /// undefined, and other plugins may never come back from it.
     ///
     /// # Errors
     ///
     /// [`PiError`] if the plugin has no callbacks; the function is not called then.
     pub fn on_completion(&self, function: impl FnOnce(CommandStatus) + Send + 'static) -> Result<()> {
-        self.set_callback(Box::new(function)).map_err(|(error, _)| error)
+        set_callback(&self.handle, Box::new(function)).map_err(|(error, _)| error)
     }
+}
 
-    /// Sets a callback; one that cannot be set is given back.
-    fn set_callback(&self, function: Callback) -> Result<(), (PiError, Callback)> {
-        // A trait object has two pointers, and the data is one.
-        let data = Box::into_raw(Box::new(function));
-        // SAFETY: the callback is given what it expects, and is called once.
-        let set = unsafe {
-            let notify: pi_event_notify = Some(call_back);
-            call!(
-                self.plugin(),
-                piEventSetCallback(self.raw(), PI_EVENT_COMPLETE, notify, data.cast())
-            )
-        };
-        set.map_err(|error| {
-            // SAFETY: made above, and not given away.
-            (error, *unsafe { Box::from_raw(data) })
-        })
+/// How far a command is.
+fn status(event: &Owned<pi_event>) -> Result<CommandStatus> {
+    let (mut status, name) = (0, PI_EVENT_INFO_COMMAND_EXECUTION_STATUS);
+    let (size, to) = (size_of::<pi_event_status>(), (&raw mut status).cast());
+    // SAFETY: the event is valid, and there are so many bytes for the answer.
+    let answered = unsafe {
+        call!(
+            event.plugin(),
+            piEventGetInfo(event.raw(), name, size, to, core::ptr::null_mut())
+        )
+    };
+    if answered.is_err() {
+        // Perhaps the plugin has more to say.
+        let answer = ask!(event.plugin(), piEventGetInfo(event.raw(), name))?;
+        status = integer(Function::piEventGetInfo, &answer)? as pi_event_status;
     }
+    Ok(CommandStatus::from_code(status))
+}
 
-    /// Keeps something that the command uses until the command is done, without waiting for it.
-    pub(crate) fn keep(&self, used: impl Send + 'static) {
-        let Err((_, callback)) = self.set_callback(Box::new(move |_| drop(used))) else {
-            return;
-        };
-        if self.is_over() {
-            return;
-        }
-        // The plugin has no callbacks, so a thread waits in its place. The closure is called only where the
-        // command is known to be done; without that, what it owns is given up rather than freed too early.
-        let (event, callback) = (self.clone(), core::mem::ManuallyDrop::new(callback));
-        let started = std::thread::Builder::new().spawn(move || {
-            let waited = event.wait();
-            if waited.is_ok() || event.is_over() {
+/// Whether a command has stopped using the memory it was given.
+pub(crate) fn is_over(event: &Owned<pi_event>) -> bool {
+    matches!(
+        status(event),
+        Ok(CommandStatus::Complete | CommandStatus::Failed(_))
+    )
+}
+
+/// Sets a callback; one that cannot be set is given back.
+fn set_callback(event: &Owned<pi_event>, function: Callback) -> Result<(), (PiError, Callback)> {
+    // A trait object has two pointers, and the data is one.
+    let data = Box::into_raw(Box::new(function));
+    // SAFETY: the callback is given what it expects, and is called once.
+    let set = unsafe {
+        let notify: pi_event_notify = Some(call_back);
+        call!(
+            event.plugin(),
+            piEventSetCallback(event.raw(), PI_EVENT_COMPLETE, notify, data.cast())
+        )
+    };
+    set.map_err(|error| {
+        // SAFETY: made above, and not given away.
+        (error, *unsafe { Box::from_raw(data) })
+    })
+}
+
+/// Keeps something that a command uses until the command is done, without waiting for it.
+pub(crate) fn keep(event: &Owned<pi_event>, used: impl Send + 'static) {
+    let Err((_, callback)) = set_callback(event, Box::new(move |_| drop(used))) else {
+        return;
+    };
+    if is_over(event) {
+        return;
+    }
+    // The plugin has no callbacks, so a thread waits in its place. The closure is called only where the
+    // command is known to be done; without that, what it owns is given up rather than freed too early.
+    let callback = core::mem::ManuallyDrop::new(callback);
+    let started = event.try_clone().map(|event| {
+        std::thread::Builder::new().spawn(move || {
+            let waited = Event::new(event, Weak::new());
+            if waited.wait().is_ok() || is_over(&waited.handle) {
                 drop(core::mem::ManuallyDrop::into_inner(callback));
             }
-        });
-        if let Err(error) = started {
-            tracing::error!(%error, "no thread to wait for a command; what it uses is never freed");
-        }
-    }
-
-    /// Whether the command has stopped using the memory it was given.
-    fn is_over(&self) -> bool {
-        matches!(
-            self.status(),
-            Ok(CommandStatus::Complete | CommandStatus::Failed(_))
-        )
+        })
+    });
+    if !matches!(started, Ok(Ok(_))) {
+        tracing::error!("no thread to wait for a command; what it uses is never freed");
     }
 }
 
@@ -373,7 +399,7 @@ impl<T: Send + 'static> Pending<T> {
 impl<T: Send + 'static> Drop for Pending<T> {
     fn drop(&mut self) {
         if let Some(data) = self.data.take() {
-            self.event.keep(data);
+            keep(&self.event.handle, data);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Handles that release themselves, and the protocol of info queries.
 
-use super::plugin::Plugin;
+use super::plugin::{Plugin, call};
 use super::words::Word;
 use super::{PiError, Result};
 use crate::ffi::*;
@@ -64,6 +64,17 @@ impl<H: Handle> Owned<H> {
 
     pub(crate) fn plugin(&self) -> &Plugin {
         &self.plugin
+    }
+}
+
+impl Owned<pi_event> {
+    /// Another reference to the event.
+    pub(crate) fn try_clone(&self) -> Result<Self> {
+        // SAFETY: the handle is valid; the reference is the new owner's.
+        unsafe {
+            call!(self.plugin, piEventRetain(self.handle))?;
+            Ok(Owned::new(self.plugin.clone(), self.handle))
+        }
     }
 }
 

@@ -4,14 +4,14 @@ use super::Result;
 use super::argument::Argument;
 use super::device::Device;
 use super::handle::{Owned, integer, sizes, text};
-use super::memory::{Allocation, Buffer};
+use super::in_use::Used;
+use super::memory::Buffer;
 use super::plugin::{Plugin, ask, call};
 use super::program::Program;
 use crate::ffi::*;
 use crate::table::Function;
 use core::ffi::c_void;
 use std::collections::HashMap;
-use std::sync::Arc;
 
 /// An entry point of a program together with its arguments.
 ///
@@ -44,21 +44,29 @@ impl Kernel {
         self.handle.plugin()
     }
 
-    /// The USM allocations a launch may use: those of the arguments, or all of the context where the kernel
+    /// Whether the kernel may find addresses of any allocations.
+    fn uses_any(&self) -> bool {
+        let mut arguments = self.arguments.values();
+        self.indirect || arguments.any(|value| matches!(value, Argument::Address(1..)))
+    }
+
+    /// Whether a launch may use USM allocations.
+    pub(crate) fn uses_allocations(&self) -> bool {
+        let mut arguments = self.arguments.values();
+        self.uses_any() || arguments.any(|value| matches!(value, Argument::Usm { .. }))
+    }
+
+    /// Adds the USM allocations a launch may use: those of the arguments, or all of the context where the kernel
     /// may reach any. (Buffers need no such care: plugins keep those that commands use.)
-    pub(crate) fn allocations(&self) -> Vec<Arc<Allocation>> {
-        let any = self
-            .arguments
-            .values()
-            .any(|value| matches!(value, Argument::Address(1..)));
-        if self.indirect || any {
-            return self.program.context().allocations();
+    pub(crate) fn add_allocations(&self, used: &mut Used) {
+        if self.uses_any() {
+            return self.program.context().add_allocations(used);
         }
         let usm = |argument: &Argument| match argument {
             Argument::Usm { allocation, .. } => Some(allocation.allocation()),
             _ => None,
         };
-        self.arguments.values().filter_map(usm).collect()
+        used.extend(self.arguments.values().filter_map(usm));
     }
 
     /// The program the kernel belongs to.

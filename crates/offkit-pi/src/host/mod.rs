@@ -19,6 +19,7 @@ mod device;
 mod error;
 mod event;
 mod handle;
+mod in_use;
 mod kernel;
 mod load;
 mod memory;

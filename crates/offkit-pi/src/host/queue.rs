@@ -4,6 +4,7 @@ use super::context::Context;
 use super::device::Device;
 use super::event::{Event, Pending};
 use super::handle::Owned;
+use super::in_use::InUse;
 use super::kernel::Kernel;
 use super::memory::{Buffer, Usm};
 use super::plugin::{Plugin, call};
@@ -28,30 +29,39 @@ macro_rules! submit {
 /// Each command takes the events it has to wait for. Those of an in-order queue run one after the other
 /// anyway.
 ///
-/// Everything a command is given (kernel, memory, events) must be of the queue's context, and is refused with
-/// [`PI_INVALID_CONTEXT`] if it is not. Memory may be dropped right after: it stays until the command is done.
+/// Kernel and memory that a command is given must be of the queue's context, and are refused with
+/// [`PI_INVALID_CONTEXT`] if they are not; events may be of another, where the plugin's driver takes them. Memory may be
+/// dropped right after: it stays until the command is done, and may stay until the queue is next used or waited for.
 #[derive(Clone, Debug)]
 pub struct Queue {
-    handle: Arc<Owned<pi_queue>>,
+    shared: Arc<Shared>,
     context: Context,
     device: Device,
 }
 
+/// What the clones of a queue share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    handle: Owned<pi_queue>,
+    pub(super) in_use: InUse,
+}
+
 impl Queue {
     pub(crate) fn new(handle: Owned<pi_queue>, context: Context, device: Device) -> Queue {
+        let in_use = InUse::new();
         Queue {
-            handle: Arc::new(handle),
+            shared: Arc::new(Shared { handle, in_use }),
             context,
             device,
         }
     }
 
     fn raw(&self) -> pi_queue {
-        self.handle.raw()
+        self.shared.handle.raw()
     }
 
     fn plugin(&self) -> &Plugin {
-        self.handle.plugin()
+        self.shared.handle.plugin()
     }
 
     /// The queue's context.
@@ -72,7 +82,8 @@ impl Queue {
     /// [`PiError`](super::PiError) if waiting fails.
     pub fn finish(&self) -> Result<()> {
         // SAFETY: the queue is valid.
-        unsafe { call!(self.plugin(), piQueueFinish(self.raw())) }
+        let wait = || unsafe { call!(self.plugin(), piQueueFinish(self.raw())) };
+        self.shared.in_use.finish(wait)
     }
 
     /// Sees to it that all commands submitted so far are started, without waiting for them.
@@ -95,21 +106,30 @@ impl Queue {
         submit: impl FnOnce(pi_uint32, *const pi_event, *mut pi_event) -> Result<()>,
     ) -> Result<Event> {
         for event in wait {
-            self.context
-                .check_same(event.context(), function, "event to wait for")?;
+            self.plugin()
+                .check_same(event.plugin(), function, PI_INVALID_EVENT_WAIT_LIST)?;
         }
-        let wait: Vec<pi_event> = wait.iter().map(|event| event.raw()).collect();
-        // An empty list has to be a null pointer.
-        let list = if wait.is_empty() {
-            core::ptr::null()
-        } else {
-            wait.as_ptr()
+        let (mut few, mut many) = ([core::ptr::null_mut(); 8], Vec::new());
+        let handles = wait.iter().map(|event| event.raw());
+        let list = match wait.len() {
+            // An empty list has to be a null pointer.
+            0 => core::ptr::null(),
+            1..=8 => {
+                few.iter_mut()
+                    .zip(handles)
+                    .for_each(|(place, handle)| *place = handle);
+                few.as_ptr()
+            }
+            _ => {
+                many.extend(handles);
+                many.as_ptr()
+            }
         };
         let mut event = core::ptr::null_mut();
         submit(wait.len() as pi_uint32, list, &raw mut event)?;
         // SAFETY: the plugin has made an event for the command.
         let event = unsafe { Owned::new(self.plugin().clone(), event) };
-        Ok(Event::new(event, self.context.clone()))
+        Ok(Event::new(event, Arc::downgrade(&self.shared)))
     }
 
     fn check_buffer(&self, buffer: &Buffer, function: Function) -> Result<()> {
@@ -153,9 +173,10 @@ impl Queue {
                 )
             )
         }?;
-        let allocations = kernel.allocations();
-        if !allocations.is_empty() {
-            launched.keep(allocations);
+        if kernel.uses_allocations() {
+            self.shared
+                .in_use
+                .add(launched.handle(), |used| kernel.add_allocations(used));
         }
         Ok(launched)
     }
@@ -392,7 +413,8 @@ impl Queue {
         let target = to.0.range(Function::piextUSMEnqueueMemcpy, to.1, size)?;
         // SAFETY: the ranges are within the allocations, which are kept until the command is done.
         let event = unsafe { self.copy(false, target, source, size, wait) }?;
-        event.keep([from.0.allocation(), to.0.allocation()]);
+        let both = [from.0.allocation(), to.0.allocation()];
+        self.shared.in_use.add(event.handle(), |used| used.extend(both));
         Ok(event)
     }
 
@@ -413,7 +435,9 @@ impl Queue {
         let target = usm.range(Function::piextUSMEnqueueMemset, offset, count)?;
         // SAFETY: the range is within the allocation, which is kept until the command is done.
         let set = unsafe { submit!(self, wait, piextUSMEnqueueMemset(target, value.into(), count)) }?;
-        set.keep(usm.allocation());
+        self.shared
+            .in_use
+            .add(set.handle(), |used| used.push(usm.allocation()));
         Ok(set)
     }
 }

@@ -14,14 +14,47 @@ use core::ffi::c_void;
 /// assert_eq!(Info::from("cpu"), Info::from(vec![b'c', b'p', b'u', 0]));
 /// assert_eq!(Info::from(true), Info::from(1u32));
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Info(Vec<u8>);
+#[derive(Debug, Clone)]
+pub struct Info(Bytes);
+
+/// Numbers take no memory of their own: hosts ask for an event's status at each turn.
+#[derive(Debug, Clone)]
+enum Bytes {
+    Few([u8; 8], usize),
+    Many(Vec<u8>),
+}
+
+impl Info {
+    fn bytes(&self) -> &[u8] {
+        match &self.0 {
+            Bytes::Few(bytes, size) => &bytes[..*size],
+            Bytes::Many(bytes) => bytes,
+        }
+    }
+}
+
+impl Default for Info {
+    fn default() -> Info {
+        Info(Bytes::Few([0; 8], 0))
+    }
+}
+
+impl PartialEq for Info {
+    fn eq(&self, other: &Info) -> bool {
+        self.bytes() == other.bytes()
+    }
+}
+
+impl Eq for Info {}
 
 macro_rules! numbers {
     ($($number:ty),*) => {$(
         impl From<$number> for Info {
             fn from(value: $number) -> Info {
-                Info(value.to_ne_bytes().into())
+                let value = value.to_ne_bytes();
+                let mut bytes = [0; 8];
+                bytes[..value.len()].copy_from_slice(&value);
+                Info(Bytes::Few(bytes, value.len()))
             }
         }
     )*};
@@ -39,7 +72,7 @@ impl From<&str> for Info {
     fn from(text: &str) -> Info {
         let mut bytes: Vec<u8> = text.bytes().filter(|byte| *byte != 0).collect();
         bytes.push(0);
-        Info(bytes)
+        Info::from(bytes)
     }
 }
 
@@ -51,7 +84,8 @@ impl From<String> for Info {
 
 impl From<&[usize]> for Info {
     fn from(values: &[usize]) -> Info {
-        Info(values.iter().flat_map(|value| value.to_ne_bytes()).collect())
+        let bytes = values.iter().flat_map(|value| value.to_ne_bytes());
+        Info::from(bytes.collect::<Vec<u8>>())
     }
 }
 
@@ -63,7 +97,7 @@ impl<const N: usize> From<[usize; N]> for Info {
 
 impl From<Vec<u8>> for Info {
     fn from(bytes: Vec<u8>) -> Info {
-        Info(bytes)
+        Info(Bytes::Many(bytes))
     }
 }
 
@@ -74,7 +108,7 @@ impl From<Vec<u8>> for Info {
 ///
 /// `value` must be null or valid for writing `size` bytes, and `size_ret` null or valid for writing.
 pub(crate) unsafe fn answer(info: Info, size: usize, value: *mut c_void, size_ret: *mut usize) -> Result<()> {
-    let Info(bytes) = info;
+    let bytes = info.bytes();
     if !value.is_null() {
         if size < bytes.len() {
             let message = format!("the answer has {} bytes, the destination {size}", bytes.len());
