@@ -33,11 +33,11 @@ pub(super) fn same_context<P: Registered>(queue: &QueueRecord<P>, context: &Cont
     }
     Err(Error::new(
         PI_INVALID_CONTEXT,
-        "something the command uses or waits for is of another context than the queue",
+        "something the command uses is of another context than the queue",
     ))
 }
 
-/// Calls a function with the events of a wait list, which must be of the queue's context.
+/// Calls a function with the events of a wait list, of whatever context.
 ///
 /// # Safety
 ///
@@ -45,7 +45,6 @@ pub(super) fn same_context<P: Registered>(queue: &QueueRecord<P>, context: &Cont
 unsafe fn with_wait_list<P: Registered, R>(
     count: pi_uint32,
     list: *const pi_event,
-    queue: &QueueRecord<P>,
     body: impl FnOnce(&[Ref<P::Event>]) -> Result<R>,
 ) -> Result<R> {
     let invalid = |error: Error| {
@@ -54,7 +53,6 @@ unsafe fn with_wait_list<P: Registered, R>(
     };
     let event = |handle: &pi_event| {
         let event = state::event::<P>(*handle).map_err(invalid)?;
-        same_context(queue, event.details().context())?;
         Ok(event.into_object())
     };
     // SAFETY: by the caller's promise.
@@ -108,7 +106,7 @@ impl<P: Registered> Submission<P> {
             P::Queue::enqueue(queue.object(), command, wait, new)
         };
         // SAFETY: by the caller's promise.
-        unsafe { with_wait_list(count, list, &queue, enqueue) }?;
+        unsafe { with_wait_list::<P, _>(count, list, enqueue) }?;
         if !wanted {
             return Ok(());
         }

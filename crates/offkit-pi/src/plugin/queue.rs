@@ -14,6 +14,9 @@ pub trait Queue<P: Plugin>: Sized + Send + Sync + 'static {
     /// Arguments of a kernel to launch are to be taken as they are now. A command that cannot be right is
     /// refused here; one that fails later fails its event.
     ///
+    /// The events may be of other contexts. A plugin that cannot wait for those refuses them
+    /// ([`PI_INVALID_CONTEXT`]).
+    ///
     /// The command has references to all that it uses. The queue keeps it, and a reference to the event, until the
     /// command is done. The event has a reference to the queue: what drops the last event may drop the queue.
     ///

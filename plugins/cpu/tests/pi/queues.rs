@@ -174,6 +174,31 @@ fn many_threads_share_a_queue_without_order() {
 }
 
 #[test]
+fn commands_wait_for_events_of_other_contexts() {
+    with_both(|machine| {
+        let other = Context::new(&[&machine.device]).unwrap();
+        for queue in [machine.queue.clone(), out_of_order(machine)] {
+            let gate = other.user_event().unwrap();
+            let marker = queue.marker(&[gate.event()]).unwrap();
+            let behind = other
+                .queue(&machine.device, QueueProperties::default())
+                .unwrap()
+                .marker(&[&marker])
+                .unwrap();
+            for event in [&marker, &behind] {
+                assert_ne!(event.status().unwrap(), CommandStatus::Complete);
+            }
+            gate.complete().unwrap();
+            assert_eq!(is_done(&behind), CommandStatus::Complete);
+            assert_eq!(is_done(&marker), CommandStatus::Complete);
+
+            let failing = queue.marker(&[other.user_event().unwrap().event()]).unwrap();
+            assert!(matches!(is_done(&failing), CommandStatus::Failed(_)));
+        }
+    });
+}
+
+#[test]
 fn events_of_several_contexts_are_waited_for_at_once() {
     with_both(|machine| {
         let other = Context::new(&[&machine.device]).unwrap();
