@@ -35,8 +35,26 @@ pub(crate) trait KernelCode: Send + Sync {
     fn is_small(&self, geometry: &Geometry) -> bool;
 }
 
-/// How long the caller works alone: several times what it takes to wake a thread.
+/// How long the caller works alone, as far as nobody knows: several times what it takes to wake a thread.
 const ALONE: Duration = Duration::from_micros(20);
+
+/// How long the work-groups of a kernel take: nanoseconds for each as they were last seen, 0 if they never were.
+#[derive(Debug, Default)]
+pub(crate) struct Pace(AtomicU64);
+
+impl Pace {
+    fn note(&self, groups: u64, time: Duration) {
+        if let Some(each) = (time.as_nanos() as u64).checked_div(groups) {
+            self.0.store(each, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether so many groups are known to take longer than a thread takes to wake.
+    fn is_long(&self, groups: u64) -> bool {
+        let time = self.0.load(Ordering::Relaxed).saturating_mul(groups);
+        time > ALONE.as_nanos() as u64
+    }
+}
 
 /// The work-groups of a launch.
 struct Groups<'g> {
@@ -52,6 +70,7 @@ struct Groups<'g> {
     cancelled: &'g (dyn Fn(u64, Duration) -> LaunchError + Sync),
     /// When, unless there is one chunk.
     started: Option<Instant>,
+    pace: &'g Pace,
     work: &'g (dyn Fn(&mut Claims<'_>) + Sync),
 }
 
@@ -66,13 +85,17 @@ struct Outcome {
 pub(crate) struct Claims<'g> {
     groups: &'g Groups<'g>,
     until: Option<Instant>,
+    /// How many it has had.
+    taken: u64,
 }
 
-/// Runs work-groups: `work` is called on each thread that takes part, and claims groups until there are none.
+/// Runs work-groups: `work` is called on each thread that takes part, and claims groups until there are none. Other threads
+/// are called when the caller has worked alone for some time, or at once if the kernel's pace is known to be slow.
 /// `cancelled` is the error for when `cancel` is seen before a group, so long after the start.
 pub(crate) fn share_groups(
     count: u64,
     chunk: u64,
+    pace: &Pace,
     stop: &AtomicBool,
     cancel: Option<&AtomicBool>,
     cancelled: &(dyn Fn(u64, Duration) -> LaunchError + Sync),
@@ -87,12 +110,15 @@ pub(crate) fn share_groups(
         outcome: Mutex::default(),
         cancelled,
         started: (count > chunk).then(Instant::now),
+        pace,
         work,
     };
     let _mode = FloatMode::standard();
     match groups.started {
         Some(started) if pool::threads() > 1 => {
-            groups.claim_until(Some(started + ALONE));
+            if !pace.is_long(count) {
+                groups.claim_until(Some(started + ALONE));
+            }
             if groups.has_more() {
                 pool::share(&groups);
             }
@@ -114,8 +140,16 @@ pub(crate) fn share_groups(
 
 impl Groups<'_> {
     fn claim_until(&self, until: Option<Instant>) {
-        let mut claims = Claims { groups: self, until };
+        let mut claims = Claims {
+            groups: self,
+            until,
+            taken: 0,
+        };
+        let started = self.started.map(|_| Instant::now());
         (self.work)(&mut claims);
+        if let Some(started) = started {
+            self.pace.note(claims.taken, started.elapsed());
+        }
     }
 
     fn outcome(&self) -> MutexGuard<'_, Outcome> {
@@ -153,7 +187,9 @@ impl Claims<'_> {
             self.fail(first, Some((groups.cancelled)(first, after.unwrap_or_default())));
             return None;
         }
-        Some(first..groups.count.min(first + groups.chunk))
+        let end = groups.count.min(first + groups.chunk);
+        self.taken += end - first;
+        Some(first..end)
     }
 
     /// Has all threads stop, since a group has failed. The error is empty where only another's failure ended it.

@@ -23,7 +23,7 @@ use std::sync::atomic::AtomicBool;
 
 use offkit_spirv::Parameter;
 
-use crate::kernel::{Claims, KernelCode, share_groups};
+use crate::kernel::{Claims, KernelCode, Pace, share_groups};
 use crate::launch::{Arguments, Geometry};
 use crate::pool::{self, Arena, FloatMode};
 use crate::sync::{LazyLock, Mutex, PoisonError};
@@ -67,6 +67,7 @@ pub struct NativeKernel {
     info: KernelInfo,
     function: GroupFunction,
     bounded: bool,
+    pace: Pace,
 }
 
 impl NativeKernel {
@@ -80,6 +81,7 @@ impl NativeKernel {
             info: KernelInfo::new(name, parameters, SUB_GROUP_SIZE),
             function,
             bounded: false,
+            pace: Pace::default(),
         }
     }
 
@@ -148,7 +150,15 @@ impl KernelCode for NativeKernel {
             });
         };
         let chunk = count / (pool::threads() as u64 * CHUNKS);
-        share_groups(count, chunk.max(1), &stop, options.cancel, &cancelled, &work)
+        share_groups(
+            count,
+            chunk.max(1),
+            &self.pace,
+            &stop,
+            options.cancel,
+            &cancelled,
+            &work,
+        )
     }
 
     fn is_small(&self, geometry: &Geometry) -> bool {

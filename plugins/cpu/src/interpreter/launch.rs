@@ -60,6 +60,7 @@ impl Launch<'_> {
         share_groups(
             self.geometry.group_count(),
             1,
+            &self.needs.pace,
             stop,
             self.limits.cancel,
             &cancelled,

@@ -12,7 +12,7 @@ use super::launch::Launch;
 use super::limits::Limits;
 use super::space::{LARGEST_SEGMENT, Space, segment_address};
 use crate::error::BuildError;
-use crate::kernel::KernelCode;
+use crate::kernel::{KernelCode, Pace};
 use crate::launch::{Argument, Arguments, Geometry, KernelInfo, LaunchError, LaunchOptions, SUB_GROUP_SIZE};
 use crate::memory::{AllocationKind, Memory};
 use offkit_kernel::ReadError;
@@ -48,6 +48,7 @@ pub(super) struct Needs {
     pub(super) passes: Vec<Pass>,
     /// The most steps that a work-item can take, where that is plain to see.
     most_steps: Option<u64>,
+    pub(super) pace: Pace,
 }
 
 /// How an argument gets into registers.

@@ -4,10 +4,11 @@
 use crate::support::{Machine, bytes, spirv, with_both};
 use offkit_pi::host::{NdRange, Plugin, QueueProperties};
 use offkit_plugin_cpu::native::{NativeKernel, NativeLaunch, register};
-use offkit_spirv::{Layout, Parameter, ParameterKind, Storage, Type};
+use offkit_spirv::{Layout, Parameter, ParameterKind, Scalar, Storage, Type};
 use std::collections::HashSet;
 use std::process::{Command, Output};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
@@ -348,4 +349,56 @@ fn native_functions_run_as_kernels() {
             assert_eq!(threads, 1);
         }
     }
+}
+
+/// Has each of two work-groups wait for the other, but no longer than its argument says, in milliseconds.
+unsafe extern "C" fn meet(launch: *const NativeLaunch, first: u64, end: u64, _local: *mut u8) {
+    // SAFETY: the launch has one argument, a number.
+    let limit = Duration::from_millis(unsafe { *(*launch).arguments });
+    for _ in first..end {
+        let start = Instant::now();
+        HERE.fetch_add(1, Ordering::SeqCst);
+        while HERE.load(Ordering::SeqCst) < 2 && start.elapsed() < limit {
+            std::thread::yield_now();
+        }
+        MET.fetch_add(u32::from(HERE.load(Ordering::SeqCst) == 2), Ordering::SeqCst);
+        // The last one may still be looking.
+        while MET.load(Ordering::SeqCst) == 1 && start.elapsed() < limit {
+            std::thread::yield_now();
+        }
+        HERE.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+static HERE: AtomicU32 = AtomicU32::new(0);
+static MET: AtomicU32 = AtomicU32::new(0);
+
+#[test]
+fn groups_of_a_kernel_that_is_known_to_be_slow_run_at_the_same_time() {
+    if std::thread::available_parallelism().unwrap().get() == 1 {
+        return;
+    }
+    let parameters = vec![Parameter::new(
+        ParameterKind::Scalar(Scalar::Int { width: 64 }),
+        8,
+    )];
+    // SAFETY: it touches nothing but its argument.
+    register(
+        "meeting",
+        [unsafe { NativeKernel::new("meet", parameters, meet) }],
+    );
+    let machine = built_in();
+    let mut kernel = machine.build(b"offkit-native:meeting").kernel("meet").unwrap();
+    let range = NdRange {
+        local: Some([1; 3]),
+        ..NdRange::new([2])
+    };
+    // The first time the second group may wait for the first; the other time they would wait for a minute.
+    for limit in [10u64, 60_000] {
+        MET.store(0, Ordering::SeqCst);
+        kernel.set_argument(0, limit).unwrap();
+        let launch = machine.queue.launch(&kernel, &range, &[]).unwrap();
+        launch.wait().unwrap();
+    }
+    assert_eq!(MET.load(Ordering::SeqCst), 2);
 }
