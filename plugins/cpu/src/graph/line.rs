@@ -1,7 +1,7 @@
 //! The order of a queue.
 
 use super::node::{Raw, from_raw, into_raw};
-use super::{End, Node, Ref, Work};
+use super::{End, Node, QueueId, Ref, Work};
 use crate::memory::Published;
 use crate::sync::{Arc, AtomicPtr, Mutex, Ordering};
 use offkit_pi::ffi::PI_EVENT_COMPLETE;
@@ -90,6 +90,10 @@ impl<W: Work> Line<W> {
         Line::OutOfOrder(Stretches::new())
     }
 
+    fn id(line: &Arc<Self>) -> QueueId {
+        QueueId(Arc::as_ptr(line).cast_mut().cast())
+    }
+
     /// The turn of a command that comes now, if those in `wait` are complete and whatever the queue's order puts in
     /// front of it is over.
     pub(crate) fn turn(&self, wait: &[Ref<Node<W>>], profiled: bool) -> Option<Turn<'_, W>> {
@@ -132,14 +136,14 @@ impl<W: Work> Line<W> {
                 let all = sort == Sort::Barrier || (sort == Sort::Marker && wait.is_empty());
                 if all {
                     // SAFETY: by the caller's promise.
-                    unsafe { stretches.close_with(node, work, wait, sort) };
+                    unsafe { stretches.close_with(Line::id(line), node, work, wait, sort) };
                 } else {
                     let stretch = stretches.enter();
                     let barrier = stretch.barrier.clone();
                     let fence = Ref::clone(&stretch.fence);
                     // SAFETY: as above.
                     unsafe {
-                        node.begin(Some(work), Place::Before(fence));
+                        node.begin(Line::id(line), Some(work), Place::Before(fence));
                         Node::wait_for(node, wait, [barrier, None]);
                     }
                 }
@@ -158,15 +162,11 @@ impl<W: Work> Line<W> {
                 let end = Ref::new(Node::command(false));
                 // Until the command before it is over, the queue's order needs something in its place.
                 // SAFETY: made here.
-                let before = unsafe { row.join(line, &end, None, &[]) };
+                unsafe { row.join(line, &end, None, &[]) };
                 Node::start(&end);
-                // To wait for the command itself is to run it, if no other thread does.
-                if let Some(before) = before {
-                    before.wait();
-                }
-                end.wait();
+                end.wait_and_help(Some(Line::id(line)));
             }
-            Line::OutOfOrder(stretches) => stretches.finish(),
+            Line::OutOfOrder(stretches) => stretches.finish(Line::id(line)),
         }
     }
 }
@@ -222,21 +222,15 @@ impl<W: Work> Row<W> {
         }
     }
 
-    /// Adds a command, but does not start it. Gives the one before, if that is a node.
+    /// Adds a command, but does not start it.
     ///
     /// # Safety
     ///
     /// The node is a command, new, and submitted here only, to this line.
-    unsafe fn join(
-        &self,
-        line: &Arc<Line<W>>,
-        node: &Ref<Node<W>>,
-        work: Option<W>,
-        wait: &[Ref<Node<W>>],
-    ) -> Option<Ref<Node<W>>> {
+    unsafe fn join(&self, line: &Arc<Line<W>>, node: &Ref<Node<W>>, work: Option<W>, wait: &[Ref<Node<W>>]) {
         let this = into_raw(Ref::clone(node));
         // SAFETY: by the caller's promise, and this is the order.
-        unsafe { node.begin(work, Place::InLine(Arc::clone(line), this)) };
+        unsafe { node.begin(Line::id(line), work, Place::InLine(Arc::clone(line), this)) };
         let last = self.last.swap(this, Ordering::AcqRel);
         let mut before = None;
         if last == turn() {
@@ -246,8 +240,7 @@ impl<W: Work> Row<W> {
             before = Some(unsafe { from_raw::<W>(last) });
         }
         // SAFETY: as above.
-        unsafe { Node::wait_for(node, wait, [before.clone(), None]) };
-        before
+        unsafe { Node::wait_for(node, wait, [before, None]) };
     }
 
     /// Makes a new command wait for the turn that it is behind.
@@ -354,7 +347,14 @@ impl<W: Work> Stretches<W> {
     /// # Safety
     ///
     /// As for [`Line::submit`].
-    unsafe fn close_with(&self, node: &Ref<Node<W>>, work: W, wait: &[Ref<Node<W>>], sort: Sort) {
+    unsafe fn close_with(
+        &self,
+        queue: QueueId,
+        node: &Ref<Node<W>>,
+        work: W,
+        wait: &[Ref<Node<W>>],
+        sort: Sort,
+    ) {
         let [old, new] = self.open((sort == Sort::Barrier).then_some(node));
         // It is open, or at least waits for the one before.
         new.fence.count_in();
@@ -362,13 +362,13 @@ impl<W: Work> Stretches<W> {
         let barrier = old.barrier.clone();
         // SAFETY: by the caller's promise, and this is the order.
         unsafe {
-            node.begin(Some(work), Place::Before(Ref::clone(&new.fence)));
+            node.begin(queue, Some(work), Place::Before(Ref::clone(&new.fence)));
             Node::wait_for(node, wait, [before, barrier]);
         }
         Node::let_go(Ref::clone(&old.fence));
     }
 
-    fn finish(&self) {
+    fn finish(&self, queue: QueueId) {
         let stretch = self.current.load();
         let idle = stretch.fence.pending() == 1;
         // If it is the current one still, it was open, and it is being open that it waits for.
@@ -378,6 +378,6 @@ impl<W: Work> Stretches<W> {
         let [old, _] = self.open(None);
         let fence = Ref::clone(&old.fence);
         Node::let_go(Ref::clone(&fence));
-        fence.wait();
+        fence.wait_and_help(Some(queue));
     }
 }

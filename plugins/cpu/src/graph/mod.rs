@@ -41,7 +41,7 @@ mod tests;
 use offkit_pi::plugin::Ref;
 
 pub(crate) use line::{Line, Sort};
-pub(crate) use node::{End, Node, Work, now};
+pub(crate) use node::{End, Node, QueueId, Work, now};
 pub(crate) use ready::Ready;
 
 /// Why a command failed.

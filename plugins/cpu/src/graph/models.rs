@@ -1,6 +1,6 @@
 //! Models for `loom`, which runs each with every order in which its threads can see each other's writes.
 
-use super::{Failure, Line, Node, Ready, Ref, Sort, Work};
+use super::{Failure, Line, Node, QueueId, Ready, Ref, Sort, Work};
 use crate::sync::{Arc, AtomicUsize, Cell, Ordering, thread};
 use offkit_pi::ffi::*;
 
@@ -57,8 +57,9 @@ impl Work for Probe {
         }
     }
 
-    fn help() -> bool {
-        false
+    fn help(queue: Option<QueueId>) -> bool {
+        let ready = queue.and_then(|queue| POOL.pop_of(queue));
+        ready.inspect(|node| node.run()).is_some()
     }
 
     fn leave_to_others() {}
@@ -385,6 +386,23 @@ fn finish_against_completion_out_of_order() {
         Line::finish(&line);
         assert_eq!((runs.count(), event.status()), (1, PI_EVENT_COMPLETE));
         setter.join().unwrap();
+    });
+}
+
+#[test]
+fn finish_against_pool_out_of_order() {
+    model(2, true, || {
+        let (runs, line) = (Counted::new(), Arc::new(Line::out_of_order()));
+        let events = [(); 2].map(|()| submit(&line, runs.probe(By::Pool), &[], Sort::Command));
+        let pool = thread::spawn(|| {
+            if let Some((event, _)) = POOL.pop() {
+                event.run();
+            }
+        });
+        Line::finish(&line);
+        assert!(events.iter().all(|event| event.status() == PI_EVENT_COMPLETE));
+        pool.join().unwrap();
+        assert_eq!(runs.count(), 2);
     });
 }
 

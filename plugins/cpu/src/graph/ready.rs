@@ -1,7 +1,7 @@
 //! The commands that are ready and wait for a thread.
 
 use super::node::{Raw, from_raw, into_raw, peek};
-use super::{Node, Ref, Work};
+use super::{Node, QueueId, Ref, Work};
 use crate::sync::{AtomicPtr, Mutex, Ordering};
 use std::marker::PhantomData;
 use std::ptr::null_mut;
@@ -68,15 +68,7 @@ impl<W: Work> Ready<W> {
     pub(crate) fn pop(&self) -> Option<(Ref<Node<W>>, bool)> {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         if next.0.is_null() {
-            let mut node = self.pushed.swap(null_mut(), Ordering::Acquire);
-            while !node.is_null() {
-                // SAFETY: the list has a reference to the node.
-                let link = &unsafe { peek::<W>(node) }.link;
-                let following = link.load(Ordering::Relaxed);
-                link.store(next.0, Ordering::Relaxed);
-                next.0 = node;
-                node = following;
-            }
+            next.0 = self.reversed();
         }
         if next.0.is_null() {
             return None;
@@ -86,6 +78,54 @@ impl<W: Work> Ready<W> {
         next.0 = node.link.load(Ordering::Relaxed);
         let more = !next.0.is_null() || !self.pushed.load(Ordering::Relaxed).is_null();
         Some((node, more))
+    }
+
+    /// The node of a queue that has waited longest.
+    pub(crate) fn pop_of(&self, queue: QueueId) -> Option<Ref<Node<W>>> {
+        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut before, mut node) = (null_mut(), next.0);
+        loop {
+            if node.is_null() {
+                node = self.reversed();
+                if node.is_null() {
+                    return None;
+                }
+                Self::link(&mut next, before, node);
+            }
+            // SAFETY: the list has a reference to the node.
+            let this = unsafe { peek::<W>(node) };
+            let following = this.link.load(Ordering::Relaxed);
+            if this.queue() == Some(queue) {
+                Self::link(&mut next, before, following);
+                // SAFETY: the reference was this list's.
+                return Some(unsafe { from_raw(node) });
+            }
+            (before, node) = (node, following);
+        }
+    }
+
+    /// Makes a node the one after another, or the first one.
+    fn link(next: &mut Next, before: Raw, node: Raw) {
+        if before.is_null() {
+            next.0 = node;
+        } else {
+            // SAFETY: the list has a reference to the node.
+            unsafe { peek::<W>(before) }.link.store(node, Ordering::Relaxed);
+        }
+    }
+
+    /// Takes what has come, first come first.
+    fn reversed(&self) -> Raw {
+        let (mut node, mut first) = (self.pushed.swap(null_mut(), Ordering::Acquire), null_mut());
+        while !node.is_null() {
+            // SAFETY: the list has a reference to the node.
+            let link = &unsafe { peek::<W>(node) }.link;
+            let following = link.load(Ordering::Relaxed);
+            link.store(first, Ordering::Relaxed);
+            first = node;
+            node = following;
+        }
+        first
     }
 }
 

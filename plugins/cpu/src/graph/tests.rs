@@ -2,7 +2,7 @@
 
 use crate::sync::Mutex;
 
-use super::{Failure, Line, Node, Ready, Ref, Sort, Work};
+use super::{Failure, Line, Node, QueueId, Ready, Ref, Sort, Work};
 use offkit_pi::ffi::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -50,8 +50,9 @@ impl Work for Step {
         READY.push(node);
     }
 
-    fn help() -> bool {
-        false
+    fn help(queue: Option<QueueId>) -> bool {
+        let ready = queue.and_then(|queue| READY.pop_of(queue));
+        ready.inspect(|node| node.run()).is_some()
     }
 
     fn leave_to_others() {}
@@ -125,6 +126,16 @@ fn a_thread_that_waits_for_a_command_runs_it() {
     assert_ne!(noted.ended.load(Ordering::SeqCst), 0);
     submit(&line, false, &[], Sort::Command);
     Line::finish(&line);
+}
+
+#[test]
+fn a_thread_that_waits_for_a_queue_runs_its_commands() {
+    let lines = [Line::in_order(), Line::out_of_order()].map(Arc::new);
+    let noted: Vec<Arc<Noted>> = (0..12)
+        .map(|index| submit(&lines[index % 2], false, &[], Sort::Command).1)
+        .collect();
+    lines.iter().for_each(Line::finish);
+    assert!(noted.iter().all(|noted| noted.ended.load(Ordering::SeqCst) != 0));
 }
 
 #[test]

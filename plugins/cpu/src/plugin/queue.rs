@@ -13,7 +13,7 @@ use super::spare::Spare;
 use super::transfer::{self, AddressCopy, each_row};
 use super::worker;
 use crate::Memory;
-use crate::graph::{End, Line, Node, Sort, Work};
+use crate::graph::{End, Line, Node, QueueId, Sort, Work};
 
 /// Bytes that a thread copies or fills in some microseconds.
 const SMALL: usize = 1 << 15;
@@ -169,8 +169,8 @@ impl Work for Task {
         worker::schedule(event);
     }
 
-    fn help() -> bool {
-        worker::help()
+    fn help(queue: Option<QueueId>) -> bool {
+        worker::help(queue)
     }
 
     fn leave_to_others() {

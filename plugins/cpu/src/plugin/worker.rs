@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use super::event::CpuEvent;
 use super::queue::Task;
-use crate::graph::Ready;
+use crate::graph::{QueueId, Ready};
 use crate::pool;
 
 /// The commands of all queues.
@@ -50,8 +50,13 @@ pub(super) fn leave_to_others() {
     }
 }
 
-pub(super) fn help() -> bool {
-    NOW.get() != Now::NotOurs && work().run_one()
+pub(super) fn help(queue: Option<QueueId>) -> bool {
+    if NOW.get() != Now::NotOurs {
+        return work().run_one();
+    }
+    // It is the host's, and goes back to it: what this command leads to is for others.
+    let event = queue.and_then(|queue| work().ready.pop_of(queue));
+    event.inspect(|event| event.run()).is_some()
 }
 
 fn drain() {
