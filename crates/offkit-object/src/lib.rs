@@ -150,4 +150,4 @@ pub use output_format::{BundleForm, OutputFormat};
 pub use replace::replace;
 pub use syclbin::{AbstractModule, IrModule, IrType, NativeImage, SyclBin, SyclBinVersion};
 pub use verify::verify;
-pub use walk::{Container, Item, Program, walk, walk_releasing};
+pub use walk::{Container, Item, Program, walk, walk_names, walk_releasing};

@@ -12,6 +12,7 @@ use crate::repeated::Repeated;
 pub(crate) struct Reading {
     limits: Limits,
     strict: bool,
+    names_only: bool,
     problems: Vec<Error>,
     images: usize,
     strings: usize,
@@ -33,6 +34,7 @@ impl Reading {
         Self {
             limits: limits.clone(),
             strict: true,
+            names_only: false,
             problems: Vec::new(),
             images: 0,
             strings: 0,
@@ -84,6 +86,19 @@ impl Reading {
         self.metadata_allowed = Limits::FREE_METADATA;
         self.allow_content(size);
         self
+    }
+
+    /// For those who look for images and choose among them: whatever else containers say is left out.
+    pub(crate) fn for_names(self) -> Self {
+        Self {
+            names_only: true,
+            ..self
+        }
+    }
+
+    /// Whether it is for those who look for images and choose among them.
+    pub(crate) fn names_only(&self) -> bool {
+        self.names_only
     }
 
     /// Allows the containers and the metadata that `bytes` more may hold.

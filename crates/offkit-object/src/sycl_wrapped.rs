@@ -11,6 +11,7 @@ mod entry_points;
 mod image;
 mod memory;
 pub(crate) mod raw;
+mod relocations;
 mod tables;
 
 use std::collections::{BTreeMap, HashSet};
@@ -86,7 +87,10 @@ pub(crate) fn parts<'data>(
             }
         }
     }
-    compare_with_list(&memory, codes, reading)
+    match reading.names_only() {
+        true => Ok(()),
+        false => compare_with_list(&memory, codes, reading),
+    }
 }
 
 /// Where the code is that the descriptors of a file lead to.

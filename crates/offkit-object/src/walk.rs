@@ -101,7 +101,20 @@ pub fn walk(
     walk_releasing(file_name, bytes, goal, limits, &|_| {}, visit)
 }
 
-/// The same, and tells `release` which ranges of `bytes` it has passed, so that a mapped file need not stay in memory:
+/// The same for those who look for images by name and choose among them: of each image they get its format, its target,
+/// its kernels, imports and exports, what it demands of a device, and how it is to be compiled. Other properties are
+/// left out, and so are the names in a table of entries; an image is not decompressed to learn what its container tells.
+pub fn walk_names(
+    file_name: &str,
+    bytes: &[u8],
+    limits: &Limits,
+    visit: &mut dyn FnMut(Item<'_>) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let reading = Reading::tolerant(limits).for_names();
+    walk_with(reading, file_name, bytes, None, &|_| {}, visit)
+}
+
+/// The same as [`walk`], and tells `release` which ranges of `bytes` it has passed, so that a mapped file need not stay in memory:
 /// not many small ranges but few large ones, and those of a compressed member while it is decompressed. They may be
 /// looked at again.
 pub fn walk_releasing(
@@ -109,6 +122,17 @@ pub fn walk_releasing(
     bytes: &[u8],
     goal: Option<&Location>,
     limits: &Limits,
+    release: &(dyn Fn(Range<usize>) + Sync),
+    visit: &mut dyn FnMut(Item<'_>) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    walk_with(Reading::tolerant(limits), file_name, bytes, goal, release, visit)
+}
+
+fn walk_with(
+    reading: Reading,
+    file_name: &str,
+    bytes: &[u8],
+    goal: Option<&Location>,
     release: &(dyn Fn(Range<usize>) + Sync),
     visit: &mut dyn FnMut(Item<'_>) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
@@ -121,7 +145,7 @@ pub fn walk_releasing(
         result: ControlFlow::Continue(()),
         problems: 0,
     };
-    let mut reading = Reading::tolerant(limits).for_file_of(bytes.len() as u64);
+    let mut reading = reading.for_file_of(bytes.len() as u64);
     walker.open(
         &mut reading,
         Source::new(bytes),
@@ -415,7 +439,11 @@ impl Walker<'_> {
         location: Location,
         around: Surroundings,
     ) {
-        let bytes = code.at_hand();
+        // Code that nobody has asked for yet stays on the disk.
+        let is_believed = reading.names_only()
+            && facts.claim == Some(ImageFormat::Spirv)
+            && !facts.target.triple.is_empty();
+        let bytes = code.at_hand().filter(|_| !is_believed);
         let shown = bytes.map_or(ImageFormat::Unknown, ImageFormat::detect);
         if content == Content::File && shown == ImageFormat::Unknown {
             // In archives and packages, most files are something else.

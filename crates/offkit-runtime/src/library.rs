@@ -7,7 +7,7 @@ use std::ops::{ControlFlow, Range};
 
 use offkit_image::property_set::names;
 use offkit_object::{
-    Compression, DeviceImage, ImageFormat, Item, Limits, Location, Problem, Storage, Target, walk,
+    Compression, DeviceImage, ImageFormat, Item, Limits, Location, Problem, Storage, Target, walk_names,
 };
 
 use crate::index::{Index, NameId, number};
@@ -88,7 +88,7 @@ impl Draft {
     /// Goes through a file, and notes the images within a place.
     pub(crate) fn of_file(place: &Location, bytes: &[u8], limits: &Limits) -> (Self, Vec<Problem>) {
         let (mut draft, mut problems) = (Self::default(), Vec::new());
-        let _ = walk(place.file(), bytes, None, limits, &mut |item| {
+        let _ = walk_names(place.file(), bytes, limits, &mut |item| {
             match item {
                 Item::Image(image) if image.location.is_within(place) => draft.add(&image),
                 Item::Problem(problem) => problems.push(problem),

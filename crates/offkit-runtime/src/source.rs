@@ -160,7 +160,9 @@ impl Opening {
             None => Code::from(stored),
             Some((method, size)) => Code::compressed(stored, method, size, inflate_whole),
         };
-        let mut image = DeviceImage::of_format(code, self.format);
+        let shown = code.at_hand().map(ImageFormat::detect);
+        let format = shown.map_or(self.format, |shown| shown.or(Some(self.format)));
+        let mut image = DeviceImage::of_format(code, format);
         image.location = self.location.clone();
         image.target = self.target.clone();
         image.offset = Some(range.start);

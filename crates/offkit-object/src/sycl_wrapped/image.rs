@@ -17,6 +17,19 @@ use crate::source::Source;
 /// Names of kernels are long, those of templates very long.
 const LONGEST_TEXT: u64 = 1 << 20;
 
+/// What mangled names of types begin with. Kernels are called so; no function is.
+const TYPE_NAME: &str = "_ZTS";
+
+/// The sets of properties that are read for those who only look for images.
+const SETS_WITH_NAMES: [&str; 3] = [
+    names::IMPORTED_SYMBOLS,
+    names::EXPORTED_SYMBOLS,
+    names::DEVICE_REQUIREMENTS,
+];
+
+/// The property with the abilities that a device must have.
+const ASPECTS: &str = "aspects";
+
 /// Reads images of one program.
 pub(super) struct ImageReader<'r, 'data> {
     pub(super) memory: &'r Memory<'data>,
@@ -101,6 +114,10 @@ impl<'data> ImageReader<'_, 'data> {
         let target = self.text_of(address, ImageVersion::TARGET, "target");
         let target = self.reading.accept(target)?.unwrap_or_default();
         facts.target = Target::new(target, "");
+        let is_told = !matches!(format_of(header), raw::FORMAT_NONE | raw::FORMAT_ZSTD);
+        if self.reading.names_only() && !is_told && facts.target.family().is_spirv() {
+            facts.claim = Some(ImageFormat::Spirv);
+        }
         let more = facts.more();
         let compile = Some(ImageVersion::COMPILE_OPTIONS);
         for (key, at) in [("compile-opts", compile), ("link-opts", version.link_options())] {
@@ -122,13 +139,15 @@ impl<'data> ImageReader<'_, 'data> {
         more.imports = symbols(names::IMPORTED_SYMBOLS);
         more.exports = symbols(names::EXPORTED_SYMBOLS);
         self.tell_kernels(more, &entries, code.bytes)?;
-        more.entries = Some(entries.into_iter().map(str::to_owned).collect());
+        let entries = entries.into_iter().filter(|_| !self.reading.names_only());
+        more.entries = Some(entries.map(str::to_owned).collect());
         Ok(facts)
     }
 
     /// The entries are kernels and, before properties told them, exported functions: both are in one table.
     ///
-    /// Exports that no property names were written until 2021; SPIR-V says which entries are no kernels.
+    /// Exports that no property names were written until 2021; SPIR-V says which entries are no kernels, where their
+    /// names do not say it.
     fn tell_kernels(
         &mut self,
         more: &mut MoreFacts<'data>,
@@ -142,7 +161,7 @@ impl<'data> ImageReader<'_, 'data> {
             .filter(|name| !exported.contains(name))
             .collect();
         let mut kernels = None;
-        if !others.is_empty() {
+        if !others.iter().all(|name| name.starts_with(TYPE_NAME)) {
             let (found, looked_at) = entry_points(code.bytes());
             // Many images may share their code.
             let counted = self.reading.count_metadata(looked_at).map(|()| found);
@@ -207,6 +226,7 @@ impl<'data> ImageReader<'_, 'data> {
 
     fn property_sets(&mut self, address: u64, at: u64) -> Result<PropertySets, Error> {
         let mut sets = PropertySets::new();
+        let mut any = None;
         let range = self.range(address, at, raw::PROPERTY_SET_SIZE, "property sets");
         let Some((begin, size)) = self.reading.accept(range)? else {
             return Ok(sets);
@@ -217,24 +237,38 @@ impl<'data> ImageReader<'_, 'data> {
                 .count_properties(1)
                 .and_then(|()| self.text_of(address, 0, "name of a property set"));
             if let Some(name) = self.reading.accept(name)? {
-                self.properties(address, sets.set_mut(name))?;
+                if !self.reading.names_only() {
+                    self.properties(address, name, sets.set_mut(name))?;
+                } else if SETS_WITH_NAMES.contains(&name) {
+                    let mut set = PropertySet::new();
+                    self.properties(address, name, &mut set)?;
+                    if !set.is_empty() {
+                        *sets.set_mut(name) = set;
+                    }
+                }
+                any = Some(name);
             }
             if self.reading.is_exhausted() || self.memory.get(address, 1).is_none() {
                 break;
             }
         }
+        if let Some(name) = any.filter(|_| sets.is_empty()) {
+            // That there are sets tells that nothing is imported and nothing exported.
+            sets.set_mut(name);
+        }
         Ok(sets)
     }
 
-    fn properties(&mut self, address: u64, set: &mut PropertySet) -> Result<(), Error> {
+    /// Reads the properties of a set, whose structure is at `address`.
+    fn properties(&mut self, address: u64, set: &str, read: &mut PropertySet) -> Result<(), Error> {
         let range = self.range(address, raw::POINTER, raw::PROPERTY_SIZE, "properties");
         let Some((begin, size)) = self.reading.accept(range)? else {
             return Ok(());
         };
         for address in elements(begin, size, raw::PROPERTY_SIZE) {
-            let property = self.property(address);
-            if let Some((name, value)) = self.reading.accept(property)? {
-                set.insert(name, value);
+            let property = self.property(address, set);
+            if let Some((name, value)) = self.reading.accept(property)?.flatten() {
+                read.insert(name, value);
             }
             if self.reading.is_exhausted() || self.memory.get(address, 1).is_none() {
                 break;
@@ -243,9 +277,18 @@ impl<'data> ImageReader<'_, 'data> {
         Ok(())
     }
 
-    fn property(&mut self, address: u64) -> Result<(&'data str, PropertyValue), Error> {
+    /// Whether a property is one of those by which an image is found and chosen.
+    fn is_wanted(&self, set: &str, name: &str) -> bool {
+        !self.reading.names_only() || set != names::DEVICE_REQUIREMENTS || name == ASPECTS
+    }
+
+    /// The property at an address; `None` for one that is not wanted.
+    fn property(&mut self, address: u64, set: &str) -> Result<Option<(&'data str, PropertyValue)>, Error> {
         self.reading.count_properties(1)?;
         let name = self.text_of(address, 0, "name of a property")?;
+        if !self.is_wanted(set, name) {
+            return Ok(None);
+        }
         let tail_address = address.saturating_add(raw::PROPERTY_TAIL);
         let tail = self
             .memory
@@ -291,7 +334,7 @@ impl<'data> ImageReader<'_, 'data> {
                     .expecting("1 or 2"));
             }
         };
-        Ok((name, value))
+        Ok(Some((name, value)))
     }
 
     fn header(&self, address: u64) -> Result<&'data raw::Image, Error> {

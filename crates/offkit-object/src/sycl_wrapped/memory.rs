@@ -1,9 +1,8 @@
 //! A program as it is in memory once it is loaded: addresses, and what pointers there point to.
 
-use std::cell::Cell;
-
 use offkit_image::Error;
 
+use super::relocations::{Relocated, Relocations};
 use super::tables::{self, Action, Dynamic, Rela, Segment, Symbol};
 use crate::elf::{self, Header, SectionHeader, Sections};
 use crate::reading::Reading;
@@ -16,10 +15,8 @@ const FIRST_ADDRESS: u64 = 0x1_0000;
 pub(super) struct Memory<'data> {
     /// By address.
     regions: Vec<Region<'data>>,
-    /// Words that are not what the file has there, by address.
-    relocated: Vec<Relocated>,
-    /// Behind the one of these that was found last: structures are read from front to back.
-    next: Cell<usize>,
+    /// Words that are not what the file has there.
+    relocated: Relocations<'data>,
     /// Addresses where the file has a pointer to itself, as `RELR` has them: the addend is in the word.
     packed: Option<Source<'data>>,
     /// Whether pointers need no relocation.
@@ -38,10 +35,12 @@ struct Region<'data> {
     bytes: Source<'data>,
 }
 
-#[derive(Clone, Copy)]
-struct Relocated {
-    address: u64,
-    value: u64,
+impl Region<'_> {
+    /// The word at an address as it is in the file.
+    fn word(&self, address: u64) -> Option<u64> {
+        let bytes = self.bytes.get(address.checked_sub(self.address)?, 8)?;
+        bytes.bytes().first_chunk().map(|word| u64::from_le_bytes(*word))
+    }
 }
 
 impl<'data> Memory<'data> {
@@ -63,8 +62,7 @@ impl<'data> Memory<'data> {
         }
         let mut memory = Self {
             regions: Vec::new(),
-            relocated: Vec::new(),
-            next: Cell::new(0),
+            relocated: Relocations::default(),
             packed: None,
             absolute: header.kind == elf::TYPE_EXECUTABLE,
             file_size: source.len(),
@@ -75,7 +73,6 @@ impl<'data> Memory<'data> {
         } else {
             memory.load_segments(source, &header, sections, reading)?;
         }
-        memory.relocated.sort_by_key(|relocated| relocated.address);
         Ok(Some(memory))
     }
 
@@ -87,29 +84,7 @@ impl<'data> Memory<'data> {
 
     /// What a pointer at an address points to.
     pub(super) fn pointer(&self, address: u64) -> Option<u64> {
-        let next = self.next.get();
-        let of = |index: usize| self.relocated.get(index).copied();
-        let (last, next) = (next.checked_sub(1).and_then(of), of(next));
-        let index = match next {
-            Some(next) if next.address == address => Ok(self.next.get()),
-            // A word between two neighbours is not relocated: null pointers mostly.
-            Some(next) if next.address > address && last.is_some_and(|last| last.address < address) => {
-                Err(())
-            }
-            _ => {
-                let search = self
-                    .relocated
-                    .binary_search_by_key(&address, |relocated| relocated.address);
-                search.map_err(drop)
-            }
-        };
-        match index {
-            Ok(index) => {
-                self.next.set(index.saturating_add(1));
-                of(index).map(|relocated| relocated.value)
-            }
-            Err(()) => self.word(address),
-        }
+        self.relocated.value(address).or_else(|| self.word(address))
     }
 
     /// The bytes from an address on: `most` of them, or as many as there are.
@@ -137,17 +112,22 @@ impl<'data> Memory<'data> {
     /// Addresses, ascending, of words for which `is_wanted` says so and that have a pointer behind them.
     pub(super) fn before_pointers(&self, is_wanted: impl Fn(u64) -> bool) -> Vec<u64> {
         let mut found = Vec::new();
+        // Nearly all pointers are in one region.
+        let mut last: Option<Region<'_>> = None;
         let mut consider = |pointer: u64| {
-            let Some(address) = pointer.checked_sub(8) else {
+            let Some(address) = pointer.checked_sub(8).filter(|address| address.is_multiple_of(8)) else {
                 return;
             };
-            if address.is_multiple_of(8) && self.word(address).is_some_and(&is_wanted) {
+            let word = last.and_then(|region| region.word(address));
+            let word = word.or_else(|| {
+                last = self.region(address).copied();
+                last.and_then(|region| region.word(address))
+            });
+            if word.is_some_and(&is_wanted) {
                 found.push(address);
             }
         };
-        for relocated in &self.relocated {
-            consider(relocated.address);
-        }
+        self.relocated.addresses().for_each(&mut consider);
         if let Some(packed) = self.packed {
             self.unpack(packed, &mut consider);
         }
@@ -178,8 +158,7 @@ impl<'data> Memory<'data> {
 
     /// The word at an address as it is in the file.
     fn word(&self, address: u64) -> Option<u64> {
-        let bytes = self.get(address, 8)?;
-        bytes.bytes().first_chunk().map(|word| u64::from_le_bytes(*word))
+        self.region(address)?.word(address)
     }
 
     fn region(&self, address: u64) -> Option<&Region<'data>> {
@@ -295,8 +274,9 @@ impl<'data> Memory<'data> {
             return Ok(());
         };
         let symbols = value(tables::DYNAMIC_SYMBOLS);
+        let (in_order, others) = Relocations::in_order(records_of::<Rela>(relocations), machine);
         let mut relocated = Vec::new();
-        for relocation in records_of::<Rela>(relocations) {
+        for relocation in others {
             let base = match relocation.action(machine) {
                 Some(Action::Relative) => Some(0),
                 Some(Action::Symbol) => symbols.and_then(|table| {
@@ -314,7 +294,7 @@ impl<'data> Memory<'data> {
                 });
             }
         }
-        self.relocated = relocated;
+        self.relocated = Relocations::new(in_order, relocated);
         Ok(())
     }
 
@@ -341,6 +321,7 @@ impl<'data> Memory<'data> {
         }
         let address = |index: usize| addresses.get(index).copied().flatten();
         self.find_image_lists(sections, |index, _| address(index));
+        let mut relocated = Vec::new();
         // Sections that share bytes would make for more relocations than the file has room for.
         let mut left = source.len();
         for section in sections
@@ -376,13 +357,14 @@ impl<'data> Memory<'data> {
                         Some(section.wrapping_add(symbol.value.get()))
                     });
                 if let Some(value) = value {
-                    self.relocated.push(Relocated {
+                    relocated.push(Relocated {
                         address: target.wrapping_add(relocation.offset.get()),
                         value: value.wrapping_add_signed(relocation.addend.get()),
                     });
                 }
             }
         }
+        self.relocated = Relocations::new(&[], relocated);
         Ok(())
     }
 

@@ -1,0 +1,99 @@
+//! The words of a program that are not what the file has there, found by their address.
+
+use std::cell::Cell;
+
+use super::tables::{Action, Rela};
+
+/// A word that a relocation changes.
+#[derive(Clone, Copy)]
+pub(super) struct Relocated {
+    pub(super) address: u64,
+    pub(super) value: u64,
+}
+
+/// All words that relocations change.
+#[derive(Default)]
+pub(super) struct Relocations<'data> {
+    /// What linkers put first: nearly all there is, sorted, and read where it is in the file.
+    in_order: &'data [Rela],
+    /// The others, by address.
+    others: Vec<Relocated>,
+    /// Where in the order words were found last. Structures are read from front to back, and while the parts of one are
+    /// read, the next one waits.
+    last: [Cell<usize>; 2],
+}
+
+impl<'data> Relocations<'data> {
+    /// The first relocations of a table, as long as they are sorted and need no symbol, and those that follow.
+    pub(super) fn in_order(table: &'data [Rela], machine: u16) -> (&'data [Rela], &'data [Rela]) {
+        let mut next = 0;
+        let count = table.iter().take_while(|relocation| {
+            let address = relocation.offset.get();
+            let is_in_order = address >= next && relocation.action(machine) == Some(Action::Relative);
+            next = address.saturating_add(1);
+            is_in_order
+        });
+        table.split_at(count.count())
+    }
+
+    pub(super) fn new(in_order: &'data [Rela], mut others: Vec<Relocated>) -> Self {
+        others.sort_by_key(|relocated| relocated.address);
+        Self {
+            in_order,
+            others,
+            last: Default::default(),
+        }
+    }
+
+    /// The addresses of all words.
+    pub(super) fn addresses(&self) -> impl Iterator<Item = u64> {
+        let in_order = self.in_order.iter().map(|relocation| relocation.offset.get());
+        in_order.chain(self.others.iter().map(|relocated| relocated.address))
+    }
+
+    /// The value of a word; `None` for one that is as the file has it.
+    pub(super) fn value(&self, address: u64) -> Option<u64> {
+        let in_order = self.in_order.get(self.position(address));
+        if let Some(relocation) = in_order.filter(|relocation| relocation.offset == address) {
+            return Some(relocation.addend.get().cast_unsigned());
+        }
+        let others = &self.others;
+        let found = others.binary_search_by_key(&address, |relocated| relocated.address);
+        found.ok().and_then(|index| Some(others.get(index)?.value))
+    }
+
+    /// Where in the order a word is, or would be.
+    fn position(&self, address: u64) -> usize {
+        let [first, second] = &self.last;
+        for last in [first, second] {
+            if let Some(position) = self.position_near(last.get(), address) {
+                last.set(position);
+                return position;
+            }
+        }
+        let is_before = |relocation: &Rela| relocation.offset < address;
+        let position = self.in_order.partition_point(is_before);
+        // What was found before this is of more use than what was found before that.
+        second.set(first.replace(position));
+        position
+    }
+
+    /// The same for a word that is not far from a position.
+    fn position_near(&self, position: usize, address: u64) -> Option<usize> {
+        const NEAR: usize = 32;
+        let (before, behind) = self.in_order.split_at_checked(position)?;
+        let back = before
+            .iter()
+            .rev()
+            .take_while(|relocation| relocation.offset >= address);
+        match back.take(NEAR).count() {
+            0 => {
+                let on = behind.iter().take_while(|relocation| relocation.offset < address);
+                let steps = on.take(NEAR).count();
+                (steps < NEAR).then(|| position.saturating_add(steps))
+            }
+            NEAR => None,
+            steps => Some(position.saturating_sub(steps)),
+        }
+    }
+}
