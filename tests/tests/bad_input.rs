@@ -181,7 +181,7 @@ fn arguments_must_fit_the_kernel() {
     );
     says(
         &saxpy("--arg f32:2 --arg i.npy --arg y.npy"),
-        &["argument 1", "points to f32", "array of i32"],
+        &["argument 1", "points to f32", "buffer of i32"],
     );
     says(
         &saxpy("--arg f32:2 --arg none.npy --arg y.npy"),

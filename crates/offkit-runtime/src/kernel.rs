@@ -31,6 +31,24 @@ pub enum ArgumentError {
         /// What it takes.
         signature: String,
     },
+    /// One is memory with elements of another type than what the kernel's pointer points to.
+    #[error(
+        "{} of kernel `{kernel}` points to {pointee}, given {given}: {signature}", .parameter.label(*.index)
+    )]
+    Elements {
+        /// The kernel.
+        kernel: String,
+        /// Which argument, from 0.
+        index: usize,
+        /// What the kernel declares for it.
+        parameter: Box<Parameter>,
+        /// What it points to.
+        pointee: String,
+        /// What was given.
+        given: String,
+        /// All that the kernel takes.
+        signature: String,
+    },
     /// One is of another kind, type or size.
     #[error("{} of kernel `{kernel}` is {parameter}, given {given}: {signature}", .parameter.label(*.index))]
     Mismatch {
@@ -150,7 +168,7 @@ impl Kernel {
     }
 }
 
-/// Checks that arguments fit what a kernel declares in number, kind and size.
+/// Checks that arguments fit what a kernel declares in number, kind and size, and memory in the type of its elements.
 ///
 /// [`Kernel::launch`] does so. Programs that have the arguments before they have a device, and nothing
 /// but a file's name for a buffer, say, can ask early.
@@ -170,16 +188,50 @@ pub fn check_arguments<M>(
             signature: kernel.signature(),
         });
     }
-    let mut pairs = kernel.parameters.iter().zip(arguments).enumerate();
-    match pairs.find(|(_, (parameter, argument))| !fits(parameter, argument)) {
-        None => Ok(()),
-        Some((index, (parameter, argument))) => Err(ArgumentError::Mismatch {
-            kernel: kernel.name.clone(),
-            index,
-            parameter: Box::new(parameter.clone()),
-            given: given(parameter, argument),
-            signature: kernel.signature(),
-        }),
+    for (index, (parameter, argument)) in kernel.parameters.iter().zip(arguments).enumerate() {
+        if !fits(parameter, argument) {
+            return Err(ArgumentError::Mismatch {
+                kernel: kernel.name.clone(),
+                index,
+                parameter: Box::new(parameter.clone()),
+                given: given(parameter, argument),
+                signature: kernel.signature(),
+            });
+        }
+        if let (
+            ParameterKind::Pointer { pointee, .. },
+            Argument::Buffer { element, .. } | Argument::Usm { element, .. },
+        ) = (&parameter.kind, argument)
+            && !may_be(*element, &pointee.name)
+        {
+            return Err(ArgumentError::Elements {
+                kernel: kernel.name.clone(),
+                index,
+                parameter: Box::new(parameter.clone()),
+                pointee: pointee.name.clone(),
+                given: argument.to_string(),
+                signature: kernel.signature(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Whether elements may be what a pointer to `pointee` points to: `f32` for `f32` and `f32x4`, any 32-bit integer for
+/// `i32`.
+///
+/// The compiler guesses what a pointer points to from how it is used, and takes bytes where it does not know: everything
+/// is let through as bytes, and as what is no number.
+fn may_be(element: ValueType, pointee: &str) -> bool {
+    let component = pointee.split('x').next().unwrap_or(pointee);
+    let number = component.split_at_checked(1);
+    let number = number.and_then(|(letter, bits)| Some((letter, bits.parse::<u32>().ok()?)));
+    match (number, element) {
+        (Some(("i", 8)), _) | (_, ValueType::Bytes) => true,
+        (Some(("i", width)), ValueType::Integer { bits, .. })
+        | (Some(("f", width)), ValueType::Float { bits, .. }) => bits == width,
+        (Some(("i" | "f", _)), _) => false,
+        _ => true,
     }
 }
 
@@ -211,7 +263,7 @@ fn fits<M>(parameter: &Parameter, argument: &Argument<M>) -> bool {
         ) => matches!(argument, Argument::Local(_)),
         (ParameterKind::Pointer { .. }, _) => matches!(
             argument,
-            Argument::Buffer(_) | Argument::Usm { .. } | Argument::Address(_)
+            Argument::Buffer { .. } | Argument::Usm { .. } | Argument::Address(_)
         ),
         (ParameterKind::Scalar(scalar), Argument::Value { bytes, value_type }) => {
             is_value(*value_type, bytes, *scalar, 1, parameter.size)

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use offkit_pi::ffi::{PI_INVALID_VALUE, PI_OUT_OF_HOST_MEMORY};
-use offkit_pi::host::{self, Argument, Context, Device, Event, PiError, Queue, UsmKind};
+use offkit_pi::host::{self, Argument, Context, Device, Event, PiError, Queue, UsmKind, ValueType};
 use offkit_pi::table::Function;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -23,9 +23,9 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 /// # fn is_plain<T: offkit_runtime::Plain>() {}
 /// # is_plain::<Particle>();
 /// ```
-pub trait Plain: FromBytes + IntoBytes + Immutable {}
+pub trait Plain: FromBytes + IntoBytes + Immutable + 'static {}
 
-impl<T: FromBytes + IntoBytes + Immutable> Plain for T {}
+impl<T: FromBytes + IntoBytes + Immutable + 'static> Plain for T {}
 
 /// An argument that is passed by value, and is no number or vector of numbers: a struct.
 pub fn by_value<T: Plain>(value: &T) -> Argument {
@@ -130,12 +130,15 @@ impl<T: Plain> Buffer<T> {
     }
 }
 
-impl<T> From<&Buffer<T>> for Argument {
+impl<T: Plain> From<&Buffer<T>> for Argument {
+    /// The buffer with the type of its elements, which a launch compares with what the kernel's parameter points to. A
+    /// buffer of `u8` or of structs fits every pointer.
     fn from(buffer: &Buffer<T>) -> Argument {
-        buffer
-            .memory
-            .as_ref()
-            .map_or(Argument::Address(0), Argument::from)
+        let memory = buffer.memory.clone();
+        memory.map_or(Argument::Address(0), |memory| Argument::Buffer {
+            memory,
+            element: ValueType::of_elements::<T>(),
+        })
     }
 }
 
@@ -183,8 +186,12 @@ impl<T: Plain> Usm<T> {
     /// An argument: the address of the element with that number.
     pub fn at(&self, element: usize) -> Argument {
         let offset = element.saturating_mul(size_of::<T>());
-        let memory = self.memory.as_ref();
-        memory.map_or(Argument::Address(0), |memory| memory.at(offset))
+        let memory = self.memory.clone();
+        memory.map_or(Argument::Address(0), |allocation| Argument::Usm {
+            allocation,
+            offset,
+            element: ValueType::of_elements::<T>(),
+        })
     }
 
     /// Copies all elements to the host, once the events in `wait` are done.
@@ -216,9 +223,10 @@ impl<T: Plain> Usm<T> {
     }
 }
 
-impl<T> From<&Usm<T>> for Argument {
+impl<T: Plain> From<&Usm<T>> for Argument {
+    /// The address of the first element, with the type of the elements, as for a [`Buffer`].
     fn from(usm: &Usm<T>) -> Argument {
-        usm.memory.as_ref().map_or(Argument::Address(0), Argument::from)
+        usm.at(0)
     }
 }
 

@@ -1,6 +1,7 @@
 //! What is given for a kernel's argument.
 
 use super::memory::{Buffer, Usm};
+use core::any::TypeId;
 use core::fmt::{self, Display, Formatter};
 
 /// What is given for one argument of a kernel.
@@ -21,13 +22,20 @@ pub enum Argument<M = Buffer> {
         value_type: ValueType,
     },
     /// A buffer, for a pointer to global or constant memory.
-    Buffer(M),
+    Buffer {
+        /// The buffer.
+        memory: M,
+        /// What the host takes its elements for: [`ValueType::Bytes`] where it does not know.
+        element: ValueType,
+    },
     /// An address within a USM allocation, for a pointer to global or constant memory.
     Usm {
         /// The allocation.
         allocation: Usm,
         /// The first byte, counted from the allocation's start.
         offset: usize,
+        /// What the host takes its elements for: [`ValueType::Bytes`] where it does not know.
+        element: ValueType,
     },
     /// Any address, for a pointer to global or constant memory; 0 is a pointer to nothing.
     Address(usize),
@@ -56,6 +64,21 @@ pub enum ValueType {
     Bytes,
 }
 
+/// `f32`, `i32x4`.
+impl Display for ValueType {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        let (letter, bits, components) = match self {
+            ValueType::Integer { bits, components } => ('i', bits, components),
+            ValueType::Float { bits, components } => ('f', bits, components),
+            ValueType::Bytes => return formatter.write_str("bytes"),
+        };
+        match components {
+            1 => write!(formatter, "{letter}{bits}"),
+            count => write!(formatter, "{letter}{bits}x{count}"),
+        }
+    }
+}
+
 impl<M> Argument<M> {
     /// A value of which the host knows the bytes and no more.
     pub fn bytes(bytes: &[u8]) -> Argument<M> {
@@ -81,14 +104,19 @@ impl<M> Argument<M> {
         convert: impl FnOnce(&M) -> Result<Argument<N>, E>,
     ) -> Result<Argument<N>, E> {
         Ok(match self {
-            Argument::Buffer(memory) => return convert(memory),
+            Argument::Buffer { memory, .. } => return convert(memory),
             Argument::Value { bytes, value_type } => Argument::Value {
                 bytes: bytes.clone(),
                 value_type: *value_type,
             },
-            Argument::Usm { allocation, offset } => Argument::Usm {
+            Argument::Usm {
+                allocation,
+                offset,
+                element,
+            } => Argument::Usm {
                 allocation: allocation.clone(),
                 offset: *offset,
+                element: *element,
             },
             Argument::Address(address) => Argument::Address(*address),
             Argument::Local(size) => Argument::Local(*size),
@@ -96,31 +124,34 @@ impl<M> Argument<M> {
     }
 }
 
-/// What kind of argument it is, for messages: `f32`, `a value of 12 bytes`, `a buffer`.
+/// What kind of argument it is, for messages: `f32`, `a value of 12 bytes`, `a buffer of f32`.
 impl<M> Display for Argument<M> {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        let (letter, bits, components) = match self {
+        let (memory, element) = match self {
             Argument::Value { bytes, value_type } => match value_type {
-                ValueType::Integer { bits, components } => ('i', bits, components),
-                ValueType::Float { bits, components } => ('f', bits, components),
                 ValueType::Bytes => return write!(formatter, "a value of {} bytes", bytes.len()),
+                value_type => return value_type.fmt(formatter),
             },
-            Argument::Buffer(_) => return formatter.write_str("a buffer"),
-            Argument::Usm { .. } => return formatter.write_str("an address in a USM allocation"),
+            Argument::Buffer { element, .. } => ("a buffer", element),
+            Argument::Usm { element, .. } => ("an address in a USM allocation", element),
             Argument::Address(0) => return formatter.write_str("a null pointer"),
             Argument::Address(address) => return write!(formatter, "the address {address:#x}"),
             Argument::Local(size) => return write!(formatter, "{size} bytes of local memory"),
         };
-        match components {
-            1 => write!(formatter, "{letter}{bits}"),
-            count => write!(formatter, "{letter}{bits}x{count}"),
+        formatter.write_str(memory)?;
+        match element {
+            ValueType::Bytes => Ok(()),
+            element => write!(formatter, " of {element}"),
         }
     }
 }
 
 impl From<&Buffer> for Argument {
     fn from(buffer: &Buffer) -> Argument {
-        Argument::Buffer(buffer.clone())
+        Argument::Buffer {
+            memory: buffer.clone(),
+            element: ValueType::Bytes,
+        }
     }
 }
 
@@ -130,6 +161,7 @@ impl<M> From<&Usm> for Argument<M> {
         Argument::Usm {
             allocation: allocation.clone(),
             offset: 0,
+            element: ValueType::Bytes,
         }
     }
 }
@@ -149,6 +181,33 @@ macro_rules! numbers {
         }
         vectors!($variant: $number: 2, 3, 4, 8, 16);
     )*};
+}
+
+macro_rules! elements {
+    ($($variant:ident: $($number:ty),*;)*) => {
+        impl ValueType {
+            /// What elements of a type are: numbers, and arrays of numbers, which count as vectors. A `u8` is a byte of
+            /// whatever there is.
+            pub fn of_elements<T: 'static>() -> Self {
+                let is = |other| TypeId::of::<T>() == other;
+                $($(
+                    let (number, bits) = (TypeId::of::<$number>(), 8 * size_of::<$number>() as u32);
+                    let vectors = [
+                        (2, TypeId::of::<[$number; 2]>()),
+                        (3, TypeId::of::<[$number; 3]>()),
+                        (4, TypeId::of::<[$number; 4]>()),
+                        (8, TypeId::of::<[$number; 8]>()),
+                        (16, TypeId::of::<[$number; 16]>()),
+                    ];
+                    let mut known = [(1, number)].into_iter().chain(vectors);
+                    if let Some((components, _)) = known.find(|(_, vector)| is(*vector)) {
+                        return Self::$variant { bits, components };
+                    }
+                )*)*
+                Self::Bytes
+            }
+        }
+    };
 }
 
 /// Vectors of numbers, of as many components as OpenCL has.
@@ -173,6 +232,10 @@ macro_rules! vectors {
 
 numbers!(Integer: i8, u8, i16, u16, i32, u32, i64, u64);
 numbers!(Float: f32, f64);
+elements! {
+    Integer: i8, i16, u16, i32, u32, i64, u64;
+    Float: f32, f64;
+}
 
 #[cfg(test)]
 mod tests {
@@ -184,7 +247,8 @@ mod tests {
             bits: 32,
             components: 4,
         };
-        let arguments: [(Argument<()>, &str); 10] = [
+        let buffer = |element| Argument::Buffer { memory: (), element };
+        let arguments: [(Argument<()>, &str); 11] = [
             (7_i32.into(), "i32"),
             (7_u64.into(), "i64"),
             (2.5_f64.into(), "f64"),
@@ -198,7 +262,8 @@ mod tests {
             ([1_u8, 2, 3].into(), "i8x3"),
             (Argument::local::<f64>(8), "64 bytes of local memory"),
             (Argument::bytes(&[1, 2, 3]), "a value of 3 bytes"),
-            (Argument::Buffer(()), "a buffer"),
+            (buffer(ValueType::of_elements::<u8>()), "a buffer"),
+            (buffer(ValueType::of_elements::<[u16; 4]>()), "a buffer of i16x4"),
             (Argument::Address(0), "a null pointer"),
             (Argument::Local(64), "64 bytes of local memory"),
         ];
@@ -218,21 +283,24 @@ mod tests {
 
     #[test]
     fn memory_is_exchanged_and_the_rest_stays() {
-        let files = [
-            Argument::Buffer("in.npy"),
-            Argument::Local(4),
-            Argument::Buffer(""),
-        ];
+        let buffer = |memory| Argument::Buffer {
+            memory,
+            element: ValueType::Bytes,
+        };
+        let files = [buffer("in.npy"), Argument::Local(4), buffer("")];
         let arrays = files.map(|file| {
             file.with_memory(|name| match name.len() {
                 0 => Ok::<_, ()>(Argument::Address(0)),
-                length => Ok(Argument::Buffer(length)),
+                length => Ok(Argument::Buffer {
+                    memory: length,
+                    element: ValueType::of_elements::<f32>(),
+                }),
             })
         });
         assert!(matches!(
             arrays,
             [
-                Ok(Argument::Buffer(6)),
+                Ok(Argument::Buffer { memory: 6, .. }),
                 Ok(Argument::Local(4)),
                 Ok(Argument::Address(0))
             ]

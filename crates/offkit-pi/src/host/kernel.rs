@@ -89,8 +89,10 @@ impl Kernel {
             // The interface has no function of its own for local memory: it is a value of that size which
             // is nowhere.
             Argument::Local(size) => self.set_value(index, *size, core::ptr::null()),
-            Argument::Buffer(buffer) => self.set_buffer(index, buffer),
-            Argument::Usm { allocation, offset } => {
+            Argument::Buffer { memory, .. } => self.set_buffer(index, memory),
+            Argument::Usm {
+                allocation, offset, ..
+            } => {
                 let function = Function::piextKernelSetArgPointer;
                 self.program
                     .context()

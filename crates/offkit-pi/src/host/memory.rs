@@ -1,6 +1,6 @@
 //! Buffers and USM allocations.
 
-use super::argument::Argument;
+use super::argument::{Argument, ValueType};
 use super::context::Context;
 use super::device::Device;
 use super::handle::Owned;
@@ -199,6 +199,7 @@ impl Usm {
         Argument::Usm {
             allocation: self.clone(),
             offset,
+            element: ValueType::Bytes,
         }
     }
 

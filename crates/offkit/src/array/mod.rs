@@ -5,6 +5,8 @@ pub(crate) mod npy;
 use std::fmt;
 use std::str::FromStr;
 
+use offkit_runtime::ValueType;
+
 /// The type of an array's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ElementType {
@@ -17,6 +19,15 @@ impl ElementType {
     pub(crate) fn size(self) -> usize {
         let (Self::Int { bytes, .. } | Self::Float { bytes }) = self;
         usize::from(bytes)
+    }
+
+    /// What so many numbers of this type are as an argument of a kernel.
+    pub(crate) fn value_type(self, components: u32) -> ValueType {
+        let bits = self.size() as u32 * 8;
+        match self {
+            Self::Int { .. } => ValueType::Integer { bits, components },
+            Self::Float { .. } => ValueType::Float { bits, components },
+        }
     }
 
     /// Writes a number as this type's little-endian bytes.

@@ -59,7 +59,11 @@ pub(crate) enum ArraySource {
 /// Reads one argument as it is typed.
 pub(crate) fn argument(text: &str) -> Result<Argument<ArraySource>, String> {
     if text.ends_with(".npy") {
-        return Ok(Argument::Buffer(ArraySource::File(text.into())));
+        return Ok(Argument::Buffer {
+            memory: ArraySource::File(text.into()),
+            // The file says it.
+            element: ValueType::Bytes,
+        });
     }
     if let Some((element, shape)) = text.strip_suffix(']').and_then(|text| text.split_once('[')) {
         let extent = |part: &str| {
@@ -68,8 +72,11 @@ pub(crate) fn argument(text: &str) -> Result<Argument<ArraySource>, String> {
                 .map_err(|_| format!("`{part}` is not a number of elements"))
         };
         let shape = shape.split(',').map(extent).collect::<Result<_, _>>()?;
-        let element = element.parse()?;
-        return Ok(Argument::Buffer(ArraySource::Zeros { element, shape }));
+        let element: ElementType = element.parse()?;
+        return Ok(Argument::Buffer {
+            memory: ArraySource::Zeros { element, shape },
+            element: element.value_type(1),
+        });
     }
     match text.split_once(':') {
         None => Err("expected `TYPE:VALUE`, `bytes:HEX`, `FILE.npy`, `TYPE[SIZE]` or `local:SIZE`".into()),
@@ -102,12 +109,10 @@ fn value(element: ElementType, numbers: &str) -> Result<Argument<ArraySource>, S
         // A vector of three takes the space of four.
         bytes.resize(4 * element.size(), 0);
     }
-    let (bits, components) = (element.size() as u32 * 8, count as u32);
-    let value_type = match element {
-        ElementType::Int { .. } => ValueType::Integer { bits, components },
-        ElementType::Float { .. } => ValueType::Float { bits, components },
-    };
-    Ok(Argument::Value { bytes, value_type })
+    Ok(Argument::Value {
+        bytes,
+        value_type: element.value_type(count as u32),
+    })
 }
 
 fn hexadecimal(text: &str) -> Option<Vec<u8>> {
@@ -163,7 +168,7 @@ mod tests {
             other => panic!("{text}: {other:?}"),
         };
         let buffer = |text: &str| match argument(text) {
-            Ok(Argument::Buffer(source)) => source,
+            Ok(Argument::Buffer { memory, .. }) => memory,
             other => panic!("{text}: {other:?}"),
         };
         let integer = |bits| ValueType::Integer { bits, components: 1 };

@@ -4,7 +4,6 @@ use std::convert::Infallible;
 
 use offkit_pi::host::{Context, PiError, Queue};
 use offkit_runtime::{Argument, Buffer, check_arguments};
-use offkit_spirv::ParameterKind;
 
 use super::arguments::ArraySource;
 use super::array_file::read_array;
@@ -22,41 +21,28 @@ impl Arguments {
     pub(super) fn read(arguments: &[Argument<ArraySource>]) -> Result<Self, Failure> {
         let arrays = arguments.iter().map(|argument| {
             argument.with_memory(|source| {
-                Ok(Argument::Buffer(match source {
+                let array = match source {
                     ArraySource::File(path) => read_array(path).map_err(Failure::input)?,
                     ArraySource::Zeros { element, shape } => zeros(*element, shape)?,
-                }))
+                };
+                Ok(Argument::Buffer {
+                    element: array.element.value_type(1),
+                    memory: array,
+                })
             })
         });
         arrays.collect::<Result<_, Failure>>().map(Self)
     }
 
-    /// Checks that the arguments fit the kernel, and that the arrays hold what its pointers point to: what
-    /// arrays are made of is nothing that a device would know.
+    /// Checks that the arguments fit the kernel.
     pub(super) fn check(&self, kernel: &offkit_spirv::Kernel) -> Result<(), Failure> {
-        check_arguments(kernel, &self.0).map_err(Failure::input)?;
-        for (index, (argument, parameter)) in self.0.iter().zip(&kernel.parameters).enumerate() {
-            if let (Argument::Buffer(array), ParameterKind::Pointer { pointee, .. }) =
-                (argument, &parameter.kind)
-                && !holds(array.element, &pointee.name)
-            {
-                return Err(Failure::input(format!(
-                    "{} of kernel `{}` points to {}, given an array of {}: {}",
-                    parameter.label(index),
-                    kernel.name,
-                    pointee.name,
-                    array.element,
-                    kernel.signature()
-                )));
-            }
-        }
-        Ok(())
+        check_arguments(kernel, &self.0).map_err(Failure::input)
     }
 
     /// The array of that argument, if it is a buffer.
     pub(super) fn array(&self, index: usize) -> Option<&Array> {
         match self.0.get(index) {
-            Some(Argument::Buffer(array)) => Some(array),
+            Some(Argument::Buffer { memory, .. }) => Some(memory),
             _ => None,
         }
     }
@@ -76,7 +62,12 @@ impl Arguments {
     /// What the kernel is given: a device buffer for each array.
     pub(super) fn upload(&self, context: &Context) -> Result<Given, PiError> {
         let uploaded = self.0.iter().map(|argument| {
-            argument.with_memory(|array| Buffer::from_slice(context, &array.data).map(Argument::Buffer))
+            argument.with_memory(|array| {
+                Ok(Argument::Buffer {
+                    memory: Buffer::from_slice(context, &array.data)?,
+                    element: array.element.value_type(1),
+                })
+            })
         });
         uploaded.collect::<Result<_, _>>().map(Given)
     }
@@ -84,8 +75,10 @@ impl Arguments {
     /// Fills the buffers with the arrays again.
     pub(super) fn reset(&self, queue: &Queue, given: &Given) -> Result<(), PiError> {
         for (argument, given) in self.0.iter().zip(&given.0) {
-            if let (Argument::Buffer(array), Argument::Buffer(buffer)) = (argument, given) {
-                buffer.write(queue, 0, &array.data, &[])?;
+            if let (Argument::Buffer { memory: array, .. }, Argument::Buffer { memory, .. }) =
+                (argument, given)
+            {
+                memory.write(queue, 0, &array.data, &[])?;
             }
         }
         Ok(())
@@ -93,13 +86,14 @@ impl Arguments {
 
     /// Copies a buffer back; the argument is one.
     pub(super) fn download(&self, queue: &Queue, given: &Given, index: usize) -> Result<Array, PiError> {
-        let (Some(array), Some(Argument::Buffer(buffer))) = (self.array(index), given.0.get(index)) else {
+        let (Some(array), Some(Argument::Buffer { memory, .. })) = (self.array(index), given.0.get(index))
+        else {
             unreachable!("only buffers are selected");
         };
         Ok(Array {
             element: array.element,
             shape: array.shape.clone(),
-            data: buffer.read(queue, &[])?,
+            data: memory.read(queue, &[])?,
         })
     }
 }
@@ -137,33 +131,9 @@ fn zeros(element: ElementType, shape: &[u64]) -> Result<Array, Failure> {
     })
 }
 
-/// Whether an array of these elements is what a pointer to `pointee` expects: `f32` for `f32` and
-/// `f32x4`, any 32-bit integer for `i32`.
-///
-/// The compiler guesses what a pointer points to from how it is used, and takes bytes where it does
-/// not know: everything is let through as bytes, and as what is no number.
-fn holds(element: ElementType, pointee: &str) -> bool {
-    let component = pointee.split('x').next().unwrap_or(pointee);
-    match component.parse::<ElementType>() {
-        Err(_) | Ok(ElementType::Int { bytes: 1, .. }) => true,
-        Ok(ElementType::Int { bytes, .. }) => {
-            matches!(element, ElementType::Int { bytes: given, .. } if given == bytes)
-        }
-        Ok(float) => element == float,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn arrays_hold_what_pointers_point_to() {
-        let holds = |element: &str, pointee| holds(element.parse().unwrap(), pointee);
-        assert!(holds("f32", "f32") && holds("f32", "f32x4") && holds("u32", "i32") && holds("i64", "i8"));
-        assert!(holds("f32", "struct S {i32, f32}") && holds("f16", "i8x16"));
-        assert!(!holds("f64", "f32") && !holds("i32", "f32") && !holds("f32", "i32") && !holds("i64", "i32"));
-    }
 
     #[test]
     fn zeros_that_fit_nowhere_are_refused() {
