@@ -204,6 +204,21 @@ fn arguments_must_fit_the_kernel() {
 }
 
 #[test]
+fn options_for_the_devices_linker_come_from_the_environment() {
+    need!("clang-22", "llc");
+    let folder = prepared();
+    let run = |options: &str| {
+        let mut command = std::process::Command::new(offkit_tests::offkit());
+        command.args(SAXPY.split_whitespace());
+        command.env("SYCL_PROGRAM_LINK_OPTIONS", options);
+        folder.run_command(&mut command)
+    };
+    run("").ok();
+    // A library has no kernels that could be launched.
+    says(&run("-create-library").fails(2), &["saxpy"]);
+}
+
+#[test]
 fn an_access_out_of_bounds_names_kernel_work_item_and_address() {
     need!("clang-22", "llc");
     let folder = prepared();

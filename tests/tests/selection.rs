@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use offkit_object::{DeviceImage, Limits, OutputFormat, PropertySets};
 use offkit_pi::NdRange;
-use offkit_pi::host::{Context, QueueProperties, UsmKind};
-use offkit_runtime::{Argument, Buffer, ImageRegistry, Runtime, SelectError, Usm, by_value};
+use offkit_pi::host::{Context, Device, QueueProperties, UsmKind};
+use offkit_runtime::{
+    Argument, ArgumentError, Buffer, ImageRegistry, Kernel, LaunchError, Runtime, SelectError, Usm, by_value,
+};
 use offkit_tests::{Folder, need, npy_i32, read_i32, tool};
 
 const TWICE: &str = "kernel void twice(global int *a) { a[get_global_id(0)] *= 2; }";
@@ -247,4 +249,93 @@ fn arguments_of_every_type_reach_the_kernel() {
         .launch(&queue, &range, &wrong, &[])
         .expect_err("a float for a double");
     says(&error.to_string(), &["f64", "given f32"]);
+    let floats = Buffer::from_slice(&context, &[0.0_f32; 4]).expect("a buffer");
+    let singles: Usm<f32> = Usm::new(&context, UsmKind::Shared, &device, 4).expect("memory");
+    for (memory, given) in [
+        (Argument::from(&floats), "a buffer of f32"),
+        (Argument::from(&singles), "an address in a USM allocation of f32"),
+    ] {
+        let error = kernel
+            .launch(&queue, &range, &arguments(memory), &[])
+            .expect_err("floats for doubles");
+        assert!(matches!(
+            &error,
+            LaunchError::Argument(ArgumentError::Elements { .. })
+        ));
+        says(
+            &error.to_string(),
+            &["argument 4", "points to f64", &format!("given {given}:")],
+        );
+    }
+    let bytes = Buffer::from_slice(&context, &[0_u8; 32]).expect("a buffer");
+    let launch = kernel.launch(&queue, &range, &arguments((&bytes).into()), &[]);
+    kernel
+        .wait(&launch.expect("bytes are of any type"))
+        .expect("it runs");
+}
+
+/// What a kernel in a file is built to by the CPU device.
+fn build(folder: &Folder, file: &str) -> Result<(Device, Kernel), Box<dyn std::error::Error>> {
+    let registry = ImageRegistry::new();
+    let registered = registry.open(folder.path(file), &Limits::default())?;
+    assert!(registered.problems.is_empty(), "{:?}", registered.problems);
+    let found = registry.find_kernel("twice", |_| true)?;
+    let mut runtime = Runtime::with_plugins(&[&offkit_plugin_cpu::plugin::BUILT_IN], &[]);
+    let (device, kernel) = runtime.choose(Some("cpu"), &registry, &found)?;
+    let collection = registry.collect(&kernel)?;
+    let context = Context::new(&[&device])?;
+    let kernel = registry.build(&collection, &context, &device)?;
+    Ok((device, kernel))
+}
+
+#[test]
+fn compiler_and_linker_are_told_what_the_container_says() {
+    need!("clang-22", "llc");
+    let folder = prepared();
+    for kind in ["sycl-v2", "sycl-v3"] {
+        let options = ["--compile-options=-g -cl-opt-disable", "--link-options=-x"];
+        let line = format!("wrap k.spv -o images.o --kind {kind} --triple spir64");
+        let words = line.split_whitespace().chain(options);
+        folder.run(offkit_tests::offkit(), words).ok();
+        let (device, kernel) = build(&folder, "images.o").expect("it is built");
+        let told = kernel.pi().program().build_options(&device);
+        assert_eq!(told.expect("an answer"), "-g -cl-opt-disable -x", "{kind}");
+    }
+}
+
+#[test]
+fn compressed_sycl_images_are_unpacked_when_they_are_built() {
+    need!("clang-22", "llc");
+    let folder = prepared();
+    folder.write("props", "[SYCL/misc properties]\noptLevel=1|2\n");
+    let wrap = |block_type: u32| {
+        // A frame of one block that tells its size; type 0 is stored as it is, type 3 is none.
+        let module = folder.read("k.spv");
+        let mut frame = b"\x28\xb5\x2f\xfd\xa0".to_vec();
+        frame.extend((module.len() as u32).to_le_bytes());
+        let head = (module.len() as u32) << 3 | block_type << 1 | 1;
+        frame.extend(&head.to_le_bytes()[..3]);
+        frame.extend(module);
+        folder.write("frame", frame);
+        let options = "--kind sycl-v2 --triple spir64 --properties props --entries twice";
+        folder.offkit(&format!("wrap frame -o images.o {options}")).ok();
+        let mut object = folder.read("images.o");
+        // Version 2, SYCL, of no format: the first words of the image's structure.
+        let head = [2, 0, 4, 0, 0, 0, 0, 0];
+        let places: Vec<_> = (0..object.len() - 8)
+            .step_by(8)
+            .filter(|&at| object[at..at + 8] == head)
+            .collect();
+        assert_eq!(places.len(), 1, "{places:?}");
+        const ZSTD: u8 = 4;
+        object[places[0] + 3] = ZSTD;
+        folder.write("images.o", object);
+    };
+    wrap(0);
+    folder.offkit(&format!("run images.o {RUN}")).ok();
+    assert_eq!(read_i32(&folder.read("b.npy")), [2, 4, 6, 8]);
+    // Registering finds the kernel, and nothing wrong.
+    wrap(3);
+    let error = build(&folder, "images.o").expect_err("no block is of that type");
+    says(&error.to_string(), &["cannot unpack `", "images.o!sycl/0/0`"]);
 }

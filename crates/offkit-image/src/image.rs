@@ -9,7 +9,7 @@ use crate::inspection::Inspection;
 use crate::location::Location;
 use crate::producer::Producer;
 use crate::property_set::{PropertySets, names};
-use crate::strings::Strings;
+use crate::strings::{Strings, keys};
 use crate::target::Target;
 
 /// Code for a device, and everything its container tells about it.
@@ -103,6 +103,18 @@ impl<'data> DeviceImage<'data> {
     /// code's format gives this a name of its own.
     pub fn inspected_by(&self, look: impl FnOnce() -> Inspection) -> &Inspection {
         self.code.inspected_by(look)
+    }
+
+    /// What the device's compiler is to be told, as far as the container says it.
+    #[must_use]
+    pub fn compile_options(&self) -> &str {
+        self.strings.get(keys::COMPILE_OPTIONS).unwrap_or_default()
+    }
+
+    /// What the device's linker is to be told, as far as the container says it.
+    #[must_use]
+    pub fn link_options(&self) -> &str {
+        self.strings.get(keys::LINK_OPTIONS).unwrap_or_default()
     }
 
     /// How many bytes the code has, which unpacks none of them.

@@ -90,7 +90,7 @@ pub use problem::Problem;
 pub use producer::Producer;
 pub use property_set::{ByteArray, PropertySet, PropertySets, PropertyValue};
 pub use state::BundleState;
-pub use strings::Strings;
+pub use strings::{Strings, keys as string_keys};
 pub use symbol_name::{backquoted, demangle, describe_symbol};
 pub use symbols::Symbols;
 pub use target::{Family, Target};

@@ -2,6 +2,14 @@
 
 use std::borrow::Cow;
 
+/// Keys that several containers use.
+pub mod keys {
+    /// What the device's compiler is to be told.
+    pub const COMPILE_OPTIONS: &str = "compile-opts";
+    /// What the device's linker is to be told.
+    pub const LINK_OPTIONS: &str = "link-opts";
+}
+
 /// The string entries of an image: names and values in order.
 ///
 /// Version 1 ends values with a zero byte; since version 2 they may hold any bytes.

@@ -1,5 +1,6 @@
 //! Wrapping: device images in a host object that registers them when the program starts.
 
+use offkit_image::string_keys;
 use offkit_llvm::{Worker, WorkerError};
 use offkit_object::property_set::names;
 use offkit_object::registration::{HostTarget, Registration};
@@ -142,8 +143,8 @@ impl Wrap {
                 describe(image);
             }
             for (key, options) in [
-                ("compile-opts", &self.compile_options),
-                ("link-opts", &self.link_options),
+                (string_keys::COMPILE_OPTIONS, &self.compile_options),
+                (string_keys::LINK_OPTIONS, &self.link_options),
             ] {
                 if let Some(options) = options {
                     image.strings.set(key, options.clone());

@@ -24,7 +24,7 @@ use crate::offload_binary;
 use crate::part::{Content, Part, Visit};
 use crate::reading::Reading;
 use crate::source::Source;
-use image::{Code, ImageReader};
+use image::{Code, ImageReader, RepeatedTexts};
 use memory::Memory;
 use raw::ImageVersion;
 
@@ -53,6 +53,7 @@ pub(crate) fn parts<'data>(
         return Ok(());
     };
     let mut codes = Vec::new();
+    let mut repeated = RepeatedTexts::default();
     let mut id = 0_usize;
     for (number, descriptor) in descriptors(&memory).into_iter().enumerate() {
         for image in 0..u64::from(descriptor.image_count) {
@@ -60,6 +61,7 @@ pub(crate) fn parts<'data>(
             let mut reader = ImageReader {
                 memory: &memory,
                 reading,
+                repeated: &mut repeated,
             };
             let read = reader.reading.count_image().and_then(|()| {
                 let code = reader.code(address, descriptor.version)?;
@@ -140,6 +142,7 @@ fn places(source: Source<'_>, reading: &mut Reading) -> HashSet<(u64, u64)> {
             let reader = ImageReader {
                 memory: &memory,
                 reading,
+                repeated: &mut RepeatedTexts::default(),
             };
             let Ok(code) = reader.code(descriptor.image_address(image), descriptor.version) else {
                 break;

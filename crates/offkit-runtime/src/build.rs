@@ -1,5 +1,6 @@
 //! From collected images to a kernel that can be launched.
 
+use std::env;
 use std::sync::Arc;
 
 use offkit_object::{DeviceImage, ImageFormat, Location, backquoted};
@@ -10,6 +11,11 @@ use crate::kernel::Kernel;
 use crate::registry::ImageRegistry;
 use crate::select::bytes;
 use crate::source::ImageError;
+
+/// The environment variable with what devices' compilers are told instead of what images say, as for SYCL programs.
+pub const COMPILE_OPTIONS_VARIABLE: &str = "SYCL_PROGRAM_COMPILE_OPTIONS";
+/// The environment variable with what devices' linkers are told instead of what images say, as for SYCL programs.
+pub const LINK_OPTIONS_VARIABLE: &str = "SYCL_PROGRAM_LINK_OPTIONS";
 
 /// A device refuses the images of a kernel.
 #[derive(Debug, thiserror::Error)]
@@ -52,7 +58,8 @@ impl ImageRegistry {
     /// Builds the images of a collection for a device and returns the kernel.
     ///
     /// One image is built by itself. Several are compiled one by one and linked by the device's own
-    /// linker, the kernel's image first.
+    /// linker, the kernel's image first. Compiler and linker are told what the containers of the images say, or what
+    /// [`COMPILE_OPTIONS_VARIABLE`] and [`LINK_OPTIONS_VARIABLE`] say instead.
     ///
     /// # Errors
     ///
@@ -80,19 +87,25 @@ impl ImageRegistry {
             .collect::<Result<Vec<_>, _>>()?;
         let program = match programs.as_slice() {
             [program] => {
-                program.build("").map_err(together("build"))?;
+                let options = [compile_options(&collection.code), link_options(&images)];
+                let options = options.join(" ");
+                program.build(options.trim()).map_err(together("build"))?;
                 program.clone()
             }
             several => {
                 for (program, image) in several.iter().zip(&images) {
-                    program.compile("").map_err(|source| BuildError::Image {
-                        action: "compile",
-                        image: image.location.clone(),
-                        source,
-                    })?;
+                    program
+                        .compile(&compile_options(image))
+                        .map_err(|source| BuildError::Image {
+                            action: "compile",
+                            image: image.location.clone(),
+                            source,
+                        })?;
                 }
                 let references: Vec<&Program> = several.iter().collect();
-                context.link(&references, "").map_err(together("link"))?
+                context
+                    .link(&references, &link_options(&images))
+                    .map_err(together("link"))?
             }
         };
         let name = &collection.kernel.name;
@@ -102,6 +115,24 @@ impl ImageRegistry {
         })?;
         Ok(Kernel::new(kernel, name.clone(), collection.signature().cloned()))
     }
+}
+
+/// What the device's compiler is told of an image.
+fn compile_options(image: &DeviceImage<'_>) -> String {
+    env::var(COMPILE_OPTIONS_VARIABLE).unwrap_or_else(|_| image.compile_options().to_owned())
+}
+
+/// What the device's linker is told of all images: what they say, each thing once.
+fn link_options(images: &[Arc<DeviceImage<'static>>]) -> String {
+    env::var(LINK_OPTIONS_VARIABLE).unwrap_or_else(|_| {
+        let mut all: Vec<&str> = Vec::new();
+        for options in images.iter().map(|image| image.link_options()) {
+            if !options.is_empty() && !all.contains(&options) {
+                all.push(options);
+            }
+        }
+        all.join(" ")
+    })
 }
 
 fn create(image: &DeviceImage<'_>, context: &Context, device: &Device) -> Result<Program, BuildError> {

@@ -92,7 +92,7 @@ mod signatures;
 mod similar;
 mod source;
 
-pub use build::BuildError;
+pub use build::{BuildError, COMPILE_OPTIONS_VARIABLE, LINK_OPTIONS_VARIABLE};
 pub use collect::{CollectError, Collection, Resolution};
 pub use discover::{ChoiceError, DeviceError, DiscoveryFailure, FoundDevice, Outcome, Runtime};
 pub use find::{FoundKernel, KernelId, KernelNameError};

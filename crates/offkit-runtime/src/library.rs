@@ -26,6 +26,15 @@ pub(crate) struct Library {
     targets: Vec<Target>,
     /// The numbers of the abilities that images demand of a device; neighbours share.
     aspects: Vec<Vec<u32>>,
+    /// What compilers and linkers are to be told; neighbours share.
+    options: Vec<Options>,
+}
+
+/// What the device's compiler is to be told of an image, and its linker.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Options {
+    pub(crate) compile: Box<str>,
+    pub(crate) link: Box<str>,
 }
 
 /// What is kept of an image.
@@ -41,6 +50,7 @@ struct Line {
     format: ImageFormat,
     target: u32,
     aspects: u32,
+    options: u32,
     names: NameRange,
     told: Told,
 }
@@ -80,6 +90,7 @@ pub(crate) struct Draft {
     lines: Vec<Line>,
     targets: Vec<Target>,
     aspects: Vec<Vec<u32>>,
+    options: Vec<Options>,
     names: String,
     ends: Vec<usize>,
 }
@@ -122,6 +133,10 @@ impl Draft {
         };
         let aspects = image.properties.get(names::DEVICE_REQUIREMENTS, "aspects");
         let aspects = aspects.and_then(|aspects| aspects.as_u32s()).unwrap_or_default();
+        let options = Options {
+            compile: image.compile_options().into(),
+            link: image.link_options().into(),
+        };
         let stored = image.offset.map(|start| {
             let end = start.saturating_add(image.stored_bytes().len() as u64);
             start..end
@@ -134,6 +149,7 @@ impl Draft {
             format: image.format,
             target: noted(&mut self.targets, &image.target),
             aspects: noted(&mut self.aspects, &aspects),
+            options: noted(&mut self.options, &options),
             names,
             told,
         });
@@ -154,6 +170,7 @@ impl Draft {
             lines: self.lines,
             targets: self.targets,
             aspects: self.aspects,
+            options: self.options,
         };
         library.lines.shrink_to_fit();
         library
@@ -281,6 +298,7 @@ impl Library {
             compression: line.compression.map(|compression| (compression, line.size)),
             format: line.format,
             target: self.target(image).clone(),
+            options: self.options[line.options as usize].clone(),
         }
     }
 }

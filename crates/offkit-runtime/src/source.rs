@@ -8,10 +8,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use offkit_host::files::{self, Content};
+use offkit_image::string_keys;
 use offkit_object::{
     Bytes, Code, Compression, DeviceImage, ImageFormat, Item, Limits, Location, SharedBytes, Target,
     inflate_whole, walk,
 };
+
+use crate::library::Options;
 
 /// Where the code of a library is.
 #[derive(Clone)]
@@ -140,10 +143,11 @@ pub(crate) struct Opening {
     pub(crate) compression: Option<(Compression, u64)>,
     pub(crate) format: ImageFormat,
     pub(crate) target: Target,
+    pub(crate) options: Options,
 }
 
 impl Opening {
-    /// The image with its code, its format, its target and where it is: what it takes to launch it.
+    /// The image with its code, its format, its target, its options and where it is: what it takes to launch it.
     pub(crate) fn code(&self) -> Result<DeviceImage<'static>, ImageError> {
         let Some(range) = &self.stored else {
             return self.image();
@@ -165,6 +169,15 @@ impl Opening {
         let mut image = DeviceImage::of_format(code, format);
         image.location = self.location.clone();
         image.target = self.target.clone();
+        let Options { compile, link } = &self.options;
+        for (key, options) in [
+            (string_keys::COMPILE_OPTIONS, compile),
+            (string_keys::LINK_OPTIONS, link),
+        ] {
+            if !options.is_empty() {
+                image.strings.set(key, options.to_string());
+            }
+        }
         image.offset = Some(range.start);
         Ok(image)
     }

@@ -7,7 +7,7 @@ use offkit_link::device_link::LLVM_FOLDER_VARIABLE;
 use offkit_llvm::WORKER_VARIABLE;
 use offkit_pi::host::trace;
 use offkit_plugin_cpu::THREADS_VARIABLE;
-use offkit_runtime::{filter, probe, search};
+use offkit_runtime::{COMPILE_OPTIONS_VARIABLE, LINK_OPTIONS_VARIABLE, filter, probe, search};
 
 /// Says what is logged, such as `offkit_runtime=debug`.
 pub(crate) const LOG: &str = "OFFKIT_LOG";
@@ -39,6 +39,14 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     (
         trace::VARIABLES[0],
         "prints calls into plugins, as `SYCL_PI_TRACE` does: a sum of 1 (plugins found, devices chosen) and 2 (calls), or -1 for everything",
+    ),
+    (
+        COMPILE_OPTIONS_VARIABLE,
+        "says what a device's compiler is told, instead of what the images of a kernel say",
+    ),
+    (
+        LINK_OPTIONS_VARIABLE,
+        "says what a device's linker is told, instead of what the images of a kernel say",
     ),
     (
         THREADS_VARIABLE,

@@ -78,8 +78,8 @@ pub(super) fn add(
         structures.push(Structure {
             header: [form.kind, form.format_of(image)],
             target: object.text(&form.target_of(image))?,
-            compile_options: object.text(image.strings.get("compile-opts").unwrap_or_default())?,
-            link_options: object.text(image.strings.get("link-opts").unwrap_or_default())?,
+            compile_options: object.text(image.compile_options())?,
+            link_options: object.text(image.link_options())?,
             code: (code.after(begin), code.after(end)),
             entries: form.entries(object, image)?,
             properties: properties(object, &image.properties)?,

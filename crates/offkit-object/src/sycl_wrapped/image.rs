@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use offkit_image::string_keys as keys;
 use offkit_image::{Compression, ContainerKind, Error, ErrorKind, ImageFormat, Producer, Target};
 
 use super::entry_points::entry_points;
@@ -34,6 +35,30 @@ const ASPECTS: &str = "aspects";
 pub(super) struct ImageReader<'r, 'data> {
     pub(super) memory: &'r Memory<'data>,
     pub(super) reading: &'r mut Reading,
+    pub(super) repeated: &'r mut RepeatedTexts<'data>,
+}
+
+/// Texts that many images have in common: names of targets, of sets of properties.
+#[derive(Default)]
+pub(super) struct RepeatedTexts<'data> {
+    /// Where they are, and what they are.
+    texts: [Option<(u64, &'data str)>; 8],
+    next: usize,
+}
+
+impl<'data> RepeatedTexts<'data> {
+    fn get(&self, address: u64) -> Option<&'data str> {
+        let mut texts = self.texts.iter().flatten();
+        texts.find(|(at, _)| *at == address).map(|(_, text)| *text)
+    }
+
+    fn add(&mut self, address: u64, text: &'data str) {
+        let place = self.next.checked_rem(self.texts.len()).unwrap_or_default();
+        if let Some(place) = self.texts.get_mut(place) {
+            *place = Some((address, text));
+        }
+        self.next = self.next.wrapping_add(1);
+    }
 }
 
 /// The code of an image, as it is in the file.
@@ -120,7 +145,10 @@ impl<'data> ImageReader<'_, 'data> {
         }
         let more = facts.more();
         let compile = Some(ImageVersion::COMPILE_OPTIONS);
-        for (key, at) in [("compile-opts", compile), ("link-opts", version.link_options())] {
+        for (key, at) in [
+            (keys::COMPILE_OPTIONS, compile),
+            (keys::LINK_OPTIONS, version.link_options()),
+        ] {
             let Some(at) = at else { continue };
             let options = self.text_of(address, at, key);
             if let Some(options) = self
@@ -154,6 +182,10 @@ impl<'data> ImageReader<'_, 'data> {
         entries: &[&str],
         code: Source<'data>,
     ) -> Result<(), Error> {
+        if more.exports.is_empty() && entries.iter().all(|name| name.starts_with(TYPE_NAME)) {
+            more.kernels = entries.iter().copied().map(str::to_owned).collect();
+            return Ok(());
+        }
         let exported: HashSet<&str> = more.properties.symbols(names::EXPORTED_SYMBOLS).collect();
         let others: Vec<_> = entries
             .iter()
@@ -214,7 +246,8 @@ impl<'data> ImageReader<'_, 'data> {
             let text = self
                 .reading
                 .count_strings(1)
-                .and_then(|()| self.text_of(entry, name, "name of an entry"));
+                .and_then(|()| self.pointer(entry, name, "name of an entry"))
+                .and_then(|pointer| self.text_at(entry, pointer, "name of an entry"));
             let text = self.reading.accept(text)?;
             names.extend(text.filter(|text| !text.is_empty()));
             if self.reading.is_exhausted() {
@@ -370,6 +403,17 @@ impl<'data> ImageReader<'_, 'data> {
     /// The text that a pointer points to; none for a null pointer.
     fn text_of(&mut self, address: u64, at: u64, field: &'static str) -> Result<&'data str, Error> {
         let pointer = self.pointer(address, at, field)?;
+        if let Some(text) = self.repeated.get(pointer) {
+            self.reading.count_metadata(text.len() as u64)?;
+            return Ok(text);
+        }
+        let text = self.text_at(address, pointer, field)?;
+        self.repeated.add(pointer, text);
+        Ok(text)
+    }
+
+    /// The text at an address that the structure at `address` has.
+    fn text_at(&mut self, address: u64, pointer: u64, field: &'static str) -> Result<&'data str, Error> {
         if pointer == 0 {
             return Ok("");
         }

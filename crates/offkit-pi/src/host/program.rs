@@ -225,6 +225,15 @@ impl Program {
         self.build_info(device, PI_PROGRAM_BUILD_INFO_LOG).map(text)
     }
 
+    /// The options of the last compile, link or build for a device.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the plugin does not answer the query.
+    pub fn build_options(&self, device: &Device) -> Result<String> {
+        self.build_info(device, PI_PROGRAM_BUILD_INFO_OPTIONS).map(text)
+    }
+
     /// How far the last compile, link or build for a device got.
     ///
     /// # Errors
