@@ -119,7 +119,7 @@ impl<'data> Input<'data> {
         }
     }
 
-    /// The same image, linked only where a symbol of it is needed, as a member of an archive is.
+    /// The same file, which counts only where a symbol of it is needed, as a member of an archive does.
     #[must_use]
     pub fn with_on_demand(self, on_demand: bool) -> Self {
         Self { on_demand, ..self }
@@ -183,6 +183,24 @@ enum SourceCode<'a> {
 }
 
 impl Source<'_> {
+    /// The place of the file.
+    pub fn location(&self) -> &Location {
+        &self.location
+    }
+
+    /// Its content; that of an image, unpacked.
+    pub fn bytes(&self) -> &[u8] {
+        match &self.code {
+            SourceCode::File(bytes) => bytes,
+            SourceCode::Image(image) => image.bytes().unwrap_or_default(),
+        }
+    }
+
+    /// Whether what is inside counts only where it is needed.
+    pub fn is_on_demand(&self) -> bool {
+        self.on_demand
+    }
+
     /// Whether the file is bitcode itself.
     pub fn is_bitcode(&self) -> bool {
         let format = match &self.code {
@@ -225,6 +243,8 @@ pub struct Module<'a> {
     pub path: Option<PathBuf>,
     /// Whether it is linked only where it is needed: a member of an archive.
     pub on_demand: bool,
+    /// Whether the host's program has nothing of it, so that its kernels are no reason to link it.
+    pub is_left_out: bool,
     /// Whether it is a file by itself.
     pub is_file: bool,
     /// Whether it is a device library, bitcode of which functions are linked one by one.
@@ -294,6 +314,7 @@ impl Module<'_> {
             input: self.input,
             path: self.path,
             on_demand: self.on_demand,
+            is_left_out: self.is_left_out,
             is_file: self.is_file,
             is_library: self.is_library,
             found_for: self.found_for,
@@ -323,7 +344,7 @@ pub fn sources<'a>(inputs: &'a [Input<'_>]) -> Result<Vec<Source<'a>>, ReadError
             Content::Read(path, bytes) => (Some(path), bytes.clone()),
             Content::Bytes(bytes) => (None, bytes.clone()),
         };
-        let on_demand = is_archive(&bytes) && !input.whole_archive;
+        let on_demand = input.on_demand || is_archive(&bytes) && !input.whole_archive;
         let limits = Limits::default();
         let at = path.map_or(Path::new(""), PathBuf::as_path);
         let mut thin = ThinMembers::of(at, &bytes, location.clone(), None, &limits);
@@ -442,6 +463,7 @@ fn module<'a>(source: &Source<'_>, mut image: DeviceImage<'a>) -> Result<Module<
         input: source.input,
         path: source.path.clone().filter(|_| is_file),
         on_demand: source.on_demand,
+        is_left_out: false,
         is_file: is_file && !source.on_demand,
         is_library: false,
         found_for: None,

@@ -419,6 +419,21 @@ impl Search {
         })
     }
 
+    /// The file that the linker of a host would take for a library, with device code or not.
+    pub fn host_library(&self, library: &str) -> Option<PathBuf> {
+        let exact = library.strip_prefix(':');
+        (self.folders.iter())
+            .filter(|folder| ![Origin::Vendor, Origin::Offkit].contains(&folder.origin))
+            .find_map(|folder| {
+                let file = |name: String| Some(folder.path.join(name)).filter(|path| path.is_file());
+                let shared = || file(format!("lib{library}.so")).filter(|_| self.shared_libraries);
+                match exact {
+                    Some(name) => file(name.to_owned()),
+                    None => shared().or_else(|| file(format!("lib{library}.a"))),
+                }
+            })
+    }
+
     /// The files that a library may be in a folder, best first.
     fn candidates(
         &self,

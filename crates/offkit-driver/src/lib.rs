@@ -140,6 +140,13 @@ pub struct Environment<'a> {
 pub trait Files {
     /// Looks into a file.
     fn look(&self, path: &Path) -> Content;
+
+    /// Whether there is such a file.
+    fn is_file(&self, path: &Path) -> bool {
+        let _ = path;
+        false
+    }
+
     /// The bitcode of the device library that `-l` means for a target, and its binary interface; none if there is no
     /// such library, as where nobody looks for any. Of AMDGPU's code objects, `code_object_version` is that of the
     /// code.

@@ -36,6 +36,10 @@ impl Files for OnDisk {
         }
     }
 
+    fn is_file(&self, path: &Path) -> bool {
+        path.is_file()
+    }
+
     fn find_device_library(
         &self,
         name: &str,

@@ -8,6 +8,7 @@ mod constants;
 mod error;
 mod generate;
 mod hints;
+mod host_program;
 mod join;
 mod libraries;
 mod lld;
@@ -63,6 +64,9 @@ pub struct DeviceLink<'data> {
     /// Whether a member of an archive is also linked for the kernels that it has, and not only for a symbol that
     /// is needed: a host program may launch them.
     pub archive_kernels: bool,
+    /// All that the host's program is linked of, where that is known. Members of archives that are no part of it may
+    /// need what is undefined: then they are linked only for what is needed of them.
+    pub host_program: Option<Vec<Input<'data>>>,
     /// How the linked module is split into images.
     pub split: SplitMode,
     /// Where exported functions go; where that is open, in images of their own where kernels have images of their own,
@@ -106,6 +110,7 @@ impl Default for DeviceLink<'_> {
             device_libraries: Vec::new(),
             default_libraries: false,
             archive_kernels: false,
+            host_program: None,
             split: SplitMode::default(),
             exports: None,
             dependencies: true,
@@ -334,18 +339,39 @@ impl DeviceLink<'_> {
                     Some(keep)
                 }
             };
-            let mut link = TargetLink {
-                options: self,
-                target: target.clone(),
-                asked: target.clone(),
-                modules: &modules,
-                looked_at: found.looked_at(target),
-                temporary: &temporary,
-                keep,
-                steps: &mut steps,
+            let mut link = |modules: &[Module<'_>], notes: &mut Vec<String>| {
+                let mut link = TargetLink {
+                    options: self,
+                    target: target.clone(),
+                    asked: target.clone(),
+                    modules,
+                    looked_at: found.looked_at(target),
+                    temporary: &temporary,
+                    keep: keep.clone(),
+                    steps: &mut steps,
+                };
+                link.run(llvm, notes)
             };
-            let parts = link.run(llvm, &mut linked.notes)?;
-            for part in parts {
+            let mut notes = Vec::new();
+            let mut result = link(&modules, &mut notes);
+            if let (Err(LinkError::Undefined { .. }), Some(program)) = (&result, &self.host_program) {
+                let places = host_program::left_out(program, &self.search);
+                let mut modules = modules.clone();
+                while let Err(LinkError::Undefined { symbols, .. }) = &result {
+                    let left_out = host_program::leave_out(&mut modules, &places, symbols);
+                    if left_out.is_empty() {
+                        break;
+                    }
+                    // Nobody else has their kernels launched by name.
+                    if self.archive_kernels {
+                        linked.notes.extend(left_out.iter().map(ToString::to_string));
+                    }
+                    notes.clear();
+                    result = link(&modules, &mut notes);
+                }
+            }
+            linked.notes.append(&mut notes);
+            for part in result? {
                 linked.add(part);
             }
         }

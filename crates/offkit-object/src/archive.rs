@@ -36,6 +36,12 @@ pub struct ArchiveMember<'data> {
     pub offset: u64,
 }
 
+/// Whether this is a thin archive, which has only the names of its members.
+#[must_use]
+pub fn is_thin(bytes: &[u8]) -> bool {
+    bytes.starts_with(THIN_MAGIC)
+}
+
 /// The members of an archive without symbol tables and the like, in order. Of a thin archive, names only.
 ///
 /// # Errors
@@ -100,7 +106,7 @@ pub(crate) fn parts<'data>(
     reading: &mut Reading,
     visit: Visit<'_, 'data>,
 ) -> Result<(), Error> {
-    let is_thin = source.bytes().starts_with(THIN_MAGIC);
+    let is_thin = is_thin(source.bytes());
     let mut names = PartNames::default();
     let mut number = 0_usize;
     for_each(source, reading, &mut |reading, header, entry| {

@@ -1,5 +1,6 @@
 //! `offkit cc` and `offkit c++`, with clang 22 and the linkers of this machine.
 
+mod archives;
 mod debug_information;
 mod errors;
 mod like_clang;

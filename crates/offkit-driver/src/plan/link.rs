@@ -45,7 +45,8 @@ impl DeviceInputs {
         });
     }
 
-    /// Takes what `-Wl,--whole-archive` and its end, alone or with archives between, say to the device's linker.
+    /// Takes what `-Wl,--whole-archive` and its end, alone or with archives between, say to the device's linker, and
+    /// archives in a group.
     fn add_for_linker(&mut self, argument: &Argument) {
         let name = argument.name();
         let words: Vec<_> = match name.strip_prefix("-Wl,") {
@@ -57,7 +58,8 @@ impl DeviceInputs {
             "no-whole-archive" => Some(false),
             _ => None,
         };
-        if !words.iter().any(|word| switch(word).is_some()) {
+        let is_group = |word: &str| word.trim_start_matches('-') == "start-group";
+        if !words.iter().any(|word| switch(word).is_some() || is_group(word)) {
             return;
         }
         for word in words {
@@ -113,6 +115,7 @@ impl Planner<'_> {
     /// Compiles what is to be compiled, and says what is linked.
     fn linked(&mut self, only_device_code: bool) -> Result<Linked, UsageError> {
         let mut linked = Linked::default();
+        let links_archives = self.links_archives();
         let mut inputs = self.inputs.clone().into_iter();
         for argument in &self.command_line.arguments {
             match argument.role {
@@ -131,6 +134,11 @@ impl Planner<'_> {
                 InputKind::Shared | InputKind::Host if !only_device_code => {
                     let object = self.host_object(&input, None, None);
                     linked.host_needs.push(object.step);
+                    // It tells which members of archives are part of the program.
+                    if links_archives {
+                        linked.device_needs.push(object.step);
+                        linked.device.add(self.made(object.path.clone(), &input.path));
+                    }
                     Some(object.path.into())
                 }
                 _ => None,
@@ -181,6 +189,8 @@ impl Planner<'_> {
             // Portable code is compiled when the program runs: its options go with it.
             compile_options: joined(self.backend_options(is_portable).collect()),
             link_options: joined(offload_options(&offload.linker_options, |_| true).collect()),
+            // That of a link of device code alone is another command's.
+            knows_program: !offload.link && self.links_archives(),
         };
         let result = LinkResult::Registration(registration);
         self.device_link(linked, BundleState::Executable, result, output)
@@ -262,6 +272,35 @@ impl Planner<'_> {
             needs.push(made.step);
         }
         self.clang(words, needs);
+    }
+
+    /// Whether there are archives, of which the program gets what the symbols of its objects need, among the inputs and
+    /// named libraries.
+    fn links_archives(&self) -> bool {
+        let is_archive = |name: &str| name.ends_with(".a") || name.ends_with(".lib");
+        let arguments = &self.command_line.arguments;
+        // Bitcode for the host gets its symbols when it is linked.
+        let is_lto = |argument: &Argument| argument.name().starts_with("-flto");
+        if arguments.iter().any(is_lto) {
+            return false;
+        }
+        let folders = arguments.iter().filter(|argument| argument.role == Role::LibraryFolder);
+        let folders: Vec<PathBuf> = folders.map(|argument| argument.value("-L").into()).collect();
+        let is_in_folder = |file: &str| {
+            let mut paths = folders.iter().map(|folder| folder.join(file));
+            paths.any(|path| self.environment.files.is_file(&path))
+        };
+        arguments.iter().any(|argument| match argument.role {
+            Role::Input(_) | Role::Linker => argument.name().split(',').any(is_archive),
+            Role::Library => {
+                let name = text(argument.value("-l"));
+                match name.strip_prefix(':') {
+                    Some(file) => is_archive(file) && is_in_folder(file),
+                    None => is_in_folder(&format!("lib{name}.a")),
+                }
+            }
+            _ => false,
+        })
     }
 
     fn has_libraries(&self) -> bool {

@@ -113,6 +113,8 @@ pub struct Registration {
     pub compile_options: Option<String>,
     /// Options for the device's linker when the program runs.
     pub link_options: Option<String>,
+    /// Whether the inputs are all that the host's program is linked of, and there are archives among them.
+    pub knows_program: bool,
 }
 
 /// An input of a device link.
@@ -205,6 +207,9 @@ impl Link {
         if let LinkResult::Registration(registration) = &self.result {
             let fixed = ["--format=object,sycl-v3", "--archive-kernels", "--allow-empty"];
             words.extend(fixed.map(OsString::from));
+            if registration.knows_program {
+                words.push("--host-program".into());
+            }
             if registration.allow_dependencies {
                 let open = ["--allow-undefined", "--allow-device-image-dependencies"];
                 words.extend(open.map(OsString::from));

@@ -113,8 +113,11 @@ impl Link {
             false => Search::default(),
         };
         search.shared_libraries = self.prefer_shared_libraries;
+        let knows_program =
+            matches!(&self.result, LinkResult::Registration(registration) if registration.knows_program);
         let is_open = self.allows_dependencies() || self.state != BundleState::Executable;
         DeviceLink {
+            host_program: knows_program.then(|| inputs.clone()),
             inputs,
             search,
             targets: self.targets.clone(),

@@ -96,7 +96,8 @@ pub(super) fn select(
     let mut needed_by_libraries: VecDeque<&str> = VecDeque::new();
     let mut next: Vec<usize> = fitting()
         .filter(|(_, module)| {
-            let has_wanted_kernels = kernels && !module.is_library && module.kernels().next().is_some();
+            let may_be_launched = kernels && !module.is_library && !module.is_left_out;
+            let has_wanted_kernels = may_be_launched && module.kernels().next().is_some();
             // A library that was named as a file is read in any case.
             let is_read = module.is_library && (module.problem().is_some() || module.found_for.is_none());
             !module.on_demand || has_wanted_kernels || is_read
@@ -179,6 +180,7 @@ mod tests {
             input: 0,
             path: None,
             on_demand,
+            is_left_out: false,
             is_file: !on_demand,
             is_library: false,
             found_for: None,

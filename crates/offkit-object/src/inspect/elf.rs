@@ -331,7 +331,7 @@ pub(super) fn inspect(source: Source<'_>, findings: &mut Findings) -> Result<(),
             findings.import(symbol.name);
         } else if symbol.is_function() && symbol.name.starts_with(OPENMP_KERNEL) {
             findings.kernel(symbol.name);
-        } else if symbol.is_function() || (is_relocatable && symbol.is_object()) {
+        } else if symbol.is_function() || is_relocatable {
             findings.export(symbol.name);
         }
     }

@@ -5,11 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use offkit_image::target::{Family, GENERIC};
+use offkit_link::device_link::Input;
 use offkit_object::archive::{self, ThinMembers};
-use offkit_object::host::is_host;
-use offkit_object::{
-    DeviceImage, FoundEntry, ImageFormat, Inspection, Limits, Location, Target, inspect, offload_entries,
-};
+use offkit_object::{DeviceImage, FoundEntry, ImageFormat, Limits, Location, Target, offload_entries};
 
 use super::error::{Error, Result};
 use super::options::{Meaning, Options};
@@ -178,50 +176,21 @@ pub(super) fn by_target<'data>(
     Ok(targets.found)
 }
 
-/// The members of archives that the host's linker leaves out, for nothing of the host's needs them, by what messages
-/// call them. None where not all of the inputs are ELF, whose symbols tell.
-pub(super) fn left_out_by_host(inputs: &[InputFile]) -> HashSet<String> {
-    let symbols_of = |bytes: &[u8]| inspect(bytes, ImageFormat::Elf, &Limits::default());
-    let mut needed: Vec<Inspection> = Vec::new();
-    let mut members: Vec<(String, Inspection)> = Vec::new();
-    for input in inputs {
-        let path = input.path.to_string_lossy();
-        let mut add = |label: String, bytes: &[u8]| match input.is_on_demand {
-            true => members.push((label, symbols_of(bytes))),
-            false => needed.push(symbols_of(bytes)),
-        };
-        match ImageFormat::detect(&input.content) {
-            ImageFormat::Archive => {
-                for member in archive::members(&input.content, &Limits::default()).unwrap_or_default() {
-                    if ImageFormat::detect(member.bytes) != ImageFormat::Elf {
-                        return HashSet::new();
-                    }
-                    let name = String::from_utf8_lossy(member.name);
-                    add(label_of(&path, Some(&name)), member.bytes);
-                }
-            }
-            ImageFormat::Elf => add(label_of(&path, None), &input.content),
-            _ if is_host(&input.content) => return HashSet::new(),
-            _ => {}
-        }
-    }
-    while let Some(next) = needed.pop() {
-        let imports: HashSet<&str> = next.imports.iter().map(String::as_str).collect();
-        let is_needed =
-            |symbols: &Inspection| symbols.exports.iter().any(|name| imports.contains(name.as_str()));
-        let (taken, left): (Vec<_>, _) = members.into_iter().partition(|(_, symbols)| is_needed(symbols));
-        members = left;
-        needed.extend(taken.into_iter().map(|(_, symbols)| symbols));
-    }
-    members.into_iter().map(|(label, _)| label).collect()
+/// All that the host's program is linked of.
+pub(super) fn program(inputs: &[InputFile]) -> Vec<Input<'_>> {
+    // What thin archives name follows them.
+    let files = inputs.iter().filter(|input| !archive::is_thin(&input.content));
+    let files = files.map(|input| {
+        let read = Input::read_file(&input.path, &*input.content);
+        (read.with_whole_archive(!input.is_on_demand)).with_on_demand(input.is_on_demand)
+    });
+    files.collect()
 }
 
 /// What messages call a file, or a member of it.
 fn label_of(path: &str, member: Option<&str>) -> String {
-    match member {
-        Some(member) => format!("{path}({member})"),
-        None => path.to_owned(),
-    }
+    let file = Location::of_file(path);
+    member.map_or_else(|| file.clone(), |member| file.join_member(member)).to_string()
 }
 
 /// The image of an entry, for the target that its strings have.

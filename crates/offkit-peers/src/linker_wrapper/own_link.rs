@@ -17,7 +17,7 @@ use offkit_object::{DeviceImage, ImageFormat};
 
 use super::device_link::{TargetLink, host_libraries};
 use super::error::{Error, Result};
-use super::inputs::{in_folders, in_sysroot, left_out_by_host};
+use super::inputs::{in_folders, in_sysroot, program};
 use super::options::{Argument, Meaning, Options};
 use crate::options::Asked;
 use crate::sycl_linker;
@@ -227,8 +227,10 @@ impl<'a> OwnLink<'a> {
             names.join(", "),
             output.display()
         ));
-        let mut link = DeviceLink {
+        let link = DeviceLink {
             inputs,
+            // Members of archives count like other files, unless what they need is nowhere.
+            host_program: Some(program(self.of.input.of_host)),
             search: self.search.clone(),
             default_libraries: self.default_libraries,
             targets: vec![target.clone()],
@@ -254,20 +256,7 @@ impl<'a> OwnLink<'a> {
                 commands.trace.note("Device link", name, start, start.elapsed());
             }
         };
-        let mut linked = link.run_alone(&mut next);
-        // Members of archives count like other files, unless what they need is nowhere: of those that are no part of the
-        // host's program then only what is needed does.
-        if let Err(LinkError::Undefined { .. }) = linked {
-            let left_out = left_out_by_host(self.of.input.of_host);
-            if link.inputs.iter().any(|input| left_out.contains(input.name())) {
-                let inputs = link.inputs.into_iter().map(|input| {
-                    let is_left_out = left_out.contains(input.name());
-                    input.with_on_demand(is_left_out)
-                });
-                link.inputs = inputs.collect();
-                linked = link.run_alone(&mut next);
-            }
-        }
+        let linked = link.run_alone(&mut next);
         next("end");
         let linked = match linked {
             Ok(linked) => linked,

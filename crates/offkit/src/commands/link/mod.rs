@@ -65,6 +65,10 @@ pub(crate) struct Link {
     /// Also link archive members that have kernels, which a host program may launch
     #[arg(long)]
     pub(crate) archive_kernels: bool,
+    /// The inputs are all that the host's program is linked of: archive members that it leaves out may need functions
+    /// that are undefined, and are then linked only if they are needed
+    #[arg(long)]
+    pub(crate) host_program: bool,
     /// The container to write: `syclbin,v1|v2`, `offload,v1|v2|v3`, `bundle,binary|text|compressed`, or
     /// `object,RUNTIME`, a host object that registers the images as `offkit wrap` does
     #[arg(
@@ -206,6 +210,7 @@ pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
         .map(opened)
         .collect::<Result<_, _>>()?;
     let link = DeviceLink {
+        host_program: arguments.host_program.then(|| inputs.clone()),
         inputs,
         search,
         targets: arguments.targets.clone(),
