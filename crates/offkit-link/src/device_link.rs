@@ -5,6 +5,7 @@
 
 mod check;
 mod constants;
+mod device_globals;
 mod error;
 mod generate;
 mod hints;
@@ -237,6 +238,20 @@ impl Llvm<'_> {
     }
 }
 
+/// The files of a link.
+struct Sources<'a> {
+    inputs: Vec<code::Source<'a>>,
+    device_libraries: Vec<code::Source<'a>>,
+}
+
+/// What is linked, and for what.
+struct Prepared<'a> {
+    /// All code that may take part, in order.
+    modules: Vec<Module<'a>>,
+    targets: Vec<Target>,
+    libraries: Libraries,
+}
+
 impl DeviceLink<'_> {
     /// Links the inputs.
     ///
@@ -281,97 +296,14 @@ impl DeviceLink<'_> {
             done: Vec::new(),
             progress,
         };
-        let (mut sources, libraries) = steps.time("read", || self.read())?;
-        for source in &mut sources {
-            let Some((name, text)) = source.text_module() else {
-                continue;
-            };
-            let text = offkit_llvm::Source::bytes(name, text);
-            let worker = llvm.worker()?;
-            let module = worker.open(&[text], &[], false)?;
-            let bitcode = worker.emit_whole(module.id, &Form::Bitcode)?;
-            source.set_bitcode(bitcode.content);
-        }
-        // The worker starts while the inputs are read.
-        if sources.iter().any(code::Source::is_bitcode) {
-            llvm.start();
-        }
-        let whole = Libraries::whole(self);
-        let mut modules = steps.time("read", || code::modules(&sources))?;
-        modules.extend(whole.modules());
-        // Libraries that are linked whole stand among the inputs, where the command line has them: archives before and
-        // behind them choose by that order.
-        modules.sort_by_key(|module| module.input);
-        let targets = self.targets(&modules)?;
-        let library_modules = code::modules(&libraries)?;
-        self.check_libraries(&library_modules, &targets)?;
-
-        let mut found = Libraries::named(&whole);
-        steps.time("find libraries", || found.find(self, &targets, &modules))?;
-        modules.extend(found.modules());
-        // Those of `--device-lib` come after everything else.
-        modules.extend(library_modules.into_iter().map(|module| Module {
-            input: self.inputs.len().saturating_add(module.input),
-            is_library: module.image.format == ImageFormat::Bitcode,
-            on_demand: true,
-            is_file: false,
-            ..module
-        }));
-        modules.sort_by_key(|module| module.input);
-        // Last of all: what the user names goes before.
-        let added = steps.time("find libraries", || found.find_default(self, &targets, &modules))?;
-        modules.extend(added);
-
+        let mut sources = steps.time("read", || self.read())?;
+        let mut prepared = self.prepare(&mut sources, llvm, &mut steps)?;
         let mut linked = Linked {
-            notes: std::mem::take(&mut found.notes),
+            notes: std::mem::take(&mut prepared.libraries.notes),
             ..Linked::default()
         };
-        for (number, target) in targets.iter().enumerate() {
-            let temporary = TemporaryFolder::default();
-            let keep = match &self.keep {
-                None => None,
-                Some(keep) => {
-                    let keep = match targets.len() {
-                        1 => keep.clone(),
-                        _ => keep.join(folder_name(number, target)),
-                    };
-                    fs::create_dir_all(&keep)?;
-                    Some(keep)
-                }
-            };
-            let mut link = |modules: &[Module<'_>], notes: &mut Vec<String>| {
-                let mut link = TargetLink {
-                    options: self,
-                    target: target.clone(),
-                    asked: target.clone(),
-                    modules,
-                    looked_at: found.looked_at(target),
-                    temporary: &temporary,
-                    keep: keep.clone(),
-                    steps: &mut steps,
-                };
-                link.run(llvm, notes)
-            };
-            let mut notes = Vec::new();
-            let mut result = link(&modules, &mut notes);
-            if let (Err(LinkError::Undefined { .. }), Some(program)) = (&result, &self.host_program) {
-                let places = host_program::left_out(program, &self.search);
-                let mut modules = modules.clone();
-                while let Err(LinkError::Undefined { symbols, .. }) = &result {
-                    let left_out = host_program::leave_out(&mut modules, &places, symbols);
-                    if left_out.is_empty() {
-                        break;
-                    }
-                    // Nobody else has their kernels launched by name.
-                    if self.archive_kernels {
-                        linked.notes.extend(left_out.iter().map(ToString::to_string));
-                    }
-                    notes.clear();
-                    result = link(&modules, &mut notes);
-                }
-            }
-            linked.notes.append(&mut notes);
-            for part in result? {
+        for number in 0..prepared.targets.len() {
+            for part in self.link_for(number, &prepared, llvm, &mut steps, &mut linked.notes)? {
                 linked.add(part);
             }
         }
@@ -385,14 +317,126 @@ impl DeviceLink<'_> {
         Ok(linked)
     }
 
+    /// Finds what the inputs are linked for, and the libraries for that.
+    fn prepare<'a>(
+        &self,
+        sources: &'a mut Sources<'_>,
+        llvm: &mut Llvm<'_>,
+        steps: &mut Steps<'_>,
+    ) -> Result<Prepared<'a>, LinkError> {
+        for source in &mut sources.inputs {
+            let Some((name, text)) = source.text_module() else {
+                continue;
+            };
+            let text = offkit_llvm::Source::bytes(name, text);
+            let worker = llvm.worker()?;
+            let module = worker.open(&[text], &[], false)?;
+            let bitcode = worker.emit_whole(module.id, &Form::Bitcode)?;
+            source.set_bitcode(bitcode.content);
+        }
+        // The worker starts while the inputs are read.
+        if sources.inputs.iter().any(code::Source::is_bitcode) {
+            llvm.start();
+        }
+        let whole = Libraries::whole(self);
+        let mut modules = steps.time("read", || code::modules(&sources.inputs))?;
+        modules.extend(whole.modules());
+        // Libraries that are linked whole stand among the inputs, where the command line has them: archives before and
+        // behind them choose by that order.
+        modules.sort_by_key(|module| module.input);
+        let targets = self.targets(&modules)?;
+        let library_modules = code::modules(&sources.device_libraries)?;
+        self.check_libraries(&library_modules, &targets)?;
+
+        let mut libraries = Libraries::named(&whole);
+        steps.time("find libraries", || libraries.find(self, &targets, &modules))?;
+        modules.extend(libraries.modules());
+        // Those of `--device-lib` come after everything else.
+        modules.extend(library_modules.into_iter().map(|module| Module {
+            input: self.inputs.len().saturating_add(module.input),
+            is_library: module.image.format == ImageFormat::Bitcode,
+            on_demand: true,
+            is_file: false,
+            ..module
+        }));
+        modules.sort_by_key(|module| module.input);
+        // Last of all: what the user names goes before.
+        let added = steps.time("find libraries", || {
+            libraries.find_default(self, &targets, &modules)
+        })?;
+        modules.extend(added);
+        Ok(Prepared {
+            modules,
+            targets,
+            libraries,
+        })
+    }
+
+    /// Links for the target of this number.
+    fn link_for(
+        &self,
+        number: usize,
+        prepared: &Prepared<'_>,
+        llvm: &mut Llvm<'_>,
+        steps: &mut Steps<'_>,
+        notes: &mut Vec<String>,
+    ) -> Result<Vec<Part>, LinkError> {
+        let target = &prepared.targets[number];
+        let temporary = TemporaryFolder::default();
+        let keep = match &self.keep {
+            None => None,
+            Some(keep) => {
+                let keep = match prepared.targets.len() {
+                    1 => keep.clone(),
+                    _ => keep.join(folder_name(number, target)),
+                };
+                fs::create_dir_all(&keep)?;
+                Some(keep)
+            }
+        };
+        let mut link = |modules: &[Module<'_>], notes: &mut Vec<String>| {
+            let mut link = TargetLink {
+                options: self,
+                target: target.clone(),
+                asked: target.clone(),
+                modules,
+                looked_at: prepared.libraries.looked_at(target),
+                temporary: &temporary,
+                keep: keep.clone(),
+                steps,
+            };
+            link.run(llvm, notes)
+        };
+        let mut own_notes = Vec::new();
+        let mut result = link(&prepared.modules, &mut own_notes);
+        if let (Err(LinkError::Undefined { .. }), Some(program)) = (&result, &self.host_program) {
+            let places = host_program::left_out(program, &self.search);
+            let mut modules = prepared.modules.clone();
+            while let Err(LinkError::Undefined { symbols, .. }) = &result {
+                let left_out = host_program::leave_out(&mut modules, &places, symbols);
+                if left_out.is_empty() {
+                    break;
+                }
+                // Nobody else has their kernels launched by name.
+                if self.archive_kernels {
+                    notes.extend(left_out.iter().map(ToString::to_string));
+                }
+                own_notes.clear();
+                result = link(&modules, &mut own_notes);
+            }
+        }
+        notes.append(&mut own_notes);
+        result
+    }
+
     /// What [`run`](Self::run) would do, found out without LLVM.
     ///
     /// # Errors
     ///
     /// Those of reading inputs and of targets that do not fit, as [`run`](Self::run) has them.
     pub fn plan(&self) -> Result<Vec<TargetPlan>, LinkError> {
-        let (sources, _) = self.read()?;
-        let modules = code::modules(&sources)?;
+        let sources = self.read()?;
+        let modules = code::modules(&sources.inputs)?;
         let targets = self.targets(&modules)?;
         let mut libraries = Libraries::default();
         libraries.find(self, &targets, &modules)?;
@@ -419,11 +463,14 @@ impl DeviceLink<'_> {
         Ok(plan.collect())
     }
 
-    fn read(&self) -> Result<(Vec<code::Source<'_>>, Vec<code::Source<'_>>), LinkError> {
+    fn read(&self) -> Result<Sources<'_>, LinkError> {
         if self.inputs.is_empty() {
             return Err(LinkError::NoInput);
         }
-        Ok((code::sources(&self.inputs)?, sources(&self.device_libraries)?))
+        Ok(Sources {
+            inputs: sources(&self.inputs)?,
+            device_libraries: sources(&self.device_libraries)?,
+        })
     }
 
     fn names(&self) -> Vec<String> {

@@ -1,5 +1,6 @@
 //! Code for parts of a module.
 
+use std::collections::HashSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -7,8 +8,8 @@ use llvm_sys::LLVMLinkage;
 use llvm_sys::core::{
     LLVMAddFunction, LLVMAppendBasicBlockInContext, LLVMBuildRetVoid, LLVMConstNull,
     LLVMCreateBuilderInContext, LLVMDeleteFunction, LLVMDeleteGlobal, LLVMDisposeBuilder, LLVMFunctionType,
-    LLVMPositionBuilderAtEnd, LLVMReplaceAllUsesWith, LLVMSetFunctionCallConv, LLVMSetLinkage, LLVMTypeOf,
-    LLVMVoidTypeInContext,
+    LLVMPositionBuilderAtEnd, LLVMReplaceAllUsesWith, LLVMSetExternallyInitialized, LLVMSetFunctionCallConv,
+    LLVMSetLinkage, LLVMTypeOf, LLVMVoidTypeInContext,
 };
 use offkit_image::Family;
 use offkit_llvm::{
@@ -24,6 +25,7 @@ use crate::extensions::KNOWN_EXTENSIONS;
 use crate::kept::Kept;
 use crate::legalise;
 use crate::lines::Lines;
+use crate::lists::DEVICE_GLOBAL;
 use crate::module::{Module, SPIR_FUNCTION};
 use crate::processes;
 use crate::processor::newest_ptx;
@@ -292,6 +294,7 @@ fn prepare(made: Made, number: usize, options: &CodeOptions) -> Result<Prepared,
             global.set_linkage(Linkage::External);
         }
     }
+    let device_globals = keep_from_folding(&module);
     set_options(&options.spirv_extensions, &options.backend_options)?;
     if let Some(keep) = &keep {
         module.write(&keep.with_extension("bc"))?;
@@ -324,6 +327,8 @@ fn prepare(made: Made, number: usize, options: &CodeOptions) -> Result<Prepared,
     }
     let machine = TargetMachine::new(&options.triple, &options.cpu, &features, options.optimization)?;
     machine.optimize(&mut module, options.optimization)?;
+    // The host is told only of what is left.
+    (told.variables).retain(|name| !device_globals.contains(name) || module.global(name).is_some());
     if family.is_spirv() {
         legalise::after_optimisation(&mut module)?;
     }
@@ -385,6 +390,19 @@ fn code_as_it_is(made: Made, options: &CodeOptions) -> Result<Emitted, Error> {
     let machine = TargetMachine::new(&options.triple, "", "", options.optimization)?;
     tell_ends(&module, &mut told);
     emit(&machine, &module, &AssemblyPlaces::default(), told)
+}
+
+/// Keeps the optimiser from taking the initial value of a device global for its value, for the host may write it. Returns
+/// the names.
+fn keep_from_folding(module: &Module) -> HashSet<String> {
+    let device_globals =
+        (module.globals()).filter(|global| global.variable_attributes().contains_key(DEVICE_GLOBAL));
+    let kept = device_globals.map(|global| {
+        // SAFETY: functions have no attributes of variables; the variable is alive with its module.
+        unsafe { LLVMSetExternallyInitialized(global.as_raw(), 1) };
+        global.name()
+    });
+    kept.collect()
 }
 
 /// Has variables of a module without functions generated: LLVM's SPIR-V back end looks at variables when it comes to

@@ -28,7 +28,7 @@ const USED: &CStr = c"llvm.used";
 const USED_BY_COMPILER: &CStr = c"llvm.compiler.used";
 
 /// The attribute of SYCL's device globals.
-const DEVICE_GLOBAL: &str = "sycl-device-global-size";
+pub(crate) const DEVICE_GLOBAL: &str = "sycl-device-global-size";
 
 /// Removes the lists from a module that parts are taken out of.
 pub(crate) fn leave_lists(module: &Module) {

@@ -2,6 +2,7 @@
 //! can run it.
 
 mod clang_sycl_linker;
+mod device_globals;
 mod diagnostics;
 mod exports;
 mod failures;

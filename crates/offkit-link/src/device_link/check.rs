@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::PathBuf;
 
-use offkit_devlib::code::{self, Module};
+use offkit_devlib::code::Module;
 use offkit_object::{BundleState, Target};
 
-use super::libraries::Libraries;
 use super::select::select;
-use super::{DeviceLink, LinkError, Llvm, UndefinedSymbol};
+use super::{DeviceLink, LinkError, Llvm, Steps, UndefinedSymbol};
 use crate::symbols::is_supplied;
 
 /// What a link would come to.
@@ -48,32 +47,32 @@ impl DeviceLink<'_> {
     ///
     /// Those of [`run`](Self::run) but undefined symbols.
     pub fn check(&self, llvm: &mut Llvm<'_>) -> Result<Checked, LinkError> {
-        let (sources, _) = self.read()?;
-        let mut modules = code::modules(&sources)?;
-        let targets = self.targets(&modules)?;
-        let mut libraries = Libraries::default();
-        libraries.find(self, &targets, &modules)?;
-        modules.extend(libraries.modules());
-        modules.sort_by_key(|module| module.input);
-
-        let mut checked = Checked::default();
+        let link = DeviceLink {
+            state: BundleState::Executable,
+            allow_imports: false,
+            ..self.clone()
+        };
+        let mut steps = Steps {
+            done: Vec::new(),
+            progress: &mut |_| {},
+        };
+        let mut sources = link.read()?;
+        let mut prepared = link.prepare(&mut sources, llvm, &mut steps)?;
+        let mut checked = Checked {
+            notes: std::mem::take(&mut prepared.libraries.notes),
+            ..Checked::default()
+        };
         let mut symbols: BTreeMap<String, SymbolCheck> = BTreeMap::new();
-        for target in &targets {
-            let link = DeviceLink {
-                targets: vec![target.clone()],
-                state: BundleState::Executable,
-                allow_imports: false,
-                ..self.clone()
-            };
-            let undefined = match link.run_with(llvm, &mut |_| {}) {
-                Ok(linked) => {
-                    checked.notes.extend(linked.notes);
-                    Vec::new()
+        for (number, target) in prepared.targets.iter().enumerate() {
+            let undefined = match link.link_for(number, &prepared, llvm, &mut steps, &mut checked.notes) {
+                Ok(parts) if parts.is_empty() => {
+                    return Err(LinkError::NothingToLink { inputs: self.names() });
                 }
+                Ok(_) => Vec::new(),
                 Err(LinkError::Undefined { symbols, .. }) => symbols,
                 Err(error) => return Err(error),
             };
-            for (symbol, need) in self.needs(&modules, target, undefined) {
+            for (symbol, need) in self.needs(&prepared.modules, target, undefined) {
                 let check = symbols.entry(symbol.clone()).or_insert_with(|| SymbolCheck {
                     symbol,
                     needed_by: Vec::new(),

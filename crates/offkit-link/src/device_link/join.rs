@@ -12,6 +12,7 @@ use offkit_spirv::grammar::Decoration;
 use offkit_spirv::{LinkInput, LinkOptions, Linkage, Module, Reflection, link, reflect};
 
 use super::constants::Constants;
+use super::device_globals;
 use super::error::LinkError;
 use super::properties::merge;
 use crate::properties::{DUMMY_IMAGE, VIRTUAL_FUNCTIONS_SET};
@@ -172,20 +173,13 @@ fn is_found(part: &Part) -> bool {
 /// Takes the linkage of all definitions away but of those that are needed, and of device globals, which the host
 /// finds by name.
 fn hide_all_but(part: &mut Part, needed: &HashSet<String>) -> Result<(), LinkError> {
-    let device_globals: HashSet<&str> = device_globals(part).collect();
+    let device_globals = device_globals::device_globals(&part.image.properties);
+    let device_globals: HashSet<&str> = device_globals.map(|(_, name)| name).collect();
     let hidden: HashSet<String> = (part.symbols.exports.iter())
         .filter(|export| !needed.contains(*export) && !device_globals.contains(export.as_str()))
         .cloned()
         .collect();
     hide(part, &hidden)
-}
-
-/// The device globals of an image, by symbol.
-fn device_globals(part: &Part) -> impl Iterator<Item = &str> {
-    let metadata = part.image.properties.set(names::PROGRAM_METADATA);
-    (metadata.into_iter().flat_map(|set| set.iter()))
-        .filter(|(key, _)| key.ends_with("@global_id_mapping"))
-        .filter_map(|(_, value)| value.as_str())
 }
 
 /// Whether an image stands in for another with the same virtual functions: a runtime takes one or the other.
@@ -246,11 +240,16 @@ fn providers(parts: &mut [Part]) -> Result<HashMap<String, usize>, LinkError> {
                 let exported = part.image.properties.get(names::EXPORTED_SYMBOLS, &symbol.name);
                 !part.is_told || exported.is_some()
             };
-            let is_device_global =
-                |number: usize| device_globals(&parts[number]).any(|name| name == symbol.name);
+            let is_device_global = |number: usize| {
+                let mut globals = device_globals::device_globals(&parts[number].image.properties);
+                globals.any(|(_, name)| name == symbol.name)
+            };
             match (is_meant(other), is_meant(number)) {
-                // Each image has its own, and the runtime tells them all where the value is.
-                (true, true) if is_device_global(other) && is_device_global(number) => {}
+                // Each image of a program has its own, and the runtime tells them all where the value is.
+                (true, true)
+                    if is_device_global(other)
+                        && is_device_global(number)
+                        && device_globals::have_one_origin(&parts[other], &parts[number]) => {}
                 (true, true) => return Err(duplicate(&symbol.name, other, number)),
                 (true, false) | (false, false) => {
                     hidden.entry(number).or_default().insert(symbol.name.clone());
@@ -312,17 +311,15 @@ fn read(part: &Part) -> Result<Module, LinkError> {
 }
 
 /// Links the parts into one.
-fn one_of(parts: Vec<Part>, keep_exports: bool, notes: &mut Vec<String>) -> Result<Part, LinkError> {
+fn one_of(mut parts: Vec<Part>, keep_exports: bool, notes: &mut Vec<String>) -> Result<Part, LinkError> {
     let labels: Vec<String> = parts.iter().map(|part| part.label.clone()).collect();
-    let mut modules = Vec::new();
+    let mut modules: Vec<Module> = parts.iter().map(read).collect::<Result<_, _>>()?;
+    let hidden = device_globals::settle(&mut parts, &mut modules);
     let mut constants = Constants::default();
-    let mut parts = parts.into_iter();
     let mut result: Option<Part> = None;
-    for part in parts.by_ref() {
-        let mut module = read(&part)?;
+    for (part, module) in parts.into_iter().zip(&mut modules) {
         let so_far = result.as_ref().map_or("", |result| result.label.as_str());
-        constants.add(&part.image.properties, &mut module, (so_far, &part.label))?;
-        modules.push(module);
+        constants.add(&part.image.properties, module, (so_far, &part.label))?;
         // Native code was made of this module by itself; it would lack what the others supply.
         for native in &part.natives {
             notes.push(format!(
@@ -348,7 +345,8 @@ fn one_of(parts: Vec<Part>, keep_exports: bool, notes: &mut Vec<String>) -> Resu
     let options = LinkOptions::default()
         .with_allow_unresolved(true)
         .with_keep_exports(keep_exports);
-    let module = link(&inputs, options)?;
+    let mut module = link(&inputs, options)?;
+    device_globals::hide(&mut module, &hidden);
     result.label = labels.join(" + ");
     result.set_reflection(reflect(&module));
     let image = &mut result.image;
