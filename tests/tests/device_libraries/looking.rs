@@ -133,6 +133,13 @@ twice  needed by app.bin!0, app.bin!1
 ";
     assert_eq!(outcome.stdout, expected);
     check("app.bin -L a -ltwice -lnext --arch sm_60").ok();
+    // It looks once for each library and target.
+    let traced = check("app.bin -L a -ltwice -lnext -vv");
+    let found = traced
+        .stderr
+        .lines()
+        .filter(|line| line.contains("found a device library"));
+    assert_eq!(found.count(), 3, "{}", traced.stderr);
     let json = check("app.bin -L a -ltwice -lnext --json").json();
     assert_eq!(json.len(), 4);
     assert_eq!(json[3]["path"], Value::Null);

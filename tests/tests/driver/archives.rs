@@ -33,7 +33,12 @@ fn archives() -> Folder {
     driver(&folder, "cc -c user.c with.c without.c").ok();
     let members = ["rcs", "libmembers.a", "bad.o", "user.o", "good.o"];
     folder.run(tool("ar").unwrap(), members).ok();
-    folder.run(tool("ar").unwrap(), ["rcsT", "libthin.a", "bad.o", "user.o", "good.o"]).ok();
+    folder
+        .run(
+            tool("ar").unwrap(),
+            ["rcsT", "libthin.a", "bad.o", "user.o", "good.o"],
+        )
+        .ok();
     folder
 }
 
@@ -55,11 +60,19 @@ fn a_member_that_the_program_leaves_out_may_need_what_is_nowhere() {
         let program = folder.path("app");
         let no_arguments: [&str; 0] = [];
         assert_eq!(linked.code, 0, "{inputs}: {linked:#?}");
-        assert_eq!(folder.run(&program, no_arguments).ok(), "registered 0\n", "{inputs}");
+        assert_eq!(
+            folder.run(&program, no_arguments).ok(),
+            "registered 0\n",
+            "{inputs}"
+        );
         // Whoever launches the kernel by its name should know.
         let left_out = "bad.o/.llvm.offloading";
         for part in [left_out, "is left out: the program does not use it", "`nowhere`"] {
-            assert!(linked.stderr.contains(part), "{inputs}: {part}: {}", linked.stderr);
+            assert!(
+                linked.stderr.contains(part),
+                "{inputs}: {part}: {}",
+                linked.stderr
+            );
         }
         let kernels: Vec<_> = (folder.offkit("ls --json app").json().iter())
             .flat_map(|image| image["kernels"].as_array().expect("a list").clone())
@@ -84,15 +97,24 @@ fn a_member_that_the_program_needs_has_to_be_complete() {
         // The host needs it by way of another member, or device code does, or all members are wanted.
         (format!("main.c with.c {device} libmembers.a"), "bad_kernel"),
         (format!("main.c with.c {device} -L. -lmembers"), "bad_kernel"),
-        (format!("main.c without.c caller.cpp {device} libmembers.a"), "caller"),
+        (
+            format!("main.c without.c caller.cpp {device} libmembers.a"),
+            "caller",
+        ),
         (
             format!("main.c without.c {device} -Wl,--whole-archive libmembers.a -Wl,--no-whole-archive"),
             "bad_kernel",
         ),
-        (format!("-Wl,-u,bad -flto main.c with.c {device} libmembers.a"), "bad_kernel"),
+        (
+            format!("-Wl,-u,bad -flto main.c with.c {device} libmembers.a"),
+            "bad_kernel",
+        ),
     ] {
         let error = driver(&folder, &format!("cc -fsycl {inputs} -o app")).fails(2);
-        for part in ["undefined symbol `nowhere`", &format!("{kernel} → between → nowhere")] {
+        for part in [
+            "undefined symbol `nowhere`",
+            &format!("{kernel} → between → nowhere"),
+        ] {
             assert!(error.contains(part), "{inputs}: {part}: {error}");
         }
     }
@@ -102,10 +124,16 @@ fn a_member_that_the_program_needs_has_to_be_complete() {
 fn a_link_of_archives_can_be_typed() {
     need!("clang-22", "llvm-config-22", "ar");
     let folder = archives();
-    let plan = driver(&folder, "cc -fsycl main.c without.c kernel.o library.o libmembers.a -o app -###");
+    let plan = driver(
+        &folder,
+        "cc -fsycl main.c without.c kernel.o library.o libmembers.a -o app -###",
+    );
     assert_eq!(plan.code, 0, "{plan:#?}");
     folder.write("plan.sh", format!("set -e\n{}", plan.stderr));
     folder.run("sh", ["plan.sh"]).ok();
     let no_arguments: [&str; 0] = [];
-    assert_eq!(folder.run(folder.path("app"), no_arguments).ok(), "registered 0\n");
+    assert_eq!(
+        folder.run(folder.path("app"), no_arguments).ok(),
+        "registered 0\n"
+    );
 }

@@ -284,7 +284,9 @@ impl Planner<'_> {
         if arguments.iter().any(is_lto) {
             return false;
         }
-        let folders = arguments.iter().filter(|argument| argument.role == Role::LibraryFolder);
+        let folders = arguments
+            .iter()
+            .filter(|argument| argument.role == Role::LibraryFolder);
         let folders: Vec<PathBuf> = folders.map(|argument| argument.value("-L").into()).collect();
         let is_in_folder = |file: &str| {
             let mut paths = folders.iter().map(|folder| folder.join(file));

@@ -257,14 +257,20 @@ fn whole_archives_are_whole_for_devices_too() {
 #[test]
 fn archives_are_chosen_from_by_the_hosts_objects() {
     let made = commands("-fsycl a.c lib.a -o app").expect("a good command line");
-    let link = made.iter().find(|line| line.starts_with(LINK)).expect("a device link");
+    let link = made
+        .iter()
+        .find(|line| line.starts_with(LINK))
+        .expect("a device link");
     assert!(link.contains(" --host-program "), "{link}");
     // The link waits for the host's object.
     let inputs = "tmp/a-host.o tmp/a-sycl-spirv64-unknown-unknown.marked.bc lib.a [0, 2]";
     assert!(link.ends_with(inputs), "{link}");
     // Without archives there is nothing to choose, and nothing to wait for.
     let made = commands("-fsycl a.c b.o -lm -o app").expect("a good command line");
-    assert!(!made.iter().any(|line| line.contains("--host-program")), "{made:#?}");
+    assert!(
+        !made.iter().any(|line| line.contains("--host-program")),
+        "{made:#?}"
+    );
 }
 
 #[test]

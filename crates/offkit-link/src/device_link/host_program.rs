@@ -98,7 +98,9 @@ fn taken(units: &[Unit]) -> Vec<bool> {
     let mut taken = vec![false; units.len()];
     let mut defined: HashSet<&str> = HashSet::new();
     let mut needed: Vec<&str> = vec![ENTRY];
-    let mut next: Vec<usize> = (0..units.len()).filter(|&number| !units[number].on_demand).collect();
+    let mut next: Vec<usize> = (0..units.len())
+        .filter(|&number| !units[number].on_demand)
+        .collect();
     loop {
         for number in next.drain(..) {
             if !std::mem::replace(&mut taken[number], true) {
@@ -146,7 +148,11 @@ pub(super) fn leave_out(
     let mut marked = Vec::new();
     loop {
         let before = missing.len();
-        for (module, is_open) in modules.iter_mut().zip(&mut is_open).filter(|(_, is_open)| **is_open) {
+        for (module, is_open) in modules
+            .iter_mut()
+            .zip(&mut is_open)
+            .filter(|(_, is_open)| **is_open)
+        {
             let Some(root) = module.imports().find_map(|name| missing.get(name)).cloned() else {
                 continue;
             };

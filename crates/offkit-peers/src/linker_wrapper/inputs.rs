@@ -190,7 +190,9 @@ pub(super) fn program(inputs: &[InputFile]) -> Vec<Input<'_>> {
 /// What messages call a file, or a member of it.
 fn label_of(path: &str, member: Option<&str>) -> String {
     let file = Location::of_file(path);
-    member.map_or_else(|| file.clone(), |member| file.join_member(member)).to_string()
+    member
+        .map_or_else(|| file.clone(), |member| file.join_member(member))
+        .to_string()
 }
 
 /// The image of an entry, for the target that its strings have.
