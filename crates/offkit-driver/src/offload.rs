@@ -372,7 +372,7 @@ fn is_clangs(argument: &Argument) -> bool {
             let name = argument.name();
             [".cu", ".hip"].iter().any(|extension| name.ends_with(extension))
         }
-        Role::Other => argument.name() == "--offload-link",
+        Role::Other => matches!(&*argument.name(), "--offload-link" | "--hip-link"),
         _ => false,
     }
 }
@@ -410,6 +410,7 @@ mod tests {
             ("-fopenmp --offload-arch=gfx90a a.c", Mode::Clang),
             ("-x hip a.cpp", Mode::Clang),
             ("a.cu", Mode::Clang),
+            ("--hip-link a.o", Mode::Clang),
         ] {
             assert_eq!(read(line).expect(line).0, expected, "{line}");
         }

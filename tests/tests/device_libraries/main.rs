@@ -1,5 +1,6 @@
 //! Device libraries: found for each target, linked early and late, looked into and taken out.
 
+mod cuda_and_hip;
 mod early;
 mod fitting;
 mod looking;

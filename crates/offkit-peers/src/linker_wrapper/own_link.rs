@@ -96,7 +96,7 @@ impl<'a> OwnLink<'a> {
             self.optimization = level_of(level)?;
         } else if argument.starts_with("-save-temps") || argument.starts_with("--save-temps") {
             self.keeps = true;
-        } else if !(argument.starts_with("-flto") || argument.starts_with("-g") || argument == "-v") {
+        } else if !SAY_NOTHING.iter().any(|option| argument.starts_with(option)) && argument != "-v" {
             return None;
         }
         Some(())
@@ -285,7 +285,8 @@ impl<'a> OwnLink<'a> {
     /// A cubin of PTX, where there is NVIDIA's assembler; else its driver compiles the PTX when the program runs.
     fn assemble(&self, ptx: DeviceImage<'static>) -> Result<DeviceImage<'static>> {
         let commands = self.of.commands;
-        let Ok(ptxas) = commands.find("ptxas", &[]) else {
+        let folder = self.of.options.cuda_path.iter().map(|path| path.join("bin"));
+        let Ok(ptxas) = commands.find("ptxas", &folder.collect::<Vec<_>>()) else {
             commands.note("clang-linker-wrapper: there is no `ptxas`: the code stays PTX");
             return Ok(ptx);
         };
@@ -306,6 +307,10 @@ impl<'a> OwnLink<'a> {
         Ok(image)
     }
 }
+
+/// The beginnings of options for the device's compiler that say nothing of a link: where a vendor's tools are, the wrapper
+/// is told itself.
+const SAY_NOTHING: [&str; 4] = ["-flto", "-g", "--cuda-path=", "--rocm-path="];
 
 /// The level of optimisation that `-O` with this behind it means.
 fn level_of(text: &str) -> Option<u8> {
