@@ -46,7 +46,7 @@ HEAD = """\
 // commit {commit} of {date}: include/spirv/unified1/*.grammar.json,
 // Copyright (c) 2014-{year} The Khronos Group Inc., MIT licence.
 
-use super::{{Kind, Slot, class, enumeration, operands}};
+use super::{{Kind, Slot, class, enumeration, operands, slots}};
 """
 
 
@@ -83,8 +83,8 @@ class Grammar:
         kind = operand["kind"]
         is_mask = self.enumerations.get(kind, {}).get("category") == "BitEnum"
         is_told = self.is_parametrised(kind) or (kind in NAMED and not is_mask)
-        how = {None: "One", "?": "Maybe", "*": "Many"}[operand.get("quantifier")]
-        return f"{how}({KINDS.get(kind) or (kind if is_told else 'Word')})"
+        how = {None: "%s", "?": "(%s)", "*": "{%s}"}[operand.get("quantifier")]
+        return how % (KINDS.get(kind) or (kind if is_told else "Word"))
 
 
 def call(macro, head, items):

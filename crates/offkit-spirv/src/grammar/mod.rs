@@ -147,9 +147,16 @@ impl Op {
     }
 }
 
+/// Operands as the table writes them: those that must be there, (one that may), and {any number of one kind}.
+macro_rules! slots {
+    ($($one:ident)* $(($maybe:ident))* $({$many:ident})?) => {
+        &[$(Slot::One(Kind::$one),)* $(Slot::Maybe(Kind::$maybe),)* $(Slot::Many(Kind::$many),)?]
+    };
+}
+
 /// An open enumeration: a number, its names, and the operands that follow each.
 macro_rules! enumeration {
-    ($type:ident $($name:ident = $number:literal $([$($how:ident($kind:ident))*])?;)*) => {
+    ($type:ident $($name:ident = $number:literal $([$($slots:tt)*])?;)*) => {
         #[doc = concat!("A value of SPIR-V's `", stringify!($type), "`; it shows by its name, or its number if it has none.")]
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $type(pub u32);
@@ -188,7 +195,7 @@ macro_rules! enumeration {
 
             /// Number, name and operands, sorted.
             const KNOWN: &[(u32, &'static str, &'static [Slot])] =
-                &[$(($number, stringify!($name), &[$($(Slot::$how(Kind::$kind)),*)?])),*];
+                &[$(($number, stringify!($name), slots!($($($slots)*)?))),*];
         }
 
         impl std::fmt::Display for $type {
@@ -210,8 +217,8 @@ macro_rules! enumeration {
 
 /// The operands of what nobody asks for by name.
 macro_rules! operands {
-    ($table:ident $($number:literal $([$($how:ident($kind:ident))*])?;)*) => {
-        pub(super) const $table: &super::Operands = &[$(($number, &[$($(Slot::$how(Kind::$kind)),*)?])),*];
+    ($table:ident $($number:literal $([$($slots:tt)*])?;)*) => {
+        pub(super) const $table: &super::Operands = &[$(($number, slots!($($($slots)*)?))),*];
     };
 }
 
@@ -228,4 +235,4 @@ macro_rules! class {
     };
 }
 
-use {class, enumeration, operands};
+use {class, enumeration, operands, slots};
