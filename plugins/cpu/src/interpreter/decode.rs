@@ -5,15 +5,15 @@ use std::collections::{BTreeSet, HashMap};
 use super::operations::Decoder;
 use super::space::LARGEST_SEGMENT;
 use super::step::{Edge, Function, Move, PrivateVariable, Slot, Step};
+use crate::launch::Fault;
 use offkit_kernel::ReadError;
 use offkit_kernel::builtins::Scalar;
-use offkit_kernel::ir::{self, BlockId, Home, Operand, Operation, Terminator, scalar_size};
+use offkit_kernel::ir::{self, BlockId, Home, Instruction, Operand, Operation, Terminator, scalar_size};
 
 /// Frames of more words are refused.
 const LARGEST_FRAME: u64 = 1 << 20;
 
 /// Everything a launch executes.
-#[derive(Debug)]
 pub(super) struct Code {
     pub(super) functions: Vec<Function>,
     /// How many memory accesses there are.
@@ -178,7 +178,27 @@ pub(super) fn constant_bytes(
     Ok(bytes)
 }
 
-/// Which registers hold which values. An extraction needs none of its own: it is a part of others.
+/// What an instruction gives words of without a change, and the first of them.
+pub(super) fn part_of(
+    module: &ir::Module,
+    function: &ir::Function,
+    instruction: &Instruction,
+) -> Option<(Operand, u32)> {
+    let operand = *instruction.operands.first()?;
+    let size = |kind| scalar_size(module.types.scalar(kind).unwrap_or(Scalar::I64));
+    match instruction.operation {
+        Operation::Extract(first) => Some((operand, first)),
+        Operation::Expect => Some((operand, 0)),
+        Operation::Reinterpret => {
+            let from = module.operand_type(function, operand);
+            let into = function.values[instruction.result?.0 as usize];
+            (size(from) == size(into)).then_some((operand, 0))
+        }
+        _ => None,
+    }
+}
+
+/// Which registers hold which values. A part of other values needs none of its own.
 pub(super) struct Registers {
     values: Vec<Slot>,
     constant_slots: HashMap<ir::ConstantId, Slot>,
@@ -223,14 +243,10 @@ impl Registers {
                 registers.constant(module, operand, addresses)?;
             }
             for instruction in &block.instructions {
-                let first = match instruction.operation {
-                    Operation::Extract(first) => first,
-                    Operation::Expect => 0,
-                    _ => continue,
-                };
-                if let (Some(result), [composite, ..]) = (instruction.result, instruction.operands.as_slice())
+                if let (Some(result), Some(part)) =
+                    (instruction.result, part_of(module, function, instruction))
                 {
-                    views.insert(result, (*composite, first));
+                    views.insert(result, part);
                 }
             }
         }
@@ -248,7 +264,7 @@ impl Registers {
         }
         registers.next = next as u32;
         for value in views.keys() {
-            // Chains of extractions end, since a definition comes before its uses.
+            // Chains of parts end, since a definition comes before its uses.
             let (mut operand, mut offset) = (Operand::Value(*value), 0);
             while let Operand::Value(at) = operand
                 && let Some((composite, first)) = views.get(&at)
@@ -344,7 +360,7 @@ fn terminator(decoder: &mut Decoder<'_>, from: BlockId, terminator: &Terminator,
             let (from, lanes) = value.map_or((0, 0), |value| (decoder.slot(value), decoder.lanes(value)));
             Step::Return { from, lanes, cost }
         }
-        Terminator::Unreachable => Step::Unreachable,
+        Terminator::Unreachable => Step::other(|_, _, _| Err(Fault::Unreachable)),
     }
 }
 

@@ -1,15 +1,18 @@
-//! The steps of the instructions of OpenCL.std.
+//! The steps of the instructions of OpenCL.std that compute.
 
 use offkit_spirv::grammar::OpenclStd100Op;
 
 use super::operations::Decoder;
-use super::step::{MemoryAccess, Pure, Slot, Step, Typed};
+use super::step::{Slot, Step, Typed};
 use offkit_kernel::ReadError;
 use offkit_kernel::builtins::{self, Scalar, Shape};
-use offkit_kernel::ir::{MemoryFunction, Operand, TypeId, scalar_size};
+use offkit_kernel::ir::{Operand, TypeId, scalar_size};
+
+/// Operands of a function of OpenCL.std, without a pointer.
+const MOST_OPERANDS: usize = 4;
 
 impl Decoder<'_> {
-    /// An instruction that computes.
+    /// The step of one.
     pub(super) fn pure(
         &mut self,
         op: OpenclStd100Op,
@@ -25,8 +28,7 @@ impl Decoder<'_> {
         let shapes: Vec<Shape> = operands.iter().map(|operand| operand.shape).collect();
         let result = self.shape(result);
         let unsupported = || ReadError::unsupported(format!("OpenCL.std {op:?} on these types"));
-        let function =
-            builtins::resolve(op, result, &shapes).filter(|_| operands.len() <= Pure::MOST_OPERANDS);
+        let function = builtins::resolve(op, result, &shapes).filter(|_| operands.len() <= MOST_OPERANDS);
         let function = function.ok_or_else(unsupported)?;
         let second = match op {
             OpenclStd100Op::frexp | OpenclStd100Op::remquo | OpenclStd100Op::lgamma_r => Scalar::I32,
@@ -34,49 +36,30 @@ impl Decoder<'_> {
         };
         let out = out.map(|pointer| (self.slot(*pointer), scalar_size(second) as u32));
         let site = self.site();
-        Ok(Step::Pure(Box::new(Pure {
-            function,
-            result,
-            operands,
-            to,
-            out,
-            site,
-        })))
-    }
-
-    /// An instruction that loads or stores.
-    pub(super) fn memory(
-        &mut self,
-        function: MemoryFunction,
-        operands: &[Operand],
-        result: TypeId,
-        to: Slot,
-    ) -> Step {
-        let (value, shape, rest) = match (function, operands) {
-            (MemoryFunction::LoadVector | MemoryFunction::LoadHalf { .. }, rest) => {
-                (to, self.shape(result), rest)
+        let none: (&[u64], Shape) = (&[], result);
+        let lanes = result.lanes as usize;
+        // Sets the result and gives the second one.
+        let evaluate = move |r: &mut [u64]| {
+            let mut arguments = [none; MOST_OPERANDS];
+            for (argument, Typed { slot, shape }) in arguments.iter_mut().zip(&operands) {
+                *argument = (&r[*slot as usize..][..shape.lanes as usize], *shape);
             }
-            (_, [value, rest @ ..]) => (self.slot(*value), self.shape(self.kind(*value)), rest),
-            (_, rest) => (
-                to,
-                Shape {
-                    scalar: Scalar::I8,
-                    lanes: 0,
-                },
-                rest,
-            ),
+            let (mut first, mut second) = ([0; 16], [0; 16]);
+            let arguments = &arguments[..operands.len()];
+            function(result, arguments, &mut first[..lanes], &mut second[..lanes]);
+            r[to as usize..][..lanes].copy_from_slice(&first[..lanes]);
+            second
         };
-        let (offset, pointer) = (rest[0], rest[1]);
-        let unused = 64 - self.scalar(offset).bits();
-        let (offset, pointer, site) = (self.slot(offset), self.slot(pointer), self.site());
-        Step::Memory(Box::new(MemoryAccess {
-            function,
-            value,
-            shape,
-            offset,
-            unused,
-            pointer,
-            site,
-        }))
+        Ok(match out {
+            None => Step::compute(move |r| _ = evaluate(r)),
+            Some((pointer, size)) => Step::other(move |r, _, view| {
+                let mut address = r[pointer as usize];
+                for word in &evaluate(r)[..lanes] {
+                    view.store(address, size as usize, *word, site)?;
+                    address = address.wrapping_add(u64::from(size));
+                }
+                Ok(())
+            }),
+        })
     }
 }

@@ -126,8 +126,8 @@ impl WorkItem {
                     };
                     let callee = &functions[function as usize];
                     let (caller, registers) = self.registers.split_at_mut(base + size);
-                    for (step, (slot, lanes)) in arguments.iter().zip(&callee.parameters) {
-                        let words = &caller[base + step.from as usize..][..*lanes as usize];
+                    for (from, (slot, lanes)) in arguments.iter().zip(&callee.parameters) {
+                        let words = &caller[base + *from as usize..][..*lanes as usize];
                         registers[*slot as usize..][..words.len()].copy_from_slice(words);
                     }
                     enter(callee, registers, machine.limits, view)?;

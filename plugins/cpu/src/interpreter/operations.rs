@@ -1,13 +1,16 @@
 //! The steps of each operation.
 
-use super::decode::{Registers, mask};
-use super::step::{Atomic, CollectiveStep, Convert, Move, Site, Slot, Step, Typed};
+use super::decode::{Registers, mask, part_of};
+use super::print;
+use super::space::sign_extended;
+use super::step::{CollectiveStep, Move, Site, Slot, Step, Typed};
+use crate::launch::Fault;
 use offkit_kernel::ReadError;
-use offkit_kernel::builtins::convert::Conversion;
+use offkit_kernel::builtins::convert::{Conversion, convert_lane};
 use offkit_kernel::builtins::{Scalar, Shape};
 use offkit_kernel::ir::arithmetic::{self, Elementwise};
 use offkit_kernel::ir::{
-    self, CollectiveKind, Instruction, Leaf, Operand, Operation, Type, TypeId, scalar_size,
+    self, BallotQuery, CollectiveKind, Instruction, Operand, Operation, TypeId, reinterpret, scalar_size,
 };
 
 /// A function being made executable.
@@ -59,10 +62,6 @@ impl Decoder<'_> {
         *self.sites - 1
     }
 
-    fn leaves(&self, kind: TypeId) -> Box<[Leaf]> {
-        self.module.types.leaves(kind).into()
-    }
-
     /// Adds the steps of an instruction.
     pub(super) fn operation(&mut self, instruction: &Instruction) -> Result<(), ReadError> {
         let Instruction {
@@ -83,9 +82,11 @@ impl Decoder<'_> {
             .first()
             .map_or(Scalar::I64, |operand| self.scalar(*operand));
         let into = self.shape(kind).scalar;
+        if part_of(self.module, self.function, instruction).is_some() {
+            return Ok(());
+        }
         let step = match operation {
-            Operation::Extract(_) | Operation::Expect | Operation::Assume => return Ok(()),
-            Operation::Fence => Step::Fence,
+            Operation::Assume => return Ok(()),
             Operation::Elementwise(op) => {
                 let missing = || ReadError::unsupported(format!("Op{op:?} of {from}"));
                 match arithmetic::resolve(*op, from).ok_or_else(missing)? {
@@ -98,84 +99,78 @@ impl Decoder<'_> {
                     Elementwise::Binary(function)
                         if operands.iter().all(|operand| self.lanes(*operand) == lanes) =>
                     {
-                        Step::BinaryVector {
-                            function,
-                            to,
-                            a: at(0),
-                            b: at(1),
-                            lanes,
-                        }
+                        let (a, b) = (at(0), at(1));
+                        Step::compute(move |r| {
+                            for lane in 0..lanes {
+                                let words = (r[(a + lane) as usize], r[(b + lane) as usize]);
+                                r[(to + lane) as usize] = function(words.0, words.1);
+                            }
+                        })
                     }
                     function => {
                         let stride = |operand| u32::from(self.lanes(operand) != 1);
                         let strides = operands.iter().map(|operand| stride(*operand));
-                        Step::Elementwise {
-                            function,
-                            to,
-                            lanes,
-                            operands: slots.iter().copied().zip(strides).collect(),
-                        }
+                        // Operands of one lane count for all.
+                        let operands: Box<[(Slot, u32)]> = slots.iter().copied().zip(strides).collect();
+                        Step::compute(move |r| {
+                            for lane in 0..lanes {
+                                let mut words = [0; 4];
+                                for (word, (slot, stride)) in words.iter_mut().zip(&operands) {
+                                    *word = r[(slot + lane * stride) as usize];
+                                }
+                                r[(to + lane) as usize] = function.apply(&words);
+                            }
+                        })
                     }
                 }
             }
             Operation::Fold(op) => {
                 let missing = || ReadError::unsupported(format!("Op{op:?} of {from}"));
-                Step::Fold {
-                    function: arithmetic::resolve_binary(*op, from).ok_or_else(missing)?,
-                    to,
-                    a: at(0),
-                    lanes: self.lanes(operands[0]),
-                }
+                let function = arithmetic::resolve_binary(*op, from).ok_or_else(missing)?;
+                let (a, lanes) = (at(0) as usize, self.lanes(operands[0]) as usize);
+                Step::compute(move |r| {
+                    let words = r[a..][..lanes].iter().copied();
+                    r[to as usize] = words.reduce(function).unwrap_or(0);
+                })
             }
-            Operation::Select => Step::Select {
-                to,
-                stride: u32::from(self.lanes(operands[0]) > 1),
-                condition: at(0),
-                accept: at(1),
-                reject: at(2),
-                lanes,
-            },
+            Operation::Select => {
+                // One condition for all lanes, or one for each.
+                let stride = u32::from(self.lanes(operands[0]) > 1);
+                let (condition, accept, reject) = (at(0), at(1), at(2));
+                Step::compute(move |r| {
+                    for lane in 0..lanes {
+                        let holds = r[(condition + lane * stride) as usize] != 0;
+                        let from = if holds { accept } else { reject };
+                        r[(to + lane) as usize] = r[(from + lane) as usize];
+                    }
+                })
+            }
             Operation::Convert {
                 kind,
                 saturate,
                 rounding,
-            } => match kind {
-                Conversion::Unsigned if !saturate => Step::Truncate {
-                    to,
-                    a: at(0),
-                    lanes,
-                    mask: mask(into),
-                },
-                Conversion::Signed if !saturate => Step::Extend {
-                    to,
-                    a: at(0),
-                    lanes,
-                    unused: 64 - from.bits(),
-                    mask: mask(into),
-                },
-                _ => Step::Convert(Box::new(Convert {
-                    kind: *kind,
-                    from,
-                    into,
-                    rounding: *rounding,
-                    saturate: *saturate,
-                    to,
-                    a: at(0),
-                    lanes,
-                })),
-            },
-            Operation::Reinterpret if scalar_size(from) == scalar_size(into) => Step::Move(Move {
-                from: at(0),
-                to,
-                lanes,
-            }),
-            Operation::Reinterpret => Step::Reinterpret {
-                to,
-                a: at(0),
-                lanes: self.lanes(operands[0]),
-                from,
-                into,
-            },
+            } => {
+                let (kind, saturate, rounding) = (*kind, *saturate, *rounding);
+                let (unused, mask) = (64 - from.bits(), mask(into));
+                match kind {
+                    // Cuts off at a width.
+                    Conversion::Unsigned if !saturate => map(to, at(0), lanes, move |word| word & mask),
+                    // Sign-extends from a width and cuts off at another.
+                    Conversion::Signed if !saturate => {
+                        map(to, at(0), lanes, move |word| sign_extended(word, unused) & mask)
+                    }
+                    _ => map(to, at(0), lanes, move |word| {
+                        convert_lane(kind, from, into, rounding, saturate, word)
+                    }),
+                }
+            }
+            Operation::Reinterpret => {
+                let (a, lanes) = (at(0) as usize, self.lanes(operands[0]) as usize);
+                Step::compute(move |r| {
+                    let words = reinterpret(&r[a..][..lanes], from, into);
+                    r[to as usize..][..words.len()].copy_from_slice(&words);
+                })
+            }
             Operation::Insert(first) => {
                 let whole = Move {
                     from: at(0),
@@ -187,33 +182,33 @@ impl Decoder<'_> {
                     to: to + first,
                     lanes: self.lanes(operands[1]),
                 };
-                Step::Moves([whole, part].into())
+                moves([whole, part])
             }
-            Operation::ExtractDynamic => Step::ExtractDynamic {
-                to,
-                vector: at(0),
-                index: at(1),
-                lanes: self.lanes(operands[0]),
-            },
-            Operation::InsertDynamic => Step::InsertDynamic {
-                to,
-                vector: at(0),
-                component: at(1),
-                index: at(2),
-                lanes,
-            },
+            Operation::ExtractDynamic => {
+                let (vector, index, last) = (at(0), at(1), self.lanes(operands[0]) - 1);
+                Step::compute(move |r| {
+                    // An index outside gives any component; here the last.
+                    let lane = r[index as usize].min(u64::from(last));
+                    r[to as usize] = r[vector as usize + lane as usize];
+                })
+            }
+            Operation::InsertDynamic => {
+                let (from, component, index) = (at(0), at(1), at(2));
+                Step::compute(move |r| {
+                    let (component, index) = (r[component as usize], r[index as usize]);
+                    Move { from, to, lanes }.apply(r);
+                    if index < u64::from(lanes) {
+                        r[to as usize + index as usize] = component;
+                    }
+                })
+            }
             Operation::Construct => {
                 let mut next = to;
-                let moves = operands.iter().zip(&slots).map(|(part, from)| {
-                    let lanes = self.lanes(*part);
+                moves(operands.iter().zip(&slots).map(|(part, from)| {
+                    let (from, to, lanes) = (*from, next, self.lanes(*part));
                     next += lanes;
-                    Move {
-                        from: *from,
-                        to: next - lanes,
-                        lanes,
-                    }
-                });
-                Step::Moves(moves.collect())
+                    Move { from, to, lanes }
+                }))
             }
             Operation::Shuffle(picked) => {
                 let split = self.lanes(operands[0]);
@@ -224,104 +219,42 @@ impl Decoder<'_> {
                         at(1) + (lane - split)
                     }
                 };
-                let moves = picked.iter().zip(to..).filter_map(|(lane, to)| {
+                moves(picked.iter().zip(to..).filter_map(|(lane, to)| {
                     lane.map(|lane| Move {
                         from: source(lane),
                         to,
                         lanes: 1,
                     })
-                });
-                Step::Moves(moves.collect())
+                }))
             }
             Operation::Address { offset, strides } => {
                 self.address(to, at(0), *offset, &operands[1..], strides);
                 return Ok(());
             }
-            Operation::Input(global) => Step::Input {
+            Operation::Input(global) => {
+                let (global, to, lanes) = (global.0, to as usize, lanes as usize);
+                Step::other(move |r, machine, _| {
+                    r[to..][..lanes].copy_from_slice(&(machine.input)(global)[..lanes]);
+                    Ok(())
+                })
+            }
+            Operation::Call(function) => Step::Call {
+                function: function.0,
+                arguments: slots.into(),
                 to,
-                global: global.0,
-                lanes,
+                cost: 1,
             },
-            Operation::Load => {
-                let (pointer, site) = (at(0), self.site());
-                match self.size_of_one(kind) {
-                    Some(size) => Step::Load {
-                        to,
-                        pointer,
-                        size,
-                        site,
-                    },
-                    None => Step::LoadComposite {
-                        to,
-                        pointer,
-                        leaves: self.leaves(kind),
-                        site,
-                    },
-                }
-            }
-            Operation::Store => {
-                let (pointer, value, kind) = (at(0), at(1), self.kind(operands[1]));
-                let site = self.site();
-                match self.size_of_one(kind) {
-                    Some(size) => Step::Store {
-                        pointer,
-                        value,
-                        size,
-                        site,
-                    },
-                    None => Step::StoreComposite {
-                        pointer,
-                        value,
-                        leaves: self.leaves(kind),
-                        site,
-                    },
-                }
-            }
-            Operation::Copy => Step::Copy {
-                destination: at(0),
-                source: at(1),
-                size: at(2),
-            },
-            Operation::Atomic { operation, scalar } => {
-                let function = match operation {
-                    ir::AtomicOperation::Update(op) => arithmetic::resolve_binary(*op, *scalar),
-                    _ => None,
-                };
-                Step::Atomic(Box::new(Atomic {
-                    operation: *operation,
-                    function,
-                    size: scalar_size(*scalar) as u32,
-                    to,
-                    pointer: at(0),
-                    operands: [at(1), at(2)],
-                    site: self.site(),
-                }))
-            }
-            Operation::GenericCast(class) => Step::GenericCast {
-                to,
-                pointer: at(0),
-                class: *class,
-            },
-            Operation::PointerSemantics => Step::PointerSemantics { to, pointer: at(0) },
-            Operation::Call(function) => {
-                let moves = operands.iter().zip(&slots).map(|(argument, from)| Move {
-                    from: *from,
-                    to: 0,
-                    lanes: self.lanes(*argument),
-                });
-                Step::Call {
-                    function: function.0,
-                    arguments: moves.collect(),
-                    to,
-                    cost: 1,
-                }
-            }
             Operation::Extended(op) => self.pure(*op, operands, kind, to)?,
-            Operation::Memory(function) => self.memory(*function, operands, kind, to),
-            Operation::Print => Step::Print {
-                to,
-                operands: operands.iter().map(|operand| self.typed(*operand)).collect(),
-            },
+            Operation::Print => {
+                let operands: Box<[Typed]> = operands.iter().map(|operand| self.typed(*operand)).collect();
+                Step::other(move |r, machine, view| {
+                    let text = print::format(&operands, r, view)?;
+                    (machine.print)(&text)
+                        .map_err(|error| Fault::Undefined(format!("printf cannot write: {error}")))?;
+                    r[to as usize] = 0;
+                    Ok(())
+                })
+            }
             Operation::Collective(collective) => {
                 let operands: Box<[Typed]> = operands.iter().map(|operand| self.typed(*operand)).collect();
                 let element = match collective.kind {
@@ -338,12 +271,16 @@ impl Decoder<'_> {
                     element,
                 }))
             }
-            Operation::Ballot(query) => Step::Ballot {
-                to,
-                query: *query,
-                ballot: at(0),
-                index: at(1),
-            },
+            Operation::Ballot(query) => {
+                let (query, ballot, index) = (*query, at(0), at(1));
+                Step::other(move |r, machine, _| {
+                    let bits = &r[ballot as usize..][..4];
+                    let (lane, size) = (machine.lane, machine.sub_group_size);
+                    r[to as usize] = ballot_answer(query, bits, r[index as usize], lane, size);
+                    Ok(())
+                })
+            }
+            _ => self.memory_operation(operation, operands, kind, to),
         };
         self.steps.push(step);
         Ok(())
@@ -352,7 +289,8 @@ impl Decoder<'_> {
     /// Adds one step for each index; the first takes the constant part along.
     fn address(&mut self, to: Slot, mut base: Slot, mut offset: u64, indices: &[Operand], strides: &[u64]) {
         if indices.is_empty() {
-            self.steps.push(Step::AddressOffset { to, base, offset });
+            let step = Step::compute(move |r| r[to as usize] = r[base as usize].wrapping_add(offset));
+            self.steps.push(step);
         }
         for (index, stride) in indices.iter().zip(strides) {
             let unused = 64 - self.scalar(*index).bits();
@@ -368,13 +306,38 @@ impl Decoder<'_> {
             (base, offset) = (to, 0);
         }
     }
+}
 
-    /// The size of a type whose values are one word in memory as well.
-    fn size_of_one(&self, kind: TypeId) -> Option<u32> {
-        match self.module.types.get(kind) {
-            Type::Scalar(scalar) if *scalar != Scalar::Bool => Some(scalar_size(*scalar) as u32),
-            Type::Pointer { .. } | Type::Event => Some(8),
-            _ => None,
+/// A step that sets each lane by the lane of an operand.
+fn map(to: Slot, a: Slot, lanes: u32, function: impl Fn(u64) -> u64 + Send + Sync + 'static) -> Step {
+    Step::compute(move |r| {
+        for lane in 0..lanes {
+            r[(to + lane) as usize] = function(r[(a + lane) as usize]);
         }
+    })
+}
+
+/// Moves that do not overlap.
+fn moves(moves: impl IntoIterator<Item = Move>) -> Step {
+    let moves: Box<[Move]> = moves.into_iter().collect();
+    Step::compute(move |r| moves.iter().for_each(|step| step.apply(r)))
+}
+
+/// Answers a question about a ballot for the work-item with a number in its sub-group.
+fn ballot_answer(query: BallotQuery, words: &[u64], index: u64, lane: u64, size: u64) -> u64 {
+    let bits = words
+        .iter()
+        .rev()
+        .fold(0u128, |bits, word| bits << 32 | u128::from(*word & 0xffff_ffff));
+    let below = |end: u64| if end >= 128 { u128::MAX } else { (1u128 << end) - 1 };
+    let members = bits & below(size);
+    match query {
+        BallotQuery::Inverse => (bits >> lane.min(127) & 1) as u64,
+        BallotQuery::Bit => (bits >> index.min(127) & 1) as u64,
+        BallotQuery::Count => members.count_ones().into(),
+        BallotQuery::CountInclusive => (members & below(lane + 1)).count_ones().into(),
+        BallotQuery::CountExclusive => (members & below(lane)).count_ones().into(),
+        BallotQuery::FindLow => members.trailing_zeros().min(127).into(),
+        BallotQuery::FindHigh => 127u64.saturating_sub(members.leading_zeros().into()),
     }
 }

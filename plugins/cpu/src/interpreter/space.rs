@@ -55,6 +55,12 @@ pub(super) fn segment_of(address: u64) -> (usize, i64) {
     (segment, i64::from(address as u32) - i64::from(ORIGIN))
 }
 
+/// A number of which the upper bits are not there, as one of 64 bits.
+#[inline]
+pub(super) fn sign_extended(word: u64, unused: u32) -> u64 {
+    ((word << unused) as i64 >> unused) as u64
+}
+
 /// Private or local memory.
 #[derive(Debug, Default)]
 pub(super) struct Segments {

@@ -1,11 +1,10 @@
 //! What the interpreter executes: functions with every decision taken that does not depend on values.
 
-use offkit_spirv::grammar::FPRoundingMode;
-
-use offkit_kernel::builtins::convert::Conversion;
-use offkit_kernel::builtins::{PureFn, Scalar, Shape};
-use offkit_kernel::ir::arithmetic::Elementwise;
-use offkit_kernel::ir::{AtomicOperation, BallotQuery, Collective, Leaf, Line, MemoryFunction};
+use super::machine::Machine;
+use super::space::View;
+use crate::launch::Fault;
+use offkit_kernel::builtins::Shape;
+use offkit_kernel::ir::{Collective, Line};
 
 /// The first register of a value, counted from the start of its function's frame.
 pub(super) type Slot = u32;
@@ -21,8 +20,19 @@ pub(super) struct Move {
     pub(super) lanes: u32,
 }
 
+impl Move {
+    #[inline]
+    pub(super) fn apply(&self, r: &mut [u64]) {
+        if self.lanes == 1 {
+            r[self.to as usize] = r[self.from as usize];
+        } else {
+            let from = self.from as usize;
+            r.copy_within(from..from + self.lanes as usize, self.to as usize);
+        }
+    }
+}
+
 /// A way to another block.
-#[derive(Clone, Debug)]
 pub(super) struct Edge {
     /// Index of the step to go on with.
     pub(super) target: u32,
@@ -39,82 +49,20 @@ pub(super) struct Typed {
     pub(super) shape: Shape,
 }
 
-/// One step of a function.
-#[derive(Clone, Debug)]
+/// What a step does to the registers of its frame.
+pub(super) type Computation = Box<dyn Fn(&mut [u64]) + Send + Sync>;
+
+/// What a step does to registers, memory and the world outside.
+pub(super) type Effect =
+    Box<dyn Fn(&mut [u64], &Machine<'_>, &mut View<'_>) -> Result<(), Fault> + Send + Sync>;
+
+/// One step of a function. The most frequent effects are told by name, which saves a call.
 pub(super) enum Step {
     Binary {
         function: fn(u64, u64) -> u64,
         to: Slot,
         a: Slot,
         b: Slot,
-    },
-    BinaryVector {
-        function: fn(u64, u64) -> u64,
-        to: Slot,
-        a: Slot,
-        b: Slot,
-        lanes: u32,
-    },
-    /// Any number of operands; those of one lane count for all.
-    Elementwise {
-        function: Elementwise,
-        to: Slot,
-        lanes: u32,
-        operands: Box<[(Slot, u32)]>,
-    },
-    Fold {
-        function: fn(u64, u64) -> u64,
-        to: Slot,
-        a: Slot,
-        lanes: u32,
-    },
-    /// The condition has one lane for all, or one for each: the stride is 0 or 1.
-    Select {
-        to: Slot,
-        condition: Slot,
-        stride: u32,
-        accept: Slot,
-        reject: Slot,
-        lanes: u32,
-    },
-    /// Sign-extends from a width and cuts off at another.
-    Extend {
-        to: Slot,
-        a: Slot,
-        lanes: u32,
-        unused: u32,
-        mask: u64,
-    },
-    /// Cuts off at a width.
-    Truncate {
-        to: Slot,
-        a: Slot,
-        lanes: u32,
-        mask: u64,
-    },
-    Convert(Box<Convert>),
-    Reinterpret {
-        to: Slot,
-        a: Slot,
-        lanes: u32,
-        from: Scalar,
-        into: Scalar,
-    },
-    Move(Move),
-    /// Moves that do not overlap.
-    Moves(Box<[Move]>),
-    ExtractDynamic {
-        to: Slot,
-        vector: Slot,
-        index: Slot,
-        lanes: u32,
-    },
-    InsertDynamic {
-        to: Slot,
-        vector: Slot,
-        component: Slot,
-        index: Slot,
-        lanes: u32,
     },
     /// `base + offset + index · stride`, the index sign-extended.
     Address {
@@ -124,17 +72,6 @@ pub(super) enum Step {
         unused: u32,
         stride: u64,
         offset: u64,
-    },
-    AddressOffset {
-        to: Slot,
-        base: Slot,
-        offset: u64,
-    },
-    /// The built-in variable of a number.
-    Input {
-        to: Slot,
-        global: u32,
-        lanes: u32,
     },
     Load {
         to: Slot,
@@ -148,51 +85,12 @@ pub(super) enum Step {
         size: u32,
         site: Site,
     },
-    /// Vectors, and whatever else has several parts.
-    LoadComposite {
-        to: Slot,
-        pointer: Slot,
-        leaves: Box<[Leaf]>,
-        site: Site,
-    },
-    StoreComposite {
-        pointer: Slot,
-        value: Slot,
-        leaves: Box<[Leaf]>,
-        site: Site,
-    },
-    /// Orders this work-item's accesses to memory as others see them.
-    Fence,
-    Copy {
-        destination: Slot,
-        source: Slot,
-        size: Slot,
-    },
-    Atomic(Box<Atomic>),
-    GenericCast {
-        to: Slot,
-        pointer: Slot,
-        class: offkit_spirv::grammar::StorageClass,
-    },
-    PointerSemantics {
-        to: Slot,
-        pointer: Slot,
-    },
-    Pure(Box<Pure>),
-    Memory(Box<MemoryAccess>),
-    Print {
-        to: Slot,
-        operands: Box<[Typed]>,
-    },
-    Ballot {
-        to: Slot,
-        query: BallotQuery,
-        ballot: Slot,
-        index: Slot,
-    },
+    /// Needs nothing but registers.
+    Compute(Computation),
+    Other(Effect),
     Call {
         function: u32,
-        arguments: Box<[Move]>,
+        arguments: Box<[Slot]>,
         to: Slot,
         cost: u32,
     },
@@ -217,62 +115,20 @@ pub(super) enum Step {
         lanes: u32,
         cost: u32,
     },
-    Unreachable,
 }
 
-#[derive(Clone, Debug)]
-pub(super) struct Convert {
-    pub(super) kind: Conversion,
-    pub(super) from: Scalar,
-    pub(super) into: Scalar,
-    pub(super) rounding: Option<FPRoundingMode>,
-    pub(super) saturate: bool,
-    pub(super) to: Slot,
-    pub(super) a: Slot,
-    pub(super) lanes: u32,
-}
+impl Step {
+    /// A step that has any effect.
+    pub(super) fn other(
+        effect: impl Fn(&mut [u64], &Machine<'_>, &mut View<'_>) -> Result<(), Fault> + Send + Sync + 'static,
+    ) -> Step {
+        Step::Other(Box::new(effect))
+    }
 
-#[derive(Clone, Debug)]
-pub(super) struct Atomic {
-    pub(super) operation: AtomicOperation,
-    /// Combines the old value and the operand, for updates.
-    pub(super) function: Option<fn(u64, u64) -> u64>,
-    pub(super) size: u32,
-    pub(super) to: Slot,
-    pub(super) pointer: Slot,
-    pub(super) operands: [Slot; 2],
-    pub(super) site: Site,
-}
-
-/// A function of OpenCL.std.
-#[derive(Clone, Debug)]
-pub(super) struct Pure {
-    pub(super) function: PureFn,
-    pub(super) result: Shape,
-    pub(super) operands: Box<[Typed]>,
-    pub(super) to: Slot,
-    /// Where to store the second result: the pointer, and the size of a component.
-    pub(super) out: Option<(Slot, u32)>,
-    pub(super) site: Site,
-}
-
-impl Pure {
-    /// Operands of a function of OpenCL.std, without a pointer.
-    pub(super) const MOST_OPERANDS: usize = 4;
-}
-
-/// Loads and stores of OpenCL.std.
-#[derive(Clone, Debug)]
-pub(super) struct MemoryAccess {
-    pub(super) function: MemoryFunction,
-    /// The first register of what is loaded or stored.
-    pub(super) value: Slot,
-    pub(super) shape: Shape,
-    pub(super) offset: Slot,
-    /// Bits of the offset that are not there.
-    pub(super) unused: u32,
-    pub(super) pointer: Slot,
-    pub(super) site: Site,
+    /// A step that needs nothing but registers.
+    pub(super) fn compute(effect: impl Fn(&mut [u64]) + Send + Sync + 'static) -> Step {
+        Step::Compute(Box::new(effect))
+    }
 }
 
 /// Something that work-items do together.
@@ -295,7 +151,6 @@ pub(super) struct PrivateVariable {
 }
 
 /// A function in executable form. Its frame starts with its constants.
-#[derive(Clone, Debug)]
 pub(super) struct Function {
     pub(super) name: String,
     pub(super) steps: Vec<Step>,
