@@ -53,106 +53,90 @@ pub enum Stop {
     Earlier,
 }
 
-/// Options whose value is the next word when nothing follows the option itself.
-const WITH_VALUE: &[&str] = &[
-    "-o",
-    "-x",
-    "-I",
-    "-D",
-    "-U",
-    "-F",
-    "-L",
-    "-l",
-    "-T",
-    "-u",
-    "-z",
-    "-e",
-    "-A",
-    "-B",
-    "-G",
-    "-fdebug-compilation-dir",
-    "-mthread-model",
-    "-include",
-    "-imacros",
-    "-isystem",
-    "-iquote",
-    "-idirafter",
-    "-iprefix",
-    "-iwithprefix",
-    "-iwithprefixbefore",
-    "-isysroot",
-    "-isystem-after",
-    "-iframework",
-    "-iframeworkwithsysroot",
-    "-iwithsysroot",
-    "-ivfsoverlay",
-    "-include-pch",
-    "-cxx-isystem",
-    "-c-isystem",
-    "-stdlib++-isystem",
-    "-framework",
-    "-weak_framework",
-    "-Tbss",
-    "-Tdata",
-    "-Ttext",
-    "-arch",
-    "-target",
-    "-Xlinker",
-    "-Xassembler",
-    "-Xpreprocessor",
-    "-Xclang",
-    "-Xclangas",
-    "-Xanalyzer",
-    "-Xarch_host",
-    "-Xarch_device",
-    "-Xcuda-ptxas",
-    "-Xcuda-fatbinary",
-    "-Xopenmp-target",
-    "-Xoffload-linker",
-    "-Xthinlto-linker",
-    "-mllvm",
-    "-mmlir",
-    "-MF",
-    "-MT",
-    "-MQ",
-    "-MJ",
-    "-dumpdir",
-    "-dumpbase",
-    "-aux-info",
-    "-rpath",
-    "-install_name",
-    "-current_version",
-    "-compatibility_version",
-    "-bundle_loader",
-    "-exported_symbols_list",
-    "-undefined",
-    "-working-directory",
-    "-resource-dir",
-    "-serialize-diagnostics",
-    "--serialize-diagnostics",
-    "--param",
-    "--sysroot",
-    "--config",
-    "--output",
-    "--language",
-    "--include",
-    "--include-directory",
-    "--library-directory",
-    "--define-macro",
-    "--undefine-macro",
-    "--for-linker",
-    "-Xsycl-target-backend",
-    "-Xsycl-target-linker",
-    "-Xs",
-];
+/// Where the value of an option is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Value {
+    /// There is none.
+    None,
+    /// The next word.
+    Next,
+    /// What follows the name in the same word.
+    Joined,
+    /// What follows the name; the next word where nothing does.
+    Either,
+    /// The next word, behind a name that a triple or an architecture finishes.
+    NextAfterTarget,
+}
 
-/// Options whose name is finished by a triple or an architecture, and whose value is the next word.
-const WITH_VALUE_AFTER: &[&str] = &[
-    "-Xarch_",
-    "-Xopenmp-target=",
-    "-Xoffload-linker-",
-    "-Xsycl-target-backend=",
-    "-Xsycl-target-linker=",
+/// The options that are known here: what they are for, and where their values are.
+const OPTIONS: &[(Role, Value, &str)] = {
+    use Value::{Either, Joined, Next, NextAfterTarget, None};
+    &[
+        (Role::Output, Either, "-o"),
+        (Role::Output, Next, "--output"),
+        (Role::Stop(Stop::Object), None, "-c --compile"),
+        (
+            Role::Stop(Stop::Earlier),
+            None,
+            "-S --assemble -E --preprocess -fsyntax-only --analyze -emit-ast --precompile -M -MM --dependencies
+             --user-dependencies",
+        ),
+        (Role::Dependencies, None, "-MD -MMD -MP -MG -MV"),
+        (Role::Dependencies, Either, "-MF -MT -MQ -MJ"),
+        (Role::Library, Either, "-l"),
+        (Role::LibraryFolder, Either, "-L"),
+        (Role::LibraryFolder, Next, "--library-directory"),
+        (Role::Language, Either, "-x"),
+        (Role::Language, Next, "--language"),
+        (Role::Language, Joined, "--language="),
+        (Role::Linker, Either, "-T -u -z"),
+        (Role::Linker, Joined, "-Wl,"),
+        (
+            Role::Linker,
+            Next,
+            "-e -Xlinker --for-linker -rpath -framework -Tbss -Tdata -Ttext -Xoffload-linker",
+        ),
+        (Role::Linker, NextAfterTarget, "-Xoffload-linker-"),
+        (
+            Role::Information,
+            None,
+            "--version --help -help --help-hidden -dumpmachine -dumpversion",
+        ),
+        (
+            Role::Information,
+            Joined,
+            "-print- -ccc-print- --print- --autocomplete=",
+        ),
+        (
+            Role::Other,
+            Next,
+            "-I -D -U -F -A -B -G -fdebug-compilation-dir -mthread-model -include -imacros -isystem -iquote
+             -idirafter -iprefix -iwithprefix -iwithprefixbefore -isysroot -isystem-after -iframework
+             -iframeworkwithsysroot -iwithsysroot -ivfsoverlay -include-pch -cxx-isystem -c-isystem
+             -stdlib++-isystem -weak_framework -arch -target -Xassembler -Xpreprocessor -Xclang -Xclangas
+             -Xanalyzer -Xcuda-ptxas -Xcuda-fatbinary -Xopenmp-target -Xthinlto-linker -mllvm -mmlir -dumpdir
+             -dumpbase -aux-info -install_name -current_version -compatibility_version -bundle_loader
+             -exported_symbols_list -undefined -working-directory -resource-dir -serialize-diagnostics
+             --serialize-diagnostics --param --sysroot --config --include --include-directory --define-macro
+             --undefine-macro -Xsycl-target-backend -Xsycl-target-linker -Xs",
+        ),
+        (
+            Role::Other,
+            NextAfterTarget,
+            "-Xarch_ -Xopenmp-target= -Xsycl-target-backend= -Xsycl-target-linker=",
+        ),
+    ]
+};
+
+/// Options that only begin like those.
+const UNLIKE: &[&str] = &[
+    "-object",
+    "-load",
+    "-undef",
+    "-objcmt",
+    "-ObjC",
+    "-traditional",
+    "-trigraphs",
 ];
 
 /// The options for offloading. Those that end in `=` have a value; clang 22 knows those that are
@@ -187,16 +171,6 @@ const OFFLOAD: &[(&str, bool)] = &[
     ("--offload-jobs=", true),
     ("-fopenmp-targets=", true),
     ("-fopenmp-targets", true),
-];
-
-/// Options that print something and do nothing else.
-const INFORMATION: &[&str] = &[
-    "--version",
-    "--help",
-    "-help",
-    "--help-hidden",
-    "-dumpmachine",
-    "-dumpversion",
 ];
 
 impl Argument {
@@ -270,13 +244,10 @@ pub fn parse(words: &[OsString]) -> Vec<Argument> {
             });
             continue;
         }
-        let takes_next = WITH_VALUE.contains(&&*text)
-            || WITH_VALUE_AFTER
-                .iter()
-                .any(|prefix| text.len() > prefix.len() && text.starts_with(prefix));
+        let (role, takes_next) = known(&text);
         let mut argument = Argument {
             words: vec![word.clone()],
-            role: role(&text),
+            role,
         };
         if takes_next {
             argument.words.extend(words.next().cloned());
@@ -299,67 +270,30 @@ pub fn parse(words: &[OsString]) -> Vec<Argument> {
     arguments
 }
 
-fn role(text: &str) -> Role {
-    if let Some((name, _)) = OFFLOAD.iter().find(|(name, _)| match name.strip_suffix('=') {
-        Some(_) => text.starts_with(name),
-        None => text == *name,
-    }) {
-        return Role::Offload(name);
-    }
-    match text {
-        "-o" | "--output" => return Role::Output,
-        "-c" | "--compile" => return Role::Stop(Stop::Object),
-        "-S" | "--assemble" | "-E" | "--preprocess" | "-fsyntax-only" | "--analyze" | "-emit-ast"
-        | "--precompile" => {
-            return Role::Stop(Stop::Earlier);
-        }
-        "-M" | "-MM" | "--dependencies" | "--user-dependencies" => return Role::Stop(Stop::Earlier),
-        "-MD" | "-MMD" | "-MF" | "-MT" | "-MQ" | "-MP" | "-MG" | "-MV" | "-MJ" => return Role::Dependencies,
-        "-l" => return Role::Library,
-        "-L" | "--library-directory" => return Role::LibraryFolder,
-        "-x" | "--language" => return Role::Language,
-        "-T" | "-u" | "-z" | "-e" | "-Xlinker" | "--for-linker" | "-rpath" | "-framework" | "-Tbss"
-        | "-Tdata" | "-Ttext" | "-Xoffload-linker" => return Role::Linker,
-        _ if INFORMATION.contains(&text) => return Role::Information,
-        _ => {}
-    }
-    const PREFIXES: &[(&str, Role)] = &[
-        ("-print-", Role::Information),
-        ("-ccc-print-", Role::Information),
-        ("--print-", Role::Information),
-        ("--autocomplete=", Role::Information),
-        ("-o", Role::Output),
-        ("-x", Role::Language),
-        ("--language=", Role::Language),
-        ("-MF", Role::Dependencies),
-        ("-MT", Role::Dependencies),
-        ("-MQ", Role::Dependencies),
-        ("-MJ", Role::Dependencies),
-        ("-l", Role::Library),
-        ("-L", Role::LibraryFolder),
-        ("-Wl,", Role::Linker),
-        ("-Xoffload-linker-", Role::Linker),
-        ("-T", Role::Linker),
-        ("-u", Role::Linker),
-        ("-z", Role::Linker),
-    ];
-    // Options that only begin like those.
-    const NOT_PREFIXED: &[&str] = &[
-        "-object",
-        "-load",
-        "-undef",
-        "-objcmt",
-        "-ObjC",
-        "-traditional",
-        "-trigraphs",
-    ];
-    if NOT_PREFIXED.iter().any(|option| text.starts_with(option)) {
-        return Role::Other;
-    }
-    PREFIXES
-        .iter()
-        .find(|(prefix, _)| text.starts_with(prefix))
-        .map_or(Role::Other, |(_, role)| role.clone())
+/// What a word that is an option is for, and whether the next word is its value.
+fn known(text: &str) -> (Role, bool) {
+    let find = |fits: &dyn Fn(Value, &str) -> bool| {
+        let mut rows = OPTIONS.iter();
+        rows.find(|(_, value, names)| names.split_whitespace().any(|name| fits(*value, name)))
+    };
+    let same = |value, name: &str| matches!(value, Value::None | Value::Next | Value::Either) && name == text;
+    let begins = |value, name: &str| match value {
+        Value::Joined | Value::Either => text.starts_with(name),
+        Value::NextAfterTarget => text.len() > name.len() && text.starts_with(name),
+        Value::None | Value::Next => false,
+    };
+    let (role, takes_next) = match find(&same) {
+        Some((role, value, _)) => (role.clone(), *value != Value::None),
+        None if UNLIKE.iter().any(|option| text.starts_with(option)) => (Role::Other, false),
+        None => find(&begins).map_or((Role::Other, false), |(role, value, _)| {
+            (role.clone(), *value == Value::NextAfterTarget)
+        }),
+    };
+    let offload = OFFLOAD.iter().find(|(name, _)| match name.ends_with('=') {
+        true => text.starts_with(name),
+        false => text == *name,
+    });
+    (offload.map_or(role, |(name, _)| Role::Offload(name)), takes_next)
 }
 
 #[cfg(test)]
