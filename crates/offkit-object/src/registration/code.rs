@@ -51,11 +51,7 @@ pub(super) struct Code {
 }
 
 /// Instructions with fields that a linker fills in: where these are, and how.
-struct Template {
-    bytes: &'static [u8],
-    fields: &'static [(u64, RelocationFlags)],
-    addend: i64,
-}
+struct Template(&'static [u8], &'static [(u64, RelocationFlags)]);
 
 /// The instructions of a processor, by its calling convention.
 pub(super) struct Machine {
@@ -68,6 +64,8 @@ pub(super) struct Machine {
     jump: Template,
     ret: &'static [u8],
     second: fn(u64) -> Vec<u8>,
+    /// From the beginning of a field to where addresses in instructions count from.
+    addend: i64,
     /// What stands between functions.
     pub(super) padding: u8,
     /// A pointer in data.
@@ -94,33 +92,19 @@ pub(super) const fn coff(typ: pe::RelocationType) -> RelocationFlags {
 static ELF_X86_64: Machine = Machine {
     enter: &[0x50], // push rax
     leave: &[0x58], // pop rax
-    address: Template {
-        bytes: &[0x48, 0x8d, 0x3d, 0, 0, 0, 0], // lea rdi, [rip + …]
-        fields: &[(3, elf(elf::R_X86_64_PC32))],
-        addend: -4,
-    },
-    load: Template {
-        bytes: &[0x48, 0x8b, 0x3d, 0, 0, 0, 0], // mov rdi, [rip + …]
-        fields: &[(3, elf(elf::R_X86_64_PC32))],
-        addend: -4,
-    },
-    store: Template {
-        bytes: &[0x48, 0x89, 0x05, 0, 0, 0, 0], // mov [rip + …], rax
-        fields: &[(3, elf(elf::R_X86_64_PC32))],
-        addend: -4,
-    },
-    call: Template {
-        bytes: &[0xe8, 0, 0, 0, 0], // call …
-        fields: &[(1, elf(elf::R_X86_64_PLT32))],
-        addend: -4,
-    },
-    jump: Template {
-        bytes: &[0xe9, 0, 0, 0, 0], // jmp …
-        fields: &[(1, elf(elf::R_X86_64_PLT32))],
-        addend: -4,
-    },
+    // lea rdi, [rip + …]
+    address: Template(&[0x48, 0x8d, 0x3d, 0, 0, 0, 0], &[(3, elf(elf::R_X86_64_PC32))]),
+    // mov rdi, [rip + …]
+    load: Template(&[0x48, 0x8b, 0x3d, 0, 0, 0, 0], &[(3, elf(elf::R_X86_64_PC32))]),
+    // mov [rip + …], rax
+    store: Template(&[0x48, 0x89, 0x05, 0, 0, 0, 0], &[(3, elf(elf::R_X86_64_PC32))]),
+    // call …
+    call: Template(&[0xe8, 0, 0, 0, 0], &[(1, elf(elf::R_X86_64_PLT32))]),
+    // jmp …
+    jump: Template(&[0xe9, 0, 0, 0, 0], &[(1, elf(elf::R_X86_64_PLT32))]),
     ret: &[0xc3],                                                         // ret
     second: |number| [&[0x48, 0xbe], &number.to_le_bytes()[..]].concat(), // movabs rsi, …
+    addend: -4,
     padding: 0xcc,
     pointer: elf(elf::R_X86_64_64),
 };
@@ -129,33 +113,28 @@ static ELF_X86_64: Machine = Machine {
 static COFF_X86_64: Machine = Machine {
     enter: &[0x48, 0x83, 0xec, 0x28], // sub rsp, 40
     leave: &[0x48, 0x83, 0xc4, 0x28], // add rsp, 40
-    address: Template {
-        bytes: &[0x48, 0x8d, 0x0d, 0, 0, 0, 0], // lea rcx, [rip + …]
-        fields: &[(3, coff(pe::IMAGE_REL_AMD64_REL32))],
-        addend: -4,
-    },
-    load: Template {
-        bytes: &[0x48, 0x8b, 0x0d, 0, 0, 0, 0], // mov rcx, [rip + …]
-        fields: &[(3, coff(pe::IMAGE_REL_AMD64_REL32))],
-        addend: -4,
-    },
-    store: Template {
-        bytes: &[0x48, 0x89, 0x05, 0, 0, 0, 0], // mov [rip + …], rax
-        fields: &[(3, coff(pe::IMAGE_REL_AMD64_REL32))],
-        addend: -4,
-    },
-    call: Template {
-        bytes: &[0xe8, 0, 0, 0, 0], // call …
-        fields: &[(1, coff(pe::IMAGE_REL_AMD64_REL32))],
-        addend: -4,
-    },
-    jump: Template {
-        bytes: &[0xe9, 0, 0, 0, 0], // jmp …
-        fields: &[(1, coff(pe::IMAGE_REL_AMD64_REL32))],
-        addend: -4,
-    },
+    // lea rcx, [rip + …]
+    address: Template(
+        &[0x48, 0x8d, 0x0d, 0, 0, 0, 0],
+        &[(3, coff(pe::IMAGE_REL_AMD64_REL32))],
+    ),
+    // mov rcx, [rip + …]
+    load: Template(
+        &[0x48, 0x8b, 0x0d, 0, 0, 0, 0],
+        &[(3, coff(pe::IMAGE_REL_AMD64_REL32))],
+    ),
+    // mov [rip + …], rax
+    store: Template(
+        &[0x48, 0x89, 0x05, 0, 0, 0, 0],
+        &[(3, coff(pe::IMAGE_REL_AMD64_REL32))],
+    ),
+    // call …
+    call: Template(&[0xe8, 0, 0, 0, 0], &[(1, coff(pe::IMAGE_REL_AMD64_REL32))]),
+    // jmp …
+    jump: Template(&[0xe9, 0, 0, 0, 0], &[(1, coff(pe::IMAGE_REL_AMD64_REL32))]),
     ret: &[0xc3],                                                         // ret
     second: |number| [&[0x48, 0xba], &number.to_le_bytes()[..]].concat(), // movabs rdx, …
+    addend: -4,
     padding: 0xcc,
     pointer: coff(pe::IMAGE_REL_AMD64_ADDR64),
 };
@@ -164,49 +143,40 @@ static COFF_X86_64: Machine = Machine {
 static ELF_AARCH64: Machine = Machine {
     enter: &[0xfd, 0x7b, 0xbf, 0xa9], // stp x29, x30, [sp, #-16]!
     leave: &[0xfd, 0x7b, 0xc1, 0xa8], // ldp x29, x30, [sp], #16
-    address: Template {
-        bytes: &[
+    address: Template(
+        &[
             0x00, 0x00, 0x00, 0x90, // adrp x0, …
             0x00, 0x00, 0x00, 0x91, // add x0, x0, #…
         ],
-        fields: &[
+        &[
             (0, elf(elf::R_AARCH64_ADR_PREL_PG_HI21)),
             (4, elf(elf::R_AARCH64_ADD_ABS_LO12_NC)),
         ],
-        addend: 0,
-    },
-    load: Template {
-        bytes: &[
+    ),
+    load: Template(
+        &[
             0x08, 0x00, 0x00, 0x90, // adrp x8, …
             0x00, 0x01, 0x40, 0xf9, // ldr x0, [x8, #…]
         ],
-        fields: &[
+        &[
             (0, elf(elf::R_AARCH64_ADR_PREL_PG_HI21)),
             (4, elf(elf::R_AARCH64_LDST64_ABS_LO12_NC)),
         ],
-        addend: 0,
-    },
-    store: Template {
-        bytes: &[
+    ),
+    store: Template(
+        &[
             0x08, 0x00, 0x00, 0x90, // adrp x8, …
             0x00, 0x01, 0x00, 0xf9, // str x0, [x8, #…]
         ],
-        fields: &[
+        &[
             (0, elf(elf::R_AARCH64_ADR_PREL_PG_HI21)),
             (4, elf(elf::R_AARCH64_LDST64_ABS_LO12_NC)),
         ],
-        addend: 0,
-    },
-    call: Template {
-        bytes: &[0x00, 0x00, 0x00, 0x94], // bl …
-        fields: &[(0, elf(elf::R_AARCH64_CALL26))],
-        addend: 0,
-    },
-    jump: Template {
-        bytes: &[0x00, 0x00, 0x00, 0x14], // b …
-        fields: &[(0, elf(elf::R_AARCH64_JUMP26))],
-        addend: 0,
-    },
+    ),
+    // bl …
+    call: Template(&[0x00, 0x00, 0x00, 0x94], &[(0, elf(elf::R_AARCH64_CALL26))]),
+    // b …
+    jump: Template(&[0x00, 0x00, 0x00, 0x14], &[(0, elf(elf::R_AARCH64_JUMP26))]),
     ret: &[0xc0, 0x03, 0x5f, 0xd6], // ret
     second: |number| {
         // movz x1, #…; then movk x1, #…, for the other three quarters.
@@ -219,6 +189,7 @@ static ELF_AARCH64: Machine = Machine {
         });
         instructions.collect()
     },
+    addend: 0,
     padding: 0,
     pointer: elf(elf::R_AARCH64_ABS64),
 };
@@ -247,15 +218,14 @@ impl Code {
         }
     }
 
-    fn template(&mut self, template: &Template, place: Place) {
+    fn template(&mut self, Template(bytes, fields): &Template, place: Place) {
         let start = self.bytes.len() as u64;
-        self.bytes.extend(template.bytes);
-        self.fixups
-            .extend(template.fields.iter().map(|(at, flags)| Fixup {
-                at: start.saturating_add(*at),
-                place,
-                addend: template.addend,
-                flags: *flags,
-            }));
+        self.bytes.extend(*bytes);
+        self.fixups.extend(fields.iter().map(|(at, flags)| Fixup {
+            at: start.saturating_add(*at),
+            place,
+            addend: self.machine.addend,
+            flags: *flags,
+        }));
     }
 }
