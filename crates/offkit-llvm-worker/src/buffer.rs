@@ -5,11 +5,7 @@ use std::path::Path;
 use std::ptr;
 use std::sync::Arc;
 
-use llvm_sys::core::{
-    LLVMCreateMemoryBufferWithContentsOfFile, LLVMCreateMemoryBufferWithMemoryRange,
-    LLVMCreateMemoryBufferWithMemoryRangeCopy, LLVMDisposeMemoryBuffer, LLVMGetBufferSize,
-    LLVMGetBufferStart,
-};
+use llvm_sys::core::*;
 use llvm_sys::prelude::LLVMMemoryBufferRef;
 
 use crate::Error;

@@ -6,10 +6,7 @@ use std::io::Write;
 use std::rc::Rc;
 
 use llvm_sys::LLVMDiagnosticSeverity;
-use llvm_sys::core::{
-    LLVMContextCreate, LLVMContextDispose, LLVMContextSetDiagnosticHandler, LLVMDisposeMessage,
-    LLVMGetDiagInfoSeverity,
-};
+use llvm_sys::core::*;
 use llvm_sys::prelude::{LLVMContextRef, LLVMDiagnosticInfoRef};
 
 use offkit_llvm::Severity;

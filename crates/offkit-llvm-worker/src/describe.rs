@@ -2,14 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use llvm_sys::core::{
-    LLVMGetCalledFunctionType, LLVMGetCalledValue, LLVMGetElementType, LLVMGetFirstBasicBlock,
-    LLVMGetFirstInstruction, LLVMGetInstructionOpcode, LLVMGetIntTypeWidth, LLVMGetNextBasicBlock,
-    LLVMGetNextInstruction, LLVMGetNumOperands, LLVMGetOperand, LLVMGetStructName, LLVMGetTypeKind,
-    LLVMGlobalGetValueType, LLVMIsACallInst, LLVMIsAConstant, LLVMIsAFunction, LLVMIsAGlobalValue,
-    LLVMIsAGlobalVariable, LLVMIsAInlineAsm, LLVMIsAInvokeInst, LLVMIsAUser, LLVMPrintTypeToString,
-    LLVMTypeOf,
-};
+use llvm_sys::core::*;
 use llvm_sys::prelude::{LLVMTypeRef, LLVMValueRef};
 use llvm_sys::{LLVMOpcode, LLVMTypeKind};
 use offkit_llvm::{FunctionSummary, ModuleSummary, VariableSummary};

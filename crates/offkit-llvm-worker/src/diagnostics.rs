@@ -6,11 +6,7 @@
 
 use std::ffi::c_uint;
 
-use llvm_sys::core::{
-    LLVMConstInt, LLVMGetCalledValue, LLVMGetDebugLocColumn, LLVMGetDebugLocFilename, LLVMGetDebugLocLine,
-    LLVMGetMDKindIDInContext, LLVMInt64TypeInContext, LLVMIsACallInst, LLVMIsAInlineAsm,
-    LLVMMDNodeInContext2, LLVMMetadataAsValue, LLVMSetMetadata, LLVMValueAsMetadata,
-};
+use llvm_sys::core::*;
 use llvm_sys::prelude::LLVMValueRef;
 use offkit_llvm::{Diagnostic, Place, Severity};
 

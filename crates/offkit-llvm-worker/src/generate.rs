@@ -5,12 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use llvm_sys::LLVMLinkage;
-use llvm_sys::core::{
-    LLVMAddFunction, LLVMAppendBasicBlockInContext, LLVMBuildRetVoid, LLVMConstNull,
-    LLVMCreateBuilderInContext, LLVMDeleteFunction, LLVMDeleteGlobal, LLVMDisposeBuilder, LLVMFunctionType,
-    LLVMPositionBuilderAtEnd, LLVMReplaceAllUsesWith, LLVMSetExternallyInitialized, LLVMSetFunctionCallConv,
-    LLVMSetLinkage, LLVMTypeOf, LLVMVoidTypeInContext,
-};
+use llvm_sys::core::*;
 use offkit_image::Family;
 use offkit_llvm::{
     CallingConvention, CodeOptions, EmittedPart, Linkage, Part, Place, Reply, SpirvLimits, SpirvNeed,

@@ -8,13 +8,7 @@ use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::Arc;
 
-use llvm_sys::core::{
-    LLVMAddAttributeAtIndex, LLVMAddFunction, LLVMBuildCall2, LLVMCreateBuilderInContext,
-    LLVMCreateEnumAttribute, LLVMDisposeBuilder, LLVMFunctionType, LLVMGetEnumAttributeKindForName,
-    LLVMGetFirstBasicBlock, LLVMGetFirstInstruction, LLVMGetNextBasicBlock, LLVMGetNextInstruction,
-    LLVMIsAAllocaInst, LLVMIsABranchInst, LLVMIsAPHINode, LLVMIsConditional, LLVMPositionBuilderBefore,
-    LLVMSetFunctionCallConv, LLVMSetInstructionCallConv, LLVMVoidTypeInContext,
-};
+use llvm_sys::core::*;
 use llvm_sys::debuginfo::{
     LLVMDIFileGetDirectory, LLVMDIFileGetFilename, LLVMDILocationGetColumn, LLVMDILocationGetLine,
     LLVMDILocationGetScope, LLVMDIScopeGetFile, LLVMGetSubprogram, LLVMInstructionGetDebugLoc,

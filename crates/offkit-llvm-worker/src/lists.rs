@@ -7,11 +7,7 @@
 use std::collections::HashSet;
 use std::ffi::CStr;
 
-use llvm_sys::core::{
-    LLVMAddGlobalInAddressSpace, LLVMArrayType2, LLVMConstArray2, LLVMDeleteGlobal, LLVMGetInitializer,
-    LLVMGetNamedGlobal, LLVMGetNumOperands, LLVMGetOperand, LLVMSetInitializer, LLVMSetLinkage,
-    LLVMSetSection, LLVMTypeOf,
-};
+use llvm_sys::core::*;
 use llvm_sys::prelude::LLVMValueRef;
 use llvm_sys::{LLVMLinkage, LLVMOpcode};
 use offkit_image::Family;

@@ -12,14 +12,7 @@
 use std::ffi::c_uint;
 
 use llvm_sys::LLVMLinkage;
-use llvm_sys::core::{
-    LLVMAddGlobalInAddressSpace, LLVMConstArray2, LLVMDeleteGlobal, LLVMGetAsString, LLVMGetElementType,
-    LLVMGetFirstUse, LLVMGetInitializer, LLVMGetNamedGlobal, LLVMGetNextUse, LLVMGetNumOperands,
-    LLVMGetOperand, LLVMGetPointerAddressSpace, LLVMGetPoison, LLVMGetSection, LLVMGetUser,
-    LLVMGlobalGetValueType, LLVMIsAConstant, LLVMIsAFunction, LLVMIsAGlobalValue, LLVMIsAGlobalVariable,
-    LLVMIsConstantString, LLVMReplaceAllUsesWith, LLVMSetInitializer, LLVMSetLinkage, LLVMSetSection,
-    LLVMSetValueName2, LLVMTypeOf,
-};
+use llvm_sys::core::*;
 use llvm_sys::prelude::LLVMValueRef;
 use offkit_llvm::{CallingConvention, Linkage};
 

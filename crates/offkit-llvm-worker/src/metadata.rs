@@ -4,16 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::{CString, c_uint};
 
 use llvm_sys::LLVMTypeKind;
-use llvm_sys::core::{
-    LLVMAddNamedMetadataOperand, LLVMConstInt, LLVMConstIntGetSExtValue, LLVMDisposeValueMetadataEntries,
-    LLVMGetFirstNamedMetadata, LLVMGetIntTypeWidth, LLVMGetMDKindIDInContext, LLVMGetMDNodeNumOperands,
-    LLVMGetMDNodeOperands, LLVMGetMDString, LLVMGetNamedFunction, LLVMGetNamedGlobal,
-    LLVMGetNamedMetadataName, LLVMGetNamedMetadataNumOperands, LLVMGetNamedMetadataOperands,
-    LLVMGetNextNamedMetadata, LLVMGetTypeKind, LLVMGetValueName2, LLVMGlobalCopyAllMetadata,
-    LLVMInt8TypeInContext, LLVMInt32TypeInContext, LLVMIsAConstantInt, LLVMIsAGlobalValue, LLVMIsAMDNode,
-    LLVMIsAMDString, LLVMMDNodeInContext2, LLVMMDStringInContext2, LLVMMetadataAsValue, LLVMTypeOf,
-    LLVMValueAsMetadata, LLVMValueMetadataEntriesGetKind, LLVMValueMetadataEntriesGetMetadata,
-};
+use llvm_sys::core::*;
 use llvm_sys::prelude::{LLVMContextRef, LLVMMetadataRef, LLVMModuleRef, LLVMValueRef};
 use offkit_llvm::Metadata;
 

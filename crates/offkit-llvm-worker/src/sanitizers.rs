@@ -1,10 +1,7 @@
 //! What sanitizers leave in a module for the tool that splits it.
 
 use llvm_sys::LLVMTypeKind;
-use llvm_sys::core::{
-    LLVMGetCalledValue, LLVMGetNumArgOperands, LLVMGetOperand, LLVMGetTypeKind, LLVMGlobalGetValueType,
-    LLVMInstructionEraseFromParent, LLVMIsACallInst, LLVMIsAConstant, LLVMIsNull,
-};
+use llvm_sys::core::*;
 use llvm_sys::prelude::LLVMValueRef;
 use offkit_llvm::{Linkage, sanitizer_of};
 

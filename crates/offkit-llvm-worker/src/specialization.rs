@@ -19,21 +19,7 @@ use std::collections::HashMap;
 use std::ffi::{CString, c_uint};
 
 use llvm_sys::LLVMTypeKind;
-use llvm_sys::core::{
-    LLVMAddFunction, LLVMAddNamedMetadataOperand, LLVMArrayType2, LLVMBuildAddrSpaceCast,
-    LLVMBuildArrayAlloca, LLVMBuildCall2, LLVMBuildGEP2, LLVMBuildLoad2, LLVMBuildStore, LLVMBuildTrunc,
-    LLVMConstBitCast, LLVMConstInt, LLVMConstIntGetZExtValue, LLVMConstNull, LLVMCountStructElementTypes,
-    LLVMCreateBuilderInContext, LLVMDisposeBuilder, LLVMFunctionType, LLVMGetAggregateElement,
-    LLVMGetArrayLength2, LLVMGetCalledValue, LLVMGetElementType, LLVMGetEnumAttributeAtIndex,
-    LLVMGetEnumAttributeKindForName, LLVMGetFirstBasicBlock, LLVMGetFirstInstruction, LLVMGetIntTypeWidth,
-    LLVMGetNamedFunction, LLVMGetNextBasicBlock, LLVMGetNextInstruction, LLVMGetNumArgOperands,
-    LLVMGetOperand, LLVMGetOrInsertNamedMetadata, LLVMGetTypeAttributeValue, LLVMGetTypeKind, LLVMGetUndef,
-    LLVMGetVectorSize, LLVMInstructionEraseFromParent, LLVMInt8TypeInContext, LLVMInt32TypeInContext,
-    LLVMIntTypeInContext, LLVMIsACallInst, LLVMIsAConstantFP, LLVMIsAConstantInt, LLVMIsNull, LLVMIsUndef,
-    LLVMMDNodeInContext2, LLVMMDStringInContext2, LLVMMetadataAsValue, LLVMPositionBuilderBefore,
-    LLVMReplaceAllUsesWith, LLVMSetAlignment, LLVMSetFunctionCallConv, LLVMSetInstructionCallConv,
-    LLVMStructGetTypeAtIndex, LLVMTypeOf, LLVMValueAsMetadata,
-};
+use llvm_sys::core::*;
 use llvm_sys::prelude::{LLVMBuilderRef, LLVMContextRef, LLVMModuleRef, LLVMTypeRef, LLVMValueRef};
 use llvm_sys::target::{
     LLVMABIAlignmentOfType, LLVMABISizeOfType, LLVMGetModuleDataLayout, LLVMOffsetOfElement,

@@ -11,16 +11,7 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::CStr;
 
 use llvm_sys::comdat::LLVMSetComdat;
-use llvm_sys::core::{
-    LLVMAddAttributeAtIndex, LLVMAddFunction, LLVMAddGlobal, LLVMAppendBasicBlockInContext, LLVMArrayType2,
-    LLVMBuildRet, LLVMBuildRetVoid, LLVMConstArray2, LLVMCountParams, LLVMCreateBuilderInContext,
-    LLVMDeleteFunction, LLVMDeleteGlobal, LLVMDisposeBuilder, LLVMGetAttributeCountAtIndex,
-    LLVMGetAttributesAtIndex, LLVMGetFunctionCallConv, LLVMGetGlobalParent, LLVMGetModuleContext,
-    LLVMGetNamedGlobal, LLVMGetReturnType, LLVMGetTypeKind, LLVMGetUndef, LLVMGetUnnamedAddress,
-    LLVMGetVisibility, LLVMGlobalGetValueType, LLVMIsAGlobalVariable, LLVMPositionBuilderAtEnd,
-    LLVMReplaceAllUsesWith, LLVMSetFunctionCallConv, LLVMSetInitializer, LLVMSetUnnamedAddress,
-    LLVMSetValueName2, LLVMSetVisibility, LLVMTypeOf,
-};
+use llvm_sys::core::*;
 use llvm_sys::prelude::LLVMValueRef;
 use llvm_sys::{LLVMLinkage, LLVMTypeKind};
 use offkit_llvm::{Linkage, Part};

@@ -1,9 +1,6 @@
 //! Which kernel needs more of SPIR-V than its target takes, and for what: found out by trying parts of the code.
 
-use llvm_sys::core::{
-    LLVMGetCalledValue, LLVMGetPoison, LLVMInstructionEraseFromParent, LLVMIsACallInst, LLVMIsAFunction,
-    LLVMIsDeclaration, LLVMReplaceAllUsesWith, LLVMTypeOf,
-};
+use llvm_sys::core::*;
 use llvm_sys::prelude::LLVMValueRef;
 use offkit_llvm::Place;
 

@@ -2,14 +2,7 @@
 
 use std::ffi::c_uint;
 
-use llvm_sys::core::{
-    LLVMBuildBinOp, LLVMBuildCast, LLVMBuildExtractElement, LLVMBuildGEP2, LLVMBuildInsertElement,
-    LLVMBuildLoad2, LLVMBuildStore, LLVMConstInt, LLVMCreateBuilderInContext, LLVMDisposeBuilder,
-    LLVMGetAlignment, LLVMGetElementType, LLVMGetIntTypeWidth, LLVMGetTypeKind, LLVMGetVectorSize,
-    LLVMGetVolatile, LLVMInt8TypeInContext, LLVMInt32TypeInContext, LLVMInt64TypeInContext,
-    LLVMIntTypeInContext, LLVMPositionBuilderBefore, LLVMSetAlignment, LLVMSetCurrentDebugLocation2,
-    LLVMSetVolatile, LLVMTypeOf, LLVMVectorType,
-};
+use llvm_sys::core::*;
 use llvm_sys::debuginfo::LLVMInstructionGetDebugLoc;
 use llvm_sys::prelude::{LLVMBuilderRef, LLVMContextRef, LLVMTypeRef, LLVMValueRef};
 use llvm_sys::{LLVMOpcode, LLVMTypeKind};

@@ -8,15 +8,7 @@
 use std::collections::HashMap;
 use std::ffi::c_uint;
 
-use llvm_sys::core::{
-    LLVMAddIncoming, LLVMBuildAShr, LLVMBuildAnd, LLVMBuildExtractElement, LLVMBuildFreeze, LLVMBuildICmp,
-    LLVMBuildInsertElement, LLVMBuildLShr, LLVMBuildOr, LLVMBuildPhi, LLVMBuildSelect, LLVMBuildShl,
-    LLVMBuildZExt, LLVMConstInt, LLVMCountIncoming, LLVMCountParams, LLVMGetAlignment, LLVMGetElementType,
-    LLVMGetICmpPredicate, LLVMGetIncomingBlock, LLVMGetIncomingValue, LLVMGetInstructionOpcode,
-    LLVMGetNextInstruction, LLVMGetNumOperands, LLVMGetNumSuccessors, LLVMGetOperand, LLVMGetParam,
-    LLVMGetSwitchCaseValue, LLVMGetTypeKind, LLVMGetUndef, LLVMInstructionEraseFromParent,
-    LLVMIsAInstruction, LLVMReplaceAllUsesWith, LLVMSetOperand, LLVMSetSwitchCaseValue, LLVMTypeOf,
-};
+use llvm_sys::core::*;
 use llvm_sys::prelude::{LLVMTypeRef, LLVMValueRef};
 use llvm_sys::{LLVMIntPredicate, LLVMOpcode as Op, LLVMTypeKind};
 

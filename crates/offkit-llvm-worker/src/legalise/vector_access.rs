@@ -4,11 +4,7 @@
 //! numbers of another kind. The function is one for pointers to its own numbers.
 
 use llvm_sys::LLVMTypeKind;
-use llvm_sys::core::{
-    LLVMDoubleTypeInContext, LLVMFloatTypeInContext, LLVMGetCalledValue, LLVMGetNumArgOperands,
-    LLVMGetOperand, LLVMGetTypeKind, LLVMHalfTypeInContext, LLVMIntTypeInContext, LLVMIsACallInst,
-    LLVMIsAConstant, LLVMIsAFunction, LLVMSetOperand, LLVMTypeOf,
-};
+use llvm_sys::core::*;
 use llvm_sys::prelude::{LLVMContextRef, LLVMTypeRef};
 
 use super::functions::name_and_arguments;

@@ -7,13 +7,7 @@
 use std::ffi::{c_int, c_uint};
 
 use llvm_sys::LLVMOpcode as Op;
-use llvm_sys::core::{
-    LLVMBuildExtractElement, LLVMBuildShuffleVector, LLVMConstInt, LLVMConstIntGetZExtValue, LLVMConstVector,
-    LLVMGetElementType, LLVMGetFirstUse, LLVMGetInstructionOpcode, LLVMGetMaskValue, LLVMGetNextUse,
-    LLVMGetNumMaskElements, LLVMGetOperand, LLVMGetPoison, LLVMGetUser, LLVMInstructionEraseFromParent,
-    LLVMInt32TypeInContext, LLVMIsAConstantInt, LLVMIsAInsertElementInst, LLVMIsAShuffleVectorInst,
-    LLVMIsUndef, LLVMReplaceAllUsesWith, LLVMTypeOf, LLVMVectorType,
-};
+use llvm_sys::core::*;
 use llvm_sys::prelude::{LLVMTypeRef, LLVMValueRef};
 use llvm_sys::target::{LLVMGetModuleDataLayout, LLVMSizeOfTypeInBits, LLVMTargetDataRef};
 

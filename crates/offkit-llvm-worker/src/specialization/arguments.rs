@@ -2,11 +2,7 @@
 
 use std::collections::HashSet;
 
-use llvm_sys::core::{
-    LLVMGetAggregateElement, LLVMGetAsString, LLVMGetFirstUse, LLVMGetInitializer, LLVMGetNextUse,
-    LLVMGetOperand, LLVMGetUser, LLVMIsAGlobalVariable, LLVMIsALoadInst, LLVMIsAStoreInst,
-    LLVMIsConstantString, LLVMTypeOf,
-};
+use llvm_sys::core::*;
 use llvm_sys::prelude::LLVMValueRef;
 
 use super::types::is_composite;

@@ -3,10 +3,7 @@
 use std::ffi::c_uint;
 
 use llvm_sys::LLVMTypeKind;
-use llvm_sys::core::{
-    LLVMGetArrayLength2, LLVMGetElementType, LLVMGetIntTypeWidth, LLVMGetStructName, LLVMGetTypeKind,
-    LLVMGetVectorSize,
-};
+use llvm_sys::core::*;
 use llvm_sys::prelude::LLVMTypeRef;
 
 use crate::Error;
