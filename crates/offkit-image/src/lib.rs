@@ -91,6 +91,6 @@ pub use producer::Producer;
 pub use property_set::{ByteArray, PropertySet, PropertySets, PropertyValue};
 pub use state::BundleState;
 pub use strings::{Strings, keys as string_keys};
-pub use symbol_name::{backquoted, demangle, describe_symbol};
+pub use symbol_name::{backquoted, demangle, describe_symbol, mangled_function};
 pub use symbols::Symbols;
 pub use target::{Family, Target};

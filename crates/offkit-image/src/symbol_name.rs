@@ -30,6 +30,20 @@ pub fn demangle(symbol: &str) -> String {
     if demangled { text.0 } else { symbol.to_owned() }
 }
 
+/// The name of a function with an Itanium-mangled symbol that is in no namespace, and its mangled parameters.
+///
+/// ```
+/// assert_eq!(offkit_image::mangled_function("_Z5scalefPi"), Some(("scale", "fPi")));
+/// assert_eq!(offkit_image::mangled_function("_ZN3lib5scaleEf"), None);
+/// ```
+#[must_use]
+pub fn mangled_function(symbol: &str) -> Option<(&str, &str)> {
+    let rest = symbol.strip_prefix("_Z")?;
+    let digits = rest.find(|c: char| !c.is_ascii_digit())?;
+    let (length, rest) = rest.split_at_checked(digits)?;
+    rest.split_at_checked(length.parse().ok()?)
+}
+
 /// Text that refuses to become too long.
 struct Bounded(String);
 

@@ -5,6 +5,8 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
+use offkit_image::mangled_function;
+
 use crate::grammar::{BuiltIn, Op, OpenclStd100Op};
 
 /// Whether a name belongs to the representation or the device itself: built-in variables and operations of SPIR-V
@@ -25,20 +27,11 @@ pub fn is_built_in(name: &str) -> bool {
     if name.is_empty() || name.starts_with("llvm.") {
         return true;
     }
-    unmangled(name)
+    // SYCL's headers declare the operations of SPIR-V as C++ functions.
+    let plain = mangled_function(name).map_or(name, |(plain, _)| plain);
+    plain
         .strip_prefix("__spirv_")
         .is_some_and(is_operation_or_variable)
-}
-
-/// The name without arguments: SYCL's headers declare the operations of SPIR-V as C++ functions.
-fn unmangled(name: &str) -> &str {
-    let Some(rest) = name.strip_prefix("_Z") else {
-        return name;
-    };
-    let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or_default();
-    let (length, rest) = rest.split_at(digits);
-    let length = length.parse().unwrap_or_default();
-    rest.get(..length).unwrap_or_default()
 }
 
 /// Whether SPIR-V has that: `ControlBarrier`, `ocl_sin`, `BuiltInGlobalInvocationId` and `GlobalInvocationId_x`. Behind

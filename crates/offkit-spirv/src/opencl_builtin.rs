@@ -18,7 +18,7 @@ pub fn is_opencl_builtin(symbol: &str) -> bool {
     if matches!(symbol, "__to_global" | "__to_local" | "__to_private") {
         return true;
     }
-    let Some(name) = base_name(symbol) else {
+    let Some((name, _)) = offkit_image::mangled_function(symbol) else {
         return false;
     };
     match name.split_once('_') {
@@ -37,14 +37,6 @@ pub fn is_opencl_builtin(symbol: &str) -> bool {
                 | "atomic_fetch_max_explicit"
         ),
     }
-}
-
-/// The name in an Itanium-mangled function that is in no namespace.
-fn base_name(symbol: &str) -> Option<&str> {
-    let rest = symbol.strip_prefix("_Z")?;
-    let digits = rest.find(|c: char| !c.is_ascii_digit())?;
-    let (length, rest) = rest.split_at_checked(digits)?;
-    rest.get(..length.parse().ok()?)
 }
 
 /// `double4_rte`: a conversion to `half` or `double`, with an optional number of components and rounding mode.

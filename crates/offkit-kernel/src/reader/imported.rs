@@ -43,21 +43,13 @@ pub(super) fn recognise(name: &str) -> Option<Imported> {
         "__to_private" => return Some(Imported::Cast(StorageClass::Function)),
         _ => {}
     }
-    let (name, parameters) = demangle(name)?;
+    let (name, parameters) = offkit_image::mangled_function(name)?;
     match name {
         "mem_fence" | "read_mem_fence" | "write_mem_fence" => Some(Imported::Fence),
         "sub_group_barrier" => Some(Imported::SubGroupBarrier),
         "get_fence" => Some(Imported::FenceOf),
         _ => conversion(name, parameters).or_else(|| atomic(name, parameters)),
     }
-}
-
-/// The function's name and the mangled parameters.
-fn demangle(name: &str) -> Option<(&str, &str)> {
-    let rest = name.strip_prefix("_Z")?;
-    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-    let length = rest.get(..digits)?.parse().ok()?;
-    rest.get(digits..)?.split_at_checked(length)
 }
 
 /// The kinds of numbers, by the last letters of a mangled type.

@@ -52,7 +52,7 @@ const ATOMIC_OPERATIONS: &str = "
 
 /// Whether a symbol is one of these functions.
 pub(super) fn is_builtin(symbol: &str) -> bool {
-    let Some(name) = source_name(symbol) else {
+    let Some((name, _)) = offkit_image::mangled_function(symbol) else {
         // The few that have no mangled form.
         return matches!(symbol, "printf" | "__to_global" | "__to_local" | "__to_private");
     };
@@ -67,14 +67,6 @@ pub(super) fn is_builtin(symbol: &str) -> bool {
             let operation = operation.strip_suffix("_explicit").unwrap_or(operation);
             listed(ATOMIC_OPERATIONS, operation) || *prefix == name
         })
-}
-
-/// The name of a function that is in no namespace.
-fn source_name(symbol: &str) -> Option<&str> {
-    let rest = symbol.strip_prefix("_Z")?;
-    let digits = rest.find(|c: char| !c.is_ascii_digit())?;
-    let (length, rest) = rest.split_at(digits);
-    rest.get(..length.parse().ok()?)
 }
 
 /// `native_sin`, `half_exp2`.

@@ -7,7 +7,7 @@
 
 use std::fmt::Write;
 
-use super::functions::{name_and_arguments, vector};
+use super::functions::vector;
 
 /// The definition of a conversion between integers.
 pub(super) fn definition(symbol: &str) -> Option<String> {
@@ -76,7 +76,7 @@ impl Integer {
 impl<'a> Conversion<'a> {
     /// Reads `_Z16convert_int4_satDv4_c`: name and argument of a mangled function.
     fn parse(symbol: &'a str) -> Option<Self> {
-        let (name, argument) = name_and_arguments(symbol)?;
+        let (name, argument) = offkit_image::mangled_function(symbol)?;
         let mut parts = name.strip_prefix("convert_")?.split('_').peekable();
         let result = parts.next()?;
         let scalar = result.trim_end_matches(|c: char| c.is_ascii_digit());

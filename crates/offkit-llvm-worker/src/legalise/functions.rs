@@ -45,14 +45,6 @@ pub(super) fn define(module: &mut Module) -> Result<(), Error> {
     Ok(())
 }
 
-/// Reads the name of a mangled function that is in no namespace, and what follows it: `all`, `Dv4_i`.
-pub(super) fn name_and_arguments(symbol: &str) -> Option<(&str, &str)> {
-    let rest = symbol.strip_prefix("_Z")?;
-    let digits = rest.find(|c: char| !c.is_ascii_digit())?;
-    let (length, rest) = rest.split_at(digits);
-    rest.split_at_checked(length.parse().ok()?)
-}
-
 /// Reads a mangled vector, or a scalar as one of a single component: how many there are, and what follows.
 pub(super) fn vector(argument: &str) -> Option<(u32, &str)> {
     let Some(vector) = argument.strip_prefix("Dv") else {

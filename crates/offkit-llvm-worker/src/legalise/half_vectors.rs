@@ -2,11 +2,9 @@
 //!
 //! The back end makes `vload_halfn` with a count of 3 of it, where vectors lie 3 numbers apart and not 4.
 
-use super::functions::name_and_arguments;
-
 /// Its definition, by three loads of one number.
 pub(super) fn definition(symbol: &str) -> Option<String> {
-    let (name, arguments) = name_and_arguments(symbol)?;
+    let (name, arguments) = offkit_image::mangled_function(symbol)?;
     // An index, and a pointer in some address space: `mPU3AS1KDh`.
     let index = match arguments.chars().next()? {
         'm' => "i64",

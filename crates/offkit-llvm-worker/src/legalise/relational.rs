@@ -4,11 +4,11 @@
 
 use std::fmt::Write;
 
-use super::functions::{name_and_arguments, vector};
+use super::functions::vector;
 
 /// The definition of one of them.
 pub(super) fn definition(symbol: &str) -> Option<String> {
-    let (name, argument) = name_and_arguments(symbol)?;
+    let (name, argument) = offkit_image::mangled_function(symbol)?;
     let joined = match name {
         "all" => "and",
         "any" => "or",

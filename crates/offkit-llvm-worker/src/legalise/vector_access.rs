@@ -7,7 +7,6 @@ use llvm_sys::LLVMTypeKind;
 use llvm_sys::core::*;
 use llvm_sys::prelude::{LLVMContextRef, LLVMTypeRef};
 
-use super::functions::name_and_arguments;
 use crate::beyond_c::typed_address;
 use crate::module::{Module, value_name};
 
@@ -41,7 +40,7 @@ pub(super) fn type_pointers(module: &Module) {
 
 /// The type of the numbers that such a function accesses.
 fn accessed(symbol: &str, context: LLVMContextRef) -> Option<LLVMTypeRef> {
-    let (name, arguments) = name_and_arguments(symbol)?;
+    let (name, arguments) = offkit_image::mangled_function(symbol)?;
     if !name.starts_with("vload") && !name.starts_with("vstore") {
         return None;
     }
