@@ -1,10 +1,6 @@
 //! The instructions of a module, sorted into the sections that SPIR-V prescribes.
 
-use crate::grammar::{
-    AccessQualifier, AddressingModel, BuiltIn, Capability, Decoration, Dim, ExecutionMode, ExecutionModel,
-    FPRoundingMode, FunctionParameterAttribute, GroupOperation, LinkageType, MAGIC_NUMBER, MemoryModel, Op,
-    StorageClass,
-};
+use crate::grammar::*;
 
 /// A module.
 #[derive(Clone, Debug, Default)]
@@ -70,38 +66,66 @@ pub struct Instruction {
     pub operands: Vec<Operand>,
 }
 
-/// An operand of an instruction.
-///
-/// Enumerations that nobody asks for by name are literals.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the names are SPIR-V's")]
-pub enum Operand {
-    /// The id of what another instruction defines.
-    IdRef(u32),
-    LiteralBit32(u32),
-    LiteralBit64(u64),
-    LiteralString(String),
-    /// The number of an instruction of an imported set.
-    LiteralExtInstInteger(u32),
-    /// The opcode of a computation on constants.
-    LiteralSpecConstantOpInteger(Op),
-    AccessQualifier(AccessQualifier),
-    AddressingModel(AddressingModel),
-    BuiltIn(BuiltIn),
-    Capability(Capability),
-    Decoration(Decoration),
-    Dim(Dim),
-    ExecutionMode(ExecutionMode),
-    ExecutionModel(ExecutionModel),
-    FPRoundingMode(FPRoundingMode),
-    FunctionParameterAttribute(FunctionParameterAttribute),
-    GroupOperation(GroupOperation),
-    LinkageType(LinkageType),
-    MemoryModel(MemoryModel),
-    StorageClass(StorageClass),
-    /// A word of an instruction that is newer than the grammar: nobody knows whether it is an id, so it stays as it
-    /// is, and so must all ids of the module.
-    Unknown(u32),
+/// Declares the operands, with those that are enumerations of these types.
+macro_rules! operands {
+    ($($enumeration:ident)*) => {
+        /// An operand of an instruction.
+        ///
+        /// Enumerations that nobody asks for by name are literals.
+        #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+        #[allow(missing_docs, reason = "the names are SPIR-V's")]
+        pub enum Operand {
+            /// The id of what another instruction defines.
+            IdRef(u32),
+            LiteralBit32(u32),
+            LiteralBit64(u64),
+            LiteralString(String),
+            /// The number of an instruction of an imported set.
+            LiteralExtInstInteger(u32),
+            /// The opcode of a computation on constants.
+            LiteralSpecConstantOpInteger(Op),
+            /// A word of an instruction that is newer than the grammar: nobody knows whether it is an id, so it stays as
+            /// it is, and so must all ids of the module.
+            Unknown(u32),
+            $($enumeration($enumeration),)*
+        }
+
+        impl Operand {
+            /// An operand of one word.
+            pub(crate) fn of_word(kind: Kind, word: u32) -> Self {
+                match kind {
+                    Kind::Id => Self::IdRef(word),
+                    $(Kind::$enumeration => Self::$enumeration($enumeration(word)),)*
+                    _ => Self::LiteralBit32(word),
+                }
+            }
+
+            /// Its only word; that of a text or of a number of 64 bits is the last of several.
+            fn last_word(&self) -> u32 {
+                match self {
+                    Self::LiteralBit64(value) => (*value >> 32) as u32,
+                    Self::LiteralString(text) => {
+                        // It has what whole words leave, and at least one zero.
+                        let (_, rest) = text.as_bytes().as_chunks::<4>();
+                        let mut last = [0; 4];
+                        last.iter_mut().zip(rest).for_each(|(byte, left)| *byte = *left);
+                        u32::from_le_bytes(last)
+                    }
+                    Self::IdRef(word)
+                    | Self::LiteralBit32(word)
+                    | Self::LiteralExtInstInteger(word)
+                    | Self::LiteralSpecConstantOpInteger(Op(word))
+                    | Self::Unknown(word)
+                    $(| Self::$enumeration($enumeration(word)))* => *word,
+                }
+            }
+        }
+    };
+}
+
+operands! {
+    AccessQualifier AddressingModel BuiltIn Capability Decoration Dim ExecutionMode ExecutionModel FPRoundingMode
+    FunctionParameterAttribute GroupOperation LinkageType MemoryModel StorageClass
 }
 
 impl Module {
@@ -162,14 +186,6 @@ impl Function {
     }
 }
 
-impl Block {
-    /// The id of the block.
-    #[must_use]
-    pub fn label_id(&self) -> Option<u32> {
-        self.label.as_ref()?.result_id
-    }
-}
-
 impl Instruction {
     /// An instruction of these parts.
     #[must_use]
@@ -227,40 +243,15 @@ impl Operand {
     }
 
     fn assemble_into(&self, words: &mut Vec<u32>) {
-        let word = match self {
-            Self::LiteralBit64(value) => {
-                words.push(*value as u32);
-                (*value >> 32) as u32
-            }
+        match self {
+            Self::LiteralBit64(value) => words.push(*value as u32),
             Self::LiteralString(text) => {
-                let (whole, rest) = text.as_bytes().as_chunks::<4>();
+                let (whole, _) = text.as_bytes().as_chunks::<4>();
                 words.extend(whole.iter().map(|bytes| u32::from_le_bytes(*bytes)));
-                // The last word has what is left, and at least one zero.
-                let mut last = [0; 4];
-                last.iter_mut().zip(rest).for_each(|(byte, left)| *byte = *left);
-                u32::from_le_bytes(last)
             }
-            Self::IdRef(word)
-            | Self::LiteralBit32(word)
-            | Self::LiteralExtInstInteger(word)
-            | Self::Unknown(word)
-            | Self::LiteralSpecConstantOpInteger(Op(word))
-            | Self::AccessQualifier(AccessQualifier(word))
-            | Self::AddressingModel(AddressingModel(word))
-            | Self::BuiltIn(BuiltIn(word))
-            | Self::Capability(Capability(word))
-            | Self::Decoration(Decoration(word))
-            | Self::Dim(Dim(word))
-            | Self::ExecutionMode(ExecutionMode(word))
-            | Self::ExecutionModel(ExecutionModel(word))
-            | Self::FPRoundingMode(FPRoundingMode(word))
-            | Self::FunctionParameterAttribute(FunctionParameterAttribute(word))
-            | Self::GroupOperation(GroupOperation(word))
-            | Self::LinkageType(LinkageType(word))
-            | Self::MemoryModel(MemoryModel(word))
-            | Self::StorageClass(StorageClass(word)) => *word,
-        };
-        words.push(word);
+            _ => {}
+        }
+        words.push(self.last_word());
     }
 }
 

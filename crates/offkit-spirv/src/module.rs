@@ -174,11 +174,6 @@ impl Module {
         &mut self.dr
     }
 
-    /// The instructions of the module, taken out.
-    pub fn into_dr(self) -> dr::Module {
-        self.dr
-    }
-
     /// The version of SPIR-V the module is written in.
     pub fn version(&self) -> Version {
         Version::of_word(self.dr.header.map_or(0x0001_0000, |header| header.version))

@@ -138,7 +138,7 @@ impl Parser {
             Kind::Operation => return self.operation(words, instruction),
             _ => {
                 let word = words.next()?;
-                instruction.operands.push(enumerant(kind, word));
+                instruction.operands.push(Operand::of_word(kind, word));
                 return self.parameters(kind, word, words, instruction);
             }
         };
@@ -249,29 +249,5 @@ fn text(words: &mut Words<'_>) -> Result<Operand, Problem> {
     match String::from_utf8(bytes) {
         Ok(text) => Ok(Operand::LiteralString(text)),
         Err(_) => Err("the string is not UTF-8"),
-    }
-}
-
-/// An operand of one word.
-fn enumerant(kind: Kind, word: u32) -> Operand {
-    match kind {
-        Kind::Id => Operand::IdRef(word),
-        Kind::AccessQualifier => Operand::AccessQualifier(AccessQualifier(word)),
-        Kind::AddressingModel => Operand::AddressingModel(AddressingModel(word)),
-        Kind::BuiltIn => Operand::BuiltIn(BuiltIn(word)),
-        Kind::Capability => Operand::Capability(Capability(word)),
-        Kind::Decoration => Operand::Decoration(Decoration(word)),
-        Kind::Dim => Operand::Dim(Dim(word)),
-        Kind::ExecutionMode => Operand::ExecutionMode(ExecutionMode(word)),
-        Kind::ExecutionModel => Operand::ExecutionModel(ExecutionModel(word)),
-        Kind::FPRoundingMode => Operand::FPRoundingMode(FPRoundingMode(word)),
-        Kind::FunctionParameterAttribute => {
-            Operand::FunctionParameterAttribute(FunctionParameterAttribute(word))
-        }
-        Kind::GroupOperation => Operand::GroupOperation(GroupOperation(word)),
-        Kind::LinkageType => Operand::LinkageType(LinkageType(word)),
-        Kind::MemoryModel => Operand::MemoryModel(MemoryModel(word)),
-        Kind::StorageClass => Operand::StorageClass(StorageClass(word)),
-        _ => Operand::LiteralBit32(word),
     }
 }
