@@ -68,39 +68,25 @@ pub struct Source {
     pub language: Language,
 }
 
-/// A language that device libraries are written in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Language {
-    /// C.
-    C,
-    /// C++.
-    Cxx,
-    /// OpenCL C.
-    OpenCl,
+offkit_image::named! {
+    /// A language that device libraries are written in.
+    pub enum Language, "Its name in manifests." {
+        /// C.
+        C => "c",
+        /// C++.
+        Cxx => "c++",
+        /// OpenCL C.
+        OpenCl => "opencl",
+    }
 }
 
 impl Language {
-    const ALL: [Self; 3] = [Self::C, Self::Cxx, Self::OpenCl];
-
-    /// Its name in manifests.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::C => "c",
-            Self::Cxx => "c++",
-            Self::OpenCl => "opencl",
-        }
-    }
-
     /// Its name for clang's option `-x`.
     pub fn clang_name(self) -> &'static str {
         match self {
             Self::OpenCl => "cl",
             other => other.name(),
         }
-    }
-
-    fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|language| language.name() == name)
     }
 
     fn of_file(path: &Path) -> Option<Self> {

@@ -20,31 +20,19 @@ use crate::shipped;
 /// The environment variable that names folders for libraries, as for clang.
 pub const LIBRARY_PATH_VARIABLE: &str = "LIBRARY_PATH";
 
-/// Who named a folder of the search path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// `-L`.
-    Option,
-    /// `LIBRARY_PATH`.
-    Variable,
-    /// `lib` beside the compiler.
-    Compiler,
-    /// What comes with offkit: beside the program, or in the user's cache.
-    Offkit,
-    /// Where a vendor's libraries are installed: only their own layouts are looked for.
-    Vendor,
-}
-
-impl Origin {
-    /// As messages call it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Option => "-L",
-            Self::Variable => "LIBRARY_PATH",
-            Self::Compiler => "compiler",
-            Self::Offkit => "offkit",
-            Self::Vendor => "vendor",
-        }
+offkit_image::named! {
+    /// Who named a folder of the search path.
+    pub enum Origin, "As messages call it." {
+        /// `-L`.
+        Option => "-L",
+        /// `LIBRARY_PATH`.
+        Variable => "LIBRARY_PATH",
+        /// `lib` beside the compiler.
+        Compiler => "compiler",
+        /// What comes with offkit: beside the program, or in the user's cache.
+        Offkit => "offkit",
+        /// Where a vendor's libraries are installed: only their own layouts are looked for.
+        Vendor => "vendor",
     }
 }
 
@@ -57,49 +45,31 @@ pub struct SearchFolder {
     pub origin: Origin,
 }
 
-/// The rule by which a library was found, in the order in which they are tried in each folder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rule {
-    /// `libdevice/<gpu>/libX-<arch>-<gpu>.bc`.
-    ProcessorFolder,
-    /// `libX-<arch>-<gpu>.bc`.
-    Processor,
-    /// `libdevice/<arch>/libX-<arch>.bc`.
-    ArchitectureFolder,
-    /// `libX-<arch>.bc`.
-    Architecture,
-    /// `libX.bc`.
-    Any,
-    /// `<triple>/libX.a` and `<triple>/libX.bc`.
-    TripleFolder,
-    /// ROCm's `amdgcn/bitcode/*.bc`.
-    Rocm,
-    /// CUDA's `nvvm/libdevice/libdevice.10.bc`.
-    Cuda,
-    /// LLVM's `clc/*.bc`.
-    Libclc,
-    /// `libX.a` with device code in it.
-    Archive,
-    /// `:FILE`.
-    File,
-}
-
-impl Rule {
-    /// The name in listings.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::ProcessorFolder => "libdevice/<gpu>/libX-<arch>-<gpu>.bc",
-            Self::Processor => "libX-<arch>-<gpu>.bc",
-            Self::ArchitectureFolder => "libdevice/<arch>/libX-<arch>.bc",
-            Self::Architecture => "libX-<arch>.bc",
-            Self::Any => "libX.bc",
-            Self::TripleFolder => "<triple>/libX.a",
-            Self::Rocm => "ROCm",
-            Self::Cuda => "CUDA",
-            Self::Libclc => "libclc",
-            Self::Archive => "libX.a",
-            Self::File => ":FILE",
-        }
+offkit_image::named! {
+    /// The rule by which a library was found, in the order in which they are tried in each folder.
+    pub enum Rule, "The name in listings." {
+        /// `libdevice/<gpu>/libX-<arch>-<gpu>.bc`.
+        ProcessorFolder => "libdevice/<gpu>/libX-<arch>-<gpu>.bc",
+        /// `libX-<arch>-<gpu>.bc`.
+        Processor => "libX-<arch>-<gpu>.bc",
+        /// `libdevice/<arch>/libX-<arch>.bc`.
+        ArchitectureFolder => "libdevice/<arch>/libX-<arch>.bc",
+        /// `libX-<arch>.bc`.
+        Architecture => "libX-<arch>.bc",
+        /// `libX.bc`.
+        Any => "libX.bc",
+        /// `<triple>/libX.a` and `<triple>/libX.bc`.
+        TripleFolder => "<triple>/libX.a",
+        /// ROCm's `amdgcn/bitcode/*.bc`.
+        Rocm => "ROCm",
+        /// CUDA's `nvvm/libdevice/libdevice.10.bc`.
+        Cuda => "CUDA",
+        /// LLVM's `clc/*.bc`.
+        Libclc => "libclc",
+        /// `libX.a` with device code in it.
+        Archive => "libX.a",
+        /// `:FILE`.
+        File => ":FILE",
     }
 }
 

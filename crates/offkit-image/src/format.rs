@@ -1,33 +1,32 @@
 //! What the bytes of a device image are.
 
-use std::fmt;
-
-/// The format of a device image.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum ImageFormat {
-    /// A SPIR-V module, of either byte order.
-    Spirv,
-    /// LLVM bitcode, with or without its wrapper header.
-    Bitcode,
-    /// NVIDIA's virtual assembly, as text.
-    Ptx,
-    /// NVIDIA machine code in ELF (machine 190).
-    Cubin,
-    /// An AMDGPU code object: ELF (machine 224).
-    Amdgpu,
-    /// Intel GPU machine code in ELF (machine 205).
-    Zebin,
-    /// ELF for any other machine, such as a host's object or shared library.
-    Elf,
-    /// A Unix `ar` archive, thin or not; Intel's ahead-of-time compiler makes one for several GPUs.
-    Archive,
-    /// NVIDIA's container of several images, as a whole: only to be written, for readers open it.
-    Fatbin,
-    /// Compressed bytes: zstd, gzip or clang's compressed offload bundle.
-    Compressed,
-    /// None of these.
-    Unknown,
+crate::named! {
+    /// The format of a device image.
+    #[non_exhaustive]
+    pub enum ImageFormat, "The name in messages and listings." {
+        /// A SPIR-V module, of either byte order.
+        Spirv => "SPIR-V",
+        /// LLVM bitcode, with or without its wrapper header.
+        Bitcode => "LLVM bitcode",
+        /// NVIDIA's virtual assembly, as text.
+        Ptx => "PTX",
+        /// NVIDIA machine code in ELF (machine 190).
+        Cubin => "cubin",
+        /// An AMDGPU code object: ELF (machine 224).
+        Amdgpu => "AMDGPU code object",
+        /// Intel GPU machine code in ELF (machine 205).
+        Zebin => "zebin",
+        /// ELF for any other machine, such as a host's object or shared library.
+        Elf => "ELF",
+        /// A Unix `ar` archive, thin or not; Intel's ahead-of-time compiler makes one for several GPUs.
+        Archive => "archive",
+        /// NVIDIA's container of several images, as a whole: only to be written, for readers open it.
+        Fatbin => "fatbin",
+        /// Compressed bytes: zstd, gzip or clang's compressed offload bundle.
+        Compressed => "compressed",
+        /// None of these.
+        Unknown => "unknown",
+    }
 }
 
 const MACHINE_CUDA: u16 = 190;
@@ -97,24 +96,6 @@ impl ImageFormat {
         }
     }
 
-    /// The name in messages and listings.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Spirv => "SPIR-V",
-            Self::Bitcode => "LLVM bitcode",
-            Self::Ptx => "PTX",
-            Self::Cubin => "cubin",
-            Self::Amdgpu => "AMDGPU code object",
-            Self::Zebin => "zebin",
-            Self::Elf => "ELF",
-            Self::Archive => "archive",
-            Self::Fatbin => "fatbin",
-            Self::Compressed => "compressed",
-            Self::Unknown => "unknown",
-        }
-    }
-
     /// The usual extension of a file with such an image.
     #[must_use]
     pub fn extension(self) -> &'static str {
@@ -130,12 +111,6 @@ impl ImageFormat {
             Self::Fatbin => "fatbin",
             Self::Compressed | Self::Unknown => "bin",
         }
-    }
-}
-
-impl fmt::Display for ImageFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 

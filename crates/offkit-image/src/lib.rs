@@ -67,6 +67,7 @@ mod inspection;
 mod kernel_name;
 mod limits;
 mod location;
+mod named;
 mod problem;
 mod producer;
 pub mod property_set;

@@ -32,28 +32,18 @@ use closure::Closure;
 
 use category::aspect;
 
-/// How a module is split into images.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SplitMode {
-    /// One image with everything.
-    None,
-    /// An image for each source file and set of required device features: its kernels and its exported
-    /// symbols.
-    #[default]
-    Source,
-    /// An image for each kernel. What several kernels need is in the image of each.
-    Kernel,
-}
-
-impl SplitMode {
-    /// Its name in options.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Source => "source",
-            Self::Kernel => "kernel",
-        }
+offkit_image::named! {
+    /// How a module is split into images.
+    #[derive(Default)]
+    pub enum SplitMode, "Its name in options." {
+        /// One image with everything.
+        None => "none",
+        /// An image for each source file and set of required device features: its kernels and its exported
+        /// symbols.
+        #[default]
+        Source => "source",
+        /// An image for each kernel. What several kernels need is in the image of each.
+        Kernel => "kernel",
     }
 }
 

@@ -48,41 +48,28 @@ use offkit_image::{DeviceImage, Error};
 use crate::host::ObjectFormat;
 use host_object::HostObject;
 
-/// What registers the images, and how.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum RegistrationKind {
-    /// DPC++'s images of version 2, for its runtimes up to 2025.
-    SyclV2,
-    /// DPC++'s images of version 3, for its runtimes since 2026.
-    SyclV3,
-    /// Images of version 3 as LLVM 22 writes them: with larger entries and another number for SYCL.
-    SyclLlvm,
-    /// One offload binary with all images, as LLVM registers SYCL's after 22.
-    Offload,
-    /// OpenMP's binary descriptor.
-    OpenMp,
-    /// CUDA: one image, which is a fatbin.
-    Cuda,
-    /// HIP: one image, which is a bundle.
-    Hip,
+offkit_image::named! {
+    /// What registers the images, and how.
+    #[non_exhaustive]
+    pub enum RegistrationKind, "The name on command lines." {
+        /// DPC++'s images of version 2, for its runtimes up to 2025.
+        SyclV2 => "sycl-v2",
+        /// DPC++'s images of version 3, for its runtimes since 2026.
+        SyclV3 => "sycl-v3",
+        /// Images of version 3 as LLVM 22 writes them: with larger entries and another number for SYCL.
+        SyclLlvm => "sycl-llvm",
+        /// One offload binary with all images, as LLVM registers SYCL's after 22.
+        Offload => "offload",
+        /// OpenMP's binary descriptor.
+        OpenMp => "openmp",
+        /// CUDA: one image, which is a fatbin.
+        Cuda => "cuda",
+        /// HIP: one image, which is a bundle.
+        Hip => "hip",
+    }
 }
 
 impl RegistrationKind {
-    /// The name on command lines.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::SyclV2 => "sycl-v2",
-            Self::SyclV3 => "sycl-v3",
-            Self::SyclLlvm => "sycl-llvm",
-            Self::Offload => "offload",
-            Self::OpenMp => "openmp",
-            Self::Cuda => "cuda",
-            Self::Hip => "hip",
-        }
-    }
-
     /// What an object embeds: OpenMP's images as an offload binary each, SYCL's as binaries one after the other,
     /// those of CUDA and HIP as they are.
     ///
@@ -100,25 +87,13 @@ impl RegistrationKind {
             }
         }
     }
-
-    /// Every kind.
-    pub const ALL: [Self; 7] = [
-        Self::SyclV2,
-        Self::SyclV3,
-        Self::SyclLlvm,
-        Self::Offload,
-        Self::OpenMp,
-        Self::Cuda,
-        Self::Hip,
-    ];
 }
 
 impl std::str::FromStr for RegistrationKind {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let known = Self::ALL.into_iter().find(|kind| kind.name() == text);
-        known.ok_or_else(|| format!("expected {}", Self::ALL.map(Self::name).join(", ")))
+        Self::from_name(text).ok_or_else(|| format!("expected {}", Self::ALL.map(Self::name).join(", ")))
     }
 }
 

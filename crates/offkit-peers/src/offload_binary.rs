@@ -126,7 +126,7 @@ fn pack(options: &Options, output: &Path) -> Result<(), Problem> {
         let mut strings = values(image);
         let files = value(&strings, "file").ok_or(Problem::NoFile)?.to_owned();
         let kind = value(&strings, "kind").unwrap_or("none");
-        let producer = Producer::from_name(kind).unwrap_or_else(|| {
+        let producer = Producer::from_clang_name(kind).unwrap_or_else(|| {
             say!("llvm-offload-binary: warning: unknown kind '{kind}' is written as 'none'");
             Producer::None
         });
@@ -197,7 +197,8 @@ fn fits(entry: &OffloadEntry<'_>, wish: &[(String, String)]) -> bool {
     wish.iter().all(|(key, value)| match key.as_str() {
         "file" => true,
         "kind" => {
-            OffloadKind::of(Producer::from_name(value).unwrap_or(Producer::None)) == Some(entry.offload_kind)
+            OffloadKind::of(Producer::from_clang_name(value).unwrap_or(Producer::None))
+                == Some(entry.offload_kind)
         }
         key => entry.strings.get_bytes(key).unwrap_or_default() == value.as_bytes(),
     })

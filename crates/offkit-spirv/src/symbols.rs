@@ -45,21 +45,13 @@ impl From<LinkageType> for Linkage {
     }
 }
 
-/// What a symbol names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum SymbolKind {
-    /// A function.
-    Function,
-    /// A variable at module scope.
-    Variable,
-}
-
-impl std::fmt::Display for SymbolKind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Function => "function",
-            Self::Variable => "variable",
-        })
+offkit_image::named! {
+    /// What a symbol names.
+    pub enum SymbolKind, "What messages call it." {
+        /// A function.
+        Function => "function",
+        /// A variable at module scope.
+        Variable => "variable",
     }
 }
 

@@ -186,7 +186,7 @@ impl Place<'_> {
     }
 
     fn language(&self, name: &str, span: Range<usize>) -> Result<Language, ManifestError> {
-        Language::named(name).ok_or_else(|| {
+        Language::from_name(name).ok_or_else(|| {
             let message = format!("expected the language c, c++ or opencl, found {name:?}");
             self.error(Some(span), message)
         })

@@ -1,31 +1,32 @@
 //! Processors of hosts.
 
-/// A kind of processor that operating systems run on. It can be a device, too: OpenMP offloads to hosts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum HostCpu {
-    /// x86 with 32 bits.
-    X86,
-    /// x86 with 64 bits.
-    X86_64,
-    /// ARM with 32 bits.
-    Arm,
-    /// ARM with 64 bits.
-    Aarch64,
-    /// The same, big endian.
-    Aarch64Be,
-    /// POWER, big endian.
-    PowerPc64,
-    /// POWER, little endian.
-    PowerPc64Le,
-    /// RISC-V with 32 bits.
-    Riscv32,
-    /// RISC-V with 64 bits.
-    Riscv64,
-    /// LoongArch with 64 bits.
-    LoongArch64,
-    /// z/Architecture.
-    S390x,
+crate::named! {
+    /// A kind of processor that operating systems run on. It can be a device, too: OpenMP offloads to hosts.
+    #[non_exhaustive]
+    pub enum HostCpu, "The usual name in triples." {
+        /// x86 with 32 bits.
+        X86 => "i386",
+        /// x86 with 64 bits.
+        X86_64 => "x86_64",
+        /// ARM with 32 bits.
+        Arm => "arm",
+        /// ARM with 64 bits.
+        Aarch64 => "aarch64",
+        /// The same, big endian.
+        Aarch64Be => "aarch64_be",
+        /// POWER, big endian.
+        PowerPc64 => "powerpc64",
+        /// POWER, little endian.
+        PowerPc64Le => "powerpc64le",
+        /// RISC-V with 32 bits.
+        Riscv32 => "riscv32",
+        /// RISC-V with 64 bits.
+        Riscv64 => "riscv64",
+        /// LoongArch with 64 bits.
+        LoongArch64 => "loongarch64",
+        /// z/Architecture.
+        S390x => "s390x",
+    }
 }
 
 impl HostCpu {
@@ -57,24 +58,6 @@ impl HostCpu {
             ("riscv", true) => Some(Self::Riscv64),
             ("loongarch", true) => Some(Self::LoongArch64),
             (name, _) => Self::of(name),
-        }
-    }
-
-    /// The usual name in triples.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::X86 => "i386",
-            Self::X86_64 => "x86_64",
-            Self::Arm => "arm",
-            Self::Aarch64 => "aarch64",
-            Self::Aarch64Be => "aarch64_be",
-            Self::PowerPc64 => "powerpc64",
-            Self::PowerPc64Le => "powerpc64le",
-            Self::Riscv32 => "riscv32",
-            Self::Riscv64 => "riscv64",
-            Self::LoongArch64 => "loongarch64",
-            Self::S390x => "s390x",
         }
     }
 

@@ -6,37 +6,31 @@ use super::Scalar;
 use super::float::{self, Format};
 use super::integer::{sign_extend, truncate};
 
-/// A conversion instruction of SPIR-V.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Conversion {
-    /// `OpConvertFToU`
-    FloatToUnsigned,
-    /// `OpConvertFToS`
-    FloatToSigned,
-    /// `OpConvertUToF`
-    UnsignedToFloat,
-    /// `OpConvertSToF`
-    SignedToFloat,
-    /// `OpFConvert`
-    Float,
-    /// `OpUConvert`
-    Unsigned,
-    /// `OpSConvert`
-    Signed,
-    /// `OpSatConvertSToU`
-    SaturateToUnsigned,
-    /// `OpSatConvertUToS`
-    SaturateToSigned,
-    /// `OpQuantizeToF16`
-    QuantizeToHalf,
+offkit_image::named! {
+    /// A conversion instruction of SPIR-V.
+    pub enum Conversion, "The name in the text form." {
+        /// `OpConvertFToU`
+        FloatToUnsigned => "float_to_unsigned",
+        /// `OpConvertFToS`
+        FloatToSigned => "float_to_signed",
+        /// `OpConvertUToF`
+        UnsignedToFloat => "unsigned_to_float",
+        /// `OpConvertSToF`
+        SignedToFloat => "signed_to_float",
+        /// `OpFConvert`
+        Float => "float",
+        /// `OpUConvert`
+        Unsigned => "unsigned",
+        /// `OpSConvert`
+        Signed => "signed",
+        /// `OpSatConvertSToU`
+        SaturateToUnsigned => "saturate_to_unsigned",
+        /// `OpSatConvertUToS`
+        SaturateToSigned => "saturate_to_signed",
+        /// `OpQuantizeToF16`
+        QuantizeToHalf => "quantize_to_half",
+    }
 }
-
-names! { Conversion {
-    FloatToUnsigned "float_to_unsigned", FloatToSigned "float_to_signed", UnsignedToFloat "unsigned_to_float",
-    SignedToFloat "signed_to_float", Float "float", Unsigned "unsigned", Signed "signed",
-    SaturateToUnsigned "saturate_to_unsigned", SaturateToSigned "saturate_to_signed",
-    QuantizeToHalf "quantize_to_half",
-} }
 
 impl Conversion {
     /// Whether the instruction can convert between these types.

@@ -11,24 +11,6 @@
 //! reference should be. `double` results have the error of the `f64` function itself, within the bounds
 //! of the OpenCL specification.
 
-/// Gives each variant of an enum a name.
-macro_rules! names {
-    ($kind:ident { $($variant:ident $name:literal),* $(,)? }) => {
-        impl std::fmt::Display for $kind {
-            fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                formatter.pad(match self { $($kind::$variant => $name),* })
-            }
-        }
-
-        impl $kind {
-            /// The one of that name.
-            pub fn from_name(name: &str) -> Option<$kind> {
-                match name { $($name => Some($kind::$variant),)* _ => None }
-            }
-        }
-    };
-}
-
 pub mod convert;
 pub mod float;
 mod integer;
@@ -44,30 +26,27 @@ use offkit_spirv::grammar::OpenclStd100Op as Op;
 
 pub use integer::{sign_extend, truncate};
 
-/// The type of one lane of a value. Whether an integer has a sign is the operation's business.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Scalar {
-    /// A truth.
-    Bool,
-    /// An integer of 8 bits.
-    I8,
-    /// An integer of 16 bits.
-    I16,
-    /// An integer of 32 bits.
-    I32,
-    /// An integer of 64 bits.
-    I64,
-    /// A number of half precision.
-    F16,
-    /// A number of single precision.
-    F32,
-    /// A number of double precision.
-    F64,
+offkit_image::named! {
+    /// The type of one lane of a value. Whether an integer has a sign is the operation's business.
+    pub enum Scalar, "The name in the text form." {
+        /// A truth.
+        Bool => "bool",
+        /// An integer of 8 bits.
+        I8 => "i8",
+        /// An integer of 16 bits.
+        I16 => "i16",
+        /// An integer of 32 bits.
+        I32 => "i32",
+        /// An integer of 64 bits.
+        I64 => "i64",
+        /// A number of half precision.
+        F16 => "f16",
+        /// A number of single precision.
+        F32 => "f32",
+        /// A number of double precision.
+        F64 => "f64",
+    }
 }
-
-names! { Scalar {
-    Bool "bool", I8 "i8", I16 "i16", I32 "i32", I64 "i64", F16 "f16", F32 "f32", F64 "f64",
-} }
 
 impl Scalar {
     /// The width in bits; one for booleans.

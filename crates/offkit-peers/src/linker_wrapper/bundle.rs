@@ -77,7 +77,7 @@ impl Bundler<'_> {
     fn overrides(&self) -> Result<Vec<(Producer, ImageFile)>> {
         let mut images = Vec::new();
         for (kind, file) in &self.options.overrides {
-            let producer = Producer::from_name(kind)
+            let producer = Producer::from_clang_name(kind)
                 .filter(|producer| *producer != Producer::None)
                 .ok_or_else(|| Error::OffloadKind(kind.clone()))?;
             let bytes = std::fs::read(file).map_err(|error| Error::Override {

@@ -81,7 +81,7 @@ impl FromStr for ImageText {
                 "file" => file = Some(PathBuf::from(value)),
                 "properties" => properties = Some(value.into()),
                 "kind" => {
-                    producer = Producer::from_name(value).ok_or_else(|| {
+                    producer = Producer::from_clang_name(value).ok_or_else(|| {
                         format!("`{value}` is not a kind: expected openmp, cuda, hip, sycl or none")
                     })?;
                 }

@@ -16,44 +16,31 @@ pub(crate) use snapshot::{AccessKind, Hint, Reason, Snapshot, Violation};
 
 pub use registry::Memory;
 
-/// What an allocation was made for; named in messages about accesses near it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum AllocationKind {
-    /// Storage of a buffer object.
-    Buffer,
-    /// Unified shared memory, device allocation.
-    Device,
-    /// Unified shared memory, host allocation.
-    Host,
-    /// Unified shared memory, shared allocation.
-    Shared,
-    /// Memory of the host program, registered and not owned.
-    HostPointer,
-    /// A program-scope variable in global memory.
-    ProgramVariable,
-    /// A program-scope constant; kernels may not write it.
-    ProgramConstant,
+offkit_image::named! {
+    /// What an allocation was made for.
+    #[non_exhaustive]
+    pub enum AllocationKind, "What messages about accesses near it call it." {
+        /// Storage of a buffer object.
+        Buffer => "buffer",
+        /// Unified shared memory, device allocation.
+        Device => "device allocation",
+        /// Unified shared memory, host allocation.
+        Host => "host allocation",
+        /// Unified shared memory, shared allocation.
+        Shared => "shared allocation",
+        /// Memory of the host program, registered and not owned.
+        HostPointer => "registered host memory",
+        /// A program-scope variable in global memory.
+        ProgramVariable => "program-scope variable",
+        /// A program-scope constant; kernels may not write it.
+        ProgramConstant => "program-scope constant",
+    }
 }
 
 impl AllocationKind {
     /// Whether kernels may only read it.
     pub fn is_read_only(self) -> bool {
         self == AllocationKind::ProgramConstant
-    }
-}
-
-impl std::fmt::Display for AllocationKind {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(match self {
-            AllocationKind::Buffer => "buffer",
-            AllocationKind::Device => "device allocation",
-            AllocationKind::Host => "host allocation",
-            AllocationKind::Shared => "shared allocation",
-            AllocationKind::HostPointer => "registered host memory",
-            AllocationKind::ProgramVariable => "program-scope variable",
-            AllocationKind::ProgramConstant => "program-scope constant",
-        })
     }
 }
 
