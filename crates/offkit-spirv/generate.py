@@ -77,7 +77,8 @@ class Grammar:
         return [k for k, e in self.enumerations.items() if e["category"] == "BitEnum" and self.is_parametrised(k)]
 
     def slots(self, operands):
-        return " [" + " ".join(self.slot(operand) for operand in operands) + "]" if operands else ""
+        text = " ".join(self.slot(operand) for operand in operands or [])
+        return " [" + text.replace("ResultType Result", "Typed", 1) + "]" if text else ""
 
     def slot(self, operand):
         kind = operand["kind"]

@@ -147,8 +147,12 @@ impl Op {
     }
 }
 
-/// Operands as the table writes them: those that must be there, (one that may), and {any number of one kind}.
+/// Operands as the table writes them: those that must be there, (one that may), and {any number of one kind}. `Typed`
+/// is a result behind its type.
 macro_rules! slots {
+    (Typed $($one:ident)* $(($maybe:ident))* $({$many:ident})?) => {
+        slots!(ResultType Result $($one)* $(($maybe))* $({$many})?)
+    };
     ($($one:ident)* $(($maybe:ident))* $({$many:ident})?) => {
         &[$(Slot::One(Kind::$one),)* $(Slot::Maybe(Kind::$maybe),)* $(Slot::Many(Kind::$many),)?]
     };
