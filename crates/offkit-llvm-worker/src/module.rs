@@ -12,22 +12,7 @@ use llvm_sys::analysis::{LLVMVerifierFailureAction, LLVMVerifyModule};
 use llvm_sys::bit_reader::LLVMGetBitcodeModuleInContext2;
 use llvm_sys::bit_writer::LLVMWriteBitcodeToMemoryBuffer;
 use llvm_sys::comdat::LLVMSetComdat;
-use llvm_sys::core::{
-    LLVMAddAttributeAtIndex, LLVMCloneModule, LLVMCountParams, LLVMCreateStringAttribute,
-    LLVMDisposeMemoryBuffer, LLVMDisposeMessage, LLVMDisposeModule, LLVMGetAttributeCountAtIndex,
-    LLVMGetAttributesAtIndex, LLVMGetBasicBlockParent, LLVMGetDataLayoutStr, LLVMGetFirstBasicBlock,
-    LLVMGetFirstFunction, LLVMGetFirstGlobal, LLVMGetFirstGlobalAlias, LLVMGetFirstGlobalIFunc,
-    LLVMGetFirstInstruction, LLVMGetFirstUse, LLVMGetFunctionCallConv, LLVMGetInstructionParent,
-    LLVMGetIntrinsicID, LLVMGetLinkage, LLVMGetNamedFunction, LLVMGetNamedGlobal, LLVMGetNamedGlobalAlias,
-    LLVMGetNextBasicBlock, LLVMGetNextFunction, LLVMGetNextGlobal, LLVMGetNextGlobalAlias,
-    LLVMGetNextGlobalIFunc, LLVMGetNextInstruction, LLVMGetNextUse, LLVMGetPointerAddressSpace,
-    LLVMGetSourceFileName, LLVMGetStringAttributeKind, LLVMGetStringAttributeValue, LLVMGetTarget,
-    LLVMGetUser, LLVMGetValueName2, LLVMGetVisibility, LLVMIsAFunction, LLVMIsAGlobalObject,
-    LLVMIsAGlobalValue, LLVMIsAGlobalVariable, LLVMIsAInstruction, LLVMIsDeclaration, LLVMIsGlobalConstant,
-    LLVMIsStringAttribute, LLVMModuleCreateWithNameInContext, LLVMPrintModuleToString, LLVMSetDataLayout,
-    LLVMSetLinkage, LLVMSetModuleIdentifier, LLVMSetSourceFileName, LLVMSetTarget, LLVMSetVisibility,
-    LLVMTypeOf,
-};
+use llvm_sys::core::*;
 use llvm_sys::ir_reader::LLVMParseIRInContext2;
 use llvm_sys::linker::LLVMLinkModules2;
 use llvm_sys::prelude::{LLVMAttributeRef, LLVMContextRef, LLVMModuleRef, LLVMValueRef};
