@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// The crates, from below: each depends only on those before its own line.
 const LEVELS: [&[&str]; 9] = [
-    &["offkit-image", "offkit-host", "offkit-sync"],
+    &["offkit-image", "offkit-host", "offkit-opencl", "offkit-sync"],
     &["offkit-pi", "offkit-spirv"],
     &["offkit-kernel", "offkit-object"],
     &["offkit-llvm"],
