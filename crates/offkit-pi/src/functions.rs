@@ -30,8 +30,8 @@ macro_rules! for_each_function {
         $callback! {
             piPlatformsGet(num_entries: pi_uint32, platforms: *mut pi_platform, num_platforms: *mut pi_uint32);
             piPlatformGetInfo(platform: pi_platform, param_name: pi_platform_info) answers(param_value_size: usize, param_value: *mut c_void, param_value_size_ret: *mut usize);
-            piextPlatformGetNativeHandle(platform: pi_platform, native_handle: *mut pi_native_handle) unsupported();
-            piextPlatformCreateWithNativeHandle(native_handle: pi_native_handle, platform: *mut pi_platform) unsupported();
+            piextPlatformGetNativeHandle(platform: pi_platform, native_handle: *mut pi_native_handle);
+            piextPlatformCreateWithNativeHandle(native_handle: pi_native_handle, platform: *mut pi_platform);
             piDevicesGet(platform: pi_platform, device_type: pi_device_type, num_entries: pi_uint32, devices: *mut pi_device, num_devices: *mut pi_uint32);
             piDeviceGetInfo(device: pi_device, param_name: pi_device_info) answers(param_value_size: usize, param_value: *mut c_void, param_value_size_ret: *mut usize);
             piDevicePartition(device: pi_device, properties: *const pi_device_partition_property, num_devices: pi_uint32, out_devices: *mut pi_device, out_num_devices: *mut pi_uint32) unsupported();
@@ -39,27 +39,27 @@ macro_rules! for_each_function {
             piDeviceRelease(device: pi_device);
             piextDeviceSelectBinary(device: pi_device, binaries: *mut pi_device_binary, num_binaries: pi_uint32, selected_binary_ind: *mut pi_uint32);
             piextGetDeviceFunctionPointer(device: pi_device, program: pi_program, function_name: *const c_char, function_pointer_ret: *mut pi_uint64) unsupported();
-            piextDeviceGetNativeHandle(device: pi_device, native_handle: *mut pi_native_handle) unsupported();
-            piextDeviceCreateWithNativeHandle(native_handle: pi_native_handle, platform: pi_platform, device: *mut pi_device) unsupported();
+            piextDeviceGetNativeHandle(device: pi_device, native_handle: *mut pi_native_handle);
+            piextDeviceCreateWithNativeHandle(native_handle: pi_native_handle, platform: pi_platform, device: *mut pi_device);
             piContextCreate(properties: *const pi_context_properties, num_devices: pi_uint32, devices: *const pi_device, pfn_notify: pi_context_notify, user_data: *mut c_void) creates(ret_context: *mut pi_context);
             piContextGetInfo(context: pi_context, param_name: pi_context_info) answers(param_value_size: usize, param_value: *mut c_void, param_value_size_ret: *mut usize);
             piContextRetain(context: pi_context);
             piContextRelease(context: pi_context);
             piextContextSetExtendedDeleter(context: pi_context, func: pi_context_extended_deleter, user_data: *mut c_void) unsupported();
-            piextContextGetNativeHandle(context: pi_context, native_handle: *mut pi_native_handle) unsupported();
-            piextContextCreateWithNativeHandle(native_handle: pi_native_handle, num_devices: pi_uint32, devices: *const pi_device, context: *mut pi_context) unsupported()
-                => piextContextCreateWithNativeHandle_b(native_handle: pi_native_handle, num_devices: pi_uint32, devices: *const pi_device, plugin_owns_native_handle: cxx_bool, context: *mut pi_context) unsupported();
+            piextContextGetNativeHandle(context: pi_context, native_handle: *mut pi_native_handle);
+            piextContextCreateWithNativeHandle(native_handle: pi_native_handle, num_devices: pi_uint32, devices: *const pi_device) creates(context: *mut pi_context)
+                => piextContextCreateWithNativeHandle_b(native_handle: pi_native_handle, num_devices: pi_uint32, devices: *const pi_device, plugin_owns_native_handle: cxx_bool) creates(context: *mut pi_context);
             piQueueCreate(context: pi_context, device: pi_device, properties: pi_queue_properties) creates(queue: *mut pi_queue);
             piQueueGetInfo(command_queue: pi_queue, param_name: pi_queue_info) answers(param_value_size: usize, param_value: *mut c_void, param_value_size_ret: *mut usize);
             piQueueFinish(command_queue: pi_queue);
             piQueueRetain(command_queue: pi_queue);
             piQueueRelease(command_queue: pi_queue);
-            piextQueueGetNativeHandle(queue: pi_queue, native_handle: *mut pi_native_handle) unsupported()
-                => piextQueueGetNativeHandle_b(queue: pi_queue, native_handle: *mut pi_native_handle, native_handle_desc: *mut i32) unsupported();
-            piextQueueCreateWithNativeHandle(native_handle: pi_native_handle, context: pi_context, queue: *mut pi_queue) unsupported()
-                => piextQueueCreateWithNativeHandle_b(native_handle: pi_native_handle, context: pi_context, queue: *mut pi_queue, plugin_owns_native_handle: cxx_bool) unsupported()
-                => piextQueueCreateWithNativeHandle_c(native_handle: pi_native_handle, context: pi_context, device: pi_device, plugin_owns_native_handle: cxx_bool, queue: *mut pi_queue) unsupported()
-                => piextQueueCreateWithNativeHandle_d(native_handle: pi_native_handle, native_handle_desc: i32, context: pi_context, device: pi_device, plugin_owns_native_handle: cxx_bool, properties: *mut pi_queue_properties, queue: *mut pi_queue) unsupported();
+            piextQueueGetNativeHandle(queue: pi_queue, native_handle: *mut pi_native_handle)
+                => piextQueueGetNativeHandle_b(queue: pi_queue, native_handle: *mut pi_native_handle, native_handle_desc: *mut i32);
+            piextQueueCreateWithNativeHandle(native_handle: pi_native_handle, context: pi_context) creates(queue: *mut pi_queue)
+                => piextQueueCreateWithNativeHandle_b(native_handle: pi_native_handle, context: pi_context, queue: *mut pi_queue, plugin_owns_native_handle: cxx_bool)
+                => piextQueueCreateWithNativeHandle_c(native_handle: pi_native_handle, context: pi_context, device: pi_device, plugin_owns_native_handle: cxx_bool) creates(queue: *mut pi_queue)
+                => piextQueueCreateWithNativeHandle_d(native_handle: pi_native_handle, native_handle_desc: i32, context: pi_context, device: pi_device, plugin_owns_native_handle: cxx_bool, properties: *mut pi_queue_properties) creates(queue: *mut pi_queue);
             piMemBufferCreate(context: pi_context, flags: pi_mem_flags, size: usize, host_ptr: *mut c_void, ret_mem: *mut pi_mem, properties: *const pi_mem_properties);
             piMemImageCreate(context: pi_context, flags: pi_mem_flags, image_format: *const pi_image_format, image_desc: *const pi_image_desc, host_ptr: *mut c_void, ret_mem: *mut pi_mem) unsupported();
             piMemGetInfo(mem: pi_mem, param_name: pi_mem_object_info) answers(param_value_size: usize, param_value: *mut c_void, param_value_size_ret: *mut usize);
@@ -67,15 +67,15 @@ macro_rules! for_each_function {
             piMemRetain(mem: pi_mem);
             piMemRelease(mem: pi_mem);
             piMemBufferPartition(buffer: pi_mem, flags: pi_mem_flags, buffer_create_type: pi_buffer_create_type, buffer_create_info: *mut c_void) creates(ret_mem: *mut pi_mem);
-            piextMemGetNativeHandle(mem: pi_mem, native_handle: *mut pi_native_handle) unsupported()
-                => piextMemGetNativeHandle_b(mem: pi_mem, device: pi_device, native_handle: *mut pi_native_handle) unsupported();
+            piextMemGetNativeHandle(mem: pi_mem, native_handle: *mut pi_native_handle)
+                => piextMemGetNativeHandle_b(mem: pi_mem, device: pi_device, native_handle: *mut pi_native_handle);
             piextMemCreateWithNativeHandle(native_handle: pi_native_handle, mem: *mut pi_mem) unsupported()
-                => piextMemCreateWithNativeHandle_b(native_handle: pi_native_handle, context: pi_context, own_native_handle: cxx_bool, mem: *mut pi_mem) unsupported();
+                => piextMemCreateWithNativeHandle_b(native_handle: pi_native_handle, context: pi_context, own_native_handle: cxx_bool) creates(mem: *mut pi_mem);
             piProgramCreate(context: pi_context, il: *const c_void, length: usize) creates(res_program: *mut pi_program);
-            piclProgramCreateWithSource(context: pi_context, count: pi_uint32, strings: *mut *const c_char, lengths: *const usize, ret_program: *mut pi_program) unsupported();
+            piclProgramCreateWithSource(context: pi_context, count: pi_uint32, strings: *mut *const c_char, lengths: *const usize) creates(ret_program: *mut pi_program);
             piProgramCreateWithBinary(context: pi_context, num_devices: pi_uint32, device_list: *const pi_device, lengths: *const usize, binaries: *mut *const u8, binary_status: *mut pi_int32) creates(ret_program: *mut pi_program)
                 => piProgramCreateWithBinary_b(context: pi_context, num_devices: pi_uint32, device_list: *const pi_device, lengths: *const usize, binaries: *mut *const u8, num_metadata_entries: usize, metadata: *const pi_device_binary_property, binary_status: *mut pi_int32, ret_program: *mut pi_program);
-            piProgramGetInfo(program: pi_program, param_name: pi_program_info) answers(param_value_size: usize, param_value: *mut c_void, param_value_size_ret: *mut usize);
+            piProgramGetInfo(program: pi_program, param_name: pi_program_info, param_value_size: usize, param_value: *mut c_void, param_value_size_ret: *mut usize);
             piProgramCompile(program: pi_program, num_devices: pi_uint32, device_list: *const pi_device, options: *const c_char, num_input_headers: pi_uint32, input_headers: *const pi_program, header_include_names: *mut *const c_char, pfn_notify: pi_program_notify, user_data: *mut c_void);
             piProgramBuild(program: pi_program, num_devices: pi_uint32, device_list: *const pi_device, options: *const c_char, pfn_notify: pi_program_notify, user_data: *mut c_void);
             piProgramLink(context: pi_context, num_devices: pi_uint32, device_list: *const pi_device, options: *const c_char, num_input_programs: pi_uint32, input_programs: *const pi_program, pfn_notify: pi_program_notify, user_data: *mut c_void, ret_program: *mut pi_program);
@@ -83,9 +83,9 @@ macro_rules! for_each_function {
             piProgramRetain(program: pi_program);
             piProgramRelease(program: pi_program);
             piextProgramSetSpecializationConstant(prog: pi_program, spec_id: pi_uint32, spec_size: usize, spec_value: *const c_void);
-            piextProgramGetNativeHandle(program: pi_program, native_handle: *mut pi_native_handle) unsupported();
-            piextProgramCreateWithNativeHandle(native_handle: pi_native_handle, context: pi_context, program: *mut pi_program) unsupported()
-                => piextProgramCreateWithNativeHandle_b(native_handle: pi_native_handle, context: pi_context, plugin_owns_native_handle: cxx_bool, program: *mut pi_program) unsupported();
+            piextProgramGetNativeHandle(program: pi_program, native_handle: *mut pi_native_handle);
+            piextProgramCreateWithNativeHandle(native_handle: pi_native_handle, context: pi_context) creates(program: *mut pi_program)
+                => piextProgramCreateWithNativeHandle_b(native_handle: pi_native_handle, context: pi_context, plugin_owns_native_handle: cxx_bool) creates(program: *mut pi_program);
             piKernelCreate(program: pi_program, kernel_name: *const c_char) creates(ret_kernel: *mut pi_kernel);
             piKernelSetArg(kernel: pi_kernel, arg_index: pi_uint32, arg_size: usize, arg_value: *const c_void);
             piKernelGetInfo(kernel: pi_kernel, param_name: pi_kernel_info) answers(param_value_size: usize, param_value: *mut c_void, param_value_size_ret: *mut usize);
@@ -104,9 +104,9 @@ macro_rules! for_each_function {
             piEventSetStatus(event: pi_event, execution_status: pi_int32);
             piEventRetain(event: pi_event);
             piEventRelease(event: pi_event);
-            piextEventGetNativeHandle(event: pi_event, native_handle: *mut pi_native_handle) unsupported();
+            piextEventGetNativeHandle(event: pi_event, native_handle: *mut pi_native_handle);
             piextEventCreateWithNativeHandle(native_handle: pi_native_handle, event: *mut pi_event) unsupported()
-                => piextEventCreateWithNativeHandle_b(native_handle: pi_native_handle, context: pi_context, own_native_handle: cxx_bool, event: *mut pi_event) unsupported();
+                => piextEventCreateWithNativeHandle_b(native_handle: pi_native_handle, context: pi_context, own_native_handle: cxx_bool) creates(event: *mut pi_event);
             piSamplerCreate(context: pi_context, sampler_properties: *const pi_sampler_properties, result_sampler: *mut pi_sampler) unsupported();
             piSamplerGetInfo(sampler: pi_sampler, param_name: pi_sampler_info, param_value_size: usize, param_value: *mut c_void, param_value_size_ret: *mut usize) unsupported();
             piSamplerRetain(sampler: pi_sampler) unsupported();
@@ -145,8 +145,8 @@ macro_rules! for_each_function {
             piTearDown(plugin_parameter: *mut c_void)
                 => piTearDown_b(plugin_parameter: *mut c_void);
             piQueueFlush(command_queue: pi_queue);
-            piextKernelCreateWithNativeHandle(native_handle: pi_native_handle, context: pi_context, program: pi_program, plugin_owns_native_handle: cxx_bool, kernel: *mut pi_kernel) unsupported();
-            piextKernelGetNativeHandle(kernel: pi_kernel, native_handle: *mut pi_native_handle) unsupported();
+            piextKernelCreateWithNativeHandle(native_handle: pi_native_handle, context: pi_context, program: pi_program, plugin_owns_native_handle: cxx_bool) creates(kernel: *mut pi_kernel);
+            piextKernelGetNativeHandle(kernel: pi_kernel, native_handle: *mut pi_native_handle);
             piextPluginGetOpaqueData(opaque_data_param: *mut c_void, opaque_data_return: *mut *mut c_void) unsupported();
             piextQueueCreate(context: pi_context, device: pi_device, properties: *mut pi_queue_properties, queue: *mut pi_queue);
             piextEnqueueReadHostPipe(queue: pi_queue, program: pi_program, pipe_symbol: *const c_char, blocking: pi_bool, ptr: *mut c_void, size: usize, num_events_in_wait_list: pi_uint32, event_wait_list: *const pi_event, event: *mut pi_event) unsupported();
@@ -159,8 +159,8 @@ macro_rules! for_each_function {
             piextEnqueueDeviceGlobalVariableWrite(queue: pi_queue, program: pi_program, name: *const c_char, blocking_write: pi_bool, count: usize, offset: usize, src: *const c_void, num_events_in_wait_list: pi_uint32, event_wait_list: *const pi_event, event: *mut pi_event) unsupported();
             piextEnqueueDeviceGlobalVariableRead(queue: pi_queue, program: pi_program, name: *const c_char, blocking_read: pi_bool, count: usize, offset: usize, dst: *mut c_void, num_events_in_wait_list: pi_uint32, event_wait_list: *const pi_event, event: *mut pi_event) unsupported();
             piextQueueCreate2(context: pi_context, device: pi_device, properties: *mut pi_queue_properties, queue: *mut pi_queue);
-            piextQueueGetNativeHandle2(queue: pi_queue, native_handle: *mut pi_native_handle, native_handle_desc: *mut i32) unsupported();
-            piextQueueCreateWithNativeHandle2(native_handle: pi_native_handle, native_handle_desc: i32, context: pi_context, device: pi_device, plugin_owns_native_handle: cxx_bool, properties: *mut pi_queue_properties, queue: *mut pi_queue) unsupported();
+            piextQueueGetNativeHandle2(queue: pi_queue, native_handle: *mut pi_native_handle, native_handle_desc: *mut i32);
+            piextQueueCreateWithNativeHandle2(native_handle: pi_native_handle, native_handle_desc: i32, context: pi_context, device: pi_device, plugin_owns_native_handle: cxx_bool, properties: *mut pi_queue_properties) creates(queue: *mut pi_queue);
             piextGetGlobalVariablePointer(device: pi_device, program: pi_program, global_variable_name: *const c_char, global_variable_size: *mut usize, global_variable_pointer_ret: *mut *mut c_void) unsupported();
             piextMemImageCreateWithNativeHandle(native_handle: pi_native_handle, context: pi_context, own_native_handle: cxx_bool, image_format: *const pi_image_format, image_desc: *const pi_image_desc, img: *mut pi_mem) unsupported();
             piextKernelSuggestMaxCooperativeGroupCount(kernel: pi_kernel, local_work_size: usize, dynamic_shared_memory_size: usize, group_count_ret: *mut pi_uint32) unsupported();

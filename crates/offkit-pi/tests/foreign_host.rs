@@ -15,6 +15,7 @@ type Query = (usize, *mut c_void, *mut usize);
 
 const SUCCESS: i32 = 0;
 const INVALID_VALUE: i32 = -30;
+const INVALID_DEVICE: i32 = -33;
 const INVALID_QUEUE_PROPERTIES: i32 = -35;
 const INVALID_OPERATION: i32 = -59;
 const UNSUPPORTED: i32 = -995;
@@ -393,118 +394,160 @@ fn hints_about_memory_are_the_same_whatever_their_number() {
     });
 }
 
-/// Calls each function that makes or gives a native handle, in the revision of the release, and sees to it that the
-/// mock, which has none, says so and writes nothing.
 #[test]
-fn native_handles_are_refused_by_name_in_every_revision() {
+fn native_handles_go_both_ways_in_every_revision() {
     each_release(|machine| {
-        let host = &machine.host;
-        let (context, device, queue) = (machine.context, machine.device, machine.queue);
-        let buffer = machine.buffer(&mut [0]);
-        let version = host.release.version;
-        let (native, owned, untouched) = (0x1234_usize, true, 0x55 as Handle);
-        let (mut made, mut handle, mut kind) = (untouched, 0x77_usize, 0x66_i32);
-        let (to, handle_to, kind_to) = (&raw mut made, &raw mut handle, &raw mut kind);
-        let devices = &raw const device;
-        let list = [u64::MAX, 0, 0];
-        let list = list.as_ptr();
-        let refused = |function: &str, result: i32| {
-            assert_eq!(result, INVALID_OPERATION, "{version} {function}");
-            assert_eq!(
-                host.message(),
-                format!("{function} is not supported by plugin adder")
-            );
-        };
-
-        refused(
-            "piextContextCreateWithNativeHandle",
-            match version {
-                "2.3" => {
-                    call!(host, piextContextCreateWithNativeHandle(native => usize, 1 => u32, devices => *const Handle, to => *mut Handle))
-                }
-                _ => {
-                    call!(host, piextContextCreateWithNativeHandle(native => usize, 1 => u32, devices => *const Handle, owned => bool, to => *mut Handle))
-                }
-            },
-        );
-        refused(
-            "piextQueueGetNativeHandle",
-            match version {
-                "15.47" => {
-                    call!(host, piextQueueGetNativeHandle(queue => Handle, handle_to => *mut usize, kind_to => *mut i32))
-                }
-                _ => call!(host, piextQueueGetNativeHandle(queue => Handle, handle_to => *mut usize)),
-            },
-        );
-        refused(
-            "piextQueueCreateWithNativeHandle",
-            match version {
-                "2.3" => {
-                    call!(host, piextQueueCreateWithNativeHandle(native => usize, context => Handle, to => *mut Handle))
-                }
-                "6.8" => {
-                    call!(host, piextQueueCreateWithNativeHandle(native => usize, context => Handle, to => *mut Handle, owned => bool))
-                }
-                "12.27" => call!(host, piextQueueCreateWithNativeHandle(
-                native => usize, context => Handle, device => Handle, owned => bool, to => *mut Handle)),
-                _ => call!(host, piextQueueCreateWithNativeHandle(
-                native => usize, 0 => i32, context => Handle, device => Handle, owned => bool, list => *const u64, to => *mut Handle)),
-            },
-        );
-        refused(
-            "piextMemGetNativeHandle",
-            match version {
-                "15.47" => {
-                    call!(host, piextMemGetNativeHandle(buffer => Handle, device => Handle, handle_to => *mut usize))
-                }
-                _ => call!(host, piextMemGetNativeHandle(buffer => Handle, handle_to => *mut usize)),
-            },
-        );
-        refused(
-            "piextMemCreateWithNativeHandle",
-            match version {
-                "2.3" | "6.8" => {
-                    call!(host, piextMemCreateWithNativeHandle(native => usize, to => *mut Handle))
-                }
-                _ => {
-                    call!(host, piextMemCreateWithNativeHandle(native => usize, context => Handle, owned => bool, to => *mut Handle))
-                }
-            },
-        );
-        refused(
-            "piextProgramCreateWithNativeHandle",
-            match version {
-                "2.3" => {
-                    call!(host, piextProgramCreateWithNativeHandle(native => usize, context => Handle, to => *mut Handle))
-                }
-                _ => {
-                    call!(host, piextProgramCreateWithNativeHandle(native => usize, context => Handle, owned => bool, to => *mut Handle))
-                }
-            },
-        );
-        refused(
-            "piextEventCreateWithNativeHandle",
-            match version {
-                "2.3" => call!(host, piextEventCreateWithNativeHandle(native => usize, to => *mut Handle)),
-                _ => {
-                    call!(host, piextEventCreateWithNativeHandle(native => usize, context => Handle, owned => bool, to => *mut Handle))
-                }
-            },
-        );
-        if version == "12.27" {
-            refused(
-                "piextQueueGetNativeHandle2",
-                call!(host, piextQueueGetNativeHandle2(
-                queue => Handle, handle_to => *mut usize, kind_to => *mut i32)),
-            );
-            refused(
-                "piextQueueCreateWithNativeHandle2",
-                call!(host, piextQueueCreateWithNativeHandle2(
-                native => usize, 0 => i32, context => Handle, device => Handle, owned => bool, list => *const u64, to => *mut Handle)),
-            );
+        native_handles_are_given(machine);
+        for owned in [true, false] {
+            native_handles_are_taken(machine, owned);
         }
-        assert_eq!((made, handle, kind), (untouched, 0x77, 0x66));
     });
+}
+
+fn native_handles_are_given(machine: &Machine) {
+    let (host, queue) = (&machine.host, machine.queue);
+    let buffer = machine.buffer(&mut [0]);
+    let (mut handle, mut kind) = (0_usize, 0_i32);
+    let (to, kind_to) = (&raw mut handle, &raw mut kind);
+    let is_last = host.release.version == "15.47";
+    if is_last {
+        done!(host, piextQueueGetNativeHandle(queue => Handle, to => *mut usize, kind_to => *mut i32));
+    } else {
+        done!(host, piextQueueGetNativeHandle(queue => Handle, to => *mut usize));
+    }
+    assert_eq!(handle, 0x71);
+    if is_last {
+        done!(host, piextMemGetNativeHandle(buffer => Handle, machine.device => Handle, to => *mut usize));
+    } else {
+        done!(host, piextMemGetNativeHandle(buffer => Handle, to => *mut usize));
+    }
+    assert_eq!(handle, 0x72);
+    if host.has("piextQueueGetNativeHandle2") {
+        done!(host, piextQueueGetNativeHandle2(queue => Handle, to => *mut usize, kind_to => *mut i32));
+        assert_eq!(handle, 0x71);
+    }
+    // Platforms and devices are found again.
+    let (platform, device) = (machine.platform, machine.device);
+    let mut found = null_mut();
+    done!(host, piextPlatformGetNativeHandle(platform => Handle, to => *mut usize));
+    done!(host, piextPlatformCreateWithNativeHandle(handle => usize, &raw mut found => *mut Handle));
+    assert_eq!(found, platform);
+    done!(host, piextDeviceGetNativeHandle(device => Handle, to => *mut usize));
+    done!(host, piextDeviceCreateWithNativeHandle(
+        handle => usize, null_mut() => Handle, &raw mut found => *mut Handle));
+    assert_eq!(found, device);
+    let unknown = call!(host, piextDeviceCreateWithNativeHandle(
+        1 => usize, platform => Handle, &raw mut found => *mut Handle));
+    assert_eq!(unknown, INVALID_DEVICE);
+    // What the mock has none of.
+    let context = machine.context;
+    let result = call!(host, piextContextGetNativeHandle(context => Handle, to => *mut usize));
+    assert_eq!(
+        (result, host.message().as_str()),
+        (INVALID_OPERATION, "a native handle is not supported")
+    );
+}
+
+/// The mock refuses native objects, and says what has arrived.
+fn native_handles_are_taken(machine: &Machine, owned: bool) {
+    let host = &machine.host;
+    let (context, device) = (machine.context, machine.device);
+    let version = host.release.version;
+    let (native, untouched) = (0x1234_usize, 0x55 as Handle);
+    let mut made = untouched;
+    let to = &raw mut made;
+    let devices = &raw const device;
+    let list = [u64::MAX, 0, 0];
+    let list = list.as_ptr();
+    let arrived = |function: &str, result: i32| {
+        // The first revisions give the object away.
+        let owned = owned || version == "2.3";
+        assert_eq!(result, INVALID_VALUE, "{version} {function}");
+        assert_eq!(
+            host.message(),
+            format!("native 0x1234, owned: {owned}"),
+            "{version} {function}"
+        );
+    };
+    let without_context = |function: &str, result: i32| {
+        assert_eq!(result, INVALID_OPERATION, "{version} {function}");
+        assert_eq!(
+            host.message(),
+            format!("{function} is not supported by plugin adder")
+        );
+    };
+    arrived(
+        "piextContextCreateWithNativeHandle",
+        match version {
+            "2.3" => {
+                call!(host, piextContextCreateWithNativeHandle(native => usize, 1 => u32, devices => *const Handle, to => *mut Handle))
+            }
+            _ => {
+                call!(host, piextContextCreateWithNativeHandle(native => usize, 1 => u32, devices => *const Handle, owned => bool, to => *mut Handle))
+            }
+        },
+    );
+    arrived(
+        "piextQueueCreateWithNativeHandle",
+        match version {
+            "2.3" => {
+                call!(host, piextQueueCreateWithNativeHandle(native => usize, context => Handle, to => *mut Handle))
+            }
+            "6.8" => {
+                call!(host, piextQueueCreateWithNativeHandle(native => usize, context => Handle, to => *mut Handle, owned => bool))
+            }
+            "12.27" => call!(host, piextQueueCreateWithNativeHandle(
+                native => usize, context => Handle, device => Handle, owned => bool, to => *mut Handle)),
+            _ => call!(host, piextQueueCreateWithNativeHandle(
+                native => usize, 0 => i32, context => Handle, device => Handle, owned => bool, list => *const u64, to => *mut Handle)),
+        },
+    );
+    match version {
+        "2.3" | "6.8" => without_context(
+            "piextMemCreateWithNativeHandle",
+            call!(host, piextMemCreateWithNativeHandle(native => usize, to => *mut Handle)),
+        ),
+        _ => arrived(
+            "piextMemCreateWithNativeHandle",
+            call!(host, piextMemCreateWithNativeHandle(native => usize, context => Handle, owned => bool, to => *mut Handle)),
+        ),
+    }
+    arrived(
+        "piextProgramCreateWithNativeHandle",
+        match version {
+            "2.3" => {
+                call!(host, piextProgramCreateWithNativeHandle(native => usize, context => Handle, to => *mut Handle))
+            }
+            _ => {
+                call!(host, piextProgramCreateWithNativeHandle(native => usize, context => Handle, owned => bool, to => *mut Handle))
+            }
+        },
+    );
+    match version {
+        "2.3" => without_context(
+            "piextEventCreateWithNativeHandle",
+            call!(host, piextEventCreateWithNativeHandle(native => usize, to => *mut Handle)),
+        ),
+        _ => arrived(
+            "piextEventCreateWithNativeHandle",
+            call!(host, piextEventCreateWithNativeHandle(native => usize, context => Handle, owned => bool, to => *mut Handle)),
+        ),
+    }
+    if host.has("piextKernelCreateWithNativeHandle") {
+        arrived(
+            "piextKernelCreateWithNativeHandle",
+            call!(host, piextKernelCreateWithNativeHandle(
+                native => usize, context => Handle, null_mut() => Handle, owned => bool, to => *mut Handle)),
+        );
+    }
+    if host.has("piextQueueCreateWithNativeHandle2") {
+        arrived(
+            "piextQueueCreateWithNativeHandle2",
+            call!(host, piextQueueCreateWithNativeHandle2(
+                native => usize, 0 => i32, context => Handle, device => Handle, owned => bool, list => *const u64, to => *mut Handle)),
+        );
+    }
+    assert_eq!(made, untouched);
 }
 
 #[test]

@@ -165,6 +165,23 @@ impl Context {
         Ok(Program::new(handle, self.clone()))
     }
 
+    /// A program in source text (OpenCL C). It is yet to be compiled or built.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the plugin does not take it.
+    pub fn program_with_source(&self, source: &str) -> Result<Program> {
+        let (mut text, length) = (source.as_ptr().cast(), source.len());
+        // SAFETY: one text, which has as many bytes as the length says.
+        let handle = unsafe {
+            create!(
+                self.plugin(),
+                piclProgramCreateWithSource(self.raw(), 1, &raw mut text, &raw const length)
+            )
+        }?;
+        Ok(Program::new(handle, self.clone()))
+    }
+
     /// A program in the machine code of one device.
     ///
     /// # Errors

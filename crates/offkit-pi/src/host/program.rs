@@ -281,6 +281,36 @@ impl Program {
             .collect())
     }
 
+    /// The machine code of a built, compiled or linked program, for each device of the context; empty for a device that
+    /// it is not for.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the plugin does not give it.
+    pub fn binaries(&self) -> Result<Vec<Vec<u8>>> {
+        let sizes = ask!(
+            self.plugin(),
+            piProgramGetInfo(self.raw(), PI_PROGRAM_INFO_BINARY_SIZES)
+        )?;
+        let sizes = sizes.as_chunks().0.iter().map(|size| usize::from_ne_bytes(*size));
+        let mut binaries: Vec<Vec<u8>> = sizes.map(|size| vec![0; size]).collect();
+        let mut places: Vec<*mut u8> = binaries.iter_mut().map(Vec::as_mut_ptr).collect();
+        // SAFETY: a place for each device, with as many bytes as the plugin has said.
+        unsafe {
+            call!(
+                self.plugin(),
+                piProgramGetInfo(
+                    self.raw(),
+                    PI_PROGRAM_INFO_BINARIES,
+                    size_of_val(places.as_slice()),
+                    places.as_mut_ptr().cast(),
+                    core::ptr::null_mut()
+                )
+            )
+        }?;
+        Ok(binaries)
+    }
+
     /// A kernel of a built or linked program.
     ///
     /// # Errors

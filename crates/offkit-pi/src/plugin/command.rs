@@ -148,6 +148,18 @@ pub enum Command<P: Plugin> {
     },
 }
 
+/// A range of a buffer that the host wants to see.
+pub struct Mapping<P: Plugin> {
+    /// The buffer.
+    pub buffer: Ref<P::Memory>,
+    /// Why (`PI_MAP_*`).
+    pub flags: pi_map_flags,
+    /// First byte.
+    pub offset: usize,
+    /// Number of bytes.
+    pub size: usize,
+}
+
 impl<P: Plugin> Command<P> {
     /// What queries call this kind of command (`PI_COMMAND_TYPE_*`).
     pub fn command_type(&self) -> pi_command_type {

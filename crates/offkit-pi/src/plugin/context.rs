@@ -5,7 +5,7 @@ use super::shim::array;
 use super::slab::Ref;
 use super::state::{self, ContextDetails, ContextRecord, DeviceRecord, Registered};
 use super::usm::UsmAllocation;
-use super::{Error, Info, Plugin, Result};
+use super::{Error, Info, NativeHandle, NativeMemory, Plugin, Result};
 use crate::ffi::*;
 use crate::host::UsmKind;
 use core::ffi::c_void;
@@ -53,6 +53,15 @@ pub trait Context<P: Plugin>: Sized + Send + Sync + 'static {
     /// [`Error`] if it is none that the plugin takes ([`PI_INVALID_VALUE`]).
     fn create_program(context: &Ref<Self>, il: &[u8]) -> Result<P::Program> {
         Err(Error::unsupported("a program from intermediate language"))
+    }
+
+    /// A program in source text.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if the plugin compiles none.
+    fn create_program_with_source(context: &Ref<Self>, source: &[u8]) -> Result<P::Program> {
+        Err(Error::unsupported("a program from source text"))
     }
 
     /// A program in the machine code of a device.
@@ -114,6 +123,72 @@ pub trait Context<P: Plugin>: Sized + Send + Sync + 'static {
     /// The allocation of unified shared memory that an address lies in.
     fn usm_allocation(&self, address: usize) -> Option<UsmAllocation<P>> {
         None
+    }
+
+    /// The handle of the driver's own object, for hosts that talk to the driver as well. It stays the plugin's.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if there is no driver below the plugin, or the host is not to know.
+    fn native_handle(&self) -> Result<pi_native_handle> {
+        Err(Error::unsupported("a native handle"))
+    }
+
+    /// A context of a native one, of these devices.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if the plugin does not take any.
+    fn from_native(native: NativeHandle, devices: &[Arc<P::Device>]) -> Result<Self> {
+        Err(Error::unsupported("a context from a native handle"))
+    }
+
+    /// A queue of a native one, and its properties (`PI_QUEUE_*`).
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if the plugin does not take any.
+    fn queue_from_native(
+        context: &Ref<Self>,
+        native: NativeHandle,
+    ) -> Result<(P::Queue, pi_queue_properties)> {
+        Err(Error::unsupported("a queue from a native handle"))
+    }
+
+    /// A buffer of a native one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if the plugin does not take any.
+    fn memory_from_native(context: &Ref<Self>, native: NativeHandle) -> Result<NativeMemory<P>> {
+        Err(Error::unsupported("a buffer from a native handle"))
+    }
+
+    /// A program of a native one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if the plugin does not take any.
+    fn program_from_native(context: &Ref<Self>, native: NativeHandle) -> Result<P::Program> {
+        Err(Error::unsupported("a program from a native handle"))
+    }
+
+    /// A kernel of a native one, and the program that it is of.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if the plugin does not take any.
+    fn kernel_from_native(context: &Ref<Self>, native: NativeHandle) -> Result<(P::Kernel, P::Program)> {
+        Err(Error::unsupported("a kernel from a native handle"))
+    }
+
+    /// An event of a native one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if the plugin does not take any.
+    fn event_from_native(context: &Ref<Self>, native: NativeHandle) -> Result<P::Event> {
+        Err(Error::unsupported("an event from a native handle"))
     }
 }
 

@@ -23,6 +23,15 @@ pub trait Platform<P: Plugin>: Send + Sync + 'static {
     ///
     /// [`Error`] if finding out fails.
     fn devices(&self) -> Result<Vec<Arc<P::Device>>>;
+
+    /// The handle of the driver's own object, for hosts that talk to the driver as well. It stays the plugin's.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if there is no driver below the plugin, or the host is not to know.
+    fn native_handle(&self) -> Result<pi_native_handle> {
+        Err(Error::unsupported("a native handle"))
+    }
 }
 
 /// Something that runs kernels.
@@ -53,6 +62,15 @@ pub trait Device<P: Plugin>: Send + Sync + 'static {
     ///
     /// [`Error`] if finding out fails.
     fn select_binary(&self, images: &[DeviceImage<'_>]) -> Result<Option<usize>>;
+
+    /// The handle of the driver's own object, for hosts that talk to the driver as well. It stays the plugin's.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if there is no driver below the plugin, or the host is not to know.
+    fn native_handle(&self) -> Result<pi_native_handle> {
+        Err(Error::unsupported("a native handle"))
+    }
 }
 
 fn platforms<P: Registered>() -> Result<Vec<PlatformRecord<P>>> {

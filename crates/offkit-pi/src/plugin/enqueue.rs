@@ -1,13 +1,13 @@
 //! The functions that submit commands.
 
-use super::command::Command;
+use super::command::{Command, Mapping};
 use super::event::failure;
 use super::host_memory::{HostSource, HostTarget};
 use super::memory::check_range;
 use super::shim::{array, give, non_null, with_each};
 use super::slab::Ref;
 use super::state::{self, ContextRecord, MemoryRecord, QueueRecord, Registered};
-use super::{Error, Event, Memory, NewEvent, Queue, Result};
+use super::{Error, Event, NewEvent, Queue, Result};
 use crate::NdRange;
 use crate::ffi::*;
 use core::ffi::c_void;
@@ -93,36 +93,58 @@ impl<P: Registered> Submission<P> {
             command,
             blocking,
         } = self;
-        let wanted = blocking || !event.is_null();
-        let mut made = None;
-        let enqueue = |wait: &[Ref<P::Event>]| {
-            let new = NewEvent {
-                events: &P::state().events,
-                queue: &queue,
-                command_type: command.command_type(),
-                wanted,
-                made: &mut made,
-            };
+        let (queue, command_type) = (&queue, command.command_type());
+        let enqueue = |wait: &[Ref<P::Event>], new: NewEvent<'_, P>| {
             P::Queue::enqueue(queue.object(), command, wait, new)
         };
         // SAFETY: by the caller's promise.
-        unsafe { with_wait_list::<P, _>(count, list, enqueue) }?;
-        if !wanted {
-            return Ok(());
-        }
-        let record = made.ok_or_else(|| Error::new(PI_ERROR_UNKNOWN, "the plugin has made no event"))?;
-        if blocking {
-            record.object().wait();
-            if let Some(failure) = failure::<P>(record.object()) {
-                return Err(failure);
-            }
-        }
-        if !event.is_null() {
-            // SAFETY: not null, so valid for writing.
-            unsafe { give(event, record) };
-        }
-        Ok(())
+        unsafe { submit(queue, command_type, blocking, (count, list), event, enqueue) }
     }
+}
+
+/// Has a command submitted, and hands its event to the host.
+///
+/// # Safety
+///
+/// The list must be null or have as many handles as are said, and `event` be null or valid for writing.
+#[inline]
+unsafe fn submit<P: Registered, R>(
+    queue: &QueueRecord<P>,
+    command_type: pi_command_type,
+    blocking: bool,
+    (count, list): (pi_uint32, *const pi_event),
+    event: *mut pi_event,
+    enqueue: impl FnOnce(&[Ref<P::Event>], NewEvent<'_, P>) -> Result<R>,
+) -> Result<R> {
+    let wanted = blocking || !event.is_null();
+    let mut made = None;
+    let enqueue = |wait: &[Ref<P::Event>]| {
+        let new = NewEvent {
+            events: &P::state().events,
+            queue,
+            command_type,
+            wanted,
+            made: &mut made,
+        };
+        enqueue(wait, new)
+    };
+    // SAFETY: by the caller's promise.
+    let result = unsafe { with_wait_list::<P, _>(count, list, enqueue) }?;
+    if !wanted {
+        return Ok(result);
+    }
+    let record = made.ok_or_else(|| Error::new(PI_ERROR_UNKNOWN, "the plugin has made no event"))?;
+    if blocking {
+        record.object().wait();
+        if let Some(failure) = failure::<P>(record.object()) {
+            return Err(failure);
+        }
+    }
+    if !event.is_null() {
+        // SAFETY: not null, so valid for writing.
+        unsafe { give(event, record) };
+    }
+    Ok(result)
 }
 
 /// The buffer that holds the bytes of a buffer or of a part of one, and where they start in it.
@@ -311,20 +333,26 @@ pub(super) unsafe fn piEnqueueMemBufferMap<P: Registered>(
 ) -> Result<()> {
     non_null(ret_map, "ret_map")?;
     let memory = buffer::<P>(memory, offset, size)?;
-    let address = memory.object().map_address(offset, size)?;
     let queue = queue_in(queue, &memory.details().context)?;
-    let command = Command::Map {
+    let mapping = Mapping {
         buffer: memory.into_object(),
         flags,
         offset,
         size,
-        address,
     };
+    let map =
+        |wait: &[Ref<P::Event>], new: NewEvent<'_, P>| P::Queue::map(queue.object(), mapping, wait, new);
+    let (command_type, blocking) = (PI_COMMAND_TYPE_MEM_BUFFER_MAP, blocking != PI_FALSE);
     // SAFETY: the host passes a wait list and an event as the interface says, and `ret_map` is not null.
     unsafe {
-        Submission::new(queue, command)
-            .blocking(blocking)
-            .submit(wait_count, wait_list, event)?;
+        let address = submit(
+            &queue,
+            command_type,
+            blocking,
+            (wait_count, wait_list),
+            event,
+            map,
+        )?;
         ret_map.write(core::ptr::with_exposed_provenance_mut(address));
     }
     Ok(())

@@ -56,6 +56,15 @@ pub trait Event<P: Plugin>: Send + Sync + 'static {
     fn on_status(&self, status: pi_event_status, callback: StatusCallback) -> Result<()> {
         Err(Error::unsupported("a callback for an event"))
     }
+
+    /// The handle of the driver's own object, for hosts that talk to the driver as well. It stays the plugin's.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if there is no driver below the plugin, or the host is not to know.
+    fn native_handle(&self) -> Result<pi_native_handle> {
+        Err(Error::unsupported("a native handle"))
+    }
 }
 
 /// The error of a command that has failed.

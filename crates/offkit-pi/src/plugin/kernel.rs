@@ -99,6 +99,15 @@ pub trait Kernel<P: Plugin>: Send + Sync + 'static {
     fn set_usm_pointers(&self, addresses: &[usize]) -> Result<()> {
         Ok(())
     }
+
+    /// The handle of the driver's own object, for hosts that talk to the driver as well. It stays the plugin's.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if there is no driver below the plugin, or the host is not to know.
+    fn native_handle(&self) -> Result<pi_native_handle> {
+        Err(Error::unsupported("a native handle"))
+    }
 }
 
 pub(super) unsafe fn piKernelCreate<P: Registered>(

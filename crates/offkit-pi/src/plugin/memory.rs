@@ -47,6 +47,15 @@ pub trait Memory<P: Plugin>: Sized + Send + Sync + 'static {
     fn map_address(&self, offset: usize, size: usize) -> Result<usize> {
         Err(Error::unsupported("mapping a buffer"))
     }
+
+    /// The handle of the driver's own object, for hosts that talk to the driver as well. It stays the plugin's.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if there is no driver below the plugin, or the host is not to know.
+    fn native_handle(&self) -> Result<pi_native_handle> {
+        Err(Error::unsupported("a native handle"))
+    }
 }
 
 pub(super) unsafe fn piMemBufferCreate<P: Registered>(

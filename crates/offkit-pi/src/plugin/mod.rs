@@ -13,8 +13,7 @@
 //! fetch.
 //!
 //! **No slot of the table is null.** What a plugin leaves out (methods with a default, and the parts of the
-//! interface that have no method yet: images, samplers, native handles, native kernels, partitioning of
-//! devices) returns [`PI_INVALID_OPERATION`](crate::ffi::PI_INVALID_OPERATION), or
+//! interface that have no method yet: images, samplers, native kernels, partitioning of devices) returns [`PI_INVALID_OPERATION`](crate::ffi::PI_INVALID_OPERATION), or
 //! [`PI_UNSUPPORTED_FEATURE`](crate::ffi::PI_UNSUPPORTED_FEATURE) where the function came with 15.47, and a message; real
 //! hosts call slots without looking, and a null one would end them.
 
@@ -35,6 +34,7 @@ mod info;
 mod init;
 mod kernel;
 mod memory;
+mod native;
 mod program;
 mod queue;
 mod rect;
@@ -45,7 +45,7 @@ mod state;
 mod unsupported;
 mod usm;
 
-pub use command::Command;
+pub use command::{Command, Mapping};
 pub use context::Context;
 pub use device::{Device, Platform};
 pub use error::{Error, Result};
@@ -54,9 +54,10 @@ pub use host_memory::{HostSource, HostTarget};
 pub use info::Info;
 pub use kernel::{Argument, Kernel};
 pub use memory::{BufferRequest, Memory};
+pub use native::{NativeHandle, NativeMemory};
 pub use program::{Build, Program};
 pub use queue::{NewEvent, Queue};
-pub use rect::BufferRect;
+pub use rect::{BufferRect, Corner};
 pub use slab::Ref;
 pub use state::{Registered, State};
 pub use unsupported::Unsupported;

@@ -1,12 +1,13 @@
 //! Programs.
 
 use super::context::device_of;
+use super::info::answer;
 use super::shim::{array, give, non_null, options};
 use super::slab::Ref;
 use super::state::{self, ContextRecord, ProgramDetails, ProgramRecord, Registered};
 use super::{Context, Error, Info, Plugin, Result};
 use crate::ffi::*;
-use core::ffi::{c_char, c_void};
+use core::ffi::{CStr, c_char, c_void};
 
 /// How the last compile, link or build of a program went.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,6 +89,24 @@ pub trait Program<P: Plugin>: Sized + Send + Sync + 'static {
     /// [`Error`] if there is none of that name ([`PI_INVALID_KERNEL_NAME`]), or the program is not built
     /// ([`PI_INVALID_PROGRAM_EXECUTABLE`]).
     fn create_kernel(program: &Ref<Self>, name: &str) -> Result<P::Kernel>;
+
+    /// The machine code for each device, in the context's order; empty for one that the program is not built for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if it cannot be had.
+    fn binaries(&self) -> Result<Vec<Vec<u8>>> {
+        Err(Error::unsupported("a program's machine code"))
+    }
+
+    /// The handle of the driver's own object, for hosts that talk to the driver as well. It stays the plugin's.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if there is no driver below the plugin, or the host is not to know.
+    fn native_handle(&self) -> Result<pi_native_handle> {
+        Err(Error::unsupported("a native handle"))
+    }
 }
 
 fn insert<P: Registered>(context: ContextRecord<P>, program: P::Program) -> Result<ProgramRecord<P>> {
@@ -104,6 +123,34 @@ pub(super) unsafe fn piProgramCreate<P: Registered>(
     // SAFETY: the host passes `length` bytes.
     let il = unsafe { array(il.cast::<u8>(), length, "il") }?;
     let program = P::Context::create_program(context.object(), il)?;
+    insert(context, program)
+}
+
+pub(super) unsafe fn piclProgramCreateWithSource<P: Registered>(
+    context: pi_context,
+    count: pi_uint32,
+    strings: *mut *const c_char,
+    lengths: *const usize,
+) -> Result<ProgramRecord<P>> {
+    let context = state::context::<P>(context)?;
+    let mut source = Vec::new();
+    // SAFETY: the host passes `count` texts, and as many lengths or null. A text without a length, or of length 0, ends
+    // with a NUL.
+    unsafe {
+        let texts = array(strings.cast_const(), count as usize, "strings")?;
+        for (index, text) in texts.iter().enumerate() {
+            non_null(text.cast_mut(), "a text")?;
+            let length = match lengths.is_null() {
+                true => 0,
+                false => *lengths.add(index),
+            };
+            source.extend_from_slice(match length {
+                0 => CStr::from_ptr(*text).to_bytes(),
+                length => array(text.cast::<u8>(), length, "a text")?,
+            });
+        }
+    }
+    let program = P::Context::create_program_with_source(context.object(), &source)?;
     insert(context, program)
 }
 
@@ -281,8 +328,61 @@ pub(super) fn piProgramGetBuildInfo<P: Registered>(
     })
 }
 
-pub(super) fn piProgramGetInfo<P: Registered>(program: pi_program, name: pi_program_info) -> Result<Info> {
+pub(super) unsafe fn piProgramGetInfo<P: Registered>(
+    program: pi_program,
+    name: pi_program_info,
+    size: usize,
+    value: *mut c_void,
+    size_ret: *mut usize,
+) -> Result<()> {
     let program = state::program::<P>(program)?;
+    // SAFETY: the host passes room for the answer, or null, and with the query for machine code room for that.
+    unsafe {
+        match name {
+            PI_PROGRAM_INFO_BINARIES => give_binaries(&program, size, value.cast(), size_ret),
+            name => answer(info(&program, name)?, size, value, size_ret),
+        }
+    }
+}
+
+/// Writes the machine code for each device to where the host has a pointer for it; null for one that it does not want.
+///
+/// # Safety
+///
+/// `places` is null, or has `size` bytes of pointers, each null or to as many bytes as the machine code has.
+unsafe fn give_binaries<P: Registered>(
+    program: &ProgramRecord<P>,
+    size: usize,
+    places: *const *mut u8,
+    size_ret: *mut usize,
+) -> Result<()> {
+    let binaries = program.object().binaries()?;
+    let needed = size_of::<*mut u8>() * binaries.len();
+    if !places.is_null() {
+        if size < needed {
+            let message = format!(
+                "there are {} devices, and {size} bytes of pointers",
+                binaries.len()
+            );
+            return Err(Error::new(PI_INVALID_VALUE, message));
+        }
+        // SAFETY: not null, and as many pointers as there are devices.
+        let places = unsafe { array(places, binaries.len(), "param_value") }?;
+        for (binary, place) in binaries.iter().zip(places) {
+            if !place.is_null() {
+                // SAFETY: not null, so there is room for as many bytes, by the caller's promise.
+                unsafe { place.copy_from_nonoverlapping(binary.as_ptr(), binary.len()) };
+            }
+        }
+    }
+    if !size_ret.is_null() {
+        // SAFETY: not null, so valid for writing.
+        unsafe { size_ret.write(needed) };
+    }
+    Ok(())
+}
+
+fn info<P: Registered>(program: &ProgramRecord<P>, name: pi_program_info) -> Result<Info> {
     let devices = &program.details().context.details().devices;
     Ok(match name {
         PI_PROGRAM_INFO_REFERENCE_COUNT => program.references().into(),
@@ -293,6 +393,10 @@ pub(super) fn piProgramGetInfo<P: Registered>(program: pi_program, name: pi_prog
             handles.as_slice().into()
         }
         PI_PROGRAM_INFO_SOURCE => program.object().source().into(),
+        PI_PROGRAM_INFO_BINARY_SIZES => {
+            let sizes: Vec<usize> = program.object().binaries()?.iter().map(Vec::len).collect();
+            sizes.as_slice().into()
+        }
         PI_PROGRAM_INFO_NUM_KERNELS => program.object().kernel_names()?.len().into(),
         PI_PROGRAM_INFO_KERNEL_NAMES => program.object().kernel_names()?.join(";").into(),
         name => return Err(Error::unknown_query(name)),

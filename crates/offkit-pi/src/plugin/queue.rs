@@ -1,10 +1,10 @@
 //! Queues.
 
-use super::command::Command;
+use super::command::{Command, Mapping};
 use super::context::device_of;
 use super::slab::{Ref, Slab};
 use super::state::{self, EventDetails, EventRecord, QueueDetails, QueueRecord, Registered};
-use super::{Context, Error, Info, Plugin, Result};
+use super::{Context, Error, Info, Memory, Plugin, Result};
 use crate::ffi::*;
 
 /// Where commands for one device are submitted.
@@ -30,6 +30,38 @@ pub trait Queue<P: Plugin>: Sized + Send + Sync + 'static {
         event: NewEvent<'_, P>,
     ) -> Result<()>;
 
+    /// Submits the mapping of a range of a buffer, and returns where the host sees the range when that is done.
+    ///
+    /// Left out, it is a [`Command::Map`], to where [`Memory::map_address`](super::Memory::map_address) says: a driver
+    /// below the plugin may know only when it is asked to map.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if the command is refused.
+    fn map(
+        queue: &Ref<Self>,
+        mapping: Mapping<P>,
+        wait: &[Ref<P::Event>],
+        event: NewEvent<'_, P>,
+    ) -> Result<usize> {
+        let Mapping {
+            buffer,
+            flags,
+            offset,
+            size,
+        } = mapping;
+        let address = buffer.map_address(offset, size)?;
+        let command = Command::Map {
+            buffer,
+            flags,
+            offset,
+            size,
+            address,
+        };
+        Self::enqueue(queue, command, wait, event)?;
+        Ok(address)
+    }
+
     /// Sees to it that all commands submitted so far are started without the host doing anything more.
     ///
     /// # Errors
@@ -45,6 +77,15 @@ pub trait Queue<P: Plugin>: Sized + Send + Sync + 'static {
     ///
     /// [`Error`] if waiting fails.
     fn finish(&self) -> Result<()>;
+
+    /// The handle of the driver's own object, for hosts that talk to the driver as well. It stays the plugin's.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if there is no driver below the plugin, or the host is not to know.
+    fn native_handle(&self) -> Result<pi_native_handle> {
+        Err(Error::unsupported("a native handle"))
+    }
 }
 
 /// The event of a command that is being submitted, before it is made.

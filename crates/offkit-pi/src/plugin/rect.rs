@@ -19,12 +19,13 @@ pub struct BufferRect {
 
 /// Where a box starts, and how its rows and slices lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Corner {
-    offset: pi_buff_rect_offset_struct,
+pub struct Corner {
+    /// Where it starts.
+    pub offset: pi_buff_rect_offset_struct,
     /// Bytes from one row to the next; 0 for tightly packed.
-    row_pitch: usize,
+    pub row_pitch: usize,
     /// Bytes from one slice to the next; 0 for tightly packed.
-    slice_pitch: usize,
+    pub slice_pitch: usize,
 }
 
 impl Corner {
@@ -89,6 +90,21 @@ impl BufferRect {
                 "the box is empty, its pitches are smaller than it, or it is too far out",
             )
         })
+    }
+
+    /// Where the box lies in the source.
+    pub fn source(&self) -> &Corner {
+        &self.source
+    }
+
+    /// Where the box lies in the target.
+    pub fn target(&self) -> &Corner {
+        &self.target
+    }
+
+    /// How large it is.
+    pub fn region(&self) -> &pi_buff_rect_region_struct {
+        &self.region
     }
 
     /// Bytes from the start of the source, and of the target, to the end of the box.

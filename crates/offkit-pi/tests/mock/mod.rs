@@ -25,7 +25,7 @@ impl Plugin for Adder {
     fn platforms() -> Result<Vec<Arc<MockPlatform>>> {
         static PLATFORM: LazyLock<Arc<MockPlatform>> = LazyLock::new(|| {
             Arc::new(MockPlatform {
-                devices: vec![Arc::new(MockDevice), Arc::new(MockDevice)],
+                devices: [2, 3].map(|native| Arc::new(MockDevice { native })).into(),
             })
         });
         Ok(vec![Arc::clone(&PLATFORM)])
@@ -51,9 +51,15 @@ impl Platform<Adder> for MockPlatform {
     fn devices(&self) -> Result<Vec<Arc<MockDevice>>> {
         Ok(self.devices.clone())
     }
+
+    fn native_handle(&self) -> Result<pi_native_handle> {
+        Ok(0x70)
+    }
 }
 
-pub(crate) struct MockDevice;
+pub(crate) struct MockDevice {
+    native: pi_native_handle,
+}
 
 impl Device<Adder> for MockDevice {
     fn kind(&self) -> pi_device_type {
@@ -71,6 +77,10 @@ impl Device<Adder> for MockDevice {
 
     fn timer(&self) -> Result<u64> {
         Ok(42)
+    }
+
+    fn native_handle(&self) -> Result<pi_native_handle> {
+        Ok(self.native)
     }
 
     fn select_binary(&self, images: &[DeviceImage<'_>]) -> Result<Option<usize>> {
@@ -112,6 +122,30 @@ impl Context<Adder> for MockContext {
         Self::create_program(context, binary)
     }
 
+    fn from_native(native: NativeHandle, _: &[Arc<MockDevice>]) -> Result<MockContext> {
+        Err(arrived(&native))
+    }
+
+    fn queue_from_native(_: &Ref<Self>, native: NativeHandle) -> Result<(MockQueue, pi_queue_properties)> {
+        Err(arrived(&native))
+    }
+
+    fn memory_from_native(_: &Ref<Self>, native: NativeHandle) -> Result<NativeMemory<Adder>> {
+        Err(arrived(&native))
+    }
+
+    fn program_from_native(_: &Ref<Self>, native: NativeHandle) -> Result<MockProgram> {
+        Err(arrived(&native))
+    }
+
+    fn kernel_from_native(_: &Ref<Self>, native: NativeHandle) -> Result<(MockKernel, MockProgram)> {
+        Err(arrived(&native))
+    }
+
+    fn event_from_native(_: &Ref<Self>, native: NativeHandle) -> Result<MockEvent> {
+        Err(arrived(&native))
+    }
+
     fn create_user_event(_: &Ref<Self>) -> Result<MockEvent> {
         Ok(MockEvent(OnceLock::new()))
     }
@@ -146,9 +180,19 @@ impl Context<Adder> for MockContext {
     }
 }
 
+/// Native objects are refused, so that tests see what has arrived.
+fn arrived(native: &NativeHandle) -> Error {
+    let message = format!("native {:#x}, owned: {}", native.handle(), native.is_owned());
+    Error::new(PI_INVALID_VALUE, message)
+}
+
 pub(crate) struct MockBuffer(Mutex<Vec<u8>>);
 
-impl Memory<Adder> for MockBuffer {}
+impl Memory<Adder> for MockBuffer {
+    fn native_handle(&self) -> Result<pi_native_handle> {
+        Ok(0x72)
+    }
+}
 
 pub(crate) struct MockProgram {
     text: String,
@@ -279,6 +323,10 @@ impl Queue<Adder> for MockQueue {
 
     fn finish(&self) -> Result<()> {
         Ok(())
+    }
+
+    fn native_handle(&self) -> Result<pi_native_handle> {
+        Ok(0x71)
     }
 }
 
