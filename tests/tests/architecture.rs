@@ -18,6 +18,7 @@ const LEVELS: [&[&str]; 9] = [
         "offkit-devlib",
         "offkit-runtime",
         "offkit-plugin-cpu",
+        "offkit-plugin-opencl",
     ],
     &["offkit-link"],
     &["offkit-driver", "offkit-peers"],
@@ -33,7 +34,12 @@ const APART: [(&[&str], &[&str], &str); 4] = [
         "containers are read without devices and without LLVM",
     ),
     (
-        &["offkit-pi", "offkit-runtime", "offkit-plugin-cpu"],
+        &[
+            "offkit-pi",
+            "offkit-runtime",
+            "offkit-plugin-cpu",
+            "offkit-plugin-opencl",
+        ],
         &["offkit-llvm", "llvm-sys"],
         "programs load and launch device code without LLVM",
     ),

@@ -1,0 +1,75 @@
+//! Events.
+
+use super::{Owned, Result, ask, call, words};
+use core::ffi::c_void;
+use core::ptr::null_mut;
+use offkit_opencl::*;
+use offkit_pi::plugin::StatusCallback;
+
+/// An event: of a command, or of the host's own.
+pub(crate) type Event = Owned<_cl_event>;
+
+impl Event {
+    /// How far the command is, or the error that it failed with.
+    pub(crate) fn status(&self) -> Result<cl_int> {
+        let mut status = CL_COMPLETE;
+        // SAFETY: the event is the driver's, and the answer has that size.
+        unsafe {
+            call!(
+                self.driver().table,
+                clGetEventInfo(
+                    self.handle(),
+                    CL_EVENT_COMMAND_EXECUTION_STATUS,
+                    size_of::<cl_int>(),
+                    (&raw mut status).cast(),
+                    null_mut()
+                )
+            )
+        }?;
+        Ok(status)
+    }
+
+    /// Waits until the command is done; an error if it has failed.
+    pub(crate) fn wait(&self) -> Result<()> {
+        let handle = self.handle();
+        // SAFETY: one event of the driver's.
+        unsafe { call!(self.driver().table, clWaitForEvents(1, &raw const handle)) }
+    }
+
+    /// When something happened to the command, in nanoseconds.
+    pub(crate) fn profiling(&self, name: cl_profiling_info) -> Result<u64> {
+        // SAFETY: the event is the driver's.
+        let bytes = ask!(self.driver().table, unsafe clGetEventProfilingInfo(self.handle(), name))?;
+        Ok(words(&bytes).next().map_or(0, u64::from_ne_bytes))
+    }
+
+    /// Sets the status of an event of the host's own.
+    pub(crate) fn set_status(&self, status: cl_int) -> Result<()> {
+        // SAFETY: the event is the driver's, which refuses one that is not the host's.
+        unsafe { call!(self.driver().table, clSetUserEventStatus(self.handle(), status)) }
+    }
+
+    /// Has a function called when a status is reached.
+    pub(crate) fn on_status(&self, status: cl_int, callback: StatusCallback) -> Result<()> {
+        let data = Box::into_raw(Box::new(callback));
+        // SAFETY: the function takes such data, and the driver calls it once.
+        let set = unsafe {
+            call!(
+                self.driver().table,
+                clSetEventCallback(self.handle(), status, Some(call_back), data.cast())
+            )
+        };
+        if set.is_err() {
+            // SAFETY: the driver has refused it, so this is its only use.
+            drop(unsafe { Box::from_raw(data) });
+        }
+        set
+    }
+}
+
+/// What drivers call when an event reaches a status.
+unsafe extern "C" fn call_back(_: cl_event, status: cl_int, data: *mut c_void) {
+    // SAFETY: the data is that of `on_status`, which is used once.
+    let callback = unsafe { Box::from_raw(data.cast::<StatusCallback>()) };
+    callback(status);
+}

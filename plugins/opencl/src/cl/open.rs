@@ -1,0 +1,224 @@
+//! From a library to a driver's platforms.
+
+use super::platform::Driver;
+use super::table::{self, Extensions};
+use super::{Error, Result, answer, call, text};
+use core::ffi::{CStr, c_void};
+use core::ptr::{null, null_mut};
+use offkit_opencl::*;
+use std::error::Error as _;
+use std::path::Path;
+
+#[cfg(not(unix))]
+use libloading::Library;
+#[cfg(unix)]
+use libloading::os::unix::Library;
+
+/// What a loader of drivers puts in the place of functions that it wants to be asked for by name (`cl_khr_icd` 2.0).
+const BY_NAME: usize = 0x4f50_454e_434c_3331;
+
+/// Opens a driver's library, which stays mapped (drivers keep threads), and lists its platforms.
+///
+/// # Errors
+///
+/// Why it cannot be used, in words.
+pub(crate) fn open(path: &Path) -> Result<Vec<&'static Driver>, String> {
+    // SAFETY: opening a library runs its initialisers; whoever names it, in a folder of the system or a variable, trusts
+    // it.
+    let library = unsafe { open_resolved(path) }.map_err(|error| {
+        // The error itself says which function failed; the loader's own words are its source.
+        error
+            .source()
+            .map_or_else(|| error.to_string(), ToString::to_string)
+    })?;
+    let library: &'static Library = Box::leak(Box::new(library));
+    let exported = |name: &CStr| -> *const c_void {
+        // SAFETY: nothing is done with the symbol here.
+        let symbol = unsafe { library.get::<*const c_void>(name.to_bytes_with_nul()) };
+        symbol.map_or(null(), |symbol| *symbol)
+    };
+    let drivers = if let Some(list) = installable(&exported) {
+        platforms(list)?
+            .into_iter()
+            // SAFETY: the driver lists its platforms.
+            .map(|platform| unsafe { of_table(platform, &exported) })
+            .collect::<Result<Vec<_>>>()
+    } else {
+        // SAFETY: a library with a function of that name is one with OpenCL's functions.
+        let table = unsafe { table::from_names(&exported) };
+        let Some(list) = table.clGetPlatformIDs else {
+            return Err("it is no OpenCL driver: it has neither \
+                `clGetExtensionFunctionAddress` nor `clGetPlatformIDs`"
+                .to_owned());
+        };
+        platforms(list)?
+            .into_iter()
+            // SAFETY: as above.
+            .map(|platform| unsafe { of_exports(platform, &exported) })
+            .collect()
+    };
+    drivers.map_err(|error| error.to_string())
+}
+
+/// The function by which an installable driver lists its platforms; `None` for a library that is none.
+fn installable(exported: &dyn Fn(&CStr) -> *const c_void) -> Option<signature::clIcdGetPlatformIDsKHR> {
+    const LIST: &CStr = c"clIcdGetPlatformIDsKHR";
+    let ask = exported(c"clGetExtensionFunctionAddress");
+    // SAFETY: null is no function, and what is not null has the type of that name.
+    let ask = unsafe {
+        core::mem::transmute::<*const c_void, Option<signature::clGetExtensionFunctionAddress>>(ask)
+    };
+    // SAFETY: it is given a name.
+    let list = ask.map_or(null(), |ask| unsafe { ask(LIST.as_ptr()) }.cast_const());
+    let list = if list.is_null() { exported(LIST) } else { list };
+    // SAFETY: as above.
+    unsafe { core::mem::transmute::<*const c_void, Option<signature::clIcdGetPlatformIDsKHR>>(list) }
+}
+
+fn platforms(list: signature::clIcdGetPlatformIDsKHR) -> Result<Vec<cl_platform_id>, String> {
+    let mut count = 0;
+    // SAFETY: the count is asked for, and then so many places are there.
+    let code = unsafe { list(0, null_mut(), &raw mut count) };
+    let mut platforms = vec![null_mut(); count as usize];
+    if code == CL_PLATFORM_NOT_FOUND_KHR || code == CL_SUCCESS && count == 0 {
+        return Ok(platforms);
+    }
+    let listed = Error::check("clIcdGetPlatformIDsKHR", code).and_then(|()| {
+        // SAFETY: as above.
+        let code = unsafe { list(count, platforms.as_mut_ptr(), null_mut()) };
+        Error::check("clIcdGetPlatformIDsKHR", code)
+    });
+    listed.map_err(|error| error.to_string())?;
+    platforms.retain(|platform| !platform.is_null());
+    Ok(platforms)
+}
+
+/// A platform of an installable driver: its functions are those of the table that every handle begins with.
+///
+/// # Safety
+///
+/// The platform is one of a driver, whose library exports what is found there.
+unsafe fn of_table(
+    platform: cl_platform_id,
+    exported: &dyn Fn(&CStr) -> *const c_void,
+) -> Result<&'static Driver> {
+    // SAFETY: every handle of an installable driver begins with the pointer to its table.
+    let table = unsafe { (*platform).dispatch };
+    if table.is_null() {
+        return Err(Error::missing("the table of functions"));
+    }
+    // SAFETY: the first word of the table, which has more.
+    if unsafe { table.cast::<usize>().read() } == BY_NAME {
+        type Find = unsafe extern "C" fn(cl_platform_id, *const core::ffi::c_char) -> *mut c_void;
+        let ask = exported(c"clGetExtensionFunctionAddress");
+        // SAFETY: the driver was found by this function, or exports what it has; null is no function.
+        let find = unsafe {
+            let ask =
+                core::mem::transmute::<*const c_void, Option<signature::clGetExtensionFunctionAddress>>(ask);
+            let name = c"clIcdGetFunctionAddressForPlatformKHR".as_ptr();
+            let find = ask.map_or(null_mut(), |ask| ask(name));
+            core::mem::transmute::<*mut c_void, Option<Find>>(find)
+        };
+        if let Some(find) = find {
+            // SAFETY: the platform is the driver's, and what it finds are OpenCL's functions.
+            return unsafe {
+                let table = table::from_names(&|name| find(platform, name.as_ptr()).cast_const());
+                Ok(driver(platform, table))
+            };
+        }
+    }
+    // SAFETY: every table has the function in its second place, and the platform is the driver's.
+    let version = unsafe {
+        let first = table::copy(table, (1, 0));
+        version_of(&first, platform)?
+    };
+    // SAFETY: the driver says that it is of this version.
+    unsafe { Ok(driver(platform, table::copy(table, version))) }
+}
+
+/// A platform of a library that exports OpenCL's functions, and nothing to find them by.
+///
+/// # Safety
+///
+/// The platform is one of the library.
+unsafe fn of_exports(
+    platform: cl_platform_id,
+    exported: &dyn Fn(&CStr) -> *const c_void,
+) -> Result<&'static Driver> {
+    // SAFETY: these are the names of OpenCL's functions.
+    unsafe { Ok(driver(platform, table::from_names(exported))) }
+}
+
+/// # Safety
+///
+/// The platform and the table are of one driver.
+unsafe fn driver(platform: cl_platform_id, table: Dispatch) -> &'static Driver {
+    let find = |name: &CStr| -> *const c_void {
+        // SAFETY: the platform is the driver's.
+        let found = unsafe {
+            match (
+                table.clGetExtensionFunctionAddressForPlatform,
+                table.clGetExtensionFunctionAddress,
+            ) {
+                (Some(find), _) => find(platform, name.as_ptr()),
+                (None, Some(find)) => find(name.as_ptr()),
+                (None, None) => null_mut(),
+            }
+        };
+        found.cast_const()
+    };
+    // SAFETY: these are the names of OpenCL's functions.
+    let extensions = unsafe { Extensions::from_names(&find) };
+    // SAFETY: by the caller's promise.
+    let version = unsafe { version_of(&table, platform) }.unwrap_or((1, 2));
+    Box::leak(Box::new(Driver::new(platform, table, extensions, version)))
+}
+
+/// The version of a platform, from `OpenCL 3.0 and more`.
+///
+/// # Safety
+///
+/// The platform and the table are of one driver.
+unsafe fn version_of(table: &Dispatch, platform: cl_platform_id) -> Result<(u32, u32)> {
+    // SAFETY: by the caller's promise; `answer` passes a place of the size it says.
+    let bytes = answer(|size, value, size_ret| unsafe {
+        call!(
+            table,
+            clGetPlatformInfo(platform, CL_PLATFORM_VERSION, size, value, size_ret)
+        )
+    })?;
+    Ok(parse_version(&text(bytes)))
+}
+
+/// The two numbers of `OpenCL 3.0 and more`; 1.0 where there are none.
+pub(super) fn parse_version(text: &str) -> (u32, u32) {
+    let number = text.split(' ').nth(1).unwrap_or_default();
+    let (major, minor) = number.split_once('.').unwrap_or_default();
+    match (major.parse(), minor.parse()) {
+        (Ok(major), Ok(minor)) => (major, minor),
+        _ => (1, 0),
+    }
+}
+
+/// Opens a library with all its symbols resolved, so that what is missing shows now, and keeps its symbols to itself.
+///
+/// # Safety
+///
+/// The library's initialisers must be sound.
+#[cfg(unix)]
+unsafe fn open_resolved(path: &Path) -> Result<Library, libloading::Error> {
+    use libloading::os::unix::{RTLD_LOCAL, RTLD_NOW};
+    // SAFETY: by the caller's promise.
+    unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }
+}
+
+/// Opens a library.
+///
+/// # Safety
+///
+/// The library's initialisers must be sound.
+#[cfg(not(unix))]
+unsafe fn open_resolved(path: &Path) -> Result<Library, libloading::Error> {
+    // SAFETY: by the caller's promise.
+    unsafe { Library::new(path) }
+}

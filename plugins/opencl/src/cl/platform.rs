@@ -1,0 +1,138 @@
+//! Platforms and devices.
+
+use super::table::Extensions;
+use super::{Result, ask, call, text};
+use core::ptr::null_mut;
+use offkit_opencl::*;
+
+/// A platform of a driver, with the functions to use it by. It is there for good.
+pub(crate) struct Driver {
+    platform: cl_platform_id,
+    pub(super) table: Dispatch,
+    pub(super) extensions: Extensions,
+    /// The version of OpenCL that it says it has.
+    pub(crate) version: (u32, u32),
+}
+
+// SAFETY: a platform may be used from any thread, and is all there is besides functions.
+unsafe impl Send for Driver {}
+// SAFETY: as above.
+unsafe impl Sync for Driver {}
+
+impl Driver {
+    pub(super) fn new(
+        platform: cl_platform_id,
+        table: Dispatch,
+        extensions: Extensions,
+        version: (u32, u32),
+    ) -> Driver {
+        Driver {
+            platform,
+            table,
+            extensions,
+            version,
+        }
+    }
+
+    pub(super) fn platform(&self) -> cl_platform_id {
+        self.platform
+    }
+
+    /// The handle as a number.
+    pub(crate) fn native(&self) -> usize {
+        self.platform.expose_provenance()
+    }
+
+    /// The answer to a query about the platform.
+    pub(crate) fn info(&self, name: cl_platform_info) -> Result<Vec<u8>> {
+        // SAFETY: the platform is the driver's; `ask` passes a place of the size it says.
+        ask!(self.table, unsafe clGetPlatformInfo(self.platform, name))
+    }
+
+    /// The text that answers a query; empty if it is not answered.
+    pub(crate) fn text(&self, name: cl_platform_info) -> String {
+        self.info(name).map(text).unwrap_or_default()
+    }
+
+    /// All devices.
+    pub(crate) fn devices(&'static self) -> Result<Vec<DeviceId>> {
+        let mut count = 0;
+        // SAFETY: the count is asked for, and then so many places are there.
+        let listed = unsafe {
+            let get = |room, places, count| {
+                call!(
+                    self.table,
+                    clGetDeviceIDs(self.platform, CL_DEVICE_TYPE_ALL, room, places, count)
+                )
+            };
+            get(0, null_mut(), &raw mut count).and_then(|()| {
+                let mut devices = vec![null_mut(); count as usize];
+                get(count, devices.as_mut_ptr(), null_mut())?;
+                Ok(devices)
+            })
+        };
+        match listed {
+            Ok(devices) => Ok(devices.into_iter().map(|device| DeviceId(device, self)).collect()),
+            Err(error) if error.code == CL_DEVICE_NOT_FOUND => Ok(Vec::new()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether there is unified shared memory, and all that goes with it.
+    pub(crate) fn has_usm(&self) -> bool {
+        let Extensions {
+            clDeviceMemAllocINTEL,
+            clEnqueueMemcpyINTEL,
+            clSetKernelArgMemPointerINTEL,
+            ..
+        } = &self.extensions;
+        clDeviceMemAllocINTEL.is_some()
+            && clEnqueueMemcpyINTEL.is_some()
+            && clSetKernelArgMemPointerINTEL.is_some()
+    }
+}
+
+/// A device of a platform. It is there for good.
+#[derive(Clone, Copy)]
+pub(crate) struct DeviceId(cl_device_id, &'static Driver);
+
+// SAFETY: a device may be used from any thread.
+unsafe impl Send for DeviceId {}
+// SAFETY: as above.
+unsafe impl Sync for DeviceId {}
+
+impl DeviceId {
+    pub(super) fn handle(self) -> cl_device_id {
+        self.0
+    }
+
+    pub(crate) fn driver(self) -> &'static Driver {
+        self.1
+    }
+
+    /// The handle as a number.
+    pub(crate) fn native(self) -> usize {
+        self.0.expose_provenance()
+    }
+
+    /// The answer to a query.
+    pub(crate) fn info(self, name: cl_device_info) -> Result<Vec<u8>> {
+        let DeviceId(device, driver) = self;
+        // SAFETY: the device is the driver's; `ask` passes a place of the size it says.
+        ask!(driver.table, unsafe clGetDeviceInfo(device, name))
+    }
+
+    /// The time by the device's clock, in nanoseconds.
+    pub(crate) fn timer(self) -> Result<u64> {
+        let DeviceId(device, driver) = self;
+        let (mut on_device, mut on_host) = (0, 0);
+        // SAFETY: the device is the driver's, and both places are there.
+        unsafe {
+            call!(
+                driver.table,
+                clGetDeviceAndHostTimer(device, &raw mut on_device, &raw mut on_host)
+            )
+        }?;
+        Ok(on_device)
+    }
+}

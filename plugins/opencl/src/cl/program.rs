@@ -1,0 +1,144 @@
+//! Programs.
+
+use super::{DeviceId, Error, Owned, Result, ask, call, create, words};
+use core::ptr::{null, null_mut};
+use offkit_opencl::*;
+use std::ffi::{CStr, CString};
+
+/// What compiles and links programs.
+type Objects<'a> = &'a [&'a Owned<_cl_program>];
+
+impl Owned<_cl_program> {
+    pub(crate) fn compile(&self, options: &CStr) -> Result<()> {
+        // SAFETY: for all devices of the context, without headers, and waiting for it.
+        unsafe {
+            call!(
+                self.driver().table,
+                clCompileProgram(
+                    self.handle(),
+                    0,
+                    null(),
+                    options.as_ptr(),
+                    0,
+                    null(),
+                    null_mut(),
+                    None,
+                    null_mut()
+                )
+            )
+        }
+    }
+
+    pub(crate) fn build(&self, options: &CStr) -> Result<()> {
+        // SAFETY: for all devices of the context, and waiting for it.
+        unsafe {
+            call!(
+                self.driver().table,
+                clBuildProgram(self.handle(), 0, null(), options.as_ptr(), None, null_mut())
+            )
+        }
+    }
+
+    /// Sets a specialization constant, for the next compile or build.
+    pub(crate) fn set_specialization_constant(&self, id: u32, value: &[u8]) -> Result<()> {
+        // SAFETY: so many bytes are there.
+        unsafe {
+            call!(
+                self.driver().table,
+                clSetProgramSpecializationConstant(self.handle(), id, value.len(), value.as_ptr().cast())
+            )
+        }
+    }
+
+    pub(crate) fn info(&self, name: cl_program_info) -> Result<Vec<u8>> {
+        // SAFETY: the program is the driver's.
+        ask!(self.driver().table, unsafe clGetProgramInfo(self.handle(), name))
+    }
+
+    pub(crate) fn build_info(&self, device: DeviceId, name: cl_program_build_info) -> Result<Vec<u8>> {
+        // SAFETY: the program is the driver's, and the device one of its.
+        ask!(
+            self.driver().table,
+            unsafe clGetProgramBuildInfo(self.handle(), device.handle(), name)
+        )
+    }
+
+    /// The machine code for each device; none for one that the program is not built for.
+    pub(crate) fn binaries(&self) -> Result<Vec<Vec<u8>>> {
+        let sizes = self.info(CL_PROGRAM_BINARY_SIZES)?;
+        let mut binaries: Vec<Vec<u8>> = words(&sizes)
+            .map(|size| vec![0; usize::from_ne_bytes(size)])
+            .collect();
+        let mut places: Vec<*mut u8> = binaries
+            .iter_mut()
+            .map(|binary| match binary.is_empty() {
+                true => null_mut(),
+                false => binary.as_mut_ptr(),
+            })
+            .collect();
+        // SAFETY: a place for each device, with as many bytes as it said, or null.
+        unsafe {
+            call!(
+                self.driver().table,
+                clGetProgramInfo(
+                    self.handle(),
+                    CL_PROGRAM_BINARIES,
+                    size_of_val(places.as_slice()),
+                    places.as_mut_ptr().cast(),
+                    null_mut()
+                )
+            )
+        }?;
+        Ok(binaries)
+    }
+
+    pub(crate) fn create_kernel(&self, name: &str) -> Result<Owned<_cl_kernel>> {
+        const FUNCTION: &str = "clCreateKernel";
+        let driver = self.driver();
+        let no_name = |_| Error {
+            function: FUNCTION,
+            code: CL_INVALID_KERNEL_NAME,
+        };
+        let name = CString::new(name).map_err(no_name)?;
+        // SAFETY: the program is the driver's.
+        unsafe {
+            let kernel = create!(driver.table, clCreateKernel(self.handle(), name.as_ptr()))?;
+            Owned::new(driver, FUNCTION, kernel)
+        }
+    }
+}
+
+impl Owned<_cl_context> {
+    /// Links programs of the context. A link that fails may leave a program with a log: [`Ok`] with the error beside it.
+    pub(crate) fn link(
+        &self,
+        programs: Objects<'_>,
+        options: &CStr,
+    ) -> Result<(Owned<_cl_program>, Option<Error>)> {
+        const FUNCTION: &str = "clLinkProgram";
+        let driver = self.driver();
+        let function = driver.table.clLinkProgram.ok_or(Error::missing(FUNCTION))?;
+        let handles: Vec<cl_program> = programs.iter().map(|program| program.handle()).collect();
+        let mut code = CL_SUCCESS;
+        // SAFETY: as many programs as are said, which are the driver's, for all devices of the context; waiting for it.
+        unsafe {
+            let program = function(
+                self.handle(),
+                0,
+                null(),
+                options.as_ptr(),
+                handles.len() as cl_uint,
+                handles.as_ptr(),
+                None,
+                null_mut(),
+                &raw mut code,
+            );
+            let error = Error::check(FUNCTION, code).err();
+            match (Owned::new(driver, FUNCTION, program), error) {
+                (Ok(program), error) => Ok((program, error)),
+                (Err(_), Some(error)) => Err(error),
+                (Err(null), None) => Err(null),
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Kernels.
+
+use offkit_opencl::*;
+use offkit_pi::NdRange;
+use offkit_pi::ffi::*;
+use offkit_pi::plugin::{Argument, Error, Info, Kernel, Result};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::OpenCl;
+use super::device::ClDevice;
+use crate::cl::{Event, Order, Owned, text, words};
+
+/// A kernel of a driver, with its arguments.
+pub(crate) struct ClKernel {
+    object: Owned<_cl_kernel>,
+    /// Set while a thread sets an argument or launches the kernel.
+    taken: AtomicBool,
+}
+
+impl ClKernel {
+    pub(super) fn new(object: Owned<_cl_kernel>) -> ClKernel {
+        ClKernel {
+            object,
+            taken: AtomicBool::new(false),
+        }
+    }
+
+    /// Does something that OpenCL lets one thread do at a time. Nobody waits: who has two threads do it breaks the
+    /// interface's rules.
+    fn alone<R>(&self, action: impl FnOnce(&Owned<_cl_kernel>) -> R) -> Result<R> {
+        if self.taken.swap(true, Ordering::Acquire) {
+            let message = "an argument of the kernel is being set by one thread and used by another";
+            return Err(Error::new(PI_INVALID_OPERATION, message));
+        }
+        let result = action(&self.object);
+        self.taken.store(false, Ordering::Release);
+        Ok(result)
+    }
+
+    /// Launches the kernel with the arguments as they are.
+    #[expect(unsafe_code, reason = "the kernel is this thread's alone")]
+    pub(super) fn launch(
+        &self,
+        queue: &Owned<_cl_command_queue>,
+        range: &NdRange,
+        order: &Order<'_>,
+    ) -> Result<Option<Event>> {
+        // SAFETY: no other thread is between these lines with the same kernel.
+        let launched = self.alone(|kernel| unsafe { queue.launch(kernel, range, order) })?;
+        Ok(launched?)
+    }
+}
+
+impl Kernel<OpenCl> for ClKernel {
+    fn name(&self) -> String {
+        self.object
+            .info(CL_KERNEL_FUNCTION_NAME)
+            .map(text)
+            .unwrap_or_default()
+    }
+
+    fn num_args(&self) -> u32 {
+        let bytes = self.object.info(CL_KERNEL_NUM_ARGS).unwrap_or_default();
+        words(&bytes).next().map_or(0, u32::from_ne_bytes)
+    }
+
+    #[expect(unsafe_code, reason = "the kernel is this thread's alone")]
+    fn set_argument(&self, index: u32, value: Argument<'_, OpenCl>) -> Result<()> {
+        // SAFETY: no other thread is between these lines with the same kernel.
+        let set = self.alone(|kernel| unsafe {
+            match &value {
+                Argument::Bytes(bytes) => kernel.set_bytes(index, bytes),
+                // OpenCL writes a null pointer as it writes local memory of a pointer's size, too.
+                Argument::Local(size) => kernel.set_local(index, *size),
+                Argument::Memory(buffer) => {
+                    kernel.set_buffer(index, buffer.as_ref().map(|buffer| buffer.object()))
+                }
+                Argument::Pointer(0) => kernel.set_buffer(index, None),
+                Argument::Pointer(address) => kernel.set_address(index, *address),
+            }
+        })?;
+        set.map_err(|error| match (error.code, &value) {
+            // Drivers take such bytes for a handle, which the interface knows better: it is one of its own.
+            (CL_INVALID_MEM_OBJECT, Argument::Bytes(_)) => Error::new(PI_INVALID_ARG_VALUE, error),
+            (CL_INVALID_ARG_INDEX | CL_INVALID_ARG_VALUE | CL_INVALID_ARG_SIZE, value) => Error::new(
+                error.result(),
+                format_args!(
+                    "argument {index} of kernel {} cannot be {value} ({error})",
+                    self.name()
+                ),
+            ),
+            _ => error.into(),
+        })
+    }
+
+    fn group_info(&self, device: &Arc<ClDevice>, name: pi_kernel_group_info) -> Result<Info> {
+        // OpenCL's queries, by number and answer.
+        Ok(self.object.group_info(device.id, name)?.into())
+    }
+
+    fn sub_group_info(&self, device: &Arc<ClDevice>, name: pi_kernel_sub_group_info) -> Result<u32> {
+        // The largest sub-group is asked for a work-group, of which the interface does not say how large it is.
+        let local = match name {
+            PI_KERNEL_MAX_SUB_GROUP_SIZE | PI_KERNEL_MAX_NUM_SUB_GROUPS => device.max_work_item_sizes(),
+            _ => Vec::new(),
+        };
+        let bytes = self.object.sub_group_info(device.id, name, &local)?;
+        let answer = words(&bytes).next().map_or(0, usize::from_ne_bytes);
+        Ok(answer.try_into().unwrap_or(u32::MAX))
+    }
+
+    fn set_indirect_access(&self, indirect: bool) -> Result<()> {
+        if !self.object.driver().has_usm() {
+            // There is nothing to reach.
+            return Ok(());
+        }
+        let value = cl_bool::from(indirect).to_ne_bytes();
+        for name in [
+            CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL,
+            CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL,
+            CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL,
+        ] {
+            self.object.set_exec_info(name, &value)?;
+        }
+        Ok(())
+    }
+
+    fn set_usm_pointers(&self, addresses: &[usize]) -> Result<()> {
+        let bytes: Vec<u8> = addresses
+            .iter()
+            .flat_map(|address| address.to_ne_bytes())
+            .collect();
+        Ok(self
+            .object
+            .set_exec_info(CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL, &bytes)?)
+    }
+
+    fn native_handle(&self) -> Result<pi_native_handle> {
+        Ok(self.object.native())
+    }
+}

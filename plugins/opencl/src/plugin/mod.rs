@@ -1,0 +1,64 @@
+//! The plugin: each of its objects has one of a driver.
+
+mod context;
+mod device;
+mod event;
+mod kernel;
+mod memory;
+mod program;
+mod queue;
+
+use offkit_pi::ffi::PI_DEVICE_NOT_FOUND;
+use offkit_pi::plugin::{Error, Plugin, Result};
+use std::sync::{Arc, LazyLock};
+
+use self::context::ClContext;
+use self::device::{ClDevice, ClPlatform};
+use self::event::ClEvent;
+use self::kernel::ClKernel;
+use self::memory::ClBuffer;
+use self::program::ClProgram;
+use self::queue::ClQueue;
+use crate::discover::{drivers, platforms};
+
+/// The plugin.
+pub(crate) struct OpenCl;
+
+impl Plugin for OpenCl {
+    type Platform = ClPlatform;
+    type Device = ClDevice;
+    type Context = ClContext;
+    type Queue = ClQueue;
+    type Memory = ClBuffer;
+    type Program = ClProgram;
+    type Kernel = ClKernel;
+    type Event = ClEvent;
+
+    const NAME: &'static str = "opencl";
+
+    /// The platforms of all drivers that can be used. It is an error if there are drivers, and none can: a host shows
+    /// errors, and the error has the reasons.
+    fn platforms() -> Result<Vec<Arc<ClPlatform>>> {
+        static PLATFORMS: LazyLock<Vec<Arc<ClPlatform>>> = LazyLock::new(|| {
+            platforms()
+                .iter()
+                .map(|driver| Arc::new(ClPlatform::new(driver)))
+                .collect()
+        });
+        if PLATFORMS.is_empty() && drivers().iter().any(|driver| driver.platforms.is_err()) {
+            let reasons: Vec<String> = drivers().iter().map(ToString::to_string).collect();
+            return Err(Error::new(PI_DEVICE_NOT_FOUND, reasons.join("; ")));
+        }
+        Ok(PLATFORMS.clone())
+    }
+}
+
+offkit_pi::define_plugin! {
+    /// The plugin, for programs that link it in: `offkit_pi::host::Plugin::built_in(&BUILT_IN)`.
+    pub const BUILT_IN: OpenCl;
+}
+
+/// The symbols that make a shared library of this crate a plugin.
+mod exports {
+    offkit_pi::export_plugin!(super::OpenCl);
+}
