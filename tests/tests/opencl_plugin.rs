@@ -1,0 +1,551 @@
+//! The plugin over OpenCL drivers, on real ones: Intel's driver for CPUs, which takes SPIR-V and has unified shared
+//! memory, and Debian's PoCL, which does neither.
+
+use offkit_image::DeviceImage;
+use offkit_opencl::{CL_SUCCESS, cl_command_queue, cl_context};
+use offkit_pi::ffi::*;
+use offkit_pi::host::{
+    BinaryType, BuildStatus, Context, Device, Event, NdRange, Plugin, Program, Queue, QueueProperties,
+    UsmKind,
+};
+use offkit_tests::sycl_runtime::SyclRuntime;
+use offkit_tests::{Folder, example, need, npy_f32, offkit, read_f32, skip, tool};
+use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::ptr::{null, null_mut};
+
+/// A plugin finds its drivers once in a process, by the environment. So the part of a test that uses the plugin runs in a
+/// process of its own: this program again, told so by a variable.
+const INSIDE: &str = "OFFKIT_TEST_INSIDE";
+
+/// Runs the rest of a test in a process that finds the drivers that the variables name; `true` in that process.
+#[track_caller]
+fn is_inside(test: &str, variables: &[(&str, &Path)]) -> bool {
+    if std::env::var_os(INSIDE).is_some() {
+        return true;
+    }
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args([test, "--exact", "--nocapture"]).env(INSIDE, "1");
+    let outcome = Folder::new().run_command(with_drivers(&mut command, variables));
+    let text = outcome.ok();
+    assert!(text.contains("1 passed"), "{text}");
+    false
+}
+
+/// A command that finds the drivers that the variables name, and no others.
+fn with_drivers<'a>(command: &'a mut Command, variables: &[(&str, &Path)]) -> &'a mut Command {
+    for name in ["OCL_ICD_VENDORS", "OCL_ICD_FILENAMES"] {
+        command.env_remove(name);
+    }
+    command.envs(variables.iter().copied())
+}
+
+/// What names Intel's driver.
+fn intel() -> Option<PathBuf> {
+    let [(_, drivers), _] = SyclRuntime::get()?.environment();
+    Some(drivers)
+}
+
+/// The file that names Debian's PoCL; says so if it is not there, or fails where tools are required.
+fn pocl() -> Option<PathBuf> {
+    let file = PathBuf::from("/etc/OpenCL/vendors/pocl.icd");
+    if file.is_file() {
+        return Some(file);
+    }
+    skip("PoCL (`pocl-opencl-icd`) is not installed");
+    None
+}
+
+/// The plugin as a library.
+fn library() -> PathBuf {
+    let name = format!("{DLL_PREFIX}offkit_plugin_opencl{DLL_SUFFIX}");
+    // It is built with this program, beside it.
+    std::env::current_exe().unwrap().with_file_name(name)
+}
+
+/// The first device, with a context and a queue.
+struct Machine {
+    device: Device,
+    context: Context,
+    queue: Queue,
+}
+
+impl Machine {
+    fn new() -> Machine {
+        let plugin = Plugin::built_in(&offkit_plugin_opencl::BUILT_IN).unwrap();
+        let platform = plugin.platforms().unwrap().remove(0);
+        let device = platform.devices(PI_DEVICE_TYPE_ALL).unwrap().remove(0);
+        let context = Context::new(&[&device]).unwrap();
+        let properties = QueueProperties {
+            profiling: true,
+            out_of_order: false,
+        };
+        let queue = context.queue(&device, properties).unwrap();
+        Machine {
+            device,
+            context,
+            queue,
+        }
+    }
+
+    /// Runs a kernel `k` that writes some numbers to its only argument.
+    fn numbers<const N: usize>(&self, program: &Program) -> [i32; N] {
+        let out = self.context.buffer(4 * N).unwrap();
+        let mut kernel = program.kernel("k").unwrap();
+        kernel.set_argument(0, &out).unwrap();
+        self.launch(&kernel, 1).wait().unwrap();
+        let mut bytes = vec![0; 4 * N];
+        self.queue.read_buffer(&out, 0, &mut bytes, &[]).unwrap();
+        let numbers = bytes.as_chunks().0.iter().map(|bytes| i32::from_ne_bytes(*bytes));
+        numbers.collect::<Vec<_>>().try_into().unwrap()
+    }
+
+    fn launch(&self, kernel: &offkit_pi::host::Kernel, count: usize) -> Event {
+        self.queue.launch(kernel, &NdRange::new([count]), &[]).unwrap()
+    }
+}
+
+/// OpenCL C as SPIR-V.
+fn spirv(source: &str) -> Vec<u8> {
+    let folder = Folder::new();
+    folder.write("k.cl", source);
+    let options = ["--target=spirv64v1.1", "-O1", "-c", "k.cl", "-o", "k.spv"];
+    folder.run(tool("clang-22").unwrap(), options).ok();
+    folder.read("k.spv")
+}
+
+#[test]
+fn the_example_runs_on_a_driver_that_is_found_at_run_time() {
+    need!("clang-22", "llc");
+    let Some(intel) = intel() else { return };
+    let folder = Folder::new();
+    folder.write("library.h", example("library.h"));
+    folder.syclbin("app", &example("app.cl"), "");
+    folder.syclbin("library", &example("library.cl"), "");
+    folder.write("x.npy", npy_f32("(64,)", (0..64).map(|i| i as f32)));
+    folder.write("y.npy", npy_f32("(64,)", (0..64).map(|i| (64 - i) as f32)));
+    let mut command = Command::new(offkit());
+    let line = "run app.syclbin saxpy --link library.syclbin --global 64 --arg f32:2 --arg x.npy --arg y.npy \
+                --out z.npy --device opencl";
+    command
+        .args(line.split_whitespace())
+        .env("OFFKIT_PLUGINS", library());
+    folder
+        .run_command(with_drivers(&mut command, &[("OCL_ICD_VENDORS", &intel)]))
+        .ok();
+    let expected: Vec<f32> = (0..64).map(|i| 2.0 * i as f32 + (64 - i) as f32).collect();
+    assert_eq!(read_f32(&folder.read("z.npy")), expected);
+}
+
+#[test]
+fn drivers_that_cannot_be_used_are_named_with_the_reason() {
+    need!("clang-22", "llc");
+    let folder = Folder::new();
+    folder.syclbin("app", "kernel void k(global int *a) { a[0] = 1; }", "");
+    folder.write("vendors.icd", "libnowhere.so.7\n");
+    let options = ["-shared", "-x", "c", "/dev/null", "-o", "none.so"];
+    folder.run(tool("clang-22").unwrap(), options).ok();
+    let (file, other) = (folder.path("vendors.icd"), folder.path("none.so"));
+    let mut command = Command::new(offkit());
+    let line = "run app.syclbin k --global 1 --arg i32[1] --device opencl";
+    command
+        .args(line.split_whitespace())
+        .env("OFFKIT_PLUGINS", library());
+    let variables = [("OCL_ICD_VENDORS", &*file), ("OCL_ICD_FILENAMES", &*other)];
+    let said = folder
+        .run_command(with_drivers(&mut command, &variables))
+        .fails(3);
+    for part in [
+        "vendors.icd`): libnowhere.so.7: cannot open shared object file: No such file or directory",
+        "none.so` (named by `OCL_ICD_FILENAMES`): it is no OpenCL driver",
+    ] {
+        assert!(said.contains(part), "{said}");
+    }
+}
+
+#[test]
+fn a_driver_with_everything_is_used_for_everything() {
+    need!("clang-22");
+    let Some(intel) = intel() else { return };
+    let test = "a_driver_with_everything_is_used_for_everything";
+    if !is_inside(test, &[("OCL_ICD_VENDORS", &intel)]) {
+        return;
+    }
+    let [driver] = offkit_plugin_opencl::drivers() else {
+        panic!("{:?}", offkit_plugin_opencl::drivers());
+    };
+    assert_eq!(driver.platforms, Ok(vec!["Intel(R) OpenCL".to_owned()]));
+    let machine = Machine::new();
+    let device = &machine.device;
+    assert!(device.il_version().unwrap().contains("SPIR-V_1.1"));
+    assert!(device.max_work_item_sizes().unwrap()[0] >= 32);
+    let usm = device
+        .info_integer(PI_DEVICE_INFO_USM_SINGLE_SHARED_SUPPORT)
+        .unwrap();
+    assert_ne!(usm & PI_USM_ACCESS, 0);
+
+    programs_are_built(&machine);
+    programs_are_linked(&machine);
+    buffers_are_moved(&machine);
+    shared_memory_is_used(&machine);
+    events_tell_times(&machine);
+    native_objects_go_both_ways(&machine);
+}
+
+fn programs_are_built(machine: &Machine) {
+    let Machine { context, device, .. } = machine;
+    let source = "int __spirv_SpecConstant(int, int);
+        kernel void k(global int *p) { p[0] = __spirv_SpecConstant(7, 11); p[1] = 2; }";
+    let il = spirv(source);
+    let program = context.program_with_il(&il).unwrap();
+    program.build("").unwrap();
+    assert_eq!(program.kernel_names().unwrap(), ["k"]);
+    assert_eq!(machine.numbers(&program), [11, 2]);
+    let program = context.program_with_il(&il).unwrap();
+    program
+        .set_specialization_constant(7, &42_i32.to_ne_bytes())
+        .unwrap();
+    program.build("").unwrap();
+    assert_eq!(machine.numbers(&program), [42, 2]);
+    let error = program
+        .set_specialization_constant(8, &1_i32.to_ne_bytes())
+        .unwrap_err();
+    assert!(error.to_string().contains("PI_INVALID_SPEC_ID"), "{error}");
+
+    // Its machine code is a program of its own.
+    let [binary] = &program.binaries().unwrap()[..] else {
+        panic!("one device")
+    };
+    let reloaded = context.program_with_binary(device, binary).unwrap();
+    reloaded.build("").unwrap();
+    assert_eq!(machine.numbers(&reloaded), [42, 2]);
+
+    let source = context
+        .program_with_source("kernel void k(global int *p) { p[0] = N; }")
+        .unwrap();
+    source.build("-DN=5").unwrap();
+    assert_eq!(machine.numbers(&source), [5]);
+    let error = context
+        .program_with_source("kernel void k() { undeclared(); }")
+        .unwrap();
+    let error = error.build("").unwrap_err().to_string();
+    assert!(
+        error.contains("PI_BUILD_PROGRAM_FAILURE") && error.contains("undeclared"),
+        "{error}"
+    );
+    let error = program.kernel("l").unwrap_err().to_string();
+    assert!(
+        error.contains("there is no kernel l; the program has k"),
+        "{error}"
+    );
+    let mut kernel = program.kernel("k").unwrap();
+    let error = kernel.set_argument(0, [0u8; 3]).unwrap_err().to_string();
+    assert!(error.contains("argument 0 of kernel k"), "{error}");
+}
+
+fn programs_are_linked(machine: &Machine) {
+    let Machine { context, device, .. } = machine;
+    let compiled = |source: &str| {
+        let program = context.program_with_il(&spirv(source)).unwrap();
+        program.compile("").unwrap();
+        assert_eq!(program.binary_type(device).unwrap(), BinaryType::Object);
+        program
+    };
+    let app = compiled("int seven(int); kernel void k(global int *p) { p[0] = seven(3); }");
+    let library = compiled("int seven(int x) { return 7 * x; }");
+    let linked = context.link(&[&app, &library], "").unwrap();
+    assert_eq!(linked.build_status(device).unwrap(), BuildStatus::Success);
+    assert_eq!(machine.numbers(&linked), [21]);
+    let error = context.link(&[&app], "").unwrap_err().to_string();
+    assert!(
+        error.contains("PI_LINK_PROGRAM_FAILURE") && error.contains("seven"),
+        "{error}"
+    );
+}
+
+fn buffers_are_moved(machine: &Machine) {
+    let Machine { context, queue, .. } = machine;
+    let (from, to) = (
+        context.buffer_from(&[1; 1024]).unwrap(),
+        context.buffer(1024).unwrap(),
+    );
+    let filled = queue.fill_buffer(&to, &[2, 3], 0, 1024, &[]).unwrap();
+    let part = to.part(512, 256).unwrap();
+    queue.copy_buffer((&from, 0), (&part, 0), 16, &[&filled]).unwrap();
+    let mut bytes = [0; 20];
+    queue.read_buffer(&to, 510, &mut bytes, &[]).unwrap();
+    assert_eq!(bytes[..3], [2, 3, 1]);
+    assert_eq!(bytes[17..], [1, 2, 3]);
+    queue.write_buffer(&part, 254, &[8, 9], &[]).unwrap();
+    queue.read_buffer(&to, 766, &mut bytes[..3], &[]).unwrap();
+    assert_eq!(bytes[..3], [8, 9, 2]);
+}
+
+fn shared_memory_is_used(machine: &Machine) {
+    let Machine {
+        context,
+        queue,
+        device,
+    } = machine;
+    let [a, b] = [UsmKind::Device, UsmKind::Shared].map(|kind| context.usm(kind, device, 64, 0).unwrap());
+    queue.set_usm(&a, 0, 7, 64, &[]).unwrap();
+    queue.copy_usm((&a, 0), (&b, 32), 32, &[]).unwrap();
+    queue.write_usm(&b, 0, &[1; 32], &[]).unwrap();
+    let mut bytes = [0; 64];
+    queue.read_usm(&b, 0, &mut bytes, &[]).unwrap();
+    assert_eq!(bytes, [[1; 32], [7; 32]].concat()[..]);
+    let program = context
+        .program_with_il(&spirv(
+            "struct box { global int *inside; };
+             kernel void k(global struct box *box) { *box->inside += 1; }",
+        ))
+        .unwrap();
+    program.build("").unwrap();
+    let mut kernel = program.kernel("k").unwrap();
+    queue.write_usm(&b, 0, &a.address().to_ne_bytes(), &[]).unwrap();
+    kernel.set_argument(0, &b).unwrap();
+    kernel.set_indirect_access(true).unwrap();
+    machine.launch(&kernel, 1).wait().unwrap();
+    queue.read_usm(&a, 0, &mut bytes[..4], &[]).unwrap();
+    assert_eq!(bytes[..4], [8, 7, 7, 7]);
+}
+
+fn events_tell_times(machine: &Machine) {
+    let Machine { context, queue, .. } = machine;
+    let program = context
+        .program_with_il(&spirv("kernel void k(global int *p) { p[0] += 1; }"))
+        .unwrap();
+    program.build("").unwrap();
+    let mut kernel = program.kernel("k").unwrap();
+    kernel
+        .set_argument(0, &context.buffer_from(&[0; 4]).unwrap())
+        .unwrap();
+    // A command waits for an event of the host's own.
+    let own = context.user_event().unwrap();
+    let launch = queue.launch(&kernel, &NdRange::new([1]), &[own.event()]).unwrap();
+    let (tell, told) = std::sync::mpsc::channel();
+    launch
+        .on_completion(move |status| tell.send(format!("{status:?}")).unwrap())
+        .unwrap();
+    assert!(!launch.wait_for(std::time::Duration::from_millis(20)).unwrap());
+    own.complete().unwrap();
+    launch.wait().unwrap();
+    assert_eq!(told.recv().unwrap(), "Complete");
+    let profile = launch.profile().unwrap();
+    assert!(profile.queued <= profile.started && profile.started <= profile.ended);
+    let marker = queue.marker(&[&launch]).unwrap();
+    queue.barrier(&[&marker]).unwrap().wait().unwrap();
+    queue.finish().unwrap();
+}
+
+/// Calls a function of a plugin's table, which must succeed.
+macro_rules! done {
+    ($plugin:expr, $function:ident($($argument:expr),* $(,)?)) => {
+        // SAFETY: the arguments are as the interface says.
+        let result = unsafe { $plugin.api().$function.unwrap()($($argument),*) };
+        assert_eq!(result, PI_SUCCESS, stringify!($function));
+    };
+}
+
+/// What a host does that talks to the driver as well: it makes a program of the driver's own, and has the plugin build
+/// it.
+fn native_objects_go_both_ways(machine: &Machine) {
+    let plugin = machine.device.plugin();
+    let (mut platform, mut device, mut context) = (null_mut(), null_mut(), null_mut());
+    done!(plugin, piPlatformsGet(1, &raw mut platform, null_mut()));
+    done!(
+        plugin,
+        piDevicesGet(platform, PI_DEVICE_TYPE_ALL, 1, &raw mut device, null_mut())
+    );
+    done!(
+        plugin,
+        piContextCreate(null(), 1, &raw const device, None, null_mut(), &raw mut context)
+    );
+    let mut native = 0;
+    done!(plugin, piextContextGetNativeHandle(context, &raw mut native));
+    let native_context: cl_context = std::ptr::with_exposed_provenance_mut(native);
+    let il = spirv("kernel void k(global int *p) { p[get_global_id(0)] = 3; }");
+    let mut code = CL_SUCCESS;
+    // SAFETY: every handle begins with a pointer to the table of its driver.
+    let native_program = unsafe {
+        let create = (*(*native_context).dispatch).clCreateProgramWithIL.unwrap();
+        create(native_context, il.as_ptr().cast(), il.len(), &raw mut code)
+    };
+    assert_eq!(code, CL_SUCCESS);
+    let (mut program, mut kernel) = (null_mut(), null_mut());
+    let address = native_program.expose_provenance();
+    done!(
+        plugin,
+        piextProgramCreateWithNativeHandle(address, context, &raw mut program)
+    );
+    done!(
+        plugin,
+        piProgramBuild(program, 0, null(), null(), None, null_mut())
+    );
+    done!(plugin, piKernelCreate(program, c"k".as_ptr(), &raw mut kernel));
+
+    // A queue that has come back from the driver runs what the host has mapped.
+    let (mut queue, mut same) = (null_mut(), null_mut());
+    done!(
+        plugin,
+        piQueueCreate(context, device, PI_QUEUE_PROFILING_ENABLE, &raw mut queue)
+    );
+    done!(plugin, piextQueueGetNativeHandle(queue, &raw mut native));
+    let native_queue: cl_command_queue = std::ptr::with_exposed_provenance_mut(native);
+    // SAFETY: as above. The plugin takes over the reference.
+    let retained = unsafe { (*(*native_queue).dispatch).clRetainCommandQueue.unwrap()(native_queue) };
+    assert_eq!(retained, CL_SUCCESS);
+    done!(
+        plugin,
+        piextQueueCreateWithNativeHandle(native, context, &raw mut same)
+    );
+    done!(plugin, piQueueRelease(queue));
+    let (mut properties, size) = (0_u64, size_of::<u64>());
+    let answer = (&raw mut properties).cast();
+    done!(
+        plugin,
+        piQueueGetInfo(same, PI_QUEUE_INFO_PROPERTIES, size, answer, null_mut())
+    );
+    assert_eq!(properties, PI_QUEUE_PROFILING_ENABLE);
+    let (mut buffer, mut mapped, mut event) = (null_mut(), null_mut(), null_mut());
+    let (flags, written) = (PI_MEM_FLAGS_ACCESS_RW, PI_MAP_READ | PI_MAP_WRITE);
+    done!(
+        plugin,
+        piMemBufferCreate(context, flags, 16, null_mut(), &raw mut buffer, null())
+    );
+    done!(plugin, piextKernelSetArgMemObj(kernel, 0, &raw const buffer));
+    let (global, none) = ([3_usize], null());
+    done!(
+        plugin,
+        piEnqueueKernelLaunch(
+            same,
+            kernel,
+            1,
+            null(),
+            global.as_ptr(),
+            null(),
+            0,
+            none,
+            &raw mut event
+        )
+    );
+    done!(
+        plugin,
+        piEnqueueMemBufferMap(
+            same,
+            buffer,
+            PI_TRUE,
+            written,
+            4,
+            8,
+            1,
+            &raw const event,
+            null_mut(),
+            &raw mut mapped
+        )
+    );
+    // SAFETY: mapped, as many bytes.
+    assert_eq!(unsafe { mapped.cast::<[i32; 2]>().read_unaligned() }, [3, 3]);
+    done!(
+        plugin,
+        piEnqueueMemUnmap(same, buffer, mapped, 0, null(), null_mut())
+    );
+    done!(plugin, piQueueFinish(same));
+    // Devices of the driver are found again.
+    let mut found = null_mut();
+    done!(plugin, piextDeviceGetNativeHandle(device, &raw mut native));
+    done!(
+        plugin,
+        piextDeviceCreateWithNativeHandle(native, null_mut(), &raw mut found)
+    );
+    assert_eq!(found, device);
+    done!(plugin, piEventRelease(event));
+    done!(plugin, piMemRelease(buffer));
+    done!(plugin, piQueueRelease(same));
+    done!(plugin, piKernelRelease(kernel));
+    done!(plugin, piProgramRelease(program));
+    done!(plugin, piContextRelease(context));
+}
+
+#[test]
+fn a_driver_without_spirv_and_usm_runs_what_it_can_and_says_what_it_cannot() {
+    need!("clang-22");
+    let Some(pocl) = pocl() else { return };
+    let test = "a_driver_without_spirv_and_usm_runs_what_it_can_and_says_what_it_cannot";
+    if !is_inside(test, &[("OCL_ICD_VENDORS", &pocl)]) {
+        return;
+    }
+    let machine = Machine::new();
+    let Machine { context, device, .. } = &machine;
+    assert_eq!(device.il_version().unwrap(), "");
+    let program = context
+        .program_with_source("kernel void k(global int *p) { p[0] = 5; }")
+        .unwrap();
+    program.build("").unwrap();
+    assert_eq!(machine.numbers(&program), [5]);
+    buffers_are_moved(&machine);
+
+    let il = spirv("kernel void k(global int *p) { p[0] = 5; }");
+    let error = context.program_with_il(&il).unwrap_err().to_string();
+    assert!(error.contains("the driver takes no SPIR-V"), "{error}");
+    let image = DeviceImage::new(&il);
+    assert_eq!(device.select_binary(&[&image]).unwrap(), None);
+    let error = context
+        .usm(UsmKind::Shared, device, 64, 0)
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("no unified shared memory"), "{error}");
+    let usm = device
+        .info_integer(PI_DEVICE_INFO_USM_SINGLE_SHARED_SUPPORT)
+        .unwrap();
+    assert_eq!(usm, 0);
+}
+
+#[test]
+fn devices_of_several_drivers_are_apart() {
+    let (Some(intel), Some(pocl)) = (intel(), pocl()) else {
+        return;
+    };
+    let test = "devices_of_several_drivers_are_apart";
+    // One is named by a file, the other by a variable, and twice.
+    let library = std::fs::read_to_string(intel.join("intel.icd")).unwrap();
+    let twice = format!("{library}:{library}");
+    if !is_inside(
+        test,
+        &[
+            ("OCL_ICD_VENDORS", &pocl),
+            ("OCL_ICD_FILENAMES", Path::new(&twice)),
+        ],
+    ) {
+        return;
+    }
+    let [first, second, third] = offkit_plugin_opencl::drivers() else {
+        panic!("{:?}", offkit_plugin_opencl::drivers());
+    };
+    assert!(first.platforms.is_ok() && third.platforms.is_ok());
+    assert_eq!(second.platforms, Err("left out: it is named twice".to_owned()));
+    let plugin = Plugin::built_in(&offkit_plugin_opencl::BUILT_IN).unwrap();
+    let platforms = plugin.platforms().unwrap();
+    let devices: Vec<Device> = platforms
+        .iter()
+        .map(|platform| platform.devices(PI_DEVICE_TYPE_ALL).unwrap().remove(0))
+        .collect();
+    assert_eq!(devices.len(), 2);
+    let error = Context::new(&[&devices[0], &devices[1]]).unwrap_err().to_string();
+    assert!(error.contains("several OpenCL platforms"), "{error}");
+    let contexts = devices.iter().map(|device| Context::new(&[device]).unwrap());
+    for (context, device) in contexts.zip(&devices) {
+        let program = context
+            .program_with_source("kernel void k(global int *p) { p[0] = 5; }")
+            .unwrap();
+        program.build("").unwrap();
+        let queue = context.queue(device, QueueProperties::default()).unwrap();
+        let machine = Machine {
+            device: device.clone(),
+            context,
+            queue,
+        };
+        assert_eq!(machine.numbers(&program), [5]);
+    }
+}
