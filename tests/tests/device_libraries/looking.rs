@@ -133,6 +133,18 @@ twice  needed by app.bin!0, app.bin!1
 ";
     assert_eq!(outcome.stdout, expected);
     check("app.bin -L a -ltwice -lnext --arch sm_60").ok();
+    // As at a link, what nothing else has may come with offkit.
+    let math = "float erff(float x); kernel void k(global float *a) { a[0] = erff(a[0]); }";
+    compile(&folder, math, "sm_60", &[], "math.bc");
+    let supplied = check("math.bc").ok();
+    assert!(supplied.contains("(-lm)"), "{supplied}");
+    let open = check("math.bc --no-default-device-libs");
+    assert_eq!(open.code, 1, "{open:#?}");
+    assert!(
+        open.stdout
+            .contains("nvptx64-nvidia-cuda-sm_60: no library has it"),
+        "{open:#?}"
+    );
     // It looks once for each library and target.
     let traced = check("app.bin -L a -ltwice -lnext -vv");
     let found = traced

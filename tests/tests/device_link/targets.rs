@@ -494,8 +494,11 @@ fn memory_of_a_launch_is_nobodys_to_define() {
                 "link k.ll --target {triple},arch={arch} --state executable -o k.out"
             ))
             .ok();
-        let image = &folder.offkit("ls --json k.out").json()[0];
-        assert_eq!(image["imports"], serde_json::json!([]), "{image}");
+        folder.run(tool("llvm-as").unwrap(), ["k.ll", "-o", "k.bc"]).ok();
+        for file in ["k.out", "k.bc"] {
+            let image = &folder.offkit(&format!("ls --json {file}")).json()[0];
+            assert_eq!(image["imports"], serde_json::json!([]), "{image}");
+        }
     }
 }
 

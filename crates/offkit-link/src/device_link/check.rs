@@ -146,9 +146,17 @@ impl DeviceLink<'_> {
     }
 
     fn provider(&self, module: &Module<'_>) -> Option<Provider> {
-        let library = self.inputs.get(module.input)?.library_name()?.to_owned();
         let file = module.image.location.file();
         let path = module.path.clone().unwrap_or_else(|| file.into());
+        let library = match self.inputs.get(module.input) {
+            Some(input) => input.library_name()?.to_owned(),
+            // One that comes with offkit, or that such a one needs: nobody has named it.
+            None => {
+                let stem = path.file_stem()?.to_string_lossy();
+                let name = stem.strip_prefix("lib").unwrap_or(&stem);
+                name.split('-').next()?.to_owned()
+            }
+        };
         Some(Provider { library, path })
     }
 }

@@ -28,14 +28,21 @@ pub(super) fn device_globals(properties: &PropertySets) -> impl Iterator<Item = 
 /// Whether two images are parts of what was one program: both were made of the bitcode of this link, or are in one
 /// SYCLBIN file.
 pub(super) fn have_one_origin(one: &Part, other: &Part) -> bool {
-    (one.is_generated && other.is_generated)
-        || (one.is_told && other.is_told && program(&one.label) == program(&other.label))
+    program(one) == program(other)
 }
 
-/// The SYCLBIN file, wherever it is: images are three parts below it.
-fn program(label: &str) -> &str {
-    let end = label.rmatch_indices(['/', '!']).nth(2);
-    end.map_or(label, |(at, _)| label.get(..at).unwrap_or(label))
+/// What was one program: the bitcode of this link, which has no name here, or a SYCLBIN file, wherever it is.
+fn program(part: &Part) -> &str {
+    if part.is_generated {
+        return "";
+    }
+    // Images are three parts below the file.
+    let end = part
+        .label
+        .rmatch_indices(['/', '!'])
+        .nth(2)
+        .filter(|_| part.is_told);
+    end.map_or(&part.label, |(at, _)| part.label.get(..at).unwrap_or(&part.label))
 }
 
 /// Readies modules for the link: each keeps its own device globals, and finds those that it shares. Returns symbols that
@@ -59,9 +66,8 @@ pub(super) fn settle(parts: &mut [Part], modules: &mut [Module]) -> HashSet<Stri
                 continue;
             };
             let is_visible = parts[number].symbols.exports.contains(&name);
-            let origin = program(&parts[number].label).to_owned();
+            let origin = program(&parts[number]).to_owned();
             let copy_of = first.get(&(origin.clone(), id.clone())).copied();
-            let copy_of = copy_of.filter(|&other| have_one_origin(&parts[other], &parts[number]));
             if let Some(other) = copy_of {
                 // The name of the first one, which may be a new one.
                 let known = device_globals(&parts[other].image.properties).find(|(known, _)| *known == id);
@@ -78,7 +84,7 @@ pub(super) fn settle(parts: &mut [Part], modules: &mut [Module]) -> HashSet<Stri
                 set_linkage(&mut modules[number], variable, &known, LinkageType::LinkOnceODR);
                 parts[number].image.properties.insert(
                     names::PROGRAM_METADATA,
-                    &format!("{id}{NAME_KEY}"),
+                    format!("{id}{NAME_KEY}"),
                     known.as_str(),
                 );
                 continue;
@@ -95,7 +101,7 @@ pub(super) fn settle(parts: &mut [Part], modules: &mut [Module]) -> HashSet<Stri
             rename(&mut modules[number], variable, &free);
             parts[number].image.properties.insert(
                 names::PROGRAM_METADATA,
-                &format!("{id}{NAME_KEY}"),
+                format!("{id}{NAME_KEY}"),
                 free.as_str(),
             );
         }

@@ -128,9 +128,23 @@ struct Global {
     is_declaration: bool,
     calling_convention: u64,
     linkage: u64,
+    /// Of a variable, the memory that it is in.
+    address_space: u64,
 }
 
+/// The address space of a work-group's memory on GPUs.
+const GROUP_MEMORY: u64 = 3;
+
 impl Global {
+    /// The address space in the flags of a variable, where older versions wrote it into the type.
+    fn address_space(flags: u64) -> u64 {
+        const IS_EXPLICIT: u64 = 2;
+        match flags & IS_EXPLICIT {
+            0 => 0,
+            _ => flags >> 2,
+        }
+    }
+
     fn is_kernel(&self) -> bool {
         matches!(
             self.calling_convention,
@@ -318,14 +332,16 @@ impl<'data> File<'data> {
                         is_declaration: *prototype != 0,
                         calling_convention: *calling_convention,
                         linkage: *linkage,
+                        address_space: 0,
                     }),
                     // Type, flags, 1 more than the number of the initial value, linkage.
-                    (false, [_, _, initial, linkage, ..]) => Some(Global {
+                    (false, [_, flags, initial, linkage, ..]) => Some(Global {
                         name,
                         is_function,
                         is_declaration: *initial == 0,
                         calling_convention: 0,
                         linkage: *linkage,
+                        address_space: Global::address_space(*flags),
                     }),
                     _ => None,
                 };
@@ -346,6 +362,7 @@ impl<'data> File<'data> {
                     is_declaration: false,
                     calling_convention: 0,
                     linkage,
+                    address_space: 0,
                 }));
             }
             _ => {}
@@ -464,10 +481,15 @@ fn add_symbols(
     findings: &mut Findings,
 ) -> Result<(), Error> {
     let annotated = module.annotations.kernels();
+    let is_gpu = findings.inspection.target.family().is_nvptx() || is_amdgpu(findings);
     for (number, global) in (0..).zip(&module.globals) {
         let Some(global) = global.as_ref().filter(|global| global.is_shared()) else {
             continue;
         };
+        // Memory that the launch brings is nobody's to define.
+        if is_gpu && global.is_declaration && global.address_space == GROUP_MEMORY {
+            continue;
+        }
         let Some(name) = name(number, global, findings)? else {
             continue;
         };

@@ -34,6 +34,9 @@ pub(crate) struct Check {
     library: Vec<String>,
     #[command(flatten)]
     search: SearchOptions,
+    /// Do not take what is needed from the libraries that come with offkit
+    #[arg(long)]
+    no_default_device_libs: bool,
     /// Show names as they stand in the file instead of demangled
     #[arg(long)]
     mangled: bool,
@@ -54,6 +57,7 @@ pub(super) fn run(options: &Check, terminal: Terminal) -> Result<(), Failure> {
         inputs: files.chain(options.library.iter().map(Input::library)).collect(),
         search: options.search.search(),
         targets: options.search.targets(),
+        default_libraries: !options.no_default_device_libs,
         ..DeviceLink::default()
     };
     let checked = link.check(&mut Llvm::default()).map_err(failure)?;
