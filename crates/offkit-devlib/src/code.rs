@@ -96,7 +96,7 @@ impl<'data> Input<'data> {
         Self::new(name.into(), Content::Bytes(bytes.into()))
     }
 
-    /// An image that was read already, for its target; `name` is what messages call it.
+    /// An image that was read already, for its target; `name` is what messages call it, a location if it was in a file.
     pub fn image(name: impl Into<String>, image: DeviceImage<'data>) -> Self {
         Self::new(name.into(), Content::Image(Box::new(image)))
     }
@@ -332,7 +332,7 @@ pub fn sources<'a>(inputs: &'a [Input<'_>]) -> Result<Vec<Source<'a>>, ReadError
             Content::Library(_) => continue,
             Content::Image(image) => {
                 sources.push(Source {
-                    location,
+                    location: input.name.parse().unwrap_or(location),
                     path: None,
                     code: SourceCode::Image(image),
                     input: number,

@@ -147,11 +147,15 @@ twice  needed by app.bin!0, app.bin!1
     );
     // It looks once for each library and target.
     let traced = check("app.bin -L a -ltwice -lnext -vv");
-    let found = traced
-        .stderr
-        .lines()
-        .filter(|line| line.contains("found a device library"));
-    assert_eq!(found.count(), 3, "{}", traced.stderr);
+    for (library, targets) in [("twice", 1), ("next", 2)] {
+        let found = format!("found a device library library=\"{library}\"");
+        assert_eq!(
+            traced.stderr.matches(&found).count(),
+            targets,
+            "{}",
+            traced.stderr
+        );
+    }
     let json = check("app.bin -L a -ltwice -lnext --json").json();
     assert_eq!(json.len(), 4);
     assert_eq!(json[3]["path"], Value::Null);
