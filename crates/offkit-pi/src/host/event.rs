@@ -116,10 +116,8 @@ impl Event {
         // SAFETY: there is one event, and it is valid.
         let waited = unsafe { call!(self.plugin(), piEventsWait(1, events.as_ptr())) };
         let outcome = self.status();
-        if let (Ok(_), Some(queue)) = (&waited, self.in_use.upgrade()) {
-            queue.in_use.done(self.raw());
-        }
-        match (waited, outcome) {
+        let is_over = matches!(outcome, Ok(CommandStatus::Complete | CommandStatus::Failed(_)));
+        let waited = match (waited, outcome) {
             // The wait says only that there was a failure; the event knows which.
             (
                 Err(PiError::Call {
@@ -141,7 +139,11 @@ impl Event {
                 })
             }
             (waited, _) => waited,
+        };
+        if is_over && let Some(queue) = self.in_use.upgrade() {
+            queue.in_use.done(self.raw());
         }
+        waited
     }
 
     /// Waits until all the commands are done, and returns the first failure.
