@@ -9,10 +9,12 @@ use super::LoadError;
 use super::words::{self, Call};
 use crate::ffi::pi_result;
 use crate::table::{Layout, Revision};
-use offkit_sync::{AtomicBool, LazyLock, Ordering};
+use offkit_sync::LazyLock;
 use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
+// Not the model checker's, which cannot be in statics.
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The environment variables that say what is traced; the first that is set counts.
 pub const VARIABLES: [&str; 2] = ["OFFKIT_TRACE", "SYCL_PI_TRACE"];
