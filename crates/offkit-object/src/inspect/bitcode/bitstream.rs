@@ -169,22 +169,76 @@ impl<'data> Bitstream<'data> {
         self.scopes.last().map_or(self.end, |scope| scope.end)
     }
 
+    /// The next bits and how many they are, of one load for several fields; none near the end.
+    fn window(&self) -> (u64, u32) {
+        const LEAST: u32 = u64::BITS - 7;
+        let word = u64::from(u64::BITS);
+        if self.at.saturating_add(word) > self.limit() || self.fields_left < word {
+            return (0, 0);
+        }
+        let skipped = u32::try_from(self.at & 7).unwrap_or_default();
+        match self.source.from(self.at >> 3).bytes().first_chunk() {
+            Some(bytes) => (u64::from_le_bytes(*bytes) >> skipped, LEAST),
+            None => (0, 0),
+        }
+    }
+
+    /// Goes on behind a field that was read from a window.
+    fn pass(&mut self, width: u32) {
+        self.at = self.at.saturating_add(width.into());
+        self.fields_left = self.fields_left.saturating_sub(1);
+    }
+
     /// A number in chunks of `width` bits.
     pub(super) fn variable(&mut self, width: u32) -> Result<u64, Error> {
         let payload = width.saturating_sub(1);
         let more = 1_u64.checked_shl(payload).unwrap_or_default();
+        let part = more.wrapping_sub(1);
+        let (mut window, mut left) = self.window();
         let mut value = 0_u64;
         let mut shift = 0_u32;
         loop {
-            let chunk = self.bits(width)?;
-            let part = chunk & more.wrapping_sub(1);
+            let chunk = match left.checked_sub(width) {
+                Some(rest) => {
+                    let chunk = window & (more | part);
+                    window = window.checked_shr(width).unwrap_or_default();
+                    left = rest;
+                    self.pass(width);
+                    chunk
+                }
+                None => self.bits(width)?,
+            };
             // What does not fit into 64 bits is of no meaning here.
-            value |= part.checked_shl(shift).unwrap_or_default();
+            value |= (chunk & part).checked_shl(shift).unwrap_or_default();
             if chunk & more == 0 {
                 return Ok(value);
             }
             shift = shift.saturating_add(payload);
         }
+    }
+
+    /// Reads so many operands in chunks of six bits. Nearly all of a module are stored so, and most in one chunk: one
+    /// load has several of those.
+    fn plain_operands(&mut self, count: u64) -> Result<(), Error> {
+        const WIDTH: u32 = 6;
+        const MORE: u64 = 1 << (WIDTH - 1);
+        let mut missing = count;
+        while missing > 0 {
+            let (mut window, mut left) = self.window();
+            while missing > 0 && left >= WIDTH && window & MORE == 0 {
+                self.operands.push(window & (MORE - 1));
+                window >>= WIDTH;
+                left = left.saturating_sub(WIDTH);
+                self.pass(WIDTH);
+                missing = missing.saturating_sub(1);
+            }
+            if missing > 0 {
+                let operand = self.variable(WIDTH)?;
+                self.operands.push(operand);
+                missing = missing.saturating_sub(1);
+            }
+        }
+        Ok(())
     }
 
     fn align(&mut self) {
@@ -400,10 +454,7 @@ impl<'data> Bitstream<'data> {
         self.operands.clear();
         self.blob = self.source.from(u64::MAX);
         self.allow(count)?;
-        for _ in 0..count {
-            let operand = self.variable(6)?;
-            self.operands.push(operand);
-        }
+        self.plain_operands(count)?;
         Ok(record)
     }
 
