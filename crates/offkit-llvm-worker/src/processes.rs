@@ -49,7 +49,6 @@ pub fn each<T: Serialize + DeserializeOwned>(
     jobs: usize,
     work: &mut dyn FnMut(usize) -> (T, Vec<u8>),
 ) -> Result<Vec<Outcome<T>>, Error> {
-    give_memory_back();
     let most = jobs_or_cores(jobs);
     let mut running: Vec<Running> = Vec::new();
     let mut outcomes: Vec<Option<Outcome<T>>> = (0..count).map(|_| None).collect();
@@ -79,15 +78,6 @@ pub fn each<T: Serialize + DeserializeOwned>(
     match failed {
         Some(error) => Err(system(error)),
         None => Ok(outcomes.into_iter().flatten().collect()),
-    }
-}
-
-/// Gives memory that was freed back to the system: copies of the process are made the faster the less it has.
-fn give_memory_back() {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: only what is free already is touched.
-    unsafe {
-        libc::malloc_trim(0);
     }
 }
 
