@@ -87,6 +87,12 @@ impl Location {
             PartName::Number(number) => joined.push_text(itoa::Buffer::new().format(*number)),
             PartName::Text(text) => joined.push_text(text),
             PartName::Path(path) => path.iter().for_each(|part| joined.push_text(part)),
+            PartName::Numbered(text, numbers) => {
+                joined.push_text(text);
+                for number in numbers {
+                    joined.push_text(itoa::Buffer::new().format(*number));
+                }
+            }
         }
         joined
     }
@@ -189,6 +195,8 @@ pub enum PartName {
     Text(String),
     /// Several parts, the outermost first.
     Path(Vec<String>),
+    /// A word and two numbers: such parts there may be very many of.
+    Numbered(&'static str, [usize; 2]),
 }
 
 impl PartName {
@@ -198,6 +206,7 @@ impl PartName {
             Self::Same => 0,
             Self::Number(_) => 8,
             Self::Text(text) => text.len().saturating_add(1),
+            Self::Numbered(text, _) => text.len().saturating_add(16),
             Self::Path(parts) => parts
                 .iter()
                 .fold(0, |size, part| size.saturating_add(part.len()).saturating_add(1)),
@@ -350,6 +359,7 @@ mod tests {
             file.join(0).join(""),
             file.join("").join("").join(0),
             file.join_name(&PartName::Text(String::new())),
+            file.join_name(&PartName::Numbered("sycl", [0, 17])),
             Location::of_file("").join(""),
         ] {
             assert_eq!(

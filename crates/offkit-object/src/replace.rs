@@ -138,6 +138,10 @@ fn rest_after<'path>(path: &'path [String], name: &Name) -> Option<&'path [Strin
             (first == text).then_some(rest)
         }
         Name::Path(parts) => path.strip_prefix(parts.as_slice()),
+        Name::Numbered(text, [one, two]) => {
+            let parts = [(*text).to_owned(), one.to_string(), two.to_string()];
+            path.strip_prefix(&parts)
+        }
     }
 }
 

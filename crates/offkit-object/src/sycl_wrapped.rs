@@ -56,8 +56,8 @@ pub(crate) fn parts<'data>(
     let mut repeated = RepeatedTexts::default();
     let mut id = 0_usize;
     for (number, descriptor) in descriptors(&memory).into_iter().enumerate() {
-        for image in 0..u64::from(descriptor.image_count) {
-            let address = descriptor.image_address(image);
+        for image in 0..descriptor.image_count {
+            let address = descriptor.image_address(image.into());
             let mut reader = ImageReader {
                 memory: &memory,
                 reading,
@@ -67,7 +67,7 @@ pub(crate) fn parts<'data>(
                 let code = reader.code(address, descriptor.version)?;
                 codes.push(code);
                 let facts = reader.facts(address, descriptor.version, code)?;
-                let name = Name::Path(vec![SYCL.to_owned(), number.to_string(), image.to_string()]);
+                let name = Name::Numbered(SYCL, [number, image.into()]);
                 let part = Part::new(id, name, code.bytes, Content::Image);
                 Ok(Part {
                     coding: code.coding,

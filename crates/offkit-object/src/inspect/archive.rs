@@ -32,6 +32,7 @@ pub(super) fn inspect(source: Source<'_>, findings: &mut Findings) -> Result<(),
             Name::Text(name) => findings.text(name.as_bytes())?,
             Name::Path(parts) => findings.text(parts.join("/").as_bytes())?,
             Name::Number(number) => number.to_string(),
+            Name::Numbered(text, [one, two]) => format!("{text}/{one}/{two}"),
             Name::Same => String::new(),
         };
         findings.inspection = Inspection::default();
