@@ -178,6 +178,19 @@ impl Api {
         // caller's promise.
         unsafe { core::mem::transmute::<[Slot; Self::COUNT], Api>(found) }
     }
+
+    /// Adds those functions of a later version that the version of this table has in no revision.
+    pub(crate) fn with_later(&self, own: &Layout, later: &Api) -> Api {
+        let mut found = *self.slots();
+        for revision in Revision::ALL {
+            let mut known = own.functions.iter().map(|known| known.function());
+            if !known.any(|function| function == revision.function()) {
+                found[*revision as usize] = later.slots()[*revision as usize];
+            }
+        }
+        // SAFETY: as above; each slot is from a table that has a function of that type there.
+        unsafe { core::mem::transmute::<[Slot; Self::COUNT], Api>(found) }
+    }
 }
 
 impl fmt::Debug for Api {

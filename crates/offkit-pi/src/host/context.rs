@@ -79,7 +79,8 @@ impl Context {
         })
     }
 
-    pub(crate) fn raw(&self) -> pi_context {
+    /// The handle, for calls that this type does not cover.
+    pub fn raw(&self) -> pi_context {
         self.inner.handle.raw()
     }
 

@@ -164,7 +164,8 @@ impl Platform {
 }
 
 impl Device {
-    pub(crate) fn raw(&self) -> pi_device {
+    /// The handle, for calls that this type does not cover.
+    pub fn raw(&self) -> pi_device {
         self.handle
     }
 

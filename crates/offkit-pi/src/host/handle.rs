@@ -7,7 +7,7 @@ use crate::ffi::*;
 use crate::table::{Api, Function, Revision};
 
 /// What the host must do to let go of a handle.
-pub(crate) trait Handle: Word {
+pub trait Handle: Word {
     /// The name of the function that releases it.
     const RELEASE: Revision;
 
@@ -36,8 +36,8 @@ released_by! {
     pi_event: piEventRelease,
 }
 
-/// A handle the host holds a reference to.
-pub(crate) struct Owned<H: Handle> {
+/// A handle the host holds a reference to, for calls that the objects of this module do not cover.
+pub struct Owned<H: Handle> {
     plugin: Plugin,
     handle: H,
 }
@@ -54,15 +54,17 @@ impl<H: Handle> Owned<H> {
     /// # Safety
     ///
     /// `handle` must be valid, and its reference not be released by anyone else.
-    pub(crate) unsafe fn new(plugin: Plugin, handle: H) -> Self {
+    pub unsafe fn new(plugin: Plugin, handle: H) -> Self {
         Owned { plugin, handle }
     }
 
-    pub(crate) fn raw(&self) -> H {
+    /// The handle.
+    pub fn raw(&self) -> H {
         self.handle
     }
 
-    pub(crate) fn plugin(&self) -> &Plugin {
+    /// The plugin it is of.
+    pub fn plugin(&self) -> &Plugin {
         &self.plugin
     }
 }

@@ -76,13 +76,63 @@ unsafe fn open_resolved(path: &Path) -> Result<libloading::Library, libloading::
 /// version for its own must not write past the end.
 const RECORD_ROOM: usize = 4096;
 
+/// What a plugin has made of the record that it was given.
+struct Record(Vec<Slot>);
+
+impl Record {
+    /// Offers a version to a plugin.
+    ///
+    /// # Safety
+    ///
+    /// `init` must follow the rules of `piPluginInit`.
+    unsafe fn ask(layout: &Layout, init: PluginInit) -> Result<Record, pi_result> {
+        // Slots are pointers; a vector of them gives the record their alignment.
+        let mut record: Vec<Slot> = vec![None; RECORD_ROOM / size_of::<Slot>()];
+        let start = record.as_mut_ptr().cast::<u8>();
+        let version = layout.version.to_bytes_with_nul();
+        // SAFETY: the version fits into the record, at the start of which it belongs.
+        unsafe { core::ptr::copy_nonoverlapping(version.as_ptr(), start, version.len()) };
+        // SAFETY: the record names its version, is zeroed, and has room for any version's table.
+        let result = unsafe { init(start.cast()) };
+        if result.is_success() {
+            Ok(Record(record))
+        } else {
+            Err(result)
+        }
+    }
+
+    /// The version that the plugin says it speaks, where a layout has it.
+    fn answer(&self, layout: &Layout) -> String {
+        // SAFETY: the record has that many bytes.
+        let bytes = unsafe { core::slice::from_raw_parts(self.0.as_ptr().cast::<u8>(), RECORD_ROOM) };
+        let field = bytes.get(layout.version_length..2 * layout.version_length);
+        version_text(field.unwrap_or_default())
+    }
+
+    fn speaks(&self, layout: &Layout) -> bool {
+        Layout::of_version(&self.answer(layout)).is_some_and(|answered| answered.version == layout.version)
+    }
+
+    /// The functions.
+    ///
+    /// # Safety
+    ///
+    /// The plugin has filled in the table of that version.
+    unsafe fn api(&self, layout: &Layout) -> Api {
+        let slots = self.0.get(layout.table_offset() / size_of::<Slot>()..);
+        // SAFETY: by the caller's promise.
+        unsafe { Api::from_slots(layout, slots.unwrap_or_default()) }
+    }
+}
+
 /// Finds out which version a plugin speaks, and reads its functions.
 ///
 /// A plugin decides by the version it is offered, the older ones by comparing text, and whatever it is offered, a
 /// plugin of somebody else writes the record of its own version. So the versions are offered from the oldest on,
 /// until one is accepted, and the answer shows which it is.
 ///
-/// A plugin that speaks several is used in the oldest, for up to 6.8 hosts can make events that they complete.
+/// A plugin that speaks several is used in the oldest, for up to 6.8 hosts can make events that they complete; what only
+/// the newest version has is added where it is spoken too.
 ///
 /// # Safety
 ///
@@ -95,31 +145,18 @@ pub(super) unsafe fn negotiate(
     let (plugin, offered) = (plugin.to_owned(), Layout::ALL.map(Layout::version).join(", "));
     let mut refusal = (PI_INVALID_OPERATION, None);
     for layout in Layout::ALL {
-        // Slots are pointers; a vector of them gives the record their alignment.
-        let mut record: Vec<Slot> = vec![None; RECORD_ROOM / size_of::<Slot>()];
-        let start = record.as_mut_ptr().cast::<u8>();
-        let version = layout.version.to_bytes_with_nul();
-        // SAFETY: the version fits into the record, at the start of which it belongs.
-        unsafe { core::ptr::copy_nonoverlapping(version.as_ptr(), start, version.len()) };
-        // SAFETY: the record names its version, is zeroed, and has room for any version's table.
-        let result = unsafe { init(start.cast()) };
-        if !result.is_success() {
-            refusal = (result, last_message(get_last_error));
-            continue;
-        }
-        // SAFETY: the record has that many bytes.
-        let bytes = unsafe { core::slice::from_raw_parts(start, RECORD_ROOM) };
-        let answer = |layout: &Layout| {
-            let field = bytes.get(layout.version_length..2 * layout.version_length);
-            version_text(field.unwrap_or_default())
-        };
-        let speaks = |layout: &&Layout| {
-            Layout::of_version(&answer(layout)).is_some_and(|answered| answered.version == layout.version)
+        // SAFETY: by the caller's promise.
+        let record = match unsafe { Record::ask(layout, init) } {
+            Ok(record) => record,
+            Err(result) => {
+                refusal = (result, last_message(get_last_error));
+                continue;
+            }
         };
         // The offered one first: elsewhere in its record there may be anything.
         let mut layouts = [layout].into_iter().chain(Layout::ALL);
-        let Some(spoken) = layouts.find(speaks) else {
-            let mut answers = Layout::ALL.iter().rev().map(|layout| answer(layout));
+        let Some(spoken) = layouts.find(|layout| record.speaks(layout)) else {
+            let mut answers = Layout::ALL.iter().rev().map(|layout| record.answer(layout));
             let answered = answers.find(|text| text.starts_with(|first: char| first.is_ascii_digit()));
             return Err(LoadError::Version {
                 plugin,
@@ -127,10 +164,21 @@ pub(super) unsafe fn negotiate(
                 answered: answered.unwrap_or_default(),
             });
         };
-        let slots = record.get(spoken.table_offset() / size_of::<Slot>()..);
         // SAFETY: the plugin says that it has filled in the table of this version.
-        let api = unsafe { Api::from_slots(spoken, slots.unwrap_or_default()) };
-        return Ok((spoken, api));
+        let api = unsafe { record.api(spoken) };
+        // Plugins made by somebody else speak one version, and are not asked twice.
+        let newest = &Layout::V15_47;
+        if get_last_error.is_none() || spoken.version == newest.version {
+            return Ok((spoken, api));
+        }
+        // SAFETY: as above.
+        let later = unsafe {
+            match Record::ask(newest, init) {
+                Ok(record) if record.speaks(newest) => record.api(newest),
+                _ => return Ok((spoken, api)),
+            }
+        };
+        return Ok((spoken, api.with_later(spoken, &later)));
     }
     let (result, message) = refusal;
     Err(LoadError::Refused {

@@ -36,6 +36,7 @@ pub use context::{Context, QueueProperties};
 pub use device::{Device, DeviceType, Platform};
 pub use error::{LoadError, PiError};
 pub use event::{CommandStatus, Event, Pending, Profile, UserEvent};
+pub use handle::{Handle, Owned};
 pub use kernel::Kernel;
 pub use memory::{Buffer, Usm, UsmKind};
 pub use plugin::Plugin;

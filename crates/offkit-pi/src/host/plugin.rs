@@ -198,11 +198,15 @@ impl Plugin {
 
     /// Calls a function of the table, which is the one of that revision.
     ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the function fails.
+    ///
     /// # Safety
     ///
     /// As the function itself.
     #[inline]
-    pub(crate) unsafe fn call<A: Copy, F: Call<A>>(
+    pub unsafe fn call<A: Copy, F: Call<A>>(
         &self,
         revision: Revision,
         function: F,
@@ -243,7 +247,8 @@ impl Plugin {
         last_message(self.inner.get_last_error)
     }
 
-    pub(crate) fn not_provided(&self, function: Function) -> PiError {
+    /// The error of a call that cannot be made, for the plugin has no such function.
+    pub fn not_provided(&self, function: Function) -> PiError {
         let (plugin, layout) = (self.inner.name.clone(), self.inner.layout);
         let mut functions = layout.functions.iter().map(|revision| revision.function());
         match functions.any(|known| known == function) {

@@ -6,7 +6,8 @@ use core::ffi::{CStr, c_void};
 use std::borrow::Cow;
 
 /// An argument that C passes in one word.
-pub(crate) trait Word: Copy {
+pub trait Word: Copy {
+    /// Its bits.
     fn word(self) -> u64;
 }
 
@@ -41,7 +42,9 @@ impl<T> Word for *const T {
 }
 
 /// A function of the interface, callable with its arguments as a tuple.
-pub(crate) trait Call<Arguments>: Copy {
+pub trait Call<Arguments>: Copy {
+    /// Calls it.
+    ///
     /// # Safety
     ///
     /// As the function itself.

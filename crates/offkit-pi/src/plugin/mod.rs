@@ -40,7 +40,7 @@ mod queue;
 mod rect;
 mod revisions;
 mod shim;
-mod slab;
+pub mod slab;
 mod state;
 mod unsupported;
 mod usm;

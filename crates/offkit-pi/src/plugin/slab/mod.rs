@@ -10,6 +10,10 @@
 //!
 //! Most of this is generic and so compiled with the plugin; what is not, and is small, is `#[inline]` to go there too.
 //!
+//! Every slot begins with two words for OpenCL's loaders. Drivers made with this module have the address of their table
+//! of functions in the first ([`Slab::with_dispatch`]), in slots without an object too: a loader follows it from whatever
+//! handle it is given, and the driver then refuses the handle.
+//!
 //! This module and its parts have the only unsafe code there is behind handles. `loom` goes through the ways in which
 //! threads can meet in it: `./dev loom`.
 
@@ -21,8 +25,7 @@ mod slot;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-pub(crate) use reference::Record;
-pub use reference::Ref;
+pub use reference::{Record, Ref};
 
 use self::freed::{Freed, MAX_SLOTS, Next};
 use self::slot::{Head, Slot};
@@ -34,22 +37,30 @@ use offkit_sync::{AtomicPtr, AtomicU32, Mutex, PoisonError};
 /// Kinds of objects, as slots are tagged with them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// One without a handle.
     None,
+    /// A platform.
     Platform,
+    /// A device.
     Device,
+    /// A context.
     Context,
+    /// A queue.
     Queue,
+    /// A buffer.
     Memory,
+    /// A program.
     Program,
+    /// A kernel.
     Kernel,
+    /// An event.
     Event,
 }
 
 /// Why there is no object for a handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Refusal {
+pub enum Refusal {
     /// It is not the address of one of the slab's slots.
     Foreign,
     /// There was an object, and the host has released it.
@@ -70,8 +81,10 @@ const fn capacity_of(chunks: usize) -> u32 {
 }
 
 /// The objects of a kind, with what the interface keeps about each (`D`).
-pub(crate) struct Slab<T: Send + Sync + 'static, D: Send + Sync + 'static> {
+pub struct Slab<T: Send + Sync + 'static, D: Send + Sync + 'static> {
     kind: Kind,
+    /// What the first word of every slot is: the address of a table of functions, or 0.
+    dispatch: usize,
     chunks: [AtomicPtr<Slot<T, D>>; CHUNKS],
     /// Slots of the chunks there are.
     capacity: AtomicU32,
@@ -94,9 +107,16 @@ trait Reclaim: Sync {
 }
 
 impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Slab<T, D> {
-    pub(crate) fn new(kind: Kind) -> Slab<T, D> {
+    /// A slab without objects.
+    pub fn new(kind: Kind) -> Slab<T, D> {
+        Slab::with_dispatch(kind, 0)
+    }
+
+    /// A slab whose objects begin with an address, that of a table of functions.
+    pub fn with_dispatch(kind: Kind, dispatch: usize) -> Slab<T, D> {
         Slab {
             kind,
+            dispatch,
             chunks: core::array::from_fn(|_| AtomicPtr::new(core::ptr::null_mut())),
             capacity: AtomicU32::new(0),
             // The queue of freed slots has slot 0 from the beginning.
@@ -108,7 +128,7 @@ impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Slab<T, D> {
 
     /// Makes an object in a slot. `None` if there is no memory for it. (If making it panics, so much memory is lost.)
     #[inline]
-    pub(crate) fn insert(&'static self, object: impl FnOnce() -> T, details: D) -> Option<Record<T, D>> {
+    pub fn insert(&'static self, object: impl FnOnce() -> T, details: D) -> Option<Record<T, D>> {
         let index = self.take()?;
         let slot = self.slot(index);
         Slot::set_usable(slot, true);
@@ -128,7 +148,11 @@ impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Slab<T, D> {
     }
 
     /// The object of a handle.
-    pub(crate) fn get(&self, handle: usize) -> Result<Record<T, D>, Refusal> {
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal`] if there is none.
+    pub fn get(&self, handle: usize) -> Result<Record<T, D>, Refusal> {
         let slot = self.find(handle).ok_or(Refusal::Foreign)?;
         // SAFETY: slots are valid for good; the record is given the reference that is taken.
         unsafe {
@@ -140,7 +164,11 @@ impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Slab<T, D> {
     }
 
     /// Gives the host one more reference to the object of a handle.
-    pub(crate) fn retain(&self, handle: usize) -> Result<(), Refusal> {
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal`] if there is none.
+    pub fn retain(&self, handle: usize) -> Result<(), Refusal> {
         let slot = self.find(handle).ok_or(Refusal::Foreign)?;
         // SAFETY: slots are valid for good.
         let retained = unsafe { slot.as_ref() }.front.head.retain();
@@ -148,7 +176,11 @@ impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Slab<T, D> {
     }
 
     /// Takes one of the host's references to the object of a handle back.
-    pub(crate) fn release(&self, handle: usize) -> Result<(), Refusal> {
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal`] if there is none, or the host has no reference.
+    pub fn release(&self, handle: usize) -> Result<(), Refusal> {
         let slot = self.find(handle).ok_or(Refusal::Foreign)?;
         // SAFETY: slots are valid for good; what was the last reference was one to an object.
         unsafe {
@@ -226,7 +258,8 @@ impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Slab<T, D> {
         }
         let number = chunks_in(capacity);
         let place = self.chunks.get(number)?;
-        place.store(Slot::chunk((FIRST as usize) << number)?.as_ptr(), Relaxed);
+        let chunk = Slot::chunk((FIRST as usize) << number, self.dispatch)?;
+        place.store(chunk.as_ptr(), Relaxed);
         self.capacity.store(capacity_of(number + 1), Release);
         Some(())
     }

@@ -23,7 +23,7 @@ unsafe impl<T: Send + Sync + 'static> Sync for Ref<T> {}
 impl<T: Send + Sync + 'static> Ref<T> {
     /// A reference to an object that no handle leads to: one on the heap, of the plugin's own.
     pub fn new(object: T) -> Ref<T> {
-        let slot = Box::leak(Box::new(Slot::<T, ()>::new()));
+        let slot = Box::leak(Box::new(Slot::<T, ()>::new(0)));
         // SAFETY: the slot is this function's alone, and valid until its object is reclaimed.
         unsafe {
             slot.front
@@ -114,7 +114,7 @@ impl<T: Send + Sync + 'static> Reclaim for Boxed<T> {
 }
 
 /// A counted reference to an object and to what the interface keeps about it.
-pub(crate) struct Record<T: Send + Sync + 'static, D: Send + Sync + 'static> {
+pub struct Record<T: Send + Sync + 'static, D: Send + Sync + 'static> {
     object: Ref<T>,
     details: PhantomData<D>,
 }
@@ -134,29 +134,29 @@ impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Record<T, D> {
     }
 
     /// The object.
-    pub(crate) fn object(&self) -> &Ref<T> {
+    pub fn object(&self) -> &Ref<T> {
         &self.object
     }
 
     /// The object, with the record's reference.
-    pub(crate) fn into_object(self) -> Ref<T> {
+    pub fn into_object(self) -> Ref<T> {
         self.object
     }
 
     /// What the interface keeps about the object.
-    pub(crate) fn details(&self) -> &D {
+    pub fn details(&self) -> &D {
         let slot: NonNull<Slot<T, D>> = self.object.front.cast();
         // SAFETY: a record is made of such a slot; as for the object.
         unsafe { slot.as_ref().details.with(|details| (*details).assume_init_ref()) }
     }
 
     /// The handle the host knows the object by: the slot's address.
-    pub(crate) fn handle(&self) -> usize {
+    pub fn handle(&self) -> usize {
         self.object.front.as_ptr().expose_provenance()
     }
 
     /// Makes the reference the host's, and gives the handle that goes with it.
-    pub(crate) fn hand_out(self) -> usize {
+    pub fn hand_out(self) -> usize {
         let handle = self.handle();
         // SAFETY: this is a reference, and does not end here.
         unsafe { ManuallyDrop::new(self).object.front().head.give_to_host() };
@@ -164,7 +164,7 @@ impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Record<T, D> {
     }
 
     /// References the host holds.
-    pub(crate) fn references(&self) -> u32 {
+    pub fn references(&self) -> u32 {
         self.object.front().head.references()
     }
 }

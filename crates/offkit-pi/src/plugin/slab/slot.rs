@@ -10,7 +10,7 @@ use offkit_sync::{AtomicU64, Cell};
 /// What every slot begins with, whatever is in it. All zero to begin with.
 #[repr(C)]
 pub(super) struct Head {
-    /// Word 0: where OpenCL's loaders look for a table of functions.
+    /// Word 0: where OpenCL's loaders look for a table of functions. Never changes.
     _dispatch: usize,
     /// Word 1: theirs as well.
     _loader: usize,
@@ -49,9 +49,9 @@ const KIND: u64 = 0xff;
 const LIVE: u64 = KIND + 1;
 
 impl Head {
-    fn new() -> Head {
+    fn new(dispatch: usize) -> Head {
         Head {
-            _dispatch: 0,
+            _dispatch: dispatch,
             _loader: 0,
             tag: AtomicU64::new(0),
             counts: AtomicU64::new(0),
@@ -184,19 +184,27 @@ pub(super) struct Slot<T, D> {
 }
 
 impl<T, D> Slot<T, D> {
-    /// Makes slots without objects, for good. `None` if there is no memory for them.
+    /// Makes slots without objects, for good, which begin with that word. `None` if there is no memory for them.
     #[cfg(not(loom))]
-    pub(super) fn chunk(count: usize) -> Option<NonNull<Self>> {
+    pub(super) fn chunk(count: usize, dispatch: usize) -> Option<NonNull<Self>> {
         let layout = core::alloc::Layout::array::<Self>(count).ok()?;
         // SAFETY: a slot has a size, and there is at least one. All zero is a slot: a head without an object or a next,
         // and memory that nothing is said about.
         let chunk = unsafe { std::alloc::alloc_zeroed(layout) };
-        NonNull::new(chunk.cast())
+        let chunk: NonNull<Self> = NonNull::new(chunk.cast())?;
+        if dispatch != 0 {
+            for index in 0..count {
+                // SAFETY: there are so many slots, which are nobody else's yet; a slot begins with its head, and that
+                // with the word.
+                unsafe { chunk.add(index).cast::<usize>().write(dispatch) };
+            }
+        }
+        Some(chunk)
     }
 
     #[cfg(loom)]
-    pub(super) fn chunk(count: usize) -> Option<NonNull<Self>> {
-        let slots: Box<[Self]> = (0..count).map(|_| Slot::new()).collect();
+    pub(super) fn chunk(count: usize, dispatch: usize) -> Option<NonNull<Self>> {
+        let slots: Box<[Self]> = (0..count).map(|_| Slot::new(dispatch)).collect();
         Some(NonNull::from(Box::leak(slots)).cast())
     }
 
@@ -237,10 +245,10 @@ impl<T, D> Slot<T, D> {
     }
 
     /// A slot without an object.
-    pub(super) fn new() -> Self {
+    pub(super) fn new(dispatch: usize) -> Self {
         Slot {
             front: Front {
-                head: Head::new(),
+                head: Head::new(dispatch),
                 object: Cell::new(MaybeUninit::uninit()),
             },
             details: Cell::new(MaybeUninit::uninit()),
