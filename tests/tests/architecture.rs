@@ -20,7 +20,7 @@ const LEVELS: [&[&str]; 9] = [
         "offkit-plugin-cpu",
         "offkit-plugin-opencl",
     ],
-    &["offkit-link"],
+    &["offkit-link", "offkit-opencl-front"],
     &["offkit-driver", "offkit-peers"],
     &["offkit"],
     &["offkit-tests"],

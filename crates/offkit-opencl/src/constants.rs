@@ -36,6 +36,8 @@ constants! {
         CL_DEVICE_TYPE_ALL = 0xffffffff,
     }
     cl_device_info {
+        CL_DEVICE_QUEUE_PROPERTIES = 0x102a,
+        CL_DEVICE_MAX_WORK_ITEM_SIZES = 0x1005,
         CL_DEVICE_TYPE = 0x1000,
         CL_DEVICE_VENDOR_ID = 0x1001,
         CL_DEVICE_MAX_COMPUTE_UNITS = 0x1002,
@@ -241,6 +243,8 @@ constants! {
         CL_QUEUE_PROPERTIES_ARRAY = 0x1098,
     }
     cl_mem_flags {
+        CL_MEM_SVM_ATOMICS = 1 << 11,
+        CL_MEM_SVM_FINE_GRAIN_BUFFER = 1 << 10,
         CL_MEM_READ_WRITE = 1 << 0,
         CL_MEM_WRITE_ONLY = 1 << 1,
         CL_MEM_READ_ONLY = 1 << 2,

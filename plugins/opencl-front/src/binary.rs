@@ -1,0 +1,61 @@
+//! Program binaries: an offload binary with the SPIR-V modules that a program is made of.
+//!
+//! A device below builds them again, so that a binary is good for every device, and for versions of offkit to come.
+
+use crate::failure::{Failure, Result, require};
+use cl::*;
+use offkit_image::Limits;
+use offkit_object::{ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind};
+use std::sync::Arc;
+
+/// The SPIR-V modules of a program.
+pub(crate) type Modules = Vec<Arc<[u8]>>;
+
+/// What the entries of a binary say about the program.
+const TYPE: &str = "opencl-binary-type";
+const OPTIONS: &str = "opencl-build-options";
+
+/// Writes the binary of a program.
+pub(crate) fn write(modules: &Modules, binary_type: cl_program_binary_type, options: &str) -> Vec<u8> {
+    let entries = modules.iter().map(|module| {
+        let mut entry = OffloadEntry::new(ImageKind::SPIRV, OffloadKind::NONE, &module[..]);
+        entry.strings.set(TYPE, binary_type.to_string());
+        entry.strings.set(OPTIONS, options);
+        entry
+    });
+    let binary = OffloadBinary {
+        entries: entries.collect(),
+    };
+    binary.write(OffloadBinaryVersion::V2).unwrap_or_default()
+}
+
+/// Reads one: the modules, what they are, and the options they were built with. SPIR-V by itself is taken too, as a
+/// program that is yet to be compiled.
+pub(crate) fn read(bytes: &[u8]) -> Result<(Modules, cl_program_binary_type, String)> {
+    if is_spirv(bytes) {
+        return Ok((vec![bytes.into()], CL_PROGRAM_BINARY_TYPE_NONE, String::new()));
+    }
+    let invalid = |_| Failure(CL_INVALID_BINARY);
+    let binary = OffloadBinary::parse(bytes, &Limits::default()).map_err(invalid)?;
+    let first = binary.entries.first().ok_or(Failure(CL_INVALID_BINARY))?;
+    let binary_type = first.strings.get(TYPE).and_then(|text| text.parse().ok());
+    let known = [
+        CL_PROGRAM_BINARY_TYPE_NONE,
+        CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT,
+        CL_PROGRAM_BINARY_TYPE_LIBRARY,
+        CL_PROGRAM_BINARY_TYPE_EXECUTABLE,
+    ];
+    let binary_type = binary_type.filter(|found| known.contains(found));
+    let options = first.strings.get(OPTIONS).unwrap_or_default().to_owned();
+    let mut modules = Modules::new();
+    for entry in &binary.entries {
+        require(is_spirv(&entry.image), CL_INVALID_BINARY)?;
+        modules.push(entry.image[..].into());
+    }
+    Ok((modules, binary_type.ok_or(Failure(CL_INVALID_BINARY))?, options))
+}
+
+/// Whether bytes begin as SPIR-V does, in either order of bytes.
+pub(crate) fn is_spirv(bytes: &[u8]) -> bool {
+    matches!(bytes, [3, 2, 0x23, 7, ..] | [7, 0x23, 2, 3, ..])
+}

@@ -1,0 +1,194 @@
+//! Contexts.
+
+use crate::answer::Place;
+use crate::c::{Callback, In, Out};
+use crate::device::Device;
+use crate::failure::{Failure, Result, fail, require};
+use crate::handle::{Handle, Handled, Object};
+use crate::pi::pi;
+use crate::platform::{Platform, of_type, platform_or_default};
+use cl::*;
+use core::ffi::c_void;
+use offkit_pi::host;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A context.
+pub(crate) struct Context {
+    pub(crate) pi: host::Context,
+    pub(crate) devices: Vec<Object<Device>>,
+    properties: Vec<cl_context_properties>,
+    /// Called when the context is gone, the last one first.
+    destructors: Mutex<Vec<Callback<_cl_context>>>,
+    /// Its queues, by the plugin's handles.
+    queues: Mutex<Vec<usize>>,
+}
+
+impl Context {
+    fn new(devices: Vec<Object<Device>>, properties: Vec<cl_context_properties>) -> Result<Context> {
+        let pi: Vec<&host::Device> = devices.iter().map(|device| &device.object().pi).collect();
+        Ok(Context {
+            pi: host::Context::new(&pi)?,
+            devices,
+            properties,
+            destructors: Mutex::default(),
+            queues: Mutex::default(),
+        })
+    }
+
+    pub(crate) fn plugin(&self) -> &host::Plugin {
+        self.pi.plugin()
+    }
+
+    /// The device that the context is made of, if a handle is that of one.
+    pub(crate) fn device(&self, handle: Out<_cl_device_id>) -> Result<&Object<Device>> {
+        Device::of(handle)?;
+        let device = self.devices.iter().find(|device| device.handle() == handle.addr());
+        device.ok_or(Failure(CL_INVALID_DEVICE))
+    }
+
+    /// Checks a list of devices: all must be the context's. Null stands for all.
+    pub(crate) fn check_devices(&self, count: cl_uint, devices: In<cl_device_id>) -> Result<()> {
+        let devices = devices.list(count).ok_or(Failure(CL_INVALID_VALUE))?;
+        let known = |device: &&cl_device_id| {
+            let address = device.expose_provenance();
+            self.devices.iter().any(|known| known.handle() == address)
+        };
+        require(devices.iter().all(|device| known(&device)), CL_INVALID_DEVICE)
+    }
+
+    pub(crate) fn queues(&self) -> MutexGuard<'_, Vec<usize>> {
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for all commands of the context.
+    pub(crate) fn finish(&self) -> Result<()> {
+        let queues = self.queues().clone();
+        for queue in queues {
+            // One that is gone meanwhile has no commands that anybody may wait for.
+            let queue = core::ptr::with_exposed_provenance_mut(queue);
+            match pi!(self.plugin(), piQueueFinish(queue)) {
+                Err(Failure(CL_INVALID_COMMAND_QUEUE)) => {}
+                finished => finished?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        let destructors = core::mem::take(
+            self.destructors
+                .get_mut()
+                .unwrap_or_else(PoisonError::into_inner),
+        );
+        for callback in destructors.into_iter().rev() {
+            callback.call(core::ptr::null_mut());
+        }
+    }
+}
+
+/// Reads the properties of a context: the platform, if they name one.
+fn platform_of(properties: &[cl_context_properties]) -> Result<Option<Object<Platform>>> {
+    let mut platform = None;
+    let mut seen = Vec::new();
+    for pair in properties.chunks_exact(2) {
+        let [name, value] = [pair[0], pair[1]];
+        require(!seen.contains(&name), CL_INVALID_PROPERTY)?;
+        seen.push(name);
+        match name {
+            CL_CONTEXT_PLATFORM => {
+                let found = Platform::slab().get(value as usize);
+                platform = Some(found.map_err(|_| Failure(CL_INVALID_PLATFORM))?);
+            }
+            CL_CONTEXT_INTEROP_USER_SYNC => require(value == 0 || value == 1, CL_INVALID_PROPERTY)?,
+            _ => return fail(CL_INVALID_PROPERTY),
+        }
+    }
+    Ok(platform)
+}
+
+pub(crate) fn clCreateContext(
+    properties: In<cl_context_properties>,
+    num_devices: cl_uint,
+    devices: In<cl_device_id>,
+    pfn_notify: ContextNotify,
+    user_data: Out<c_void>,
+) -> Result<cl_context> {
+    let properties = properties.until_zero();
+    platform_of(&properties)?;
+    let handles = devices.list(num_devices).ok_or(Failure(CL_INVALID_VALUE))?;
+    require(!handles.is_empty(), CL_INVALID_VALUE)?;
+    require(pfn_notify.is_some() || user_data.is_null(), CL_INVALID_VALUE)?;
+    let mut devices: Vec<Object<Device>> = Vec::new();
+    for handle in handles {
+        let device = Device::slab().get(handle.expose_provenance());
+        let device = device.map_err(|_| Failure(CL_INVALID_DEVICE))?;
+        // Naming one twice is naming it.
+        if !devices.contains(&device) {
+            devices.push(device);
+        }
+    }
+    Context::new(devices, properties)?.create()
+}
+
+pub(crate) fn clCreateContextFromType(
+    properties: In<cl_context_properties>,
+    device_type: cl_device_type,
+    pfn_notify: ContextNotify,
+    user_data: Out<c_void>,
+) -> Result<cl_context> {
+    let properties = properties.until_zero();
+    let platform = match platform_of(&properties)? {
+        Some(platform) => platform,
+        None => platform_or_default(Out::null())?,
+    };
+    require(pfn_notify.is_some() || user_data.is_null(), CL_INVALID_VALUE)?;
+    let devices = of_type(&platform, device_type)?;
+    require(!devices.is_empty(), CL_DEVICE_NOT_FOUND)?;
+    Context::new(devices, properties)?.create()
+}
+
+pub(crate) fn clRetainContext(context: Out<_cl_context>) -> Result<()> {
+    Context::retain(context)
+}
+
+pub(crate) fn clReleaseContext(context: Out<_cl_context>) -> Result<()> {
+    Context::release(context)
+}
+
+pub(crate) fn clGetContextInfo(
+    context: Out<_cl_context>,
+    param_name: cl_context_info,
+    param_value_size: usize,
+    param_value: Out<c_void>,
+    param_value_size_ret: Out<usize>,
+) -> Result<()> {
+    let context = Context::of(context)?;
+    let place = Place::new(param_value_size, param_value, param_value_size_ret);
+    match param_name {
+        CL_CONTEXT_REFERENCE_COUNT => place.number(context.references()),
+        CL_CONTEXT_NUM_DEVICES => place.number(context.object().devices.len() as cl_uint),
+        CL_CONTEXT_DEVICES => {
+            let handles: Vec<cl_device_id> = context.object().devices.iter().map(Handle::c).collect();
+            place.numbers(&handles)
+        }
+        CL_CONTEXT_PROPERTIES => place.numbers(&context.object().properties),
+        _ => fail(CL_INVALID_VALUE),
+    }
+}
+
+pub(crate) fn clSetContextDestructorCallback(
+    context: Out<_cl_context>,
+    pfn_notify: ContextNotifyEnd,
+    user_data: Out<c_void>,
+) -> Result<()> {
+    let context = Context::of(context)?;
+    let callback = Callback::new(pfn_notify, user_data).ok_or(Failure(CL_INVALID_VALUE))?;
+    let destructors = &context.object().destructors;
+    destructors
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .push(callback);
+    Ok(())
+}

@@ -1,0 +1,182 @@
+//! The table: what C calls, made of the functions of this crate by one list.
+//!
+//! Each function of the table hands its arguments on, keeps panics in, and makes an error code of what it gets. A
+//! function of the crate that nobody wrote is that of [`unsupported`](crate::unsupported).
+
+use crate::api;
+use crate::c::{FromC, In};
+use crate::failure::{Failure, Result};
+use cl::*;
+use core::ffi::{c_char, c_int, c_uint, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What a function of the table returns, as the crate's functions return it.
+pub(crate) trait Returned: Sized {
+    type Safe;
+
+    fn from_safe(value: Self::Safe) -> Self;
+
+    /// What a function returns that panicked.
+    fn panicked() -> Self;
+}
+
+impl Returned for cl_int {
+    type Safe = Result<()>;
+
+    fn from_safe(value: Result<()>) -> cl_int {
+        match value {
+            Ok(()) => CL_SUCCESS,
+            Err(Failure(code)) => code,
+        }
+    }
+
+    fn panicked() -> cl_int {
+        CL_OUT_OF_RESOURCES
+    }
+}
+
+impl Returned for *mut c_void {
+    type Safe = *mut c_void;
+
+    fn from_safe(value: *mut c_void) -> *mut c_void {
+        value
+    }
+
+    fn panicked() -> *mut c_void {
+        core::ptr::null_mut()
+    }
+}
+
+impl Returned for () {
+    type Safe = ();
+
+    fn from_safe((): ()) {}
+
+    fn panicked() {}
+}
+
+/// Calls a function, and keeps a panic in.
+fn guard<R: Returned>(function: impl FnOnce() -> R::Safe) -> R {
+    match catch_unwind(AssertUnwindSafe(function)) {
+        Ok(value) => R::from_safe(value),
+        Err(payload) => {
+            // A payload may panic again when it is dropped.
+            core::mem::forget(payload);
+            R::panicked()
+        }
+    }
+}
+
+/// Calls a function that makes an object, and says what happened where the caller wants to know it.
+fn create<H>(errcode_ret: crate::c::Out<cl_int>, function: impl FnOnce() -> Result<*mut H>) -> *mut H {
+    let made = catch_unwind(AssertUnwindSafe(function)).unwrap_or_else(|payload| {
+        core::mem::forget(payload);
+        Err(Failure(CL_OUT_OF_RESOURCES))
+    });
+    errcode_ret.write(made.as_ref().err().map_or(CL_SUCCESS, |Failure(code)| *code));
+    made.unwrap_or(core::ptr::null_mut())
+}
+
+macro_rules! functions {
+    ($($name:ident($($parameter:ident: $type:ty),*) $($creates:ident)? -> $returned:ty;)*) => {
+        $(functions!(@one $name [$($parameter: $type),*] [$($creates)?] $returned);)*
+    };
+    (@one $name:ident [$($parameter:ident: $type:ty),*] [creates] $returned:ty) => {
+        pub(super) unsafe extern "C" fn $name($($parameter: $type,)* errcode_ret: *mut cl_int) -> $returned {
+            // SAFETY: the caller passes what OpenCL says.
+            unsafe {
+                $(let $parameter = $parameter.from_c();)*
+                create(errcode_ret.from_c(), || api::$name($($parameter),*))
+            }
+        }
+    };
+    (@one $name:ident [$($parameter:ident: $type:ty),*] [] $returned:ty) => {
+        pub(super) unsafe extern "C" fn $name($($parameter: $type),*) -> $returned {
+            // SAFETY: the caller passes what OpenCL says.
+            unsafe {
+                $(let $parameter = $parameter.from_c();)*
+                guard(|| api::$name($($parameter),*))
+            }
+        }
+    };
+}
+
+mod function {
+    use super::*;
+
+    for_each_slot!(functions);
+    for_each_extension!(functions);
+
+    /// What versions of OpenCL to come have in their slots.
+    pub(super) unsafe extern "C" fn later() -> cl_int {
+        CL_INVALID_OPERATION
+    }
+}
+
+macro_rules! table {
+    ($($name:ident($($parameter:ident: $type:ty),*) $($creates:ident)? -> $returned:ty;)*) => {
+        /// The table that every object begins with the address of.
+        pub(crate) static DISPATCH: Dispatch = Dispatch {
+            $($name: Some(function::$name),)*
+            later: [Some(function::later); ALLOCATED_SLOTS - SLOTS],
+        };
+
+        /// The address of a function of the table.
+        fn of_table(name: &str) -> Option<usize> {
+            match name {
+                $(stringify!($name) => Some(function::$name as *const () as usize),)*
+                _ => None,
+            }
+        }
+    };
+}
+
+for_each_slot!(table);
+
+/// The address of a function of an extension that the driver has.
+fn of_extension(name: &str) -> Option<usize> {
+    macro_rules! addresses {
+        ($($name:ident),* $(,)?) => {
+            match name {
+                $(stringify!($name) => Some(function::$name as *const () as usize),)*
+                _ => None,
+            }
+        };
+    }
+    addresses!(
+        clIcdGetPlatformIDsKHR,
+        clCreateProgramWithILKHR,
+        clCreateCommandQueueWithPropertiesKHR,
+        clGetKernelSuggestedLocalWorkSizeKHR,
+        clHostMemAllocINTEL,
+        clDeviceMemAllocINTEL,
+        clSharedMemAllocINTEL,
+        clMemFreeINTEL,
+        clMemBlockingFreeINTEL,
+        clGetMemAllocInfoINTEL,
+        clSetKernelArgMemPointerINTEL,
+        clEnqueueMemFillINTEL,
+        clEnqueueMemsetINTEL,
+        clEnqueueMemcpyINTEL,
+        clEnqueueMigrateMemINTEL,
+        clEnqueueMemAdviseINTEL,
+    )
+}
+
+/// The address of a function by its name, or null.
+pub(crate) fn address_of(name: In<c_char>) -> *mut c_void {
+    let name = name.text().and_then(|name| name.to_str().ok()).unwrap_or_default();
+    let address = of_table(name).or_else(|| of_extension(name));
+    core::ptr::with_exposed_provenance_mut(address.unwrap_or(0))
+}
+
+/// What loaders find first: from here they get to everything else.
+///
+/// # Safety
+///
+/// `func_name` must be null or text with a NUL at its end.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn clGetExtensionFunctionAddress(func_name: *const c_char) -> *mut c_void {
+    // SAFETY: by the caller's promise.
+    unsafe { function::clGetExtensionFunctionAddress(func_name) }
+}

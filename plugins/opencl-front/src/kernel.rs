@@ -1,0 +1,293 @@
+//! Kernels and their arguments.
+
+use crate::c::{In, Out};
+use crate::failure::{Failure, Result, fail, require};
+use crate::handle::{Handle, Handled, Object};
+use crate::memory::Memory;
+use crate::pi::{own, pi};
+use crate::program::Program;
+use cl::*;
+use core::ffi::{c_char, c_void};
+use offkit_pi::ffi::*;
+use offkit_pi::host::{Owned, Plugin};
+use offkit_spirv::{ParameterKind, Storage};
+use std::ffi::CString;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A kernel, and what was set of its arguments.
+pub(crate) struct Kernel {
+    pi: Owned<pi_kernel>,
+    pub(crate) program: Object<Program>,
+    facts: Arc<[offkit_spirv::Kernel]>,
+    /// Which of these it is.
+    index: usize,
+    /// As they were given, for copies of the kernel.
+    arguments: Mutex<Vec<Option<Given>>>,
+}
+
+/// What is given for an argument.
+#[derive(Debug, Clone)]
+enum Given {
+    Value(Vec<u8>),
+    Local(usize),
+    Memory(usize),
+    Pointer(usize),
+}
+
+impl Kernel {
+    fn new(program: &Object<Program>, name: &str) -> Result<Kernel> {
+        let state = program.object().state();
+        let executable = state.executable.clone();
+        let executable = executable.ok_or(Failure(CL_INVALID_PROGRAM_EXECUTABLE))?;
+        let facts = Arc::clone(&state.facts);
+        drop(state);
+        let index = facts.iter().position(|kernel| kernel.name == name);
+        let index = index.ok_or(Failure(CL_INVALID_KERNEL_NAME))?;
+        let text = CString::new(name).map_err(|_| Failure(CL_INVALID_KERNEL_NAME))?;
+        let pi = own(
+            executable.plugin(),
+            |kernel| {
+                pi!(
+                    executable.plugin(),
+                    piKernelCreate(executable.raw(), text.as_ptr(), kernel)
+                )
+            },
+            core::ptr::null_mut(),
+        )?;
+        program.object().count_kernel(true);
+        Ok(Kernel {
+            arguments: Mutex::new(vec![None; facts[index].parameters.len()]),
+            pi,
+            program: program.clone(),
+            facts,
+            index,
+        })
+    }
+
+    pub(crate) fn plugin(&self) -> &Plugin {
+        self.pi.plugin()
+    }
+
+    pub(crate) fn raw(&self) -> pi_kernel {
+        self.pi.raw()
+    }
+
+    /// What its module says of it.
+    pub(crate) fn facts(&self) -> &offkit_spirv::Kernel {
+        &self.facts[self.index]
+    }
+
+    fn arguments(&self) -> MutexGuard<'_, Vec<Option<Given>>> {
+        self.arguments.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether all arguments are set.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.arguments().iter().all(Option::is_some)
+    }
+
+    fn note(&self, index: cl_uint, given: Given) {
+        if let Some(place) = self.arguments().get_mut(index as usize) {
+            *place = Some(given);
+        }
+    }
+
+    /// Gives an argument its value.
+    fn set_value(&self, index: cl_uint, bytes: &[u8]) -> Result<()> {
+        let (size, value) = (bytes.len(), bytes.as_ptr().cast());
+        pi!(self.plugin(), piKernelSetArg(self.raw(), index, size, value))?;
+        match self.arguments().get_mut(index as usize) {
+            // No allocation where there was one like it.
+            Some(Some(Given::Value(known))) if known.len() == bytes.len() => known.copy_from_slice(bytes),
+            Some(place) => *place = Some(Given::Value(bytes.to_vec())),
+            None => {}
+        }
+        Ok(())
+    }
+
+    fn set_local(&self, index: cl_uint, size: usize) -> Result<()> {
+        let nowhere = core::ptr::null();
+        pi!(self.plugin(), piKernelSetArg(self.raw(), index, size, nowhere))?;
+        self.note(index, Given::Local(size));
+        Ok(())
+    }
+
+    /// Gives a buffer for an argument, by the handle of one; 0 is no buffer.
+    fn set_memory(&self, index: cl_uint, handle: usize) -> Result<()> {
+        if handle == 0 {
+            return self.set_pointer(index, 0);
+        }
+        let memory = Memory::slab().get(handle);
+        let memory = memory.map_err(|_| Failure(CL_INVALID_MEM_OBJECT))?;
+        let own_context = &self.program.object().context;
+        require(memory.object().context == *own_context, CL_INVALID_MEM_OBJECT)?;
+        let raw = memory.object().raw();
+        // SAFETY: kernel and buffer are there.
+        unsafe { self.plugin().set_memory_argument(self.raw(), index, None, raw) }?;
+        self.note(index, Given::Memory(handle));
+        Ok(())
+    }
+
+    /// Gives an address for an argument.
+    pub(crate) fn set_pointer(&self, index: cl_uint, address: usize) -> Result<()> {
+        let parameter = self.facts().parameters.get(index as usize);
+        let parameter = parameter.ok_or(Failure(CL_INVALID_ARG_INDEX))?;
+        let is_pointer = matches!(
+            parameter.kind,
+            ParameterKind::Pointer { storage, .. } if storage != Storage::Local
+        );
+        require(is_pointer, CL_INVALID_ARG_VALUE)?;
+        let (size, value) = (size_of::<usize>(), (&raw const address).cast::<c_void>());
+        pi!(
+            self.plugin(),
+            piextKernelSetArgPointer(self.raw(), index, size, value)
+        )?;
+        self.note(index, Given::Pointer(address));
+        Ok(())
+    }
+
+    /// Sets an argument, as the kernel declares it.
+    fn set(&self, index: cl_uint, size: usize, value: In<c_void>) -> Result<()> {
+        let parameter = self.facts().parameters.get(index as usize);
+        let parameter = parameter.ok_or(Failure(CL_INVALID_ARG_INDEX))?;
+        match &parameter.kind {
+            ParameterKind::Pointer {
+                storage: Storage::Local,
+                ..
+            } => {
+                require(value.is_null(), CL_INVALID_ARG_VALUE)?;
+                require(size > 0, CL_INVALID_ARG_SIZE)?;
+                self.set_local(index, size)
+            }
+            ParameterKind::Pointer { .. } => {
+                require(size == size_of::<cl_mem>(), CL_INVALID_ARG_SIZE)?;
+                self.set_memory(index, value.value().unwrap_or(0))
+            }
+            ParameterKind::Image { .. } | ParameterKind::Pipe => fail(CL_INVALID_MEM_OBJECT),
+            ParameterKind::Sampler => fail(CL_INVALID_SAMPLER),
+            ParameterKind::Queue => fail(CL_INVALID_DEVICE_QUEUE),
+            _ => {
+                let known = parameter.size;
+                require(known == 0 || known == size as u64, CL_INVALID_ARG_SIZE)?;
+                let bytes = value.bytes(size).ok_or(Failure(CL_INVALID_ARG_VALUE))?;
+                self.set_value(index, bytes)
+            }
+        }
+    }
+
+    /// Another kernel with the same arguments.
+    fn copy(&self) -> Result<Kernel> {
+        let copy = Kernel::new(&self.program, &self.facts().name)?;
+        let arguments = self.arguments().clone();
+        for (index, given) in (0..).zip(arguments) {
+            match given {
+                None => Ok(()),
+                Some(Given::Value(bytes)) => copy.set_value(index, &bytes),
+                Some(Given::Local(size)) => copy.set_local(index, size),
+                Some(Given::Memory(handle)) => copy.set_memory(index, handle),
+                Some(Given::Pointer(address)) => copy.set_pointer(index, address),
+            }?;
+        }
+        Ok(copy)
+    }
+}
+
+impl Drop for Kernel {
+    fn drop(&mut self) {
+        self.program.object().count_kernel(false);
+    }
+}
+
+pub(crate) fn clCreateKernel(program: Out<_cl_program>, kernel_name: In<c_char>) -> Result<cl_kernel> {
+    let program = Program::of(program)?;
+    let name = kernel_name.text().ok_or(Failure(CL_INVALID_VALUE))?;
+    let name = name.to_str().map_err(|_| Failure(CL_INVALID_KERNEL_NAME))?;
+    Kernel::new(&program, name)?.create()
+}
+
+pub(crate) fn clCreateKernelsInProgram(
+    program: Out<_cl_program>,
+    num_kernels: cl_uint,
+    kernels: Out<cl_kernel>,
+    num_kernels_ret: Out<cl_uint>,
+) -> Result<()> {
+    let program = Program::of(program)?;
+    let state = program.object().state();
+    require(state.executable.is_some(), CL_INVALID_PROGRAM_EXECUTABLE)?;
+    let facts = Arc::clone(&state.facts);
+    drop(state);
+    num_kernels_ret.write(facts.len() as cl_uint);
+    if kernels.is_null() {
+        return Ok(());
+    }
+    require(num_kernels as usize >= facts.len(), CL_INVALID_VALUE)?;
+    let made = facts.iter().map(|kernel| Kernel::new(&program, &kernel.name));
+    let made = made.collect::<Result<Vec<Kernel>>>()?;
+    let handles = made.into_iter().map(Handled::create);
+    kernels.fill(&handles.collect::<Result<Vec<cl_kernel>>>()?, facts.len());
+    Ok(())
+}
+
+pub(crate) fn clCloneKernel(source_kernel: Out<_cl_kernel>) -> Result<cl_kernel> {
+    Kernel::of(source_kernel)?.object().copy()?.create()
+}
+
+pub(crate) fn clRetainKernel(kernel: Out<_cl_kernel>) -> Result<()> {
+    Kernel::retain(kernel)
+}
+
+pub(crate) fn clReleaseKernel(kernel: Out<_cl_kernel>) -> Result<()> {
+    Kernel::release(kernel)
+}
+
+pub(crate) fn clSetKernelArg(
+    kernel: Out<_cl_kernel>,
+    arg_index: cl_uint,
+    arg_size: usize,
+    arg_value: In<c_void>,
+) -> Result<()> {
+    Kernel::of(kernel)?.object().set(arg_index, arg_size, arg_value)
+}
+
+pub(crate) fn clSetKernelExecInfo(
+    kernel: Out<_cl_kernel>,
+    param_name: cl_kernel_exec_info,
+    param_value_size: usize,
+    param_value: In<c_void>,
+) -> Result<()> {
+    let kernel = Kernel::of(kernel)?;
+    let kernel = kernel.object();
+    let value = param_value.bytes(param_value_size).ok_or(Failure(CL_INVALID_VALUE))?;
+    match param_name {
+        CL_KERNEL_EXEC_INFO_SVM_PTRS | CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL => {
+            let whole = value.len().is_multiple_of(size_of::<usize>());
+            require(whole && !value.is_empty(), CL_INVALID_VALUE)?;
+            let (size, pointers) = (value.len(), value.as_ptr().cast());
+            pi!(
+                kernel.plugin(),
+                piKernelSetExecInfo(kernel.raw(), PI_USM_PTRS, size, pointers)
+            )
+        }
+        CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM => {
+            require(value.len() == size_of::<cl_bool>(), CL_INVALID_VALUE)?;
+            // Kernels may not be told to use what the device does not have.
+            require(value.iter().all(|byte| *byte == 0), CL_INVALID_OPERATION)
+        }
+        CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL
+        | CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL
+        | CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL => {
+            require(value.len() == size_of::<cl_bool>(), CL_INVALID_VALUE)?;
+            let (size, flag) = (value.len(), value.as_ptr().cast());
+            pi!(
+                kernel.plugin(),
+                piKernelSetExecInfo(kernel.raw(), PI_USM_INDIRECT_ACCESS, size, flag)
+            )
+        }
+        _ => fail(CL_INVALID_VALUE),
+    }
+}
+
+/// The handle of a kernel's program.
+pub(crate) fn program_of(kernel: &Kernel) -> cl_program {
+    kernel.program.c()
+}

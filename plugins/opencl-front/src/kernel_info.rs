@@ -1,0 +1,248 @@
+//! What kernels can be asked.
+
+use crate::answer::Place;
+use crate::c::{In, Out};
+use crate::device::Device;
+use crate::failure::{Failure, Result, fail, require};
+use crate::handle::{Handle, Handled, Object};
+use crate::kernel::{Kernel, program_of};
+use crate::pi::{number, pi};
+use cl::*;
+use core::ffi::c_void;
+use offkit_pi::ffi::{PI_KERNEL_MAX_SUB_GROUP_SIZE, pi_kernel_group_info};
+use offkit_spirv::{Parameter, ParameterKind, Scalar, Storage};
+
+pub(crate) fn clGetKernelInfo(
+    kernel: Out<_cl_kernel>,
+    param_name: cl_kernel_info,
+    param_value_size: usize,
+    param_value: Out<c_void>,
+    param_value_size_ret: Out<usize>,
+) -> Result<()> {
+    let record = Kernel::of(kernel)?;
+    let kernel = record.object();
+    let place = Place::new(param_value_size, param_value, param_value_size_ret);
+    match param_name {
+        CL_KERNEL_FUNCTION_NAME => place.text(&kernel.facts().name),
+        CL_KERNEL_NUM_ARGS => place.number(kernel.facts().parameters.len() as cl_uint),
+        CL_KERNEL_REFERENCE_COUNT => place.number(record.references()),
+        CL_KERNEL_CONTEXT => place.number(kernel.program.object().context.c()),
+        CL_KERNEL_PROGRAM => place.number(program_of(kernel)),
+        CL_KERNEL_ATTRIBUTES => place.text(&attributes(kernel.facts())),
+        _ => fail(CL_INVALID_VALUE),
+    }
+}
+
+/// The attributes of a kernel as its source has them.
+fn attributes(kernel: &offkit_spirv::Kernel) -> String {
+    let sizes = |name: &str, [x, y, z]: [u32; 3]| format!("{name}({x},{y},{z})");
+    let required = kernel.required_work_group_size;
+    let hint = kernel.work_group_size_hint;
+    let sub_group = kernel.required_sub_group_size;
+    let found = [
+        required.map(|size| sizes("reqd_work_group_size", size)),
+        hint.map(|size| sizes("work_group_size_hint", size)),
+        sub_group.map(|size| format!("intel_reqd_sub_group_size({size})")),
+    ];
+    found.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+pub(crate) fn clGetKernelArgInfo(
+    kernel: Out<_cl_kernel>,
+    arg_index: cl_uint,
+    param_name: cl_kernel_arg_info,
+    param_value_size: usize,
+    param_value: Out<c_void>,
+    param_value_size_ret: Out<usize>,
+) -> Result<()> {
+    let kernel = Kernel::of(kernel)?;
+    let parameter = kernel.object().facts().parameters.get(arg_index as usize);
+    let parameter = parameter.ok_or(Failure(CL_INVALID_ARG_INDEX))?;
+    let place = Place::new(param_value_size, param_value, param_value_size_ret);
+    match param_name {
+        CL_KERNEL_ARG_ADDRESS_QUALIFIER => place.number(match &parameter.kind {
+            ParameterKind::Pointer { storage, .. } => match storage {
+                Storage::Local => CL_KERNEL_ARG_ADDRESS_LOCAL,
+                Storage::Constant => CL_KERNEL_ARG_ADDRESS_CONSTANT,
+                Storage::Global | Storage::Generic => CL_KERNEL_ARG_ADDRESS_GLOBAL,
+            },
+            _ => CL_KERNEL_ARG_ADDRESS_PRIVATE,
+        }),
+        CL_KERNEL_ARG_ACCESS_QUALIFIER => place.number(CL_KERNEL_ARG_ACCESS_NONE),
+        CL_KERNEL_ARG_TYPE_NAME => place.text(&type_name(parameter)),
+        CL_KERNEL_ARG_TYPE_QUALIFIER => place.number(match parameter.read_only {
+            true => CL_KERNEL_ARG_TYPE_CONST,
+            false => CL_KERNEL_ARG_TYPE_NONE,
+        }),
+        CL_KERNEL_ARG_NAME => match &parameter.name {
+            Some(name) => place.text(name),
+            None => fail(CL_KERNEL_ARG_INFO_NOT_AVAILABLE),
+        },
+        _ => fail(CL_INVALID_VALUE),
+    }
+}
+
+/// The type of a parameter in OpenCL C: as the compiler kept it, or what can be told from SPIR-V, in which integers have
+/// no sign.
+fn type_name(parameter: &Parameter) -> String {
+    if let Some(name) = &parameter.source_type {
+        return name.clone();
+    }
+    match &parameter.kind {
+        ParameterKind::Scalar(scalar) => scalar_name(*scalar).to_owned(),
+        ParameterKind::Vector { component, count } => format!("{}{count}", scalar_name(*component)),
+        ParameterKind::Pointer { pointee, .. } => format!("{}*", pointee.name),
+        ParameterKind::ByValue { value } | ParameterKind::Struct { value } => value.name.clone(),
+        kind => format!("{kind:?}"),
+    }
+}
+
+fn scalar_name(scalar: Scalar) -> &'static str {
+    match scalar {
+        Scalar::Int { width: 8 } => "char",
+        Scalar::Int { width: 16 } => "short",
+        Scalar::Int { width: 64 } => "long",
+        Scalar::Int { .. } => "int",
+        Scalar::Float { width: 16 } => "half",
+        Scalar::Float { width: 64 } => "double",
+        Scalar::Float { .. } => "float",
+    }
+}
+
+/// The device that a query is about: null stands for the only one.
+fn device_of(kernel: &Kernel, device: Out<_cl_device_id>) -> Result<Object<Device>> {
+    let context = kernel.program.object().context.object();
+    match &context.devices[..] {
+        [only] if device.is_null() => Ok(only.clone()),
+        _ => context.device(device).cloned(),
+    }
+}
+
+fn group_info<N: Default>(kernel: &Kernel, device: &Device, name: pi_kernel_group_info) -> Result<N> {
+    number(|size, value| {
+        let (raw, device, none) = (kernel.raw(), device.pi.raw(), core::ptr::null_mut());
+        pi!(
+            kernel.plugin(),
+            piKernelGetGroupInfo(raw, device, name, size, value, none)
+        )
+    })
+}
+
+pub(crate) fn clGetKernelWorkGroupInfo(
+    kernel: Out<_cl_kernel>,
+    device: Out<_cl_device_id>,
+    param_name: cl_kernel_work_group_info,
+    param_value_size: usize,
+    param_value: Out<c_void>,
+    param_value_size_ret: Out<usize>,
+) -> Result<()> {
+    let kernel = Kernel::of(kernel)?;
+    let kernel = kernel.object();
+    let device = device_of(kernel, device)?;
+    let device = device.object();
+    let place = Place::new(param_value_size, param_value, param_value_size_ret);
+    match param_name {
+        CL_KERNEL_WORK_GROUP_SIZE | CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE => {
+            place.number(group_info::<usize>(kernel, device, param_name)?)
+        }
+        CL_KERNEL_COMPILE_WORK_GROUP_SIZE => {
+            place.numbers(&group_info::<[usize; 3]>(kernel, device, param_name)?)
+        }
+        CL_KERNEL_LOCAL_MEM_SIZE | CL_KERNEL_PRIVATE_MEM_SIZE => {
+            place.number(group_info::<u64>(kernel, device, param_name)?)
+        }
+        CL_KERNEL_SPILL_MEM_SIZE_INTEL => place.number(0_u64),
+        // Asked of built-in kernels and custom devices alone.
+        CL_KERNEL_GLOBAL_WORK_SIZE => fail(CL_INVALID_VALUE),
+        _ => fail(CL_INVALID_VALUE),
+    }
+}
+
+pub(crate) fn clGetKernelSubGroupInfo(
+    kernel: Out<_cl_kernel>,
+    device: Out<_cl_device_id>,
+    param_name: cl_kernel_sub_group_info,
+    input_value_size: usize,
+    input_value: In<c_void>,
+    param_value_size: usize,
+    param_value: Out<c_void>,
+    param_value_size_ret: Out<usize>,
+) -> Result<()> {
+    let kernel = Kernel::of(kernel)?;
+    let kernel = kernel.object();
+    let device = device_of(kernel, device)?;
+    let device = device.object();
+    let place = Place::new(param_value_size, param_value, param_value_size_ret);
+    let size: u32 = number(|size, value| {
+        let (raw, device, none) = (kernel.raw(), device.pi.raw(), core::ptr::null_mut());
+        let (name, input) = (PI_KERNEL_MAX_SUB_GROUP_SIZE, core::ptr::null());
+        pi!(
+            kernel.plugin(),
+            piKernelGetSubGroupInfo(raw, device, name, 0, input, size, value, none)
+        )
+    })?;
+    let size = (size as usize).max(1);
+    let input = || -> Result<Vec<usize>> {
+        let dimensions = input_value_size / size_of::<usize>();
+        let whole = input_value_size.is_multiple_of(size_of::<usize>());
+        require(whole && (1..=3).contains(&dimensions), CL_INVALID_VALUE)?;
+        let sizes = input_value.values::<usize>(dimensions);
+        require(sizes.len() == dimensions, CL_INVALID_VALUE)?;
+        Ok(sizes)
+    };
+    let group: usize = group_info(kernel, device, CL_KERNEL_WORK_GROUP_SIZE)?;
+    match param_name {
+        CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE => {
+            let items: usize = input()?.iter().product();
+            place.number(size.min(items.max(1)))
+        }
+        CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE => {
+            let items: usize = input()?.iter().product();
+            place.number(items.div_ceil(size))
+        }
+        CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT => {
+            let count = input_value.value::<usize>().ok_or(Failure(CL_INVALID_VALUE))?;
+            let dimensions = param_value_size / size_of::<usize>();
+            let items = count.checked_mul(size).filter(|items| *items <= group);
+            let required = kernel.facts().required_work_group_size;
+            let fits = required.is_none_or(|size| {
+                let required: usize = size.iter().map(|size| *size as usize).product();
+                Some(required) == items
+            });
+            let mut sizes = [1; 3];
+            sizes[0] = items.unwrap_or(0);
+            match items.filter(|_| fits) {
+                Some(_) => place.numbers(&sizes[..dimensions.clamp(1, 3)]),
+                None => place.numbers(&[0_usize; 3][..dimensions.clamp(1, 3)]),
+            }
+        }
+        CL_KERNEL_MAX_NUM_SUB_GROUPS => place.number(group.div_ceil(size)),
+        CL_KERNEL_COMPILE_NUM_SUB_GROUPS => place.number(0_usize),
+        CL_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL => {
+            place.number(kernel.facts().required_sub_group_size.unwrap_or(0) as usize)
+        }
+        _ => fail(CL_INVALID_VALUE),
+    }
+}
+
+pub(crate) fn clGetKernelSubGroupInfoKHR(
+    kernel: Out<_cl_kernel>,
+    device: Out<_cl_device_id>,
+    param_name: cl_kernel_sub_group_info,
+    input_value_size: usize,
+    input_value: In<c_void>,
+    param_value_size: usize,
+    param_value: Out<c_void>,
+    param_value_size_ret: Out<usize>,
+) -> Result<()> {
+    clGetKernelSubGroupInfo(
+        kernel,
+        device,
+        param_name,
+        input_value_size,
+        input_value,
+        param_value_size,
+        param_value,
+        param_value_size_ret,
+    )
+}

@@ -1,0 +1,203 @@
+//! Platforms: one for each platform of a plugin.
+
+use crate::answer::{Place, bytes_of};
+use crate::c::{In, Out};
+use crate::device::{Device, EXTENSIONS};
+use crate::entry::address_of;
+use crate::failure::{Result, fail, require};
+use crate::handle::{Handle, Handled, Object};
+use cl::*;
+use core::ffi::{c_char, c_void};
+use offkit_pi::host;
+use std::sync::LazyLock;
+
+/// Extensions of the platform itself; those of its devices come behind them.
+const OWN_EXTENSIONS: [(&str, cl_version); 2] = [
+    ("cl_khr_icd", make_version(1, 0, 0)),
+    ("cl_khr_extended_versioning", make_version(1, 0, 0)),
+];
+
+/// What functions of extensions end with.
+const SUFFIX: &str = "OFFKIT";
+
+/// A platform, and its devices.
+pub(crate) struct Platform {
+    pi: host::Platform,
+}
+
+/// A platform with its devices, which are there for good.
+struct Known {
+    platform: Object<Platform>,
+    devices: Vec<Object<Device>>,
+}
+
+static PLATFORMS: LazyLock<Vec<Known>> = LazyLock::new(find);
+
+/// The platforms of all plugins. What does not work is left out: a driver has to answer.
+fn find() -> Vec<Known> {
+    let mut found = Vec::new();
+    let plugin = match host::Plugin::built_in(&offkit_plugin_cpu::plugin::BUILT_IN) {
+        Ok(plugin) => plugin,
+        Err(error) => {
+            tracing::error!(%error, "the CPU device cannot be used");
+            return found;
+        }
+    };
+    for pi in plugin.platforms().unwrap_or_default() {
+        let devices = pi.devices(offkit_pi::ffi::PI_DEVICE_TYPE_ALL);
+        let Ok(platform) = (Platform { pi }).insert() else {
+            continue;
+        };
+        // A reference that is never given back: platforms and devices are not counted.
+        platform.hand_out();
+        let devices = devices.unwrap_or_default().into_iter().filter_map(|device| {
+            let device = Device::new(device, &platform).insert().ok()?;
+            device.hand_out();
+            Some(device)
+        });
+        let devices = devices.collect();
+        found.push(Known { platform, devices });
+    }
+    found
+}
+
+/// Finds platforms and devices, if that has not been done.
+fn known() -> &'static [Known] {
+    &PLATFORMS
+}
+
+/// The devices of a platform.
+pub(crate) fn devices_of(platform: &Object<Platform>) -> &'static [Object<Device>] {
+    let known = known().iter().find(|known| known.platform == *platform);
+    known.map_or(&[], |known| &known.devices)
+}
+
+/// The platform of a handle, or the only one.
+pub(crate) fn platform_or_default(handle: Out<_cl_platform_id>) -> Result<Object<Platform>> {
+    match known() {
+        [only] if handle.is_null() => Ok(only.platform.clone()),
+        _ => Platform::of(handle),
+    }
+}
+
+pub(crate) fn clGetPlatformIDs(
+    num_entries: cl_uint,
+    platforms: Out<cl_platform_id>,
+    num_platforms: Out<cl_uint>,
+) -> Result<()> {
+    require(platforms.is_null() == (num_entries == 0), CL_INVALID_VALUE)?;
+    require(!(platforms.is_null() && num_platforms.is_null()), CL_INVALID_VALUE)?;
+    let handles: Vec<cl_platform_id> = known().iter().map(|known| known.platform.c()).collect();
+    platforms.fill(&handles, num_entries as usize);
+    num_platforms.write(handles.len() as cl_uint);
+    Ok(())
+}
+
+pub(crate) fn clIcdGetPlatformIDsKHR(
+    num_entries: cl_uint,
+    platforms: Out<cl_platform_id>,
+    num_platforms: Out<cl_uint>,
+) -> Result<()> {
+    clGetPlatformIDs(num_entries, platforms, num_platforms)
+}
+
+/// Extensions, as the list with versions has them.
+pub(crate) fn name_versions<'a>(names: impl IntoIterator<Item = (&'a str, cl_version)>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (name, version) in names {
+        let mut field = [0; 64];
+        for (to, from) in field.iter_mut().take(63).zip(name.as_bytes()) {
+            *to = *from;
+        }
+        bytes.extend(bytes_of(&[version]));
+        bytes.extend(field);
+    }
+    bytes
+}
+
+pub(crate) fn clGetPlatformInfo(
+    platform: Out<_cl_platform_id>,
+    param_name: cl_platform_info,
+    param_value_size: usize,
+    param_value: Out<c_void>,
+    param_value_size_ret: Out<usize>,
+) -> Result<()> {
+    let platform = platform_or_default(platform)?;
+    let pi = &platform.object().pi;
+    let place = Place::new(param_value_size, param_value, param_value_size_ret);
+    let extensions = || OWN_EXTENSIONS.into_iter().chain(EXTENSIONS);
+    match param_name {
+        CL_PLATFORM_PROFILE => place.text("FULL_PROFILE"),
+        CL_PLATFORM_VERSION => place.text(concat!("OpenCL 3.0 offkit ", env!("CARGO_PKG_VERSION"))),
+        CL_PLATFORM_NUMERIC_VERSION => place.number(make_version(3, 0, 0)),
+        CL_PLATFORM_NAME => place.text(&pi.name()?),
+        CL_PLATFORM_VENDOR => place.text(&pi.vendor()?),
+        CL_PLATFORM_EXTENSIONS => {
+            let names: Vec<&str> = extensions().map(|(name, _)| name).collect();
+            place.text(&names.join(" "))
+        }
+        CL_PLATFORM_EXTENSIONS_WITH_VERSION => place.bytes(&name_versions(extensions())),
+        // The host's clock is read with the device's: in nanoseconds.
+        CL_PLATFORM_HOST_TIMER_RESOLUTION => place.number(1_u64),
+        CL_PLATFORM_ICD_SUFFIX_KHR => place.text(SUFFIX),
+        _ => fail(CL_INVALID_VALUE),
+    }
+}
+
+pub(crate) fn clGetDeviceIDs(
+    platform: Out<_cl_platform_id>,
+    device_type: cl_device_type,
+    num_entries: cl_uint,
+    devices: Out<cl_device_id>,
+    num_devices: Out<cl_uint>,
+) -> Result<()> {
+    let platform = platform_or_default(platform)?;
+    require(devices.is_null() == (num_entries == 0), CL_INVALID_VALUE)?;
+    require(!(devices.is_null() && num_devices.is_null()), CL_INVALID_VALUE)?;
+    let found = of_type(&platform, device_type)?;
+    let handles: Vec<cl_device_id> = found.iter().map(|device| device.c()).collect();
+    num_devices.write(handles.len() as cl_uint);
+    require(!handles.is_empty(), CL_DEVICE_NOT_FOUND)?;
+    devices.fill(&handles, num_entries as usize);
+    Ok(())
+}
+
+/// The devices of a platform that are of a type.
+pub(crate) fn of_type(platform: &Object<Platform>, wanted: cl_device_type) -> Result<Vec<Object<Device>>> {
+    let known = CL_DEVICE_TYPE_CPU
+        | CL_DEVICE_TYPE_GPU
+        | CL_DEVICE_TYPE_ACCELERATOR
+        | CL_DEVICE_TYPE_CUSTOM
+        | CL_DEVICE_TYPE_DEFAULT;
+    let valid = wanted == CL_DEVICE_TYPE_ALL || (wanted != 0 && wanted & !known == 0);
+    require(valid, CL_INVALID_DEVICE_TYPE)?;
+    let devices = devices_of(platform).iter().enumerate();
+    let fits = devices.filter(|(index, device)| {
+        wanted == CL_DEVICE_TYPE_ALL
+            || device.object().device_type() & wanted != 0
+            || (*index == 0 && wanted & CL_DEVICE_TYPE_DEFAULT != 0)
+    });
+    Ok(fits.map(|(_, device)| device.clone()).collect())
+}
+
+pub(crate) fn clGetExtensionFunctionAddress(func_name: In<c_char>) -> *mut c_void {
+    address_of(func_name)
+}
+
+pub(crate) fn clGetExtensionFunctionAddressForPlatform(
+    platform: Out<_cl_platform_id>,
+    func_name: In<c_char>,
+) -> *mut c_void {
+    match platform_or_default(platform) {
+        Ok(_) => address_of(func_name),
+        Err(_) => core::ptr::null_mut(),
+    }
+}
+
+pub(crate) fn clUnloadCompiler() -> Result<()> {
+    Ok(())
+}
+
+pub(crate) fn clUnloadPlatformCompiler(platform: Out<_cl_platform_id>) -> Result<()> {
+    Platform::of(platform).map(|_| ())
+}

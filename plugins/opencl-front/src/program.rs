@@ -1,0 +1,256 @@
+//! Programs: objects, and how they are made.
+
+use crate::binary::{self, Modules};
+use crate::c::{Callback, In, Out};
+use crate::context::Context;
+use crate::failure::{Failure, Result, fail, require};
+use crate::handle::{Handled, Object};
+use cl::*;
+use core::ffi::{c_char, c_void};
+use core::sync::atomic::{AtomicU32, Ordering};
+use offkit_pi::ffi::pi_program;
+use offkit_pi::host::Owned;
+use offkit_spirv::{Kernel, Module, reflect};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+
+/// A program.
+pub(crate) struct Program {
+    pub(crate) context: Object<Context>,
+    pub(crate) origin: Origin,
+    state: Mutex<State>,
+    /// Kernels that there are of it.
+    kernels: AtomicU32,
+    /// Called when the program is gone, the last one first.
+    destructors: Mutex<Vec<Callback<_cl_program>>>,
+}
+
+/// What a program was made from.
+pub(crate) enum Origin {
+    Source(String),
+    Il(Arc<[u8]>),
+    /// A binary, of this type and with these modules.
+    Binary(cl_program_binary_type, Modules),
+    /// Other programs.
+    Linked,
+}
+
+/// What has become of a program: the last compilation, link or build. It is the same for all devices.
+#[derive(Default)]
+pub(crate) struct State {
+    pub(crate) status: cl_build_status,
+    pub(crate) options: String,
+    pub(crate) log: String,
+    pub(crate) binary_type: cl_program_binary_type,
+    /// The SPIR-V that it is made of, with specialization constants in place.
+    pub(crate) modules: Modules,
+    /// The plugin's program of a program that can be run.
+    pub(crate) executable: Option<Arc<Owned<pi_program>>>,
+    pub(crate) facts: Arc<[Kernel]>,
+    /// Values for the next compilation or build, as bits, by number.
+    pub(crate) constants: HashMap<u32, u64>,
+}
+
+impl Program {
+    pub(crate) fn new(context: Object<Context>, origin: Origin) -> Program {
+        let mut state = State {
+            status: CL_BUILD_NONE,
+            ..State::default()
+        };
+        if let Origin::Binary(binary_type, modules) = &origin {
+            state.binary_type = *binary_type;
+            state.modules.clone_from(modules);
+            if *binary_type != CL_PROGRAM_BINARY_TYPE_NONE {
+                state.status = CL_BUILD_SUCCESS;
+            }
+        }
+        Program {
+            context,
+            origin,
+            state: Mutex::new(state),
+            kernels: AtomicU32::new(0),
+            destructors: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The same, unless another thread has it.
+    pub(crate) fn try_state(&self) -> Option<MutexGuard<'_, State>> {
+        match self.state.try_lock() {
+            Ok(state) => Some(state),
+            Err(TryLockError::Poisoned(state)) => Some(state.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// Notes that there is one kernel more, or one less.
+    pub(crate) fn count_kernel(&self, more: bool) {
+        match more {
+            true => self.kernels.fetch_add(1, Ordering::Relaxed),
+            false => self.kernels.fetch_sub(1, Ordering::Relaxed),
+        };
+    }
+
+    /// Refuses to change the code below kernels.
+    pub(crate) fn check_free(&self) -> Result<()> {
+        require(self.kernels.load(Ordering::Relaxed) == 0, CL_INVALID_OPERATION)
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let destructors = self.destructors.get_mut();
+        let destructors = core::mem::take(destructors.unwrap_or_else(PoisonError::into_inner));
+        for callback in destructors.into_iter().rev() {
+            callback.call(core::ptr::null_mut());
+        }
+    }
+}
+
+pub(crate) fn clCreateProgramWithSource(
+    context: Out<_cl_context>,
+    count: cl_uint,
+    strings: Out<*const c_char>,
+    lengths: In<usize>,
+) -> Result<cl_program> {
+    let context = Context::of(context)?;
+    let strings = strings.as_in();
+    let strings = strings.list(count).ok_or(Failure(CL_INVALID_VALUE))?;
+    let lengths = lengths.slice(strings.len());
+    require(!strings.is_empty(), CL_INVALID_VALUE)?;
+    let mut source = Vec::new();
+    for (index, string) in strings.iter().enumerate() {
+        let text = In::from_pointer(*string);
+        require(!text.is_null(), CL_INVALID_VALUE)?;
+        // Without a length, or with 0, it ends with a NUL.
+        match lengths.map_or(0, |lengths| lengths[index]) {
+            0 => source.extend_from_slice(text.text().unwrap_or_default().to_bytes()),
+            length => source.extend_from_slice(text.as_bytes().slice(length).unwrap_or_default()),
+        }
+    }
+    let source = String::from_utf8_lossy(&source).into_owned();
+    Program::new(context, Origin::Source(source)).create()
+}
+
+pub(crate) fn clCreateProgramWithIL(
+    context: Out<_cl_context>,
+    il: In<c_void>,
+    length: usize,
+) -> Result<cl_program> {
+    let context = Context::of(context)?;
+    let il = il.bytes(length).ok_or(Failure(CL_INVALID_VALUE))?;
+    require(length > 0 && binary::is_spirv(il), CL_INVALID_VALUE)?;
+    Program::new(context, Origin::Il(il.into())).create()
+}
+
+pub(crate) fn clCreateProgramWithILKHR(
+    context: Out<_cl_context>,
+    il: In<c_void>,
+    length: usize,
+) -> Result<cl_program> {
+    clCreateProgramWithIL(context, il, length)
+}
+
+pub(crate) fn clCreateProgramWithBinary(
+    context: Out<_cl_context>,
+    num_devices: cl_uint,
+    device_list: In<cl_device_id>,
+    lengths: In<usize>,
+    binaries: Out<*const u8>,
+    binary_status: Out<cl_int>,
+) -> Result<cl_program> {
+    let context = Context::of(context)?;
+    let devices = device_list.list(num_devices).ok_or(Failure(CL_INVALID_VALUE))?;
+    require(!devices.is_empty(), CL_INVALID_VALUE)?;
+    context.object().check_devices(num_devices, device_list)?;
+    let count = devices.len();
+    let binaries = binaries.as_in();
+    let (Some(lengths), Some(binaries)) = (lengths.slice(count), binaries.slice(count)) else {
+        return fail(CL_INVALID_VALUE);
+    };
+    let mut status = vec![CL_SUCCESS; count];
+    let mut read = None;
+    for ((length, bytes), status) in lengths.iter().zip(binaries).zip(&mut status) {
+        let bytes = In::from_pointer(*bytes);
+        *status = match bytes.slice(*length).filter(|bytes| !bytes.is_empty()) {
+            None => CL_INVALID_VALUE,
+            Some(bytes) => match binary::read(bytes) {
+                Ok(found) => {
+                    read.get_or_insert(found);
+                    CL_SUCCESS
+                }
+                Err(Failure(code)) => code,
+            },
+        };
+    }
+    binary_status.fill(&status, count);
+    if let Some(failure) = status.iter().find(|status| **status != CL_SUCCESS) {
+        return fail(*failure);
+    }
+    let (modules, binary_type, options) = read.ok_or(Failure(CL_INVALID_BINARY))?;
+    let program = Program::new(context, Origin::Binary(binary_type, modules));
+    program.state().options = options;
+    program.create()
+}
+
+/// There are no kernels that are built in.
+pub(crate) fn clCreateProgramWithBuiltInKernels(
+    context: Out<_cl_context>,
+    num_devices: cl_uint,
+    device_list: In<cl_device_id>,
+    _kernel_names: In<c_char>,
+) -> Result<cl_program> {
+    let context = Context::of(context)?;
+    context.object().check_devices(num_devices, device_list)?;
+    fail(CL_INVALID_VALUE)
+}
+
+pub(crate) fn clRetainProgram(program: Out<_cl_program>) -> Result<()> {
+    Program::retain(program)
+}
+
+pub(crate) fn clReleaseProgram(program: Out<_cl_program>) -> Result<()> {
+    Program::release(program)
+}
+
+pub(crate) fn clSetProgramReleaseCallback(
+    program: Out<_cl_program>,
+    pfn_notify: ProgramNotify,
+    user_data: Out<c_void>,
+) -> Result<()> {
+    let program = Program::of(program)?;
+    let callback = Callback::new(pfn_notify, user_data).ok_or(Failure(CL_INVALID_VALUE))?;
+    let destructors = &program.object().destructors;
+    destructors
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .push(callback);
+    Ok(())
+}
+
+pub(crate) fn clSetProgramSpecializationConstant(
+    program: Out<_cl_program>,
+    spec_id: cl_uint,
+    spec_size: usize,
+    spec_value: In<c_void>,
+) -> Result<()> {
+    let program = Program::of(program)?;
+    let program = program.object();
+    let Origin::Il(il) = &program.origin else {
+        return fail(CL_INVALID_PROGRAM);
+    };
+    let value = spec_value.bytes(spec_size).ok_or(Failure(CL_INVALID_VALUE))?;
+    let module = Module::from_bytes(il).map_err(|_| Failure(CL_INVALID_PROGRAM))?;
+    let constants = reflect(&module).specialization_constants;
+    let mut constants = constants.iter();
+    let constant = constants.find(|constant| constant.id == spec_id);
+    let constant = constant.ok_or(Failure(CL_INVALID_SPEC_ID))?;
+    require(constant.size == spec_size as u64, CL_INVALID_VALUE)?;
+    let bytes = value.iter().rev();
+    let bits = bytes.fold(0, |bits, byte| bits << 8 | u64::from(*byte));
+    program.state().constants.insert(spec_id, bits);
+    Ok(())
+}

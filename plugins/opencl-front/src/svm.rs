@@ -1,0 +1,228 @@
+//! Shared virtual memory: shared allocations of the device, which the host reaches as it reaches its own memory.
+
+use crate::c::{In, Out, UserData, call_free};
+use crate::context::Context;
+use crate::event::{Event, call_back};
+use crate::failure::{Failure, Result, require};
+use crate::handle::{Handle, Handled, Object};
+use crate::kernel::Kernel;
+use crate::queue::{Queue, Submission, submit_nothing};
+use crate::usm;
+use cl::*;
+use core::ffi::c_void;
+use offkit_pi::host::UsmKind;
+
+/// What the caller may say about an allocation.
+const FLAGS: cl_svm_mem_flags = CL_MEM_READ_WRITE
+    | CL_MEM_WRITE_ONLY
+    | CL_MEM_READ_ONLY
+    | CL_MEM_SVM_FINE_GRAIN_BUFFER
+    | CL_MEM_SVM_ATOMICS;
+
+pub(crate) fn clSVMAlloc(
+    context: Out<_cl_context>,
+    flags: cl_svm_mem_flags,
+    size: usize,
+    alignment: cl_uint,
+) -> *mut c_void {
+    let allocate = || {
+        let context = Context::of(context)?;
+        let context = context.object();
+        let access = flags & (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY);
+        require(flags & !FLAGS == 0 && access.count_ones() <= 1, CL_INVALID_VALUE)?;
+        let atomics_alone = flags & CL_MEM_SVM_ATOMICS != 0 && flags & CL_MEM_SVM_FINE_GRAIN_BUFFER == 0;
+        require(!atomics_alone, CL_INVALID_VALUE)?;
+        // That of the largest type of OpenCL C.
+        require(alignment <= 128, CL_INVALID_VALUE)?;
+        let device = &context.devices[0];
+        let most = device.object().sizes(CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+        require(most.first().is_none_or(|most| size <= *most), CL_INVALID_VALUE)?;
+        usm::allocate(context, UsmKind::Shared, device.object().pi.raw(), size, alignment)
+    };
+    allocate().unwrap_or(core::ptr::null_mut())
+}
+
+pub(crate) fn clSVMFree(context: Out<_cl_context>, svm_pointer: Out<c_void>) {
+    if let Ok(context) = Context::of(context) {
+        // There is nobody to be told.
+        let _ = usm::free(context.object(), svm_pointer.raw());
+    }
+}
+
+/// Allocations that are freed when a command comes to it.
+struct Freeing {
+    queue: Object<Queue>,
+    pointers: Vec<*mut c_void>,
+    function: SvmNotify,
+    data: UserData,
+}
+
+/// Frees allocations.
+///
+/// # Safety
+///
+/// `data` must be a [`Freeing`] in a box that is given away.
+unsafe extern "C" fn free_now(_: cl_event, status: cl_int, data: *mut c_void) {
+    // SAFETY: by the caller's promise.
+    let mut freeing = unsafe { Box::from_raw(data.cast::<Freeing>()) };
+    if status < 0 {
+        return;
+    }
+    let freeing = &mut *freeing;
+    match freeing.function {
+        Some(function) => {
+            let queue = freeing.queue.c();
+            call_free(function, queue, &mut freeing.pointers, freeing.data);
+        }
+        None => {
+            for pointer in &freeing.pointers {
+                let _ = usm::free(freeing.queue.object().context.object(), *pointer);
+            }
+        }
+    }
+}
+
+pub(crate) fn clEnqueueSVMFree(
+    command_queue: Out<_cl_command_queue>,
+    num_svm_pointers: cl_uint,
+    svm_pointers: Out<*mut c_void>,
+    pfn_free_func: SvmNotify,
+    user_data: Out<c_void>,
+    count: cl_uint,
+    list: In<cl_event>,
+    event: Out<cl_event>,
+) -> Result<()> {
+    let queue = Queue::of(command_queue)?;
+    let pointers = svm_pointers.as_in();
+    let pointers = pointers.list(num_svm_pointers).ok_or(Failure(CL_INVALID_VALUE))?;
+    let freeing = Box::new(Freeing {
+        queue: queue.clone(),
+        pointers: pointers.to_vec(),
+        function: pfn_free_func,
+        data: UserData::new(user_data),
+    });
+    let mut own: cl_event = core::ptr::null_mut();
+    let to = Submission {
+        count,
+        list,
+        event: Out::to(&mut own),
+    };
+    submit_nothing(&queue, CL_COMMAND_SVM_FREE, to)?;
+    let command = Event::of(Out::from_pointer(own))?;
+    let data = UserData::boxed(freeing);
+    call_back(&command, CL_COMPLETE, free_now, data)?;
+    match event.is_null() {
+        true => Event::release(Out::from_pointer(own))?,
+        false => event.write(own),
+    }
+    Ok(())
+}
+
+pub(crate) fn clEnqueueSVMMemcpy(
+    command_queue: Out<_cl_command_queue>,
+    blocking_copy: cl_bool,
+    dst_ptr: Out<c_void>,
+    src_ptr: In<c_void>,
+    size: usize,
+    count: cl_uint,
+    list: In<cl_event>,
+    event: Out<cl_event>,
+) -> Result<()> {
+    let to = Submission { count, list, event };
+    usm::copy(
+        command_queue,
+        CL_COMMAND_SVM_MEMCPY,
+        blocking_copy,
+        dst_ptr,
+        src_ptr,
+        size,
+        to,
+    )
+}
+
+pub(crate) fn clEnqueueSVMMemFill(
+    command_queue: Out<_cl_command_queue>,
+    svm_ptr: Out<c_void>,
+    pattern: In<c_void>,
+    pattern_size: usize,
+    size: usize,
+    count: cl_uint,
+    list: In<cl_event>,
+    event: Out<cl_event>,
+) -> Result<()> {
+    let pattern = pattern.bytes(pattern_size).ok_or(Failure(CL_INVALID_VALUE))?;
+    let to = Submission { count, list, event };
+    usm::fill(command_queue, CL_COMMAND_SVM_MEMFILL, svm_ptr, pattern, size, to)
+}
+
+pub(crate) fn clEnqueueSVMMap(
+    command_queue: Out<_cl_command_queue>,
+    blocking_map: cl_bool,
+    flags: cl_map_flags,
+    svm_ptr: Out<c_void>,
+    size: usize,
+    count: cl_uint,
+    list: In<cl_event>,
+    event: Out<cl_event>,
+) -> Result<()> {
+    let queue = Queue::of(command_queue)?;
+    let known = CL_MAP_READ | CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION;
+    require(
+        !svm_ptr.is_null() && size > 0 && flags & !known == 0,
+        CL_INVALID_VALUE,
+    )?;
+    let mut own: cl_event = core::ptr::null_mut();
+    let to = Submission {
+        count,
+        list,
+        event: Out::to(&mut own),
+    };
+    submit_nothing(&queue, CL_COMMAND_SVM_MAP, to)?;
+    let command = Event::of(Out::from_pointer(own))?;
+    if blocking_map != CL_FALSE {
+        command.object().wait()?;
+    }
+    match event.is_null() {
+        true => Event::release(Out::from_pointer(own))?,
+        false => event.write(own),
+    }
+    Ok(())
+}
+
+pub(crate) fn clEnqueueSVMUnmap(
+    command_queue: Out<_cl_command_queue>,
+    svm_ptr: Out<c_void>,
+    count: cl_uint,
+    list: In<cl_event>,
+    event: Out<cl_event>,
+) -> Result<()> {
+    let queue = Queue::of(command_queue)?;
+    require(!svm_ptr.is_null(), CL_INVALID_VALUE)?;
+    submit_nothing(&queue, CL_COMMAND_SVM_UNMAP, Submission { count, list, event })
+}
+
+pub(crate) fn clEnqueueSVMMigrateMem(
+    command_queue: Out<_cl_command_queue>,
+    num_svm_pointers: cl_uint,
+    svm_pointers: Out<*const c_void>,
+    _sizes: In<usize>,
+    flags: cl_mem_migration_flags,
+    count: cl_uint,
+    list: In<cl_event>,
+    event: Out<cl_event>,
+) -> Result<()> {
+    let queue = Queue::of(command_queue)?;
+    let known = CL_MIGRATE_MEM_OBJECT_HOST | CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED;
+    let pointers = svm_pointers.as_in();
+    let pointers = pointers.list(num_svm_pointers).ok_or(Failure(CL_INVALID_VALUE))?;
+    require(!pointers.is_empty() && flags & !known == 0, CL_INVALID_VALUE)?;
+    submit_nothing(&queue, CL_COMMAND_SVM_MIGRATE_MEM, Submission { count, list, event })
+}
+
+pub(crate) fn clSetKernelArgSVMPointer(
+    kernel: Out<_cl_kernel>,
+    arg_index: cl_uint,
+    arg_value: In<c_void>,
+) -> Result<()> {
+    Kernel::of(kernel)?.object().set_pointer(arg_index, arg_value.addr())
+}

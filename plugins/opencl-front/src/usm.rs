@@ -1,0 +1,301 @@
+//! Unified shared memory, `cl_intel_unified_shared_memory`.
+
+use crate::answer::Place;
+use crate::c::{In, Out};
+use crate::context::Context;
+use crate::failure::{Failure, Result, fail, require};
+use crate::handle::{Handle, Handled};
+use crate::kernel::Kernel;
+use crate::pi::{number, pi};
+use crate::queue::{Queue, Submission, submit, submit_nothing};
+use crate::transfer::is_pattern;
+use cl::*;
+use core::ffi::c_void;
+use offkit_pi::ffi::*;
+use offkit_pi::host::UsmKind;
+
+/// Alignment of allocations that ask for none, in bytes: that of the largest type of OpenCL C.
+const ALIGNMENT: cl_uint = 128;
+
+/// Allocates.
+pub(crate) fn allocate(
+    context: &Context,
+    kind: UsmKind,
+    device: pi_device,
+    size: usize,
+    alignment: cl_uint,
+) -> Result<*mut c_void> {
+    require(size > 0, CL_INVALID_BUFFER_SIZE)?;
+    require(alignment == 0 || alignment.is_power_of_two(), CL_INVALID_VALUE)?;
+    let alignment = if alignment == 0 { ALIGNMENT } else { alignment };
+    let (plugin, raw) = (context.plugin(), context.pi.raw());
+    let mut address = core::ptr::null_mut();
+    let to = &raw mut address;
+    let none = core::ptr::null_mut();
+    match kind {
+        UsmKind::Host => pi!(plugin, piextUSMHostAlloc(to, raw, none, size, alignment)),
+        UsmKind::Device => pi!(plugin, piextUSMDeviceAlloc(to, raw, device, none, size, alignment)),
+        UsmKind::Shared => pi!(plugin, piextUSMSharedAlloc(to, raw, device, none, size, alignment)),
+    }?;
+    Ok(address)
+}
+
+/// Frees an allocation. Null is none.
+pub(crate) fn free(context: &Context, address: *mut c_void) -> Result<()> {
+    pi!(context.plugin(), piextUSMFree(context.pi.raw(), address))
+}
+
+/// Whether an address is within an allocation of a context.
+pub(crate) fn is_allocated(context: &Context, address: usize) -> Result<bool> {
+    Ok(info::<u32>(context, address, PI_MEM_ALLOC_TYPE)? != PI_MEM_TYPE_UNKNOWN)
+}
+
+fn info<N: Default>(context: &Context, address: usize, name: pi_mem_info) -> Result<N> {
+    number(|size, value| {
+        let (raw, none) = (context.pi.raw(), core::ptr::null_mut());
+        let address = core::ptr::without_provenance(address);
+        pi!(
+            context.plugin(),
+            piextUSMGetMemAllocInfo(raw, address, name, size, value, none)
+        )
+    })
+}
+
+/// Properties of an allocation: flags that are hints, and so none that matter.
+fn check_properties(properties: In<cl_mem_properties_intel>) -> Result<()> {
+    let list = properties.until_zero();
+    let known = |pair: &[u64]| pair[0] == u64::from(CL_MEM_ALLOC_FLAGS_INTEL);
+    require(list.chunks_exact(2).all(known), CL_INVALID_PROPERTY)
+}
+
+pub(crate) fn clHostMemAllocINTEL(
+    context: Out<_cl_context>,
+    properties: In<cl_mem_properties_intel>,
+    size: usize,
+    alignment: cl_uint,
+) -> Result<*mut c_void> {
+    let context = Context::of(context)?;
+    check_properties(properties)?;
+    allocate(context.object(), UsmKind::Host, core::ptr::null_mut(), size, alignment)
+}
+
+pub(crate) fn clDeviceMemAllocINTEL(
+    context: Out<_cl_context>,
+    device: Out<_cl_device_id>,
+    properties: In<cl_mem_properties_intel>,
+    size: usize,
+    alignment: cl_uint,
+) -> Result<*mut c_void> {
+    let context = Context::of(context)?;
+    let device = context.object().device(device)?.object().pi.raw();
+    check_properties(properties)?;
+    allocate(context.object(), UsmKind::Device, device, size, alignment)
+}
+
+pub(crate) fn clSharedMemAllocINTEL(
+    context: Out<_cl_context>,
+    device: Out<_cl_device_id>,
+    properties: In<cl_mem_properties_intel>,
+    size: usize,
+    alignment: cl_uint,
+) -> Result<*mut c_void> {
+    let context = Context::of(context)?;
+    // Shared memory that begins on no device in particular is on the first.
+    let device = match device.is_null() {
+        true => context.object().devices[0].object().pi.raw(),
+        false => context.object().device(device)?.object().pi.raw(),
+    };
+    check_properties(properties)?;
+    allocate(context.object(), UsmKind::Shared, device, size, alignment)
+}
+
+pub(crate) fn clMemFreeINTEL(context: Out<_cl_context>, ptr: Out<c_void>) -> Result<()> {
+    free(Context::of(context)?.object(), ptr.raw())
+}
+
+pub(crate) fn clMemBlockingFreeINTEL(context: Out<_cl_context>, ptr: Out<c_void>) -> Result<()> {
+    let context = Context::of(context)?;
+    context.object().finish()?;
+    free(context.object(), ptr.raw())
+}
+
+pub(crate) fn clGetMemAllocInfoINTEL(
+    context: Out<_cl_context>,
+    ptr: In<c_void>,
+    param_name: cl_mem_info_intel,
+    param_value_size: usize,
+    param_value: Out<c_void>,
+    param_value_size_ret: Out<usize>,
+) -> Result<()> {
+    let record = Context::of(context)?;
+    let context = record.object();
+    let address = ptr.addr();
+    let place = Place::new(param_value_size, param_value, param_value_size_ret);
+    match param_name {
+        CL_MEM_ALLOC_TYPE_INTEL => place.number(match info(context, address, PI_MEM_ALLOC_TYPE)? {
+            PI_MEM_TYPE_HOST => CL_MEM_TYPE_HOST_INTEL,
+            PI_MEM_TYPE_DEVICE => CL_MEM_TYPE_DEVICE_INTEL,
+            PI_MEM_TYPE_SHARED => CL_MEM_TYPE_SHARED_INTEL,
+            _ => CL_MEM_TYPE_UNKNOWN_INTEL,
+        }),
+        CL_MEM_ALLOC_BASE_PTR_INTEL => place.number(info::<usize>(context, address, PI_MEM_ALLOC_BASE_PTR)?),
+        CL_MEM_ALLOC_SIZE_INTEL => place.number(info::<usize>(context, address, PI_MEM_ALLOC_SIZE)?),
+        CL_MEM_ALLOC_DEVICE_INTEL => {
+            let device: usize = info(context, address, PI_MEM_ALLOC_DEVICE)?;
+            let mut devices = context.devices.iter();
+            let known = devices.find(|known| known.object().pi.raw().addr() == device);
+            place.number(known.map_or(core::ptr::null_mut(), Handle::c))
+        }
+        CL_MEM_ALLOC_FLAGS_INTEL => place.number(0_u64),
+        _ => fail(CL_INVALID_VALUE),
+    }
+}
+
+pub(crate) fn clSetKernelArgMemPointerINTEL(
+    kernel: Out<_cl_kernel>,
+    arg_index: cl_uint,
+    arg_value: In<c_void>,
+) -> Result<()> {
+    Kernel::of(kernel)?.object().set_pointer(arg_index, arg_value.addr())
+}
+
+/// Copies between addresses.
+pub(crate) fn copy(
+    command_queue: Out<_cl_command_queue>,
+    command: cl_command_type,
+    blocking: cl_bool,
+    target: Out<c_void>,
+    source: In<c_void>,
+    size: usize,
+    to: Submission,
+) -> Result<()> {
+    let queue = Queue::of(command_queue)?;
+    require(
+        size == 0 || !(target.is_null() || source.is_null()),
+        CL_INVALID_VALUE,
+    )?;
+    let overlaps = source.addr().abs_diff(target.addr()) < size;
+    require(!overlaps, CL_MEM_COPY_OVERLAP)?;
+    submit(&queue, command, to, |plugin, raw, count, list, event| {
+        pi!(
+            plugin,
+            piextUSMEnqueueMemcpy(raw, blocking, target.raw(), source.raw(), size, count, list, event)
+        )
+    })
+}
+
+/// Fills memory with repetitions of a pattern.
+pub(crate) fn fill(
+    command_queue: Out<_cl_command_queue>,
+    command: cl_command_type,
+    target: Out<c_void>,
+    pattern: &[u8],
+    size: usize,
+    to: Submission,
+) -> Result<()> {
+    let queue = Queue::of(command_queue)?;
+    let fits = is_pattern(pattern.len())
+        && size.is_multiple_of(pattern.len())
+        && target.addr().is_multiple_of(pattern.len());
+    require(fits && (size == 0 || !target.is_null()), CL_INVALID_VALUE)?;
+    if size == 0 {
+        return submit_nothing(&queue, command, to);
+    }
+    submit(&queue, command, to, |plugin, raw, count, list, event| match pattern {
+        [byte] => {
+            let value = i32::from(*byte);
+            pi!(
+                plugin,
+                piextUSMEnqueueMemset(raw, target.raw(), value, size, count, list, event)
+            )
+        }
+        // One row of the two-dimensional form.
+        pattern => {
+            let (length, pattern) = (pattern.len(), pattern.as_ptr().cast());
+            pi!(
+                plugin,
+                piextUSMEnqueueFill2D(
+                    raw,
+                    target.raw(),
+                    size,
+                    length,
+                    pattern,
+                    size,
+                    1,
+                    count,
+                    list,
+                    event
+                )
+            )
+        }
+    })
+}
+
+pub(crate) fn clEnqueueMemFillINTEL(
+    command_queue: Out<_cl_command_queue>,
+    dst_ptr: Out<c_void>,
+    pattern: In<c_void>,
+    pattern_size: usize,
+    size: usize,
+    count: cl_uint,
+    list: In<cl_event>,
+    event: Out<cl_event>,
+) -> Result<()> {
+    let pattern = pattern.bytes(pattern_size).ok_or(Failure(CL_INVALID_VALUE))?;
+    let to = Submission { count, list, event };
+    fill(command_queue, CL_COMMAND_MEMFILL_INTEL, dst_ptr, pattern, size, to)
+}
+
+pub(crate) fn clEnqueueMemsetINTEL(
+    command_queue: Out<_cl_command_queue>,
+    dst_ptr: Out<c_void>,
+    value: cl_int,
+    size: usize,
+    count: cl_uint,
+    list: In<cl_event>,
+    event: Out<cl_event>,
+) -> Result<()> {
+    let to = Submission { count, list, event };
+    // As `memset`: the lowest byte.
+    fill(command_queue, CL_COMMAND_MEMFILL_INTEL, dst_ptr, &[value as u8], size, to)
+}
+
+pub(crate) fn clEnqueueMemcpyINTEL(
+    command_queue: Out<_cl_command_queue>,
+    blocking: cl_bool,
+    dst_ptr: Out<c_void>,
+    src_ptr: In<c_void>,
+    size: usize,
+    count: cl_uint,
+    list: In<cl_event>,
+    event: Out<cl_event>,
+) -> Result<()> {
+    let to = Submission { count, list, event };
+    copy(command_queue, CL_COMMAND_MEMCPY_INTEL, blocking, dst_ptr, src_ptr, size, to)
+}
+
+pub(crate) fn clEnqueueMigrateMemINTEL(
+    command_queue: Out<_cl_command_queue>,
+    _ptr: In<c_void>,
+    _size: usize,
+    _flags: cl_mem_migration_flags,
+    count: cl_uint,
+    list: In<cl_event>,
+    event: Out<cl_event>,
+) -> Result<()> {
+    let queue = Queue::of(command_queue)?;
+    submit_nothing(&queue, CL_COMMAND_MIGRATEMEM_INTEL, Submission { count, list, event })
+}
+
+pub(crate) fn clEnqueueMemAdviseINTEL(
+    command_queue: Out<_cl_command_queue>,
+    _ptr: In<c_void>,
+    _size: usize,
+    _advice: cl_mem_advice_intel,
+    count: cl_uint,
+    list: In<cl_event>,
+    event: Out<cl_event>,
+) -> Result<()> {
+    let queue = Queue::of(command_queue)?;
+    submit_nothing(&queue, CL_COMMAND_MEMADVISE_INTEL, Submission { count, list, event })
+}
