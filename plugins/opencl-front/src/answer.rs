@@ -24,7 +24,10 @@ impl Place {
 
     /// Answers with bytes.
     pub(crate) fn bytes(self, answer: &[u8]) -> Result<()> {
-        require(self.value.is_null() || self.size >= answer.len(), CL_INVALID_VALUE)?;
+        require(
+            self.value.is_null() || self.size >= answer.len(),
+            CL_INVALID_VALUE,
+        )?;
         self.value.bytes().fill(answer, answer.len());
         self.size_ret.write(answer.len());
         Ok(())

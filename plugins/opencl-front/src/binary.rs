@@ -6,7 +6,7 @@ use crate::failure::{Failure, Result, require};
 use cl::*;
 use offkit_image::Limits;
 use offkit_object::{ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind};
-use std::sync::Arc;
+use offkit_sync::Arc;
 
 /// The SPIR-V modules of a program.
 pub(crate) type Modules = Vec<Arc<[u8]>>;

@@ -13,9 +13,9 @@ use core::ffi::{c_char, c_void};
 use offkit_pi::ffi::{pi_device, pi_program};
 use offkit_pi::host::Owned;
 use offkit_spirv::{Kernel, Module, reflect, specialize};
+use offkit_sync::Arc;
 use std::collections::HashMap;
 use std::ffi::CString;
-use std::sync::Arc;
 
 /// What goes wrong with code: an error, and the log's words.
 struct BuildError {
@@ -46,7 +46,10 @@ fn modules(
                     CL_COMPILE_PROGRAM_FAILURE => CL_INVALID_COMPILER_OPTIONS,
                     _ => CL_INVALID_BUILD_OPTIONS,
                 };
-                Err(error(code, format!("`{word}` is no option of OpenCL's compilers")))
+                Err(error(
+                    code,
+                    format!("`{word}` is no option of OpenCL's compilers"),
+                ))
             }
             Err(SourceError::Source(log)) => Err(error(failure, log)),
         },
@@ -87,7 +90,12 @@ fn log_of(context: &Context, program: &Owned<pi_program>) -> String {
     let (plugin, raw) = (context.plugin(), program.raw());
     let mut size = 0;
     let none = core::ptr::null_mut();
-    if pi!(plugin, piProgramGetBuildInfo(raw, device, LOG, 0, none, &raw mut size)).is_err() {
+    if pi!(
+        plugin,
+        piProgramGetBuildInfo(raw, device, LOG, 0, none, &raw mut size)
+    )
+    .is_err()
+    {
         return String::new();
     }
     let mut text = vec![0_u8; size];
@@ -103,7 +111,12 @@ fn log_of(context: &Context, program: &Owned<pi_program>) -> String {
 }
 
 /// Compiles modules, and links them if they are to be run, or more than one.
-fn make(context: &Context, modules: &Modules, options: &str, failure: cl_int) -> BuildResult<Owned<pi_program>> {
+fn make(
+    context: &Context,
+    modules: &Modules,
+    options: &str,
+    failure: cl_int,
+) -> BuildResult<Owned<pi_program>> {
     let options = CString::new(options).unwrap_or_default();
     let (plugin, none) = (context.plugin(), core::ptr::null_mut());
     let plain = |failure| BuildError {
@@ -117,7 +130,10 @@ fn make(context: &Context, modules: &Modules, options: &str, failure: cl_int) ->
     if let [module] = &modules[..] {
         let program = of_module(context, module).map_err(plain)?;
         let (raw, devices) = (program.raw(), core::ptr::null());
-        let built = pi!(plugin, piProgramBuild(raw, 0, devices, options.as_ptr(), None, none));
+        let built = pi!(
+            plugin,
+            piProgramBuild(raw, 0, devices, options.as_ptr(), None, none)
+        );
         return match built {
             Ok(()) => Ok(program),
             Err(_) => Err(failed(&program)),
@@ -301,7 +317,12 @@ pub(crate) fn clCompileProgram(
         }
         Ok((modules, log))
     });
-    let result = settle(&mut state, &options, outcome, CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT);
+    let result = settle(
+        &mut state,
+        &options,
+        outcome,
+        CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT,
+    );
     drop(state);
     notify(program, pfn_notify, user_data);
     result
@@ -339,18 +360,25 @@ pub(crate) fn clLinkProgram(
     let context = record.object();
     context.check_devices(num_devices, device_list)?;
     require(pfn_notify.is_some() || user_data.is_null(), CL_INVALID_VALUE)?;
-    let inputs = input_programs.list(num_input_programs).ok_or(Failure(CL_INVALID_VALUE))?;
+    let inputs = input_programs
+        .list(num_input_programs)
+        .ok_or(Failure(CL_INVALID_VALUE))?;
     require(!inputs.is_empty(), CL_INVALID_VALUE)?;
     let options = text(options);
     let words = source::words(&options);
-    let known = |word: &String| ["-create-library", "-enable-link-options"].contains(&&**word) || word.starts_with("-cl-");
+    let known = |word: &String| {
+        ["-create-library", "-enable-link-options"].contains(&&**word) || word.starts_with("-cl-")
+    };
     require(words.iter().all(known), CL_INVALID_LINKER_OPTIONS)?;
     let library = words.iter().any(|word| word == "-create-library");
     let mut modules = Modules::new();
     for input in inputs {
         let input = Program::of(Out::from_pointer(*input))?;
         let state = input.object().state();
-        let linkable = [CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT, CL_PROGRAM_BINARY_TYPE_LIBRARY];
+        let linkable = [
+            CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT,
+            CL_PROGRAM_BINARY_TYPE_LIBRARY,
+        ];
         require(linkable.contains(&state.binary_type), CL_INVALID_OPERATION)?;
         modules.extend(state.modules.iter().cloned());
     }

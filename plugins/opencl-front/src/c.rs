@@ -31,37 +31,37 @@ impl<T> Clone for Out<T> {
 impl<T> Copy for Out<T> {}
 
 /// An argument as C passes it.
-pub(crate) trait FromC {
+pub(crate) trait Argument {
     type Safe;
 
     /// # Safety
     ///
     /// The argument must be what OpenCL says of it, until the function returns, and longer where OpenCL says so.
-    unsafe fn from_c(self) -> Self::Safe;
+    unsafe fn trust(self) -> Self::Safe;
 }
 
-impl<T> FromC for *const T {
+impl<T> Argument for *const T {
     type Safe = In<T>;
 
-    unsafe fn from_c(self) -> In<T> {
+    unsafe fn trust(self) -> In<T> {
         In(self)
     }
 }
 
-impl<T> FromC for *mut T {
+impl<T> Argument for *mut T {
     type Safe = Out<T>;
 
-    unsafe fn from_c(self) -> Out<T> {
+    unsafe fn trust(self) -> Out<T> {
         Out(self)
     }
 }
 
 macro_rules! plain {
     ($($type:ty),* $(,)?) => {$(
-        impl FromC for $type {
+        impl Argument for $type {
             type Safe = $type;
 
-            unsafe fn from_c(self) -> $type {
+            unsafe fn trust(self) -> $type {
                 self
             }
         }
@@ -99,18 +99,12 @@ impl<T> In<T> {
         self.0
     }
 
-    /// What it points to.
-    pub(crate) fn get(&self) -> Option<&T> {
-        // SAFETY: null, or valid by the promise of `from_c`.
-        unsafe { self.0.as_ref() }
-    }
-
     /// As many elements as a count says; `None` for a null pointer.
     pub(crate) fn slice(&self, count: usize) -> Option<&[T]> {
         if self.0.is_null() {
             return None;
         }
-        // SAFETY: by the promise of `from_c`.
+        // SAFETY: by the promise of `trust`.
         Some(unsafe { core::slice::from_raw_parts(self.0, count) })
     }
 
@@ -129,7 +123,7 @@ impl<T: Copy + Default + PartialEq> In<T> {
     pub(crate) fn until_zero(self) -> Vec<T> {
         let mut found = Vec::new();
         while !self.0.is_null() {
-            // SAFETY: by the promise of `from_c`, the list goes on until a 0.
+            // SAFETY: by the promise of `trust`, the list goes on until a 0.
             let value = unsafe { self.0.add(found.len()).read() };
             found.push(value);
             // Properties come as pairs, and only their names end the list.
@@ -159,7 +153,7 @@ impl In<c_char> {
         if self.0.is_null() {
             return None;
         }
-        // SAFETY: by the promise of `from_c`.
+        // SAFETY: by the promise of `trust`.
         Some(unsafe { CStr::from_ptr(self.0) })
     }
 }
@@ -170,7 +164,7 @@ impl In<c_void> {
         if self.0.is_null() {
             return None;
         }
-        // SAFETY: by the promise of `from_c`.
+        // SAFETY: by the promise of `trust`.
         Some(unsafe { core::slice::from_raw_parts(self.0.cast(), size) })
     }
 
@@ -179,7 +173,7 @@ impl In<c_void> {
         if self.0.is_null() {
             return None;
         }
-        // SAFETY: by the promise of `from_c`.
+        // SAFETY: by the promise of `trust`.
         Some(unsafe { self.0.cast::<T>().read_unaligned() })
     }
 }
@@ -188,7 +182,7 @@ impl In<c_void> {
     /// Values that may lie at any address; none for a null pointer.
     pub(crate) fn values<T: Copy>(self, count: usize) -> Vec<T> {
         let start = self.0.cast::<T>();
-        // SAFETY: by the promise of `from_c`.
+        // SAFETY: by the promise of `trust`.
         let at = |index| unsafe { start.add(index).read_unaligned() };
         let count = if start.is_null() { 0 } else { count };
         (0..count).map(at).collect()
@@ -230,7 +224,7 @@ impl<T> Out<T> {
     /// Writes unless it is null.
     pub(crate) fn write(self, value: T) {
         if !self.0.is_null() {
-            // SAFETY: not null, so valid by the promise of `from_c`.
+            // SAFETY: not null, so valid by the promise of `trust`.
             unsafe { self.0.write_unaligned(value) };
         }
     }
@@ -256,7 +250,7 @@ impl<T: Copy> Out<T> {
     pub(crate) fn fill(self, values: &[T], room: usize) {
         if !self.0.is_null() {
             for (index, value) in values.iter().take(room).enumerate() {
-                // SAFETY: there is room for so many by the promise of `from_c`.
+                // SAFETY: there is room for so many by the promise of `trust`.
                 unsafe { self.0.add(index).write_unaligned(*value) };
             }
         }

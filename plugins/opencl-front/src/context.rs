@@ -10,7 +10,7 @@ use crate::platform::{Platform, of_type, platform_or_default};
 use cl::*;
 use core::ffi::c_void;
 use offkit_pi::host;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use offkit_sync::{Mutex, MutexGuard, PoisonError};
 
 /// A context.
 pub(crate) struct Context {
@@ -42,7 +42,10 @@ impl Context {
     /// The device that the context is made of, if a handle is that of one.
     pub(crate) fn device(&self, handle: Out<_cl_device_id>) -> Result<&Object<Device>> {
         Device::of(handle)?;
-        let device = self.devices.iter().find(|device| device.handle() == handle.addr());
+        let device = self
+            .devices
+            .iter()
+            .find(|device| device.handle() == handle.addr());
         device.ok_or(Failure(CL_INVALID_DEVICE))
     }
 
@@ -77,11 +80,7 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        let destructors = core::mem::take(
-            self.destructors
-                .get_mut()
-                .unwrap_or_else(PoisonError::into_inner),
-        );
+        let destructors = core::mem::take(self.destructors.get_mut().unwrap_or_else(PoisonError::into_inner));
         for callback in destructors.into_iter().rev() {
             callback.call(core::ptr::null_mut());
         }

@@ -210,11 +210,9 @@ impl Answers {
             | CL_DEVICE_LOCAL_FP_ATOMIC_ADD_EXT
             | CL_DEVICE_LOCAL_FP_ATOMIC_MIN_MAX_EXT;
         // Not of memory that the host has from elsewhere: devices that check accesses do not know it.
-        let svm = CL_DEVICE_SVM_COARSE_GRAIN_BUFFER
-            | CL_DEVICE_SVM_FINE_GRAIN_BUFFER
-            | CL_DEVICE_SVM_ATOMICS;
-        let dot = CL_DEVICE_INTEGER_DOT_PRODUCT_INPUT_4x8BIT
-            | CL_DEVICE_INTEGER_DOT_PRODUCT_INPUT_4x8BIT_PACKED;
+        let svm = CL_DEVICE_SVM_COARSE_GRAIN_BUFFER | CL_DEVICE_SVM_FINE_GRAIN_BUFFER | CL_DEVICE_SVM_ATOMICS;
+        let dot =
+            CL_DEVICE_INTEGER_DOT_PRODUCT_INPUT_4x8BIT | CL_DEVICE_INTEGER_DOT_PRODUCT_INPUT_4x8BIT_PACKED;
 
         self.number(CL_DEVICE_QUEUE_ON_HOST_PROPERTIES, queue);
         self.number(CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES, atomics);
@@ -239,7 +237,11 @@ impl Answers {
         ] {
             self.number(yes, true);
         }
-        for no in [CL_DEVICE_IMAGE_SUPPORT, CL_DEVICE_PIPE_SUPPORT, CL_DEVICE_LUID_VALID_KHR] {
+        for no in [
+            CL_DEVICE_IMAGE_SUPPORT,
+            CL_DEVICE_PIPE_SUPPORT,
+            CL_DEVICE_LUID_VALID_KHR,
+        ] {
             self.number(no, false);
         }
         for zero in [
@@ -299,7 +301,11 @@ impl Answers {
     }
 
     fn of_versions(&mut self, il: &str) {
-        let versions = [make_version(1, 0, 0), make_version(1, 1, 0), make_version(1, 2, 0)];
+        let versions = [
+            make_version(1, 0, 0),
+            make_version(1, 1, 0),
+            make_version(1, 2, 0),
+        ];
         let c = versions.into_iter().chain([make_version(3, 0, 0)]);
         let extensions: Vec<&str> = EXTENSIONS.iter().map(|(name, _)| *name).collect();
         let il = il.split_ascii_whitespace().filter_map(|version| {
@@ -348,7 +354,10 @@ pub(crate) fn clGetDeviceInfo(
     param_value_size_ret: Out<usize>,
 ) -> Result<()> {
     let device = Device::of(device)?;
-    let answer = device.object().answer(param_name).ok_or(Failure(CL_INVALID_VALUE))?;
+    let answer = device
+        .object()
+        .answer(param_name)
+        .ok_or(Failure(CL_INVALID_VALUE))?;
     Place::new(param_value_size, param_value, param_value_size_ret).bytes(answer)
 }
 

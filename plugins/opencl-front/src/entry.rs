@@ -4,7 +4,7 @@
 //! function of the crate that nobody wrote is that of [`unsupported`](crate::unsupported).
 
 use crate::api;
-use crate::c::{FromC, In};
+use crate::c::{Argument, In};
 use crate::failure::{Failure, Result};
 use cl::*;
 use core::ffi::{c_char, c_int, c_uint, c_void};
@@ -85,16 +85,22 @@ macro_rules! functions {
         pub(super) unsafe extern "C" fn $name($($parameter: $type,)* errcode_ret: *mut cl_int) -> $returned {
             // SAFETY: the caller passes what OpenCL says.
             unsafe {
-                $(let $parameter = $parameter.from_c();)*
-                create(errcode_ret.from_c(), || api::$name($($parameter),*))
+                $(let $parameter = $parameter.trust();)*
+                create(errcode_ret.trust(), || api::$name($($parameter),*))
             }
+        }
+    };
+    // Without arguments there is nothing to take anybody's word for.
+    (@one $name:ident [] [] $returned:ty) => {
+        pub(super) unsafe extern "C" fn $name() -> $returned {
+            guard(api::$name)
         }
     };
     (@one $name:ident [$($parameter:ident: $type:ty),*] [] $returned:ty) => {
         pub(super) unsafe extern "C" fn $name($($parameter: $type),*) -> $returned {
             // SAFETY: the caller passes what OpenCL says.
             unsafe {
-                $(let $parameter = $parameter.from_c();)*
+                $(let $parameter = $parameter.trust();)*
                 guard(|| api::$name($($parameter),*))
             }
         }
@@ -105,7 +111,6 @@ mod function {
     use super::*;
 
     for_each_slot!(functions);
-    for_each_extension!(functions);
 
     /// What versions of OpenCL to come have in their slots.
     pub(super) unsafe extern "C" fn later() -> cl_int {
@@ -133,12 +138,23 @@ macro_rules! table {
 
 for_each_slot!(table);
 
+/// Functions of extensions. Not all of them are those of this driver's.
+#[expect(
+    dead_code,
+    reason = "the list has functions of extensions that the driver has not"
+)]
+mod extension {
+    use super::*;
+
+    for_each_extension!(functions);
+}
+
 /// The address of a function of an extension that the driver has.
 fn of_extension(name: &str) -> Option<usize> {
     macro_rules! addresses {
         ($($name:ident),* $(,)?) => {
             match name {
-                $(stringify!($name) => Some(function::$name as *const () as usize),)*
+                $(stringify!($name) => Some(extension::$name as *const () as usize),)*
                 _ => None,
             }
         };
@@ -165,7 +181,10 @@ fn of_extension(name: &str) -> Option<usize> {
 
 /// The address of a function by its name, or null.
 pub(crate) fn address_of(name: In<c_char>) -> *mut c_void {
-    let name = name.text().and_then(|name| name.to_str().ok()).unwrap_or_default();
+    let name = name
+        .text()
+        .and_then(|name| name.to_str().ok())
+        .unwrap_or_default();
     let address = of_table(name).or_else(|| of_extension(name));
     core::ptr::with_exposed_provenance_mut(address.unwrap_or(0))
 }

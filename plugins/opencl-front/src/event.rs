@@ -241,7 +241,12 @@ pub(crate) fn clSetEventCallback(
     let event = Event::of(event)?;
     let known = [CL_SUBMITTED, CL_RUNNING, CL_COMPLETE];
     require(known.contains(&command_exec_callback_type), CL_INVALID_VALUE)?;
-    call_back(&event, command_exec_callback_type, function?, UserData::new(user_data))
+    call_back(
+        &event,
+        command_exec_callback_type,
+        function?,
+        UserData::new(user_data),
+    )
 }
 
 /// Has a function called when an event has reached a status.
@@ -259,10 +264,7 @@ pub(crate) fn call_back(
     });
     let (plugin, raw) = (event.object().pi.plugin(), event.object().pi.raw());
     let data = Box::into_raw(told);
-    let set = pi!(
-        plugin,
-        piEventSetCallback(raw, status, Some(tell), data.cast())
-    );
+    let set = pi!(plugin, piEventSetCallback(raw, status, Some(tell), data.cast()));
     if set.is_err() {
         // SAFETY: made above, and not given away.
         drop(unsafe { Box::from_raw(data) });

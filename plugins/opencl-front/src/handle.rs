@@ -16,7 +16,7 @@ use crate::program::Program;
 use crate::queue::Queue;
 use cl::*;
 use offkit_pi::plugin::slab::{Kind, Record, Slab};
-use std::sync::LazyLock;
+use offkit_sync::LazyLock;
 
 /// A reference to an object.
 pub(crate) type Object<T> = Record<T, ()>;
@@ -59,7 +59,9 @@ pub(crate) trait Handled: Sized + Send + Sync + 'static {
 
     /// Gives an object a handle.
     fn insert(self) -> Result<Object<Self>> {
-        Self::slab().insert(self, ()).ok_or(Failure(CL_OUT_OF_HOST_MEMORY))
+        Self::slab()
+            .insert(self, ())
+            .ok_or(Failure(CL_OUT_OF_HOST_MEMORY))
     }
 
     /// Makes an object, and gives the caller its handle.

@@ -11,8 +11,8 @@ use core::ffi::{c_char, c_void};
 use offkit_pi::ffi::*;
 use offkit_pi::host::{Owned, Plugin};
 use offkit_spirv::{ParameterKind, Storage};
+use offkit_sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::ffi::CString;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A kernel, and what was set of its arguments.
 pub(crate) struct Kernel {
@@ -257,7 +257,9 @@ pub(crate) fn clSetKernelExecInfo(
 ) -> Result<()> {
     let kernel = Kernel::of(kernel)?;
     let kernel = kernel.object();
-    let value = param_value.bytes(param_value_size).ok_or(Failure(CL_INVALID_VALUE))?;
+    let value = param_value
+        .bytes(param_value_size)
+        .ok_or(Failure(CL_INVALID_VALUE))?;
     match param_name {
         CL_KERNEL_EXEC_INFO_SVM_PTRS | CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL => {
             let whole = value.len().is_multiple_of(size_of::<usize>());

@@ -123,7 +123,14 @@ pub(crate) fn clGetKernelSuggestedLocalWorkSize(
     }
     let suggested = match kernel.facts().required_work_group_size {
         Some(required) => required.map(|size| size as usize),
-        None => suggest(global, queue.object().device.object().sizes(CL_DEVICE_MAX_WORK_GROUP_SIZE)[0]),
+        None => suggest(
+            global,
+            queue
+                .object()
+                .device
+                .object()
+                .sizes(CL_DEVICE_MAX_WORK_GROUP_SIZE)[0],
+        ),
     };
     suggested_local_work_size.fill(&suggested, dimensions);
     Ok(())
@@ -133,7 +140,9 @@ pub(crate) fn clGetKernelSuggestedLocalWorkSize(
 fn suggest(global: [usize; 3], most: usize) -> [usize; 3] {
     let mut room = most.min(256);
     global.map(|size| {
-        let found = (1..=room.min(size)).rev().find(|group| size.is_multiple_of(*group));
+        let found = (1..=room.min(size))
+            .rev()
+            .find(|group| size.is_multiple_of(*group));
         let found = found.unwrap_or(1);
         room /= found;
         found

@@ -46,19 +46,65 @@ pub use entry::clGetExtensionFunctionAddress;
 /// The functions of the table: those that a module has, and for the rest those that refuse.
 mod api {
     pub(crate) use crate::build::{clBuildProgram, clCompileProgram, clLinkProgram};
-    pub(crate) use crate::context::{clCreateContext, clCreateContextFromType, clGetContextInfo, clReleaseContext, clRetainContext, clSetContextDestructorCallback};
-    pub(crate) use crate::device::{clCreateSubDevices, clGetDeviceAndHostTimer, clGetDeviceInfo, clGetHostTimer, clReleaseDevice, clRetainDevice};
-    pub(crate) use crate::event::{clCreateUserEvent, clGetEventInfo, clGetEventProfilingInfo, clReleaseEvent, clRetainEvent, clSetEventCallback, clSetUserEventStatus, clWaitForEvents};
-    pub(crate) use crate::kernel::{clCloneKernel, clCreateKernel, clCreateKernelsInProgram, clReleaseKernel, clRetainKernel, clSetKernelArg, clSetKernelExecInfo};
-    pub(crate) use crate::kernel_info::{clGetKernelArgInfo, clGetKernelInfo, clGetKernelSubGroupInfo, clGetKernelSubGroupInfoKHR, clGetKernelWorkGroupInfo};
-    pub(crate) use crate::launch::{clEnqueueNDRangeKernel, clEnqueueTask, clGetKernelSuggestedLocalWorkSize, clGetKernelSuggestedLocalWorkSizeKHR};
-    pub(crate) use crate::memory::{clCreateBuffer, clCreateBufferWithProperties, clCreateSubBuffer, clGetImageInfo, clGetMemObjectInfo, clGetPipeInfo, clGetSupportedImageFormats, clReleaseMemObject, clRetainMemObject, clSetMemObjectDestructorCallback};
-    pub(crate) use crate::platform::{clGetDeviceIDs, clGetExtensionFunctionAddress, clGetExtensionFunctionAddressForPlatform, clGetPlatformIDs, clGetPlatformInfo, clIcdGetPlatformIDsKHR, clUnloadCompiler, clUnloadPlatformCompiler};
-    pub(crate) use crate::program::{clCreateProgramWithBinary, clCreateProgramWithBuiltInKernels, clCreateProgramWithIL, clCreateProgramWithILKHR, clCreateProgramWithSource, clReleaseProgram, clRetainProgram, clSetProgramReleaseCallback, clSetProgramSpecializationConstant};
+    pub(crate) use crate::context::{
+        clCreateContext, clCreateContextFromType, clGetContextInfo, clReleaseContext, clRetainContext,
+        clSetContextDestructorCallback,
+    };
+    pub(crate) use crate::device::{
+        clCreateSubDevices, clGetDeviceAndHostTimer, clGetDeviceInfo, clGetHostTimer, clReleaseDevice,
+        clRetainDevice,
+    };
+    pub(crate) use crate::event::{
+        clCreateUserEvent, clGetEventInfo, clGetEventProfilingInfo, clReleaseEvent, clRetainEvent,
+        clSetEventCallback, clSetUserEventStatus, clWaitForEvents,
+    };
+    pub(crate) use crate::kernel::{
+        clCloneKernel, clCreateKernel, clCreateKernelsInProgram, clReleaseKernel, clRetainKernel,
+        clSetKernelArg, clSetKernelExecInfo,
+    };
+    pub(crate) use crate::kernel_info::{
+        clGetKernelArgInfo, clGetKernelInfo, clGetKernelSubGroupInfo, clGetKernelSubGroupInfoKHR,
+        clGetKernelWorkGroupInfo,
+    };
+    pub(crate) use crate::launch::{
+        clEnqueueNDRangeKernel, clEnqueueTask, clGetKernelSuggestedLocalWorkSize,
+        clGetKernelSuggestedLocalWorkSizeKHR,
+    };
+    pub(crate) use crate::memory::{
+        clCreateBuffer, clCreateBufferWithProperties, clCreateSubBuffer, clGetImageInfo, clGetMemObjectInfo,
+        clGetPipeInfo, clGetSupportedImageFormats, clReleaseMemObject, clRetainMemObject,
+        clSetMemObjectDestructorCallback,
+    };
+    pub(crate) use crate::platform::{
+        clGetDeviceIDs, clGetExtensionFunctionAddress, clGetExtensionFunctionAddressForPlatform,
+        clGetPlatformIDs, clGetPlatformInfo, clIcdGetPlatformIDsKHR, clUnloadCompiler,
+        clUnloadPlatformCompiler,
+    };
+    pub(crate) use crate::program::{
+        clCreateProgramWithBinary, clCreateProgramWithBuiltInKernels, clCreateProgramWithIL,
+        clCreateProgramWithILKHR, clCreateProgramWithSource, clReleaseProgram, clRetainProgram,
+        clSetProgramReleaseCallback, clSetProgramSpecializationConstant,
+    };
     pub(crate) use crate::program_info::{clGetProgramBuildInfo, clGetProgramInfo};
-    pub(crate) use crate::queue::{clCreateCommandQueue, clCreateCommandQueueWithProperties, clCreateCommandQueueWithPropertiesKHR, clEnqueueBarrier, clEnqueueBarrierWithWaitList, clEnqueueMarker, clEnqueueMarkerWithWaitList, clEnqueueWaitForEvents, clFinish, clFlush, clGetCommandQueueInfo, clReleaseCommandQueue, clRetainCommandQueue};
-    pub(crate) use crate::svm::{clEnqueueSVMFree, clEnqueueSVMMap, clEnqueueSVMMemFill, clEnqueueSVMMemcpy, clEnqueueSVMMigrateMem, clEnqueueSVMUnmap, clSVMAlloc, clSVMFree, clSetKernelArgSVMPointer};
-    pub(crate) use crate::transfer::{clEnqueueCopyBuffer, clEnqueueCopyBufferRect, clEnqueueFillBuffer, clEnqueueMapBuffer, clEnqueueMigrateMemObjects, clEnqueueReadBuffer, clEnqueueReadBufferRect, clEnqueueUnmapMemObject, clEnqueueWriteBuffer, clEnqueueWriteBufferRect};
-    pub(crate) use crate::usm::{clDeviceMemAllocINTEL, clEnqueueMemAdviseINTEL, clEnqueueMemFillINTEL, clEnqueueMemcpyINTEL, clEnqueueMemsetINTEL, clEnqueueMigrateMemINTEL, clGetMemAllocInfoINTEL, clHostMemAllocINTEL, clMemBlockingFreeINTEL, clMemFreeINTEL, clSetKernelArgMemPointerINTEL, clSharedMemAllocINTEL};
+    pub(crate) use crate::queue::{
+        clCreateCommandQueue, clCreateCommandQueueWithProperties, clCreateCommandQueueWithPropertiesKHR,
+        clEnqueueBarrier, clEnqueueBarrierWithWaitList, clEnqueueMarker, clEnqueueMarkerWithWaitList,
+        clEnqueueWaitForEvents, clFinish, clFlush, clGetCommandQueueInfo, clReleaseCommandQueue,
+        clRetainCommandQueue,
+    };
+    pub(crate) use crate::svm::{
+        clEnqueueSVMFree, clEnqueueSVMMap, clEnqueueSVMMemFill, clEnqueueSVMMemcpy, clEnqueueSVMMigrateMem,
+        clEnqueueSVMUnmap, clSVMAlloc, clSVMFree, clSetKernelArgSVMPointer,
+    };
+    pub(crate) use crate::transfer::{
+        clEnqueueCopyBuffer, clEnqueueCopyBufferRect, clEnqueueFillBuffer, clEnqueueMapBuffer,
+        clEnqueueMigrateMemObjects, clEnqueueReadBuffer, clEnqueueReadBufferRect, clEnqueueUnmapMemObject,
+        clEnqueueWriteBuffer, clEnqueueWriteBufferRect,
+    };
     pub(crate) use crate::unsupported::*;
+    pub(crate) use crate::usm::{
+        clDeviceMemAllocINTEL, clEnqueueMemAdviseINTEL, clEnqueueMemFillINTEL, clEnqueueMemcpyINTEL,
+        clEnqueueMemsetINTEL, clEnqueueMigrateMemINTEL, clGetMemAllocInfoINTEL, clHostMemAllocINTEL,
+        clMemBlockingFreeINTEL, clMemFreeINTEL, clSetKernelArgMemPointerINTEL, clSharedMemAllocINTEL,
+    };
 }

@@ -10,10 +10,10 @@ use crate::pi::{own, pi};
 use crate::usm;
 use cl::*;
 use core::ffi::c_void;
-use core::sync::atomic::{AtomicU32, Ordering};
 use offkit_pi::ffi::{PI_BUFFER_CREATE_TYPE_REGION, pi_buffer_region_struct, pi_mem};
 use offkit_pi::host::{Owned, Plugin};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use offkit_sync::{AtomicU32, Ordering};
+use offkit_sync::{Mutex, MutexGuard, PoisonError};
 
 /// A buffer, or a part of one.
 pub(crate) struct Memory {
@@ -105,8 +105,7 @@ fn check_flags(flags: cl_mem_flags) -> Result<()> {
     let valid = flags & !(KERNEL_ACCESS | HOST_ACCESS | PLACE) == 0
         && (flags & KERNEL_ACCESS).count_ones() <= 1
         && (flags & HOST_ACCESS).count_ones() <= 1
-        && (flags & CL_MEM_USE_HOST_PTR == 0
-            || flags & (CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR) == 0);
+        && (flags & CL_MEM_USE_HOST_PTR == 0 || flags & (CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR) == 0);
     require(valid, CL_INVALID_VALUE)
 }
 
@@ -205,7 +204,10 @@ pub(crate) fn clCreateSubBuffer(
     require(whole.parent.is_none(), CL_INVALID_MEM_OBJECT)?;
     check_flags(flags)?;
     require(flags & PLACE == 0, CL_INVALID_VALUE)?;
-    require(buffer_create_type == CL_BUFFER_CREATE_TYPE_REGION, CL_INVALID_VALUE)?;
+    require(
+        buffer_create_type == CL_BUFFER_CREATE_TYPE_REGION,
+        CL_INVALID_VALUE,
+    )?;
     let region = buffer_create_info.value::<cl_buffer_region>();
     let region = region.ok_or(Failure(CL_INVALID_VALUE))?;
     require(region.size > 0, CL_INVALID_BUFFER_SIZE)?;
@@ -258,9 +260,18 @@ fn part_flags(whole: cl_mem_flags, part: cl_mem_flags) -> Result<cl_mem_flags> {
         || forbidden(CL_MEM_READ_ONLY, CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY)
         || forbidden(CL_MEM_HOST_WRITE_ONLY, CL_MEM_HOST_READ_ONLY)
         || forbidden(CL_MEM_HOST_READ_ONLY, CL_MEM_HOST_WRITE_ONLY)
-        || forbidden(CL_MEM_HOST_NO_ACCESS, CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY);
+        || forbidden(
+            CL_MEM_HOST_NO_ACCESS,
+            CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY,
+        );
     require(!beyond, CL_INVALID_VALUE)?;
-    let or_whole = |mask: cl_mem_flags| if part & mask == 0 { whole & mask } else { part & mask };
+    let or_whole = |mask: cl_mem_flags| {
+        if part & mask == 0 {
+            whole & mask
+        } else {
+            part & mask
+        }
+    };
     Ok(or_whole(KERNEL_ACCESS) | or_whole(HOST_ACCESS) | whole & PLACE)
 }
 

@@ -8,13 +8,10 @@ macro_rules! pi {
         match plugin.api().$function {
             Some(function) => {
                 // SAFETY: see above.
-                let result = unsafe { function($($argument),*) };
-                match result {
-                    offkit_pi::ffi::PI_SUCCESS => Ok(()),
-                    result => plugin
-                        .check(offkit_pi::table::Function::$function, result)
-                        .map_err($crate::failure::Failure::from),
-                }
+                let called = unsafe {
+                    plugin.call(offkit_pi::table::Revision::$function, function, ($($argument,)*))
+                };
+                called.map_err($crate::failure::Failure::from)
             }
             None => {
                 let error = plugin.not_provided(offkit_pi::table::Function::$function);
@@ -29,7 +26,11 @@ use crate::failure::Result;
 use offkit_pi::host::{Handle, Owned, Plugin};
 
 /// Takes over the handle that a call has made.
-pub(crate) fn own<H: Handle>(plugin: &Plugin, make: impl FnOnce(&mut H) -> Result<()>, null: H) -> Result<Owned<H>> {
+pub(crate) fn own<H: Handle>(
+    plugin: &Plugin,
+    make: impl FnOnce(&mut H) -> Result<()>,
+    null: H,
+) -> Result<Owned<H>> {
     let mut handle = null;
     make(&mut handle)?;
     // SAFETY: the plugin has made it for this call.

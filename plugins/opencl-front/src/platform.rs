@@ -9,13 +9,10 @@ use crate::handle::{Handle, Handled, Object};
 use cl::*;
 use core::ffi::{c_char, c_void};
 use offkit_pi::host;
-use std::sync::LazyLock;
+use offkit_sync::LazyLock;
 
 /// Extensions of the platform itself; those of its devices come behind them.
-const OWN_EXTENSIONS: [(&str, cl_version); 2] = [
-    ("cl_khr_icd", make_version(1, 0, 0)),
-    ("cl_khr_extended_versioning", make_version(1, 0, 0)),
-];
+const OWN_EXTENSIONS: [(&str, cl_version); 1] = [("cl_khr_icd", make_version(1, 0, 0))];
 
 /// What functions of extensions end with.
 const SUFFIX: &str = "OFFKIT";
@@ -86,7 +83,10 @@ pub(crate) fn clGetPlatformIDs(
     num_platforms: Out<cl_uint>,
 ) -> Result<()> {
     require(platforms.is_null() == (num_entries == 0), CL_INVALID_VALUE)?;
-    require(!(platforms.is_null() && num_platforms.is_null()), CL_INVALID_VALUE)?;
+    require(
+        !(platforms.is_null() && num_platforms.is_null()),
+        CL_INVALID_VALUE,
+    )?;
     let handles: Vec<cl_platform_id> = known().iter().map(|known| known.platform.c()).collect();
     platforms.fill(&handles, num_entries as usize);
     num_platforms.write(handles.len() as cl_uint);

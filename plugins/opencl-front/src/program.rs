@@ -7,12 +7,12 @@ use crate::failure::{Failure, Result, fail, require};
 use crate::handle::{Handled, Object};
 use cl::*;
 use core::ffi::{c_char, c_void};
-use core::sync::atomic::{AtomicU32, Ordering};
 use offkit_pi::ffi::pi_program;
 use offkit_pi::host::Owned;
 use offkit_spirv::{Kernel, Module, reflect};
+use offkit_sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use offkit_sync::{AtomicU32, Ordering};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 /// A program.
 pub(crate) struct Program {

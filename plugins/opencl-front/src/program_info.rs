@@ -100,4 +100,3 @@ pub(crate) fn clGetProgramBuildInfo(
         _ => fail(CL_INVALID_VALUE),
     }
 }
-

@@ -207,16 +207,24 @@ pub(crate) fn clFinish(command_queue: Out<_cl_command_queue>) -> Result<()> {
 
 fn marker(command_queue: Out<_cl_command_queue>, to: Submission) -> Result<()> {
     let queue = Queue::of(command_queue)?;
-    submit(&queue, CL_COMMAND_MARKER, to, |plugin, raw, count, list, event| {
-        pi!(plugin, piEnqueueEventsWait(raw, count, list, event))
-    })
+    submit(
+        &queue,
+        CL_COMMAND_MARKER,
+        to,
+        |plugin, raw, count, list, event| pi!(plugin, piEnqueueEventsWait(raw, count, list, event)),
+    )
 }
 
 fn barrier(command_queue: Out<_cl_command_queue>, to: Submission) -> Result<()> {
     let queue = Queue::of(command_queue)?;
-    submit(&queue, CL_COMMAND_BARRIER, to, |plugin, raw, count, list, event| {
-        pi!(plugin, piEnqueueEventsWaitWithBarrier(raw, count, list, event))
-    })
+    submit(
+        &queue,
+        CL_COMMAND_BARRIER,
+        to,
+        |plugin, raw, count, list, event| {
+            pi!(plugin, piEnqueueEventsWaitWithBarrier(raw, count, list, event))
+        },
+    )
 }
 
 pub(crate) fn clEnqueueMarkerWithWaitList(

@@ -29,11 +29,7 @@ const TAKEN_AWAY: &str = "-cl-ext=-cl_khr_subgroups,-cl_khr_3d_image_writes,-cl_
      -__opencl_c_pipes,-__opencl_c_device_enqueue";
 
 /// Options that are not for the compiler.
-const FOR_LINKERS: [&str; 3] = [
-    "-create-library",
-    "-enable-link-options",
-    "-cl-no-subgroup-ifp",
-];
+const FOR_LINKERS: [&str; 3] = ["-create-library", "-enable-link-options", "-cl-no-subgroup-ifp"];
 
 /// A header that the source includes: its name and its text.
 pub(crate) type Header = (String, String);
@@ -95,7 +91,10 @@ fn arguments(options: &str) -> Result<Vec<OsString>, SourceError> {
     ]
     .map(OsString::from)
     .into();
-    for (name, _) in EXTENSIONS.iter().filter(|(name, _)| !KNOWN_TO_CLANG.contains(name)) {
+    for (name, _) in EXTENSIONS
+        .iter()
+        .filter(|(name, _)| !KNOWN_TO_CLANG.contains(name))
+    {
         arguments.push(format!("-D{name}=1").into());
     }
     for name in FEATURES.iter().filter(|name| name.contains("dot_product")) {
@@ -144,7 +143,9 @@ pub(crate) fn compile(source: &str, options: &str, headers: &[Header]) -> Result
     // A warning is to be seen again, so only silence is kept.
     if let Some(place) = place.filter(|_| compiled.log.is_empty()) {
         // Without a cache the next build takes longer, and that is all.
-        let made = place.parent().is_some_and(|folder| std::fs::create_dir_all(folder).is_ok());
+        let made = place
+            .parent()
+            .is_some_and(|folder| std::fs::create_dir_all(folder).is_ok());
         if made {
             let _ = offkit_host::files::replace(&place, &[&compiled.spirv]);
         }
@@ -154,7 +155,9 @@ pub(crate) fn compile(source: &str, options: &str, headers: &[Header]) -> Result
 
 /// Where the SPIR-V of a source is kept.
 fn cached(clang: &Path, arguments: &[OsString], source: &str) -> Option<PathBuf> {
-    let changed = std::fs::metadata(clang).and_then(|metadata| metadata.modified()).ok()?;
+    let changed = std::fs::metadata(clang)
+        .and_then(|metadata| metadata.modified())
+        .ok()?;
     let mut hash = Sha256::new();
     hash.update(env!("CARGO_PKG_VERSION"));
     hash.update(format!("{}\0{changed:?}\0{arguments:?}\0", clang.display()));

@@ -37,7 +37,13 @@ pub(crate) fn clSVMAlloc(
         let device = &context.devices[0];
         let most = device.object().sizes(CL_DEVICE_MAX_MEM_ALLOC_SIZE);
         require(most.first().is_none_or(|most| size <= *most), CL_INVALID_VALUE)?;
-        usm::allocate(context, UsmKind::Shared, device.object().pi.raw(), size, alignment)
+        usm::allocate(
+            context,
+            UsmKind::Shared,
+            device.object().pi.raw(),
+            size,
+            alignment,
+        )
     };
     allocate().unwrap_or(core::ptr::null_mut())
 }
@@ -216,7 +222,11 @@ pub(crate) fn clEnqueueSVMMigrateMem(
     let pointers = svm_pointers.as_in();
     let pointers = pointers.list(num_svm_pointers).ok_or(Failure(CL_INVALID_VALUE))?;
     require(!pointers.is_empty() && flags & !known == 0, CL_INVALID_VALUE)?;
-    submit_nothing(&queue, CL_COMMAND_SVM_MIGRATE_MEM, Submission { count, list, event })
+    submit_nothing(
+        &queue,
+        CL_COMMAND_SVM_MIGRATE_MEM,
+        Submission { count, list, event },
+    )
 }
 
 pub(crate) fn clSetKernelArgSVMPointer(
@@ -224,5 +234,7 @@ pub(crate) fn clSetKernelArgSVMPointer(
     arg_index: cl_uint,
     arg_value: In<c_void>,
 ) -> Result<()> {
-    Kernel::of(kernel)?.object().set_pointer(arg_index, arg_value.addr())
+    Kernel::of(kernel)?
+        .object()
+        .set_pointer(arg_index, arg_value.addr())
 }

@@ -35,12 +35,27 @@ pub(crate) fn clEnqueueReadBuffer(
     memory.check_range(offset, size)?;
     memory.check_host_access(CL_MEM_HOST_WRITE_ONLY)?;
     let to = Submission { count, list, event };
-    submit(&queue, CL_COMMAND_READ_BUFFER, to, |plugin, raw, count, list, event| {
-        pi!(
-            plugin,
-            piEnqueueMemBufferRead(raw, memory.raw(), blocking_read, offset, size, ptr.raw(), count, list, event)
-        )
-    })
+    submit(
+        &queue,
+        CL_COMMAND_READ_BUFFER,
+        to,
+        |plugin, raw, count, list, event| {
+            pi!(
+                plugin,
+                piEnqueueMemBufferRead(
+                    raw,
+                    memory.raw(),
+                    blocking_read,
+                    offset,
+                    size,
+                    ptr.raw(),
+                    count,
+                    list,
+                    event
+                )
+            )
+        },
+    )
 }
 
 pub(crate) fn clEnqueueWriteBuffer(
@@ -60,12 +75,27 @@ pub(crate) fn clEnqueueWriteBuffer(
     memory.check_range(offset, size)?;
     memory.check_host_access(CL_MEM_HOST_READ_ONLY)?;
     let to = Submission { count, list, event };
-    submit(&queue, CL_COMMAND_WRITE_BUFFER, to, |plugin, raw, count, list, event| {
-        pi!(
-            plugin,
-            piEnqueueMemBufferWrite(raw, memory.raw(), blocking_write, offset, size, ptr.raw(), count, list, event)
-        )
-    })
+    submit(
+        &queue,
+        CL_COMMAND_WRITE_BUFFER,
+        to,
+        |plugin, raw, count, list, event| {
+            pi!(
+                plugin,
+                piEnqueueMemBufferWrite(
+                    raw,
+                    memory.raw(),
+                    blocking_write,
+                    offset,
+                    size,
+                    ptr.raw(),
+                    count,
+                    list,
+                    event
+                )
+            )
+        },
+    )
 }
 
 pub(crate) fn clEnqueueCopyBuffer(
@@ -85,12 +115,27 @@ pub(crate) fn clEnqueueCopyBuffer(
     source.check_range(src_offset, size)?;
     target.check_range(dst_offset, size)?;
     let to = Submission { count, list, event };
-    submit(&queue, CL_COMMAND_COPY_BUFFER, to, |plugin, raw, count, list, event| {
-        pi!(
-            plugin,
-            piEnqueueMemBufferCopy(raw, source.raw(), target.raw(), src_offset, dst_offset, size, count, list, event)
-        )
-    })
+    submit(
+        &queue,
+        CL_COMMAND_COPY_BUFFER,
+        to,
+        |plugin, raw, count, list, event| {
+            pi!(
+                plugin,
+                piEnqueueMemBufferCopy(
+                    raw,
+                    source.raw(),
+                    target.raw(),
+                    src_offset,
+                    dst_offset,
+                    size,
+                    count,
+                    list,
+                    event
+                )
+            )
+        },
+    )
 }
 
 /// Where a box begins.
@@ -139,27 +184,32 @@ pub(crate) fn clEnqueueReadBufferRect(
     let (mut from, mut into, mut region) = (origin(buffer_origin)?, origin(host_origin)?, extent(region)?);
     memory.check_host_access(CL_MEM_HOST_WRITE_ONLY)?;
     let to = Submission { count, list, event };
-    submit(&queue, CL_COMMAND_READ_BUFFER_RECT, to, |plugin, raw, count, list, event| {
-        pi!(
-            plugin,
-            piEnqueueMemBufferReadRect(
-                raw,
-                memory.raw(),
-                blocking_read,
-                &raw mut from,
-                &raw mut into,
-                &raw mut region,
-                buffer_row_pitch,
-                buffer_slice_pitch,
-                host_row_pitch,
-                host_slice_pitch,
-                ptr.raw(),
-                count,
-                list,
-                event
+    submit(
+        &queue,
+        CL_COMMAND_READ_BUFFER_RECT,
+        to,
+        |plugin, raw, count, list, event| {
+            pi!(
+                plugin,
+                piEnqueueMemBufferReadRect(
+                    raw,
+                    memory.raw(),
+                    blocking_read,
+                    &raw mut from,
+                    &raw mut into,
+                    &raw mut region,
+                    buffer_row_pitch,
+                    buffer_slice_pitch,
+                    host_row_pitch,
+                    host_slice_pitch,
+                    ptr.raw(),
+                    count,
+                    list,
+                    event
+                )
             )
-        )
-    })
+        },
+    )
 }
 
 pub(crate) fn clEnqueueWriteBufferRect(
@@ -184,27 +234,32 @@ pub(crate) fn clEnqueueWriteBufferRect(
     let (mut into, mut from, mut region) = (origin(buffer_origin)?, origin(host_origin)?, extent(region)?);
     memory.check_host_access(CL_MEM_HOST_READ_ONLY)?;
     let to = Submission { count, list, event };
-    submit(&queue, CL_COMMAND_WRITE_BUFFER_RECT, to, |plugin, raw, count, list, event| {
-        pi!(
-            plugin,
-            piEnqueueMemBufferWriteRect(
-                raw,
-                memory.raw(),
-                blocking_write,
-                &raw mut into,
-                &raw mut from,
-                &raw mut region,
-                buffer_row_pitch,
-                buffer_slice_pitch,
-                host_row_pitch,
-                host_slice_pitch,
-                ptr.raw(),
-                count,
-                list,
-                event
+    submit(
+        &queue,
+        CL_COMMAND_WRITE_BUFFER_RECT,
+        to,
+        |plugin, raw, count, list, event| {
+            pi!(
+                plugin,
+                piEnqueueMemBufferWriteRect(
+                    raw,
+                    memory.raw(),
+                    blocking_write,
+                    &raw mut into,
+                    &raw mut from,
+                    &raw mut region,
+                    buffer_row_pitch,
+                    buffer_slice_pitch,
+                    host_row_pitch,
+                    host_slice_pitch,
+                    ptr.raw(),
+                    count,
+                    list,
+                    event
+                )
             )
-        )
-    })
+        },
+    )
 }
 
 pub(crate) fn clEnqueueCopyBufferRect(
@@ -227,26 +282,31 @@ pub(crate) fn clEnqueueCopyBufferRect(
     let (source, target) = (source.object(), target.object());
     let (mut from, mut into, mut region) = (origin(src_origin)?, origin(dst_origin)?, extent(region)?);
     let to = Submission { count, list, event };
-    submit(&queue, CL_COMMAND_COPY_BUFFER_RECT, to, |plugin, raw, count, list, event| {
-        pi!(
-            plugin,
-            piEnqueueMemBufferCopyRect(
-                raw,
-                source.raw(),
-                target.raw(),
-                &raw mut from,
-                &raw mut into,
-                &raw mut region,
-                src_row_pitch,
-                src_slice_pitch,
-                dst_row_pitch,
-                dst_slice_pitch,
-                count,
-                list,
-                event
+    submit(
+        &queue,
+        CL_COMMAND_COPY_BUFFER_RECT,
+        to,
+        |plugin, raw, count, list, event| {
+            pi!(
+                plugin,
+                piEnqueueMemBufferCopyRect(
+                    raw,
+                    source.raw(),
+                    target.raw(),
+                    &raw mut from,
+                    &raw mut into,
+                    &raw mut region,
+                    src_row_pitch,
+                    src_slice_pitch,
+                    dst_row_pitch,
+                    dst_slice_pitch,
+                    count,
+                    list,
+                    event
+                )
             )
-        )
-    })
+        },
+    )
 }
 
 /// Sizes of patterns: those of the types of OpenCL C.
@@ -275,12 +335,27 @@ pub(crate) fn clEnqueueFillBuffer(
     if size == 0 {
         return submit_nothing(&queue, CL_COMMAND_FILL_BUFFER, to);
     }
-    submit(&queue, CL_COMMAND_FILL_BUFFER, to, |plugin, raw, count, list, event| {
-        pi!(
-            plugin,
-            piEnqueueMemBufferFill(raw, memory.raw(), pattern.raw(), pattern_size, offset, size, count, list, event)
-        )
-    })
+    submit(
+        &queue,
+        CL_COMMAND_FILL_BUFFER,
+        to,
+        |plugin, raw, count, list, event| {
+            pi!(
+                plugin,
+                piEnqueueMemBufferFill(
+                    raw,
+                    memory.raw(),
+                    pattern.raw(),
+                    pattern_size,
+                    offset,
+                    size,
+                    count,
+                    list,
+                    event
+                )
+            )
+        },
+    )
 }
 
 pub(crate) fn clEnqueueMigrateMemObjects(
@@ -293,13 +368,19 @@ pub(crate) fn clEnqueueMigrateMemObjects(
     event: Out<cl_event>,
 ) -> Result<()> {
     let queue = Queue::of(command_queue)?;
-    let handles = mem_objects.list(num_mem_objects).ok_or(Failure(CL_INVALID_VALUE))?;
+    let handles = mem_objects
+        .list(num_mem_objects)
+        .ok_or(Failure(CL_INVALID_VALUE))?;
     let known = CL_MIGRATE_MEM_OBJECT_HOST | CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED;
     require(!handles.is_empty() && flags & !known == 0, CL_INVALID_VALUE)?;
     for handle in handles {
         operands(command_queue, Out::from_pointer(*handle))?;
     }
-    submit_nothing(&queue, CL_COMMAND_MIGRATE_MEM_OBJECTS, Submission { count, list, event })
+    submit_nothing(
+        &queue,
+        CL_COMMAND_MIGRATE_MEM_OBJECTS,
+        Submission { count, list, event },
+    )
 }
 
 pub(crate) fn clEnqueueMapBuffer(
@@ -332,23 +413,28 @@ pub(crate) fn clEnqueueMapBuffer(
     let to = Submission { count, list, event };
     let mut address = core::ptr::null_mut();
     let place = &raw mut address;
-    submit(&queue, CL_COMMAND_MAP_BUFFER, to, |plugin, raw, count, list, event| {
-        pi!(
-            plugin,
-            piEnqueueMemBufferMap(
-                raw,
-                memory.raw(),
-                blocking_map,
-                map_flags,
-                offset,
-                size,
-                count,
-                list,
-                event,
-                place
+    submit(
+        &queue,
+        CL_COMMAND_MAP_BUFFER,
+        to,
+        |plugin, raw, count, list, event| {
+            pi!(
+                plugin,
+                piEnqueueMemBufferMap(
+                    raw,
+                    memory.raw(),
+                    blocking_map,
+                    map_flags,
+                    offset,
+                    size,
+                    count,
+                    list,
+                    event,
+                    place
+                )
             )
-        )
-    })?;
+        },
+    )?;
     memory.note_mapped(address.addr());
     Ok(address)
 }
@@ -365,11 +451,16 @@ pub(crate) fn clEnqueueUnmapMemObject(
     let memory = memory.object();
     require(memory.forget_mapped(mapped_ptr.addr()), CL_INVALID_VALUE)?;
     let to = Submission { count, list, event };
-    submit(&queue, CL_COMMAND_UNMAP_MEM_OBJECT, to, |plugin, raw, count, list, event| {
-        pi!(
-            plugin,
-            piEnqueueMemUnmap(raw, memory.raw(), mapped_ptr.raw(), count, list, event)
-        )
-    })
+    submit(
+        &queue,
+        CL_COMMAND_UNMAP_MEM_OBJECT,
+        to,
+        |plugin, raw, count, list, event| {
+            pi!(
+                plugin,
+                piEnqueueMemUnmap(raw, memory.raw(), mapped_ptr.raw(), count, list, event)
+            )
+        },
+    )
     .inspect_err(|_| memory.note_mapped(mapped_ptr.addr()))
 }

@@ -4,9 +4,12 @@
 //! Every function of OpenCL is here, as one that refuses. A module that has a function goes before this one.
 
 #![expect(dead_code, reason = "most functions are those of another module")]
-#![expect(unused_variables, reason = "arguments have their names from the list of functions")]
+#![expect(
+    unused_variables,
+    reason = "arguments have their names from the list of functions"
+)]
 
-use crate::c::FromC;
+use crate::c::Argument;
 use crate::failure::{Result, fail};
 use cl::*;
 use core::ffi::{c_char, c_int, c_uint, c_void};
@@ -37,13 +40,13 @@ macro_rules! refusing {
         $(refusing!(@one $name [$($parameter: $type),*] [$($creates)?] $returned);)*
     };
     (@one $name:ident [$($parameter:ident: $type:ty),*] [creates] $returned:ty) => {
-        pub(crate) fn $name($($parameter: <$type as FromC>::Safe),*) -> Result<$returned> {
+        pub(crate) fn $name($($parameter: <$type as Argument>::Safe),*) -> Result<$returned> {
             Refusing::refuse()
         }
     };
     (@one $name:ident [$($parameter:ident: $type:ty),*] [] $returned:ty) => {
         pub(crate) fn $name(
-            $($parameter: <$type as FromC>::Safe),*
+            $($parameter: <$type as Argument>::Safe),*
         ) -> <$returned as crate::entry::Returned>::Safe {
             Refusing::refuse()
         }

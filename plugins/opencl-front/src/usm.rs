@@ -34,8 +34,14 @@ pub(crate) fn allocate(
     let none = core::ptr::null_mut();
     match kind {
         UsmKind::Host => pi!(plugin, piextUSMHostAlloc(to, raw, none, size, alignment)),
-        UsmKind::Device => pi!(plugin, piextUSMDeviceAlloc(to, raw, device, none, size, alignment)),
-        UsmKind::Shared => pi!(plugin, piextUSMSharedAlloc(to, raw, device, none, size, alignment)),
+        UsmKind::Device => pi!(
+            plugin,
+            piextUSMDeviceAlloc(to, raw, device, none, size, alignment)
+        ),
+        UsmKind::Shared => pi!(
+            plugin,
+            piextUSMSharedAlloc(to, raw, device, none, size, alignment)
+        ),
     }?;
     Ok(address)
 }
@@ -76,7 +82,13 @@ pub(crate) fn clHostMemAllocINTEL(
 ) -> Result<*mut c_void> {
     let context = Context::of(context)?;
     check_properties(properties)?;
-    allocate(context.object(), UsmKind::Host, core::ptr::null_mut(), size, alignment)
+    allocate(
+        context.object(),
+        UsmKind::Host,
+        core::ptr::null_mut(),
+        size,
+        alignment,
+    )
 }
 
 pub(crate) fn clDeviceMemAllocINTEL(
@@ -156,7 +168,9 @@ pub(crate) fn clSetKernelArgMemPointerINTEL(
     arg_index: cl_uint,
     arg_value: In<c_void>,
 ) -> Result<()> {
-    Kernel::of(kernel)?.object().set_pointer(arg_index, arg_value.addr())
+    Kernel::of(kernel)?
+        .object()
+        .set_pointer(arg_index, arg_value.addr())
 }
 
 /// Copies between addresses.
@@ -179,7 +193,16 @@ pub(crate) fn copy(
     submit(&queue, command, to, |plugin, raw, count, list, event| {
         pi!(
             plugin,
-            piextUSMEnqueueMemcpy(raw, blocking, target.raw(), source.raw(), size, count, list, event)
+            piextUSMEnqueueMemcpy(
+                raw,
+                blocking,
+                target.raw(),
+                source.raw(),
+                size,
+                count,
+                list,
+                event
+            )
         )
     })
 }
@@ -201,34 +224,39 @@ pub(crate) fn fill(
     if size == 0 {
         return submit_nothing(&queue, command, to);
     }
-    submit(&queue, command, to, |plugin, raw, count, list, event| match pattern {
-        [byte] => {
-            let value = i32::from(*byte);
-            pi!(
-                plugin,
-                piextUSMEnqueueMemset(raw, target.raw(), value, size, count, list, event)
-            )
-        }
-        // One row of the two-dimensional form.
-        pattern => {
-            let (length, pattern) = (pattern.len(), pattern.as_ptr().cast());
-            pi!(
-                plugin,
-                piextUSMEnqueueFill2D(
-                    raw,
-                    target.raw(),
-                    size,
-                    length,
-                    pattern,
-                    size,
-                    1,
-                    count,
-                    list,
-                    event
+    submit(
+        &queue,
+        command,
+        to,
+        |plugin, raw, count, list, event| match pattern {
+            [byte] => {
+                let value = i32::from(*byte);
+                pi!(
+                    plugin,
+                    piextUSMEnqueueMemset(raw, target.raw(), value, size, count, list, event)
                 )
-            )
-        }
-    })
+            }
+            // One row of the two-dimensional form.
+            pattern => {
+                let (length, pattern) = (pattern.len(), pattern.as_ptr().cast());
+                pi!(
+                    plugin,
+                    piextUSMEnqueueFill2D(
+                        raw,
+                        target.raw(),
+                        size,
+                        length,
+                        pattern,
+                        size,
+                        1,
+                        count,
+                        list,
+                        event
+                    )
+                )
+            }
+        },
+    )
 }
 
 pub(crate) fn clEnqueueMemFillINTEL(
@@ -243,7 +271,14 @@ pub(crate) fn clEnqueueMemFillINTEL(
 ) -> Result<()> {
     let pattern = pattern.bytes(pattern_size).ok_or(Failure(CL_INVALID_VALUE))?;
     let to = Submission { count, list, event };
-    fill(command_queue, CL_COMMAND_MEMFILL_INTEL, dst_ptr, pattern, size, to)
+    fill(
+        command_queue,
+        CL_COMMAND_MEMFILL_INTEL,
+        dst_ptr,
+        pattern,
+        size,
+        to,
+    )
 }
 
 pub(crate) fn clEnqueueMemsetINTEL(
@@ -257,7 +292,14 @@ pub(crate) fn clEnqueueMemsetINTEL(
 ) -> Result<()> {
     let to = Submission { count, list, event };
     // As `memset`: the lowest byte.
-    fill(command_queue, CL_COMMAND_MEMFILL_INTEL, dst_ptr, &[value as u8], size, to)
+    fill(
+        command_queue,
+        CL_COMMAND_MEMFILL_INTEL,
+        dst_ptr,
+        &[value as u8],
+        size,
+        to,
+    )
 }
 
 pub(crate) fn clEnqueueMemcpyINTEL(
@@ -271,7 +313,15 @@ pub(crate) fn clEnqueueMemcpyINTEL(
     event: Out<cl_event>,
 ) -> Result<()> {
     let to = Submission { count, list, event };
-    copy(command_queue, CL_COMMAND_MEMCPY_INTEL, blocking, dst_ptr, src_ptr, size, to)
+    copy(
+        command_queue,
+        CL_COMMAND_MEMCPY_INTEL,
+        blocking,
+        dst_ptr,
+        src_ptr,
+        size,
+        to,
+    )
 }
 
 pub(crate) fn clEnqueueMigrateMemINTEL(
@@ -284,7 +334,11 @@ pub(crate) fn clEnqueueMigrateMemINTEL(
     event: Out<cl_event>,
 ) -> Result<()> {
     let queue = Queue::of(command_queue)?;
-    submit_nothing(&queue, CL_COMMAND_MIGRATEMEM_INTEL, Submission { count, list, event })
+    submit_nothing(
+        &queue,
+        CL_COMMAND_MIGRATEMEM_INTEL,
+        Submission { count, list, event },
+    )
 }
 
 pub(crate) fn clEnqueueMemAdviseINTEL(
@@ -297,5 +351,9 @@ pub(crate) fn clEnqueueMemAdviseINTEL(
     event: Out<cl_event>,
 ) -> Result<()> {
     let queue = Queue::of(command_queue)?;
-    submit_nothing(&queue, CL_COMMAND_MEMADVISE_INTEL, Submission { count, list, event })
+    submit_nothing(
+        &queue,
+        CL_COMMAND_MEMADVISE_INTEL,
+        Submission { count, list, event },
+    )
 }

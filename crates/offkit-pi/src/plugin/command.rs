@@ -111,14 +111,14 @@ pub enum Command<P: Plugin> {
         /// The address it was mapped to.
         address: usize,
     },
-    /// Set unified shared memory to a byte.
-    SetUsm {
+    /// Fill unified shared memory. The size is a multiple of the pattern's length.
+    FillUsm {
         /// First byte.
         address: usize,
-        /// The value.
-        value: u8,
+        /// What to repeat.
+        pattern: Vec<u8>,
         /// Number of bytes.
-        count: usize,
+        size: usize,
     },
     /// Copy between unified shared memory and memory of either the device or the host. Addresses that are not
     /// of the device are the host's, and valid until the command is complete.
@@ -176,7 +176,7 @@ impl<P: Plugin> Command<P> {
             Command::FillBuffer { .. } => PI_COMMAND_TYPE_MEM_BUFFER_FILL,
             Command::Map { .. } => PI_COMMAND_TYPE_MEM_BUFFER_MAP,
             Command::Unmap { .. } => PI_COMMAND_TYPE_MEM_BUFFER_UNMAP,
-            Command::SetUsm { .. } => PI_COMMAND_TYPE_SVM_MEMFILL,
+            Command::FillUsm { .. } => PI_COMMAND_TYPE_SVM_MEMFILL,
             Command::CopyUsm { .. } => PI_COMMAND_TYPE_SVM_MEMCPY,
             Command::PrefetchUsm { .. } | Command::AdviseUsm { .. } => PI_COMMAND_TYPE_MIGRATE_MEM_OBJECTS,
         }

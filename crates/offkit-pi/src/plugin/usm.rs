@@ -3,7 +3,7 @@
 use super::command::Command;
 use super::context::device_of;
 use super::enqueue::Submission;
-use super::shim::non_null;
+use super::shim::{array, non_null};
 use super::state::{self, Registered};
 use super::{Context, Error, Info, Plugin, Result};
 use crate::ffi::*;
@@ -141,10 +141,40 @@ pub(super) fn piextUSMEnqueueMemset<P: Registered>(
 ) -> Result<Submission<P>> {
     non_null(pointer, "ptr")?;
     // The interface takes the lowest byte.
-    let command = Command::SetUsm {
+    let command = Command::FillUsm {
         address: pointer.expose_provenance(),
-        value: value as u8,
-        count,
+        pattern: vec![value as u8],
+        size: count,
+    };
+    Ok(Submission::new(state::queue(queue)?, command))
+}
+
+pub(super) unsafe fn piextUSMEnqueueFill2D<P: Registered>(
+    queue: pi_queue,
+    pointer: *mut c_void,
+    pitch: usize,
+    pattern_size: usize,
+    pattern: *const c_void,
+    width: usize,
+    height: usize,
+) -> Result<Submission<P>> {
+    non_null(pointer, "ptr")?;
+    if height != 1 && pitch != width {
+        return Err(Error::unsupported("filling rows with gaps between them"));
+    }
+    let size = width.checked_mul(height);
+    let size = size.filter(|size| pattern_size > 0 && size.is_multiple_of(pattern_size));
+    let size = size.ok_or_else(|| {
+        let message = format_args!("{height} rows of {width} bytes are no multiple of {pattern_size} bytes");
+        Error::new(PI_INVALID_VALUE, message)
+    })?;
+    // SAFETY: the host passes `pattern_size` bytes.
+    let pattern = unsafe { array(pattern.cast::<u8>(), pattern_size, "pattern") }?.to_vec();
+    let address = pointer.expose_provenance();
+    let command = Command::FillUsm {
+        address,
+        pattern,
+        size,
     };
     Ok(Submission::new(state::queue(queue)?, command))
 }

@@ -20,6 +20,8 @@ pub(crate) struct CpuBuffer {
 struct Storage {
     memory: Arc<Memory>,
     address: u64,
+    /// Whether the device's memory is told when it goes.
+    is_own: bool,
     /// The host's memory, if that is what the buffer uses.
     _host: Option<HostTarget>,
 }
@@ -29,19 +31,21 @@ impl CpuBuffer {
         let BufferRequest {
             size, copy, storage, ..
         } = request;
-        let address = match &storage {
+        let (address, is_own) = match &storage {
+            Some(host) if is_shared(memory, host) => (host.address() as u64, false),
             Some(host) => {
-                let address = host.address() as u64;
                 register(memory, host).map_err(memory_error)?;
-                address
+                (host.address() as u64, true)
             }
-            None => memory
-                .allocate(size, 1, AllocationKind::Buffer)
-                .map_err(memory_error)?,
+            None => {
+                let allocated = memory.allocate(size, 1, AllocationKind::Buffer);
+                (allocated.map_err(memory_error)?, true)
+            }
         };
         let storage = Arc::new(Storage {
             memory: Arc::clone(memory),
             address,
+            is_own,
             _host: storage,
         });
         if let Some(data) = copy {
@@ -56,6 +60,14 @@ impl CpuBuffer {
     }
 }
 
+/// Whether the host's memory is within an allocation that the device has made for both, and so knows.
+fn is_shared(memory: &Memory, host: &HostTarget) -> bool {
+    let known = memory.lookup(host.address() as u64);
+    let shared = |kind| matches!(kind, AllocationKind::Host | AllocationKind::Shared);
+    known.is_some_and(|allocation| shared(allocation.kind))
+        && memory.check(host.address() as u64, host.size() as u64).is_ok()
+}
+
 #[expect(
     unsafe_code,
     reason = "the host vouches for its memory, through the interface"
@@ -68,6 +80,9 @@ fn register(memory: &Memory, host: &HostTarget) -> Result<(), crate::MemoryError
 
 impl Drop for Storage {
     fn drop(&mut self) {
+        if !self.is_own {
+            return;
+        }
         if let Err(error) = self.memory.free(self.address) {
             tracing::error!(%error, "a buffer's memory is gone before the buffer");
         }

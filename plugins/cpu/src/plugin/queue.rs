@@ -136,8 +136,9 @@ impl Task {
             Todo::Other(command, _) => match command {
                 Command::ReadBuffer { target, .. } => target.size(),
                 Command::WriteBuffer { source, .. } => source.size(),
-                Command::CopyBuffer { size, .. } | Command::FillBuffer { size, .. } => *size,
-                Command::SetUsm { count, .. } => *count,
+                Command::CopyBuffer { size, .. }
+                | Command::FillBuffer { size, .. }
+                | Command::FillUsm { size, .. } => *size,
                 _ => usize::MAX,
             },
             Todo::Nothing => 0,
@@ -225,11 +226,11 @@ fn run(memory: &Memory, command: Command<Cpu>) -> Result<(), String> {
         Command::CopyBufferRect { source, target, rect } => each_row(&rect, |from, to, size| {
             memory.copy(at(&target, to), at(&source, from), size as u64)
         }),
-        Command::SetUsm {
+        Command::FillUsm {
             address,
-            value,
-            count,
-        } => memory.fill(address as u64, &[value], count as u64),
+            pattern,
+            size,
+        } => memory.fill(address as u64, &pattern, size as u64),
         _ => return Err("the device does not know this command".to_owned()),
     };
     done.map_err(|error| error.to_string())
