@@ -1,0 +1,330 @@
+// A program that knows OpenCL and nothing else: `front CHECK [FILE]` does one check on the first device it finds.
+#define CL_TARGET_OPENCL_VERSION 300
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include <CL/cl.h>
+#include <CL/cl_ext.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define N 1000
+
+static cl_platform_id platform;
+static cl_device_id device;
+static cl_context context;
+
+// Ends the program unless a condition holds.
+#define CHECK(condition)                                                       \
+    do {                                                                       \
+        if (!(condition)) {                                                    \
+            fprintf(stderr, "line %d: %s\n", __LINE__, #condition);            \
+            exit(1);                                                           \
+        }                                                                      \
+    } while (0)
+
+#define OK(call)                                                               \
+    do {                                                                       \
+        cl_int code = (call);                                                  \
+        if (code) {                                                            \
+            fprintf(stderr, "line %d: %s: %d\n", __LINE__, #call, code);       \
+            exit(1);                                                           \
+        }                                                                      \
+    } while (0)
+
+static const char *SAXPY = "kernel void saxpy(float a, global const float *x, global float *y) {"
+                           "  size_t i = get_global_id(0);"
+                           "  y[i] = a * x[i] + y[i];"
+                           "}";
+
+static cl_command_queue queue(cl_command_queue_properties flags) {
+    cl_queue_properties properties[] = {CL_QUEUE_PROPERTIES, flags, 0};
+    cl_int error;
+    cl_command_queue made = clCreateCommandQueueWithProperties(context, device, properties, &error);
+    OK(error);
+    return made;
+}
+
+static cl_program built(cl_program program, cl_int error) {
+    OK(error);
+    if (clBuildProgram(program, 1, &device, "", NULL, NULL)) {
+        char log[4096] = "";
+        clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, sizeof log, log, NULL);
+        fprintf(stderr, "%s\n", log);
+        exit(1);
+    }
+    return program;
+}
+
+static cl_program from_source(const char *source) {
+    cl_int error;
+    cl_program program = clCreateProgramWithSource(context, 1, &source, NULL, &error);
+    return built(program, error);
+}
+
+static cl_program from_il(const char *name) {
+    static char il[1 << 16];
+    FILE *file = fopen(name, "rb");
+    CHECK(file);
+    size_t size = fread(il, 1, sizeof il, file);
+    fclose(file);
+    cl_int error;
+    cl_program program = clCreateProgramWithIL(context, il, size, &error);
+    return built(program, error);
+}
+
+// Runs saxpy of a program twice over, and checks what it computes.
+static void saxpy(cl_program program) {
+    float x[N], y[N];
+    for (int i = 0; i < N; i++) {
+        x[i] = i;
+        y[i] = 1;
+    }
+    cl_int error;
+    cl_command_queue commands = queue(0);
+    cl_mem from = clCreateBuffer(context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, sizeof x, x, &error);
+    OK(error);
+    cl_mem to = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof y, y, &error);
+    OK(error);
+    cl_kernel kernel = clCreateKernel(program, "saxpy", &error);
+    OK(error);
+    float a = 2;
+    OK(clSetKernelArg(kernel, 0, sizeof a, &a));
+    OK(clSetKernelArg(kernel, 1, sizeof from, &from));
+    OK(clSetKernelArg(kernel, 2, sizeof to, &to));
+    size_t global = N;
+    OK(clEnqueueNDRangeKernel(commands, kernel, 1, NULL, &global, NULL, 0, NULL, NULL));
+    cl_kernel copy = clCloneKernel(kernel, &error);
+    OK(error);
+    OK(clEnqueueNDRangeKernel(commands, copy, 1, NULL, &global, NULL, 0, NULL, NULL));
+    OK(clEnqueueReadBuffer(commands, to, CL_TRUE, 0, sizeof y, y, 0, NULL, NULL));
+    for (int i = 0; i < N; i++)
+        CHECK(y[i] == 4 * i + 1);
+    OK(clReleaseKernel(kernel));
+    OK(clReleaseKernel(copy));
+    OK(clReleaseMemObject(from));
+    OK(clReleaseMemObject(to));
+    OK(clReleaseCommandQueue(commands));
+}
+
+// A program's binary makes a program that computes the same.
+static void binary(void) {
+    cl_program program = from_source(SAXPY);
+    size_t size;
+    OK(clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL));
+    CHECK(size > 0);
+    unsigned char *bytes = malloc(size);
+    OK(clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof bytes, &bytes, NULL));
+    cl_int status, error;
+    const unsigned char *binary = bytes;
+    cl_program again = clCreateProgramWithBinary(context, 1, &device, &size, &binary, &status, &error);
+    OK(status);
+    saxpy(built(again, error));
+    bytes[0] ^= 0xff;
+    CHECK(!clCreateProgramWithBinary(context, 1, &device, &size, &binary, &status, &error));
+    CHECK(error == CL_INVALID_BINARY && status == CL_INVALID_BINARY);
+}
+
+// A library and its user are compiled apart, and linked; what is missing is named in the log.
+static void linked(void) {
+    const char *user = "float twice(float); kernel void saxpy(float a, global const float *x, global float *y) {"
+                       "  size_t i = get_global_id(0); y[i] = twice(x[i]) + y[i]; }";
+    const char *library = "#include \"two.h\"\nfloat twice(float x) { return TWO * x; }", *header = "#define TWO 2\n";
+    const char *name = "two.h";
+    cl_int error;
+    cl_program parts[2] = {clCreateProgramWithSource(context, 1, &user, NULL, &error),
+                           clCreateProgramWithSource(context, 1, &library, NULL, &error)};
+    cl_program two = clCreateProgramWithSource(context, 1, &header, NULL, &error);
+    OK(clCompileProgram(parts[0], 1, &device, "", 0, NULL, NULL, NULL, NULL));
+    CHECK(!clLinkProgram(context, 1, &device, "", 1, parts, NULL, NULL, &error));
+    CHECK(error == CL_LINK_PROGRAM_FAILURE);
+    OK(clCompileProgram(parts[1], 1, &device, "", 1, &two, &name, NULL, NULL));
+    cl_program shelf = clLinkProgram(context, 1, &device, "-create-library", 1, parts + 1, NULL, NULL, &error);
+    OK(error);
+    cl_program both[2] = {parts[0], shelf};
+    cl_program program = clLinkProgram(context, 1, &device, "", 2, both, NULL, NULL, &error);
+    OK(error);
+    saxpy(program);
+}
+
+// Handles that are null, of another kind, released or made up get an error, and no call is followed by a crash.
+static void handles(void) {
+    cl_int error;
+    cl_command_queue commands = queue(0);
+    cl_mem buffer = clCreateBuffer(context, 0, 64, NULL, &error);
+    OK(error);
+    size_t answer;
+    CHECK(clFinish((cl_command_queue)buffer) == CL_INVALID_COMMAND_QUEUE);
+    CHECK(clGetMemObjectInfo((cl_mem)commands, CL_MEM_SIZE, sizeof answer, &answer, NULL) == CL_INVALID_MEM_OBJECT);
+    CHECK(clEnqueueReadBuffer(commands, (cl_mem)device, CL_TRUE, 0, 4, &answer, 0, NULL, NULL) == CL_INVALID_MEM_OBJECT);
+    OK(clReleaseMemObject(buffer));
+    CHECK(clReleaseMemObject(buffer) == CL_INVALID_MEM_OBJECT);
+    CHECK(clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof answer, &answer, NULL) == CL_INVALID_MEM_OBJECT);
+    OK(clReleaseCommandQueue(commands));
+    CHECK(clFlush(commands) == CL_INVALID_COMMAND_QUEUE);
+    // Something that begins like an object of the driver, and is none.
+    void *made_up[8] = {*(void **)context};
+    CHECK(clRetainContext((cl_context)made_up) == CL_INVALID_CONTEXT);
+    cl_image_format format = {CL_RGBA, CL_UNORM_INT8};
+    cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 4, .image_height = 4};
+    CHECK(!clCreateImage(context, 0, &format, &desc, NULL, &error) && error == CL_INVALID_OPERATION);
+    CHECK(!clCreatePipe(context, 0, 4, 4, NULL, &error) && error == CL_INVALID_OPERATION);
+}
+
+// Commands of an out-of-order queue do not wait for each other, and user events hold back and fail what waits for them.
+static void out_of_order(void) {
+    cl_int error, status;
+    cl_command_queue commands = queue(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    int value = 0, first = 1, second = 2;
+    cl_mem buffer = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, sizeof value, &value, &error);
+    OK(error);
+    cl_event gate = clCreateUserEvent(context, &error), held;
+    OK(error);
+    OK(clEnqueueWriteBuffer(commands, buffer, CL_FALSE, 0, sizeof first, &first, 1, &gate, &held));
+    // Would wait for ever in a queue that runs in order.
+    OK(clEnqueueWriteBuffer(commands, buffer, CL_TRUE, 0, sizeof second, &second, 0, NULL, NULL));
+    OK(clEnqueueReadBuffer(commands, buffer, CL_TRUE, 0, sizeof value, &value, 0, NULL, NULL));
+    CHECK(value == 2);
+    OK(clGetEventInfo(held, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL));
+    CHECK(status > CL_COMPLETE);
+    OK(clSetUserEventStatus(gate, CL_COMPLETE));
+    OK(clFinish(commands));
+    OK(clEnqueueReadBuffer(commands, buffer, CL_TRUE, 0, sizeof value, &value, 0, NULL, NULL));
+    CHECK(value == 1);
+    CHECK(clSetUserEventStatus(gate, CL_COMPLETE) == CL_INVALID_OPERATION);
+    cl_event failing = clCreateUserEvent(context, &error);
+    OK(clEnqueueWriteBuffer(commands, buffer, CL_FALSE, 0, sizeof second, &second, 1, &failing, &held));
+    OK(clSetUserEventStatus(failing, -7));
+    CHECK(clWaitForEvents(1, &held) == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+}
+
+static volatile int called;
+
+static void CL_CALLBACK note(cl_event event, cl_int status, void *data) {
+    (void)event;
+    *(cl_int *)data = status;
+    called = 1;
+}
+
+// Events tell when their commands began and ended, by the clock that the timers show, and call back.
+static void profiling(void) {
+    cl_int error, told = 1;
+    cl_command_queue commands = queue(CL_QUEUE_PROFILING_ENABLE);
+    cl_program program = from_source("kernel void nothing(void) {}");
+    cl_kernel kernel = clCreateKernel(program, "nothing", &error);
+    OK(error);
+    size_t one = 1;
+    cl_ulong before, after, host, times[4];
+    OK(clGetDeviceAndHostTimer(device, &before, &host));
+    cl_event event;
+    OK(clEnqueueNDRangeKernel(commands, kernel, 1, NULL, &one, NULL, 0, NULL, &event));
+    OK(clSetEventCallback(event, CL_COMPLETE, note, &told));
+    OK(clWaitForEvents(1, &event));
+    OK(clGetDeviceAndHostTimer(device, &after, &host));
+    for (int i = 0; i < 4; i++)
+        OK(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_QUEUED + i, sizeof *times, times + i, NULL));
+    CHECK(before <= times[0] && times[0] <= times[1] && times[1] <= times[2] && times[2] <= times[3] && times[3] <= after);
+    while (!called) {
+    }
+    CHECK(told == CL_COMPLETE);
+}
+
+typedef void *(*shared_alloc)(cl_context, cl_device_id, const cl_ulong *, size_t, cl_uint, cl_int *);
+typedef cl_int (*memory_free)(cl_context, void *);
+typedef cl_int (*memory_fill)(cl_command_queue, void *, const void *, size_t, size_t, cl_uint, const cl_event *, cl_event *);
+
+// Memory that host and kernels reach at the same address: SVM, USM, mapped and shared buffers, and parts.
+static void memory(void) {
+    cl_int error;
+    cl_command_queue commands = queue(0);
+    cl_kernel kernel = clCreateKernel(from_source("kernel void add(global int *x) { x[get_global_id(0)]++; }"), "add", &error);
+    OK(error);
+    size_t global = 64;
+    int seven = 7;
+    int *svm = clSVMAlloc(context, CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER, 256, 0);
+    CHECK(svm);
+    OK(clEnqueueSVMMemFill(commands, svm, &seven, sizeof seven, 256, 0, NULL, NULL));
+    OK(clSetKernelArgSVMPointer(kernel, 0, svm));
+    OK(clEnqueueNDRangeKernel(commands, kernel, 1, NULL, &global, NULL, 0, NULL, NULL));
+    OK(clFinish(commands));
+    CHECK(svm[0] == 8 && svm[63] == 8);
+    // A buffer of that memory, and a part of it.
+    cl_mem buffer = clCreateBuffer(context, CL_MEM_USE_HOST_PTR, 256, svm, &error);
+    OK(error);
+    cl_buffer_region region = {128, 128};
+    cl_mem part = clCreateSubBuffer(buffer, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
+    OK(error);
+    OK(clSetKernelArg(kernel, 0, sizeof part, &part));
+    global = 32;
+    OK(clEnqueueNDRangeKernel(commands, kernel, 1, NULL, &global, NULL, 0, NULL, NULL));
+    int *mapped = clEnqueueMapBuffer(commands, buffer, CL_TRUE, CL_MAP_READ, 0, 256, 0, NULL, NULL, &error);
+    OK(error);
+    CHECK(mapped == svm && mapped[31] == 8 && mapped[32] == 9);
+    OK(clEnqueueUnmapMemObject(commands, buffer, mapped, 0, NULL, NULL));
+    CHECK(clEnqueueUnmapMemObject(commands, buffer, mapped, 0, NULL, NULL) == CL_INVALID_VALUE);
+    OK(clReleaseMemObject(part));
+    OK(clReleaseMemObject(buffer));
+    OK(clEnqueueSVMFree(commands, 1, (void **)&svm, NULL, NULL, 0, NULL, NULL));
+    OK(clFinish(commands));
+    shared_alloc allocate = (shared_alloc)clGetExtensionFunctionAddressForPlatform(platform, "clSharedMemAllocINTEL");
+    memory_free release = (memory_free)clGetExtensionFunctionAddressForPlatform(platform, "clMemBlockingFreeINTEL");
+    memory_fill fill = (memory_fill)clGetExtensionFunctionAddressForPlatform(platform, "clEnqueueMemFillINTEL");
+    CHECK(allocate && release && fill);
+    long *usm = allocate(context, device, NULL, 800, 0, &error), pattern = 0x123456789;
+    OK(error);
+    OK(fill(commands, usm, &pattern, sizeof pattern, 800, 0, NULL, NULL));
+    OK(clFinish(commands));
+    CHECK(usm[0] == pattern && usm[99] == pattern);
+    OK(release(context, usm));
+}
+
+// Prints how long an empty kernel takes from the call to its end, in nanoseconds.
+static void round_trip(void) {
+    cl_int error;
+    cl_command_queue commands = queue(0);
+    cl_kernel kernel = clCreateKernel(from_source("kernel void nothing(void) {}"), "nothing", &error);
+    OK(error);
+    size_t one = 1;
+    struct timespec start, end;
+    for (int round = 0; round < 2; round++) {
+        clock_gettime(CLOCK_MONOTONIC, &start);
+        for (int i = 0; i < 100000; i++) {
+            OK(clEnqueueNDRangeKernel(commands, kernel, 1, NULL, &one, &one, 0, NULL, NULL));
+            OK(clFinish(commands));
+        }
+        clock_gettime(CLOCK_MONOTONIC, &end);
+    }
+    printf("%.0f ns\n", ((end.tv_sec - start.tv_sec) * 1e9 + end.tv_nsec - start.tv_nsec) / 1e5);
+}
+
+int main(int count, char **words) {
+    cl_int error;
+    OK(clGetPlatformIDs(1, &platform, NULL));
+    OK(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL));
+    context = clCreateContext(NULL, 1, &device, NULL, NULL, &error);
+    OK(error);
+    const char *check = count > 1 ? words[1] : "";
+    if (!strcmp(check, "source"))
+        saxpy(from_source(SAXPY));
+    else if (!strcmp(check, "il") && count > 2)
+        saxpy(from_il(words[2]));
+    else if (!strcmp(check, "binary"))
+        binary();
+    else if (!strcmp(check, "linked"))
+        linked();
+    else if (!strcmp(check, "handles"))
+        handles();
+    else if (!strcmp(check, "out-of-order"))
+        out_of_order();
+    else if (!strcmp(check, "profiling"))
+        profiling();
+    else if (!strcmp(check, "memory"))
+        memory();
+    else if (!strcmp(check, "round-trip"))
+        round_trip();
+    else
+        CHECK(!"a check of that name");
+    OK(clReleaseContext(context));
+    puts("done");
+    return 0;
+}

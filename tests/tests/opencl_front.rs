@@ -1,0 +1,181 @@
+//! offkit's devices as an OpenCL driver, through Debian's loader: what programs see that know OpenCL and nothing else.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::OnceLock;
+
+use offkit_tests::{Folder, Outcome, need, programs, root, skip, tool};
+
+/// The driver, a program that uses OpenCL, and the folder that names the driver to loaders.
+struct Front {
+    library: PathBuf,
+    folder: Folder,
+}
+
+impl Front {
+    /// Builds them, once; `None`, loudly, if something is missing.
+    fn get() -> Option<&'static Front> {
+        static FRONT: OnceLock<Option<Front>> = OnceLock::new();
+        FRONT.get_or_init(Front::build).as_ref()
+    }
+
+    fn build() -> Option<Front> {
+        let (compiler, _) = (tool("cc")?, tool("clang-22")?);
+        if !PathBuf::from("/usr/include/CL/cl.h").is_file() {
+            skip("OpenCL's headers (`opencl-c-headers`) are not installed");
+            return None;
+        }
+        let programs = programs();
+        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        cargo
+            .args(["build", "--quiet", "-p", "offkit-opencl-front"])
+            .current_dir(root());
+        if programs.ends_with("release") {
+            cargo.arg("--release");
+        }
+        assert!(
+            cargo.status().expect("cargo starts").success(),
+            "the driver does not build"
+        );
+        let library = programs.join("liboffkit_opencl.so");
+        let folder = Folder::new();
+        folder.write("drivers/offkit.icd", format!("{}\n", library.display()));
+        let source = root().join("tests/opencl/front.c");
+        let mut compile = Command::new(compiler);
+        compile
+            .args(["-O1", "-Wall", "-o", "front"])
+            .arg(source)
+            .arg("-l:libOpenCL.so.1");
+        folder.run_command(&mut compile).ok();
+        Some(Front { library, folder })
+    }
+
+    /// Runs a program that finds this driver and no other.
+    fn run(&self, command: &mut Command) -> Outcome {
+        command
+            .env("OCL_ICD_VENDORS", self.folder.path("drivers"))
+            .env("XDG_CACHE_HOME", self.folder.path("cache"))
+            .env_remove("OCL_ICD_FILENAMES");
+        self.folder.run_command(command)
+    }
+
+    /// Does a check of the program.
+    #[track_caller]
+    fn check(&self, words: &[&str]) -> String {
+        let printed = self.run(Command::new(self.folder.path("front")).args(words)).ok();
+        assert!(printed.ends_with("done\n"), "{printed}");
+        printed
+    }
+}
+
+#[test]
+fn loaders_list_the_device_and_what_it_has() {
+    let Some(front) = Front::get() else { return };
+    need!("clinfo");
+    let listed = front.run(Command::new("clinfo").arg("--raw")).ok();
+    let answer = |query: &str| {
+        let line = listed.lines().find(|line| line.contains(&format!(" {query} ")));
+        let line = line.unwrap_or_else(|| panic!("no {query} in {listed}"));
+        line.split_once(query)
+            .map_or("", |(_, answer)| answer)
+            .trim()
+            .to_owned()
+    };
+    assert_eq!(answer("CL_PLATFORM_NAME"), "offkit CPU");
+    assert_eq!(answer("CL_PLATFORM_ICD_SUFFIX_KHR"), "OFFKIT");
+    assert!(answer("CL_DEVICE_VERSION").starts_with("OpenCL 3.0"));
+    assert_eq!(answer("CL_DEVICE_PROFILE"), "FULL_PROFILE");
+    assert!(answer("CL_DEVICE_IL_VERSION").contains("SPIR-V_1.4"));
+    assert_eq!(answer("CL_DEVICE_IMAGE_SUPPORT"), "CL_FALSE");
+    assert_eq!(answer("CL_DEVICE_PIPE_SUPPORT"), "CL_FALSE");
+    assert_eq!(answer("CL_DEVICE_COMPILER_AVAILABLE"), "CL_TRUE");
+    let extensions = answer("CL_DEVICE_EXTENSIONS");
+    for name in [
+        "cl_intel_unified_shared_memory",
+        "cl_khr_fp64",
+        "cl_khr_int64_base_atomics",
+    ] {
+        assert!(extensions.contains(name), "{extensions}");
+    }
+    assert!(!extensions.contains("cl_khr_3d_image_writes"), "{extensions}");
+}
+
+#[test]
+fn the_library_exports_one_function() {
+    let Some(front) = Front::get() else { return };
+    need!("nm");
+    let mut list = Command::new("nm");
+    let listed = front
+        .run(list.args(["-D", "--defined-only"]).arg(&front.library))
+        .ok();
+    let names: Vec<&str> = listed
+        .lines()
+        .filter_map(|line| line.split_whitespace().last())
+        .collect();
+    assert_eq!(names, ["clGetExtensionFunctionAddress"]);
+}
+
+#[test]
+fn programs_compute_from_opencl_c_and_from_spirv() {
+    let Some(front) = Front::get() else { return };
+    front.check(&["source"]);
+    let kept = std::fs::read_dir(front.folder.path("cache/offkit/opencl"));
+    assert!(kept.expect("a cache").count() > 0);
+    front.check(&["source"]);
+    let source = "kernel void saxpy(float a, global const float *x, global float *y) {
+        y[get_global_id(0)] += a * x[get_global_id(0)];
+    }";
+    front.folder.write("saxpy.cl", source);
+    let mut compile = Command::new("clang-22");
+    let target = ["--target=spirv64v1.2", "-c", "-O1", "saxpy.cl", "-o", "saxpy.spv"];
+    front.folder.run_command(compile.args(target)).ok();
+    front.check(&["il", "saxpy.spv"]);
+}
+
+#[test]
+fn source_without_a_compiler_fails_with_a_log_that_says_what_to_install() {
+    let Some(front) = Front::get() else { return };
+    let mut command = Command::new(front.folder.path("front"));
+    command.arg("source").env("OFFKIT_CLANG", "/nowhere/clang");
+    command.env("XDG_CACHE_HOME", front.folder.path("empty"));
+    command.env("OCL_ICD_VENDORS", front.folder.path("drivers"));
+    let log = front.folder.run_command(&mut command).fails(1);
+    assert!(log.contains("OpenCL C is compiled by clang 22"), "{log}");
+    assert!(log.contains("OFFKIT_CLANG"), "{log}");
+}
+
+#[test]
+fn binaries_make_the_same_program_again() {
+    let Some(front) = Front::get() else { return };
+    front.check(&["binary"]);
+}
+
+#[test]
+fn programs_are_compiled_apart_and_linked() {
+    let Some(front) = Front::get() else { return };
+    front.check(&["linked"]);
+}
+
+#[test]
+fn handles_that_are_none_get_an_error() {
+    let Some(front) = Front::get() else { return };
+    front.check(&["handles"]);
+}
+
+#[test]
+fn queues_run_out_of_order_and_wait_for_the_users_events() {
+    let Some(front) = Front::get() else { return };
+    front.check(&["out-of-order"]);
+}
+
+#[test]
+fn events_tell_when_things_happened() {
+    let Some(front) = Front::get() else { return };
+    front.check(&["profiling"]);
+}
+
+#[test]
+fn host_and_kernels_share_memory() {
+    let Some(front) = Front::get() else { return };
+    front.check(&["memory"]);
+}
