@@ -10,6 +10,7 @@ use crate::commands::devices::Devices;
 use crate::commands::devlib::Devlib;
 use crate::commands::doctor::Doctor;
 use crate::commands::extract::Extract;
+use crate::commands::icd::Icd;
 use crate::commands::link::Link;
 use crate::commands::ls::Ls;
 use crate::commands::mark::Mark;
@@ -58,7 +59,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "as",
         ],
     ),
-    ("Run", &["run", "devices", "doctor"]),
+    ("Run", &["run", "devices", "doctor", "icd"]),
 ];
 
 /// The command line, with the commands in groups.
@@ -145,6 +146,9 @@ pub(crate) enum Command {
     /// Find, query, check and build device libraries
     #[command(subcommand)]
     Devlib(Devlib),
+    /// Install, show or remove offkit's OpenCL driver
+    #[command(subcommand)]
+    Icd(Icd),
     /// Wrap images in a host object that registers them when the program starts
     Wrap(WrapOptions),
     /// Launch a kernel and write its results

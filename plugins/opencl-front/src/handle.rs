@@ -60,13 +60,13 @@ pub(crate) trait Handled: Sized + Send + Sync + 'static {
     /// Gives an object a handle.
     fn insert(self) -> Result<Object<Self>> {
         Self::slab()
-            .insert(self, ())
+            .insert(|| self, ())
             .ok_or(Failure(CL_OUT_OF_HOST_MEMORY))
     }
 
     /// Makes an object, and gives the caller its handle.
     fn create(self) -> Result<*mut Self::C> {
-        self.insert().map(|object| object.give())
+        self.insert().map(Handle::give)
     }
 
     /// The object of a handle.
@@ -118,8 +118,8 @@ pub(crate) trait Handle<T: Handled> {
     /// The handle, for answers.
     fn c(&self) -> *mut T::C;
 
-    /// The handle, with a reference for the caller.
-    fn give(&self) -> *mut T::C;
+    /// The handle, with the reference, which is the caller's from now on.
+    fn give(self) -> *mut T::C;
 }
 
 impl<T: Handled> Handle<T> for Object<T> {
@@ -127,7 +127,7 @@ impl<T: Handled> Handle<T> for Object<T> {
         core::ptr::with_exposed_provenance_mut(self.handle())
     }
 
-    fn give(&self) -> *mut T::C {
+    fn give(self) -> *mut T::C {
         core::ptr::with_exposed_provenance_mut(self.hand_out())
     }
 }

@@ -257,13 +257,16 @@ pub(crate) fn clSetKernelExecInfo(
 ) -> Result<()> {
     let kernel = Kernel::of(kernel)?;
     let kernel = kernel.object();
-    let value = param_value
-        .bytes(param_value_size)
-        .ok_or(Failure(CL_INVALID_VALUE))?;
+    // An empty list takes back what was said, and needs no place.
+    let value = match param_value_size {
+        0 => Some(&[][..]),
+        size => param_value.bytes(size),
+    };
+    let value = value.ok_or(Failure(CL_INVALID_VALUE))?;
     match param_name {
         CL_KERNEL_EXEC_INFO_SVM_PTRS | CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL => {
             let whole = value.len().is_multiple_of(size_of::<usize>());
-            require(whole && !value.is_empty(), CL_INVALID_VALUE)?;
+            require(whole, CL_INVALID_VALUE)?;
             let (size, pointers) = (value.len(), value.as_ptr().cast());
             pi!(
                 kernel.plugin(),

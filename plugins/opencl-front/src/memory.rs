@@ -144,7 +144,11 @@ fn create(
     // What the plugin is told are the flags it has a use for.
     let told = flags & (KERNEL_ACCESS | CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR | CL_MEM_ALLOC_HOST_PTR);
     let raw = context.object().pi.raw();
-    let uses_svm = uses && usm::is_allocated(context.object(), host_ptr.addr())?;
+    let behind = match uses {
+        true => usm::bytes_behind(context.object(), host_ptr.addr())?,
+        false => None,
+    };
+    require(behind.is_none_or(|behind| size <= behind), CL_INVALID_BUFFER_SIZE)?;
     let pi = own(
         context.object().plugin(),
         |memory| {
@@ -163,7 +167,7 @@ fn create(
         host_pointer: if uses { host_ptr.addr() } else { 0 },
         parent: None,
         properties,
-        uses_svm,
+        uses_svm: behind.is_some(),
         mapped: Mutex::default(),
         map_count: AtomicU32::new(0),
         destructors: Mutex::default(),

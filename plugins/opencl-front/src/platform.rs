@@ -46,10 +46,10 @@ fn find() -> Vec<Known> {
             continue;
         };
         // A reference that is never given back: platforms and devices are not counted.
-        platform.hand_out();
+        platform.clone().hand_out();
         let devices = devices.unwrap_or_default().into_iter().filter_map(|device| {
             let device = Device::new(device, &platform).insert().ok()?;
-            device.hand_out();
+            device.clone().hand_out();
             Some(device)
         });
         let devices = devices.collect();

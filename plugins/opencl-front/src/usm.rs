@@ -51,9 +51,14 @@ pub(crate) fn free(context: &Context, address: *mut c_void) -> Result<()> {
     pi!(context.plugin(), piextUSMFree(context.pi.raw(), address))
 }
 
-/// Whether an address is within an allocation of a context.
-pub(crate) fn is_allocated(context: &Context, address: usize) -> Result<bool> {
-    Ok(info::<u32>(context, address, PI_MEM_ALLOC_TYPE)? != PI_MEM_TYPE_UNKNOWN)
+/// How many bytes there are from an address to the end of the allocation that it is within; `None` if it is in none.
+pub(crate) fn bytes_behind(context: &Context, address: usize) -> Result<Option<usize>> {
+    if info::<u32>(context, address, PI_MEM_ALLOC_TYPE)? == PI_MEM_TYPE_UNKNOWN {
+        return Ok(None);
+    }
+    let base: usize = info(context, address, PI_MEM_ALLOC_BASE_PTR)?;
+    let size: usize = info(context, address, PI_MEM_ALLOC_SIZE)?;
+    Ok((base + size).checked_sub(address))
 }
 
 fn info<N: Default>(context: &Context, address: usize, name: pi_mem_info) -> Result<N> {

@@ -7,6 +7,7 @@ pub(crate) mod devlib;
 pub(crate) mod doctor;
 pub(crate) mod extract;
 pub(crate) mod filter;
+pub(crate) mod icd;
 pub(crate) mod limits;
 pub(crate) mod link;
 pub(crate) mod ls;
