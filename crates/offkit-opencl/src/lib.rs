@@ -4,7 +4,7 @@
 //! Nothing here calls a driver or a loader, and nothing is linked: who uses drivers, and who is one, begins here.
 //!
 //! [`Dispatch`] has a typed place for every function. [`for_each_slot!`] gives the list that it is made from to other
-//! macros, [`for_each_extension!`] the functions that are asked for by name.
+//! macros, [`for_each_extension!`] the functions that are asked for by name. [`icd`] says which drivers a machine has.
 
 #![expect(
     non_camel_case_types,
@@ -18,6 +18,7 @@ mod functions;
 
 mod constants;
 mod error;
+pub mod icd;
 mod table;
 mod types;
 

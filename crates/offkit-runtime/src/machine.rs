@@ -5,6 +5,8 @@ use std::env;
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 
+use offkit_opencl::icd;
+
 /// A device's node in the file system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -123,50 +125,27 @@ pub fn driver_libraries() -> Vec<DriverLibrary> {
     libraries.into_iter().map(library).collect()
 }
 
-/// OpenCL's drivers, as `OCL_ICD_FILENAMES` and the folder of `OCL_ICD_VENDORS` (or `/etc/OpenCL/vendors`) list them.
+/// OpenCL's drivers, as files and variables list them: see [`offkit_opencl::icd`].
 pub fn opencl_drivers() -> Vec<OpenClDriver> {
     let folders = library_folders();
-    let driver = |listed_in: &Path, library: &str| {
-        let library = library.trim();
-        let path = match library.contains('/') {
-            true => Some(PathBuf::from(library)).filter(|path| path.exists()),
-            false => folders
-                .iter()
-                .map(|folder| folder.join(library))
-                .find(|path| path.exists()),
-        };
+    let driver = |(named_by, library): icd::Candidate| {
+        let path = library
+            .as_ref()
+            .ok()
+            .and_then(|library| match library.is_absolute() {
+                true => Some(library.clone()).filter(|path| path.exists()),
+                false => folders
+                    .iter()
+                    .map(|folder| folder.join(library))
+                    .find(|path| path.exists()),
+            });
         OpenClDriver {
-            listed_in: listed_in.to_owned(),
-            library: library.to_owned(),
+            listed_in: PathBuf::from(named_by.to_string()),
+            library: library.map_or_else(|reason| reason, |library| library.display().to_string()),
             path,
         }
     };
-    let mut drivers = Vec::new();
-    let named = env::var("OCL_ICD_FILENAMES").unwrap_or_default();
-    for library in named.split(':').filter(|library| !library.is_empty()) {
-        drivers.push(driver(Path::new("OCL_ICD_FILENAMES"), library));
-    }
-    let vendors =
-        env::var_os("OCL_ICD_VENDORS").map_or_else(|| PathBuf::from("/etc/OpenCL/vendors"), PathBuf::from);
-    let files = match vendors.is_dir() {
-        true => fs::read_dir(&vendors)
-            .into_iter()
-            .flatten()
-            .flatten()
-            .map(|entry| entry.path())
-            .collect(),
-        false => vec![vendors],
-    };
-    let mut files: Vec<PathBuf> = files;
-    files.sort();
-    for file in files
-        .iter()
-        .filter(|file| file.extension().is_some_and(|extension| extension == "icd"))
-    {
-        let text = fs::read_to_string(file).unwrap_or_default();
-        drivers.extend(text.lines().next().map(|library| driver(file, library)));
-    }
-    drivers
+    icd::candidates().into_iter().map(driver).collect()
 }
 
 /// The folders that libraries are looked for in: those of `LD_LIBRARY_PATH`, of the loader's configuration, and its own.

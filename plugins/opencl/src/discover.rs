@@ -1,43 +1,15 @@
-//! Which drivers there are: the rules of `cl_khr_icd`, and of the two loaders in use.
+//! The drivers that are used, and why others are not.
 
 use crate::cl;
+use offkit_opencl::icd::{Names, candidates};
 use offkit_opencl::{CL_PLATFORM_ICD_SUFFIX_KHR, CL_PLATFORM_NAME};
+use offkit_sync::LazyLock;
 use std::collections::HashSet;
-use std::env;
-use std::ffi::OsString;
 use std::fmt;
-use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
-
-/// Where drivers are named for all programs, in files that end with `.icd`.
-const FOLDER: &str = "/etc/OpenCL/vendors";
-
-/// Names another folder, one file with the name of a driver, or a driver.
-const VENDORS: &str = "OCL_ICD_VENDORS";
-
-/// Names drivers, besides those of the folder, separated like the folders of `PATH`.
-const FILENAMES: &str = "OCL_ICD_FILENAMES";
+use std::path::PathBuf;
 
 /// The suffix of offkit's own driver, by which its devices are there for programs of OpenCL.
 const OWN_SUFFIX: &str = "OFFKIT";
-
-/// What names a driver.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Names {
-    /// A file of a vendor.
-    File(PathBuf),
-    /// An environment variable.
-    Variable(&'static str),
-}
-
-impl fmt::Display for Names {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Names::File(path) => path.display().fmt(formatter),
-            Names::Variable(name) => formatter.write_str(name),
-        }
-    }
-}
 
 /// A driver that is named somewhere, and what became of it.
 #[derive(Debug)]
@@ -82,7 +54,7 @@ pub(crate) fn platforms() -> &'static [&'static cl::Driver] {
 static FOUND: LazyLock<(Vec<Driver>, Vec<&'static cl::Driver>)> = LazyLock::new(|| {
     let (mut drivers, mut used) = (Vec::new(), Vec::new());
     let mut known = HashSet::new();
-    for (named_by, library) in candidates(|name| env::var_os(name), Path::new(FOLDER)) {
+    for (named_by, library) in candidates() {
         let opened = library.clone().and_then(|library| cl::open(&library));
         let platforms = opened.and_then(|platforms| accepted(&platforms, &mut known));
         let driver = Driver {
@@ -119,129 +91,5 @@ fn accepted(
     match refused {
         Some(reason) if accepted.is_empty() => Err(reason.to_owned()),
         _ => Ok(accepted),
-    }
-}
-
-/// The libraries that are named, in the order in which they are looked at, and what names each; the reason where a file
-/// names none.
-fn candidates(
-    variable: impl Fn(&str) -> Option<OsString>,
-    folder: &Path,
-) -> Vec<(Names, Result<PathBuf, String>)> {
-    let variable = |name| variable(name).filter(|value| !value.is_empty());
-    let mut found: Vec<_> = variable(FILENAMES)
-        .iter()
-        .flat_map(env::split_paths)
-        .filter(|path| !path.as_os_str().is_empty())
-        .map(|path| (Names::Variable(FILENAMES), Ok(path)))
-        .collect();
-    let Some(vendors) = variable(VENDORS).map(PathBuf::from) else {
-        found.extend(in_folder(folder));
-        return found;
-    };
-    if vendors.is_dir() {
-        found.extend(in_folder(&vendors));
-    } else if is_vendor_file(&vendors) {
-        // A name alone is one of the folder's files, unless there is one here.
-        let is_bare = vendors.components().count() == 1 && !vendors.is_file();
-        let file = if is_bare { folder.join(vendors) } else { vendors };
-        found.push(named_in(file));
-    } else if vendors.is_file() || !vendors.to_string_lossy().ends_with('/') {
-        found.push((Names::Variable(VENDORS), Ok(vendors)));
-    }
-    found
-}
-
-/// What the files of a folder name, by the names of the files.
-fn in_folder(folder: &Path) -> Vec<(Names, Result<PathBuf, String>)> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut files: Vec<PathBuf> = entries
-        .map(|entry| entry.path())
-        .filter(|path| is_vendor_file(path))
-        .collect();
-    files.sort();
-    files.into_iter().map(named_in).collect()
-}
-
-fn is_vendor_file(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "icd")
-}
-
-/// The library that a vendor's file names in its first line.
-fn named_in(file: PathBuf) -> (Names, Result<PathBuf, String>) {
-    let library = match std::fs::read_to_string(&file) {
-        Ok(text) => match text.lines().next().map(str::trim) {
-            None | Some("") => Err("the file names no library".to_owned()),
-            Some(name) => Ok(PathBuf::from(name)),
-        },
-        Err(error) => Err(format!("the file cannot be read: {error}")),
-    };
-    (Names::File(file), library)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::HashMap;
-
-    /// What is named where, as `who: what`.
-    fn named(variables: &[(&str, &str)], folder: &Path) -> Vec<String> {
-        let variables: HashMap<&str, &str> = variables.iter().copied().collect();
-        let found = candidates(|name| variables.get(name).map(OsString::from), folder);
-        let text = |(named_by, library): (Names, Result<PathBuf, String>)| {
-            let named_by = named_by.to_string();
-            let named_by = named_by.rsplit('/').next().unwrap_or_default();
-            let library = library.map_or_else(|error| error, |library| library.display().to_string());
-            format!("{named_by}: {library}")
-        };
-        found.into_iter().map(text).collect()
-    }
-
-    #[test]
-    fn drivers_are_named_by_files_and_variables() {
-        let folder = std::env::temp_dir().join(format!("offkit-opencl-{}", std::process::id()));
-        let other = folder.join("other");
-        std::fs::create_dir_all(&other).unwrap();
-        for (file, text) in [
-            ("b.icd", "libb.so.1\nand more\n"),
-            ("a.icd", "  /opt/a/liba.so \n"),
-            ("empty.icd", ""),
-            ("notes.txt", "libnot.so"),
-            ("other/c.icd", "libc.so"),
-        ] {
-            std::fs::write(folder.join(file), text).unwrap();
-        }
-        let all = [
-            "a.icd: /opt/a/liba.so",
-            "b.icd: libb.so.1",
-            "empty.icd: the file names no library",
-        ];
-        assert_eq!(named(&[], &folder), all);
-        assert_eq!(named(&[(VENDORS, ""), (FILENAMES, "")], &folder), all);
-        let text = other.display().to_string();
-        assert_eq!(named(&[(VENDORS, &text)], &folder), ["c.icd: libc.so"]);
-        assert_eq!(
-            named(&[(VENDORS, &format!("{text}/c.icd"))], &folder),
-            ["c.icd: libc.so"]
-        );
-        assert_eq!(named(&[(VENDORS, "b.icd")], &folder), ["b.icd: libb.so.1"]);
-        assert_eq!(
-            named(
-                &[(VENDORS, "/opt/libx.so"), (FILENAMES, "/l/y.so::/l/z.so")],
-                &folder
-            ),
-            [
-                "OCL_ICD_FILENAMES: /l/y.so",
-                "OCL_ICD_FILENAMES: /l/z.so",
-                "OCL_ICD_VENDORS: /opt/libx.so"
-            ]
-        );
-        let gone = named(&[(VENDORS, &format!("{text}/gone.icd"))], &folder);
-        assert!(
-            gone[0].starts_with("gone.icd: the file cannot be read: No such file"),
-            "{gone:?}"
-        );
-        assert_eq!(named(&[(VENDORS, "/gone/")], &folder), [""; 0]);
-        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -16,5 +16,5 @@ mod cl;
 mod discover;
 mod plugin;
 
-pub use discover::{Driver, Names, drivers};
+pub use discover::{Driver, drivers};
 pub use plugin::BUILT_IN;

@@ -71,29 +71,30 @@ impl Owned<_cl_context> {
 // SAFETY (of all below): that addresses are of memory that the device or the host has for as long as the command takes,
 // the host vouches for, as the plugin interface says.
 impl Owned<_cl_command_queue> {
-    pub(crate) fn set_usm(
+    /// Fills memory with a pattern.
+    pub(crate) fn fill_usm(
         &self,
         address: usize,
-        value: u8,
-        count: usize,
+        pattern: &[u8],
+        size: usize,
         order: &Order<'_>,
     ) -> Result<Option<Event>> {
-        let functions = &self.driver().extensions;
-        let target = pointer(address);
-        // SAFETY: as above; the pattern is a byte, which is read during the call.
+        let (functions, target) = (&self.driver().extensions, pointer(address));
+        // SAFETY: as above; so many bytes are there, which are read during the call.
         unsafe {
-            match functions.clEnqueueMemFillINTEL {
-                Some(_) => submit!(
+            match (functions.clEnqueueMemsetINTEL, pattern) {
+                // Drivers of the extension's first version have this alone.
+                (Some(_), [byte]) if functions.clEnqueueMemFillINTEL.is_none() => submit!(
                     self,
                     order,
                     functions,
-                    clEnqueueMemFillINTEL(target, (&raw const value).cast(), 1, count)
+                    clEnqueueMemsetINTEL(target, (*byte).into(), size)
                 ),
-                None => submit!(
+                _ => submit!(
                     self,
                     order,
                     functions,
-                    clEnqueueMemsetINTEL(target, value.into(), count)
+                    clEnqueueMemFillINTEL(target, pattern.as_ptr().cast(), pattern.len(), size)
                 ),
             }
         }

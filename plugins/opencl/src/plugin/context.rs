@@ -6,7 +6,7 @@ use offkit_pi::host::UsmKind;
 use offkit_pi::plugin::{
     BufferRequest, Context, Error, NativeHandle, NativeMemory, Ref, Result, UsmAllocation,
 };
-use std::sync::Arc;
+use offkit_sync::Arc;
 
 use super::OpenCl;
 use super::device::ClDevice;

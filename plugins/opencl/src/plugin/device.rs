@@ -4,7 +4,7 @@ use offkit_image::{DeviceImage, Family, ImageFormat};
 use offkit_opencl::*;
 use offkit_pi::ffi::*;
 use offkit_pi::plugin::{Device, Error, Info, Platform, Result};
-use std::sync::{Arc, OnceLock};
+use offkit_sync::{Arc, OnceLock};
 
 use super::OpenCl;
 use crate::cl::{self, DeviceId, text, words};

@@ -4,8 +4,7 @@ use offkit_opencl::*;
 use offkit_pi::NdRange;
 use offkit_pi::ffi::*;
 use offkit_pi::plugin::{Argument, Error, Info, Kernel, Result};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use offkit_sync::{Arc, AtomicBool, Ordering};
 
 use super::OpenCl;
 use super::device::ClDevice;

@@ -10,7 +10,7 @@ mod queue;
 
 use offkit_pi::ffi::PI_DEVICE_NOT_FOUND;
 use offkit_pi::plugin::{Error, Plugin, Result};
-use std::sync::{Arc, LazyLock};
+use offkit_sync::{Arc, LazyLock};
 
 use self::context::ClContext;
 use self::device::{ClDevice, ClPlatform};

@@ -3,8 +3,8 @@
 use offkit_opencl::*;
 use offkit_pi::ffi::*;
 use offkit_pi::plugin::{Build, Error, Program, Ref, Result};
+use offkit_sync::Arc;
 use std::ffi::CString;
-use std::sync::Arc;
 
 use super::OpenCl;
 use super::device::ClDevice;

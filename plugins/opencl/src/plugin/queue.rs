@@ -77,7 +77,7 @@ impl ClQueue {
                 address,
                 value,
                 count,
-            } => queue.set_usm(*address, *value, *count, order),
+            } => queue.fill_usm(*address, &[*value], *count, order),
             Command::CopyUsm { source, target, size } => queue.copy_usm(*source, *target, *size, order),
             Command::PrefetchUsm { address, size } => queue.prefetch_usm(*address, *size, order),
             // What is said are CUDA's and HIP's hints, which OpenCL has no numbers for.
