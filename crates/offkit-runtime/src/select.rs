@@ -68,6 +68,8 @@ pub enum Reason {
     Misfit(Misfit),
     /// It demands an ability that the device lacks, by the name that SYCL has for it.
     Lacks(&'static str),
+    /// It is SPIR-V, and the device takes none.
+    NoSpirv,
     /// The plugin does not say why.
     Refused,
 }
@@ -77,6 +79,7 @@ impl fmt::Display for Reason {
         match self {
             Self::Misfit(misfit) => misfit.fmt(f),
             Self::Lacks(aspect) => write!(f, "it demands `{aspect}`, which the device lacks"),
+            Self::NoSpirv => f.write_str("the device takes no SPIR-V"),
             Self::Refused => f.write_str("refused by the plugin"),
         }
     }
@@ -218,9 +221,11 @@ fn refusal(candidate: &Candidate, device: &Device) -> Result<Option<Reason>, Sel
         Err(source) => return Err(unanswered(device, source)),
     };
     if !is_taken {
-        return Ok(Some(
-            misfit(candidate, device).map_or(Reason::Refused, Reason::Misfit),
-        ));
+        let reason = match candidate.code.format {
+            ImageFormat::Spirv if !takes_spirv(device) => Reason::NoSpirv,
+            _ => misfit(candidate, device).map_or(Reason::Refused, Reason::Misfit),
+        };
+        return Ok(Some(reason));
     }
     let lacking = candidate
         .aspects
@@ -236,13 +241,16 @@ fn unanswered(device: &Device, source: PiError) -> SelectError {
     }
 }
 
+fn takes_spirv(device: &Device) -> bool {
+    device
+        .il_version()
+        .is_ok_and(|version| version.contains("SPIR-V"))
+}
+
 /// What the rules for targets have against an image on a device.
 fn misfit(candidate: &Candidate, device: &Device) -> Option<Misfit> {
     // All that a device says of itself is whether it takes SPIR-V.
-    let takes_spirv = device
-        .il_version()
-        .is_ok_and(|version| version.contains("SPIR-V"));
-    if !takes_spirv {
+    if !takes_spirv(device) {
         return None;
     }
     let spirv = Target::new(triples::SPIRV64, "");

@@ -73,9 +73,9 @@ fn facts(device: &Device) -> Vec<String> {
         .max_compute_units()
         .map(|units| format!("{units} compute units"));
     let memory = device.global_memory_size().map(size);
-    // Newest first.
+    // Some list the newest first, some the oldest.
     let versions = device.il_version().ok();
-    let takes = versions.and_then(|versions| Some(versions.split(' ').next()?.replace('_', " ")));
+    let takes = versions.and_then(|versions| Some(versions.split(' ').max()?.replace('_', " ")));
     let driver = device.driver_version().ok().filter(|version| !version.is_empty());
     let version = driver.map(|version| format!("driver {version}"));
     [
