@@ -164,6 +164,79 @@ fn drivers_that_cannot_be_used_are_named_with_the_reason() {
     }
 }
 
+/// A driver of one platform without devices, in C. Its handles begin with a table that ends after the functions of
+/// OpenCL 1.2, of which it has the second.
+const SMALL_DRIVER: &str = r#"
+    #include <string.h>
+    #define SIZED(text) (strlen(text) + 1)
+    static int info(void *platform, unsigned name, unsigned long size, void *value, unsigned long *size_ret) {
+        const char *text = name == 0x901 ? "OpenCL 1.2 small" : name == 0x920 ? SUFFIX : "Small";
+        if (size_ret) *size_ret = SIZED(text);
+        if (value) memcpy(value, text, SIZED(text) < size ? SIZED(text) : size);
+        return 0;
+    }
+    static void *table[123] = { 0, (void *)info };
+    static void *platform = table;
+    static int platforms(unsigned count, void **places, unsigned *found) {
+        if (found) *found = 1;
+        if (places) *places = &platform;
+        return 0;
+    }
+    #ifdef EXPORTS
+    int clGetPlatformIDs(unsigned count, void **places, unsigned *found) { return platforms(count, places, found); }
+    int clGetPlatformInfo(void *p, unsigned n, unsigned long s, void *v, unsigned long *r) { return info(p, n, s, v, r); }
+    #else
+    void *clGetExtensionFunctionAddress(const char *name) {
+        return strcmp(name, "clIcdGetPlatformIDsKHR") ? 0 : (void *)platforms;
+    }
+    #endif
+"#;
+
+#[test]
+fn drivers_are_used_by_their_tables_or_their_exports_but_offkits_own_is_not() {
+    need!("cc");
+    let test = "drivers_are_used_by_their_tables_or_their_exports_but_offkits_own_is_not";
+    let folder = Folder::new();
+    let build = |name: &str, options: &str| {
+        folder.write("driver.c", SMALL_DRIVER);
+        let options = format!("-shared -fPIC -w -o {name} driver.c {options}");
+        folder.run(tool("cc").unwrap(), options.split_whitespace()).ok();
+        folder.path(name).display().to_string()
+    };
+    let drivers = if std::env::var_os(INSIDE).is_none() {
+        [
+            build("table.so", r#"-DSUFFIX="SMALL""#),
+            build("exports.so", r#"-DEXPORTS -DSUFFIX="SMALL""#),
+            build("own.so", r#"-DSUFFIX="OFFKIT""#),
+        ]
+        .join(":")
+    } else {
+        String::new()
+    };
+    let variables = [
+        ("OCL_ICD_FILENAMES", Path::new(&drivers)),
+        ("OCL_ICD_VENDORS", Path::new("/nowhere/")),
+    ];
+    if !is_inside(test, &variables) {
+        return;
+    }
+    let [table, exports, own] = offkit_plugin_opencl::drivers() else {
+        panic!("{:?}", offkit_plugin_opencl::drivers());
+    };
+    for driver in [table, exports] {
+        assert_eq!(driver.platforms, Ok(vec!["Small".to_owned()]), "{driver}");
+    }
+    assert!(own.to_string().contains("left out: it is offkit's own"), "{own}");
+    let plugin = Plugin::built_in(&offkit_plugin_opencl::BUILT_IN).unwrap();
+    let platforms = plugin.platforms().unwrap();
+    assert_eq!(platforms.len(), 2);
+    let error = platforms[0].devices(PI_DEVICE_TYPE_ALL).unwrap_err().to_string();
+    assert!(
+        error.contains("clGetDeviceIDs: the driver does not have this function"),
+        "{error}"
+    );
+}
+
 #[test]
 fn a_driver_with_everything_is_used_for_everything() {
     need!("clang-22");
@@ -470,9 +543,23 @@ fn native_objects_go_both_ways(machine: &Machine) {
 
 #[test]
 fn a_driver_without_spirv_and_usm_runs_what_it_can_and_says_what_it_cannot() {
-    need!("clang-22");
+    need!("clang-22", "llc");
     let Some(pocl) = pocl() else { return };
     let test = "a_driver_without_spirv_and_usm_runs_what_it_can_and_says_what_it_cannot";
+    if std::env::var_os(INSIDE).is_none() {
+        let folder = Folder::new();
+        folder.syclbin("app", "kernel void k(global int *a) { a[0] = 1; }", "");
+        let mut command = Command::new(offkit());
+        let line = "run app.syclbin k --global 1 --arg i32[1] --device opencl";
+        command
+            .args(line.split_whitespace())
+            .env("OFFKIT_PLUGINS", library());
+        let variables = [("OCL_ICD_VENDORS", &*pocl)];
+        let said = folder
+            .run_command(with_drivers(&mut command, &variables))
+            .fails(3);
+        assert!(said.contains("the device takes no SPIR-V"), "{said}");
+    }
     if !is_inside(test, &[("OCL_ICD_VENDORS", &pocl)]) {
         return;
     }
