@@ -139,7 +139,7 @@ mod tests {
         );
         assert_eq!(shown(&[(VENDORS, "b.icd")], &folder), ["b.icd: libb.so.1"]);
         assert_eq!(
-            named(
+            shown(
                 &[(VENDORS, "/opt/libx.so"), (FILENAMES, "/l/y.so::/l/z.so")],
                 &folder
             ),

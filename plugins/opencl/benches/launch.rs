@@ -45,8 +45,11 @@ impl From<Code> for i32 {
     }
 }
 
+/// What is measured, and its name.
+type Call<'c> = (&'static str, Box<dyn FnMut() + 'c>);
+
 /// The shortest and the median time of many calls, in nanoseconds.
-fn measure(calls: &mut [(&str, Box<dyn FnMut() + '_>)]) -> Vec<(String, u128, u128)> {
+fn measure(calls: &mut [Call<'_>]) -> Vec<(String, u128, u128)> {
     let mut times = vec![Vec::new(); calls.len()];
     for _ in 0..200 {
         for ((_, call), times) in calls.iter_mut().zip(&mut times) {
@@ -57,7 +60,7 @@ fn measure(calls: &mut [(&str, Box<dyn FnMut() + '_>)]) -> Vec<(String, u128, u1
             }
         }
     }
-    let summary = |((name, _), times): (&(&str, Box<dyn FnMut() + '_>), &mut Vec<u128>)| {
+    let summary = |((name, _), times): (&Call<'_>, &mut Vec<u128>)| {
         times.sort_unstable();
         ((*name).to_owned(), times[0], times[times.len() / 2])
     };
@@ -147,7 +150,7 @@ fn main() -> ExitCode {
         (table, create(cl_program, c"empty".as_ptr(), null_mut()))
     };
     let one = [1_usize];
-    let mut calls: [(&str, Box<dyn FnMut()>); 5] = [
+    let mut calls: [Call<'_>; 5] = [
         (
             "driver, finish",
             Box::new(|| {
