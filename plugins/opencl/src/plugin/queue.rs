@@ -73,11 +73,11 @@ impl ClQueue {
                 size,
             } => queue.fill(buffer.object(), pattern, *offset, *size, order),
             Command::Unmap { buffer, address } => queue.unmap(buffer.object(), *address, order),
-            Command::SetUsm {
+            Command::FillUsm {
                 address,
-                value,
-                count,
-            } => queue.fill_usm(*address, &[*value], *count, order),
+                pattern,
+                size,
+            } => queue.fill_usm(*address, pattern, *size, order),
             Command::CopyUsm { source, target, size } => queue.copy_usm(*source, *target, *size, order),
             Command::PrefetchUsm { address, size } => queue.prefetch_usm(*address, *size, order),
             // What is said are CUDA's and HIP's hints, which OpenCL has no numbers for.
