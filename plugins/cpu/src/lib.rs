@@ -107,7 +107,7 @@ pub use error::BuildError;
 pub use interpreter::Program;
 pub use launch::{
     Argument, ArgumentError, KernelFault, KernelInfo, LaunchError, LaunchOptions, MAX_LOCAL_MEMORY,
-    MAX_WORK_GROUP_SIZE, SUB_GROUP_SIZE,
+    MAX_WORK_GROUP_SIZE, PREFERRED_WORK_GROUP_SIZE, SUB_GROUP_SIZE,
 };
 pub use memory::{Allocation, AllocationKind, Memory, MemoryError};
 pub use offkit_kernel::ReadError;

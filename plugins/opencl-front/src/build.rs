@@ -3,6 +3,7 @@
 use crate::binary::Modules;
 use crate::c::{Callback, In, Out};
 use crate::context::Context;
+use crate::entry::Unmade;
 use crate::failure::{Failure, Result, fail, require};
 use crate::handle::{Handle, Handled, Object};
 use crate::pi::{own, pi};
@@ -355,7 +356,7 @@ pub(crate) fn clLinkProgram(
     input_programs: In<cl_program>,
     pfn_notify: ProgramNotify,
     user_data: Out<c_void>,
-) -> Result<cl_program> {
+) -> Result<cl_program, Unmade<_cl_program>> {
     let record = Context::of(context)?;
     let context = record.object();
     context.check_devices(num_devices, device_list)?;
@@ -396,14 +397,12 @@ pub(crate) fn clLinkProgram(
     drop(state);
     let handle = program.give();
     notify(Out::from_pointer(handle), pfn_notify, user_data);
-    match result {
-        Ok(()) => Ok(handle),
-        Err(failure) => {
-            // The log goes with the program: whoever is to be told got it, everybody else gets none.
-            Program::release(Out::from_pointer(handle))?;
-            Err(failure)
-        }
-    }
+    // A program that could not be linked is there for its log.
+    let unmade = |failure| Unmade {
+        failure,
+        left: handle,
+    };
+    result.map(|()| handle).map_err(unmade)
 }
 
 /// Links modules: into something to run, or, if they are to be a library, to see whether they fit each other.

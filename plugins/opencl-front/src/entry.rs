@@ -67,14 +67,43 @@ fn guard<R: Returned>(function: impl FnOnce() -> R::Safe) -> R {
     }
 }
 
+/// Why an object was not made as it was meant to be.
+pub(crate) struct Unmade<H> {
+    pub(crate) failure: Failure,
+    /// What there is nevertheless, or null.
+    pub(crate) left: *mut H,
+}
+
+impl<H> From<Failure> for Unmade<H> {
+    fn from(failure: Failure) -> Unmade<H> {
+        let left = core::ptr::null_mut();
+        Unmade { failure, left }
+    }
+}
+
 /// Calls a function that makes an object, and says what happened where the caller wants to know it.
-fn create<H>(errcode_ret: crate::c::Out<cl_int>, function: impl FnOnce() -> Result<*mut H>) -> *mut H {
-    let made = catch_unwind(AssertUnwindSafe(function)).unwrap_or_else(|payload| {
+fn create<H, E: Into<Unmade<H>>>(
+    errcode_ret: crate::c::Out<cl_int>,
+    function: impl FnOnce() -> Result<*mut H, E>,
+) -> *mut H {
+    let made = catch_unwind(AssertUnwindSafe(function));
+    let made = made.map_err(|payload| {
         core::mem::forget(payload);
-        Err(Failure(CL_OUT_OF_RESOURCES))
+        Unmade::from(Failure(CL_OUT_OF_RESOURCES))
     });
-    errcode_ret.write(made.as_ref().err().map_or(CL_SUCCESS, |Failure(code)| *code));
-    made.unwrap_or(core::ptr::null_mut())
+    match made.and_then(|made| made.map_err(Into::into)) {
+        Ok(handle) => {
+            errcode_ret.write(CL_SUCCESS);
+            handle
+        }
+        Err(Unmade {
+            failure: Failure(code),
+            left,
+        }) => {
+            errcode_ret.write(code);
+            left
+        }
+    }
 }
 
 macro_rules! functions {

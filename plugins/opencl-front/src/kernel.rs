@@ -23,6 +23,8 @@ pub(crate) struct Kernel {
     index: usize,
     /// As they were given, for copies of the kernel.
     arguments: Mutex<Vec<Option<Given>>>,
+    /// Whether work-groups have to divide its ranges evenly.
+    pub(crate) is_uniform: bool,
 }
 
 /// What is given for an argument.
@@ -58,6 +60,7 @@ impl Kernel {
         Ok(Kernel {
             arguments: Mutex::new(vec![None; facts[index].parameters.len()]),
             pi,
+            is_uniform: program.object().is_uniform(),
             program: program.clone(),
             facts,
             index,
@@ -79,6 +82,16 @@ impl Kernel {
 
     fn arguments(&self) -> MutexGuard<'_, Vec<Option<Given>>> {
         self.arguments.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Bytes of local memory that are set for arguments.
+    pub(crate) fn local_arguments(&self) -> usize {
+        let arguments = self.arguments();
+        let size = |given: &Option<Given>| match given {
+            Some(Given::Local(size)) => *size,
+            _ => 0,
+        };
+        arguments.iter().map(size).sum()
     }
 
     /// Whether all arguments are set.

@@ -148,9 +148,11 @@ pub(crate) fn clGetKernelWorkGroupInfo(
         CL_KERNEL_COMPILE_WORK_GROUP_SIZE => {
             place.numbers(&group_info::<[usize; 3]>(kernel, device, param_name)?)
         }
-        CL_KERNEL_LOCAL_MEM_SIZE | CL_KERNEL_PRIVATE_MEM_SIZE => {
-            place.number(group_info::<u64>(kernel, device, param_name)?)
+        CL_KERNEL_LOCAL_MEM_SIZE => {
+            let variables = group_info::<u64>(kernel, device, param_name)?;
+            place.number(variables + kernel.local_arguments() as u64)
         }
+        CL_KERNEL_PRIVATE_MEM_SIZE => place.number(group_info::<u64>(kernel, device, param_name)?),
         CL_KERNEL_SPILL_MEM_SIZE_INTEL => place.number(0_u64),
         // Asked of built-in kernels and custom devices alone.
         CL_KERNEL_GLOBAL_WORK_SIZE => fail(CL_INVALID_VALUE),

@@ -7,6 +7,7 @@ use crate::kernel::Kernel;
 use crate::pi::pi;
 use crate::queue::{Queue, Submission, submit};
 use cl::*;
+use offkit_plugin_cpu::PREFERRED_WORK_GROUP_SIZE;
 
 /// Sizes of as many dimensions as there are, the rest filled up.
 fn sizes(place: In<usize>, dimensions: usize, rest: usize) -> Option<[usize; 3]> {
@@ -77,6 +78,13 @@ pub(crate) fn clEnqueueNDRangeKernel(
         require(!local.contains(&0), CL_INVALID_WORK_GROUP_SIZE)?;
         let fits = local.iter().zip(&most).all(|(size, most)| size <= most);
         require(fits, CL_INVALID_WORK_ITEM_SIZE)?;
+        let even = || {
+            global
+                .iter()
+                .zip(&local)
+                .all(|(size, group)| size.is_multiple_of(*group))
+        };
+        require(!kernel.is_uniform || even(), CL_INVALID_WORK_GROUP_SIZE)?;
     }
     let to = Submission { count, list, event };
     let command = CL_COMMAND_NDRANGE_KERNEL;
@@ -121,24 +129,26 @@ pub(crate) fn clGetKernelSuggestedLocalWorkSize(
     for (offset, size) in offset.iter().zip(global) {
         require(offset.checked_add(size).is_some(), CL_INVALID_GLOBAL_OFFSET)?;
     }
-    let suggested = match kernel.facts().required_work_group_size {
+    let required = kernel.facts().required_work_group_size;
+    let hint = kernel
+        .facts()
+        .work_group_size_hint
+        .map(|size| size.map(|size| size as usize));
+    let divides = |group: &[usize; 3]| {
+        let mut pairs = global.iter().zip(group);
+        pairs.all(|(size, group)| *group != 0 && size.is_multiple_of(*group))
+    };
+    let suggested = match required {
         Some(required) => required.map(|size| size as usize),
-        None => suggest(
-            global,
-            queue
-                .object()
-                .device
-                .object()
-                .sizes(CL_DEVICE_MAX_WORK_GROUP_SIZE)[0],
-        ),
+        None => hint.filter(divides).unwrap_or_else(|| suggest(global)),
     };
     suggested_local_work_size.fill(&suggested, dimensions);
     Ok(())
 }
 
-/// The largest groups that divide a range evenly.
-fn suggest(global: [usize; 3], most: usize) -> [usize; 3] {
-    let mut room = most.min(256);
+/// The largest groups that divide a range evenly and that the device has a liking for, as it chooses them itself.
+fn suggest(global: [usize; 3]) -> [usize; 3] {
+    let mut room = PREFERRED_WORK_GROUP_SIZE as usize;
     global.map(|size| {
         let found = (1..=room.min(size))
             .rev()

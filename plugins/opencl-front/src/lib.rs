@@ -83,7 +83,7 @@ mod api {
     pub(crate) use crate::program::{
         clCreateProgramWithBinary, clCreateProgramWithBuiltInKernels, clCreateProgramWithIL,
         clCreateProgramWithILKHR, clCreateProgramWithSource, clReleaseProgram, clRetainProgram,
-        clSetProgramReleaseCallback, clSetProgramSpecializationConstant,
+        clSetProgramSpecializationConstant,
     };
     pub(crate) use crate::program_info::{clGetProgramBuildInfo, clGetProgramInfo};
     pub(crate) use crate::queue::{

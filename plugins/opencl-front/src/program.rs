@@ -1,7 +1,7 @@
 //! Programs: objects, and how they are made.
 
 use crate::binary::{self, Modules};
-use crate::c::{Callback, In, Out};
+use crate::c::{In, Out};
 use crate::context::Context;
 use crate::failure::{Failure, Result, fail, require};
 use crate::handle::{Handled, Object};
@@ -21,8 +21,6 @@ pub(crate) struct Program {
     state: Mutex<State>,
     /// Kernels that there are of it.
     kernels: AtomicU32,
-    /// Called when the program is gone, the last one first.
-    destructors: Mutex<Vec<Callback<_cl_program>>>,
 }
 
 /// What a program was made from.
@@ -69,7 +67,6 @@ impl Program {
             origin,
             state: Mutex::new(state),
             kernels: AtomicU32::new(0),
-            destructors: Mutex::default(),
         }
     }
 
@@ -94,19 +91,14 @@ impl Program {
         };
     }
 
+    /// Whether it was built for ranges that work-groups divide evenly.
+    pub(crate) fn is_uniform(&self) -> bool {
+        self.state().options.contains("-cl-uniform-work-group-size")
+    }
+
     /// Refuses to change the code below kernels.
     pub(crate) fn check_free(&self) -> Result<()> {
         require(self.kernels.load(Ordering::Relaxed) == 0, CL_INVALID_OPERATION)
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        let destructors = self.destructors.get_mut();
-        let destructors = core::mem::take(destructors.unwrap_or_else(PoisonError::into_inner));
-        for callback in destructors.into_iter().rev() {
-            callback.call(core::ptr::null_mut());
-        }
     }
 }
 
@@ -214,21 +206,6 @@ pub(crate) fn clRetainProgram(program: Out<_cl_program>) -> Result<()> {
 
 pub(crate) fn clReleaseProgram(program: Out<_cl_program>) -> Result<()> {
     Program::release(program)
-}
-
-pub(crate) fn clSetProgramReleaseCallback(
-    program: Out<_cl_program>,
-    pfn_notify: ProgramNotify,
-    user_data: Out<c_void>,
-) -> Result<()> {
-    let program = Program::of(program)?;
-    let callback = Callback::new(pfn_notify, user_data).ok_or(Failure(CL_INVALID_VALUE))?;
-    let destructors = &program.object().destructors;
-    destructors
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .push(callback);
-    Ok(())
 }
 
 pub(crate) fn clSetProgramSpecializationConstant(

@@ -87,6 +87,8 @@ fn arguments(options: &str) -> Result<Vec<OsString>, SourceError> {
         "-O1",
         "-Xclang",
         "-finclude-default-header",
+        // The driver of clang takes this for an option of other targets.
+        "-Xclang",
         TAKEN_AWAY,
     ]
     .map(OsString::from)

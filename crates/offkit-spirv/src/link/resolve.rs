@@ -1,6 +1,6 @@
 //! Which definition each import gets.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::grammar::Op;
 
@@ -39,14 +39,25 @@ pub(super) struct Unresolved {
     pub(super) modules: Vec<usize>,
 }
 
-/// The part that `id` takes in linking. Built-in variables are marked as imports by some compilers but are supplied
-/// by the device, and copies of kernels are marked as exports by clang but are of no use to other modules: both
-/// take no part.
+/// The part that `id` takes in linking, as far as modules linked later may see it. Copies of kernels are marked as
+/// exports by clang but are of use only to kernels that call kernels: to all others they are not there.
 pub(super) fn linkage<'m>(index: &Index<'m>, id: u32) -> Option<(&'m str, Linkage)> {
+    marked_linkage(index, id).filter(|(name, linkage)| !is_kernel_copy(name, *linkage))
+}
+
+/// The part that `id` is marked with. Built-in variables are marked as imports by some compilers but are supplied by the
+/// device: they take no part.
+fn marked_linkage<'m>(index: &Index<'m>, id: u32) -> Option<(&'m str, Linkage)> {
     let (name, linkage) = index.linkage(id)?;
-    let linkage = Linkage::from(linkage);
-    let is_kernel_copy = linkage != Linkage::Import && kernel_of_copy(name).is_some();
-    (index.built_in(id).is_none() && !is_kernel_copy).then_some((name, linkage))
+    index
+        .built_in(id)
+        .is_none()
+        .then_some((name, Linkage::from(linkage)))
+}
+
+/// Whether it is the copy that clang makes of a kernel for kernels that call it.
+fn is_kernel_copy(name: &str, linkage: Linkage) -> bool {
+    linkage != Linkage::Import && kernel_of_copy(name).is_some()
 }
 
 struct Candidate<'m> {
@@ -57,11 +68,14 @@ struct Candidate<'m> {
 }
 
 pub(super) fn resolve(inputs: &[Input<'_>]) -> Result<Resolution, LinkError> {
-    let candidates: Vec<Candidate<'_>> = inputs
+    let mut candidates: Vec<Candidate<'_>> = inputs
         .iter()
         .enumerate()
         .flat_map(|(number, input)| candidates(number, input))
         .collect();
+    let imports = candidates.iter().filter(|c| c.linkage == Linkage::Import);
+    let imported: HashSet<&str> = imports.map(|c| c.name).collect();
+    candidates.retain(|c| !is_kernel_copy(c.name, c.linkage) || imported.contains(c.name));
     let definitions = definitions(inputs, &candidates)?;
     let mut resolution = Resolution {
         replaced: Vec::new(),
@@ -127,7 +141,7 @@ fn candidates<'m>(number: usize, input: &Input<'m>) -> Vec<Candidate<'m>> {
     variables
         .chain(functions)
         .filter_map(|(id, kind)| {
-            let (name, linkage) = linkage(&input.index, id)?;
+            let (name, linkage) = marked_linkage(&input.index, id)?;
             Some(Candidate {
                 name,
                 linkage,

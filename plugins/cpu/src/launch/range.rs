@@ -11,7 +11,7 @@ pub const SUB_GROUP_SIZE: u32 = 8;
 pub const MAX_WORK_GROUP_SIZE: u64 = 4096;
 
 /// Work-items of a work-group when the caller leaves its size open.
-const PREFERRED_WORK_GROUP_SIZE: u64 = 64;
+pub const PREFERRED_WORK_GROUP_SIZE: u64 = 64;
 
 /// A range whose work-group size is decided.
 #[derive(Clone, Copy, Debug, Default)]
