@@ -136,8 +136,11 @@ static void linked(void) {
                            clCreateProgramWithSource(context, 1, &library, NULL, &error)};
     cl_program two = clCreateProgramWithSource(context, 1, &header, NULL, &error);
     OK(clCompileProgram(parts[0], 1, &device, "", 0, NULL, NULL, NULL, NULL));
-    CHECK(!clLinkProgram(context, 1, &device, "", 1, parts, NULL, NULL, &error));
-    CHECK(error == CL_LINK_PROGRAM_FAILURE);
+    cl_program unlinked = clLinkProgram(context, 1, &device, "", 1, parts, NULL, NULL, &error);
+    CHECK(unlinked && error == CL_LINK_PROGRAM_FAILURE);
+    char log[1024] = "";
+    OK(clGetProgramBuildInfo(unlinked, device, CL_PROGRAM_BUILD_LOG, sizeof log, log, NULL));
+    CHECK(strstr(log, "twice"));
     OK(clCompileProgram(parts[1], 1, &device, "", 1, &two, &name, NULL, NULL));
     cl_program shelf = clLinkProgram(context, 1, &device, "-create-library", 1, parts + 1, NULL, NULL, &error);
     OK(error);

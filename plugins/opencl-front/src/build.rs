@@ -221,6 +221,7 @@ fn settle(
     binary_type: cl_program_binary_type,
 ) -> Result<()> {
     state.options = options.to_owned();
+    Program::forget_source_info(state);
     match outcome {
         Ok((modules, log)) => {
             state.status = CL_BUILD_SUCCESS;

@@ -28,23 +28,34 @@ pub(crate) fn clGetKernelInfo(
         CL_KERNEL_REFERENCE_COUNT => place.number(record.references()),
         CL_KERNEL_CONTEXT => place.number(kernel.program.object().context.c()),
         CL_KERNEL_PROGRAM => place.number(program_of(kernel)),
-        CL_KERNEL_ATTRIBUTES => place.text(&attributes(kernel.facts())),
+        CL_KERNEL_ATTRIBUTES => place.text(&attributes(kernel)),
         _ => fail(CL_INVALID_VALUE),
     }
 }
 
 /// The attributes of a kernel as its source has them.
-fn attributes(kernel: &offkit_spirv::Kernel) -> String {
+fn attributes(kernel: &Kernel) -> String {
+    let facts = kernel.facts();
     let sizes = |name: &str, [x, y, z]: [u32; 3]| format!("{name}({x},{y},{z})");
-    let required = kernel.required_work_group_size;
-    let hint = kernel.work_group_size_hint;
-    let sub_group = kernel.required_sub_group_size;
+    let required = facts.required_work_group_size;
+    let hint = facts.work_group_size_hint;
+    let sub_group = facts.required_sub_group_size;
     let found = [
         required.map(|size| sizes("reqd_work_group_size", size)),
         hint.map(|size| sizes("work_group_size_hint", size)),
         sub_group.map(|size| format!("intel_reqd_sub_group_size({size})")),
     ];
-    found.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    let info = kernel.program.object().source_info();
+    let others = info.as_ref().and_then(|info| info.get(&facts.name));
+    let others = others
+        .into_iter()
+        .flat_map(|kernel| kernel.attributes.iter().cloned());
+    found
+        .into_iter()
+        .flatten()
+        .chain(others)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 pub(crate) fn clGetKernelArgInfo(
@@ -56,6 +67,11 @@ pub(crate) fn clGetKernelArgInfo(
     param_value_size_ret: Out<usize>,
 ) -> Result<()> {
     let kernel = Kernel::of(kernel)?;
+    let info = kernel.object().program.object().source_info();
+    let info = info
+        .as_ref()
+        .and_then(|info| info.get(&kernel.object().facts().name));
+    let source = info.and_then(|kernel| kernel.arguments.get(arg_index as usize));
     let parameter = kernel.object().facts().parameters.get(arg_index as usize);
     let parameter = parameter.ok_or(Failure(CL_INVALID_ARG_INDEX))?;
     let place = Place::new(param_value_size, param_value, param_value_size_ret);
@@ -69,12 +85,16 @@ pub(crate) fn clGetKernelArgInfo(
             _ => CL_KERNEL_ARG_ADDRESS_PRIVATE,
         }),
         CL_KERNEL_ARG_ACCESS_QUALIFIER => place.number(CL_KERNEL_ARG_ACCESS_NONE),
-        CL_KERNEL_ARG_TYPE_NAME => place.text(&type_name(parameter)),
-        CL_KERNEL_ARG_TYPE_QUALIFIER => place.number(match parameter.read_only {
-            true => CL_KERNEL_ARG_TYPE_CONST,
-            false => CL_KERNEL_ARG_TYPE_NONE,
+        CL_KERNEL_ARG_TYPE_NAME => match source {
+            Some(source) => place.text(&source.type_name),
+            None => place.text(&type_name(parameter)),
+        },
+        CL_KERNEL_ARG_TYPE_QUALIFIER => place.number(match source {
+            Some(source) => source.qualifiers,
+            None if parameter.read_only => CL_KERNEL_ARG_TYPE_CONST,
+            None => CL_KERNEL_ARG_TYPE_NONE,
         }),
-        CL_KERNEL_ARG_NAME => match &parameter.name {
+        CL_KERNEL_ARG_NAME => match source.map(|source| &source.name).or(parameter.name.as_ref()) {
             Some(name) => place.text(name),
             None => fail(CL_KERNEL_ARG_INFO_NOT_AVAILABLE),
         },

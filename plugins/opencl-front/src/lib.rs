@@ -36,6 +36,7 @@ mod program;
 mod program_info;
 mod queue;
 mod source;
+mod source_info;
 mod svm;
 mod transfer;
 mod unsupported;

@@ -5,6 +5,7 @@ use crate::c::{In, Out};
 use crate::context::Context;
 use crate::failure::{Failure, Result, fail, require};
 use crate::handle::{Handled, Object};
+use crate::source_info::{self, SourceInfo};
 use cl::*;
 use core::ffi::{c_char, c_void};
 use offkit_pi::ffi::pi_program;
@@ -45,6 +46,8 @@ pub(crate) struct State {
     /// The plugin's program of a program that can be run.
     pub(crate) executable: Option<Arc<Owned<pi_program>>>,
     pub(crate) facts: Arc<[Kernel]>,
+    /// What the source says besides, once somebody has asked.
+    source_info: Option<Arc<SourceInfo>>,
     /// Values for the next compilation or build, as bits, by number.
     pub(crate) constants: HashMap<u32, u64>,
 }
@@ -83,12 +86,30 @@ impl Program {
         }
     }
 
+    /// Forgets what the source said when it was built before.
+    pub(crate) fn forget_source_info(state: &mut State) {
+        state.source_info = None;
+    }
+
     /// Notes that there is one kernel more, or one less.
     pub(crate) fn count_kernel(&self, more: bool) {
         match more {
             true => self.kernels.fetch_add(1, Ordering::Relaxed),
             false => self.kernels.fetch_sub(1, Ordering::Relaxed),
         };
+    }
+
+    /// What the source says of its kernels, as it was built last; nothing for programs that have no source.
+    pub(crate) fn source_info(&self) -> Option<Arc<SourceInfo>> {
+        let Origin::Source(source) = &self.origin else {
+            return None;
+        };
+        let mut state = self.state();
+        let options = state.options.clone();
+        let info = &mut state.source_info;
+        Some(Arc::clone(info.get_or_insert_with(|| {
+            Arc::new(source_info::of(source, &options))
+        })))
     }
 
     /// Whether it was built for ranges that work-groups divide evenly.

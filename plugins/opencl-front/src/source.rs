@@ -155,6 +155,22 @@ pub(crate) fn compile(source: &str, options: &str, headers: &[Header]) -> Result
     Ok(compiled)
 }
 
+/// A source as LLVM's text, with what it says of its kernels' arguments.
+pub(crate) fn as_text(source: &str, options: &str) -> Option<String> {
+    let mut arguments = arguments(options).ok()?;
+    let more = [
+        "-S",
+        "-emit-llvm",
+        "-Xclang",
+        "-disable-llvm-passes",
+        "-cl-kernel-arg-info",
+        "-w",
+    ];
+    arguments.extend(more.map(OsString::from));
+    let text = run(&clang::find().ok()?, &arguments, source, &[]).ok()?.ok()?;
+    String::from_utf8(text.spirv).ok()
+}
+
 /// Where the SPIR-V of a source is kept.
 fn cached(clang: &Path, arguments: &[OsString], source: &str) -> Option<PathBuf> {
     let changed = std::fs::metadata(clang)
