@@ -2,9 +2,12 @@
 
 use offkit_image::{Error, ImageFormat};
 
-/// Says that an image is something else than a header claims.
-pub(crate) fn check_format(bytes: &[u8], claim: Option<ImageFormat>, offset: Option<u64>) -> Option<Error> {
-    let shown = ImageFormat::detect(bytes);
+/// Says that an image whose bytes show what it is, is something else than a header claims.
+pub(crate) fn check_format(
+    shown: ImageFormat,
+    claim: Option<ImageFormat>,
+    offset: Option<u64>,
+) -> Option<Error> {
     let claim = claim.filter(|claim| shown != ImageFormat::Unknown && !shown.satisfies(*claim))?;
     Some(
         Error::malformed("image is not what its header says")

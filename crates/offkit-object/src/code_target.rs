@@ -12,7 +12,7 @@ use crate::inspect::Inspect;
 #[must_use]
 pub fn target_of<'image>(image: &'image DeviceImage<'_>) -> Cow<'image, Target> {
     let target = &image.target;
-    let needs_processor = target.family().needs_processor() && target.processor().is_empty();
+    let needs_processor = target.processor().is_empty() && target.family().needs_processor();
     if !target.triple.is_empty() && !needs_processor {
         return Cow::Borrowed(target);
     }

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use offkit_image::{DeviceImage, Error, Limits, Location, Problem, Storage, Target};
+use offkit_image::{DeviceImage, Error, ImageFormat, Limits, Location, Problem, Storage, Target};
 
 use crate::claim::check_format;
 use crate::container;
@@ -90,7 +90,7 @@ fn check_image(image: &DeviceImage<'_>) -> Vec<Error> {
         Ok(bytes) => bytes,
         Err(error) => return vec![error],
     };
-    let format = check_format(bytes, Some(image.format), image.offset);
+    let format = check_format(ImageFormat::detect(bytes), Some(image.format), image.offset);
     let shown = header_target(bytes, image.format);
     let decision = decide(image.target.clone(), shown);
     let told = decision.contradicted.iter();

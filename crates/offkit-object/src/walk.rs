@@ -17,7 +17,7 @@ use crate::heads::Heads;
 use crate::host;
 use crate::inspect::header_target;
 use crate::parallel;
-use crate::part::{Coding, Content, Facts, MoreFacts, Part};
+use crate::part::{Coding, Content, Facts, Part};
 use crate::reading::Reading;
 use crate::source::Source;
 use crate::syclbin::{self, SyclBinVersion};
@@ -464,7 +464,7 @@ impl Walker<'_> {
         if let Err(error) = reading.count_metadata(location.cost()) {
             return self.problem(reading, &location, error.at(offset.unwrap_or_default()));
         }
-        if let Some(error) = bytes.and_then(|bytes| check_format(bytes, facts.claim, offset)) {
+        if let Some(error) = check_format(shown, facts.claim, offset) {
             self.problem(reading, &location, error);
         }
         let kind = facts.container.unwrap_or(around.kind);
@@ -472,7 +472,6 @@ impl Walker<'_> {
         let told = std::mem::take(&mut facts.target);
         let shown = bytes.map(|bytes| header_target(bytes, format));
         let Decision { target, contradicted } = decide(told, shown.unwrap_or_default());
-        let more = facts.more.take().map_or_else(MoreFacts::default, |more| *more);
         let mut image = DeviceImage::of_format(code, format);
         image.container = if kind.is_host() {
             ContainerKind::Image
@@ -483,12 +482,14 @@ impl Walker<'_> {
         image.target = target;
         image.contradicted = contradicted.map(Box::new);
         image.producer = facts.producer;
-        image.properties = more.properties;
-        image.kernels = more.kernels;
-        image.entries = more.entries;
-        image.imports = more.imports;
-        image.exports = more.exports;
-        image.strings = more.strings;
+        if let Some(more) = facts.more.take() {
+            image.properties = more.properties;
+            image.kernels = more.kernels;
+            image.entries = more.entries;
+            image.imports = more.imports;
+            image.exports = more.exports;
+            image.strings = more.strings;
+        }
         image.location = location;
         image.offset = offset;
         self.hand_over(reading, Item::Image(image));
