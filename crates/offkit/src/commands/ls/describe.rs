@@ -38,7 +38,7 @@ impl Describer {
     }
 
     /// The lines below an image, whose row is indented by so many levels; it is the `number`th of the listing.
-    pub(super) fn lines(self, image: &DeviceImage<'_>, depth: usize, number: usize) -> Vec<String> {
+    pub(super) fn lines(&self, image: &DeviceImage<'_>, depth: usize, number: usize) -> Vec<String> {
         let mut lines = Vec::new();
         if self.each_kernel {
             let signatures = Signatures::of(image);
@@ -66,7 +66,7 @@ impl Describer {
     }
 
     /// Adds the names of one kind: on one line while they fit, else one a line.
-    fn names(self, lines: &mut Vec<String>, depth: usize, title: &str, names: &[String]) {
+    fn names(&self, lines: &mut Vec<String>, depth: usize, title: &str, names: &[String]) {
         const LINE: usize = 100;
         /// Even on a narrow terminal there is a beginning to tell names by.
         const LEAST: usize = 24;
