@@ -18,8 +18,19 @@ pub struct Driver {
     pub library: Option<PathBuf>,
     /// What names it.
     pub named_by: Names,
-    /// The names of the platforms that it gives; why it gives none, where it cannot be used.
-    pub platforms: Result<Vec<String>, String>,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
+/// What became of a driver.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is used, and has platforms of these names.
+    Used(Vec<String>),
+    /// It is left out on purpose.
+    LeftOut(&'static str),
+    /// It cannot be used.
+    Unusable(String),
 }
 
 impl fmt::Display for Driver {
@@ -33,10 +44,11 @@ impl fmt::Display for Driver {
             ),
             None => write!(formatter, "OpenCL driver of `{named_by}`: "),
         }?;
-        match &self.platforms {
-            Ok(platforms) if platforms.is_empty() => formatter.write_str("no platform"),
-            Ok(platforms) => formatter.write_str(&platforms.join(", ")),
-            Err(reason) => formatter.write_str(reason),
+        match &self.outcome {
+            Outcome::Used(platforms) if platforms.is_empty() => formatter.write_str("no platform"),
+            Outcome::Used(platforms) => formatter.write_str(&platforms.join(", ")),
+            Outcome::LeftOut(reason) => write!(formatter, "left out: {reason}"),
+            Outcome::Unusable(reason) => formatter.write_str(reason),
         }
     }
 }
@@ -56,15 +68,13 @@ static FOUND: LazyLock<(Vec<Driver>, Vec<&'static cl::Driver>)> = LazyLock::new(
     let mut known = HashSet::new();
     for (named_by, library) in candidates() {
         let opened = library.clone().and_then(|library| cl::open(&library));
-        let platforms = opened.and_then(|platforms| accepted(&platforms, &mut known));
         let driver = Driver {
             library: library.ok(),
             named_by,
-            platforms: platforms.map(|platforms| {
-                used.extend_from_slice(&platforms);
-                let names = platforms.iter().map(|platform| platform.text(CL_PLATFORM_NAME));
-                names.collect()
-            }),
+            outcome: match opened {
+                Ok(platforms) => take(&platforms, &mut known, &mut used),
+                Err(reason) => Outcome::Unusable(reason),
+            },
         };
         tracing::debug!(%driver, "a driver");
         drivers.push(driver);
@@ -72,24 +82,26 @@ static FOUND: LazyLock<(Vec<Driver>, Vec<&'static cl::Driver>)> = LazyLock::new(
     (drivers, used)
 });
 
-/// The platforms of a driver that are to be used: those that are new, and not this project's own.
-fn accepted(
+/// Takes the platforms of a driver that are new, and not this project's own.
+fn take(
     platforms: &[&'static cl::Driver],
     known: &mut HashSet<usize>,
-) -> Result<Vec<&'static cl::Driver>, String> {
+    used: &mut Vec<&'static cl::Driver>,
+) -> Outcome {
     let is_own = |platform: &cl::Driver| platform.text(CL_PLATFORM_ICD_SUFFIX_KHR) == OWN_SUFFIX;
-    let (mut accepted, mut refused) = (Vec::new(), None);
+    let (mut names, mut refused) = (Vec::new(), None);
     for platform in platforms {
         if is_own(platform) {
-            refused = Some("left out: it is offkit's own, and its devices are there already");
+            refused = Some("it is offkit's own, and its devices are there already");
         } else if known.insert(platform.native()) {
-            accepted.push(*platform);
+            names.push(platform.text(CL_PLATFORM_NAME));
+            used.push(*platform);
         } else {
-            refused = Some("left out: it is named twice");
+            refused = Some("it is named twice");
         }
     }
     match refused {
-        Some(reason) if accepted.is_empty() => Err(reason.to_owned()),
-        _ => Ok(accepted),
+        Some(reason) if names.is_empty() => Outcome::LeftOut(reason),
+        _ => Outcome::Used(names),
     }
 }

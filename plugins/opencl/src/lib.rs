@@ -16,5 +16,5 @@ mod cl;
 mod discover;
 mod plugin;
 
-pub use discover::{Driver, drivers};
+pub use discover::{Driver, Outcome, drivers};
 pub use plugin::BUILT_IN;

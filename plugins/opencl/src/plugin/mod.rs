@@ -19,7 +19,7 @@ use self::kernel::ClKernel;
 use self::memory::ClBuffer;
 use self::program::ClProgram;
 use self::queue::ClQueue;
-use crate::discover::{drivers, platforms};
+use crate::discover::{Driver, Outcome, drivers, platforms};
 
 /// The plugin.
 pub(crate) struct OpenCl;
@@ -36,7 +36,7 @@ impl Plugin for OpenCl {
 
     const NAME: &'static str = "opencl";
 
-    /// The platforms of all drivers that can be used. It is an error if there are drivers, and none can: a host shows
+    /// The platforms of all drivers that can be used. It is an error if there are none, and some cannot: a host shows
     /// errors, and the error has the reasons.
     fn platforms() -> Result<Vec<Arc<ClPlatform>>> {
         static PLATFORMS: LazyLock<Vec<Arc<ClPlatform>>> = LazyLock::new(|| {
@@ -45,7 +45,8 @@ impl Plugin for OpenCl {
                 .map(|driver| Arc::new(ClPlatform::new(driver)))
                 .collect()
         });
-        if PLATFORMS.is_empty() && drivers().iter().any(|driver| driver.platforms.is_err()) {
+        let is_unusable = |driver: &Driver| matches!(driver.outcome, Outcome::Unusable(_));
+        if PLATFORMS.is_empty() && drivers().iter().any(is_unusable) {
             let reasons: Vec<String> = drivers().iter().map(ToString::to_string).collect();
             return Err(Error::new(PI_DEVICE_NOT_FOUND, reasons.join("; ")));
         }
