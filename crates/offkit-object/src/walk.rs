@@ -480,7 +480,7 @@ impl Walker<'_> {
         };
         image.container_version = facts.version.or(around.version);
         image.target = target;
-        image.contradicted = contradicted.map(Box::new);
+        image.contradicted = contradicted;
         image.producer = facts.producer;
         if let Some(more) = facts.more.take() {
             image.properties = more.properties;

@@ -9,7 +9,7 @@ pub struct Decision {
     /// What the image is for.
     pub target: Target,
     /// What its container says, where that contradicts the bytes.
-    pub contradicted: Option<Target>,
+    pub contradicted: Option<Box<Target>>,
 }
 
 /// Decides between what the container told and what the bytes show.
@@ -35,7 +35,7 @@ pub fn decide(told: Target, shown: Target) -> Decision {
         named.next().is_some_and(|told| told != feature)
     });
     let contradicts = other_machine || agreement == Agreement::None || other_feature;
-    let contradicted = contradicts.then(|| told.clone());
+    let contradicted = contradicts.then(|| Box::new(told.clone()));
     let mut target = told;
     if target.triple.is_empty() || other_machine {
         target.triple = shown.triple;

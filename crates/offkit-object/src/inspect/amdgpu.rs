@@ -1,5 +1,6 @@
 //! AMDGPU code objects, versions 2 to 6.
 
+use compact_str::CompactString;
 use offkit_image::target::{amd, triples};
 use offkit_image::{Error, ErrorKind, Target};
 use rmpv::ValueRef;
@@ -36,8 +37,8 @@ pub(super) fn target(header: &Header) -> Target {
     };
     let [machine, ..] = header.flags.to_le_bytes();
     Target {
-        triple: triple.into(),
-        arch: amd::processor_of_machine(machine).unwrap_or_default().into(),
+        triple: CompactString::const_new(triple),
+        arch: CompactString::const_new(amd::processor_of_machine(machine).unwrap_or_default()),
         features: features(version(header), header.flags),
     }
 }
@@ -58,10 +59,11 @@ fn features(version: Option<u8>, flags: u32) -> Vec<String> {
         Some(_) => (choice(10), choice(8)),
         None => (None, None),
     };
-    [("sramecc", sramecc), ("xnack", xnack)]
-        .into_iter()
-        .filter_map(|(name, sign)| sign.map(|sign| format!("{name}{sign}")))
-        .collect()
+    let mut features = Vec::new();
+    for (name, sign) in [("sramecc", sramecc), ("xnack", xnack)] {
+        features.extend(sign.map(|sign| format!("{name}{sign}")));
+    }
+    features
 }
 
 pub(super) fn inspect(source: Source<'_>, findings: &mut Findings) -> Result<(), Error> {

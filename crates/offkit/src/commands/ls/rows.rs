@@ -42,7 +42,8 @@ pub(super) fn path(location: &Location, said: usize) -> String {
 
 fn push_path(text: &mut String, location: &Location, said: usize) {
     let path = location.path();
-    if said == 0 && is_plain(path) && !path.contains('%') {
+    let is_as_written = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'%';
+    if said == 0 && path.bytes().all(is_as_written) {
         text.push_str(path);
         return;
     }
