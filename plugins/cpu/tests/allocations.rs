@@ -131,7 +131,7 @@ fn launches_allocate_nothing_and_let_go_of_what_they_used() {
             let first = queue.launch(&machine.other, &range, &[]).unwrap();
             let then = queue.launch(&machine.small, &range, &[&first]).unwrap();
             let last = queue.launch(&machine.other, &range, &[&first, &then]).unwrap();
-            last.clone().wait().unwrap();
+            last.try_clone().unwrap().wait().unwrap();
             for _ in 0..10 {
                 queue.launch(&machine.small, &range, &[]).unwrap();
             }

@@ -20,16 +20,6 @@ pub struct Event {
     in_use: Weak<Shared>,
 }
 
-impl Clone for Event {
-    fn clone(&self) -> Event {
-        let handle = self.handle.try_clone();
-        Event {
-            handle: handle.expect("a plugin gives references to events that are there"),
-            in_use: Weak::clone(&self.in_use),
-        }
-    }
-}
-
 /// How far a command is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -55,6 +45,10 @@ impl CommandStatus {
             PI_EVENT_COMPLETE => CommandStatus::Complete,
             code => CommandStatus::Failed(pi_result(code)),
         }
+    }
+
+    fn is_over(self) -> bool {
+        matches!(self, CommandStatus::Complete | CommandStatus::Failed(_))
     }
 }
 
@@ -92,6 +86,18 @@ pub struct Profile {
 impl Event {
     pub(crate) fn new(handle: Owned<pi_event>, in_use: Weak<Shared>) -> Event {
         Event { handle, in_use }
+    }
+
+    /// Another reference to the event.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the plugin gives no further references.
+    pub fn try_clone(&self) -> Result<Event> {
+        Ok(Event {
+            handle: self.handle.try_clone()?,
+            in_use: Weak::clone(&self.in_use),
+        })
     }
 
     pub(crate) fn raw(&self) -> pi_event {
@@ -163,7 +169,7 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// [`PiError`] if the command failed, as from [`Event::wait`].
+    /// [`PiError`] if the command failed, as from [`Event::wait`], or the plugin does not tell how far it is.
     pub fn wait_for(&self, most: Duration) -> Result<bool> {
         let start = Instant::now();
         let (sender, receiver) = std::sync::mpsc::channel();
@@ -177,7 +183,7 @@ impl Event {
             }
         } else {
             // The plugin has no callbacks.
-            while !is_over(&self.handle) {
+            while !self.status()?.is_over() {
                 if start.elapsed() >= most {
                     return Ok(false);
                 }
@@ -263,10 +269,7 @@ fn status(event: &Owned<pi_event>) -> Result<CommandStatus> {
 
 /// Whether a command has stopped using the memory it was given.
 pub(crate) fn is_over(event: &Owned<pi_event>) -> bool {
-    matches!(
-        status(event),
-        Ok(CommandStatus::Complete | CommandStatus::Failed(_))
-    )
+    status(event).is_ok_and(CommandStatus::is_over)
 }
 
 /// Sets a callback; one that cannot be set is given back.

@@ -86,7 +86,7 @@ fn drops_do_not_wait() {
         let usm = context.usm(UsmKind::Shared, device, 64, 0).unwrap();
         let buffer = context.buffer(4).unwrap();
         let (sender, dropped) = channel();
-        let (queue, wait) = (machine.queue.clone(), gate.event().clone());
+        let (queue, wait) = (machine.queue.clone(), gate.event().try_clone().unwrap());
         // On another thread, so that a drop that waits fails the test, when its gate is dropped.
         std::thread::spawn(move || {
             let set = queue.set_usm(&usm, 0, 1, 64, &[&wait]).unwrap();
