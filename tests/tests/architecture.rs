@@ -19,6 +19,7 @@ const LEVELS: [&[&str]; 9] = [
         "offkit-runtime",
         "offkit-plugin-cpu",
         "offkit-plugin-opencl",
+        "offkit-example-plugin",
     ],
     &["offkit-link", "offkit-opencl-front"],
     &["offkit-driver", "offkit-peers"],

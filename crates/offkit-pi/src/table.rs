@@ -9,6 +9,7 @@
 //! * a [`Layout`] says where a version puts which revision.
 
 mod layout;
+mod minimum;
 
 pub use layout::Layout;
 

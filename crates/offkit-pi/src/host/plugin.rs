@@ -166,6 +166,25 @@ impl Plugin {
         &self.inner.api
     }
 
+    /// What the plugin lacks of [`Function::TO_RUN`].
+    pub fn lacks(&self) -> Vec<Function> {
+        let has = |function: Function| {
+            let mut revisions = Revision::ALL
+                .iter()
+                .filter(|revision| revision.function() == function);
+            revisions.any(|revision| self.api().slots()[*revision as usize].is_some())
+        };
+        let does = |function| match function {
+            Function::piQueueCreate => has(function) || has(Function::piextQueueCreate),
+            function => has(function),
+        };
+        let lacking = Function::TO_RUN
+            .iter()
+            .copied()
+            .filter(|function| !does(*function));
+        lacking.collect()
+    }
+
     /// The plugin's platforms; none if the driver it needs is not there.
     ///
     /// # Errors

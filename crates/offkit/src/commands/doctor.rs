@@ -163,7 +163,12 @@ fn plugins(runtime: &Runtime) -> Vec<Finding> {
                     Trust::NotProbed => "; not probed, as offkit-probe is missing",
                     _ => "",
                 };
-                let why = format!("speaks PI {}; {counted}{trust}", plugin.version());
+                let lacks: Vec<_> = plugin.lacks().iter().map(|function| function.name()).collect();
+                let lacks = match lacks.as_slice() {
+                    [] => String::new(),
+                    names => format!("; runs no kernels without {}", names.join(", ")),
+                };
+                let why = format!("speaks PI {}; {counted}{lacks}{trust}", plugin.version());
                 let hider = runtime.environment().variable.as_ref().filter(|_| *hidden > 0);
                 let advice = hider.map(|(variable, _)| format!("{variable} hides the others."));
                 Finding::new(ABOUT, state, name).because(why).advised(advice)
