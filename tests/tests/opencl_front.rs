@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
-use offkit_tests::{Folder, Outcome, need, programs, root, skip, tool};
+use offkit_tests::{Folder, Outcome, need, offkit, programs, root, skip, tool};
 
 /// The driver, a program that uses OpenCL, and the folder that names the driver to loaders.
 struct Front {
@@ -39,6 +39,7 @@ impl Front {
         );
         let library = programs.join("liboffkit_opencl.so");
         let folder = Folder::new();
+        std::fs::create_dir(folder.path("drivers")).expect("the folder is writable");
         folder.write("drivers/offkit.icd", format!("{}\n", library.display()));
         let source = root().join("tests/opencl/front.c");
         let mut compile = Command::new(compiler);
@@ -178,4 +179,33 @@ fn events_tell_when_things_happened() {
 fn host_and_kernels_share_memory() {
     let Some(front) = Front::get() else { return };
     front.check(&["memory"]);
+}
+
+#[test]
+fn loaders_are_told_of_the_driver_and_asked_whether_they_know() {
+    let Some(front) = Front::get() else { return };
+    let drivers = front.folder.path("installed");
+    let icd = |words: &str| {
+        let mut command = Command::new(offkit());
+        command.arg("icd").args(words.split(' '));
+        command
+            .env("OCL_ICD_VENDORS", &drivers)
+            .env_remove("OCL_ICD_FILENAMES");
+        command.env("XDG_DATA_HOME", front.folder.path("data"));
+        front.folder.run_command(&mut command)
+    };
+    assert!(icd("status").fails(1).contains("offkit icd install"));
+    let library = front.library.display();
+    let installed = icd(&format!("install --folder installed --library {library}")).ok();
+    assert!(installed.contains("offkit.icd names"), "{installed}");
+    let seen = icd("status --json").json();
+    assert_eq!(seen.len(), 2);
+    assert!(seen.iter().all(|loader| loader["sees"] == true), "{seen:?}");
+    // What is seen is there for programs.
+    let mut list = Command::new(front.folder.path("front"));
+    list.arg("handles").env("OCL_ICD_VENDORS", &drivers);
+    front.folder.run_command(&mut list).ok();
+    icd("remove --folder installed").ok();
+    icd("remove --folder installed").fails(1);
+    icd("status").fails(1);
 }
