@@ -2,6 +2,7 @@
 
 use crate::device::{EXTENSIONS, FEATURES};
 use offkit_host::{cache, clang};
+use offkit_image::target::{Target, triples};
 use sha2::{Digest, Sha256};
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -77,12 +78,17 @@ pub(crate) fn words(options: &str) -> Vec<String> {
     words
 }
 
+/// The newest version of SPIR-V that the driver says it takes.
+const SPIRV_VERSION: (u8, u8) = (1, 4);
+
 /// The options for clang.
 fn arguments(options: &str) -> Result<Vec<OsString>, SourceError> {
+    let target = Target::new(triples::SPIRV64, "").code_generation_triple(SPIRV_VERSION);
+    let target = format!("--target={target}");
     let mut arguments: Vec<OsString> = [
         "-x",
         "cl",
-        "--target=spirv64v1.4-unknown-unknown",
+        &target,
         "-c",
         "-O1",
         "-Xclang",
