@@ -153,7 +153,7 @@ impl Specification {
             ),
             b'c' => String::from(char::from(word as u8)),
             b'p' => format!("{word:#x}"),
-            _ => masked.to_string(),
+            _ => self.digits(false, masked.to_string(), ""),
         }
     }
 

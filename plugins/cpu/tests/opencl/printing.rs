@@ -21,6 +21,7 @@ const CALLS: [(&str, &str); 29] = [
         "42 2a 2A 52 0x2a 052",
     ),
     (r#"printf("%u", in[1])"#, "4294967289"),
+    (r#"printf("%05u|%.0u|%.3u", in[0], 0, in[0])"#, "00042||042"),
     (
         r#"printf("%hhd %hd %ld", (char)in[1], (short)in[1], (long)in[1] << 32)"#,
         "-7 -7 -30064771072",
