@@ -148,6 +148,16 @@ static void linked(void) {
     cl_program program = clLinkProgram(context, 1, &device, "", 2, both, NULL, NULL, &error);
     OK(error);
     saxpy(program);
+    // A kernel may call a kernel of another program.
+    const char *caller = "extern kernel void saxpy(float, global const float *, global float *);"
+                         "kernel void again(float a, global const float *x, global float *y) { saxpy(a, x, y); }";
+    both[0] = clCreateProgramWithSource(context, 1, &SAXPY, NULL, &error);
+    both[1] = clCreateProgramWithSource(context, 1, &caller, NULL, &error);
+    for (int i = 0; i < 2; i++)
+        OK(clCompileProgram(both[i], 1, &device, "", 0, NULL, NULL, NULL, NULL));
+    program = clLinkProgram(context, 1, &device, "", 2, both, NULL, NULL, &error);
+    OK(error);
+    saxpy(program);
 }
 
 // Handles that are null, of another kind, released or made up get an error, and no call is followed by a crash.
