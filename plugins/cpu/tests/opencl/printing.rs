@@ -4,7 +4,7 @@ use crate::clang::{self, Options};
 use crate::device::{Device, Operand};
 
 /// Calls and what they print, when `in[0]` is 42 and `in[1]` is -7.
-const CALLS: [(&str, &str); 29] = [
+const CALLS: [(&str, &str); 30] = [
     (r#"printf("plain\n")"#, "plain\n"),
     (r#"printf("100%%|%c|%s", 65, "text")"#, "100%|A|text"),
     (r#"printf("%d %i", in[0], in[1])"#, "42 -7"),
