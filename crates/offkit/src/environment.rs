@@ -49,6 +49,14 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
         "says what a device's linker is told, instead of what the images of a kernel say",
     ),
     (
+        "OCL_ICD_VENDORS",
+        "names the folder of OpenCL's list of drivers, a file of it, or a driver",
+    ),
+    (
+        "OCL_ICD_FILENAMES",
+        "names OpenCL drivers, separated by `:`, before those of the list",
+    ),
+    (
         THREADS_VARIABLE,
         "says how many threads the CPU device runs a kernel on, instead of as many as affinity and control groups leave the process",
     ),
