@@ -77,10 +77,16 @@ fn calls_are_printed_with_their_arguments_by_type() {
     }
 
     let trace = traced(&folder, "OFFKIT_TRACE", "1");
-    assert_eq!(trace.lines().count(), 1, "{trace}");
+    let (loaded, chosen) = trace.split_once('\n').expect("lines");
+    assert_eq!(
+        loaded,
+        "SYCL_PI_TRACE[basic]: Plugin found and successfully loaded: cpu"
+    );
     assert!(
-        trace.starts_with("SYCL_PI_TRACE[basic]: Plugin found and successfully loaded: "),
-        "{trace}"
+        chosen.starts_with(
+            "SYCL_PI_TRACE[all]: Selected device: ->\nSYCL_PI_TRACE[all]:   platform: offkit CPU\n"
+        ),
+        "{chosen}"
     );
     assert_eq!(traced(&folder, "OFFKIT_TRACE", "0"), "");
 }

@@ -31,20 +31,20 @@ const LIBRARY: &str = "liboffkit_opencl.so";
 const INSTALL_EXAMPLES: &str = "\
 Examples:
   sudo offkit icd install
-  offkit icd install --library target/release/liboffkit_opencl.so
-  offkit icd install --folder package/etc/OpenCL/vendors --library /usr/lib/liboffkit_opencl.so";
+  offkit icd install --library ./liboffkit_opencl.so
+  offkit icd install --folder package/vendors";
 
 const STATUS_EXAMPLES: &str = "\
 Examples:
   offkit icd status
-  OCL_ICD_VENDORS=~/.local/share/offkit/OpenCL/vendors offkit icd status
+  OCL_ICD_VENDORS=~/vendors offkit icd status
 
 Exit code 1: no loader sees the driver.";
 
 const REMOVE_EXAMPLES: &str = "\
 Examples:
   sudo offkit icd remove
-  offkit icd remove --folder package/etc/OpenCL/vendors";
+  offkit icd remove --folder package/vendors";
 
 /// What to do with the driver.
 #[derive(Debug, Subcommand)]
