@@ -140,9 +140,14 @@ fn launches_allocate_nothing_and_let_go_of_what_they_used() {
         }
     };
     (0..50).for_each(|_| round(&machine));
-    let before = ALLOCATIONS.load(Ordering::SeqCst);
-    (0..1000).for_each(|_| round(&machine));
-    assert_eq!(ALLOCATIONS.load(Ordering::SeqCst) - before, 0);
+    // What a thread of the pool allocates as it wakes for the first time, and a list as it grows to the most that were ever
+    // pending, falls into some of these; an allocation for each launch into all.
+    let allocated = [(); 5].map(|()| {
+        let before = ALLOCATIONS.load(Ordering::SeqCst);
+        (0..200).for_each(|_| round(&machine));
+        ALLOCATIONS.load(Ordering::SeqCst) - before
+    });
+    assert!(allocated.contains(&0), "{allocated:?}");
 
     let live = || LARGE_ONES.load(Ordering::SeqCst);
     for queue in 0..2 {
