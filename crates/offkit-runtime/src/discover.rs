@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use offkit_pi::BuiltIn;
 use offkit_pi::host::trace::{self, Level};
-use offkit_pi::host::{Device, DeviceType, LoadError, PiError, Plugin};
+use offkit_pi::host::{Device, LoadError, PiError, Plugin};
 
 use crate::filter::{FromEnvironment, Kind, Numbers};
 use crate::find::{FoundKernel, KernelId};
@@ -200,7 +200,7 @@ impl Runtime {
                 match self
                     .environment
                     .filter
-                    .allows(&backend, filtered_kind(&device), number)
+                    .allows(&backend, Kind::of(&device), number)
                 {
                     true => self.devices.push(FoundDevice {
                         device,
@@ -297,7 +297,7 @@ impl Runtime {
             let device = &found.device;
             device.plugin().name() == selector
                 || found.backend == lowercase
-                || kind(device) == Some(lowercase.as_str())
+                || Kind::of(device).map(Kind::name) == Some(lowercase.as_str())
                 || (!part.is_empty() && device.name().is_ok_and(|name| bare(&name).contains(&part)))
         };
         let number = (0..).find(|&number| self.numbered(number).is_none() || fits(&self.devices[number]))?;
@@ -366,29 +366,12 @@ fn chosen(device: &Device) {
     }
 }
 
-/// What kind of device it is, as filters know it.
-fn filtered_kind(device: &Device) -> Option<Kind> {
-    match device.device_type().ok()? {
-        DeviceType::Cpu => Some(Kind::Cpu),
-        DeviceType::Gpu => Some(Kind::Gpu),
-        DeviceType::Accelerator => Some(Kind::Accelerator),
-        _ => None,
-    }
-}
-
-/// What kind of device it is, in one word.
-fn kind(device: &Device) -> Option<&'static str> {
-    match device.device_type().ok()? {
-        DeviceType::Cpu => Some("cpu"),
-        DeviceType::Gpu => Some("gpu"),
-        DeviceType::Accelerator => Some("accelerator"),
-        _ => None,
-    }
-}
-
 fn label(number: usize, device: &Device) -> String {
     let name = device
         .name()
         .unwrap_or_else(|_| "a device without a name".to_owned());
-    format!("{number} ({name}, {})", kind(device).unwrap_or("other"))
+    format!(
+        "{number} ({name}, {})",
+        Kind::of(device).map_or("other", Kind::name)
+    )
 }

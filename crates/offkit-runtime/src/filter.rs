@@ -19,6 +19,8 @@ use std::env;
 use std::fmt;
 use std::str::FromStr;
 
+use offkit_pi::host::{Device, DeviceType};
+
 /// The variables, the one that counts before the others first.
 pub const VARIABLES: [&str; 3] = ["ONEAPI_DEVICE_SELECTOR", "SYCL_DEVICE_FILTER", "SYCL_BE"];
 
@@ -272,6 +274,25 @@ fn backend_named(name: &str) -> Result<Option<String>, FilterError> {
 }
 
 impl Kind {
+    /// What kind of device it is; none where it does not say, or is of another.
+    pub fn of(device: &Device) -> Option<Kind> {
+        match device.device_type().ok()? {
+            DeviceType::Cpu => Some(Kind::Cpu),
+            DeviceType::Gpu => Some(Kind::Gpu),
+            DeviceType::Accelerator => Some(Kind::Accelerator),
+            _ => None,
+        }
+    }
+
+    /// The kind in one word: `cpu`, `gpu`, `accelerator`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Cpu => "cpu",
+            Kind::Gpu => "gpu",
+            Kind::Accelerator => "accelerator",
+        }
+    }
+
     fn named(name: &str) -> Option<Kind> {
         match name {
             "cpu" => Some(Kind::Cpu),

@@ -1,7 +1,8 @@
 //! `offkit devices`: the devices that kernels can run on, as they can be asked for.
 
 use clap::Args;
-use offkit_pi::host::{Device, DeviceType};
+use offkit_pi::host::Device;
+use offkit_runtime::filter::Kind;
 use offkit_runtime::{FoundDevice, Runtime};
 use serde_json::json;
 
@@ -58,13 +59,8 @@ fn name(device: &Device) -> String {
 }
 
 /// What kind of device it is, in one word.
-pub(crate) fn kind(device: &Device) -> &'static str {
-    match device.device_type() {
-        Ok(DeviceType::Cpu) => "cpu",
-        Ok(DeviceType::Gpu) => "gpu",
-        Ok(DeviceType::Accelerator) => "accelerator",
-        _ => "other",
-    }
+fn kind(device: &Device) -> &'static str {
+    Kind::of(device).map_or("other", Kind::name)
 }
 
 /// What is known of a device, for people; what it does not say is left out.
