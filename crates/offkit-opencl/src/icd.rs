@@ -6,13 +6,13 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// Where drivers are named for all programs, in files that end with `.icd`.
-const FOLDER: &str = "/etc/OpenCL/vendors";
+pub const FOLDER: &str = "/etc/OpenCL/vendors";
 
 /// Names another folder, one file with the name of a driver, or a driver.
-const VENDORS: &str = "OCL_ICD_VENDORS";
+pub const VENDORS: &str = "OCL_ICD_VENDORS";
 
 /// Names drivers, besides those of the folder, separated like the folders of `PATH`.
-const FILENAMES: &str = "OCL_ICD_FILENAMES";
+pub const FILENAMES: &str = "OCL_ICD_FILENAMES";
 
 /// What names a driver.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,6 +5,7 @@ use offkit_host::cache::CACHE_VARIABLE;
 use offkit_host::clang::CLANG_VARIABLE;
 use offkit_link::device_link::LLVM_FOLDER_VARIABLE;
 use offkit_llvm::WORKER_VARIABLE;
+use offkit_opencl::icd;
 use offkit_pi::host::trace;
 use offkit_plugin_cpu::THREADS_VARIABLE;
 use offkit_runtime::{COMPILE_OPTIONS_VARIABLE, LINK_OPTIONS_VARIABLE, filter, probe, search};
@@ -49,11 +50,11 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
         "says what a device's linker is told, instead of what the images of a kernel say",
     ),
     (
-        "OCL_ICD_VENDORS",
+        icd::VENDORS,
         "names the folder of OpenCL's list of drivers, a file of it, or a driver",
     ),
     (
-        "OCL_ICD_FILENAMES",
+        icd::FILENAMES,
         "names OpenCL drivers, separated by `:`, before those of the list",
     ),
     (

@@ -10,17 +10,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use offkit_opencl::icd::{FOLDER, VENDORS};
 use offkit_runtime::machine::opencl_drivers;
 use serde_json::json;
 
 use crate::failure::{ExitStatus, Failure};
 use crate::terminal::Terminal;
-
-/// Where all loaders look.
-const SYSTEM_FOLDER: &str = "/etc/OpenCL/vendors";
-
-/// The variable that names another folder to them.
-const FOLDER_VARIABLE: &str = "OCL_ICD_VENDORS";
 
 /// The file that names the driver.
 const FILE: &str = "offkit.icd";
@@ -147,7 +142,7 @@ fn install(options: &Install, terminal: Terminal) -> Result<(), Failure> {
         let file = write(folder, &library).map_err(|error| cannot(folder, error))?;
         return terminal.line(format_args!("{} names {}", file.display(), library.display()));
     }
-    let system = Path::new(SYSTEM_FOLDER);
+    let system = Path::new(FOLDER);
     let error = match write(system, &library) {
         Ok(file) => {
             return terminal.line(format_args!("{} names {}", file.display(), library.display()));
@@ -158,14 +153,14 @@ fn install(options: &Install, terminal: Terminal) -> Result<(), Failure> {
         return Err(cannot(system, error).hint("run it as root, or name a folder with `--folder`"));
     };
     terminal.note(format_args!(
-        "cannot write to {SYSTEM_FOLDER}: {error}; using a folder of your own"
+        "cannot write to {FOLDER}: {error}; using a folder of your own"
     ));
     let file = write(&user, &library).map_err(|error| cannot(&user, error))?;
     link_others(system, &user).map_err(|error| cannot(&user, error))?;
     terminal.line(format_args!("{} names {}", file.display(), library.display()))?;
     terminal
         .line("Loaders know no folders of users. This shows them the driver, and those of the system:")?;
-    terminal.line(format_args!("  export {FOLDER_VARIABLE}={}", user.display()))
+    terminal.line(format_args!("  export {VENDORS}={}", user.display()))
 }
 
 /// Links to the drivers of the system, and takes away links to drivers that are gone.
@@ -233,7 +228,7 @@ fn status(options: &Status, terminal: Terminal) -> Result<(), Failure> {
     let failure = Failure::new(ExitStatus::No, "no loader sees offkit's OpenCL driver");
     Err(match user_folder().filter(|folder| folder.join(FILE).is_file()) {
         Some(folder) => failure.hint(format!(
-            "it is installed for you: `export {FOLDER_VARIABLE}={}`",
+            "it is installed for you: `export {VENDORS}={}`",
             folder.display()
         )),
         None => failure.hint("`offkit icd install` shows it to them"),
@@ -243,7 +238,7 @@ fn status(options: &Status, terminal: Terminal) -> Result<(), Failure> {
 fn remove(options: &Remove, terminal: Terminal) -> Result<(), Failure> {
     let folders = match &options.folder {
         Some(folder) => vec![folder.clone()],
-        None => [Some(PathBuf::from(SYSTEM_FOLDER)), user_folder()]
+        None => [Some(PathBuf::from(FOLDER)), user_folder()]
             .into_iter()
             .flatten()
             .collect(),
