@@ -1,7 +1,8 @@
 // The SYCL runtime reads SYCLBIN files in object state, links them, and runs `app_kernel` on eight
-// numbers starting at 1; it prints them. Or it runs the kernel of one file in executable state.
+// numbers starting at 1; it prints them. Or it runs the kernel of one file in input or executable state.
 //
 //   link_and_run FILE...
+//   link_and_run --input FILE
 //   link_and_run --executable FILE
 #include <sycl/sycl.hpp>
 
@@ -19,6 +20,9 @@ int main(int argc, char **argv) {
       if (argc == 3 && argv[1] == std::string("--executable"))
         return syclex::get_kernel_bundle<sycl::bundle_state::executable>(
             queue.get_context(), {queue.get_device()}, std::filesystem::path(argv[2]));
+      if (argc == 3 && argv[1] == std::string("--input"))
+        return sycl::build(syclex::get_kernel_bundle<sycl::bundle_state::input>(
+            queue.get_context(), {queue.get_device()}, std::filesystem::path(argv[2])));
       std::vector<sycl::kernel_bundle<sycl::bundle_state::object>> objects;
       for (int i = 1; i < argc; ++i)
         objects.push_back(syclex::get_kernel_bundle<sycl::bundle_state::object>(

@@ -43,6 +43,10 @@ pub trait Inspect {
     /// toolchain may link more than it means to export; but what the device or its driver supplies is no import,
     /// whoever lists it.
     fn symbols(&self, limits: &Limits) -> Symbols;
+
+    /// The imports and the exports among the [`symbols`](Self::symbols): the code is not read for these where the
+    /// container tells them.
+    fn links(&self, limits: &Limits) -> [Vec<&str>; 2];
 }
 
 impl Inspect for DeviceImage<'_> {
@@ -59,31 +63,36 @@ impl Inspect for DeviceImage<'_> {
 
     fn symbols(&self, limits: &Limits) -> Symbols {
         let names = |inspection: &Inspection| inspection.kernel_names().map(str::to_owned).collect();
-        let is_told = !self.properties.is_empty() || !self.imports.is_empty() || !self.exports.is_empty();
         // A look inside is not needed where the container says all that counts.
         let is_module = self.format == ImageFormat::Spirv && self.inspect(limits).problems.is_empty();
         let kernels = match is_module || self.kernels.is_empty() {
             true => names(self.inspect(limits)),
             false => self.kernels.clone(),
         };
-        let (imports, exports) = match is_told {
-            true => {
-                let imports = self
-                    .imports
-                    .iter()
-                    .filter(|name| !offkit_spirv::names::is_built_in(name));
-                (imports.cloned().collect(), self.exports.clone())
-            }
-            false => {
-                let inspection = self.inspect(limits);
-                (inspection.imports.clone(), inspection.exports.clone())
-            }
-        };
+        let [imports, exports] = self
+            .links(limits)
+            .map(|names| names.into_iter().map(str::to_owned).collect());
         Symbols {
             kernels,
             imports,
             exports,
         }
+    }
+
+    fn links(&self, limits: &Limits) -> [Vec<&str>; 2] {
+        let is_told = !self.properties.is_empty() || !self.imports.is_empty() || !self.exports.is_empty();
+        let (imports, exports) = match is_told {
+            true => (&self.imports, &self.exports),
+            false => {
+                let inspection = self.inspect(limits);
+                (&inspection.imports, &inspection.exports)
+            }
+        };
+        let is_import = |name: &&str| !is_told || !offkit_spirv::names::is_built_in(name);
+        [
+            imports.iter().map(String::as_str).filter(is_import).collect(),
+            exports.iter().map(String::as_str).collect(),
+        ]
     }
 }
 

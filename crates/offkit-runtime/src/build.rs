@@ -54,6 +54,16 @@ pub enum BuildError {
     },
 }
 
+impl BuildError {
+    pub(crate) fn of_image(action: &'static str, image: &DeviceImage<'_>, source: PiError) -> Self {
+        Self::Image {
+            action,
+            image: image.location.clone(),
+            source,
+        }
+    }
+}
+
 impl ImageRegistry {
     /// Builds the images of a collection for a device and returns the kernel.
     ///
@@ -96,11 +106,7 @@ impl ImageRegistry {
                 for (program, image) in several.iter().zip(&images) {
                     program
                         .compile(&compile_options(image))
-                        .map_err(|source| BuildError::Image {
-                            action: "compile",
-                            image: image.location.clone(),
-                            source,
-                        })?;
+                        .map_err(|source| BuildError::of_image("compile", image, source))?;
                 }
                 let references: Vec<&Program> = several.iter().collect();
                 context
@@ -118,12 +124,12 @@ impl ImageRegistry {
 }
 
 /// What the device's compiler is told of an image.
-fn compile_options(image: &DeviceImage<'_>) -> String {
+pub(crate) fn compile_options(image: &DeviceImage<'_>) -> String {
     env::var(COMPILE_OPTIONS_VARIABLE).unwrap_or_else(|_| image.compile_options().to_owned())
 }
 
 /// What the device's linker is told of all images: what they say, each thing once.
-fn link_options(images: &[Arc<DeviceImage<'static>>]) -> String {
+pub(crate) fn link_options(images: &[Arc<DeviceImage<'static>>]) -> String {
     env::var(LINK_OPTIONS_VARIABLE).unwrap_or_else(|_| {
         let mut all: Vec<&str> = Vec::new();
         for options in images.iter().map(|image| image.link_options()) {
@@ -135,15 +141,16 @@ fn link_options(images: &[Arc<DeviceImage<'static>>]) -> String {
     })
 }
 
-fn create(image: &DeviceImage<'_>, context: &Context, device: &Device) -> Result<Program, BuildError> {
+/// A program of an image, for a device.
+pub(crate) fn create(
+    image: &DeviceImage<'_>,
+    context: &Context,
+    device: &Device,
+) -> Result<Program, BuildError> {
     let bytes = bytes(image)?;
     let program = match image.format {
         ImageFormat::Spirv => context.program_with_il(bytes),
         _ => context.program_with_binary(device, bytes),
     };
-    program.map_err(|source| BuildError::Image {
-        action: "create a program from",
-        image: image.location.clone(),
-        source,
-    })
+    program.map_err(|source| BuildError::of_image("create a program from", image, source))
 }

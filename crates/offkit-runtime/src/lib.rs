@@ -75,6 +75,7 @@
 #![forbid(unsafe_code)]
 pub mod advice;
 mod build;
+mod bundle;
 mod collect;
 mod discover;
 pub mod filter;
@@ -93,6 +94,7 @@ mod similar;
 mod source;
 
 pub use build::{BuildError, COMPILE_OPTIONS_VARIABLE, LINK_OPTIONS_VARIABLE};
+pub use bundle::{BundleError, Executable, Input, KernelBundle, Object, State};
 pub use collect::{CollectError, Collection, Resolution};
 pub use discover::{ChoiceError, DeviceError, DiscoveryFailure, FoundDevice, Outcome, Runtime};
 pub use find::{FoundKernel, KernelId, KernelNameError};

@@ -5,13 +5,13 @@
 
 use std::ops::{ControlFlow, Range};
 
-use offkit_image::property_set::names;
 use offkit_object::{
     Compression, DeviceImage, ImageFormat, Item, Limits, Location, Problem, Storage, Target, walk_names,
 };
 
 use crate::index::{Index, NameId, number};
 use crate::registry::ImageId;
+use crate::select::requirements;
 use crate::source::{Opening, Source};
 
 /// Images that came together, and go together.
@@ -131,8 +131,7 @@ impl Draft {
             imports: list(&mut imports),
             exports: list(&mut image.exports.iter().map(String::as_str)),
         };
-        let aspects = image.properties.get(names::DEVICE_REQUIREMENTS, "aspects");
-        let aspects = aspects.and_then(|aspects| aspects.as_u32s()).unwrap_or_default();
+        let aspects = requirements(image);
         let options = Options {
             compile: image.compile_options().into(),
             link: image.link_options().into(),

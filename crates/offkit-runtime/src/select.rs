@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use offkit_image::property_set::names;
 use offkit_image::target::{Misfit, triples};
 use offkit_object::{DeviceImage, ImageFormat, Location, Target};
 use offkit_pi::host::{Device, DeviceType, PiError};
@@ -139,7 +140,7 @@ impl ImageRegistry {
         let mut refusals = Vec::new();
         let mut taken = Vec::new();
         for candidate in candidates {
-            match refusal(&candidate, device)? {
+            match refusal(&candidate.code, &candidate.aspects, device)? {
                 None => taken.push(candidate),
                 Some(reason) => {
                     let refusal = Refusal {
@@ -210,27 +211,34 @@ pub(crate) fn bytes<'a>(image: &'a DeviceImage<'_>) -> Result<&'a [u8], ImageErr
     })
 }
 
-/// Why a device does not take an image; `None` if it does.
-fn refusal(candidate: &Candidate, device: &Device) -> Result<Option<Reason>, SelectError> {
+/// The numbers of the abilities that an image demands of a device.
+pub(crate) fn requirements(image: &DeviceImage<'_>) -> Vec<u32> {
+    let aspects = image.properties.get(names::DEVICE_REQUIREMENTS, "aspects");
+    aspects.and_then(|aspects| aspects.as_u32s()).unwrap_or_default()
+}
+
+/// Why a device does not take an image that demands these abilities; `None` if it does.
+pub(crate) fn refusal(
+    image: &DeviceImage<'_>,
+    aspects: &[u32],
+    device: &Device,
+) -> Result<Option<Reason>, SelectError> {
     // A plugin would find no bytes in an image that cannot be unpacked, and refuse it for that.
-    bytes(&candidate.code)?;
-    let is_taken = match device.select_binary(&[&*candidate.code]) {
+    bytes(image)?;
+    let is_taken = match device.select_binary(&[image]) {
         Ok(selected) => selected.is_some(),
         // It cannot be asked: the rules for targets decide.
-        Err(PiError::NotProvided { .. }) => misfit(candidate, device).is_none(),
+        Err(PiError::NotProvided { .. }) => misfit(image, device).is_none(),
         Err(source) => return Err(unanswered(device, source)),
     };
     if !is_taken {
-        let reason = match candidate.code.format {
+        let reason = match image.format {
             ImageFormat::Spirv if !takes_spirv(device) => Reason::NoSpirv,
-            _ => misfit(candidate, device).map_or(Reason::Refused, Reason::Misfit),
+            _ => misfit(image, device).map_or(Reason::Refused, Reason::Misfit),
         };
         return Ok(Some(reason));
     }
-    let lacking = candidate
-        .aspects
-        .iter()
-        .find_map(|&aspect| lacking(aspect, device));
+    let lacking = aspects.iter().find_map(|&aspect| lacking(aspect, device));
     Ok(lacking.map(Reason::Lacks))
 }
 
@@ -248,16 +256,17 @@ fn takes_spirv(device: &Device) -> bool {
 }
 
 /// What the rules for targets have against an image on a device.
-fn misfit(candidate: &Candidate, device: &Device) -> Option<Misfit> {
+fn misfit(image: &DeviceImage<'_>, device: &Device) -> Option<Misfit> {
     // All that a device says of itself is whether it takes SPIR-V.
     if !takes_spirv(device) {
         return None;
     }
     let spirv = Target::new(triples::SPIRV64, "");
-    candidate.code.target.runs_on(candidate.code.format, &spirv).err()
+    image.target.runs_on(image.format, &spirv).err()
 }
 
-fn name(device: &Device) -> String {
+/// What messages call a device.
+pub(crate) fn name(device: &Device) -> String {
     device
         .name()
         .unwrap_or_else(|_| "a device without a name".to_owned())

@@ -143,7 +143,7 @@ impl Context {
 
     /// Refuses something of another context.
     pub(crate) fn check_same(&self, other: &Context, function: Function, what: &str) -> Result<()> {
-        if Arc::ptr_eq(&self.inner, &other.inner) {
+        if self == other {
             return Ok(());
         }
         let message = format!("the {what} is of another context");
@@ -208,7 +208,16 @@ impl Context {
     ///
     /// [`PiError`] if the programs do not link; its message is the build log where the plugin has one.
     pub fn link(&self, programs: &[&Program], options: &str) -> Result<Program> {
-        Program::link(self, programs, options)
+        self.link_for(&[], programs, options)
+    }
+
+    /// The same for some devices of the context; none means all.
+    ///
+    /// # Errors
+    ///
+    /// As [`link`](Self::link).
+    pub fn link_for(&self, devices: &[&Device], programs: &[&Program], options: &str) -> Result<Program> {
+        Program::link(self, devices, programs, options)
     }
 
     /// A buffer of `size` bytes with undefined contents.
@@ -253,3 +262,12 @@ impl Context {
         Ok(UserEvent::new(Event::new(handle, Weak::new())))
     }
 }
+
+impl PartialEq for Context {
+    /// Whether this is the same context, not one of the same devices.
+    fn eq(&self, other: &Context) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+}
+
+impl Eq for Context {}

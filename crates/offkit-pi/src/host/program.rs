@@ -96,15 +96,25 @@ impl Program {
     ///
     /// [`PiError`] if the code does not compile; its message is the build log where there is one.
     pub fn compile(&self, options: &str) -> Result<()> {
+        self.compile_for(&[], options)
+    }
+
+    /// The same for some devices of the context; none means all.
+    ///
+    /// # Errors
+    ///
+    /// As [`compile`](Self::compile).
+    pub fn compile_for(&self, devices: &[&Device], options: &str) -> Result<()> {
         let options = c_string(Function::piProgramCompile, options)?;
-        // SAFETY: no devices (which means all), no headers, no callback are given.
+        let devices = Devices::of(devices);
+        // SAFETY: there are as many devices as the count says; no headers and no callback are given.
         let compiled = unsafe {
             call!(
                 self.plugin(),
                 piProgramCompile(
                     self.raw(),
-                    0,
-                    core::ptr::null(),
+                    devices.count(),
+                    devices.list(),
                     options.as_ptr(),
                     0,
                     core::ptr::null(),
@@ -123,15 +133,25 @@ impl Program {
     ///
     /// [`PiError`] if the code does not build; its message is the build log where there is one.
     pub fn build(&self, options: &str) -> Result<()> {
+        self.build_for(&[], options)
+    }
+
+    /// The same for some devices of the context; none means all.
+    ///
+    /// # Errors
+    ///
+    /// As [`build`](Self::build).
+    pub fn build_for(&self, devices: &[&Device], options: &str) -> Result<()> {
         let options = c_string(Function::piProgramBuild, options)?;
-        // SAFETY: no devices (which means all) and no callback are given.
+        let devices = Devices::of(devices);
+        // SAFETY: there are as many devices as the count says; no callback is given.
         let built = unsafe {
             call!(
                 self.plugin(),
                 piProgramBuild(
                     self.raw(),
-                    0,
-                    core::ptr::null(),
+                    devices.count(),
+                    devices.list(),
                     options.as_ptr(),
                     None,
                     core::ptr::null_mut()
@@ -141,23 +161,28 @@ impl Program {
         built.map_err(|error| self.with_build_log(error))
     }
 
-    pub(crate) fn link(context: &Context, programs: &[&Program], options: &str) -> Result<Program> {
+    pub(crate) fn link(
+        context: &Context,
+        devices: &[&Device],
+        programs: &[&Program],
+        options: &str,
+    ) -> Result<Program> {
         let plugin = context.plugin();
         for program in programs {
             context.check_same(program.context(), Function::piProgramLink, "program")?;
         }
         let options = c_string(Function::piProgramLink, options)?;
+        let devices = Devices::of(devices);
         let handles: Vec<pi_program> = programs.iter().map(|program| program.raw()).collect();
         let mut program = core::ptr::null_mut();
-        // SAFETY: no devices (which means all) and no callback are given; there are as many programs as the
-        // count says.
+        // SAFETY: there are as many devices and programs as the counts say; no callback is given.
         let linked = unsafe {
             call!(
                 plugin,
                 piProgramLink(
                     context.raw(),
-                    0,
-                    core::ptr::null(),
+                    devices.count(),
+                    devices.list(),
                     options.as_ptr(),
                     handles.len() as pi_uint32,
                     handles.as_ptr(),
@@ -321,6 +346,27 @@ impl Program {
         // SAFETY: the program is valid and the name NUL-terminated.
         let handle = unsafe { create!(self.plugin(), piKernelCreate(self.raw(), name.as_ptr())) }?;
         Ok(Kernel::new(handle, self.clone()))
+    }
+}
+
+/// Devices as the interface takes them.
+struct Devices(Vec<pi_device>);
+
+impl Devices {
+    fn of(devices: &[&Device]) -> Self {
+        Self(devices.iter().map(|device| device.raw()).collect())
+    }
+
+    fn count(&self) -> pi_uint32 {
+        self.0.len() as pi_uint32
+    }
+
+    /// The list; null, as plugins expect it, where there is none.
+    fn list(&self) -> *const pi_device {
+        match self.0.as_slice() {
+            [] => core::ptr::null(),
+            some => some.as_ptr(),
+        }
     }
 }
 

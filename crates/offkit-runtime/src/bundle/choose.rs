@@ -1,0 +1,61 @@
+//! Which form of a module's code a bundle has for a device.
+
+use std::sync::Arc;
+
+use offkit_image::{BundleState, DeviceImage, ImageFormat};
+use offkit_pi::host::Device;
+
+use super::BundleError;
+use crate::select::{refusal, requirements};
+
+/// Whether a device's compiler takes the code: everything else is native code.
+pub(super) fn is_compiled_at_run_time(image: &DeviceImage<'_>) -> bool {
+    matches!(
+        image.format,
+        ImageFormat::Spirv | ImageFormat::Bitcode | ImageFormat::Ptx
+    )
+}
+
+/// The form of a module for a device; `None` if the device takes none that goes with the state.
+///
+/// | state | choice |
+/// |---|---|
+/// | input | code for the device's compiler; native code never stands in |
+/// | object | code for the device's compiler; native code where there is none |
+/// | executable | native code; code for the device's compiler where there is none |
+pub(super) fn form_for<'a>(
+    forms: &'a [Arc<DeviceImage<'static>>],
+    state: BundleState,
+    device: &Device,
+) -> Result<Option<&'a Arc<DeviceImage<'static>>>, BundleError> {
+    let orders: &[bool] = match state {
+        BundleState::Input => &[true],
+        BundleState::Object => &[true, false],
+        BundleState::Executable => &[false, true],
+    };
+    for &compiled in orders {
+        let mut taken = Vec::new();
+        for form in forms
+            .iter()
+            .filter(|form| is_compiled_at_run_time(form) == compiled)
+        {
+            match refusal(form, &requirements(form), device)? {
+                None => taken.push(form),
+                Some(reason) => {
+                    tracing::debug!(image = %form.location, %reason, "a device does not take an image");
+                }
+            }
+        }
+        match taken.as_slice() {
+            [] => {}
+            [only] => return Ok(Some(*only)),
+            several => {
+                let images: Vec<_> = several.iter().map(|image| &***image).collect();
+                // A plugin that cannot be asked takes the first.
+                let best = device.select_binary(&images).ok().flatten();
+                return Ok(several.get(best.unwrap_or_default()).copied());
+            }
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,232 @@
+//! Specialization constants: values that a program sets before its kernels are compiled.
+//!
+//! The toolchain lists them by symbolic name in a property set. Each has a part for every scalar in it: the number of
+//! the constant in SPIR-V, its offset in the value, its size; three 32-bit words, little endian. A number of all ones
+//! is padding at the end. The default values of all stand one after the other in a property of another set. As
+//! `sycl-post-link` of DPC++ 2021 to 2026 writes it.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use offkit_image::DeviceImage;
+use offkit_image::property_set::{ByteArray, names};
+use offkit_pi::host::Program;
+use offkit_spirv::{Module, specialize};
+
+use super::{BundleError, Input, KernelBundle, Unit};
+
+/// The number of padding.
+const PADDING: u32 = u32::MAX;
+
+/// A specialization constant of an image.
+struct Constant<'image> {
+    name: &'image str,
+    parts: Vec<Part>,
+    /// Where its value begins among the default values of all.
+    start: usize,
+}
+
+struct Part {
+    number: u32,
+    offset: usize,
+    size: usize,
+}
+
+impl Constant<'_> {
+    fn size(&self) -> usize {
+        let ends = self
+            .parts
+            .iter()
+            .map(|part| part.offset.saturating_add(part.size));
+        ends.max().unwrap_or_default()
+    }
+}
+
+fn constants<'image>(image: &'image DeviceImage<'_>) -> Vec<Constant<'image>> {
+    let mut start = 0_usize;
+    let set = image.properties.set(names::SPECIALIZATION_CONSTANTS);
+    let each = set.into_iter().flat_map(|set| set.iter()).map(|(name, value)| {
+        let words = value.as_u32s().unwrap_or_default();
+        let parts = words
+            .as_chunks::<3>()
+            .0
+            .iter()
+            .map(|&[number, offset, size]| Part {
+                number,
+                offset: offset as usize,
+                size: size as usize,
+            });
+        let constant = Constant {
+            name,
+            parts: parts.collect(),
+            start,
+        };
+        start = start.saturating_add(constant.size());
+        constant
+    });
+    each.collect()
+}
+
+/// The default values of all constants of an image, end to end.
+fn defaults<'image>(image: &'image DeviceImage<'_>) -> &'image [u8] {
+    let set = image.properties.set(names::SPECIALIZATION_CONSTANT_DEFAULTS);
+    let first = set.and_then(|set| set.iter().next());
+    first.and_then(|(_, value)| value.as_bytes()).unwrap_or_default()
+}
+
+fn default_of<'image>(image: &'image DeviceImage<'_>, constant: &Constant<'_>) -> Option<&'image [u8]> {
+    let end = constant.start.checked_add(constant.size())?;
+    defaults(image).get(constant.start..end)
+}
+
+impl Unit {
+    /// Tells a program the values of an image's constants: those that were set, and else the defaults.
+    pub(super) fn specialize(&self, program: &Program, image: &DeviceImage<'_>) -> Result<(), BundleError> {
+        self.each_value(image, |name, number, bytes| {
+            let set = program.set_specialization_constant(number, bytes);
+            set.map_err(|source| BundleError::Constant {
+                name: name.to_owned(),
+                source,
+            })
+        })
+    }
+
+    /// The same in a module itself, of which nobody can change the values then.
+    pub(super) fn bake(&self, module: &mut Module, image: &DeviceImage<'_>) {
+        let mut values = HashMap::new();
+        let Ok(()) = self.each_value(image, |_, number, bytes| {
+            let mut value = [0; 8];
+            for (place, byte) in value.iter_mut().zip(bytes) {
+                *place = *byte;
+            }
+            values.insert(number, u64::from_le_bytes(value));
+            Ok::<(), Infallible>(())
+        });
+        specialize(module, &values);
+    }
+
+    /// Hands over the value of each scalar, with the name of its constant and the scalar's number.
+    fn each_value<E>(
+        &self,
+        image: &DeviceImage<'_>,
+        mut visit: impl FnMut(&str, u32, &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for constant in constants(image) {
+            let set = self.constants.get(constant.name).map(Vec::as_slice);
+            let Some(value) = set.or_else(|| default_of(image, &constant)) else {
+                continue;
+            };
+            for part in constant.parts.iter().filter(|part| part.number != PADDING) {
+                let end = part.offset.saturating_add(part.size);
+                visit(
+                    constant.name,
+                    part.number,
+                    value.get(part.offset..end).unwrap_or_default(),
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The image with the values that were set as its defaults, so that they are not lost in a file.
+    pub(super) fn with_constants(&self, image: &DeviceImage<'static>) -> DeviceImage<'static> {
+        let mut image = image.clone();
+        if self.constants.is_empty() {
+            return image;
+        }
+        let constants = constants(&image);
+        let size = constants
+            .last()
+            .map(|last| last.start.saturating_add(last.size()));
+        let mut values = defaults(&image).to_vec();
+        values.resize(size.unwrap_or_default().max(values.len()), 0);
+        for constant in &constants {
+            let end = constant.start.saturating_add(constant.size());
+            if let (Some(value), Some(place)) = (
+                self.constants.get(constant.name),
+                values.get_mut(constant.start..end),
+            ) {
+                place.copy_from_slice(value);
+            }
+        }
+        let values = ByteArray::new(values);
+        image
+            .properties
+            .insert(names::SPECIALIZATION_CONSTANT_DEFAULTS, "all", values);
+        image
+    }
+}
+
+impl<S> KernelBundle<S> {
+    /// The symbolic names of the specialization constants, each once, in the order of the images.
+    pub fn specialization_constants(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        for image in self.images() {
+            for constant in constants(image) {
+                if !names.contains(&constant.name) {
+                    names.push(constant.name);
+                }
+            }
+        }
+        names
+    }
+
+    /// The value of a specialization constant: the one that was set, or else its default; `None` where neither is
+    /// known, or there is no such constant.
+    pub fn specialization_constant(&self, name: &str) -> Option<Vec<u8>> {
+        self.units.iter().find_map(|unit| {
+            let set = unit.constants.get(name).cloned();
+            set.or_else(|| unit.images.iter().find_map(|image| default_value(image, name)))
+        })
+    }
+}
+
+fn default_value(image: &DeviceImage<'_>, name: &str) -> Option<Vec<u8>> {
+    let constants = constants(image);
+    let constant = constants.iter().find(|constant| constant.name == name)?;
+    default_of(image, constant).map(<[u8]>::to_vec)
+}
+
+impl KernelBundle<Input> {
+    /// Sets the value of a specialization constant by its symbolic name, as its bytes in memory, in all images that have
+    /// it.
+    ///
+    /// # Errors
+    ///
+    /// [`BundleError::NoConstant`], and [`BundleError::ConstantSize`] where the value has another size.
+    pub fn set_specialization_constant(&mut self, name: &str, value: &[u8]) -> Result<(), BundleError> {
+        let mut is_there = false;
+        let has_it = |unit: &Unit| {
+            let all = unit.images.iter().flat_map(|image| constants(image));
+            all.filter(|constant| constant.name == name)
+                .map(|constant| constant.size())
+                .next()
+        };
+        for unit in &mut self.units {
+            let Some(expected) = has_it(unit) else { continue };
+            if expected != value.len() {
+                return Err(BundleError::ConstantSize {
+                    name: name.to_owned(),
+                    expected,
+                    given: value.len(),
+                });
+            }
+            is_there = true;
+            let mut changed = unit.with(unit.images.clone(), None);
+            changed.constants.insert(name.to_owned(), value.to_owned());
+            *unit = Arc::new(changed);
+        }
+        match is_there {
+            true => Ok(()),
+            false => Err(BundleError::NoConstant {
+                name: name.to_owned(),
+                known: self
+                    .specialization_constants()
+                    .into_iter()
+                    .map(str::to_owned)
+                    .collect(),
+            }),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! A bundle as a file.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use offkit_image::ImageFormat;
+use offkit_image::property_set::names;
+use offkit_object::{DeviceImage, OutputFormat, SyclBinVersion, pack};
+use offkit_spirv::{LinkInput, LinkOptions, Module, link};
+
+use super::{BundleError, KernelBundle, State, Unit};
+
+/// The version that libsycl 2026.2 reads and writes.
+const READ_BY_ALL: SyclBinVersion = SyclBinVersion::V1Enveloped;
+
+impl<S: State> KernelBundle<S> {
+    /// The bundle as a SYCLBIN of the same state, in the version that SYCL runtimes of 2025 and 2026 read.
+    ///
+    /// # Errors
+    ///
+    /// As [`content_of_version`](Self::content_of_version).
+    pub fn content(&self) -> Result<Vec<u8>, BundleError> {
+        self.content_of_version(READ_BY_ALL)
+    }
+
+    /// The same in a version of the format.
+    ///
+    /// Values of specialization constants become their defaults. Images that were linked become one: SPIR-V, for other
+    /// code cannot be linked without a device.
+    ///
+    /// # Errors
+    ///
+    /// [`BundleError::Write`] for images that cannot be read, or not linked into one.
+    pub fn content_of_version(&self, version: SyclBinVersion) -> Result<Vec<u8>, BundleError> {
+        let mut written = HashSet::new();
+        let mut images = Vec::new();
+        for unit in &self.units {
+            // Code for several devices is written once.
+            let same: Vec<_> = unit.images.iter().map(Arc::as_ptr).collect();
+            if !written.insert(same) {
+                continue;
+            }
+            images.push(unit.whole()?);
+        }
+        let packed = pack(images, OutputFormat::SyclBin(version), S::STATE);
+        Ok(packed.map_err(write_error)?.content.into_bytes())
+    }
+}
+
+impl Unit {
+    /// The images of the unit as one.
+    fn whole(&self) -> Result<DeviceImage<'static>, BundleError> {
+        match self.images.as_slice() {
+            [image] => Ok(self.with_constants(image)),
+            several => self.joined(several),
+        }
+    }
+
+    /// SPIR-V modules linked into one, with all that was known of them but what they imported and exported. Modules
+    /// number their constants each for itself, so these get their values before.
+    fn joined(&self, images: &[Arc<DeviceImage<'static>>]) -> Result<DeviceImage<'static>, BundleError> {
+        let labels: Vec<String> = images.iter().map(|image| image.location.to_string()).collect();
+        let modules = images.iter().map(|image| {
+            if image.format != ImageFormat::Spirv {
+                let message = "only SPIR-V can be linked into one image without a device";
+                let error = offkit_object::Error::unsupported(message);
+                return Err(write_error(error.within(image.location.to_string())));
+            }
+            let module = Module::from_bytes(image.bytes().map_err(write_error)?);
+            let mut module = module.map_err(write_error)?;
+            self.bake(&mut module, image);
+            Ok(module)
+        });
+        let modules = modules.collect::<Result<Vec<_>, _>>()?;
+        let inputs = labels.iter().zip(&modules);
+        let inputs: Vec<_> = inputs
+            .map(|(label, module)| LinkInput { label, module })
+            .collect();
+        let module = link(&inputs, LinkOptions::default()).map_err(write_error)?;
+        let mut whole = DeviceImage::of_format(module.to_bytes(), ImageFormat::Spirv);
+        for image in images {
+            whole.properties.extend(&image.properties);
+            whole.kernels.extend(image.kernels.iter().cloned());
+        }
+        for set in [
+            names::IMPORTED_SYMBOLS,
+            names::EXPORTED_SYMBOLS,
+            names::SPECIALIZATION_CONSTANTS,
+            names::SPECIALIZATION_CONSTANT_DEFAULTS,
+        ] {
+            whole.properties.remove(set);
+        }
+        if let Some(first) = images.first() {
+            whole.location = first.location.clone();
+            whole.target = first.target.clone();
+        }
+        Ok(whole)
+    }
+}
+
+fn write_error(error: impl std::error::Error + Send + Sync + 'static) -> BundleError {
+    BundleError::Write(Box::new(error))
+}
