@@ -21,13 +21,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("{} bytes with both images", all.len());
 
     let x: Vec<f32> = (0..1024).map(|i| i as f32).collect();
-    let y = saxpy(
-        &[("app.syclbin", app), ("library.syclbin", library)],
-        2.5,
-        &x,
-        &[1.0; 1024],
-    )?;
+    let files = [("app.syclbin", app), ("library.syclbin", library)];
+    let y = saxpy(&files, 2.5, &x, &[1.0; 1024])?;
     println!("2.5 * {} + 1 = {}", x[1023], y[1023]);
+    list("program.syclbin", &program(&files)?);
     Ok(())
 }
 
@@ -128,5 +125,29 @@ fn saxpy(files: &[(&str, Vec<u8>)], a: f32, x: &[f32], y: &[f32]) -> Result<Vec<
     let launch = kernel.launch(&queue, &NdRange::new([x.len()]), &arguments, &[])?;
     kernel.wait(&launch)?;
     Ok(y.read(&queue, &[])?)
+}
+// end
+
+// bundle
+use offkit_runtime::{KernelBundle, Object};
+
+/// Links files in object state for a device; gives the program as a file that is ready to run.
+fn program(files: &[(&str, Vec<u8>)]) -> Result<Vec<u8>, Box<dyn Error>> {
+    let mut runtime = Runtime::discover(&[&offkit_plugin_cpu::plugin::BUILT_IN]);
+    let devices = [runtime.device(None)?];
+    let context = Context::new(&[&devices[0]])?;
+
+    // A bundle of each file. All know which images the device takes.
+    let objects = files.iter().map(|(name, file)| {
+        let file = Arc::new(file.clone());
+        KernelBundle::from_bytes(&context, &devices, name, file, &Limits::default())
+    });
+    let objects: Vec<KernelBundle<Object>> = objects.collect::<Result<_, _>>()?;
+
+    // Linking says what is missing; kernels are there afterwards.
+    let program = KernelBundle::link(&objects.iter().collect::<Vec<_>>(), None)?;
+    let kernel = program.kernel("saxpy", &devices[0])?;
+    println!("{} is ready to run", kernel.name());
+    Ok(program.content()?)
 }
 // end

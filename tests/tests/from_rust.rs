@@ -14,7 +14,7 @@ const SOURCE: &str = "examples/from-rust/main.rs";
 fn parts() -> Vec<String> {
     let source = fs::read_to_string(root().join(SOURCE)).unwrap();
     let mut parts = Vec::new();
-    for name in ["link", "list", "extract", "pack", "launch"] {
+    for name in ["link", "list", "extract", "pack", "launch", "bundle"] {
         let (_, rest) = source.split_once(&format!("\n// {name}\n")).expect(name);
         let (part, _) = rest.split_once("// end\n").expect(name);
         parts.push(part.to_owned());
@@ -59,8 +59,9 @@ fn the_example_links_lists_packs_and_launches() {
                    offers: axpy multiply_add combine\n";
     assert!(output.contains(app), "{output}");
     assert!(output.contains(library), "{output}");
-    assert!(
-        output.ends_with(" bytes with both images\n2.5 * 1023 + 1 = 2558.5\n"),
-        "{output}"
-    );
+    let launched = " bytes with both images\n2.5 * 1023 + 1 = 2558.5\nsaxpy is ready to run\n";
+    assert!(output.contains(launched), "{output}");
+    let program = "program.syclbin!0/ir/0: SPIR-V for spirv64-unknown-unknown\n  kernels: matmul saxpy reduce\n  needs: \n  \
+                   offers: \n";
+    assert!(output.ends_with(program), "{output}");
 }
