@@ -18,9 +18,9 @@ pub(super) struct Relocations<'data> {
     in_order: &'data [Rela],
     /// The others, by address.
     others: Vec<Relocated>,
-    /// Where in the order words were found last. Structures are read from front to back, and while the parts of one are
-    /// read, the next one waits.
-    last: [Cell<usize>; 2],
+    /// Where in the order words were found last, the latest first: images, their sets of properties, the properties and
+    /// the entries each lie together and are read from front to back.
+    last: [Cell<usize>; 4],
 }
 
 impl<'data> Relocations<'data> {
@@ -64,36 +64,39 @@ impl<'data> Relocations<'data> {
 
     /// Where in the order a word is, or would be.
     fn position(&self, address: u64) -> usize {
-        let [first, second] = &self.last;
-        for last in [first, second] {
-            if let Some(position) = self.position_near(last.get(), address) {
-                last.set(position);
+        let mut before = None;
+        for last in &self.last {
+            let position = last.get();
+            // Moved by one place, and forgotten in the last one.
+            if let Some(before) = before.replace(position) {
+                last.set(before);
+            }
+            if let Some(position) = self.position_near(position, address) {
+                self.last[0].set(position);
                 return position;
             }
         }
         let is_before = |relocation: &Rela| relocation.offset < address;
         let position = self.in_order.partition_point(is_before);
-        // What was found before this is of more use than what was found before that.
-        second.set(first.replace(position));
+        self.last[0].set(position);
         position
     }
 
     /// The same for a word that is not far from a position.
     fn position_near(&self, position: usize, address: u64) -> Option<usize> {
-        const NEAR: usize = 32;
-        let (before, behind) = self.in_order.split_at_checked(position)?;
-        let back = before
-            .iter()
-            .rev()
-            .take_while(|relocation| relocation.offset >= address);
-        match back.take(NEAR).count() {
-            0 => {
-                let on = behind.iter().take_while(|relocation| relocation.offset < address);
-                let steps = on.take(NEAR).count();
-                (steps < NEAR).then(|| position.saturating_add(steps))
-            }
-            NEAR => None,
-            steps => Some(position.saturating_sub(steps)),
+        const NEAR: usize = 64;
+        const NEXT: usize = 4;
+        let is_before = |relocation: &Rela| relocation.offset < address;
+        let next = self.in_order.get(position..)?.iter().take(NEXT);
+        let steps = next.take_while(|relocation| is_before(relocation)).count();
+        if (1..NEXT).contains(&steps) {
+            return Some(position.saturating_add(steps));
         }
+        let start = position.saturating_sub(NEAR);
+        let end = position.saturating_add(NEAR).min(self.in_order.len());
+        let near = self.in_order.get(start..end)?;
+        let (first, last) = (near.first()?, near.last()?);
+        let is_near = is_before(first) && !is_before(last);
+        is_near.then(|| start.saturating_add(near.partition_point(is_before)))
     }
 }
