@@ -6,6 +6,8 @@
 
 pub mod names;
 
+use std::sync::Arc;
+
 use indexmap::IndexMap;
 
 /// Named sets of properties, in the order of their file.
@@ -24,8 +26,8 @@ use indexmap::IndexMap;
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct PropertySets {
-    /// Apart, for nearly all of very many images have none.
-    sets: Option<Box<IndexMap<String, PropertySet>>>,
+    /// Apart, for nearly all of very many images have none, and shared by those that have the same.
+    sets: Option<Arc<IndexMap<String, PropertySet>>>,
 }
 
 /// One named set: properties by key, in the order of their file.
@@ -210,7 +212,8 @@ impl PropertySets {
 
     /// The set of a name, added at the end when there is none.
     pub fn set_mut(&mut self, name: impl Into<String>) -> &mut PropertySet {
-        self.sets.get_or_insert_default().entry(name.into()).or_default()
+        let sets = Arc::make_mut(self.sets.get_or_insert_default());
+        sets.entry(name.into()).or_default()
     }
 
     /// The value of a key in a set.
@@ -241,7 +244,7 @@ impl PropertySets {
 
     /// Removes a whole set; the order of the others stays.
     pub fn remove(&mut self, set: &str) -> Option<PropertySet> {
-        self.sets.as_mut()?.shift_remove(set)
+        Arc::make_mut(self.sets.as_mut()?).shift_remove(set)
     }
 
     /// The keys of a set in order, for sets whose keys are symbols: [`names::IMPORTED_SYMBOLS`],

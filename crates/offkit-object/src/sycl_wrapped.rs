@@ -24,7 +24,7 @@ use crate::offload_binary;
 use crate::part::{Content, Part, Visit};
 use crate::reading::Reading;
 use crate::source::Source;
-use image::{Code, ImageReader, RepeatedTexts};
+use image::{Code, ImageReader, Repeated};
 use memory::Memory;
 use raw::ImageVersion;
 
@@ -53,7 +53,7 @@ pub(crate) fn parts<'data>(
         return Ok(());
     };
     let mut codes = Vec::new();
-    let mut repeated = RepeatedTexts::default();
+    let mut repeated = Repeated::default();
     let mut id = 0_usize;
     for (number, descriptor) in descriptors(&memory).into_iter().enumerate() {
         for image in 0..descriptor.image_count {
@@ -142,7 +142,7 @@ fn places(source: Source<'_>, reading: &mut Reading) -> HashSet<(u64, u64)> {
             let reader = ImageReader {
                 memory: &memory,
                 reading,
-                repeated: &mut RepeatedTexts::default(),
+                repeated: &mut Repeated::default(),
             };
             let Ok(code) = reader.code(descriptor.image_address(image), descriptor.version) else {
                 break;

@@ -11,7 +11,7 @@ use super::raw::{self, ImageVersion};
 use crate::compression::zstd;
 use crate::offload_binary::ImageKind;
 use crate::part::{Coding, Facts, MoreFacts};
-use crate::property_set::{ByteArray, PropertySet, PropertySets, PropertyValue, names};
+use crate::property_set::{ByteArray, PropertySets, PropertyValue, names};
 use crate::reading::Reading;
 use crate::source::Source;
 
@@ -35,18 +35,49 @@ const ASPECTS: &str = "aspects";
 pub(super) struct ImageReader<'r, 'data> {
     pub(super) memory: &'r Memory<'data>,
     pub(super) reading: &'r mut Reading,
-    pub(super) repeated: &'r mut RepeatedTexts<'data>,
+    pub(super) repeated: &'r mut Repeated<'data>,
 }
 
-/// Texts that many images have in common: names of targets, of sets of properties.
+/// What many images have in common: names of targets and of sets of properties, and all their properties, above all where
+/// only those are read by which images are chosen.
 #[derive(Default)]
-pub(super) struct RepeatedTexts<'data> {
-    /// Where they are, and what they are.
+pub(super) struct Repeated<'data> {
+    /// Where texts are, and what they are.
     texts: [Option<(u64, &'data str)>; 8],
     next: usize,
+    /// The properties of the last image, and what they came to.
+    properties: Vec<Property<'data>>,
+    sets: PropertySets,
+    /// Room for those of the next one.
+    room: Vec<Property<'data>>,
 }
 
-impl<'data> RepeatedTexts<'data> {
+/// A property as it is in the file, or a set by itself.
+#[derive(PartialEq)]
+struct Property<'data> {
+    set: &'data str,
+    name_and_value: Option<(&'data str, Value<'data>)>,
+}
+
+#[derive(PartialEq)]
+enum Value<'data> {
+    U32(u32),
+    Bytes { bits: u64, bytes: &'data [u8] },
+}
+
+impl From<&Value<'_>> for PropertyValue {
+    fn from(value: &Value<'_>) -> Self {
+        match *value {
+            Value::U32(number) => number.into(),
+            // There are as many bytes as the bits need, or it would not have been read.
+            Value::Bytes { bits, bytes } => ByteArray::with_bits(bits, bytes)
+                .unwrap_or_else(|| ByteArray::new(bytes))
+                .into(),
+        }
+    }
+}
+
+impl<'data> Repeated<'data> {
     fn get(&self, address: u64) -> Option<&'data str> {
         let mut texts = self.texts.iter().flatten();
         texts.find(|(at, _)| *at == address).map(|(_, text)| *text)
@@ -258,12 +289,28 @@ impl<'data> ImageReader<'_, 'data> {
     }
 
     fn property_sets(&mut self, address: u64, at: u64) -> Result<PropertySets, Error> {
-        let mut sets = PropertySets::new();
-        let mut any = None;
+        let mut properties = std::mem::take(&mut self.repeated.room);
+        self.properties(address, at, &mut properties)?;
+        if properties != self.repeated.properties {
+            self.repeated.sets = in_sets(&properties);
+            std::mem::swap(&mut self.repeated.properties, &mut properties);
+        }
+        properties.clear();
+        self.repeated.room = properties;
+        Ok(self.repeated.sets.clone())
+    }
+
+    /// Reads the properties of all sets.
+    fn properties(&mut self, address: u64, at: u64, read: &mut Vec<Property<'data>>) -> Result<(), Error> {
         let range = self.range(address, at, raw::PROPERTY_SET_SIZE, "property sets");
         let Some((begin, size)) = self.reading.accept(range)? else {
-            return Ok(sets);
+            return Ok(());
         };
+        let itself = |set| Property {
+            set,
+            name_and_value: None,
+        };
+        let mut any = None;
         for address in elements(begin, size, raw::PROPERTY_SET_SIZE) {
             let name = self
                 .reading
@@ -271,13 +318,10 @@ impl<'data> ImageReader<'_, 'data> {
                 .and_then(|()| self.text_of(address, 0, "name of a property set"));
             if let Some(name) = self.reading.accept(name)? {
                 if !self.reading.names_only() {
-                    self.properties(address, name, sets.set_mut(name))?;
+                    read.push(itself(name));
+                    self.properties_of(address, name, read)?;
                 } else if SETS_WITH_NAMES.contains(&name) {
-                    let mut set = PropertySet::new();
-                    self.properties(address, name, &mut set)?;
-                    if !set.is_empty() {
-                        *sets.set_mut(name) = set;
-                    }
+                    self.properties_of(address, name, read)?;
                 }
                 any = Some(name);
             }
@@ -285,23 +329,28 @@ impl<'data> ImageReader<'_, 'data> {
                 break;
             }
         }
-        if let Some(name) = any.filter(|_| sets.is_empty()) {
+        if read.is_empty() {
             // That there are sets tells that nothing is imported and nothing exported.
-            sets.set_mut(name);
+            read.extend(any.map(itself));
         }
-        Ok(sets)
+        Ok(())
     }
 
     /// Reads the properties of a set, whose structure is at `address`.
-    fn properties(&mut self, address: u64, set: &str, read: &mut PropertySet) -> Result<(), Error> {
+    fn properties_of(
+        &mut self,
+        address: u64,
+        set: &'data str,
+        read: &mut Vec<Property<'data>>,
+    ) -> Result<(), Error> {
         let range = self.range(address, raw::POINTER, raw::PROPERTY_SIZE, "properties");
         let Some((begin, size)) = self.reading.accept(range)? else {
             return Ok(());
         };
         for address in elements(begin, size, raw::PROPERTY_SIZE) {
             let property = self.property(address, set);
-            if let Some((name, value)) = self.reading.accept(property)?.flatten() {
-                read.insert(name, value);
+            if let Some(name_and_value @ Some(_)) = self.reading.accept(property)? {
+                read.push(Property { set, name_and_value });
             }
             if self.reading.is_exhausted() || self.memory.get(address, 1).is_none() {
                 break;
@@ -316,7 +365,7 @@ impl<'data> ImageReader<'_, 'data> {
     }
 
     /// The property at an address; `None` for one that is not wanted.
-    fn property(&mut self, address: u64, set: &str) -> Result<Option<(&'data str, PropertyValue)>, Error> {
+    fn property(&mut self, address: u64, set: &str) -> Result<Option<(&'data str, Value<'data>)>, Error> {
         self.reading.count_properties(1)?;
         let name = self.text_of(address, 0, "name of a property")?;
         if !self.is_wanted(set, name) {
@@ -339,7 +388,7 @@ impl<'data> ImageReader<'_, 'data> {
                         .expecting("a number of 32 bits")
                         .finding(size)
                 })?;
-                PropertyValue::U32(number)
+                Value::U32(number)
             }
             raw::TYPE_BYTES => {
                 self.reading.count_metadata(size)?;
@@ -351,14 +400,15 @@ impl<'data> ImageReader<'_, 'data> {
                 let array = bytes
                     .bytes()
                     .split_first_chunk::<8>()
-                    .and_then(|(bits, bytes)| ByteArray::with_bits(u64::from_le_bytes(*bits), bytes));
-                let array = array.ok_or_else(|| {
+                    .map(|(bits, bytes)| (u64::from_le_bytes(*bits), bytes))
+                    .filter(|(bits, bytes)| bits.div_ceil(8) == bytes.len() as u64);
+                let (bits, bytes) = array.ok_or_else(|| {
                     Error::malformed("property value has a wrong size")
                         .at(bytes.at(0))
                         .field("value")
                         .expecting("a 64-bit count of bits, then as many bytes as these need")
                 })?;
-                PropertyValue::Bytes(array)
+                Value::Bytes { bits, bytes }
             }
             other => {
                 return Err(Error::malformed(format!("bad property type {other}"))
@@ -445,6 +495,24 @@ impl<'data> ImageReader<'_, 'data> {
             .field(field)
             .finding(format_args!("{size:#x} bytes at address {target:#x}"))
     }
+}
+
+/// The sets of properties; of a repeated name the last value counts.
+fn in_sets(properties: &[Property<'_>]) -> PropertySets {
+    let mut sets = PropertySets::new();
+    for properties in properties.chunk_by(|one, next| one.set == next.set) {
+        let Some(Property { set, .. }) = properties.first() else {
+            continue;
+        };
+        let set = sets.set_mut(*set);
+        for (name, value) in properties
+            .iter()
+            .filter_map(|property| property.name_and_value.as_ref())
+        {
+            set.insert(*name, value);
+        }
+    }
+    sets
 }
 
 /// The addresses of elements that follow each other.
