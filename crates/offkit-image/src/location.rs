@@ -87,8 +87,8 @@ impl Location {
             PartName::Number(number) => joined.push_text(itoa::Buffer::new().format(*number)),
             PartName::Text(text) => joined.push_text(text),
             PartName::Path(path) => path.iter().for_each(|part| joined.push_text(part)),
-            PartName::Numbered(text, numbers) => {
-                joined.push_text(text);
+            PartName::Numbered(word, numbers) => {
+                joined.push_text(word);
                 for number in numbers {
                     joined.push_text(itoa::Buffer::new().format(*number));
                 }
@@ -196,7 +196,7 @@ pub enum PartName {
     Text(String),
     /// Several parts, the outermost first.
     Path(Vec<String>),
-    /// A word and two numbers: such parts there may be very many of.
+    /// A word, in which nothing is to be escaped, and two numbers: such parts there may be very many of.
     Numbered(&'static str, [usize; 2]),
 }
 
@@ -256,11 +256,18 @@ impl<'a> Joining<'a> {
 
     /// The same as [`Location::join_name`]; faster for numbers, of which nothing is to be escaped.
     pub fn join(&mut self, name: &PartName) -> Location {
-        let PartName::Number(number) = name else {
-            return self.container.join_name(name);
-        };
         self.path.truncate(self.beginning);
-        self.path.push_str(itoa::Buffer::new().format(*number));
+        match name {
+            PartName::Number(number) => self.path.push_str(itoa::Buffer::new().format(*number)),
+            PartName::Numbered(word, numbers) => {
+                self.path.push_str(word);
+                for number in numbers {
+                    self.path.push('/');
+                    self.path.push_str(itoa::Buffer::new().format(*number));
+                }
+            }
+            _ => return self.container.join_name(name),
+        }
         Location {
             file: Arc::clone(&self.container.file),
             path: CompactString::from(self.path.as_str()),
