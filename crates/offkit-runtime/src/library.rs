@@ -24,17 +24,19 @@ pub(crate) struct Library {
     names: Vec<NameId>,
     /// What the images are for; neighbours share.
     targets: Vec<Target>,
-    /// The numbers of the abilities that images demand of a device; neighbours share.
-    aspects: Vec<Vec<u32>>,
+    /// The numbers of the abilities that images demand of a device, if they do; neighbours share.
+    aspects: Vec<Option<Box<[u32]>>>,
     /// What compilers and linkers are to be told; neighbours share.
     options: Vec<Options>,
 }
 
 /// What the device's compiler is to be told of an image, and its linker.
+///
+/// Nothing is not an empty text here: one that lies nowhere takes longer to compare than any other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Options {
-    pub(crate) compile: Box<str>,
-    pub(crate) link: Box<str>,
+    pub(crate) compile: Option<Box<str>>,
+    pub(crate) link: Option<Box<str>>,
 }
 
 /// What is kept of an image.
@@ -89,7 +91,7 @@ impl Told {
 pub(crate) struct Draft {
     lines: Vec<Line>,
     targets: Vec<Target>,
-    aspects: Vec<Vec<u32>>,
+    aspects: Vec<Option<Box<[u32]>>>,
     options: Vec<Options>,
     names: String,
     ends: Vec<usize>,
@@ -131,10 +133,12 @@ impl Draft {
             imports: list(&mut imports),
             exports: list(&mut image.exports.iter().map(String::as_str)),
         };
-        let aspects = requirements(image);
+        let aspects = Some(requirements(image)).filter(|aspects| !aspects.is_empty());
+        let aspects = aspects.map(Into::into);
+        let option = |text: &str| (!text.is_empty()).then(|| text.into());
         let options = Options {
-            compile: image.compile_options().into(),
-            link: image.link_options().into(),
+            compile: option(image.compile_options()),
+            link: option(image.link_options()),
         };
         let stored = image.offset.map(|start| {
             let end = start.saturating_add(image.stored_bytes().len() as u64);
@@ -211,7 +215,8 @@ impl Library {
 
     /// The numbers of what a device must be able to do.
     pub(crate) fn aspects(&self, image: usize) -> &[u32] {
-        &self.aspects[self.lines[image].aspects as usize]
+        let aspects = &self.aspects[self.lines[image].aspects as usize];
+        aspects.as_deref().unwrap_or_default()
     }
 
     pub(crate) fn kernels(&self, image: usize) -> &[NameId] {

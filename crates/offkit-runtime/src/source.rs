@@ -174,7 +174,7 @@ impl Opening {
             (string_keys::COMPILE_OPTIONS, compile),
             (string_keys::LINK_OPTIONS, link),
         ] {
-            if !options.is_empty() {
+            if let Some(options) = options {
                 image.strings.set(key, options.to_string());
             }
         }
