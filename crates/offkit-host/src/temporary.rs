@@ -1,8 +1,12 @@
 //! Temporary files that are gone when the program is stopped: interrupted, terminated or hung up.
+//!
+//! That takes handlers of signals, which belong to the program: without [`handle_signals`] there are none, as where
+//! offkit is a library in somebody else's process, and the files of a process that is stopped stay.
 
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -36,9 +40,21 @@ fn stop() {
     std::process::exit(INTERRUPTED);
 }
 
+/// Whether the program has said that its signals may be handled here.
+static HANDLES_SIGNALS: AtomicBool = AtomicBool::new(false);
+
+/// Says that this process is a program of offkit, which is stopped by signals as this module wants it. The handlers
+/// are set when there is a temporary file.
+pub fn handle_signals() {
+    HANDLES_SIGNALS.store(true, Ordering::Relaxed);
+}
+
 /// Sees to it that the program is stopped by [`stop`]; whether it is.
 fn is_ready() -> bool {
     static READY: OnceLock<bool> = OnceLock::new();
+    if !HANDLES_SIGNALS.load(Ordering::Relaxed) {
+        return false;
+    }
     *READY.get_or_init(|| {
         let ignored = ignored();
         let is_set = ctrlc::set_handler(stop).is_ok();
@@ -100,7 +116,7 @@ pub fn keep_together() -> TemporaryFiles {
     TemporaryFiles { _folder: folder }
 }
 
-/// Has a file or folder removed where the process is stopped.
+/// Has a file or folder removed where the program is stopped.
 pub fn remove_when_stopped(path: &Path) {
     if is_ready() {
         kept().push(path.to_owned());

@@ -33,6 +33,7 @@ use terminal::Terminal;
 
 fn main() -> ExitCode {
     offkit_pi::host::trace::to_standard_error();
+    offkit_host::temporary::handle_signals();
     let mut arguments = std::env::args_os();
     if let Some(called) = arguments.next()
         && let Some(status) = offkit_peers::run(&called, arguments)
