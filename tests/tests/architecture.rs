@@ -21,9 +21,9 @@ const LEVELS: [&[&str]; 9] = [
         "offkit-plugin-opencl",
         "offkit-example-plugin",
     ],
-    &["offkit-link", "offkit-opencl-front"],
+    &["offkit-link"],
     &["offkit-driver", "offkit-peers"],
-    &["offkit"],
+    &["offkit", "offkit-opencl-front"],
     &["offkit-tests"],
 ];
 

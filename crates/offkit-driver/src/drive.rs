@@ -105,7 +105,7 @@ pub fn drive(
     let environment = Environment {
         clang: called,
         offkit: offkit.to_owned(),
-        include: support.include,
+        include: Some(support.include),
         tools: support.tools,
         temporary: kept,
         suffix,

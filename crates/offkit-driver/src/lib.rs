@@ -15,7 +15,7 @@
 //! let environment = Environment {
 //!     clang: vec!["clang-22".into(), "--driver-mode=g++".into()],
 //!     offkit: "offkit".into(),
-//!     include: "include".into(),
+//!     include: Some("include".into()),
 //!     tools: "tools".into(),
 //!     temporary: "/tmp/work".into(),
 //!     suffix: String::new(),
@@ -35,6 +35,7 @@ pub mod inputs;
 mod messages;
 pub mod offload;
 mod on_disk;
+pub mod opencl;
 mod plan;
 mod run;
 mod support;
@@ -124,8 +125,8 @@ pub struct Environment<'a> {
     pub clang: Vec<OsString>,
     /// The offkit program.
     pub offkit: PathBuf,
-    /// The folder that holds `offkit/device.h`.
-    pub include: PathBuf,
+    /// The folder that holds `offkit/device.h`, if sources are to find it.
+    pub include: Option<PathBuf>,
     /// The folder that holds the tools that clang starts, under their names: `clang-linker-wrapper`.
     pub tools: PathBuf,
     /// The folder for temporary files; empty for the current one.

@@ -301,8 +301,9 @@ impl Planner<'_> {
             .collect()
     }
 
-    fn include(&self) -> [OsString; 2] {
-        ["-isystem".into(), self.environment.include.clone().into()]
+    fn include(&self) -> impl Iterator<Item = OsString> {
+        let folder = self.environment.include.iter();
+        folder.flat_map(|folder| ["-isystem".into(), folder.into()])
     }
 
     fn check_one_output(&self, outputs: usize) -> Result<(), UsageError> {

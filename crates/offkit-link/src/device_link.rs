@@ -70,6 +70,9 @@ pub struct DeviceLink<'data> {
     pub host_program: Option<Vec<Input<'data>>>,
     /// How the linked module is split into images.
     pub split: SplitMode,
+    /// Whether it stays whole instead, with all that it defines for others, whatever the name: programs of OpenCL C
+    /// even call the kernels of other programs.
+    pub whole: bool,
     /// Where exported functions go; where that is open, in images of their own where kernels have images of their own,
     /// and beside the kernels of their source file otherwise.
     pub exports: Option<ExportArrangement>,
@@ -113,6 +116,7 @@ impl Default for DeviceLink<'_> {
             archive_kernels: false,
             host_program: None,
             split: SplitMode::default(),
+            whole: false,
             exports: None,
             dependencies: true,
             state: BundleState::Object,

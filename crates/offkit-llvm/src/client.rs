@@ -155,7 +155,42 @@ impl Worker {
     ///
     /// [`WorkerError::NotFound`], and the errors of [`Worker::start_program`].
     pub fn start() -> Result<Self, WorkerError> {
-        Self::start_program(&locate()?)
+        Self::start_near(None)
+    }
+
+    /// Finds the worker program as [`start`](Self::start) does, but first in a folder, and starts it: for a library that
+    /// the worker is installed beside, in whatever program uses it.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`start`](Self::start).
+    pub fn start_near(folder: Option<&Path>) -> Result<Self, WorkerError> {
+        Self::start_program(&Self::find_near(folder)?)
+    }
+
+    /// The program that [`start_near`](Self::start_near) starts.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkerError::NotFound`].
+    pub fn find_near(folder: Option<&Path>) -> Result<PathBuf, WorkerError> {
+        if let Some(named) = env::var_os(WORKER_VARIABLE) {
+            return Ok(named.into());
+        }
+        let mut searched = Vec::new();
+        let beside = env::current_exe()
+            .ok()
+            .and_then(|exe| Some(exe.parent()?.to_owned()));
+        let path = env::var_os("PATH").unwrap_or_default();
+        let first = folder.map(Path::to_owned).into_iter();
+        for folder in first.chain(beside).chain(env::split_paths(&path)) {
+            let candidate = folder.join(WORKER_PROGRAM);
+            if candidate.is_file() {
+                return Ok(candidate);
+            }
+            searched.push(candidate);
+        }
+        Err(WorkerError::NotFound { searched })
     }
 
     /// Starts that program as the worker.
@@ -502,25 +537,6 @@ fn sources<'s>(
         })
     });
     sources.collect()
-}
-
-fn locate() -> Result<PathBuf, WorkerError> {
-    if let Some(named) = env::var_os(WORKER_VARIABLE) {
-        return Ok(named.into());
-    }
-    let mut searched = Vec::new();
-    let beside = env::current_exe()
-        .ok()
-        .and_then(|exe| Some(exe.parent()?.to_owned()));
-    let path = env::var_os("PATH").unwrap_or_default();
-    for folder in beside.into_iter().chain(env::split_paths(&path)) {
-        let candidate = folder.join(WORKER_PROGRAM);
-        if candidate.is_file() {
-            return Ok(candidate);
-        }
-        searched.push(candidate);
-    }
-    Err(WorkerError::NotFound { searched })
 }
 
 /// Reads to the end and returns the last part, so that a flood of messages cannot fill the memory.

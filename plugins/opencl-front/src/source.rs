@@ -1,13 +1,15 @@
-//! OpenCL C: compiled to SPIR-V by clang 22.
+//! OpenCL C: compiled to SPIR-V by the driver of `offkit cc`, and kept.
 
 use crate::device::{EXTENSIONS, FEATURES};
-use offkit_host::{cache, clang};
-use offkit_image::target::{Target, triples};
+use core::ffi::CStr;
+use core::mem::MaybeUninit;
+use offkit_driver::{DriveError, opencl};
+use offkit_host::cache;
+use offkit_llvm::WORKER_PROGRAM;
 use sha2::{Digest, Sha256};
-use std::ffi::OsString;
-use std::io::{self, Write};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 /// Extensions that clang itself knows; others become macros.
 const KNOWN_TO_CLANG: [&str; 10] = [
@@ -78,37 +80,23 @@ pub(crate) fn words(options: &str) -> Vec<String> {
     words
 }
 
-/// The newest version of SPIR-V that the driver says it takes.
-const SPIRV_VERSION: (u8, u8) = (1, 4);
-
-/// The options for clang.
-fn arguments(options: &str) -> Result<Vec<OsString>, SourceError> {
-    let target = Target::new(triples::SPIRV64, "").code_generation_triple(SPIRV_VERSION);
-    let target = format!("--target={target}");
-    let mut arguments: Vec<OsString> = [
-        "-x",
-        "cl",
-        &target,
-        "-c",
-        "-O1",
-        "-Xclang",
-        "-finclude-default-header",
-        // The driver of clang takes this for an option of other targets.
-        "-Xclang",
-        TAKEN_AWAY,
-    ]
-    .map(OsString::from)
-    .into();
-    for (name, _) in EXTENSIONS
-        .iter()
-        .filter(|(name, _)| !KNOWN_TO_CLANG.contains(name))
-    {
-        arguments.push(format!("-D{name}=1").into());
+/// The options for the compiler.
+fn options(options: &str) -> Result<Vec<OsString>, SourceError> {
+    // The driver of clang takes the second for an option of other targets.
+    let mut arguments: Vec<OsString> = ["-Xclang", TAKEN_AWAY].map(OsString::from).into();
+    let macros = EXTENSIONS.iter().map(|(name, _)| *name);
+    let macros = macros.filter(|name| !KNOWN_TO_CLANG.contains(name));
+    let features = FEATURES.iter().filter(|name| name.contains("dot_product"));
+    arguments.extend(
+        macros
+            .chain(features.copied())
+            .map(|name| format!("-D{name}=1").into()),
+    );
+    let words = words(options);
+    if !words.iter().any(|word| word.starts_with("-cl-std=")) {
+        arguments.push("-cl-std=CL1.2".into());
     }
-    for name in FEATURES.iter().filter(|name| name.contains("dot_product")) {
-        arguments.push(format!("-D{name}=1").into());
-    }
-    let mut words = words(options).into_iter();
+    let mut words = words.into_iter();
     while let Some(word) = words.next() {
         match word.as_str() {
             "-D" | "-I" => {
@@ -130,104 +118,95 @@ fn arguments(options: &str) -> Result<Vec<OsString>, SourceError> {
     Ok(arguments)
 }
 
-/// Compiles a source. What has been compiled before, with the same compiler and options, comes from the cache, unless
+/// A source for the driver of `offkit cc`.
+fn for_driver<'a>(
+    text: &'a str,
+    options: Vec<OsString>,
+    headers: &'a [(String, String)],
+) -> opencl::Source<'a> {
+    opencl::Source {
+        text,
+        headers,
+        options,
+        programs: own_folder(),
+    }
+}
+
+/// Compiles a source. What has been compiled before, with the same programs and options, comes from the cache, unless
 /// files are included that may have changed since.
-pub(crate) fn compile(source: &str, options: &str, headers: &[Header]) -> Result<Compiled, SourceError> {
-    let arguments = arguments(options)?;
-    let clang = clang::find().map_err(|error| {
-        SourceError::NoCompiler(format!(
-            "OpenCL C is compiled by clang 22: {error}\n{}\nPrograms in SPIR-V need no compiler.",
-            error.hint()
-        ))
-    })?;
-    let place = (!source.contains("include")).then(|| cached(&clang, &arguments, source));
-    let place = place.flatten();
+pub(crate) fn compile(text: &str, words: &str, headers: &[Header]) -> Result<Compiled, SourceError> {
+    let source = for_driver(text, options(words)?, headers);
+    let place = source.identity().and_then(|identity| cached(&identity));
     if let Some(spirv) = place.as_ref().and_then(|place| std::fs::read(place).ok()) {
         let log = String::new();
         return Ok(Compiled { spirv, log });
     }
-    let compiled = run(&clang, &arguments, source, headers)
-        .map_err(|error| SourceError::NoCompiler(format!("{}: {error}", clang.display())))??;
+    let mut log = String::new();
+    let spirv = match source.spirv(&mut log) {
+        Ok(spirv) => spirv,
+        Err(error) if error.is_of_machine() => return Err(SourceError::NoCompiler(what_to_do(&error))),
+        Err(error) => {
+            // The compiler has said itself why the source is wrong.
+            if log.is_empty() {
+                log = error.to_string();
+            }
+            return Err(SourceError::Source(log));
+        }
+    };
     // A warning is to be seen again, so only silence is kept.
-    if let Some(place) = place.filter(|_| compiled.log.is_empty()) {
+    if let Some(place) = place.filter(|_| log.is_empty()) {
         // Without a cache the next build takes longer, and that is all.
         let made = place
             .parent()
             .is_some_and(|folder| std::fs::create_dir_all(folder).is_ok());
         if made {
-            let _ = offkit_host::files::replace(&place, &[&compiled.spirv]);
+            let _ = offkit_host::files::write(&place, &[&spirv]);
         }
     }
-    Ok(compiled)
+    Ok(Compiled { spirv, log })
+}
+
+/// Why sources cannot be compiled here, and what to do.
+fn what_to_do(error: &DriveError) -> String {
+    let mut text = format!("OpenCL C is compiled by clang 22 and `{WORKER_PROGRAM}`: {error}\n");
+    for hint in error.hints() {
+        text += &format!("{hint}\n");
+    }
+    text + "Programs in SPIR-V need no compiler."
 }
 
 /// A source as LLVM's text, with what it says of its kernels' arguments.
-pub(crate) fn as_text(source: &str, options: &str) -> Option<String> {
-    let mut arguments = arguments(options).ok()?;
-    let more = [
-        "-S",
-        "-emit-llvm",
-        "-Xclang",
-        "-disable-llvm-passes",
-        "-cl-kernel-arg-info",
-        "-w",
-    ];
-    arguments.extend(more.map(OsString::from));
-    let text = run(&clang::find().ok()?, &arguments, source, &[]).ok()?.ok()?;
-    String::from_utf8(text.spirv).ok()
+pub(crate) fn as_text(text: &str, words: &str) -> Option<String> {
+    let mut options = options(words).ok()?;
+    options.extend(["-cl-kernel-arg-info", "-w"].map(OsString::from));
+    for_driver(text, options, &[]).llvm().ok()
 }
 
 /// Where the SPIR-V of a source is kept.
-fn cached(clang: &Path, arguments: &[OsString], source: &str) -> Option<PathBuf> {
-    let changed = std::fs::metadata(clang)
-        .and_then(|metadata| metadata.modified())
-        .ok()?;
-    let mut hash = Sha256::new();
-    hash.update(env!("CARGO_PKG_VERSION"));
-    hash.update(format!("{}\0{changed:?}\0{arguments:?}\0", clang.display()));
-    hash.update(source);
-    let name: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+fn cached(identity: &str) -> Option<PathBuf> {
+    let hash = Sha256::digest(identity);
+    let name: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
     Some(cache::folder("opencl").ok()?.join(name).with_extension("spv"))
 }
 
-/// Runs clang: the source goes to its standard input, headers into a folder of their own.
-fn run(
-    clang: &Path,
-    arguments: &[OsString],
-    source: &str,
-    headers: &[Header],
-) -> io::Result<Result<Compiled, SourceError>> {
-    let folder = tempfile::tempdir()?;
-    for (name, text) in headers {
-        let place = folder.path().join("include").join(name.trim_start_matches('/'));
-        if let Some(parent) = place.parent() {
-            std::fs::create_dir_all(parent)?;
+/// The folder that this library is in: its programs are beside it, and not beside the program that has loaded it.
+fn own_folder() -> Option<PathBuf> {
+    let mut found = MaybeUninit::<libc::Dl_info>::uninit();
+    let here = (own_folder as fn() -> Option<PathBuf> as *const ()).cast();
+    // SAFETY: the place is there, and what is written into it if the function says so is not taken back, since the
+    // library is never unloaded.
+    let name = unsafe {
+        if libc::dladdr(here, found.as_mut_ptr()) == 0 {
+            return None;
         }
-        std::fs::write(place, text)?;
-    }
-    let output = folder.path().join("out.spv");
-    let mut process = Command::new(clang)
-        .args(arguments)
-        .arg("-I")
-        .arg(folder.path().join("include"))
-        .arg("-o")
-        .arg(&output)
-        .arg("-")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()?;
-    if let Some(mut input) = process.stdin.take() {
-        // A compiler that has stopped reading says why in its log.
-        let _ = input.write_all(source.as_bytes());
-    }
-    let result = process.wait_with_output()?;
-    let log = String::from_utf8_lossy(&result.stderr).into_owned();
-    if !result.status.success() {
-        return Ok(Err(SourceError::Source(log)));
-    }
-    let spirv = std::fs::read(output)?;
-    Ok(Ok(Compiled { spirv, log }))
+        let name = found.assume_init().dli_fname;
+        if name.is_null() {
+            return None;
+        }
+        CStr::from_ptr(name)
+    };
+    let library = std::path::absolute(OsStr::from_bytes(name.to_bytes())).ok()?;
+    library.parent().map(Path::to_owned)
 }
 
 #[cfg(test)]

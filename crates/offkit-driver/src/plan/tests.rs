@@ -52,7 +52,7 @@ fn commands(line: &str) -> Result<Vec<String>, UsageError> {
     let environment = Environment {
         clang: vec!["clang++".into()],
         offkit: "offkit".into(),
-        include: "inc".into(),
+        include: Some("inc".into()),
         tools: "tools".into(),
         temporary: "tmp".into(),
         suffix: String::new(),

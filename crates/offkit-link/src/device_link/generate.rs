@@ -57,8 +57,8 @@ pub(super) fn linker_kind(options: &DeviceLink<'_>, target: &Target) -> Option<l
 
 /// Whether what is linked is split into images: code of languages that is whole is not, nor is what is linked with
 /// objects, which need all of it.
-pub(super) fn is_split(bitcode: &[&Module<'_>], objects: &[&Module<'_>]) -> bool {
-    !is_whole(producer(bitcode, objects)) && objects.is_empty()
+pub(super) fn is_split(options: &DeviceLink<'_>, bitcode: &[&Module<'_>], objects: &[&Module<'_>]) -> bool {
+    !options.whole && !is_whole(producer(bitcode, objects)) && objects.is_empty()
 }
 
 /// The language that the code was made for, as far as containers told.
@@ -82,7 +82,7 @@ impl TargetLink<'_, '_> {
         let producer = producer(bitcode, objects);
         let mut images = match linked {
             Some(linked) => {
-                let split = is_split(bitcode, objects);
+                let split = is_split(self.options, bitcode, objects);
                 self.generate_code(&linked, split, llvm.worker()?, bitcode, objects, notes)?
             }
             // Made of objects alone.

@@ -76,7 +76,7 @@ impl<'a> TargetLink<'a, '_> {
                 .filter(|module| generate::is_object(module, &self.target))
                 .collect();
             // Asked for now, and not when the module is split, so that it is read once.
-            let bodies = generate::is_split(&bitcode, &objects);
+            let bodies = generate::is_split(self.options, &bitcode, &objects);
             let linked = self.link_bitcode(&bitcode, &libraries, bodies, llvm)?;
             if libraries.is_empty() {
                 return Ok((chosen, libraries, Some(linked)));

@@ -1,0 +1,240 @@
+//! OpenCL C in memory to SPIR-V in memory: what the driver does with a `.cl` file, for whoever is a driver of OpenCL.
+//!
+//! clang is called with the words that a plan has for such a source, and what it makes is linked as a plan links it,
+//! so that what LLVM's SPIR-V back end gets wrong is put right here too. What a program has no use for stays: the
+//! module keeps all functions and variables that another one may be linked with.
+
+use std::borrow::Cow;
+use std::ffi::OsString;
+use std::fmt::{Display, Write as _};
+use std::path::{Path, PathBuf};
+use std::{fs, io, thread};
+
+use offkit_host::clang;
+use offkit_link::device_link::{DeviceLink, Input, LinkError};
+use offkit_llvm::Worker;
+use offkit_object::BundleState;
+
+use crate::{
+    Action, CommandLine, DriveError, Environment, NoFiles, Plan, Report, RunError, RunOptions, StepTime, Work,
+};
+
+/// What messages call the source.
+const NAME: &str = "source.cl";
+
+/// A module without anything in it, which is what a source without anything in it becomes.
+const EMPTY: [u32; 14] = [
+    0x0723_0203,
+    0x0001_0000,
+    0,
+    1,
+    0,
+    // OpCapability: Addresses, Linkage, Kernel.
+    2 << 16 | 17,
+    4,
+    2 << 16 | 17,
+    5,
+    2 << 16 | 17,
+    6,
+    // OpMemoryModel Physical64 OpenCL.
+    3 << 16 | 14,
+    2,
+    2,
+];
+
+/// A source, and how it is compiled.
+#[derive(Clone, Debug, Default)]
+pub struct Source<'a> {
+    /// The text.
+    pub text: &'a str,
+    /// Headers that exist for this source alone, which are found before others: their names and their texts.
+    pub headers: &'a [(String, String)],
+    /// Options of the compiler, as `offkit cc` takes them.
+    pub options: Vec<OsString>,
+    /// A folder where the program with LLVM is looked for before it is looked for elsewhere.
+    pub programs: Option<PathBuf>,
+}
+
+impl Source<'_> {
+    /// Compiles it to SPIR-V. What the compiler says goes to the log, also where it fails.
+    ///
+    /// # Errors
+    ///
+    /// See [`DriveError`]; [`is_of_machine`](DriveError::is_of_machine) tells whether the source is to blame.
+    pub fn spirv(&self, log: &mut String) -> Result<Vec<u8>, DriveError> {
+        // It starts while clang runs.
+        let programs = self.programs.clone();
+        let worker = thread::Builder::new().spawn(move || Worker::start_near(programs.as_deref()));
+        let folder = self.folder()?;
+        let mut plan = self.plan(folder.path(), &["-fsycl-device-only".into()])?;
+        // A mark says which of several sources something is of.
+        let marked = plan.steps.pop().map(|step| step.action);
+        let Some(Action::Mark(mark)) = marked else {
+            unreachable!("device code by itself is marked");
+        };
+        run(&plan, folder.path(), log)?;
+        let failed = |error| RunError::Link {
+            error: Box::new(error),
+            is_program: false,
+        };
+        let worker = match worker.map(thread::JoinHandle::join) {
+            Ok(Ok(started)) => started,
+            _ => Worker::start_near(self.programs.as_deref()),
+        };
+        let mut worker = worker.map_err(|error| failed(LinkError::Worker(error)))?;
+        let bitcode = fs::read(&mark.input).map_err(DriveError::Temporary)?;
+        let link = DeviceLink {
+            inputs: vec![Input::bytes(NAME, bitcode)],
+            whole: true,
+            state: BundleState::Object,
+            ..DeviceLink::default()
+        };
+        let linked = match link.run(&mut worker, &mut |_| {}) {
+            Err(LinkError::NothingToLink { .. }) => {
+                return Ok(EMPTY.iter().flat_map(|word| word.to_le_bytes()).collect());
+            }
+            linked => linked.map_err(failed)?,
+        };
+        for note in &linked.notes {
+            let _never_fails = writeln!(log, "{NAME}: warning: {note}");
+        }
+        match &linked.images[..] {
+            [image] => match image.code.bytes() {
+                Ok(bytes) => Ok(bytes.to_vec()),
+                Err(error) => Err(DriveError::Temporary(io::Error::other(error))),
+            },
+            _ => unreachable!("a whole module is one image"),
+        }
+    }
+
+    /// What the result depends on, as a text: the source, the options, and the programs that compile it. None where
+    /// that is not all: where files are included, or a program is missing.
+    pub fn identity(&self) -> Option<String> {
+        if self.text.contains("include") || !self.headers.is_empty() {
+            return None;
+        }
+        let programs = [
+            clang::find().ok()?,
+            Worker::find_near(self.programs.as_deref()).ok()?,
+        ];
+        let mut identity = env!("CARGO_PKG_VERSION").to_owned();
+        for program in programs {
+            let metadata = fs::metadata(&program).ok()?;
+            let changed = metadata.modified().ok()?;
+            write!(
+                identity,
+                "\0{}\0{changed:?}\0{}",
+                program.display(),
+                metadata.len()
+            )
+            .ok()?;
+        }
+        write!(identity, "\0{:?}\0{}", self.options, self.text).ok()?;
+        Some(identity)
+    }
+
+    /// Compiles it to LLVM's text without changing the code, for what is said there and not in SPIR-V.
+    ///
+    /// # Errors
+    ///
+    /// As [`spirv`](Self::spirv).
+    pub fn llvm(&self) -> Result<String, DriveError> {
+        let folder = self.folder()?;
+        let output = folder.path().join("out.ll");
+        let words = [
+            "-fsycl-device-only".into(),
+            "-S".into(),
+            "-Xclang".into(),
+            "-disable-llvm-passes".into(),
+            "-o".into(),
+            output.clone().into(),
+        ];
+        run(
+            &self.plan(folder.path(), &words)?,
+            folder.path(),
+            &mut String::new(),
+        )?;
+        fs::read_to_string(output).map_err(DriveError::Temporary)
+    }
+
+    /// Makes a folder with the source and its headers.
+    fn folder(&self) -> Result<tempfile::TempDir, DriveError> {
+        let write = || -> io::Result<_> {
+            let folder = tempfile::Builder::new().prefix("offkit-opencl-").tempdir()?;
+            fs::write(folder.path().join(NAME), self.text)?;
+            for (name, text) in self.headers {
+                let place = headers(folder.path()).join(name.trim_start_matches('/'));
+                if let Some(parent) = place.parent() {
+                    fs::create_dir_all(parent)?;
+                }
+                fs::write(place, text)?;
+            }
+            Ok(folder)
+        };
+        write().map_err(DriveError::Temporary)
+    }
+
+    /// The plan for the source, and what more words ask for.
+    fn plan(&self, folder: &Path, more: &[OsString]) -> Result<Plan, DriveError> {
+        let mut words = more.to_vec();
+        // Nobody sees colours in a log; what is included is also looked for where the program runs.
+        words.extend(["-fno-color-diagnostics", "-iquote", "."].map(OsString::from));
+        words.extend(["-I".into(), headers(folder).into()]);
+        words.extend(self.options.iter().cloned());
+        words.push(folder.join(NAME).into());
+        let command_line = CommandLine::read(words, &|_| None)?;
+        let environment = Environment {
+            clang: vec![clang::find()?.into()],
+            offkit: "offkit".into(),
+            include: None,
+            tools: PathBuf::new(),
+            temporary: folder.to_owned(),
+            suffix: String::new(),
+            files: &NoFiles,
+        };
+        match command_line.plan(&environment)? {
+            Work::Plan(plan) => Ok(plan),
+            Work::Clang(_) => unreachable!("a source of OpenCL C is compiled for devices"),
+        }
+    }
+}
+
+/// Where the source's own headers are.
+fn headers(folder: &Path) -> PathBuf {
+    folder.join("include")
+}
+
+/// Does the steps, and logs what the compiler says.
+fn run(plan: &Plan, folder: &Path, log: &mut String) -> Result<(), DriveError> {
+    let options = RunOptions {
+        jobs: 1,
+        verbose: false,
+        folder: folder.to_owned(),
+    };
+    let mut said = Log(Vec::new());
+    let done = plan.run(&options, &mut said);
+    let text = String::from_utf8_lossy(&said.0);
+    let names = [headers(folder), folder.to_owned()].map(|folder| format!("{}/", folder.display()));
+    let text = names.iter().fold(text, |text, name| match text.contains(name) {
+        true => Cow::Owned(text.replace(name, "")),
+        false => text,
+    });
+    log.push_str(&text);
+    done?;
+    Ok(())
+}
+
+/// What clang says.
+struct Log(Vec<u8>);
+
+impl Report for Log {
+    fn warning(&mut self, _: &dyn Display) {}
+
+    fn command(&mut self, _: &str) {}
+
+    fn messages(&mut self, text: &[u8]) {
+        self.0.extend_from_slice(text);
+    }
+
+    fn time(&mut self, _: &StepTime) {}
+}
