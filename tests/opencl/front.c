@@ -3,6 +3,7 @@
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -175,8 +176,8 @@ static void handles(void) {
     CHECK(clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof answer, &answer, NULL) == CL_INVALID_MEM_OBJECT);
     OK(clReleaseCommandQueue(commands));
     CHECK(clFlush(commands) == CL_INVALID_COMMAND_QUEUE);
-    // Something that begins like an object of the driver, and is none.
-    void *made_up[8] = {*(void **)context};
+    // Something that begins like an object of the driver, with the loader's word, and is none.
+    void **real = (void **)context, *made_up[8] = {real[0], real[1]};
     CHECK(clRetainContext((cl_context)made_up) == CL_INVALID_CONTEXT);
     cl_image_format format = {CL_RGBA, CL_UNORM_INT8};
     cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 4, .image_height = 4};
@@ -291,6 +292,52 @@ static void memory(void) {
     OK(release(context, usm));
 }
 
+// What a loader does with a driver of version 2 of cl_khr_icd: it asks for every function by name, and every handle
+// leads to what the loader says, also those that were there before.
+static void loader(const char *library) {
+    typedef void *(*by_name)(const char *);
+    typedef void *(*of_platform)(cl_platform_id, const char *);
+    typedef cl_int (*set_data)(cl_platform_id, void *);
+    typedef cl_int (*list)(cl_uint, cl_platform_id *, cl_uint *);
+    const long tag = 0x4F50454E434C3331;
+    void *opened = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    CHECK(opened);
+    by_name find = (by_name)dlsym(opened, "clGetExtensionFunctionAddress");
+    list ids = (list)find("clIcdGetPlatformIDsKHR");
+    of_platform function = (of_platform)find("clIcdGetFunctionAddressForPlatformKHR");
+    set_data set = (set_data)find("clIcdSetPlatformDispatchDataKHR");
+    CHECK(ids && function && set);
+    void **drivers;
+    OK(ids(1, (cl_platform_id *)&drivers, NULL));
+    void **table = drivers[0], *before = drivers[1];
+    CHECK((long)table[0] == tag && (long)table[31] == tag);
+    for (int slot = 0; slot < 160; slot++)
+        CHECK(table[slot]);
+    cl_platform_id known = (cl_platform_id)drivers;
+    CHECK(function(known, "clFinish") == table[47] && function(known, "clSetEventCallback") == table[81]);
+    CHECK(!function(known, "clNoSuchFunction") && !function((cl_platform_id)context, "clFinish"));
+    void **event = (void **)clCreateUserEvent(context, NULL);
+    int data[1];
+    OK(set(known, data));
+    CHECK(set((cl_platform_id)context, data) == CL_INVALID_PLATFORM);
+    cl_int (*release)(void *) = (cl_int (*)(void *))function(known, "clReleaseEvent");
+    void *(*create)(cl_context, cl_int *) = (void *(*)(cl_context, cl_int *))function(known, "clCreateUserEvent");
+    // More than a slab has to begin with.
+    void **events[500];
+    for (int i = 0; i < 500; i++) {
+        events[i] = create(context, NULL);
+        CHECK(events[i] && events[i][0] == table && events[i][1] == data);
+    }
+    void **handles[] = {drivers, (void **)device, (void **)context, event};
+    for (int i = 0; i < 4; i++)
+        CHECK(handles[i][0] == table && handles[i][1] == data);
+    OK(set(known, before));
+    CHECK(drivers[1] == before && events[499][1] == before);
+    for (int i = 0; i < 500; i++)
+        OK(release(events[i]));
+    OK(release(event));
+}
+
 // Prints how long an empty kernel takes from the call to its end, in nanoseconds.
 static void round_trip(void) {
     cl_int error;
@@ -333,6 +380,8 @@ int main(int count, char **words) {
         profiling();
     else if (!strcmp(check, "memory"))
         memory();
+    else if (!strcmp(check, "loader") && count > 2)
+        loader(words[2]);
     else if (!strcmp(check, "round-trip"))
         round_trip();
     else

@@ -164,6 +164,13 @@ fn handles_that_are_none_get_an_error() {
 }
 
 #[test]
+fn loaders_of_today_ask_for_functions_by_name_and_mark_every_handle() {
+    let Some(front) = Front::get() else { return };
+    let library = front.library.display().to_string();
+    front.check(&["loader", &library]);
+}
+
+#[test]
 fn queues_run_out_of_order_and_wait_for_the_users_events() {
     let Some(front) = Front::get() else { return };
     front.check(&["out-of-order"]);

@@ -187,6 +187,8 @@ macro_rules! for_each_extension {
             clCreateProgramWithILKHR(context: cl_context, il: *const c_void, length: usize) creates -> cl_program;
             clCreateCommandQueueWithPropertiesKHR(context: cl_context, device: cl_device_id, properties: *const cl_queue_properties_khr) creates -> cl_command_queue;
             clGetKernelSuggestedLocalWorkSizeKHR(command_queue: cl_command_queue, kernel: cl_kernel, work_dim: cl_uint, global_work_offset: *const usize, global_work_size: *const usize, suggested_local_work_size: *mut usize) -> cl_int;
+            clIcdGetFunctionAddressForPlatformKHR(platform: cl_platform_id, func_name: *const c_char) -> *mut c_void;
+            clIcdSetPlatformDispatchDataKHR(platform: cl_platform_id, dispatch_data: *mut c_void) -> cl_int;
             clIcdGetPlatformIDsKHR(num_entries: cl_uint, platforms: *mut cl_platform_id, num_platforms: *mut cl_uint) -> cl_int;
             clEnqueueReadGlobalVariableINTEL(command_queue: cl_command_queue, program: cl_program, name: *const c_char, blocking_read: cl_bool, size: usize, offset: usize, ptr: *mut c_void, num_events_in_wait_list: cl_uint, event_wait_list: *const cl_event, event: *mut cl_event) -> cl_int;
             clEnqueueWriteGlobalVariableINTEL(command_queue: cl_command_queue, program: cl_program, name: *const c_char, blocking_write: cl_bool, size: usize, offset: usize, ptr: *const c_void, num_events_in_wait_list: cl_uint, event_wait_list: *const cl_event, event: *mut cl_event) -> cl_int;

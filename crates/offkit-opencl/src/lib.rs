@@ -24,5 +24,5 @@ mod types;
 
 pub use constants::*;
 pub use error::*;
-pub use table::{ALLOCATED_SLOTS, Dispatch, SLOTS, signature};
+pub use table::{ALLOCATED_SLOTS, CL_ICD2_TAG_KHR, Dispatch, SLOTS, signature};
 pub use types::*;

@@ -11,6 +11,10 @@ pub const SLOTS: usize = 150;
 /// is.
 pub const ALLOCATED_SLOTS: usize = 160;
 
+/// What a driver of version 2 of `cl_khr_icd` has in the places of clGetPlatformIDs and clUnloadCompiler: a loader then
+/// asks it for functions by name, and puts a word of its own behind every handle's pointer to the table.
+pub const CL_ICD2_TAG_KHR: usize = 0x4f50_454e_434c_3331;
+
 macro_rules! types {
     ($($name:ident($($parameter:ident: $type:ty),*) $($creates:ident)? -> $returned:ty;)*) => {$(
         #[doc = concat!("Type of `", stringify!($name), "`.")]

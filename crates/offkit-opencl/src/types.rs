@@ -16,6 +16,8 @@ macro_rules! handles {
         pub struct $object {
             /// The table of the driver that the object belongs to, for loaders.
             pub dispatch: *const crate::Dispatch,
+            /// What a loader has put there, if the driver is of version 2 of `cl_khr_icd`.
+            pub loader: *mut c_void,
         }
 
         #[doc = concat!("Handle of ", $what, ".")]

@@ -8,6 +8,7 @@ use crate::c::{Argument, In};
 use crate::failure::{Failure, Result};
 use cl::*;
 use core::ffi::{c_char, c_int, c_uint, c_void};
+use core::mem::offset_of;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What a function of the table returns, as the crate's functions return it.
@@ -147,12 +148,47 @@ mod function {
     }
 }
 
+/// A slot of the table.
+#[derive(Clone, Copy)]
+union Slot {
+    /// A function of the type that its place says.
+    function: *const (),
+    /// What says of what version of `cl_khr_icd` the driver is.
+    tag: usize,
+}
+
+/// What loaders see, as [`Dispatch`] lays it out.
+#[repr(transparent)]
+pub(crate) struct Table([Slot; ALLOCATED_SLOTS]);
+
+// SAFETY: it is never written to, and functions may be called from everywhere.
+unsafe impl Sync for Table {}
+
+/// The slots that say so: of two functions that no loader calls through an object, clGetPlatformIDs and
+/// clUnloadCompiler.
+const TAGGED: [usize; 2] = [
+    offset_of!(Dispatch, clGetPlatformIDs) / size_of::<usize>(),
+    offset_of!(Dispatch, clUnloadCompiler) / size_of::<usize>(),
+];
+
 macro_rules! table {
     ($($name:ident($($parameter:ident: $type:ty),*) $($creates:ident)? -> $returned:ty;)*) => {
         /// The table that every object begins with the address of.
-        pub(crate) static DISPATCH: Dispatch = Dispatch {
-            $($name: Some(function::$name),)*
-            later: [Some(function::later); ALLOCATED_SLOTS - SLOTS],
+        pub(crate) static TABLE: Table = {
+            let later = Slot { function: function::later as *const () };
+            let mut slots = [later; ALLOCATED_SLOTS];
+            let functions = [$(Slot { function: function::$name as *const () }),*];
+            let mut number = 0;
+            while number < SLOTS {
+                slots[number] = functions[number];
+                number += 1;
+            }
+            let mut tags = 0;
+            while tags < TAGGED.len() {
+                slots[TAGGED[tags]] = Slot { tag: CL_ICD2_TAG_KHR };
+                tags += 1;
+            }
+            Table(slots)
         };
 
         /// The address of a function of the table.
@@ -190,6 +226,8 @@ fn of_extension(name: &str) -> Option<usize> {
     }
     addresses!(
         clIcdGetPlatformIDsKHR,
+        clIcdGetFunctionAddressForPlatformKHR,
+        clIcdSetPlatformDispatchDataKHR,
         clCreateProgramWithILKHR,
         clCreateCommandQueueWithPropertiesKHR,
         clGetKernelSuggestedLocalWorkSizeKHR,

@@ -6,7 +6,7 @@
 use crate::c::Out;
 use crate::context::Context;
 use crate::device::Device;
-use crate::entry::DISPATCH;
+use crate::entry::TABLE;
 use crate::event::Event;
 use crate::failure::{Failure, Result};
 use crate::kernel::Kernel;
@@ -45,7 +45,29 @@ static OBJECTS: LazyLock<Objects> = LazyLock::new(|| Objects {
 });
 
 fn slab<T: Send + Sync + 'static>(kind: Kind) -> Slab<T, ()> {
-    Slab::with_dispatch(kind, (&raw const DISPATCH).expose_provenance())
+    Slab::with_dispatch(kind, (&raw const TABLE).expose_provenance())
+}
+
+/// Has all handles, those to come too, point to what a loader has put behind its table.
+pub(crate) fn set_loader_word(word: usize) {
+    let Objects {
+        platforms,
+        devices,
+        contexts,
+        queues,
+        memories,
+        programs,
+        kernels,
+        events,
+    } = &*OBJECTS;
+    platforms.set_loader_word(word);
+    devices.set_loader_word(word);
+    contexts.set_loader_word(word);
+    queues.set_loader_word(word);
+    memories.set_loader_word(word);
+    programs.set_loader_word(word);
+    kernels.set_loader_word(word);
+    events.set_loader_word(word);
 }
 
 /// A kind of object that callers have handles of.

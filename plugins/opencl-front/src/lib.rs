@@ -78,8 +78,8 @@ mod api {
     };
     pub(crate) use crate::platform::{
         clGetDeviceIDs, clGetExtensionFunctionAddress, clGetExtensionFunctionAddressForPlatform,
-        clGetPlatformIDs, clGetPlatformInfo, clIcdGetPlatformIDsKHR, clUnloadCompiler,
-        clUnloadPlatformCompiler,
+        clGetPlatformIDs, clGetPlatformInfo, clIcdGetFunctionAddressForPlatformKHR, clIcdGetPlatformIDsKHR,
+        clIcdSetPlatformDispatchDataKHR, clUnloadCompiler, clUnloadPlatformCompiler,
     };
     pub(crate) use crate::program::{
         clCreateProgramWithBinary, clCreateProgramWithBuiltInKernels, clCreateProgramWithIL,

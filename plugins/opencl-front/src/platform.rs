@@ -5,14 +5,14 @@ use crate::c::{In, Out};
 use crate::device::{Device, EXTENSIONS};
 use crate::entry::address_of;
 use crate::failure::{Result, fail, require};
-use crate::handle::{Handle, Handled, Object};
+use crate::handle::{Handle, Handled, Object, set_loader_word};
 use cl::*;
 use core::ffi::{c_char, c_void};
 use offkit_pi::host;
 use offkit_sync::LazyLock;
 
 /// Extensions of the platform itself; those of its devices come behind them.
-const OWN_EXTENSIONS: [(&str, cl_version); 1] = [("cl_khr_icd", make_version(1, 0, 0))];
+const OWN_EXTENSIONS: [(&str, cl_version); 1] = [("cl_khr_icd", make_version(2, 0, 0))];
 
 /// What functions of extensions end with.
 const SUFFIX: &str = "OFFKIT";
@@ -99,6 +99,23 @@ pub(crate) fn clIcdGetPlatformIDsKHR(
     num_platforms: Out<cl_uint>,
 ) -> Result<()> {
     clGetPlatformIDs(num_entries, platforms, num_platforms)
+}
+
+pub(crate) fn clIcdGetFunctionAddressForPlatformKHR(
+    platform: Out<_cl_platform_id>,
+    func_name: In<c_char>,
+) -> *mut c_void {
+    clGetExtensionFunctionAddressForPlatform(platform, func_name)
+}
+
+/// A loader that makes a table of its own has every handle lead to it. There is one for all platforms.
+pub(crate) fn clIcdSetPlatformDispatchDataKHR(
+    platform: Out<_cl_platform_id>,
+    dispatch_data: Out<c_void>,
+) -> Result<()> {
+    Platform::of(platform)?;
+    set_loader_word(dispatch_data.addr());
+    Ok(())
 }
 
 /// Extensions, as the list with versions has them.

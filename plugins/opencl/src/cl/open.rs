@@ -14,9 +14,6 @@ use libloading::Library;
 #[cfg(unix)]
 use libloading::os::unix::Library;
 
-/// What a loader of drivers puts in the place of functions that it wants to be asked for by name (`cl_khr_icd` 2.0).
-const BY_NAME: usize = 0x4f50_454e_434c_3331;
-
 /// Opens a driver's library, which stays mapped (drivers keep threads), and lists its platforms.
 ///
 /// # Errors
@@ -108,7 +105,7 @@ unsafe fn of_table(
         return Err(Error::missing("the table of functions"));
     }
     // SAFETY: the first word of the table, which has more.
-    if unsafe { table.cast::<usize>().read() } == BY_NAME {
+    if unsafe { table.cast::<usize>().read() } == CL_ICD2_TAG_KHR {
         type Find = unsafe extern "C" fn(cl_platform_id, *const core::ffi::c_char) -> *mut c_void;
         let ask = exported(c"clGetExtensionFunctionAddress");
         // SAFETY: the driver was found by this function, or exports what it has; null is no function.

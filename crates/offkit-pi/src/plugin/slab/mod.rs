@@ -12,7 +12,8 @@
 //!
 //! Every slot begins with two words for OpenCL's loaders. Drivers made with this module have the address of their table
 //! of functions in the first ([`Slab::with_dispatch`]), in slots without an object too: a loader follows it from whatever
-//! handle it is given, and the driver then refuses the handle.
+//! handle it is given, and the driver then refuses the handle. The second is what the loader puts there
+//! ([`Slab::set_loader_word`]).
 //!
 //! This module and its parts have the only unsafe code there is behind handles. `loom` goes through the ways in which
 //! threads can meet in it: `./dev loom`.
@@ -32,7 +33,7 @@ use self::slot::{Head, Slot};
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use offkit_sync::{AtomicPtr, AtomicU32, Mutex, PoisonError};
+use offkit_sync::{AtomicPtr, AtomicU32, AtomicUsize, Mutex, PoisonError};
 
 /// Kinds of objects, as slots are tagged with them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,6 +86,8 @@ pub struct Slab<T: Send + Sync + 'static, D: Send + Sync + 'static> {
     kind: Kind,
     /// What the first word of every slot is: the address of a table of functions, or 0.
     dispatch: usize,
+    /// What the second is.
+    loader: AtomicUsize,
     chunks: [AtomicPtr<Slot<T, D>>; CHUNKS],
     /// Slots of the chunks there are.
     capacity: AtomicU32,
@@ -117,12 +120,24 @@ impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Slab<T, D> {
         Slab {
             kind,
             dispatch,
+            loader: AtomicUsize::new(0),
             chunks: core::array::from_fn(|_| AtomicPtr::new(core::ptr::null_mut())),
             capacity: AtomicU32::new(0),
             // The queue of freed slots has slot 0 from the beginning.
             fresh: AtomicU32::new(1),
             freed: Freed::new(),
             growing: Mutex::new(()),
+        }
+    }
+
+    /// Has all objects, those to come too, have a loader's word behind the address of the table.
+    pub fn set_loader_word(&self, word: usize) {
+        let _growing = self.growing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.loader.store(word, Relaxed);
+        for index in 0..self.capacity.load(Relaxed) {
+            let slot = self.slot(index);
+            // SAFETY: slots are valid for good.
+            unsafe { slot.as_ref() }.front.head.set_loader(word);
         }
     }
 
@@ -259,6 +274,13 @@ impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Slab<T, D> {
         let number = chunks_in(capacity);
         let place = self.chunks.get(number)?;
         let chunk = Slot::chunk((FIRST as usize) << number, self.dispatch)?;
+        let loader = self.loader.load(Relaxed);
+        if loader != 0 {
+            for index in 0..(FIRST as usize) << number {
+                // SAFETY: there are so many slots.
+                unsafe { chunk.add(index).as_ref() }.front.head.set_loader(loader);
+            }
+        }
         place.store(chunk.as_ptr(), Relaxed);
         self.capacity.store(capacity_of(number + 1), Release);
         Some(())

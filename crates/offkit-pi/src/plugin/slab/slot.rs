@@ -5,15 +5,15 @@ use super::{Kind, Reclaim};
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use offkit_sync::{AtomicU64, Cell};
+use offkit_sync::{AtomicU64, AtomicUsize, Cell};
 
 /// What every slot begins with, whatever is in it. All zero to begin with.
 #[repr(C)]
 pub(super) struct Head {
     /// Word 0: where OpenCL's loaders look for a table of functions. Never changes.
     _dispatch: usize,
-    /// Word 1: theirs as well.
-    _loader: usize,
+    /// Word 1: theirs as well, for what they put there.
+    loader: AtomicUsize,
     /// Word 2: what the slot holds. The lowest byte is the kind of object; the rest counts how often the slot was filled
     /// and emptied, so that it is odd while there is an object.
     tag: AtomicU64,
@@ -52,12 +52,17 @@ impl Head {
     fn new(dispatch: usize) -> Head {
         Head {
             _dispatch: dispatch,
-            _loader: 0,
+            loader: AtomicUsize::new(0),
             tag: AtomicU64::new(0),
             counts: AtomicU64::new(0),
             next: Next::new(),
             home: Cell::new(MaybeUninit::uninit()),
         }
+    }
+
+    /// Sets the word that is the loaders'.
+    pub(super) fn set_loader(&self, word: usize) {
+        self.loader.store(word, Release);
     }
 
     /// Makes the slot one with an object, and with one reference.
