@@ -2,26 +2,46 @@
 
 use offkit_pi::ffi::*;
 use offkit_pi::plugin::{Event, Result, StatusCallback};
+use offkit_sync::{AtomicI32, Ordering};
 
 use super::OpenCl;
 use crate::cl::{self, Code};
 
 /// The progress of a command of a driver, or an event of the host's own.
-pub(crate) struct ClEvent(cl::Event);
+pub(crate) struct ClEvent {
+    object: cl::Event,
+    /// How it ended, once that is known: the driver is not asked again. Above [`PI_EVENT_COMPLETE`] until then.
+    end: AtomicI32,
+}
 
 impl ClEvent {
     pub(super) fn new(object: cl::Event) -> ClEvent {
-        ClEvent(object)
+        ClEvent {
+            object,
+            end: AtomicI32::new(PI_EVENT_QUEUED),
+        }
     }
 
     pub(super) fn object(&self) -> &cl::Event {
-        &self.0
+        &self.object
     }
 }
 
 impl Event<OpenCl> for ClEvent {
     fn status(&self) -> pi_event_status {
-        self.0.status().unwrap_or_else(|error| error.result().0)
+        let end = self.end.load(Ordering::Acquire);
+        if end <= PI_EVENT_COMPLETE {
+            return end;
+        }
+        match self.object.status() {
+            Ok(status) => {
+                if status <= PI_EVENT_COMPLETE {
+                    self.end.store(status, Ordering::Release);
+                }
+                status
+            }
+            Err(error) => error.result().0,
+        }
     }
 
     fn failure(&self) -> Option<String> {
@@ -30,26 +50,27 @@ impl Event<OpenCl> for ClEvent {
     }
 
     fn wait(&self) {
-        if let Err(error) = self.0.wait() {
+        match self.object.wait() {
+            Ok(()) => self.end.store(PI_EVENT_COMPLETE, Ordering::Release),
             // The status says it as well.
-            tracing::debug!(%error, "waiting for an event");
+            Err(error) => tracing::debug!(%error, "waiting for an event"),
         }
     }
 
     fn profiling(&self, name: pi_profiling_info) -> Result<u64> {
         // OpenCL's queries.
-        Ok(self.0.profiling(name)?)
+        Ok(self.object.profiling(name)?)
     }
 
     fn set_status(&self, status: pi_event_status) -> Result<()> {
-        Ok(self.0.set_status(status)?)
+        Ok(self.object.set_status(status)?)
     }
 
     fn on_status(&self, status: pi_event_status, callback: StatusCallback) -> Result<()> {
-        Ok(self.0.on_status(status, callback)?)
+        Ok(self.object.on_status(status, callback)?)
     }
 
     fn native_handle(&self) -> Result<pi_native_handle> {
-        Ok(self.0.native())
+        Ok(self.object.native())
     }
 }
