@@ -338,6 +338,106 @@ static void loader(const char *library) {
     OK(release(event));
 }
 
+// What the C library's allocator is asked for, counted in this thread.
+static __thread int allocations;
+void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t), *__libc_memalign(size_t, size_t);
+void *malloc(size_t size) { return allocations++, __libc_malloc(size); }
+void *calloc(size_t count, size_t size) { return allocations++, __libc_calloc(count, size); }
+void *realloc(void *old, size_t size) { return allocations++, __libc_realloc(old, size); }
+int posix_memalign(void **to, size_t alignment, size_t size) {
+    return allocations++, *to = __libc_memalign(alignment, size), *to ? 0 : 12;
+}
+
+typedef cl_int (*allocation_info)(cl_context, const void *, cl_uint, size_t, void *, size_t *);
+typedef cl_int (*pointer_argument)(cl_kernel, cl_uint, const void *);
+
+// The calls that programs make for every launch, and queries of what does not change, allocate nothing.
+static void allocation_free(void) {
+    cl_int error;
+    cl_command_queue commands = queue(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    shared_alloc allocate = (shared_alloc)clGetExtensionFunctionAddressForPlatform(platform, "clSharedMemAllocINTEL");
+    allocation_info about = (allocation_info)clGetExtensionFunctionAddressForPlatform(platform, "clGetMemAllocInfoINTEL");
+    pointer_argument set =
+        (pointer_argument)clGetExtensionFunctionAddressForPlatform(platform, "clSetKernelArgMemPointerINTEL");
+    float *x = allocate(context, device, NULL, 64, 0, &error), *y = allocate(context, device, NULL, 64, 0, &error), a = 2;
+    OK(error);
+    cl_mem buffer = clCreateBuffer(context, 0, 64, NULL, &error);
+    OK(error);
+    cl_kernel kernel = clCreateKernel(from_source(SAXPY), "saxpy", &error);
+    OK(error);
+    cl_device_info asked[] = {CL_DEVICE_TYPE,    CL_DEVICE_VENDOR,     CL_DRIVER_VERSION,      CL_DEVICE_MAX_WORK_ITEM_SIZES,
+                              CL_DEVICE_VERSION, CL_DEVICE_EXTENSIONS, CL_DEVICE_PARENT_DEVICE, CL_DEVICE_ILS_WITH_VERSION};
+    static char answer[1 << 14];
+    size_t global = 16, local = 4, size;
+    int counted = 0;
+    for (int round = 0; round < 100; round++) {
+        int before = allocations;
+        cl_platform_id platforms[1];
+        cl_device_id devices[1];
+        cl_event events[2];
+        OK(clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof answer, answer, &size));
+        OK(clGetPlatformInfo(platform, CL_PLATFORM_EXTENSIONS, sizeof answer, answer, &size));
+        OK(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, devices, NULL));
+        for (int i = 0; i < sizeof asked / sizeof *asked; i++)
+            OK(clGetDeviceInfo(device, asked[i], sizeof answer, answer, &size));
+        OK(clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof answer, answer, &size));
+        OK(clGetCommandQueueInfo(commands, CL_QUEUE_PROPERTIES_ARRAY, sizeof answer, answer, &size));
+        OK(clGetKernelWorkGroupInfo(kernel, device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof answer, answer, &size));
+        OK(clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof answer, answer, &size));
+        OK(about(context, x, 0x419A /* CL_MEM_ALLOC_TYPE_INTEL */, sizeof answer, answer, &size));
+        OK(about(context, x + 3, 0x419D /* CL_MEM_ALLOC_DEVICE_INTEL */, sizeof answer, answer, &size));
+        OK(clSetKernelArg(kernel, 0, sizeof a, &a));
+        OK(set(kernel, 1, x));
+        OK(clSetKernelArg(kernel, 2, sizeof buffer, &buffer));
+        OK(set(kernel, 2, y));
+        OK(clEnqueueNDRangeKernel(commands, kernel, 1, NULL, &global, &local, 0, NULL, events));
+        OK(clEnqueueNDRangeKernel(commands, kernel, 1, NULL, &global, NULL, 1, events, events + 1));
+        OK(clWaitForEvents(2, events));
+        OK(clGetEventInfo(events[1], CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof answer, answer, &size));
+        OK(clReleaseEvent(events[0]));
+        OK(clReleaseEvent(events[1]));
+        OK(clFinish(commands));
+        (void)platforms;
+        // The first rounds make room.
+        if (round >= 50)
+            counted += allocations - before;
+    }
+    printf("%d allocations in 50 rounds\n", counted);
+    CHECK(!counted);
+}
+
+static char told[1024];
+
+static void hear(const char *text, const void *data, size_t size, void *user) {
+    strncpy(user, text, sizeof told - 1);
+}
+
+// Why a kernel has failed is told to the function that the context was made with, also if nobody has the event.
+static void failing(void) {
+    cl_int error;
+    OK(clReleaseContext(context));
+    context = clCreateContext(NULL, 1, &device, hear, told, &error);
+    OK(error);
+    cl_command_queue commands = queue(0);
+    cl_mem buffer = clCreateBuffer(context, 0, 64, NULL, &error);
+    OK(error);
+    cl_program program = from_source("kernel void far(global int *p) { p[1000] = 1; } kernel void near(global int *p) { *p = 1; }");
+    const char *names[] = {"near", "far"};
+    for (int i = 0; i < 2; i++) {
+        cl_kernel kernel = clCreateKernel(program, names[i], &error);
+        OK(error);
+        OK(clSetKernelArg(kernel, 0, sizeof buffer, &buffer));
+        size_t one = 1;
+        CHECK(!*told);
+        OK(clEnqueueNDRangeKernel(commands, kernel, 1, NULL, &one, NULL, 0, NULL, NULL));
+        clFinish(commands);
+    }
+    for (int waited = 0; !*told && waited < 1000; waited++)
+        nanosleep(&(struct timespec){0, 10000000}, NULL);
+    puts(told);
+    CHECK(strstr(told, "far"));
+}
+
 // Prints how long an empty kernel takes from the call to its end, in nanoseconds.
 static void round_trip(void) {
     cl_int error;
@@ -382,6 +482,10 @@ int main(int count, char **words) {
         memory();
     else if (!strcmp(check, "loader") && count > 2)
         loader(words[2]);
+    else if (!strcmp(check, "allocations"))
+        allocation_free();
+    else if (!strcmp(check, "failing"))
+        failing();
     else if (!strcmp(check, "round-trip"))
         round_trip();
     else

@@ -171,6 +171,18 @@ fn loaders_of_today_ask_for_functions_by_name_and_mark_every_handle() {
 }
 
 #[test]
+fn calls_for_launches_and_queries_of_what_stays_allocate_nothing() {
+    let Some(front) = Front::get() else { return };
+    front.check(&["allocations"]);
+}
+
+#[test]
+fn who_makes_a_context_is_told_why_a_kernel_fails() {
+    let Some(front) = Front::get() else { return };
+    front.check(&["failing"]);
+}
+
+#[test]
 fn queues_run_out_of_order_and_wait_for_the_users_events() {
     let Some(front) = Front::get() else { return };
     front.check(&["out-of-order"]);

@@ -49,8 +49,49 @@ impl Place {
     }
 
     /// Answers with several numbers.
-    pub(crate) fn numbers<N: Number>(self, answer: &[N]) -> Result<()> {
-        self.bytes(&bytes_of(answer))
+    pub(crate) fn numbers<N: Number>(
+        self,
+        answer: impl IntoIterator<Item = N, IntoIter: ExactSizeIterator>,
+    ) -> Result<()> {
+        let (numbers, each) = (answer.into_iter(), size_of::<N::Bytes>());
+        let size = numbers.len() * each;
+        require(self.value.is_null() || self.size >= size, CL_INVALID_VALUE)?;
+        for (index, number) in numbers.enumerate() {
+            self.value
+                .bytes_at(index * each)
+                .fill(number.bytes().as_ref(), each);
+        }
+        self.size_ret.write(size);
+        Ok(())
+    }
+}
+
+/// Answers that are known from the beginning, each written down once: looked up without a lock or an allocation.
+#[derive(Default)]
+pub(crate) struct Answers(Vec<(u32, Box<[u8]>)>);
+
+impl Answers {
+    /// Notes an answer. The last one counts.
+    pub(crate) fn bytes(&mut self, name: u32, answer: impl Into<Box<[u8]>>) {
+        match self.0.binary_search_by_key(&name, |(name, _)| *name) {
+            Ok(index) => self.0[index].1 = answer.into(),
+            Err(index) => self.0.insert(index, (name, answer.into())),
+        }
+    }
+
+    pub(crate) fn number<N: Number>(&mut self, name: u32, answer: N) {
+        self.bytes(name, answer.bytes().as_ref());
+    }
+
+    pub(crate) fn text(&mut self, name: u32, answer: &str) {
+        let bytes: Vec<u8> = answer.bytes().chain([0]).collect();
+        self.bytes(name, bytes);
+    }
+
+    /// The answer to a query.
+    pub(crate) fn get(&self, name: u32) -> Option<&[u8]> {
+        let index = self.0.binary_search_by_key(&name, |(name, _)| *name).ok()?;
+        Some(&self.0[index].1)
     }
 }
 
@@ -87,6 +128,14 @@ impl<T> Number for *mut T {
 
     fn bytes(self) -> Self::Bytes {
         self.expose_provenance().to_ne_bytes()
+    }
+}
+
+impl<N: Number> Number for &N {
+    type Bytes = N::Bytes;
+
+    fn bytes(self) -> N::Bytes {
+        (*self).bytes()
     }
 }
 

@@ -248,10 +248,15 @@ impl Out<c_void> {
 impl<T: Copy> Out<T> {
     /// Writes as many values as there is room for, unless it is null.
     pub(crate) fn fill(self, values: &[T], room: usize) {
+        self.fill_with(values.iter().copied(), room);
+    }
+
+    /// The same, with values that are made one after the other.
+    pub(crate) fn fill_with(self, values: impl Iterator<Item = T>, room: usize) {
         if !self.0.is_null() {
-            for (index, value) in values.iter().take(room).enumerate() {
+            for (index, value) in values.take(room).enumerate() {
                 // SAFETY: there is room for so many by the promise of `trust`.
-                unsafe { self.0.add(index).write_unaligned(*value) };
+                unsafe { self.0.add(index).write_unaligned(value) };
             }
         }
     }
@@ -296,6 +301,25 @@ impl<H> Callback<H> {
     pub(crate) fn call(self, handle: *mut H) {
         // SAFETY: the caller gave the function to be called like this.
         unsafe { (self.function)(handle, self.data.0) };
+    }
+}
+
+/// A function of the caller's that is told of errors in a context.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ErrorNotify {
+    function: unsafe extern "C" fn(*const c_char, *const c_void, usize, *mut c_void),
+    data: UserData,
+}
+
+impl ErrorNotify {
+    pub(crate) fn new(function: ContextNotify, data: Out<c_void>) -> Option<ErrorNotify> {
+        let data = UserData::new(data);
+        function.map(|function| ErrorNotify { function, data })
+    }
+
+    pub(crate) fn call(self, text: &CStr) {
+        // SAFETY: the caller gave the function to be called like this, on any thread.
+        unsafe { (self.function)(text.as_ptr(), core::ptr::null(), 0, self.data.0) };
     }
 }
 

@@ -1,7 +1,7 @@
 //! Contexts.
 
 use crate::answer::Place;
-use crate::c::{Callback, In, Out};
+use crate::c::{Callback, ErrorNotify, In, Out};
 use crate::device::Device;
 use crate::failure::{Failure, Result, fail, require};
 use crate::handle::{Handle, Handled, Object};
@@ -17,6 +17,8 @@ pub(crate) struct Context {
     pub(crate) pi: host::Context,
     pub(crate) devices: Vec<Object<Device>>,
     properties: Vec<cl_context_properties>,
+    /// Told what goes wrong.
+    pub(crate) notify: Option<ErrorNotify>,
     /// Called when the context is gone, the last one first.
     destructors: Mutex<Vec<Callback<_cl_context>>>,
     /// Its queues, by the plugin's handles.
@@ -24,12 +26,17 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    fn new(devices: Vec<Object<Device>>, properties: Vec<cl_context_properties>) -> Result<Context> {
+    fn new(
+        devices: Vec<Object<Device>>,
+        properties: Vec<cl_context_properties>,
+        notify: Option<ErrorNotify>,
+    ) -> Result<Context> {
         let pi: Vec<&host::Device> = devices.iter().map(|device| &device.object().pi).collect();
         Ok(Context {
             pi: host::Context::new(&pi)?,
             devices,
             properties,
+            notify,
             destructors: Mutex::default(),
             queues: Mutex::default(),
         })
@@ -128,7 +135,7 @@ pub(crate) fn clCreateContext(
             devices.push(device);
         }
     }
-    Context::new(devices, properties)?.create()
+    Context::new(devices, properties, ErrorNotify::new(pfn_notify, user_data))?.create()
 }
 
 pub(crate) fn clCreateContextFromType(
@@ -143,9 +150,9 @@ pub(crate) fn clCreateContextFromType(
         None => platform_or_default(Out::null())?,
     };
     require(pfn_notify.is_some() || user_data.is_null(), CL_INVALID_VALUE)?;
-    let devices = of_type(&platform, device_type)?;
+    let devices: Vec<_> = of_type(&platform, device_type)?.cloned().collect();
     require(!devices.is_empty(), CL_DEVICE_NOT_FOUND)?;
-    Context::new(devices, properties)?.create()
+    Context::new(devices, properties, ErrorNotify::new(pfn_notify, user_data))?.create()
 }
 
 pub(crate) fn clRetainContext(context: Out<_cl_context>) -> Result<()> {
@@ -168,10 +175,7 @@ pub(crate) fn clGetContextInfo(
     match param_name {
         CL_CONTEXT_REFERENCE_COUNT => place.number(context.references()),
         CL_CONTEXT_NUM_DEVICES => place.number(context.object().devices.len() as cl_uint),
-        CL_CONTEXT_DEVICES => {
-            let handles: Vec<cl_device_id> = context.object().devices.iter().map(Handle::c).collect();
-            place.numbers(&handles)
-        }
+        CL_CONTEXT_DEVICES => place.numbers(context.object().devices.iter().map(Handle::c)),
         CL_CONTEXT_PROPERTIES => place.numbers(&context.object().properties),
         _ => fail(CL_INVALID_VALUE),
     }

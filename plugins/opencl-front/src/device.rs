@@ -1,6 +1,6 @@
 //! Devices, and everything they can be asked, which is written down once.
 
-use crate::answer::{Number, Place, bytes_of};
+use crate::answer::{Answers, Place, bytes_of};
 use crate::c::{In, Out};
 use crate::failure::{Failure, Result, require};
 use crate::handle::{Handle, Handled, Object};
@@ -128,8 +128,7 @@ const FROM_PLUGIN: [cl_device_info; 58] = [
 /// A device, and its answers.
 pub(crate) struct Device {
     pub(crate) pi: host::Device,
-    /// In the order of the queries' numbers.
-    answers: Vec<(cl_device_info, Box<[u8]>)>,
+    answers: Answers,
     device_type: cl_device_type,
 }
 
@@ -141,13 +140,13 @@ impl Device {
                 answers.bytes(name, answer);
             }
         }
-        answers.fixed();
-        answers.of_memory(pi.global_memory_size().unwrap_or_default());
-        answers.of_versions(&pi.il_version().unwrap_or_default());
-        answers.identity(&pi);
+        fixed(&mut answers);
+        // As much as programs may take at once without bringing the machine down.
+        let memory = pi.global_memory_size().unwrap_or_default();
+        answers.number(CL_DEVICE_MAX_MEM_ALLOC_SIZE, (memory / 4).max(1 << 27));
+        versions(&mut answers, &pi.il_version().unwrap_or_default());
+        identity(&mut answers, &pi);
         answers.number(CL_DEVICE_PLATFORM, platform.c());
-        let mut answers = answers.0;
-        answers.sort_by_key(|(name, _)| *name);
         Device {
             device_type: pi.info_integer(CL_DEVICE_TYPE).unwrap_or(CL_DEVICE_TYPE_CPU),
             pi,
@@ -161,186 +160,158 @@ impl Device {
 
     /// The answer to a query.
     pub(crate) fn answer(&self, name: cl_device_info) -> Option<&[u8]> {
-        let index = self.answers.binary_search_by_key(&name, |(name, _)| *name).ok()?;
-        Some(&self.answers[index].1)
+        self.answers.get(name)
     }
 
-    /// The answer to a query for sizes.
-    pub(crate) fn sizes(&self, name: cl_device_info) -> Vec<usize> {
+    /// The answer to a query for so many sizes; 0 for those that it does not have.
+    pub(crate) fn sizes<const N: usize>(&self, name: cl_device_info) -> [usize; N] {
         let (words, _) = self.answer(name).unwrap_or_default().as_chunks();
-        words.iter().map(|word| usize::from_ne_bytes(*word)).collect()
+        core::array::from_fn(|index| words.get(index).map_or(0, |word| usize::from_ne_bytes(*word)))
     }
 }
 
-/// Answers on their way into a device.
-#[derive(Default)]
-struct Answers(Vec<(cl_device_info, Box<[u8]>)>);
+/// What is so with every device.
+fn fixed(answers: &mut Answers) {
+    let queue = CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE;
+    let atomics = CL_DEVICE_ATOMIC_ORDER_RELAXED
+        | CL_DEVICE_ATOMIC_ORDER_ACQ_REL
+        | CL_DEVICE_ATOMIC_ORDER_SEQ_CST
+        | CL_DEVICE_ATOMIC_SCOPE_WORK_ITEM
+        | CL_DEVICE_ATOMIC_SCOPE_WORK_GROUP
+        | CL_DEVICE_ATOMIC_SCOPE_DEVICE
+        | CL_DEVICE_ATOMIC_SCOPE_ALL_DEVICES;
+    let float_atomics = CL_DEVICE_GLOBAL_FP_ATOMIC_LOAD_STORE_EXT
+        | CL_DEVICE_GLOBAL_FP_ATOMIC_ADD_EXT
+        | CL_DEVICE_GLOBAL_FP_ATOMIC_MIN_MAX_EXT
+        | CL_DEVICE_LOCAL_FP_ATOMIC_LOAD_STORE_EXT
+        | CL_DEVICE_LOCAL_FP_ATOMIC_ADD_EXT
+        | CL_DEVICE_LOCAL_FP_ATOMIC_MIN_MAX_EXT;
+    // Not of memory that the host has from elsewhere: devices that check accesses do not know it.
+    let svm = CL_DEVICE_SVM_COARSE_GRAIN_BUFFER | CL_DEVICE_SVM_FINE_GRAIN_BUFFER | CL_DEVICE_SVM_ATOMICS;
+    let dot = CL_DEVICE_INTEGER_DOT_PRODUCT_INPUT_4x8BIT | CL_DEVICE_INTEGER_DOT_PRODUCT_INPUT_4x8BIT_PACKED;
 
-impl Answers {
-    /// Notes an answer. The last one counts.
-    fn bytes(&mut self, name: cl_device_info, answer: impl Into<Box<[u8]>>) {
-        self.0.retain(|(known, _)| *known != name);
-        self.0.push((name, answer.into()));
+    answers.number(CL_DEVICE_QUEUE_ON_HOST_PROPERTIES, queue);
+    answers.number(CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES, atomics);
+    answers.number(CL_DEVICE_ATOMIC_FENCE_CAPABILITIES, atomics);
+    answers.number(CL_DEVICE_SINGLE_FP_ATOMIC_CAPABILITIES_EXT, float_atomics);
+    answers.number(CL_DEVICE_DOUBLE_FP_ATOMIC_CAPABILITIES_EXT, float_atomics);
+    answers.number(CL_DEVICE_HALF_FP_ATOMIC_CAPABILITIES_EXT, float_atomics);
+    answers.number(CL_DEVICE_SVM_CAPABILITIES, svm);
+    answers.number(CL_DEVICE_INTEGER_DOT_PRODUCT_CAPABILITIES, dot);
+    for name in [
+        CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_8BIT,
+        CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_4x8BIT_PACKED,
+    ] {
+        answers.bytes(name, bytes_of(&[false; 6]));
     }
-
-    fn number<N: Number>(&mut self, name: cl_device_info, answer: N) {
-        self.bytes(name, answer.bytes().as_ref());
+    for yes in [
+        CL_DEVICE_COMPILER_AVAILABLE,
+        CL_DEVICE_LINKER_AVAILABLE,
+        CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT,
+        CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT,
+        CL_DEVICE_GENERIC_ADDRESS_SPACE_SUPPORT,
+    ] {
+        answers.number(yes, true);
     }
-
-    fn text(&mut self, name: cl_device_info, answer: &str) {
-        let bytes: Vec<u8> = answer.bytes().chain([0]).collect();
-        self.bytes(name, bytes);
+    for no in [
+        CL_DEVICE_IMAGE_SUPPORT,
+        CL_DEVICE_PIPE_SUPPORT,
+        CL_DEVICE_LUID_VALID_KHR,
+    ] {
+        answers.number(no, false);
     }
-
-    /// What is so with every device.
-    fn fixed(&mut self) {
-        let queue = CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE;
-        let atomics = CL_DEVICE_ATOMIC_ORDER_RELAXED
-            | CL_DEVICE_ATOMIC_ORDER_ACQ_REL
-            | CL_DEVICE_ATOMIC_ORDER_SEQ_CST
-            | CL_DEVICE_ATOMIC_SCOPE_WORK_ITEM
-            | CL_DEVICE_ATOMIC_SCOPE_WORK_GROUP
-            | CL_DEVICE_ATOMIC_SCOPE_DEVICE
-            | CL_DEVICE_ATOMIC_SCOPE_ALL_DEVICES;
-        let float_atomics = CL_DEVICE_GLOBAL_FP_ATOMIC_LOAD_STORE_EXT
-            | CL_DEVICE_GLOBAL_FP_ATOMIC_ADD_EXT
-            | CL_DEVICE_GLOBAL_FP_ATOMIC_MIN_MAX_EXT
-            | CL_DEVICE_LOCAL_FP_ATOMIC_LOAD_STORE_EXT
-            | CL_DEVICE_LOCAL_FP_ATOMIC_ADD_EXT
-            | CL_DEVICE_LOCAL_FP_ATOMIC_MIN_MAX_EXT;
-        // Not of memory that the host has from elsewhere: devices that check accesses do not know it.
-        let svm = CL_DEVICE_SVM_COARSE_GRAIN_BUFFER | CL_DEVICE_SVM_FINE_GRAIN_BUFFER | CL_DEVICE_SVM_ATOMICS;
-        let dot =
-            CL_DEVICE_INTEGER_DOT_PRODUCT_INPUT_4x8BIT | CL_DEVICE_INTEGER_DOT_PRODUCT_INPUT_4x8BIT_PACKED;
-
-        self.number(CL_DEVICE_QUEUE_ON_HOST_PROPERTIES, queue);
-        self.number(CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES, atomics);
-        self.number(CL_DEVICE_ATOMIC_FENCE_CAPABILITIES, atomics);
-        self.number(CL_DEVICE_SINGLE_FP_ATOMIC_CAPABILITIES_EXT, float_atomics);
-        self.number(CL_DEVICE_DOUBLE_FP_ATOMIC_CAPABILITIES_EXT, float_atomics);
-        self.number(CL_DEVICE_HALF_FP_ATOMIC_CAPABILITIES_EXT, float_atomics);
-        self.number(CL_DEVICE_SVM_CAPABILITIES, svm);
-        self.number(CL_DEVICE_INTEGER_DOT_PRODUCT_CAPABILITIES, dot);
-        for name in [
-            CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_8BIT,
-            CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_4x8BIT_PACKED,
-        ] {
-            self.bytes(name, bytes_of(&[false; 6]));
-        }
-        for yes in [
-            CL_DEVICE_COMPILER_AVAILABLE,
-            CL_DEVICE_LINKER_AVAILABLE,
-            CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT,
-            CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT,
-            CL_DEVICE_GENERIC_ADDRESS_SPACE_SUPPORT,
-        ] {
-            self.number(yes, true);
-        }
-        for no in [
-            CL_DEVICE_IMAGE_SUPPORT,
-            CL_DEVICE_PIPE_SUPPORT,
-            CL_DEVICE_LUID_VALID_KHR,
-        ] {
-            self.number(no, false);
-        }
-        for zero in [
-            CL_DEVICE_MAX_READ_IMAGE_ARGS,
-            CL_DEVICE_MAX_WRITE_IMAGE_ARGS,
-            CL_DEVICE_MAX_READ_WRITE_IMAGE_ARGS,
-            CL_DEVICE_MAX_SAMPLERS,
-            CL_DEVICE_IMAGE_PITCH_ALIGNMENT,
-            CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT,
-            CL_DEVICE_MAX_PIPE_ARGS,
-            CL_DEVICE_PIPE_MAX_ACTIVE_RESERVATIONS,
-            CL_DEVICE_PIPE_MAX_PACKET_SIZE,
-            CL_DEVICE_QUEUE_ON_DEVICE_PREFERRED_SIZE,
-            CL_DEVICE_QUEUE_ON_DEVICE_MAX_SIZE,
-            CL_DEVICE_MAX_ON_DEVICE_QUEUES,
-            CL_DEVICE_MAX_ON_DEVICE_EVENTS,
-            CL_DEVICE_PARTITION_MAX_SUB_DEVICES,
-            CL_DEVICE_PREFERRED_PLATFORM_ATOMIC_ALIGNMENT,
-            CL_DEVICE_PREFERRED_GLOBAL_ATOMIC_ALIGNMENT,
-            CL_DEVICE_PREFERRED_LOCAL_ATOMIC_ALIGNMENT,
-            CL_DEVICE_NODE_MASK_KHR,
-        ] {
-            self.number(zero, 0_u32);
-        }
-        for zero in [
-            CL_DEVICE_IMAGE2D_MAX_WIDTH,
-            CL_DEVICE_IMAGE2D_MAX_HEIGHT,
-            CL_DEVICE_IMAGE3D_MAX_WIDTH,
-            CL_DEVICE_IMAGE3D_MAX_HEIGHT,
-            CL_DEVICE_IMAGE3D_MAX_DEPTH,
-            CL_DEVICE_IMAGE_MAX_BUFFER_SIZE,
-            CL_DEVICE_IMAGE_MAX_ARRAY_SIZE,
-            CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES,
-            CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES,
-            CL_DEVICE_PARTITION_AFFINITY_DOMAIN,
-            // A list without properties has its end.
-            CL_DEVICE_PARTITION_PROPERTIES,
-            CL_DEVICE_PARENT_DEVICE,
-        ] {
-            self.number(zero, 0_usize);
-        }
-        self.bytes(CL_DEVICE_PARTITION_TYPE, []);
-        self.bytes(CL_DEVICE_LUID_KHR, [0; 8]);
-        self.bytes(CL_DEVICE_BUILT_IN_KERNELS_WITH_VERSION, []);
-        self.number(CL_DEVICE_REFERENCE_COUNT, 1_u32);
-        self.number(CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE, 128_u32);
-        self.number(CL_DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, 1_usize);
-        self.number(CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE, 1_usize << 20);
-        self.number(CL_DEVICE_GLOBAL_VARIABLE_PREFERRED_TOTAL_SIZE, 1_usize << 20);
-        self.number(CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE, 128_u64 << 10);
+    for zero in [
+        CL_DEVICE_MAX_READ_IMAGE_ARGS,
+        CL_DEVICE_MAX_WRITE_IMAGE_ARGS,
+        CL_DEVICE_MAX_READ_WRITE_IMAGE_ARGS,
+        CL_DEVICE_MAX_SAMPLERS,
+        CL_DEVICE_IMAGE_PITCH_ALIGNMENT,
+        CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT,
+        CL_DEVICE_MAX_PIPE_ARGS,
+        CL_DEVICE_PIPE_MAX_ACTIVE_RESERVATIONS,
+        CL_DEVICE_PIPE_MAX_PACKET_SIZE,
+        CL_DEVICE_QUEUE_ON_DEVICE_PREFERRED_SIZE,
+        CL_DEVICE_QUEUE_ON_DEVICE_MAX_SIZE,
+        CL_DEVICE_MAX_ON_DEVICE_QUEUES,
+        CL_DEVICE_MAX_ON_DEVICE_EVENTS,
+        CL_DEVICE_PARTITION_MAX_SUB_DEVICES,
+        CL_DEVICE_PREFERRED_PLATFORM_ATOMIC_ALIGNMENT,
+        CL_DEVICE_PREFERRED_GLOBAL_ATOMIC_ALIGNMENT,
+        CL_DEVICE_PREFERRED_LOCAL_ATOMIC_ALIGNMENT,
+        CL_DEVICE_NODE_MASK_KHR,
+    ] {
+        answers.number(zero, 0_u32);
     }
-
-    /// What depends on how much memory there is.
-    fn of_memory(&mut self, memory: u64) {
-        // As much as programs may take at once without bringing the machine down.
-        self.number(CL_DEVICE_MAX_MEM_ALLOC_SIZE, (memory / 4).max(1 << 27));
+    for zero in [
+        CL_DEVICE_IMAGE2D_MAX_WIDTH,
+        CL_DEVICE_IMAGE2D_MAX_HEIGHT,
+        CL_DEVICE_IMAGE3D_MAX_WIDTH,
+        CL_DEVICE_IMAGE3D_MAX_HEIGHT,
+        CL_DEVICE_IMAGE3D_MAX_DEPTH,
+        CL_DEVICE_IMAGE_MAX_BUFFER_SIZE,
+        CL_DEVICE_IMAGE_MAX_ARRAY_SIZE,
+        CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES,
+        CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES,
+        CL_DEVICE_PARTITION_AFFINITY_DOMAIN,
+        // A list without properties has its end.
+        CL_DEVICE_PARTITION_PROPERTIES,
+        CL_DEVICE_PARENT_DEVICE,
+    ] {
+        answers.number(zero, 0_usize);
     }
+    answers.bytes(CL_DEVICE_PARTITION_TYPE, []);
+    answers.bytes(CL_DEVICE_LUID_KHR, [0; 8]);
+    answers.bytes(CL_DEVICE_BUILT_IN_KERNELS_WITH_VERSION, []);
+    answers.number(CL_DEVICE_REFERENCE_COUNT, 1_u32);
+    answers.number(CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE, 128_u32);
+    answers.number(CL_DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, 1_usize);
+    answers.number(CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE, 1_usize << 20);
+    answers.number(CL_DEVICE_GLOBAL_VARIABLE_PREFERRED_TOTAL_SIZE, 1_usize << 20);
+    answers.number(CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE, 128_u64 << 10);
+}
 
-    fn of_versions(&mut self, il: &str) {
-        let versions = [
-            make_version(1, 0, 0),
-            make_version(1, 1, 0),
-            make_version(1, 2, 0),
-        ];
-        let c = versions.into_iter().chain([make_version(3, 0, 0)]);
-        let extensions: Vec<&str> = EXTENSIONS.iter().map(|(name, _)| *name).collect();
-        let il = il.split_ascii_whitespace().filter_map(|version| {
-            let (name, version) = version.split_once('_')?;
-            let (major, minor) = version.split_once('.')?;
-            Some((name, make_version(major.parse().ok()?, minor.parse().ok()?, 0)))
-        });
-        self.text(
-            CL_DEVICE_VERSION,
-            concat!("OpenCL 3.0 offkit ", env!("CARGO_PKG_VERSION")),
-        );
-        self.number(CL_DEVICE_NUMERIC_VERSION, make_version(3, 0, 0));
-        // The newest version of which nothing is missing; 3.0, which has options, is among all versions.
-        self.text(CL_DEVICE_OPENCL_C_VERSION, "OpenCL C 1.2 offkit");
-        self.number(CL_DEVICE_OPENCL_C_NUMERIC_VERSION_KHR, make_version(1, 2, 0));
-        self.bytes(
-            CL_DEVICE_OPENCL_C_ALL_VERSIONS,
-            name_versions(c.map(|version| ("OpenCL C", version))),
-        );
-        let feature = |name| (name, make_version(3, 0, 0));
-        self.bytes(CL_DEVICE_OPENCL_C_FEATURES, name_versions(FEATURES.map(feature)));
-        self.text(CL_DEVICE_EXTENSIONS, &extensions.join(" "));
-        self.bytes(CL_DEVICE_EXTENSIONS_WITH_VERSION, name_versions(EXTENSIONS));
-        self.bytes(CL_DEVICE_ILS_WITH_VERSION, name_versions(il));
-        // A date that is none: nothing has been submitted to Khronos.
-        self.text(CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED, "v0000-01-01-00");
-    }
+/// Versions of everything, and names.
+fn versions(answers: &mut Answers, il: &str) {
+    let versions = [
+        make_version(1, 0, 0),
+        make_version(1, 1, 0),
+        make_version(1, 2, 0),
+    ];
+    let c = versions.into_iter().chain([make_version(3, 0, 0)]);
+    let extensions: Vec<&str> = EXTENSIONS.iter().map(|(name, _)| *name).collect();
+    let il = il.split_ascii_whitespace().filter_map(|version| {
+        let (name, version) = version.split_once('_')?;
+        let (major, minor) = version.split_once('.')?;
+        Some((name, make_version(major.parse().ok()?, minor.parse().ok()?, 0)))
+    });
+    answers.text(
+        CL_DEVICE_VERSION,
+        concat!("OpenCL 3.0 offkit ", env!("CARGO_PKG_VERSION")),
+    );
+    answers.number(CL_DEVICE_NUMERIC_VERSION, make_version(3, 0, 0));
+    // The newest version of which nothing is missing; 3.0, which has options, is among all versions.
+    answers.text(CL_DEVICE_OPENCL_C_VERSION, "OpenCL C 1.2 offkit");
+    answers.number(CL_DEVICE_OPENCL_C_NUMERIC_VERSION_KHR, make_version(1, 2, 0));
+    answers.bytes(
+        CL_DEVICE_OPENCL_C_ALL_VERSIONS,
+        name_versions(c.map(|version| ("OpenCL C", version))),
+    );
+    let feature = |name| (name, make_version(3, 0, 0));
+    answers.bytes(CL_DEVICE_OPENCL_C_FEATURES, name_versions(FEATURES.map(feature)));
+    answers.text(CL_DEVICE_EXTENSIONS, &extensions.join(" "));
+    answers.bytes(CL_DEVICE_EXTENSIONS_WITH_VERSION, name_versions(EXTENSIONS));
+    answers.bytes(CL_DEVICE_ILS_WITH_VERSION, name_versions(il));
+    // A date that is none: nothing has been submitted to Khronos.
+    answers.text(CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED, "v0000-01-01-00");
+}
 
-    /// Numbers that stay the same as long as the machine and the driver do.
-    fn identity(&mut self, pi: &host::Device) {
-        let driver = concat!("offkit ", env!("CARGO_PKG_VERSION"));
-        let name = pi.name().unwrap_or_default();
-        let uuid = |text: &str| Sha256::digest(text)[..16].to_vec();
-        self.bytes(CL_DRIVER_UUID_KHR, uuid(driver));
-        self.bytes(CL_DEVICE_UUID_KHR, uuid(&format!("{driver} {name}")));
-    }
+/// Numbers that stay the same as long as the machine and the driver do.
+fn identity(answers: &mut Answers, pi: &host::Device) {
+    let driver = concat!("offkit ", env!("CARGO_PKG_VERSION"));
+    let name = pi.name().unwrap_or_default();
+    let uuid = |text: &str| Sha256::digest(text)[..16].to_vec();
+    answers.bytes(CL_DRIVER_UUID_KHR, uuid(driver));
+    answers.bytes(CL_DEVICE_UUID_KHR, uuid(&format!("{driver} {name}")));
 }
 
 /// `CL_DEVICE_OPENCL_C_NUMERIC_VERSION_KHR` of `cl_khr_extended_versioning`, which OpenCL 3.0 did not take over.

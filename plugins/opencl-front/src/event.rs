@@ -11,6 +11,7 @@ use cl::*;
 use core::ffi::c_void;
 use offkit_pi::ffi::*;
 use offkit_pi::host::Owned;
+use std::ffi::CString;
 
 /// The progress of a command, or an event that the caller completes.
 pub(crate) struct Event {
@@ -206,6 +207,47 @@ pub(crate) fn clGetEventProfilingInfo(
         )
     })?;
     place.number(time)
+}
+
+/// Has the caller told why a command fails, if it does and the caller wants to know of errors in the context.
+pub(crate) fn report_failure(context: &Object<Context>, event: &Owned<pi_event>) -> Result<()> {
+    let data = Box::into_raw(Box::new(context.clone()));
+    let (plugin, raw) = (event.plugin(), event.raw());
+    let set = pi!(
+        plugin,
+        piEventSetCallback(raw, PI_EVENT_COMPLETE, Some(report), data.cast())
+    );
+    if set.is_err() {
+        // SAFETY: made above, and not given away.
+        drop(unsafe { Box::from_raw(data) });
+    }
+    set
+}
+
+/// Tells the caller why a command has failed.
+///
+/// # Safety
+///
+/// `data` must be a context in a box that is given away.
+unsafe extern "C" fn report(event: pi_event, reached: pi_int32, data: *mut c_void) {
+    // SAFETY: by the caller's promise.
+    let context = unsafe { Box::from_raw(data.cast::<Object<Context>>()) };
+    let context = context.object();
+    if reached >= PI_EVENT_COMPLETE {
+        return;
+    }
+    let Some(notify) = context.notify else { return };
+    let plugin = context.plugin();
+    // The plugin has the words for whoever asks how far the event is.
+    let status: Result<cl_int> = number(|size, value| {
+        let (name, none) = (PI_EVENT_INFO_COMMAND_EXECUTION_STATUS, core::ptr::null_mut());
+        pi!(plugin, piEventGetInfo(event, name, size, value, none))
+    });
+    let words = status.ok().and_then(|_| plugin.last_message());
+    let words = words.unwrap_or_else(|| format!("a command has failed with {reached}"));
+    if let Ok(text) = CString::new(words) {
+        notify.call(&text);
+    }
 }
 
 /// What a callback of the caller's needs.

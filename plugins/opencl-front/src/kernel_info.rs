@@ -166,7 +166,9 @@ pub(crate) fn clGetKernelWorkGroupInfo(
             place.number(group_info::<usize>(kernel, device, param_name)?)
         }
         CL_KERNEL_COMPILE_WORK_GROUP_SIZE => {
-            place.numbers(&group_info::<[usize; 3]>(kernel, device, param_name)?)
+            // Asked before every launch by programs of SYCL.
+            let required = kernel.facts().required_work_group_size;
+            place.numbers(required.unwrap_or_default().map(|size| size as usize))
         }
         CL_KERNEL_LOCAL_MEM_SIZE => {
             let variables = group_info::<u64>(kernel, device, param_name)?;

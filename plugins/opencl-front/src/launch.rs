@@ -74,7 +74,7 @@ pub(crate) fn clEnqueueNDRangeKernel(
     let local = sizes(local_work_size, dimensions, 1);
     if let Some(local) = local {
         let device = queue.object().device.object();
-        let most = device.sizes(CL_DEVICE_MAX_WORK_ITEM_SIZES);
+        let most: [usize; 3] = device.sizes(CL_DEVICE_MAX_WORK_ITEM_SIZES);
         require(!local.contains(&0), CL_INVALID_WORK_GROUP_SIZE)?;
         let fits = local.iter().zip(&most).all(|(size, most)| size <= most);
         require(fits, CL_INVALID_WORK_ITEM_SIZE)?;

@@ -129,8 +129,8 @@ fn create(
     check_flags(flags)?;
     require(size > 0, CL_INVALID_BUFFER_SIZE)?;
     let most = |device: &Object<Device>| {
-        let answer = device.object().sizes(CL_DEVICE_MAX_MEM_ALLOC_SIZE);
-        answer.first().copied().unwrap_or(usize::MAX)
+        let [most] = device.object().sizes(CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+        most
     };
     let devices = &context.object().devices;
     let fits = devices.iter().any(|device| size <= most(device));

@@ -1,10 +1,10 @@
 //! Platforms: one for each platform of a plugin.
 
-use crate::answer::{Place, bytes_of};
+use crate::answer::{Answers, Place, bytes_of};
 use crate::c::{In, Out};
 use crate::device::{Device, EXTENSIONS};
 use crate::entry::address_of;
-use crate::failure::{Result, fail, require};
+use crate::failure::{Failure, Result, require};
 use crate::handle::{Handle, Handled, Object, set_loader_word};
 use cl::*;
 use core::ffi::{c_char, c_void};
@@ -17,9 +17,31 @@ const OWN_EXTENSIONS: [(&str, cl_version); 1] = [("cl_khr_icd", make_version(2, 
 /// What functions of extensions end with.
 const SUFFIX: &str = "OFFKIT";
 
-/// A platform, and its devices.
+/// A platform, and its answers.
 pub(crate) struct Platform {
-    pi: host::Platform,
+    answers: Answers,
+}
+
+impl Platform {
+    fn new(pi: &host::Platform) -> Platform {
+        let extensions = || OWN_EXTENSIONS.into_iter().chain(EXTENSIONS);
+        let names: Vec<&str> = extensions().map(|(name, _)| name).collect();
+        let mut answers = Answers::default();
+        answers.text(CL_PLATFORM_PROFILE, "FULL_PROFILE");
+        answers.text(
+            CL_PLATFORM_VERSION,
+            concat!("OpenCL 3.0 offkit ", env!("CARGO_PKG_VERSION")),
+        );
+        answers.number(CL_PLATFORM_NUMERIC_VERSION, make_version(3, 0, 0));
+        answers.text(CL_PLATFORM_NAME, &pi.name().unwrap_or_default());
+        answers.text(CL_PLATFORM_VENDOR, &pi.vendor().unwrap_or_default());
+        answers.text(CL_PLATFORM_EXTENSIONS, &names.join(" "));
+        answers.bytes(CL_PLATFORM_EXTENSIONS_WITH_VERSION, name_versions(extensions()));
+        // The host's clock is read with the device's: in nanoseconds.
+        answers.number(CL_PLATFORM_HOST_TIMER_RESOLUTION, 1_u64);
+        answers.text(CL_PLATFORM_ICD_SUFFIX_KHR, SUFFIX);
+        Platform { answers }
+    }
 }
 
 /// A platform with its devices, which are there for good.
@@ -42,7 +64,7 @@ fn find() -> Vec<Known> {
     };
     for pi in plugin.platforms().unwrap_or_default() {
         let devices = pi.devices(offkit_pi::ffi::PI_DEVICE_TYPE_ALL);
-        let Ok(platform) = (Platform { pi }).insert() else {
+        let Ok(platform) = Platform::new(&pi).insert() else {
             continue;
         };
         // A reference that is never given back: platforms and devices are not counted.
@@ -87,9 +109,9 @@ pub(crate) fn clGetPlatformIDs(
         !(platforms.is_null() && num_platforms.is_null()),
         CL_INVALID_VALUE,
     )?;
-    let handles: Vec<cl_platform_id> = known().iter().map(|known| known.platform.c()).collect();
-    platforms.fill(&handles, num_entries as usize);
-    num_platforms.write(handles.len() as cl_uint);
+    let handles = known().iter().map(|known| known.platform.c());
+    platforms.fill_with(handles, num_entries as usize);
+    num_platforms.write(known().len() as cl_uint);
     Ok(())
 }
 
@@ -140,25 +162,9 @@ pub(crate) fn clGetPlatformInfo(
     param_value_size_ret: Out<usize>,
 ) -> Result<()> {
     let platform = platform_or_default(platform)?;
-    let pi = &platform.object().pi;
-    let place = Place::new(param_value_size, param_value, param_value_size_ret);
-    let extensions = || OWN_EXTENSIONS.into_iter().chain(EXTENSIONS);
-    match param_name {
-        CL_PLATFORM_PROFILE => place.text("FULL_PROFILE"),
-        CL_PLATFORM_VERSION => place.text(concat!("OpenCL 3.0 offkit ", env!("CARGO_PKG_VERSION"))),
-        CL_PLATFORM_NUMERIC_VERSION => place.number(make_version(3, 0, 0)),
-        CL_PLATFORM_NAME => place.text(&pi.name()?),
-        CL_PLATFORM_VENDOR => place.text(&pi.vendor()?),
-        CL_PLATFORM_EXTENSIONS => {
-            let names: Vec<&str> = extensions().map(|(name, _)| name).collect();
-            place.text(&names.join(" "))
-        }
-        CL_PLATFORM_EXTENSIONS_WITH_VERSION => place.bytes(&name_versions(extensions())),
-        // The host's clock is read with the device's: in nanoseconds.
-        CL_PLATFORM_HOST_TIMER_RESOLUTION => place.number(1_u64),
-        CL_PLATFORM_ICD_SUFFIX_KHR => place.text(SUFFIX),
-        _ => fail(CL_INVALID_VALUE),
-    }
+    let answer = platform.object().answers.get(param_name);
+    Place::new(param_value_size, param_value, param_value_size_ret)
+        .bytes(answer.ok_or(Failure(CL_INVALID_VALUE))?)
 }
 
 pub(crate) fn clGetDeviceIDs(
@@ -171,16 +177,19 @@ pub(crate) fn clGetDeviceIDs(
     let platform = platform_or_default(platform)?;
     require(devices.is_null() == (num_entries == 0), CL_INVALID_VALUE)?;
     require(!(devices.is_null() && num_devices.is_null()), CL_INVALID_VALUE)?;
-    let found = of_type(&platform, device_type)?;
-    let handles: Vec<cl_device_id> = found.iter().map(|device| device.c()).collect();
-    num_devices.write(handles.len() as cl_uint);
-    require(!handles.is_empty(), CL_DEVICE_NOT_FOUND)?;
-    devices.fill(&handles, num_entries as usize);
+    let found = || of_type(&platform, device_type);
+    let count = found()?.count();
+    num_devices.write(count as cl_uint);
+    require(count > 0, CL_DEVICE_NOT_FOUND)?;
+    devices.fill_with(found()?.map(Handle::c), num_entries as usize);
     Ok(())
 }
 
 /// The devices of a platform that are of a type.
-pub(crate) fn of_type(platform: &Object<Platform>, wanted: cl_device_type) -> Result<Vec<Object<Device>>> {
+pub(crate) fn of_type(
+    platform: &Object<Platform>,
+    wanted: cl_device_type,
+) -> Result<impl Iterator<Item = &'static Object<Device>>> {
     let known = CL_DEVICE_TYPE_CPU
         | CL_DEVICE_TYPE_GPU
         | CL_DEVICE_TYPE_ACCELERATOR
@@ -189,12 +198,12 @@ pub(crate) fn of_type(platform: &Object<Platform>, wanted: cl_device_type) -> Re
     let valid = wanted == CL_DEVICE_TYPE_ALL || (wanted != 0 && wanted & !known == 0);
     require(valid, CL_INVALID_DEVICE_TYPE)?;
     let devices = devices_of(platform).iter().enumerate();
-    let fits = devices.filter(|(index, device)| {
+    let fits = devices.filter(move |(index, device)| {
         wanted == CL_DEVICE_TYPE_ALL
             || device.object().device_type() & wanted != 0
             || (*index == 0 && wanted & CL_DEVICE_TYPE_DEFAULT != 0)
     });
-    Ok(fits.map(|(_, device)| device.clone()).collect())
+    Ok(fits.map(|(_, device)| device))
 }
 
 pub(crate) fn clGetExtensionFunctionAddress(func_name: In<c_char>) -> *mut c_void {

@@ -4,7 +4,7 @@ use crate::answer::Place;
 use crate::c::{In, Out};
 use crate::context::Context;
 use crate::device::Device;
-use crate::event::{Event, with_wait_list};
+use crate::event::{Event, report_failure, with_wait_list};
 use crate::failure::{Failure, Result, fail, require};
 use crate::handle::{Handle, Handled, Object};
 use crate::pi::{own, pi};
@@ -66,7 +66,8 @@ pub(crate) fn submit(
 ) -> Result<()> {
     let target = queue.object();
     with_wait_list(&target.context, to.count, to.list, |count, list| {
-        if to.event.is_null() {
+        let notifies = target.context.object().notify.is_some();
+        if to.event.is_null() && !notifies {
             return call(target.plugin(), target.raw(), count, list, core::ptr::null_mut());
         }
         let event = own(
@@ -74,7 +75,12 @@ pub(crate) fn submit(
             |event| call(target.plugin(), target.raw(), count, list, event),
             core::ptr::null_mut(),
         )?;
-        to.event.write(Event::of_command(event, queue, command).create()?);
+        if notifies {
+            report_failure(&target.context, &event)?;
+        }
+        if !to.event.is_null() {
+            to.event.write(Event::of_command(event, queue, command).create()?);
+        }
         Ok(())
     })
 }

@@ -35,8 +35,8 @@ pub(crate) fn clSVMAlloc(
         // That of the largest type of OpenCL C.
         require(alignment <= 128, CL_INVALID_VALUE)?;
         let device = &context.devices[0];
-        let most = device.object().sizes(CL_DEVICE_MAX_MEM_ALLOC_SIZE);
-        require(most.first().is_none_or(|most| size <= *most), CL_INVALID_VALUE)?;
+        let [most] = device.object().sizes(CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+        require(size <= most, CL_INVALID_VALUE)?;
         usm::allocate(
             context,
             UsmKind::Shared,

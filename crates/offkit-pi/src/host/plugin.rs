@@ -262,7 +262,7 @@ impl Plugin {
     }
 
     /// What the plugin says about the last failing call of this thread.
-    pub(crate) fn last_message(&self) -> Option<String> {
+    pub fn last_message(&self) -> Option<String> {
         last_message(self.inner.get_last_error)
     }
 
