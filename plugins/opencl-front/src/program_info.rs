@@ -45,7 +45,7 @@ pub(crate) fn clGetProgramInfo(
             Origin::Il(il) => place.bytes(il),
             _ => place.bytes(&[]),
         },
-        CL_PROGRAM_BINARY_SIZES => place.numbers(&vec![binary().len(); count]),
+        CL_PROGRAM_BINARY_SIZES => place.numbers(std::iter::repeat_n(binary().len(), count)),
         CL_PROGRAM_BINARIES => {
             let size = count * size_of::<usize>();
             require(place.value.is_null() || place.size >= size, CL_INVALID_VALUE)?;

@@ -231,18 +231,19 @@ impl Plugin {
         function: F,
         arguments: A,
     ) -> Result<()> {
-        let result = match self.inner.is_traced {
+        let is_traced =
+            self.inner.is_traced || tracing::enabled!(target: trace::TARGET, tracing::Level::TRACE);
+        let result = match is_traced {
             // SAFETY: by the caller's promise.
             false => unsafe { function.call(arguments) },
             // SAFETY: by the caller's promise.
-            true => unsafe { trace::traced(revision, function, arguments) },
+            true => unsafe { trace::traced(self.name(), revision, function, arguments) },
         };
         self.check(revision.function(), result)
     }
 
     /// Turns the result of a call into a `Result`, with the plugin's own words if it failed.
     pub(crate) fn check(&self, function: Function, result: pi_result) -> Result<()> {
-        tracing::trace!(plugin = self.inner.name, %function, %result, "call");
         if result.is_success() {
             return Ok(());
         }

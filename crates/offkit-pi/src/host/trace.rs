@@ -4,6 +4,10 @@
 //! for everything, with what could not be loaded. Lines have the shape of those of libsycl 2021.2 to 2024.2, where most
 //! arguments are `<unknown>`; here they have their type, and names for numbers that have one. As there, calls go to the
 //! standard output and the rest to the standard error, unless [`to_standard_error`] was called.
+//!
+//! Whoever listens by `tracing`, to [`TARGET`] at the level of traces, has each call as a span `call` with its plugin,
+//! function and arguments, decoded as above, and in it an event with the result and what was written. Nobody pays for
+//! that where nobody listens.
 
 use super::LoadError;
 use super::words::{self, Call};
@@ -18,6 +22,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The environment variables that say what is traced; the first that is set counts.
 pub const VARIABLES: [&str; 2] = ["OFFKIT_TRACE", "SYCL_PI_TRACE"];
+
+/// The target of calls for those who listen by `tracing`.
+pub const TARGET: &str = "offkit_pi::call";
 
 /// What is traced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,19 +115,41 @@ pub(super) fn not_loaded(path: &Path, error: &LoadError) {
     );
 }
 
-/// Calls a function and prints it: before the call, since where it does not return this is what there is, and after.
+/// Calls a function and tells of it: before the call, since where it does not return this is what there is, and after.
 ///
 /// # Safety
 ///
 /// As the function itself, which must be of that revision.
 #[cold]
-pub(super) unsafe fn traced<A: Copy, F: Call<A>>(revision: Revision, function: F, arguments: A) -> pi_result {
-    let words = F::words(arguments);
-    before(revision, &words);
+pub(super) unsafe fn traced<A: Copy, F: Call<A>>(
+    plugin: &str,
+    revision: Revision,
+    function: F,
+    arguments: A,
+) -> pi_result {
+    let (words, is_printed) = (F::words(arguments), is_on(Level::Calls));
+    let span = tracing::trace_span!(
+        target: TARGET,
+        "call",
+        plugin,
+        function = %revision.function(),
+        arguments = %words::arguments(revision, &words).join(", ")
+    );
+    let _entered = span.enter();
+    if is_printed {
+        before(revision, &words);
+    }
     // SAFETY: by the caller's promise.
     let result = unsafe { function.call(arguments) };
-    // SAFETY: the call has returned, and what its arguments point to is the caller's, who waits for it.
-    unsafe { after(revision, &words, result) };
+    let written = || match result.is_success() {
+        // SAFETY: the call has succeeded, and what its arguments point to is the caller's, who waits for it.
+        true => unsafe { words::results(revision, &words) },
+        false => Vec::new(),
+    };
+    if is_printed {
+        after(result, &written());
+    }
+    tracing::trace!(target: TARGET, %result, written = %written().join(", "), "returned");
     result
 }
 
@@ -132,18 +161,11 @@ fn before(revision: Revision, words: &[u64]) {
     print(&(text + ") ---> "));
 }
 
-/// # Safety
-///
-/// `words` must be the arguments of a call of `revision` that has returned `result`, and what they point to must still
-/// be there.
-unsafe fn after(revision: Revision, words: &[u64], result: pi_result) {
+fn after(result: pi_result, written: &[String]) {
     let name = result.name().map_or_else(|| result.0.to_string(), str::to_owned);
     let mut text = format!("\tpi_result : {name}\n");
-    if result.is_success() {
-        // SAFETY: by the caller's promise.
-        for line in unsafe { words::results(revision, words) } {
-            text += &format!("\t[out]{line}\n");
-        }
+    for line in written {
+        text += &format!("\t[out]{line}\n");
     }
     print(&(text + "\n"));
 }
