@@ -54,7 +54,7 @@ pub use host_memory::{HostSource, HostTarget};
 pub use info::Info;
 pub use kernel::{Argument, Kernel};
 pub use memory::{BufferRequest, Memory};
-pub use native::{NativeHandle, NativeMemory};
+pub use native::{Count, Counted, NativeHandle, NativeMemory};
 pub use program::{Build, Program};
 pub use queue::{NewEvent, Queue};
 pub use rect::{BufferRect, Corner};
@@ -98,6 +98,21 @@ pub trait Plugin: Sized + Send + Sync + 'static {
     ///
     /// [`Error`] if finding out fails.
     fn platforms() -> Result<Vec<Arc<Self::Platform>>>;
+
+    /// Whether native objects are counted along, by [`count_along`](Self::count_along).
+    const COUNTS_ALONG: bool = false;
+
+    /// The host has one reference more to an object, beyond the one that it was given the object with, or is about to have
+    /// one less: what is below the plugin's object is to be counted alike. Runtimes of SYCL that hand a native object of
+    /// OpenCL out retain the plugin's object, and whoever gets the native one releases that.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if it cannot be counted.
+    #[expect(unused_variables, reason = "most have nothing below that is counted")]
+    fn count_along(object: Counted<'_, Self>, count: Count) -> Result<()> {
+        Ok(())
+    }
 
     /// The host is about to end, and calls nothing any more.
     ///

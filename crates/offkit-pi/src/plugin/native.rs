@@ -43,6 +43,31 @@ impl NativeHandle {
     }
 }
 
+/// An object of a plugin that hosts count references to.
+pub enum Counted<'a, P: Plugin> {
+    /// A context.
+    Context(&'a P::Context),
+    /// A queue.
+    Queue(&'a P::Queue),
+    /// A memory object.
+    Memory(&'a P::Memory),
+    /// A program.
+    Program(&'a P::Program),
+    /// A kernel.
+    Kernel(&'a P::Kernel),
+    /// An event.
+    Event(&'a P::Event),
+}
+
+/// Whether there is one reference more, or one less.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Count {
+    /// One more.
+    Up,
+    /// One less.
+    Down,
+}
+
 /// A memory object of the driver below the plugin, and what the interface has to know of it.
 pub struct NativeMemory<P: Plugin> {
     /// The object.

@@ -1,7 +1,7 @@
 //! What the interface remembers about a plugin's objects.
 
 use super::slab::{Kind, Record, Refusal, Slab};
-use super::{Error, Plugin, Result};
+use super::{Count, Counted, Error, Plugin, Result};
 use crate::ffi::*;
 use offkit_sync::{Mutex, PoisonError};
 use std::sync::Arc;
@@ -200,7 +200,7 @@ fn refused<P: Registered>(code: pi_result, what: &str, handle: usize, refusal: R
 /// Makes the functions that find, retain and release a kind of object. Platforms and devices are not counted.
 macro_rules! handles {
     ($($function:ident: $handle:ident, $slab:ident, $record:ident, $invalid:ident, $what:literal
-        $(, $retain:ident, $release:ident)?;)*) => {$(
+        $(, $kind:ident, $retain:ident, $release:ident)?;)*) => {$(
         #[doc = concat!("The record of ", $what, ".")]
         pub(crate) fn $function<P: Registered>(handle: $handle) -> Result<$record<P>> {
             let found = P::state().$slab.get(handle.addr());
@@ -209,11 +209,25 @@ macro_rules! handles {
 
         $(
             pub(super) fn $retain<P: Registered>(handle: $handle) -> Result<()> {
+                if P::COUNTS_ALONG {
+                    let record = $function::<P>(handle)?;
+                    P::count_along(Counted::$kind(&**record.object()), Count::Up)?;
+                }
                 let retained = P::state().$slab.retain(handle.addr());
                 retained.map_err(|refusal| refused::<P>($invalid, $what, handle.addr(), refusal))
             }
 
             pub(super) fn $release<P: Registered>(handle: $handle) -> Result<()> {
+                if P::COUNTS_ALONG && P::state().$slab.references(handle.addr()) > 1 {
+                    let record = $function::<P>(handle)?;
+                    let left = P::state().$slab.release_one(handle.addr());
+                    let left = left.map_err(|refusal| refused::<P>($invalid, $what, handle.addr(), refusal))?;
+                    return match left {
+                        // Another thread was faster, and this was the reference that the object was made with.
+                        0 => Ok(()),
+                        _ => P::count_along(Counted::$kind(&**record.object()), Count::Down),
+                    };
+                }
                 let released = P::state().$slab.release(handle.addr());
                 released.map_err(|refusal| refused::<P>($invalid, $what, handle.addr(), refusal))
             }
@@ -224,10 +238,10 @@ macro_rules! handles {
 handles! {
     platform: pi_platform, platforms, PlatformRecord, PI_INVALID_PLATFORM, "a platform";
     device: pi_device, devices, DeviceRecord, PI_INVALID_DEVICE, "a device";
-    context: pi_context, contexts, ContextRecord, PI_INVALID_CONTEXT, "a context", piContextRetain, piContextRelease;
-    queue: pi_queue, queues, QueueRecord, PI_INVALID_QUEUE, "a queue", piQueueRetain, piQueueRelease;
-    memory: pi_mem, memories, MemoryRecord, PI_INVALID_MEM_OBJECT, "a memory object", piMemRetain, piMemRelease;
-    program: pi_program, programs, ProgramRecord, PI_INVALID_PROGRAM, "a program", piProgramRetain, piProgramRelease;
-    kernel: pi_kernel, kernels, KernelRecord, PI_INVALID_KERNEL, "a kernel", piKernelRetain, piKernelRelease;
-    event: pi_event, events, EventRecord, PI_INVALID_EVENT, "an event", piEventRetain, piEventRelease;
+    context: pi_context, contexts, ContextRecord, PI_INVALID_CONTEXT, "a context", Context, piContextRetain, piContextRelease;
+    queue: pi_queue, queues, QueueRecord, PI_INVALID_QUEUE, "a queue", Queue, piQueueRetain, piQueueRelease;
+    memory: pi_mem, memories, MemoryRecord, PI_INVALID_MEM_OBJECT, "a memory object", Memory, piMemRetain, piMemRelease;
+    program: pi_program, programs, ProgramRecord, PI_INVALID_PROGRAM, "a program", Program, piProgramRetain, piProgramRelease;
+    kernel: pi_kernel, kernels, KernelRecord, PI_INVALID_KERNEL, "a kernel", Kernel, piKernelRetain, piKernelRelease;
+    event: pi_event, events, EventRecord, PI_INVALID_EVENT, "an event", Event, piEventRetain, piEventRelease;
 }

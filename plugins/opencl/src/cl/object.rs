@@ -3,7 +3,7 @@
 use super::{Driver, Error, Result, call};
 use core::ptr::NonNull;
 use offkit_opencl::*;
-use offkit_pi::plugin::NativeHandle;
+use offkit_pi::plugin::{Count, NativeHandle};
 
 /// A kind of object that drivers count references to: what its handle points to.
 pub(crate) trait Object: Sized + 'static {
@@ -106,6 +106,17 @@ impl<O: Object> Owned<O> {
         }
         // SAFETY: null, or with the reference just taken.
         unsafe { Owned::new(driver, function, handle) }
+    }
+
+    /// Counts a reference of the host's, who has others, along with those of the plugin's object.
+    pub(crate) fn count(&self, count: Count) -> Result<()> {
+        // SAFETY: the object is there as long as this is; what is given back is a reference of the host's.
+        unsafe {
+            match count {
+                Count::Up => O::retain(self.driver, self.handle()),
+                Count::Down => O::release(self.driver, self.handle()),
+            }
+        }
     }
 
     pub(super) fn handle(&self) -> *mut O {

@@ -24,6 +24,10 @@ pub(crate) struct ClContext {
 }
 
 impl ClContext {
+    pub(super) fn object(&self) -> &Owned<_cl_context> {
+        &self.object
+    }
+
     fn without_usm() -> Error {
         let message = "the driver has no unified shared memory (cl_intel_unified_shared_memory)";
         Error::new(PI_INVALID_OPERATION, message)

@@ -25,6 +25,10 @@ impl ClKernel {
         }
     }
 
+    pub(super) fn object(&self) -> &Owned<_cl_kernel> {
+        &self.object
+    }
+
     /// Does something that OpenCL lets one thread do at a time. Nobody waits: who has two threads do it breaks the
     /// interface's rules.
     fn alone<R>(&self, action: impl FnOnce(&Owned<_cl_kernel>) -> R) -> Result<R> {

@@ -9,7 +9,7 @@ mod program;
 mod queue;
 
 use offkit_pi::ffi::PI_DEVICE_NOT_FOUND;
-use offkit_pi::plugin::{Error, Plugin, Result};
+use offkit_pi::plugin::{Count, Counted, Error, Plugin, Result};
 use offkit_sync::{Arc, LazyLock};
 
 use self::context::ClContext;
@@ -51,6 +51,20 @@ impl Plugin for OpenCl {
             return Err(Error::new(PI_DEVICE_NOT_FOUND, reasons.join("; ")));
         }
         Ok(PLATFORMS.clone())
+    }
+
+    const COUNTS_ALONG: bool = true;
+
+    fn count_along(object: Counted<'_, OpenCl>, count: Count) -> Result<()> {
+        let counted = match object {
+            Counted::Context(context) => context.object().count(count),
+            Counted::Queue(queue) => queue.object().count(count),
+            Counted::Memory(buffer) => buffer.object().count(count),
+            Counted::Program(program) => program.object().count(count),
+            Counted::Kernel(kernel) => kernel.object().count(count),
+            Counted::Event(event) => event.object().count(count),
+        };
+        Ok(counted?)
     }
 }
 

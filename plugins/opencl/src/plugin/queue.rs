@@ -16,6 +16,10 @@ impl ClQueue {
         ClQueue(object)
     }
 
+    pub(super) fn object(&self) -> &Owned<_cl_command_queue> {
+        &self.0
+    }
+
     /// What a command waits for, as the driver wants it.
     fn order<'a>(&self, events: &'a [Ref<ClEvent>], event: &NewEvent<'_, OpenCl>) -> Result<Order<'a>> {
         if !events.iter().all(|event| event.object().is_of(self.0.driver())) {

@@ -196,14 +196,27 @@ impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Slab<T, D> {
     ///
     /// [`Refusal`] if there is none, or the host has no reference.
     pub fn release(&self, handle: usize) -> Result<(), Refusal> {
+        self.release_one(handle).map(drop)
+    }
+
+    /// The same; tells how many references the host has left.
+    pub(crate) fn release_one(&self, handle: usize) -> Result<u32, Refusal> {
         let slot = self.find(handle).ok_or(Refusal::Foreign)?;
         // SAFETY: slots are valid for good; what was the last reference was one to an object.
         unsafe {
-            if slot.as_ref().front.head.release().ok_or(Refusal::Released)? {
+            let (is_last, left) = slot.as_ref().front.head.release().ok_or(Refusal::Released)?;
+            if is_last {
                 slot::empty(slot.cast());
             }
+            Ok(left)
         }
-        Ok(())
+    }
+
+    /// How many references the host has at this moment; 0 where there is no object.
+    pub(crate) fn references(&self, handle: usize) -> u32 {
+        // SAFETY: slots are valid for good.
+        self.find(handle)
+            .map_or(0, |slot| unsafe { slot.as_ref() }.front.head.references())
     }
 
     /// Whether there is an object of that handle here, at this moment.

@@ -125,12 +125,13 @@ impl Head {
         self.counts.fetch_add(HOST - USE, Relaxed);
     }
 
-    /// Takes a reference back from the host: whether it was the last of all. `None` if the host has none.
+    /// Takes a reference back from the host: whether it was the last of all, and how many the host has left. `None` if
+    /// it had none.
     #[inline]
-    pub(super) fn release(&self) -> Option<bool> {
+    pub(super) fn release(&self) -> Option<(bool, u32)> {
         let less = |counts: u64| counts.checked_sub(HOST);
         let before = self.counts.fetch_update(Release, Relaxed, less).ok()?;
-        Some(before as u32 == 1)
+        Some((before as u32 == 1, ((before - HOST) >> 32) as u32))
     }
 
     /// Gives a reference up; whether it was the last.
