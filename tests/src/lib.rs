@@ -126,6 +126,18 @@ pub fn offkit() -> PathBuf {
     programs().join("offkit")
 }
 
+/// The plugin that does what a script says, as a library; for tests that link it in, too.
+///
+/// # Panics
+///
+/// If the running program has no path.
+pub fn mock() -> PathBuf {
+    let name = format!("{}pi_mock{}", env::consts::DLL_PREFIX, env::consts::DLL_SUFFIX);
+    // It is built with the test program, beside it.
+    let program = env::current_exe().expect("a running program has a path");
+    program.with_file_name(name)
+}
+
 /// What a program did.
 #[derive(Debug)]
 pub struct Outcome {

@@ -18,6 +18,7 @@ const LEVELS: [&[&str]; 9] = [
         "offkit-devlib",
         "offkit-runtime",
         "offkit-plugin-cpu",
+        "offkit-plugin-mock",
         "offkit-plugin-opencl",
         "offkit-example-plugin",
     ],

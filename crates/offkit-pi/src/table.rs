@@ -59,6 +59,14 @@ macro_rules! define_functions {
             pub const fn name(self) -> &'static str {
                 match self { $(Function::$name => stringify!($name),)* }
             }
+
+            /// The function with that name in C.
+            pub fn from_name(name: &str) -> Option<Function> {
+                match name {
+                    $(stringify!($name) => Some(Function::$name),)*
+                    _ => None,
+                }
+            }
         }
 
         /// A function of the interface with the parameters and the meaning it has in some versions: the first

@@ -17,7 +17,7 @@ macro_rules! constants {
     )*
 
     /// The constants of a type, which is none of the others: their names and bits.
-    pub(crate) fn constant_names(type_name: &str) -> &'static [(&'static str, u64)] {
+    pub fn constant_names(type_name: &str) -> &'static [(&'static str, u64)] {
         match type_name {
             $(stringify!($type) => &[$((stringify!($name), $value as $repr as u64)),*],)*
             _ => &[],

@@ -29,6 +29,14 @@ macro_rules! results {
                     _ => None,
                 }
             }
+
+            /// The code with that name.
+            pub fn from_name(name: &str) -> Option<pi_result> {
+                match name {
+                    $(stringify!($name) => Some(pi_result($value)),)*
+                    _ => None,
+                }
+            }
         }
     };
 }

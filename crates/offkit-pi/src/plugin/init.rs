@@ -50,11 +50,11 @@ macro_rules! export {
             $($parameter: $type,)*
             $($($last: $last_type,)*)?
         ) -> pi_result {
-            let result = guard(Revision::$name.function(), || {
-                // SAFETY: the host passes arguments as the interface says.
-                #[allow(unused_unsafe, reason = "some functions are safe")]
-                unsafe { perform!($name($($parameter)*) $($how($($last)*))?) }
-            });
+            let function = Revision::$name.function();
+            // SAFETY: the host passes arguments as the interface says.
+            #[allow(unused_unsafe, reason = "some functions are safe")]
+            let body = || unsafe { perform!($name($($parameter)*) $($how($($last)*))?) };
+            let result = guard(function, || P::call(function, body));
             if WORDS { with_words(result) } else { result }
         }
     };
@@ -137,6 +137,7 @@ pub unsafe extern "C" fn initialise<P: Registered>(record: *mut c_void) -> pi_re
         let record = record.cast::<u8>();
         // SAFETY: not null, so by the caller's promise.
         let layout = unsafe { layout_of::<P>(record) }?;
+        P::set_up()?;
         let has_words = layout.functions.contains(&Revision::piPluginGetLastError);
         let api = if has_words {
             api::<P, true>()
@@ -151,7 +152,10 @@ pub unsafe extern "C" fn initialise<P: Registered>(record: *mut c_void) -> pi_re
                 .copy_from_nonoverlapping(version.as_ptr(), version.len());
             let table = record.add(layout.table_offset()).cast::<Slot>();
             for (index, revision) in layout.functions.iter().enumerate() {
-                table.add(index).write(api.slots()[*revision as usize]);
+                let slot = api.slots()[*revision as usize];
+                table
+                    .add(index)
+                    .write(slot.filter(|_| P::provides(revision.function())));
             }
         }
         Ok(())

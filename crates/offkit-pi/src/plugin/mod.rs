@@ -12,7 +12,7 @@
 //! [`PI_ERROR_UNKNOWN`](crate::ffi::PI_ERROR_UNKNOWN). The message of an [`Error`] is kept for the host to
 //! fetch.
 //!
-//! **No slot of the table is null.** What a plugin leaves out (methods with a default, and the parts of the
+//! **No slot of the table is null**, unless the plugin [asks for that](Plugin::provides). What a plugin leaves out (methods with a default, and the parts of the
 //! interface that have no method yet: images, samplers, native kernels, partitioning of devices) returns [`PI_INVALID_OPERATION`](crate::ffi::PI_INVALID_OPERATION), or
 //! [`PI_UNSUPPORTED_FEATURE`](crate::ffi::PI_UNSUPPORTED_FEATURE) where the function came with 15.47, and a message; real
 //! hosts call slots without looking, and a null one would end them.
@@ -68,6 +68,7 @@ pub use error::get_last_error;
 #[doc(hidden)]
 pub use init::initialise;
 
+use crate::table::Function;
 use std::sync::Arc;
 
 /// A plugin: its name, its platforms, and the types of its objects.
@@ -112,6 +113,34 @@ pub trait Plugin: Sized + Send + Sync + 'static {
     #[expect(unused_variables, reason = "most have nothing below that is counted")]
     fn count_along(object: Counted<'_, Self>, count: Count) -> Result<()> {
         Ok(())
+    }
+
+    /// A host asks for the table of functions, once for each version that it offers.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if the plugin refuses to be used.
+    fn set_up() -> Result<()> {
+        Ok(())
+    }
+
+    /// Whether the plugin has a function. The place of one that it has not is null in the table, which not every host
+    /// can bear.
+    #[expect(unused_variables, reason = "plugins have all functions")]
+    fn provides(function: Function) -> bool {
+        true
+    }
+
+    /// Makes a call of a function by calling `body`; what this returns, the host gets. For plugins that watch calls, or
+    /// have them fail.
+    ///
+    /// # Errors
+    ///
+    /// Those of `body`, and the plugin's own.
+    #[expect(unused_variables, reason = "plugins make every call alike")]
+    #[inline]
+    fn call(function: Function, body: impl FnOnce() -> Result<()>) -> Result<()> {
+        body()
     }
 
     /// The host is about to end, and calls nothing any more.

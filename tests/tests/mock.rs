@@ -1,0 +1,280 @@
+//! The runtime on a device that fails, waits and lacks functions as a script says (`plugins/mock`).
+
+use std::error::Error;
+use std::process::Command;
+use std::time::Duration;
+
+use offkit_image::target::triples;
+use offkit_image::{DeviceImage, Target};
+use offkit_pi::NdRange;
+use offkit_pi::ffi::*;
+use offkit_pi::host::{Context, Device, Plugin, Queue, QueueProperties, UsmKind};
+use offkit_runtime::{Buffer, ImageRegistry, Runtime, Usm};
+use offkit_tests::{Folder, mock, offkit};
+use pi_mock::{BUILT_IN, Play, SCRIPT_VARIABLE, play};
+
+type Outcome = Result<Vec<u8>, Box<dyn Error>>;
+
+/// An error and its causes, in one line.
+fn words(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        text = format!("{text}: {cause}");
+        next = cause.source();
+    }
+    text
+}
+
+/// An image of no code: the mock has whatever kernel it is asked for.
+fn image(name: &str) -> DeviceImage<'static> {
+    let mut image = DeviceImage::new([b"\x03\x02\x23\x07", name.as_bytes()].concat());
+    image.target = Target::new(triples::SPIRV64, "");
+    image
+}
+
+/// What a program does with the runtime: it finds a device and a kernel, which calls a function of another image if there
+/// are `images` of them, launches it, and reads what it wrote.
+fn run(images: usize) -> Outcome {
+    let registry = ImageRegistry::new();
+    let mut app = image("app");
+    app.kernels = vec!["fill".to_owned()];
+    if images == 2 {
+        app.imports = vec!["helper".to_owned()];
+        let mut library = image("library");
+        library.exports = vec!["helper".to_owned()];
+        registry.add(library);
+    }
+    registry.add(app);
+    let found = registry.find_kernel("fill", |_| true)?;
+
+    let mut runtime = Runtime::with_plugins(&[&BUILT_IN], &[]);
+    let chosen = runtime.choose(None, &registry, &found);
+    if let Some(failure) = runtime.failures().next() {
+        return Err(words(failure).into());
+    }
+    let (device, kernel) = chosen?;
+    let context = Context::new(&[&device])?;
+    let queue = context.queue(&device, QueueProperties::default())?;
+    let mut kernel = registry.build(&registry.collect(&kernel)?, &context, &device)?;
+    let bytes = Buffer::from_slice(&context, &[1_u8; 4])?;
+    let shared = Usm::<u8>::new(&context, UsmKind::Shared, &device, 4)?;
+    let arguments = [(&bytes).into(), (&shared).into()];
+    let launch = kernel.launch(&queue, &NdRange::new([4]), &arguments, &[])?;
+    kernel.wait(&launch)?;
+    shared.write(&queue, 0, &[2, 3, 4, 5], &[&launch])?;
+    assert_eq!(shared.read(&queue, &[])?, [2, 3, 4, 5]);
+    let bytes = bytes.read(&queue, &[&launch])?;
+    queue.finish()?;
+    Ok(bytes)
+}
+
+/// Nothing is left, and nothing was used that was gone.
+#[track_caller]
+fn is_clean(play: &Play, about: &str) {
+    assert!(
+        play.objects().is_empty(),
+        "{about}: {:?} are left",
+        play.objects()
+    );
+    assert!(play.misused().is_empty(), "{about}: {:?}", play.misused());
+}
+
+const FILL: &str = "kernel fill 2 0 7\n";
+
+#[test]
+fn every_call_may_fail_and_nothing_leaks() {
+    for images in [1, 2] {
+        let whole = play(FILL).unwrap();
+        assert_eq!(run(images).unwrap(), [7; 4]);
+        is_clean(&whole, "all is well");
+        let calls = whole.calls();
+        drop(whole);
+        assert!(calls.len() > 20, "{calls:?}");
+
+        for (number, call) in (1..).zip(&calls) {
+            let about = format!("call {number}, {}", call.function);
+            let play = play(&format!(
+                "{FILL}fail any#{number} PI_OUT_OF_RESOURCES \"out of luck\""
+            ))
+            .unwrap();
+            let outcome = run(images);
+            assert_eq!(
+                play.calls()[number - 1].result,
+                Some(PI_OUT_OF_RESOURCES),
+                "{about}"
+            );
+            is_clean(&play, &about);
+            match outcome {
+                Ok(bytes) => assert_eq!(bytes, [7; 4], "{about}"),
+                Err(error) => {
+                    let text = words(&*error);
+                    let expected = format!("{}: PI_OUT_OF_RESOURCES (-5): out of luck", call.function);
+                    assert!(text.contains(&expected), "{about}: {text}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_missing_is_done_without_or_named() {
+    let whole = play(FILL).unwrap();
+    run(1).unwrap();
+    let mut functions: Vec<_> = whole.calls().iter().map(|call| call.function).collect();
+    drop(whole);
+    functions.sort_by_key(|function| function.name());
+    functions.dedup();
+
+    let mut needed = Vec::new();
+    for function in functions {
+        let play = play(&format!("{FILL}missing {function}")).unwrap();
+        let outcome = run(1);
+        assert!(
+            play.misused().is_empty(),
+            "without {function}: {:?}",
+            play.misused()
+        );
+        match outcome {
+            Ok(bytes) => assert_eq!(bytes, [7; 4], "without {function}"),
+            Err(error) => {
+                let text = words(&*error);
+                let expected = format!("{function} is not provided by plugin mock");
+                assert!(text.contains(&expected), "without {function}: {text}");
+                needed.push(function.name());
+            }
+        }
+        if !function.name().ends_with("Release") && !function.name().ends_with("Free") {
+            assert!(
+                play.objects().is_empty(),
+                "without {function}: {:?}",
+                play.objects()
+            );
+        }
+    }
+    // What `docs/plugins.md` lists, less what can be done in two ways, and what the program above uses besides.
+    assert_eq!(
+        needed,
+        [
+            "piContextCreate",
+            "piDevicesGet",
+            "piEnqueueKernelLaunch",
+            "piEnqueueMemBufferRead",
+            "piEventsWait",
+            "piKernelCreate",
+            "piMemBufferCreate",
+            "piPlatformsGet",
+            "piProgramBuild",
+            "piProgramCreate",
+            "piQueueFinish",
+            "piextKernelSetArgMemObj",
+            "piextKernelSetArgPointer",
+            "piextUSMEnqueueMemcpy",
+            "piextUSMSharedAlloc",
+        ]
+    );
+}
+
+/// The mock's device, with a context and a queue.
+fn machine() -> (Device, Context, Queue) {
+    let plugin = Plugin::built_in(&BUILT_IN).unwrap();
+    let platform = plugin.platforms().unwrap().remove(0);
+    let device = platform.devices(PI_DEVICE_TYPE_ALL).unwrap().remove(0);
+    let context = Context::new(&[&device]).unwrap();
+    let queue = context.queue(&device, QueueProperties::default()).unwrap();
+    (device, context, queue)
+}
+
+/// Launches a kernel that fills a buffer; what the buffer has in the end, or what the launch failed with.
+fn launch(after: impl FnOnce(&offkit_pi::host::Event)) -> Result<Vec<u8>, String> {
+    let (_, context, queue) = machine();
+    let program = context.program_with_il(b"code").unwrap();
+    program.build("").unwrap();
+    let mut kernel = program.kernel("fill").unwrap();
+    let buffer = context.buffer_from(&[0; 4]).unwrap();
+    kernel.set_argument(0, &buffer).unwrap();
+    kernel.set_argument(1, 0_i32).unwrap();
+    let launch = queue.launch(&kernel, &NdRange::new([4]), &[]).unwrap();
+    // Everything but the event and the buffer may go before the launch is over.
+    drop((kernel, program));
+    after(&launch);
+    launch.wait().map_err(|error| error.to_string())?;
+    let mut bytes = vec![1; 4];
+    queue.read_buffer(&buffer, 0, &mut bytes, &[&launch]).unwrap();
+    Ok(bytes)
+}
+
+#[test]
+fn launches_may_take_time_fail_or_never_end() {
+    let play_of = |line: &str| play(&format!("{FILL}{line}")).unwrap();
+    let late = play_of("delay launch 50");
+    assert_eq!(launch(|_| ()), Ok(vec![7; 4]));
+    is_clean(&late, "late");
+    drop(late);
+
+    let failing = play_of("fail launch PI_OUT_OF_RESOURCES \"too hot\"");
+    let failure = launch(|_| ()).unwrap_err();
+    assert_eq!(failure, "piEventsWait: PI_OUT_OF_RESOURCES (-5): too hot");
+    is_clean(&failing, "failing");
+    drop(failing);
+
+    let endless = play_of("hang launch");
+    let failure = launch(|launch| {
+        assert_eq!(launch.wait_for(Duration::from_millis(20)), Ok(false));
+        launch.cancel().unwrap();
+    });
+    let failure = failure.unwrap_err();
+    assert!(failure.contains("the host has ended it"), "{failure}");
+    is_clean(&endless, "endless");
+}
+
+#[test]
+fn devices_take_what_the_script_says() {
+    let play_of = |lines: &str| play(&format!("{FILL}{lines}")).unwrap();
+    let native = play_of("device gpu \"Native GPU\"\ntakes sm_80\ndevice acc Other\ntakes gfx90a");
+    let failure = words(&*run(1).unwrap_err());
+    let expected = "no device here takes SPIR-V for spirv64-unknown-unknown; \
+                    the devices are 0 (Native GPU, gpu), 1 (Other, accelerator)";
+    assert!(failure.starts_with(expected), "{failure}");
+    is_clean(&native, "native");
+    drop(native);
+
+    let unresolved = play_of("unresolved far_away");
+    for images in [1, 2] {
+        let failure = words(&*run(images).unwrap_err());
+        assert!(failure.contains("undefined symbol `far_away`"), "{failure}");
+        is_clean(&unresolved, "unresolved");
+    }
+}
+
+#[test]
+fn offkit_itself_copes() {
+    let folder = Folder::new();
+    let run = |script: &str, line: &str| {
+        folder.write("script", script);
+        let mut command = Command::new(offkit());
+        command
+            .args(line.split(' '))
+            .env("OFFKIT_PLUGINS", mock())
+            .env("OCL_ICD_VENDORS", "/nowhere/")
+            .env("XDG_CACHE_HOME", folder.path("cache"))
+            .env(SCRIPT_VARIABLE, "script");
+        folder.run_command(&mut command)
+    };
+    let devices = run("device acc \"Thing of tests\"\ninfo VENDOR Nobody", "devices").ok();
+    assert!(devices.contains("Thing of tests"), "{devices}");
+    let outcome = run(
+        "fail piDevicesGet PI_DEVICE_NOT_AVAILABLE \"the cable is out\"",
+        "devices",
+    );
+    for part in ["piDevicesGet: PI_DEVICE_NOT_AVAILABLE", "the cable is out"] {
+        assert!(outcome.stderr.contains(part), "{outcome:#?}");
+    }
+    let outcome = run("once upon a time", "devices");
+    assert!(
+        outcome
+            .stderr
+            .contains("line 1 of the mock's script, `once upon a time`"),
+        "{outcome:#?}"
+    );
+}
