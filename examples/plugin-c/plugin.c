@@ -220,6 +220,9 @@ static const pi_functions_2_3 functions = {
   .piEventsWait = events_wait, .piEventGetInfo = event_info, .piEventRelease = event_release,
 };
 
+// What hosts can read in the file before they load it.
+OFFKIT_PI_NOTE("2.3");
+
 // The one function that the library exports. Hosts offer one version after another, until one is taken.
 pi_result piPluginInit(void *record) {
   pi_plugin_2_3 *plugin = record;

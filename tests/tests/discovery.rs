@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use offkit_tests::{Folder, Outcome, mock, need, offkit, programs, tool};
+use offkit_tests::{Folder, Outcome, mock, need, offkit, programs, root, tool};
 use serde_json::Value;
 
 /// A shared library of C, named `lib….so`.
@@ -464,4 +464,59 @@ fn harm_is_found_wherever_it_is_done() {
     machine.folder.write("script", "device gpu Good");
     let findings = machine.findings("Plugins", &variables("30"));
     says(&findings, "libpi_mock.so", "ok", &["1 device"]);
+}
+
+#[test]
+fn plugins_say_in_their_files_what_they_speak() {
+    need!("cc");
+    let machine = Machine {
+        folder: Folder::new(),
+    };
+    let folder = &machine.folder;
+    let include = format!("-I{}", root().join("include").display());
+    let source = |note: &str| {
+        format!(
+            "#include <offkit_pi.h>\n#include <unistd.h>\nOFFKIT_PI_NOTE(\"{note}\");\n\
+             __attribute__((constructor)) static void start(void) {{ _exit(3); }}\n\
+             pi_result piPluginInit(void *record) {{ return PI_INVALID_OPERATION; }}"
+        )
+    };
+    // The constructors would end the process; nobody gets that far where the note has no version that is known.
+    let future = library(folder, "future", &source("16.2 99.1"), &include);
+    let present = library(folder, "present", &source("16.2 6.8"), &include);
+    let variable = [future.as_str(), present.as_str()].join(":");
+    let variables = [("OFFKIT_PLUGINS", variable.as_str())];
+    let findings = machine.findings("Plugins", &variables);
+    says(
+        &findings,
+        "libfuture.so",
+        "problem",
+        &[
+            "speaks PI 16.2, 99.1, as the note in its file says; this host speaks PI 2.3, 6.8, 12.27, 15.47",
+            "Use a plugin for PI 2.3",
+        ],
+    );
+    says(
+        &findings,
+        "libpresent.so",
+        "problem",
+        &["it ends the process with exit code 3 while it is loaded"],
+    );
+    let outcome = machine.run("devices", &variables);
+    assert!(
+        outcome.stderr.contains("as the note in its file says"),
+        "{outcome:#?}"
+    );
+
+    // All of offkit's own have one.
+    let ours = |name: &str| mock().with_file_name(format!("lib{name}.so"));
+    for plugin in [mock(), ours("offkit_plugin_cpu"), ours("offkit_plugin_opencl")] {
+        let file = std::fs::read(&plugin).unwrap_or_else(|error| panic!("{}: {error}", plugin.display()));
+        let note = offkit_object::elf_note(&file, "offkit", 1);
+        assert_eq!(note, Some(&b"2.3 6.8 12.27 15.47\0"[..]), "{}", plugin.display());
+    }
+    let plugin = mock().display().to_string();
+    let findings = machine.findings("Plugins", &[("OFFKIT_PLUGINS", &plugin)]);
+    let words = "speaks PI 2.3 (its file's note says 2.3 6.8 12.27 15.47)";
+    says(&findings, "libpi_mock.so", "info", &[words]);
 }

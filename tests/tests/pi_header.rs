@@ -62,6 +62,19 @@ OFFKIT_PI_EXPORT pi_result piPluginInit(void *record);
 // failing call, as text that stays until the thread's next call.
 OFFKIT_PI_EXPORT pi_result offkitPluginGetLastError(const char **message);
 
+// Says in a plugin's file which versions it speaks, separated by spaces, so that hosts know before they load it:
+// OFFKIT_PI_NOTE(\"2.3\");
+#if defined(__ELF__)
+#define OFFKIT_PI_NOTE(versions) \\
+  static const struct { \\
+    uint32_t owner_size, size, kind; \\
+    char owner[8], text[(sizeof(versions) + 3) / 4 * 4]; \\
+  } offkit_pi_note __attribute__((used, aligned(4), section(\".note.offkit.pi\"))) = \\
+    {7, sizeof(versions), 1, \"offkit\", versions}
+#else
+#define OFFKIT_PI_NOTE(versions) struct offkit_pi_note
+#endif
+
 #ifdef __cplusplus
 }
 #endif

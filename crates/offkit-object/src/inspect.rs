@@ -116,6 +116,21 @@ pub fn inspect(bytes: &[u8], format: ImageFormat, limits: &Limits) -> Inspection
     findings.finish()
 }
 
+/// The content of a note in an ELF file of any kind, by the note's owner and kind: of the first of several. Headers are
+/// read, and the sections of notes.
+///
+/// ```
+/// assert_eq!(offkit_object::elf_note(b"\x7fELF", "GNU", 3), None);
+/// ```
+#[must_use]
+pub fn elf_note<'data>(file: &'data [u8], owner: &str, kind: u32) -> Option<&'data [u8]> {
+    let mut findings = Findings::new(file, &Limits::default());
+    let elf = elf::Elf::read(Source::new(file), &mut findings).ok()?;
+    let mut notes = elf.notes(&mut findings).into_iter();
+    let note = notes.find(|note| note.owner == owner.as_bytes() && note.kind == kind)?;
+    Some(note.data.bytes())
+}
+
 /// Looks into an image or a member of one; archives are opened only where `archives` says so.
 fn inspect_part(source: Source<'_>, format: ImageFormat, findings: &mut Findings, archives: bool) {
     let result = match format {

@@ -135,7 +135,9 @@ pub use contents::{Contents, images, read};
 pub use convert::{ConversionInput, Converted, Loss, pack};
 pub use file_name::file_name;
 #[cfg(feature = "inspect")]
-pub use inspect::{FunctionType, Inspect, embedded_in_bitcode, function_types, header_target, inspect};
+pub use inspect::{
+    FunctionType, Inspect, elf_note, embedded_in_bitcode, function_types, header_target, inspect,
+};
 pub use offkit_image::{
     BundleState, ByteArray, Bytes, Code, Compression, ContainerKind, Detail, DetailValue, DeviceImage, Error,
     ErrorKind, ImageFormat, InspectedKernel, Inspection, KernelName, Limits, Location, NameMatch, Problem,

@@ -128,6 +128,7 @@
 
 pub mod ffi;
 pub mod host;
+pub mod note;
 pub mod plugin;
 pub mod table;
 

@@ -51,6 +51,9 @@ pub fn advice(failure: &DiscoveryFailure) -> Option<String> {
         DiscoveryFailure::Load(LoadError::Version { offered, .. } | LoadError::Refused { offered, .. }) => {
             Some(format!("Use a plugin for PI {offered}, or a newer offkit."))
         }
+        DiscoveryFailure::Version { known, .. } => {
+            Some(format!("Use a plugin for PI {known}, or a newer offkit."))
+        }
         DiscoveryFailure::Load(_) => None,
         DiscoveryFailure::Harm { .. } => Some(
             "Take it off the list, or try its driver's own tools; offkit tries it again whenever the file changes.".to_owned(),

@@ -5,9 +5,12 @@ use std::path::PathBuf;
 use offkit_pi::BuiltIn;
 use offkit_pi::host::trace::{self, Level};
 use offkit_pi::host::{Device, LoadError, PiError, Plugin};
+use offkit_pi::note::is_spoken;
+use offkit_pi::table::Layout;
 
 use crate::filter::{FromEnvironment, Kind, Numbers};
 use crate::find::{FoundKernel, KernelId};
+use crate::note;
 use crate::probe::{self, Harm, Trust};
 use crate::registry::ImageRegistry;
 use crate::search::{Candidate, Place, Search};
@@ -53,6 +56,8 @@ pub enum Outcome {
         hidden: usize,
         /// How it is known that it does no harm.
         trust: Trust,
+        /// The versions that the note in its file says it speaks: see [`offkit_pi::note`].
+        noted: Option<String>,
     },
     /// The user's filter wants none of its devices, so it was not loaded.
     Unwanted,
@@ -67,6 +72,16 @@ pub enum DiscoveryFailure {
     /// The plugin cannot be loaded.
     #[error(transparent)]
     Load(#[from] LoadError),
+    /// The plugin's file says that it speaks other versions, so it was not loaded.
+    #[error("plugin {plugin} speaks PI {spoken}, as the note in its file says; this host speaks PI {known}")]
+    Version {
+        /// The plugin.
+        plugin: String,
+        /// The versions that it speaks.
+        spoken: String,
+        /// The versions that the host speaks.
+        known: String,
+    },
     /// The plugin would do harm, as a trial has shown.
     #[error("plugin {plugin} is not loaded: {harm}")]
     Harm {
@@ -167,6 +182,16 @@ impl Runtime {
     }
 
     fn load(&mut self, candidate: &Candidate) -> Result<Outcome, DiscoveryFailure> {
+        let noted = note::versions(&candidate.place);
+        if let Some(spoken) = &noted
+            && !is_spoken(spoken)
+        {
+            return Err(DiscoveryFailure::Version {
+                plugin: candidate.name(),
+                spoken: spoken.split_whitespace().collect::<Vec<_>>().join(", "),
+                known: Layout::ALL.map(Layout::version).join(", "),
+            });
+        }
         let trust = probe::check(&candidate.place).map_err(|harm| DiscoveryFailure::Harm {
             plugin: candidate.name(),
             harm,
@@ -217,6 +242,7 @@ impl Runtime {
             devices,
             hidden,
             trust,
+            noted,
         })
     }
 

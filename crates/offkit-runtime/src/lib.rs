@@ -85,6 +85,7 @@ mod kernel;
 mod library;
 pub mod machine;
 mod memory;
+mod note;
 pub mod probe;
 mod registry;
 pub mod search;

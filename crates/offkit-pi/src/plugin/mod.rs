@@ -181,11 +181,17 @@ macro_rules! define_plugin {
     };
 }
 
-/// Exports the symbols `piPluginInit` and `offkitPluginGetLastError` from a shared library, for a plugin that
-/// [`define_plugin!`](crate::define_plugin) has been applied to. Use it once in a program or library.
+/// Exports the symbols `piPluginInit` and `offkitPluginGetLastError` from a shared library, and its [note](crate::note),
+/// for a plugin that [`define_plugin!`](crate::define_plugin) has been applied to. Use it once in a program or library.
 #[macro_export]
 macro_rules! export_plugin {
     ($plugin:ty) => {
+        // SAFETY: notes are for readers of the file; nothing in the program looks at them.
+        #[cfg(all(unix, not(target_vendor = "apple")))]
+        #[used]
+        #[unsafe(link_section = ".note.offkit.pi")]
+        static NOTE: $crate::note::Note = $crate::note::Note::OURS;
+
         /// Entry point of the plugin interface: fills in the plugin record.
         ///
         /// # Safety

@@ -151,6 +151,7 @@ fn plugins(runtime: &Runtime) -> Vec<Finding> {
                 devices,
                 hidden,
                 trust,
+                noted,
                 ..
             } => {
                 let counted = match (devices, hidden) {
@@ -168,7 +169,11 @@ fn plugins(runtime: &Runtime) -> Vec<Finding> {
                     [] => String::new(),
                     names => format!("; runs no kernels without {}", names.join(", ")),
                 };
-                let why = format!("speaks PI {}; {counted}{lacks}{trust}", plugin.version());
+                let noted = noted
+                    .as_ref()
+                    .map(|versions| format!(" (its file's note says {versions})"));
+                let noted = noted.unwrap_or_default();
+                let why = format!("speaks PI {}{noted}; {counted}{lacks}{trust}", plugin.version());
                 let hider = runtime.environment().variable.as_ref().filter(|_| *hidden > 0);
                 let advice = hider.map(|(variable, _)| format!("{variable} hides the others."));
                 Finding::new(ABOUT, state, name).because(why).advised(advice)
