@@ -5,6 +5,7 @@
 
 pub mod documentation;
 pub mod packages;
+pub mod pi_releases;
 pub mod sycl_runtime;
 
 use std::env;

@@ -49,6 +49,7 @@ impl Package {
         });
         if !is_fetched {
             let platforms = [
+                "manylinux1",
                 "manylinux2014",
                 "manylinux_2_24",
                 "manylinux_2_27",

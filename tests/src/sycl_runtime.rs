@@ -1,4 +1,4 @@
-//! The real SYCL runtime, its run-time compiler, its CPU driver, and a real plugin of an older release.
+//! The real SYCL runtime, its run-time compiler, and its CPU driver.
 //!
 //! All of it comes in Python packages under their vendor's licence: fetched into a folder of the build
 //! directory the first time, never part of this repository.
@@ -17,9 +17,6 @@ const PACKAGES: [&str; 5] = [
     "tbb==2023.2.0",
     "tcmlib==1.6.0",
 ];
-
-/// The release that speaks PI 2.3, of which only the plugin is taken.
-const PLUGIN_PACKAGE: &str = "common-cmplr-lib-rt==2021.2.0";
 
 /// The last release whose device images are of version 2; it runs on the newer release's CPU driver. The last one is
 /// a dependency that the metadata of the others leaves open.
@@ -63,30 +60,6 @@ impl SyclRuntime {
             run(Command::new(python).args(["-m", "venv"]).arg(&self.folder))?;
             let pip = self.folder.join("bin/pip");
             run(Command::new(pip).args(["install", "--quiet"]).args(PACKAGES))?;
-        }
-        if !self.plugin().is_file() {
-            let folder = self.folder.join("plugin");
-            let pip = self.folder.join("bin/pip");
-            let options = [
-                "download",
-                "--quiet",
-                "--no-deps",
-                "--only-binary=:all:",
-                "--platform=manylinux1_x86_64",
-            ];
-            run(Command::new(pip)
-                .args(options)
-                .arg("--dest")
-                .arg(&folder)
-                .arg(PLUGIN_PACKAGE))?;
-            let extract = "import glob, sys, zipfile
-folder = sys.argv[1]
-wheel = zipfile.ZipFile(glob.glob(folder + '/*.whl')[0])
-name = next(name for name in wheel.namelist() if name.endswith('/libpi_opencl.so'))
-open(folder + '/libpi_opencl.so', 'wb').write(wheel.read(name))";
-            run(Command::new(self.folder.join("bin/python"))
-                .args(["-c", extract])
-                .arg(&folder))?;
         }
         let drivers = self.folder.join("drivers");
         std::fs::create_dir_all(&drivers).map_err(|error| error.to_string())?;
@@ -157,12 +130,7 @@ open(folder + '/libpi_opencl.so', 'wb').write(wheel.read(name))";
         folder.run_command(self.on_cpu(&self.folder.join(program)).args(arguments))
     }
 
-    /// The OpenCL plugin of the release that speaks PI 2.3.
-    pub fn plugin(&self) -> PathBuf {
-        self.folder.join("plugin/libpi_opencl.so")
-    }
-
-    /// What a program needs in its environment to use that plugin on the CPU driver.
+    /// What a program needs in its environment to use the CPU driver, also through a plugin of an older release.
     pub fn environment(&self) -> [(&'static str, PathBuf); 2] {
         [
             ("OCL_ICD_VENDORS", self.folder.join("drivers")),

@@ -2,8 +2,10 @@
 
 use std::marker::PhantomData;
 
-use offkit_pi::ffi::{PI_INVALID_VALUE, PI_OUT_OF_HOST_MEMORY};
-use offkit_pi::host::{self, Argument, Context, Device, Event, PiError, Queue, UsmKind, ValueType};
+use offkit_pi::ffi::{PI_INVALID_VALUE, PI_OUT_OF_HOST_MEMORY, PI_UNSUPPORTED_FEATURE};
+use offkit_pi::host::{
+    self, Argument, Context, Device, Event, PiError, Queue, QueueProperties, UsmKind, ValueType,
+};
 use offkit_pi::table::Function;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -34,13 +36,40 @@ pub fn by_value<T: Plain>(value: &T) -> Argument {
 
 /// A buffer of a device: memory that a kernel reaches through an argument, and the host through a queue.
 ///
-/// A buffer without elements is a pointer to nothing for the kernel.
+/// A buffer without elements is a pointer to nothing for the kernel. Where a plugin has no buffers but shared memory, it
+/// is that.
 #[derive(Clone, Debug)]
 pub struct Buffer<T> {
     /// The device has no empty buffers.
-    memory: Option<host::Buffer>,
+    memory: Option<Memory>,
     length: usize,
     element: PhantomData<T>,
+}
+
+#[derive(Clone, Debug)]
+enum Memory {
+    Buffer(host::Buffer),
+    Shared(host::Usm),
+}
+
+impl Memory {
+    fn with(context: &Context, bytes: &[u8]) -> Result<Memory, PiError> {
+        let refused = match context.buffer_from(bytes) {
+            // The plugin of DPC++ 2024.2 over drivers of 2026, which lack a function that it needs.
+            Err(error) if error.result() == PI_UNSUPPORTED_FEATURE => error,
+            made => return made.map(Memory::Buffer),
+        };
+        let [device] = context.devices() else {
+            return Err(refused);
+        };
+        let alignment = 0;
+        let Ok(memory) = context.usm(UsmKind::Shared, device, bytes.len(), alignment) else {
+            return Err(refused);
+        };
+        let queue = context.queue(device, QueueProperties::default())?;
+        queue.write_usm(&memory, 0, bytes, &[])?;
+        Ok(Memory::Shared(memory))
+    }
 }
 
 impl<T: Plain> Buffer<T> {
@@ -51,7 +80,7 @@ impl<T: Plain> Buffer<T> {
     /// [`PiError`] if there is no memory for it.
     pub fn from_slice(context: &Context, elements: &[T]) -> Result<Self, PiError> {
         let bytes = elements.as_bytes();
-        let memory = (!bytes.is_empty()).then(|| context.buffer_from(bytes));
+        let memory = (!bytes.is_empty()).then(|| Memory::with(context, bytes));
         Ok(Self {
             memory: memory.transpose()?,
             length: elements.len(),
@@ -76,11 +105,6 @@ impl<T: Plain> Buffer<T> {
     /// Whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.length == 0
-    }
-
-    /// The buffer as the plugin interface has it; `None` without elements.
-    pub fn pi(&self) -> Option<&host::Buffer> {
-        self.memory.as_ref()
     }
 
     /// Copies all elements to the host, once the events in `wait` are done.
@@ -108,10 +132,11 @@ impl<T: Plain> Buffer<T> {
     ) -> Result<(), PiError> {
         let function = Function::piEnqueueMemBufferRead;
         let offset = offset::<T>(function, first, elements.len(), self.length)?;
-        let Some(memory) = &self.memory else {
-            return Ok(());
-        };
-        queue.read_buffer(memory, offset, elements.as_mut_bytes(), wait)
+        match &self.memory {
+            None => Ok(()),
+            Some(Memory::Buffer(memory)) => queue.read_buffer(memory, offset, elements.as_mut_bytes(), wait),
+            Some(Memory::Shared(memory)) => queue.read_usm(memory, offset, elements.as_mut_bytes(), wait),
+        }
     }
 
     /// Copies elements to the device, to the one with the number `first` and those behind it, once the events in `wait`
@@ -123,10 +148,11 @@ impl<T: Plain> Buffer<T> {
     pub fn write(&self, queue: &Queue, first: usize, elements: &[T], wait: &[&Event]) -> Result<(), PiError> {
         let function = Function::piEnqueueMemBufferWrite;
         let offset = offset::<T>(function, first, elements.len(), self.length)?;
-        let Some(memory) = &self.memory else {
-            return Ok(());
-        };
-        queue.write_buffer(memory, offset, elements.as_bytes(), wait)
+        match &self.memory {
+            None => Ok(()),
+            Some(Memory::Buffer(memory)) => queue.write_buffer(memory, offset, elements.as_bytes(), wait),
+            Some(Memory::Shared(memory)) => queue.write_usm(memory, offset, elements.as_bytes(), wait),
+        }
     }
 }
 
@@ -134,11 +160,16 @@ impl<T: Plain> From<&Buffer<T>> for Argument {
     /// The buffer with the type of its elements, which a launch compares with what the kernel's parameter points to. A
     /// buffer of `u8` or of structs fits every pointer.
     fn from(buffer: &Buffer<T>) -> Argument {
-        let memory = buffer.memory.clone();
-        memory.map_or(Argument::Address(0), |memory| Argument::Buffer {
-            memory,
-            element: ValueType::of_elements::<T>(),
-        })
+        let element = ValueType::of_elements::<T>();
+        match buffer.memory.clone() {
+            None => Argument::Address(0),
+            Some(Memory::Buffer(memory)) => Argument::Buffer { memory, element },
+            Some(Memory::Shared(allocation)) => Argument::Usm {
+                allocation,
+                offset: 0,
+                element,
+            },
+        }
     }
 }
 

@@ -216,6 +216,10 @@ mod extension {
 
 /// The address of a function of an extension that the driver has.
 fn of_extension(name: &str) -> Option<usize> {
+    // What it was called before OpenCL 3.0; the plugin of DPC++ 2024.2 has no buffers without it.
+    if name == "clCreateBufferWithPropertiesINTEL" {
+        return of_table("clCreateBufferWithProperties");
+    }
     macro_rules! addresses {
         ($($name:ident),* $(,)?) => {
             match name {

@@ -172,7 +172,11 @@ impl Program {
             context.check_same(program.context(), Function::piProgramLink, "program")?;
         }
         let options = c_string(Function::piProgramLink, options)?;
-        let devices = Devices::of(devices);
+        // None would mean all, but the plugin of DPC++ 2024.2 refuses that.
+        let devices = match devices {
+            [] => Devices(context.devices().iter().map(Device::raw).collect()),
+            some => Devices::of(some),
+        };
         let handles: Vec<pi_program> = programs.iter().map(|program| program.raw()).collect();
         let mut program = core::ptr::null_mut();
         // SAFETY: there are as many devices and programs as the counts say; no callback is given.
