@@ -139,6 +139,41 @@ pub fn mock() -> PathBuf {
     program.with_file_name(name)
 }
 
+/// A shared library that a package of this workspace makes, brought up to date.
+///
+/// # Panics
+///
+/// If it cannot be built.
+pub fn shared_library(package: &str, name: &str) -> PathBuf {
+    let folder = programs();
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo
+        .args(["build", "--quiet", "-p", package])
+        .current_dir(root());
+    if folder.ends_with("release") {
+        cargo.arg("--release");
+    }
+    let built = cargo.status().expect("cargo starts").success();
+    assert!(built, "{package} does not build");
+    folder.join(format!(
+        "{}{name}{}",
+        env::consts::DLL_PREFIX,
+        env::consts::DLL_SUFFIX
+    ))
+}
+
+/// offkit's devices as an OpenCL driver.
+///
+/// # Panics
+///
+/// If it cannot be built.
+pub fn opencl_driver() -> PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT
+        .get_or_init(|| shared_library("offkit-opencl-front", "offkit_opencl"))
+        .clone()
+}
+
 /// What a program did.
 #[derive(Debug)]
 pub struct Outcome {
@@ -242,6 +277,18 @@ impl Folder {
             .status();
         assert!(written.expect("a shell").success(), "{name}");
         path
+    }
+
+    /// Names an OpenCL driver to loaders: a folder for `OCL_ICD_VENDORS` that has it and no other.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be written.
+    pub fn drivers(&self, library: &Path) -> PathBuf {
+        let folder = self.path("drivers");
+        std::fs::create_dir_all(&folder).expect("the folder is writable");
+        self.write("drivers/driver.icd", format!("{}\n", library.display()));
+        folder
     }
 
     /// Reads a file.

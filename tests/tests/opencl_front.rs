@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
-use offkit_tests::{Folder, Outcome, need, offkit, programs, root, skip, tool};
+use offkit_tests::{Folder, Outcome, need, offkit, opencl_driver, root, skip, tool};
 
 /// The driver, a program that uses OpenCL, and the folder that names the driver to loaders.
 struct Front {
@@ -25,22 +25,8 @@ impl Front {
             skip("OpenCL's headers (`opencl-c-headers`) are not installed");
             return None;
         }
-        let programs = programs();
-        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo
-            .args(["build", "--quiet", "-p", "offkit-opencl-front"])
-            .current_dir(root());
-        if programs.ends_with("release") {
-            cargo.arg("--release");
-        }
-        assert!(
-            cargo.status().expect("cargo starts").success(),
-            "the driver does not build"
-        );
-        let library = programs.join("liboffkit_opencl.so");
-        let folder = Folder::new();
-        std::fs::create_dir(folder.path("drivers")).expect("the folder is writable");
-        folder.write("drivers/offkit.icd", format!("{}\n", library.display()));
+        let (library, folder) = (opencl_driver(), Folder::new());
+        folder.drivers(&library);
         let source = root().join("tests/opencl/front.c");
         let mut compile = Command::new(compiler);
         compile

@@ -14,7 +14,7 @@ use offkit_pi::BuiltIn;
 use offkit_pi::ffi::*;
 use offkit_pi::host::{Argument, CommandStatus, Context, NdRange, PiError, Plugin, QueueProperties};
 use offkit_pi::table::{Api, Function, Layout, Slot};
-use offkit_tests::{Folder, Outcome, need, npy_f32, offkit, programs, root, tool};
+use offkit_tests::{Folder, Outcome, need, npy_f32, offkit, root, shared_library, tool};
 
 /// The example in C, built with the command that its first lines have.
 fn c_example(folder: &Folder) -> PathBuf {
@@ -29,19 +29,9 @@ fn c_example(folder: &Folder) -> PathBuf {
 /// The example in Rust.
 fn rust_example() -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    let library = BUILT.get_or_init(|| {
-        let folder = programs();
-        let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo
-            .args(["build", "--quiet", "-p", "offkit-example-plugin"])
-            .current_dir(root());
-        if folder.ends_with("release") {
-            cargo.arg("--release");
-        }
-        assert!(cargo.status().unwrap().success(), "the example does not build");
-        folder.join("liboffkit_example_plugin.so")
-    });
-    library.clone()
+    BUILT
+        .get_or_init(|| shared_library("offkit-example-plugin", "offkit_example_plugin"))
+        .clone()
 }
 
 /// Lists the device of a plugin.

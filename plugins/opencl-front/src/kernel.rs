@@ -36,6 +36,10 @@ enum Given {
     Pointer(usize),
 }
 
+/// The bytes that a local argument has at least. On other drivers a read past its end is one of something, and programs
+/// that don't use what they read don't notice: dpnp 0.20 does so wherever it takes elements by a mask.
+const LEAST_LOCAL: usize = 4096;
+
 impl Kernel {
     fn new(program: &Object<Program>, name: &str) -> Result<Kernel> {
         let state = program.object().state();
@@ -119,8 +123,8 @@ impl Kernel {
     }
 
     fn set_local(&self, index: cl_uint, size: usize) -> Result<()> {
-        let nowhere = core::ptr::null();
-        pi!(self.plugin(), piKernelSetArg(self.raw(), index, size, nowhere))?;
+        let (room, nowhere) = (size.max(LEAST_LOCAL), core::ptr::null());
+        pi!(self.plugin(), piKernelSetArg(self.raw(), index, room, nowhere))?;
         self.note(index, Given::Local(size));
         Ok(())
     }
