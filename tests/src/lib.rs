@@ -174,6 +174,18 @@ pub fn opencl_driver() -> PathBuf {
         .clone()
 }
 
+/// The plugin of offkit's CPU device, as a library.
+///
+/// # Panics
+///
+/// If it cannot be built.
+pub fn cpu_plugin() -> PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT
+        .get_or_init(|| shared_library("offkit-plugin-cpu", "offkit_plugin_cpu"))
+        .clone()
+}
+
 /// What a program did.
 #[derive(Debug)]
 pub struct Outcome {

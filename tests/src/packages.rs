@@ -11,6 +11,9 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use crate::sycl_runtime::run;
 use crate::{skip, tool};
 
+/// Tests that run at the same time want the same packages.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
 /// A package for Linux on x86-64.
 #[derive(Debug, Clone, Copy)]
 pub struct Package {
@@ -23,8 +26,6 @@ pub struct Package {
 impl Package {
     /// The only file of the package whose path ends like this; `None`, loudly, if it cannot be had here.
     pub fn file(self, end: &str) -> Option<PathBuf> {
-        // Tests that run at the same time want the same packages.
-        static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
         let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let pip = pip()?;
         match self.fetch(pip, end) {
@@ -36,6 +37,13 @@ impl Package {
         }
     }
 
+    /// The package itself, if it has been fetched.
+    fn wheel(self) -> Option<PathBuf> {
+        let entries = std::fs::read_dir(folder().join(self.name)).ok()?;
+        let mut files = entries.flatten().map(|entry| entry.path());
+        files.find(|file| file.extension().is_some_and(|extension| extension == "whl"))
+    }
+
     fn fetch(self, pip: &Path, end: &str) -> Result<PathBuf, String> {
         let folder = folder().join(self.name);
         let file_name = end.rsplit('/').next().unwrap_or(end);
@@ -43,11 +51,7 @@ impl Package {
         if file.is_file() {
             return Ok(file);
         }
-        let is_fetched = std::fs::read_dir(&folder).is_ok_and(|entries| {
-            let mut names = entries.flatten().map(|entry| entry.file_name());
-            names.any(|name| name.to_string_lossy().ends_with(".whl"))
-        });
-        if !is_fetched {
+        if self.wheel().is_none() {
             let platforms = [
                 "manylinux1",
                 "manylinux2014",
@@ -77,6 +81,39 @@ os.rename(file + '.part', file)";
             .args(["-c", extract])
             .args([&folder, Path::new(end), &file]))?;
         Ok(file)
+    }
+}
+
+/// An environment of Python with packages, without what they depend on: `NAME==VERSION` each. Those that were fetched
+/// as a [`Package`] are not fetched again.
+///
+/// Returns its interpreter; `None`, loudly, if it cannot be had here.
+pub fn python(name: &str, packages: &[&'static str]) -> Option<PathBuf> {
+    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let environment = folder().join(name);
+    let (python, done) = (environment.join("bin/python"), environment.join("done"));
+    if std::fs::read_to_string(&done).is_ok_and(|text| text == packages.join(" ")) {
+        return Some(python);
+    }
+    let requirements = packages.iter().map(|&name| {
+        let package = Package { name, python: "3.11" };
+        package.wheel().unwrap_or_else(|| name.into())
+    });
+    let made = run(Command::new(tool("python3")?)
+        .args(["-m", "venv"])
+        .arg(&environment))
+    .and_then(|()| {
+        run(Command::new(&python)
+            .args(["-m", "pip", "install", "--quiet", "--no-deps"])
+            .args(requirements))
+    })
+    .and_then(|()| std::fs::write(&done, packages.join(" ")).map_err(|error| error.to_string()));
+    match made {
+        Ok(()) => Some(python),
+        Err(reason) => {
+            skip(&format!("{} cannot be installed: {reason}", packages.join(", ")));
+            None
+        }
     }
 }
 

@@ -119,22 +119,22 @@ pub struct SyclHost<'a> {
 }
 
 impl SyclHost<'_> {
-    /// A program that finds this libsycl, and the libraries that come with compilers in the newer release.
-    pub fn command(&self, program: &Path, runtime: &SyclRuntime) -> Command {
+    /// Lets a program find this libsycl, and the libraries of compilers that it needs, which the newer release has.
+    ///
+    /// # Panics
+    ///
+    /// If a folder has a colon in its name.
+    pub fn prepare(&self, command: &mut Command, runtime: &SyclRuntime) {
         let folders = [self.folder.path(""), runtime.library_folder()];
-        let mut command = Command::new(program);
-        command
-            .env(
-                "LD_LIBRARY_PATH",
-                std::env::join_paths(folders).expect("usual names"),
-            )
-            .env_remove("ONEAPI_DEVICE_SELECTOR");
-        command
+        let folders = std::env::join_paths(folders).expect("usual names");
+        command.env("LD_LIBRARY_PATH", folders);
+        command.env_remove("ONEAPI_DEVICE_SELECTOR");
     }
 
     /// `tests/sycl-runtime/dpctl_host.c`, built as that program, on this libsycl.
     pub fn dpctl_host(&self, program: &Path, runtime: &SyclRuntime) -> Command {
-        let mut command = self.command(program, runtime);
+        let mut command = Command::new(program);
+        self.prepare(&mut command, runtime);
         command.arg(&self.interface).args(self.release.kinds);
         command
     }

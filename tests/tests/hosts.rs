@@ -3,20 +3,12 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
 
 use offkit_tests::pi_releases::PI_RELEASES;
 use offkit_tests::sycl_runtime::SyclRuntime;
-use offkit_tests::{Folder, need, opencl_driver, root, shared_library, tool};
+use offkit_tests::{Folder, cpu_plugin, need, opencl_driver, root, tool};
 
 const RIGHT: &str = "1024 elements are right on offkit CPU (checked)";
-
-fn cpu_plugin() -> PathBuf {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT
-        .get_or_init(|| shared_library("offkit-plugin-cpu", "offkit_plugin_cpu"))
-        .clone()
-}
 
 /// Compiles a source of the repository in a folder.
 #[track_caller]
