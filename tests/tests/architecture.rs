@@ -9,7 +9,13 @@ use serde_json::Value;
 
 /// The crates, from below: each depends only on those before its own line.
 const LEVELS: [&[&str]; 9] = [
-    &["offkit-image", "offkit-host", "offkit-opencl", "offkit-sync"],
+    &[
+        "offkit-image",
+        "offkit-host",
+        "offkit-opencl",
+        "offkit-sync",
+        "offkit-ur",
+    ],
     &["offkit-pi", "offkit-spirv"],
     &["offkit-kernel", "offkit-object"],
     &["offkit-llvm"],
@@ -20,6 +26,7 @@ const LEVELS: [&[&str]; 9] = [
         "offkit-plugin-cpu",
         "offkit-plugin-mock",
         "offkit-plugin-opencl",
+        "offkit-plugin-ur",
         "offkit-example-plugin",
     ],
     &["offkit-link"],
@@ -41,6 +48,7 @@ const APART: [(&[&str], &[&str], &str); 4] = [
             "offkit-runtime",
             "offkit-plugin-cpu",
             "offkit-plugin-opencl",
+            "offkit-plugin-ur",
         ],
         &["offkit-llvm", "llvm-sys"],
         "programs load and launch device code without LLVM",

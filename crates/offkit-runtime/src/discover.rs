@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use offkit_pi::BuiltIn;
+use offkit_pi::ffi::*;
 use offkit_pi::host::trace::{self, Level};
-use offkit_pi::host::{Device, LoadError, PiError, Plugin};
+use offkit_pi::host::{Device, LoadError, PiError, Platform, Plugin};
 use offkit_pi::note::is_spoken;
 use offkit_pi::table::Layout;
 
@@ -205,13 +206,10 @@ impl Runtime {
             plugin: plugin.name().to_owned(),
             source,
         };
-        let backend = candidate
-            .backend
-            .as_deref()
-            .unwrap_or_else(|| plugin.name())
-            .to_owned();
         let (shown, mut hidden) = (self.devices.len(), 0);
         for platform in plugin.platforms().map_err(failed)? {
+            let said = || backend_of(&platform).unwrap_or_else(|| plugin.name());
+            let backend = candidate.backend.as_deref().unwrap_or_else(said).to_owned();
             let devices = platform
                 .devices(offkit_pi::ffi::PI_DEVICE_TYPE_ALL)
                 .map_err(failed)?;
@@ -377,6 +375,18 @@ impl Runtime {
     fn labels(&mut self) -> Vec<String> {
         let devices = self.devices().enumerate();
         devices.map(|(number, device)| label(number, device)).collect()
+    }
+}
+
+/// What a platform says is below its plugin, as filters name it.
+fn backend_of(platform: &Platform) -> Option<&'static str> {
+    match platform.backend().ok()? {
+        PI_EXT_PLATFORM_BACKEND_LEVEL_ZERO => Some("level_zero"),
+        PI_EXT_PLATFORM_BACKEND_OPENCL => Some("opencl"),
+        PI_EXT_PLATFORM_BACKEND_CUDA => Some("cuda"),
+        PI_EXT_PLATFORM_BACKEND_HIP => Some("hip"),
+        PI_EXT_PLATFORM_BACKEND_NATIVE_CPU => Some("native_cpu"),
+        _ => None,
     }
 }
 

@@ -1,11 +1,13 @@
 //! What a machine has for devices, apart from plugins: nodes of devices, kernel drivers, libraries of drivers, OpenCL's
-//! list of drivers. Nothing is loaded to find it out.
+//! list of drivers, adapters of Unified Runtime. Nothing is loaded to find it out.
 
 use std::env;
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 
 use offkit_opencl::icd;
+
+pub use offkit_ur::{Adapter, adapters};
 
 /// A device's node in the file system.
 #[derive(Debug, Clone, PartialEq, Eq)]

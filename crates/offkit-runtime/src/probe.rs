@@ -3,8 +3,8 @@
 //! A plugin is code of somebody else over a driver of somebody else: loading it can crash, hang, end the process or eat
 //! the memory. So a library that is not known to be good is first loaded by [`HELPER`], a program beside the one that
 //! offkit is in, which lists its devices and says how far it came. A library is known to be good when that went well
-//! with the same file (path, size, time, inode) and the same OpenCL drivers listed; offkit's folder `plugins` of the
-//! user's cache remembers it.
+//! with the same file (path, size, time, inode), the same OpenCL drivers listed and the same adapters of Unified Runtime;
+//! offkit's folder `plugins` of the user's cache remembers it.
 //!
 //! The helper has [`PATIENCE`] (or as many seconds as [`PATIENCE_VARIABLE`] says) and [`MEMORY`] of resident memory. Where
 //! it is missing, as inside a program that only links offkit, plugins are loaded untried.
@@ -163,6 +163,9 @@ fn identity(library: &Path) -> Option<String> {
     for driver in machine::opencl_drivers() {
         // What is not there now may be there next time.
         driver.path.as_deref().and_then(&mut add);
+    }
+    for adapter in machine::adapters() {
+        add(&adapter.library);
     }
     Some(text)
 }

@@ -328,7 +328,8 @@ fn short_name(library: &Path) -> Option<String> {
     Some(name.to_owned())
 }
 
-/// The backend that a library's name says: `opencl` of `liboffkit_plugin_opencl.so` and `libpi_opencl.so`.
+/// The backend that a library's name says: `opencl` of `liboffkit_plugin_opencl.so` and `libpi_opencl.so`. What is below
+/// Unified Runtime, each platform says.
 fn backend_of(library: &Path) -> Option<String> {
     let name = library.file_name().and_then(OsStr::to_str)?;
     let name = name.split(".so").next().unwrap_or_default();
@@ -337,6 +338,7 @@ fn backend_of(library: &Path) -> Option<String> {
         .or_else(|| name.strip_prefix("libpi_"))?;
     match name {
         "cpu" => Some("offkit".to_owned()),
+        "ur" | "unified_runtime" => None,
         name => Some(name.to_owned()),
     }
 }

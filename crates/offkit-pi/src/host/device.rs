@@ -115,6 +115,16 @@ impl Platform {
         self.info(PI_PLATFORM_INFO_NAME).map(text)
     }
 
+    /// What is below the plugin (`PI_EXT_PLATFORM_BACKEND_*`).
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if the plugin does not answer the query.
+    pub fn backend(&self) -> Result<pi_platform_backend> {
+        let bytes = self.info(PI_EXT_PLATFORM_INFO_BACKEND)?;
+        Ok(integer(Function::piPlatformGetInfo, &bytes)? as pi_platform_backend)
+    }
+
     /// Vendor.
     ///
     /// # Errors

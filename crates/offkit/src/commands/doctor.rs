@@ -77,6 +77,7 @@ pub(crate) fn run(options: &Doctor, terminal: Terminal) -> Result<(), Failure> {
         )
     }));
     findings.extend(opencl_drivers());
+    findings.extend(adapters());
     findings.extend(libraries());
     findings.extend(nodes());
     let mut output = terminal.output();
@@ -226,6 +227,20 @@ fn opencl_drivers() -> Vec<Finding> {
         }
     };
     drivers.iter().map(finding).collect()
+}
+
+/// The adapters of Unified Runtime.
+fn adapters() -> Vec<Finding> {
+    let finding = |adapter: machine::Adapter| {
+        let what = format!("{} ({})", adapter.library.display(), adapter.named_by);
+        let finding = |state| Finding::new("Unified Runtime", state, &what);
+        match adapter.version() {
+            Some(version) => finding("ok").because(format!("version {version}")),
+            None if adapter.library.exists() => finding("ok"),
+            None => finding("problem").because("the library that it names is not there"),
+        }
+    };
+    machine::adapters().into_iter().map(finding).collect()
 }
 
 fn libraries() -> Vec<Finding> {

@@ -1,0 +1,118 @@
+//! Which adapters there are. Nothing is opened.
+
+use std::collections::HashSet;
+use std::env;
+use std::ffi::OsStr;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Names adapters, separated by commas, instead of all others.
+pub const FORCE_LOAD: &str = "UR_ADAPTERS_FORCE_LOAD";
+
+/// Names folders of adapters, separated by commas.
+pub const SEARCH_PATH: &str = "UR_ADAPTERS_SEARCH_PATH";
+
+/// What vendors have adapters for, in the order in which they are looked for. The last one is taken only where a variable
+/// says where it is: offkit's own plugin reaches OpenCL's devices already.
+const NAMES: [&str; 6] = [
+    "level_zero",
+    "level_zero_v2",
+    "cuda",
+    "hip",
+    "native_cpu",
+    "opencl",
+];
+
+/// An adapter's library, and what names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Adapter {
+    /// The library.
+    pub library: PathBuf,
+    /// What names it.
+    pub named_by: NamedBy,
+}
+
+/// What names an adapter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NamedBy {
+    /// An environment variable.
+    Variable(&'static str),
+    /// It lies in a folder that adapters are looked for in.
+    Folder(PathBuf),
+}
+
+impl fmt::Display for NamedBy {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NamedBy::Variable(name) => formatter.write_str(name),
+            NamedBy::Folder(folder) => write!(formatter, "folder {}", folder.display()),
+        }
+    }
+}
+
+impl Adapter {
+    /// The version in the name of its file, links followed: `0.12.0` of `libur_adapter_hip.so.0.12.0`.
+    pub fn version(&self) -> Option<String> {
+        let file = fs::canonicalize(&self.library).ok()?;
+        let (_, version) = file.file_name()?.to_str()?.split_once(".so.")?;
+        Some(version.to_owned())
+    }
+}
+
+/// The adapters of this machine, each file once: those that [`FORCE_LOAD`] names; else those in the folders of
+/// [`SEARCH_PATH`], beside the program (and in `../lib/offkit`), in the folders of `LD_LIBRARY_PATH`, and in the system's.
+/// Those of [`FORCE_LOAD`] may not be there.
+pub fn adapters() -> Vec<Adapter> {
+    let variable = |name| env::var(name).ok();
+    if let Some(named) = variable(FORCE_LOAD) {
+        let libraries = parts(&named).map(|library| Adapter {
+            library,
+            named_by: NamedBy::Variable(FORCE_LOAD),
+        });
+        return libraries.collect();
+    }
+    let named = variable(SEARCH_PATH).unwrap_or_default();
+    let mut found: Vec<Adapter> = parts(&named)
+        .flat_map(|folder| in_folder(&folder, &NAMES, &NamedBy::Variable(SEARCH_PATH)))
+        .collect();
+    for folder in folders() {
+        found.extend(in_folder(&folder, &NAMES[..5], &NamedBy::Folder(folder.clone())));
+    }
+    // Of several of one name the first counts, as for a loader.
+    let mut known = HashSet::new();
+    found.retain(|adapter| known.insert(adapter.library.file_name().map(OsStr::to_owned)));
+    found
+}
+
+/// The parts of a variable, of which any may be in quotes.
+fn parts(text: &str) -> impl Iterator<Item = PathBuf> {
+    let parts = text.split(',').map(|part| part.trim().trim_matches('"'));
+    parts.filter(|part| !part.is_empty()).map(PathBuf::from)
+}
+
+fn in_folder(folder: &Path, names: &[&str], named_by: &NamedBy) -> Vec<Adapter> {
+    let libraries = names
+        .iter()
+        .map(|name| folder.join(format!("libur_adapter_{name}.so.0")));
+    libraries
+        .filter(|library| library.is_file())
+        .map(|library| Adapter {
+            library,
+            named_by: named_by.clone(),
+        })
+        .collect()
+}
+
+/// The folders of libraries: beside the program, `../lib/offkit`, those of `LD_LIBRARY_PATH`, and the system's.
+fn folders() -> Vec<PathBuf> {
+    let program = env::current_exe().ok();
+    let own = program.as_deref().and_then(Path::parent);
+    let installed = own.and_then(Path::parent).map(|prefix| prefix.join("lib/offkit"));
+    let variable = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    let mut folders: Vec<PathBuf> = own.map(Path::to_owned).into_iter().chain(installed).collect();
+    folders.extend(env::split_paths(&variable).filter(|folder| folder.is_dir()));
+    let architecture = format!("/usr/lib/{}-linux-gnu", env::consts::ARCH);
+    folders.extend(["/usr/local/lib", &architecture, "/usr/lib64", "/usr/lib"].map(PathBuf::from));
+    folders
+}

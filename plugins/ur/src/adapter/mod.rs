@@ -1,0 +1,85 @@
+//! An adapter's functions, made safe: the only part with unsafe code.
+//!
+//! What Unified Runtime demands of its callers is seen to by types: an [`Owned`] object is one that the adapter has, and
+//! of that adapter; memory of the host comes as [`HostSource`](offkit_pi::plugin::HostSource) or
+//! [`HostTarget`](offkit_pi::plugin::HostTarget). What no type can see to is left to the plugin interface's hosts, as the
+//! interface says: that a kernel stays within its memory, and that an address is one.
+
+mod context;
+mod error;
+mod event;
+mod functions;
+mod kernel;
+mod object;
+mod open;
+mod platform;
+mod program;
+mod queue;
+mod usm;
+
+pub(crate) use context::Buffer;
+pub(crate) use error::{Error, Result};
+pub(crate) use event::Event;
+pub(crate) use functions::Functions;
+pub(crate) use kernel::Held;
+pub(crate) use object::Owned;
+pub(crate) use open::open;
+pub(crate) use platform::{Adapter, DeviceId, PlatformId};
+pub(crate) use queue::{Order, Transfer};
+
+use core::ffi::c_void;
+
+/// Calls a function of an adapter, unsafely, and makes a `Result` of its code.
+macro_rules! call {
+    ($adapter:expr, $function:ident($($argument:expr),* $(,)?)) => {{
+        let adapter: &'static $crate::adapter::Adapter = $adapter;
+        match adapter.functions.$function {
+            Some(function) => adapter.check(stringify!($function), function($($argument),*)),
+            None => Err($crate::adapter::Error::missing(stringify!($function))),
+        }
+    }};
+}
+
+/// Asks an info query: [`call!`] without the places for the answer, which are its last arguments. `unsafe` is for the
+/// arguments; the places are right.
+macro_rules! ask {
+    ($adapter:expr, unsafe $function:ident($($argument:expr),* $(,)?)) => {
+        $crate::adapter::answer(|size, value, size_ret| {
+            // SAFETY: where it is used; `answer` passes a place of the size it says.
+            unsafe { $crate::adapter::call!($adapter, $function($($argument,)* size, value, size_ret)) }
+        })
+    };
+}
+use {ask, call};
+
+/// The bytes of an answer, whose size is asked for first.
+fn answer(query: impl Fn(usize, *mut c_void, *mut usize) -> Result<()>) -> Result<Vec<u8>> {
+    let mut size = 0;
+    query(0, core::ptr::null_mut(), &raw mut size)?;
+    let mut bytes = vec![0u8; size];
+    if size > 0 {
+        query(size, bytes.as_mut_ptr().cast(), core::ptr::null_mut())?;
+    }
+    Ok(bytes)
+}
+
+/// The text of an answer.
+pub(crate) fn text(mut bytes: Vec<u8>) -> String {
+    bytes.truncate(bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len()));
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The first words of an answer as numbers.
+pub(crate) fn words<const N: usize>(bytes: &[u8]) -> impl Iterator<Item = [u8; N]> {
+    bytes.as_chunks().0.iter().copied()
+}
+
+/// The answer as a number of 32 bits.
+pub(crate) fn number(bytes: &[u8]) -> Option<u32> {
+    words(bytes).next().map(u32::from_ne_bytes)
+}
+
+/// An address as C has it.
+fn pointer(address: usize) -> *mut c_void {
+    core::ptr::with_exposed_provenance_mut(address)
+}

@@ -1,0 +1,197 @@
+//! Contexts.
+
+use offkit_pi::ffi::*;
+use offkit_pi::host::UsmKind;
+use offkit_pi::plugin::{
+    BufferRequest, Context, Error, NativeHandle, NativeMemory, Ref, Result, UsmAllocation,
+};
+use offkit_sync::Arc;
+use offkit_ur::*;
+
+use super::UnifiedRuntime;
+use super::device::UrDevice;
+use super::event::UrEvent;
+use super::kernel::UrKernel;
+use super::memory::UrBuffer;
+use super::program::UrProgram;
+use super::queue::UrQueue;
+use crate::adapter::{Adapter, DeviceId, Owned};
+
+/// The properties of queues that Unified Runtime has as well, by the same bits.
+const QUEUE_PROPERTIES: pi_queue_properties = 0x1ff;
+
+/// A context of an adapter.
+pub(crate) struct UrContext {
+    object: Owned<_ur_context>,
+    first: DeviceId,
+    devices: Vec<Arc<UrDevice>>,
+}
+
+impl UrContext {
+    pub(super) fn object(&self) -> &Owned<_ur_context> {
+        &self.object
+    }
+
+    /// One of its devices.
+    pub(super) fn device(&self) -> DeviceId {
+        self.first
+    }
+
+    pub(super) fn devices(&self) -> &[Arc<UrDevice>] {
+        &self.devices
+    }
+}
+
+/// The adapter of all of some devices, and their handles.
+fn adapter_of(devices: &[Arc<UrDevice>]) -> Result<(&'static Adapter, Vec<DeviceId>)> {
+    let ids: Vec<DeviceId> = devices.iter().map(|device| device.id).collect();
+    let Some(first) = ids.first() else {
+        return Err(Error::new(PI_INVALID_VALUE, "no device"));
+    };
+    let adapter = first.adapter();
+    if ids.iter().all(|device| std::ptr::eq(device.adapter(), adapter)) {
+        return Ok((adapter, ids));
+    }
+    let message = "devices of several adapters of Unified Runtime cannot share a context";
+    Err(Error::new(PI_INVALID_DEVICE, message))
+}
+
+impl Context<UnifiedRuntime> for UrContext {
+    fn create(devices: &[Arc<UrDevice>]) -> Result<UrContext> {
+        let (adapter, ids) = adapter_of(devices)?;
+        Ok(UrContext {
+            object: Owned::create(adapter, &ids)?,
+            first: ids[0],
+            devices: devices.to_vec(),
+        })
+    }
+
+    fn create_queue(
+        context: &Ref<Self>,
+        device: &Arc<UrDevice>,
+        properties: pi_queue_properties,
+    ) -> Result<UrQueue> {
+        let flags = (properties & QUEUE_PROPERTIES) as u32;
+        Ok(UrQueue::new(
+            context.object.create_queue(device.id, flags)?,
+            context,
+        ))
+    }
+
+    fn create_buffer(context: &Ref<Self>, request: BufferRequest<'_>) -> Result<UrBuffer> {
+        UrBuffer::new(context, request)
+    }
+
+    fn create_program(context: &Ref<Self>, il: &[u8]) -> Result<UrProgram> {
+        let object = context.object.create_program_with_il(il)?;
+        Ok(UrProgram::new(object, context, context.devices()))
+    }
+
+    fn create_program_with_binary(
+        context: &Ref<Self>,
+        device: &Arc<UrDevice>,
+        binary: &[u8],
+    ) -> Result<UrProgram> {
+        let object = context.object.create_program_with_binary(device.id, binary)?;
+        Ok(UrProgram::new(object, context, std::slice::from_ref(device)))
+    }
+
+    fn link(context: &Ref<Self>, programs: &[Ref<UrProgram>], options: &str) -> Result<UrProgram> {
+        let objects: Vec<_> = programs.iter().map(|program| program.object()).collect();
+        let (linked, error) = context
+            .object
+            .link(&objects, &super::program::options(options)?)?;
+        match error {
+            // The program says why.
+            Some(error) if !error.is(UR_RESULT_ERROR_PROGRAM_LINK_FAILURE) => Err(error.into()),
+            _ => Ok(UrProgram::new(linked, context, context.devices())),
+        }
+    }
+
+    fn allocate_usm(
+        &self,
+        kind: UsmKind,
+        device: Option<&Arc<UrDevice>>,
+        size: usize,
+        alignment: usize,
+    ) -> Result<usize> {
+        let device = device.map(|device| device.id);
+        Ok(self.object.allocate_usm(kind, device, size, alignment)?)
+    }
+
+    fn free_usm(&self, address: usize) -> Result<()> {
+        let start = self.usm_allocation(address).map(|allocation| allocation.base);
+        if start != Some(address) {
+            let message = format_args!("{address:#x} is not the start of a USM allocation");
+            return Err(Error::new(PI_INVALID_VALUE, message));
+        }
+        Ok(self.object.free_usm(address)?)
+    }
+
+    fn usm_allocation(&self, address: usize) -> Option<UsmAllocation<UnifiedRuntime>> {
+        let ask = |name| self.object.usm_info(address, name).ok();
+        let kind = match ask(UR_USM_ALLOC_INFO_TYPE)? as u32 {
+            UR_USM_TYPE_HOST => UsmKind::Host,
+            UR_USM_TYPE_DEVICE => UsmKind::Device,
+            UR_USM_TYPE_SHARED => UsmKind::Shared,
+            _ => return None,
+        };
+        let device = ask(UR_USM_ALLOC_INFO_DEVICE);
+        let device = self
+            .devices
+            .iter()
+            .find(|known| device.is_some_and(|device| known.id.is(device)));
+        Some(UsmAllocation {
+            kind,
+            base: ask(UR_USM_ALLOC_INFO_BASE_PTR)?,
+            size: ask(UR_USM_ALLOC_INFO_SIZE)?,
+            device: device.cloned(),
+        })
+    }
+
+    fn from_native(native: NativeHandle, devices: &[Arc<UrDevice>]) -> Result<UrContext> {
+        let (adapter, ids) = adapter_of(devices)?;
+        Ok(UrContext {
+            object: Owned::from_native(adapter, &native, &ids)?,
+            first: ids[0],
+            devices: devices.to_vec(),
+        })
+    }
+
+    fn queue_from_native(
+        context: &Ref<Self>,
+        native: NativeHandle,
+    ) -> Result<(UrQueue, pi_queue_properties)> {
+        let queue = context.object.queue_from_native(&native, context.first)?;
+        let properties = queue.flags()?.into();
+        Ok((UrQueue::new(queue, context), properties))
+    }
+
+    fn memory_from_native(context: &Ref<Self>, native: NativeHandle) -> Result<NativeMemory<UnifiedRuntime>> {
+        let object = context.object.buffer_from_native(&native)?;
+        Ok(NativeMemory {
+            flags: PI_MEM_FLAGS_ACCESS_RW,
+            size: object.size()?,
+            memory: UrBuffer::of(object, context.first),
+        })
+    }
+
+    fn program_from_native(context: &Ref<Self>, native: NativeHandle) -> Result<UrProgram> {
+        let object = context.object.program_from_native(&native)?;
+        Ok(UrProgram::new(object, context, context.devices()))
+    }
+
+    fn kernel_from_native(context: &Ref<Self>, native: NativeHandle) -> Result<(UrKernel, UrProgram)> {
+        let kernel = context.object.kernel_from_native(&native)?;
+        let program = UrProgram::new(kernel.program()?, context, context.devices());
+        Ok((UrKernel::new(kernel), program))
+    }
+
+    fn event_from_native(context: &Ref<Self>, native: NativeHandle) -> Result<UrEvent> {
+        Ok(UrEvent::new(context.object.event_from_native(&native)?))
+    }
+
+    fn native_handle(&self) -> Result<pi_native_handle> {
+        Ok(self.object.native()?)
+    }
+}

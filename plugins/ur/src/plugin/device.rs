@@ -1,0 +1,167 @@
+//! Platforms and devices, and what they answer.
+
+use core::ffi::CStr;
+use offkit_image::{DeviceImage, Family, ImageFormat};
+use offkit_pi::ffi::*;
+use offkit_pi::plugin::{Device, Error, Info, Platform, Result};
+use offkit_sync::{Arc, OnceLock};
+use offkit_ur::*;
+
+use super::{UnifiedRuntime, query};
+use crate::adapter::{DeviceId, PlatformId, number, text};
+
+/// A platform of an adapter.
+pub(crate) struct UrPlatform {
+    id: PlatformId,
+    devices: OnceLock<Vec<Arc<UrDevice>>>,
+}
+
+/// A device of an adapter.
+pub(crate) struct UrDevice {
+    pub(super) id: DeviceId,
+    kind: pi_device_type,
+    /// The versions of SPIR-V that it takes modules of; empty if it takes none.
+    il_version: String,
+}
+
+impl UrPlatform {
+    pub(super) fn new(id: PlatformId) -> UrPlatform {
+        UrPlatform {
+            id,
+            devices: OnceLock::new(),
+        }
+    }
+}
+
+impl Platform<UnifiedRuntime> for UrPlatform {
+    fn info(&self, name: pi_platform_info) -> Result<Info> {
+        let name = match name {
+            PI_PLATFORM_INFO_NAME => UR_PLATFORM_INFO_NAME,
+            PI_PLATFORM_INFO_VENDOR => UR_PLATFORM_INFO_VENDOR_NAME,
+            PI_PLATFORM_INFO_VERSION => UR_PLATFORM_INFO_VERSION,
+            PI_PLATFORM_INFO_EXTENSIONS => UR_PLATFORM_INFO_EXTENSIONS,
+            PI_PLATFORM_INFO_PROFILE => UR_PLATFORM_INFO_PROFILE,
+            PI_EXT_PLATFORM_INFO_BACKEND => {
+                let backend = number(&self.id.info(UR_PLATFORM_INFO_BACKEND)?);
+                return Ok(match backend {
+                    Some(UR_BACKEND_LEVEL_ZERO) => PI_EXT_PLATFORM_BACKEND_LEVEL_ZERO,
+                    Some(UR_BACKEND_OPENCL) => PI_EXT_PLATFORM_BACKEND_OPENCL,
+                    Some(UR_BACKEND_CUDA) => PI_EXT_PLATFORM_BACKEND_CUDA,
+                    Some(UR_BACKEND_HIP) => PI_EXT_PLATFORM_BACKEND_HIP,
+                    Some(UR_BACKEND_NATIVE_CPU) => PI_EXT_PLATFORM_BACKEND_NATIVE_CPU,
+                    _ => PI_EXT_PLATFORM_BACKEND_UNKNOWN,
+                }
+                .into());
+            }
+            name => return Err(Error::unknown_query(name)),
+        };
+        Ok(self.id.info(name)?.into())
+    }
+
+    fn devices(&self) -> Result<Vec<Arc<UrDevice>>> {
+        if let Some(devices) = self.devices.get() {
+            return Ok(devices.clone());
+        }
+        let found = self.id.devices()?;
+        let devices = || found.into_iter().map(|id| Arc::new(UrDevice::new(id))).collect();
+        Ok(self.devices.get_or_init(devices).clone())
+    }
+
+    fn native_handle(&self) -> Result<pi_native_handle> {
+        Ok(self.id.native()?)
+    }
+}
+
+impl UrDevice {
+    fn new(id: DeviceId) -> UrDevice {
+        let kind = id.info(UR_DEVICE_INFO_TYPE).ok().and_then(|bytes| number(&bytes));
+        UrDevice {
+            id,
+            kind: match kind {
+                Some(UR_DEVICE_TYPE_GPU) => PI_DEVICE_TYPE_GPU,
+                Some(UR_DEVICE_TYPE_CPU) => PI_DEVICE_TYPE_CPU,
+                _ => PI_DEVICE_TYPE_ACC,
+            },
+            il_version: id.info(UR_DEVICE_INFO_IL_VERSION).map(text).unwrap_or_default(),
+        }
+    }
+
+    /// What Unified Runtime calls the target of an image; none for an image that no device of the adapter's takes.
+    fn target(&self, image: &DeviceImage<'_>) -> Option<&'static CStr> {
+        let takes_spirv = self.il_version.contains("SPIR-V");
+        match (image.format, image.target.family()) {
+            (ImageFormat::Spirv, Family::Spirv64) if takes_spirv => Some(c"spir64"),
+            (ImageFormat::Spirv, Family::Spirv32) if takes_spirv => Some(c"spir"),
+            // SPIR-V that does not say what it is for.
+            (ImageFormat::Spirv, Family::Other) if takes_spirv && image.target.triple.is_empty() => {
+                Some(c"spir64")
+            }
+            (ImageFormat::Spirv, _) => None,
+            (_, Family::IntelGpu) => Some(c"spir64_gen"),
+            (_, Family::IntelCpu) => Some(c"spir64_x86_64"),
+            (_, Family::IntelFpga) => Some(c"spir64_fpga"),
+            (_, Family::Nvptx64) => Some(c"nvptx64"),
+            (_, Family::Amdgcn) => Some(c"amdgcn"),
+            _ => None,
+        }
+    }
+}
+
+impl Device<UnifiedRuntime> for UrDevice {
+    fn kind(&self) -> pi_device_type {
+        self.kind
+    }
+
+    fn info(&self, name: pi_device_info) -> Result<Info> {
+        Ok(match name {
+            PI_DEVICE_INFO_IL_VERSION => self.il_version.as_str().into(),
+            // Some adapters have none.
+            PI_DEVICE_INFO_EXTENSIONS => {
+                let names = self.id.info(UR_DEVICE_INFO_EXTENSIONS);
+                names.map(text).unwrap_or_default().into()
+            }
+            // The driver is reached through an adapter, which is as likely to be at fault.
+            PI_DEVICE_INFO_DRIVER_VERSION => {
+                let version = self.id.info(UR_DEVICE_INFO_DRIVER_VERSION).map(text);
+                let adapter = &self.id.adapter().name;
+                format!("{} ({adapter})", version.unwrap_or_default()).into()
+            }
+
+            // Images are not passed on.
+            PI_DEVICE_INFO_IMAGE_SUPPORT | PI_DEVICE_INFO_IMAGE_SRGB => false.into(),
+            PI_DEVICE_INFO_MAX_READ_IMAGE_ARGS
+            | PI_DEVICE_INFO_MAX_WRITE_IMAGE_ARGS
+            | PI_DEVICE_INFO_MAX_SAMPLERS => 0u32.into(),
+            PI_DEVICE_INFO_IMAGE2D_MAX_WIDTH..=PI_DEVICE_INFO_IMAGE3D_MAX_DEPTH
+            | PI_DEVICE_INFO_IMAGE_MAX_BUFFER_SIZE
+            | PI_DEVICE_INFO_IMAGE_MAX_ARRAY_SIZE => 0usize.into(),
+
+            // Nor are parts of devices.
+            PI_DEVICE_INFO_PARTITION_MAX_SUB_DEVICES => 0u32.into(),
+            PI_DEVICE_INFO_PARTITION_PROPERTIES | PI_DEVICE_INFO_PARTITION_TYPE => [0usize].into(),
+            PI_DEVICE_INFO_PARTITION_AFFINITY_DOMAIN => 0u64.into(),
+            PI_DEVICE_INFO_BUILD_ON_SUBDEVICE => false.into(),
+
+            name => {
+                let (theirs, answer) = query::of_device(name).ok_or_else(|| Error::unknown_query(name))?;
+                answer.translate(self.id.info(theirs)?)
+            }
+        })
+    }
+
+    fn timer(&self) -> Result<u64> {
+        Ok(self.id.timer()?)
+    }
+
+    fn native_handle(&self) -> Result<pi_native_handle> {
+        Ok(self.id.native()?)
+    }
+
+    fn select_binary(&self, images: &[DeviceImage<'_>]) -> Result<Option<usize>> {
+        let offered = images.iter().enumerate();
+        let offered = offered.filter_map(|(index, image)| Some((index, self.target(image)?)));
+        let (indices, targets): (Vec<_>, Vec<_>) = offered.unzip();
+        let selected = self.id.select(&targets)?;
+        Ok(selected.and_then(|index| indices.get(index).copied()))
+    }
+}

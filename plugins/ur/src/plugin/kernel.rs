@@ -1,0 +1,152 @@
+//! Kernels.
+
+use offkit_pi::NdRange;
+use offkit_pi::ffi::*;
+use offkit_pi::plugin::{Argument, Error, Info, Kernel, Ref, Result};
+use offkit_sync::{Arc, Mutex};
+use offkit_ur::*;
+
+use super::UnifiedRuntime;
+use super::device::UrDevice;
+use super::memory::UrBuffer;
+use crate::adapter::{Event, Held, Order, Owned, number, text};
+
+/// A kernel of an adapter, with its arguments: buffers among them must be there when it runs, and the newest adapters
+/// want all of them at each launch.
+pub(crate) struct UrKernel {
+    object: Owned<_ur_kernel>,
+    arguments: Mutex<Vec<Held<Ref<UrBuffer>>>>,
+}
+
+impl UrKernel {
+    pub(super) fn new(object: Owned<_ur_kernel>) -> UrKernel {
+        UrKernel {
+            object,
+            arguments: Mutex::default(),
+        }
+    }
+
+    /// Does something that drivers let one thread do at a time. Nobody waits: who has two threads do it breaks the
+    /// interface's rules.
+    fn alone<R>(
+        &self,
+        action: impl FnOnce(&Owned<_ur_kernel>, &mut Vec<Held<Ref<UrBuffer>>>) -> R,
+    ) -> Result<R> {
+        let Ok(mut arguments) = self.arguments.try_lock() else {
+            let message = "an argument of the kernel is being set by one thread and used by another";
+            return Err(Error::new(PI_INVALID_OPERATION, message));
+        };
+        Ok(action(&self.object, &mut arguments))
+    }
+
+    /// Launches the kernel with the arguments as they are, and says which buffers it reaches.
+    #[expect(unsafe_code, reason = "the kernel is this thread's alone")]
+    pub(super) fn launch(
+        &self,
+        queue: &Owned<_ur_queue>,
+        range: &NdRange,
+        order: &Order<'_>,
+    ) -> Result<(Event, Vec<Ref<UrBuffer>>)> {
+        self.alone(|kernel, arguments| {
+            // SAFETY: no other thread is between these lines with the same kernel, and these are its arguments.
+            let event = unsafe { queue.launch(kernel, arguments, range, order) }?;
+            let buffers = arguments.iter().filter_map(|argument| match argument {
+                Held::Buffer(buffer) => Some(buffer.clone()),
+                _ => None,
+            });
+            Ok((event, buffers.collect()))
+        })?
+    }
+}
+
+impl Kernel<UnifiedRuntime> for UrKernel {
+    fn name(&self) -> String {
+        let name = self.object.info(UR_KERNEL_INFO_FUNCTION_NAME);
+        name.map(text).unwrap_or_default()
+    }
+
+    fn num_args(&self) -> u32 {
+        let bytes = self.object.info(UR_KERNEL_INFO_NUM_ARGS).unwrap_or_default();
+        number(&bytes).unwrap_or(0)
+    }
+
+    #[expect(unsafe_code, reason = "the kernel is this thread's alone")]
+    fn set_argument(&self, index: u32, value: Argument<'_, UnifiedRuntime>) -> Result<()> {
+        let count = self.num_args();
+        if index >= count {
+            let message = format!("kernel {} has {count} arguments", self.name());
+            return Err(Error::new(PI_INVALID_ARG_INDEX, message));
+        }
+        let what = value.to_string();
+        let held = match value {
+            Argument::Bytes(bytes) => Held::Bytes(bytes.to_vec()),
+            Argument::Local(size) => Held::Local(size),
+            Argument::Memory(Some(buffer)) => Held::Buffer(buffer),
+            Argument::Memory(None) => Held::Pointer(0),
+            Argument::Pointer(address) => Held::Pointer(address),
+        };
+        self.alone(|kernel, arguments| {
+            // SAFETY: no other thread is between these lines with the same kernel.
+            unsafe { kernel.set(index, &held) }.map_err(|error| match error.result() {
+                PI_INVALID_ARG_VALUE | PI_INVALID_ARG_SIZE => {
+                    let name = self.name();
+                    let message = format!("argument {index} of kernel {name} cannot be {what} ({error})");
+                    Error::new(error.result(), message)
+                }
+                _ => error.into(),
+            })?;
+            if arguments.len() < count as usize {
+                arguments.resize_with(count as usize, || Held::Unset);
+            }
+            arguments[index as usize] = held;
+            Ok(())
+        })?
+    }
+
+    fn group_info(&self, device: &Arc<UrDevice>, name: pi_kernel_group_info) -> Result<Info> {
+        let name = match name {
+            PI_KERNEL_GROUP_INFO_GLOBAL_WORK_SIZE => UR_KERNEL_GROUP_INFO_GLOBAL_WORK_SIZE,
+            PI_KERNEL_GROUP_INFO_WORK_GROUP_SIZE => UR_KERNEL_GROUP_INFO_WORK_GROUP_SIZE,
+            PI_KERNEL_GROUP_INFO_COMPILE_WORK_GROUP_SIZE => UR_KERNEL_GROUP_INFO_COMPILE_WORK_GROUP_SIZE,
+            PI_KERNEL_GROUP_INFO_LOCAL_MEM_SIZE => UR_KERNEL_GROUP_INFO_LOCAL_MEM_SIZE,
+            PI_KERNEL_GROUP_INFO_PREFERRED_WORK_GROUP_SIZE_MULTIPLE => {
+                UR_KERNEL_GROUP_INFO_PREFERRED_WORK_GROUP_SIZE_MULTIPLE
+            }
+            PI_KERNEL_GROUP_INFO_PRIVATE_MEM_SIZE => UR_KERNEL_GROUP_INFO_PRIVATE_MEM_SIZE,
+            name => return Err(Error::unknown_query(name)),
+        };
+        Ok(self.object.group_info(device.id, name)?.into())
+    }
+
+    fn sub_group_info(&self, device: &Arc<UrDevice>, name: pi_kernel_sub_group_info) -> Result<u32> {
+        let name = match name {
+            PI_KERNEL_MAX_SUB_GROUP_SIZE => UR_KERNEL_SUB_GROUP_INFO_MAX_SUB_GROUP_SIZE,
+            PI_KERNEL_MAX_NUM_SUB_GROUPS => UR_KERNEL_SUB_GROUP_INFO_MAX_NUM_SUB_GROUPS,
+            PI_KERNEL_COMPILE_NUM_SUB_GROUPS => UR_KERNEL_SUB_GROUP_INFO_COMPILE_NUM_SUB_GROUPS,
+            PI_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL => UR_KERNEL_SUB_GROUP_INFO_SUB_GROUP_SIZE_INTEL,
+            name => return Err(Error::unknown_query(name)),
+        };
+        let bytes = self.object.sub_group_info(device.id, name)?;
+        Ok(number(&bytes).unwrap_or(0))
+    }
+
+    fn set_indirect_access(&self, indirect: bool) -> Result<()> {
+        let value = [u8::from(indirect)];
+        let set = self
+            .object
+            .set_exec_info(UR_KERNEL_EXEC_INFO_USM_INDIRECT_ACCESS, &value);
+        Ok(set?)
+    }
+
+    fn set_usm_pointers(&self, addresses: &[usize]) -> Result<()> {
+        let bytes: Vec<u8> = addresses
+            .iter()
+            .flat_map(|address| address.to_ne_bytes())
+            .collect();
+        Ok(self.object.set_exec_info(UR_KERNEL_EXEC_INFO_USM_PTRS, &bytes)?)
+    }
+
+    fn native_handle(&self) -> Result<pi_native_handle> {
+        Ok(self.object.native()?)
+    }
+}

@@ -1,0 +1,66 @@
+//! The plugin: each of its objects has one of an adapter.
+
+mod context;
+mod device;
+mod event;
+mod kernel;
+mod memory;
+mod program;
+mod query;
+mod queue;
+
+use offkit_pi::ffi::PI_DEVICE_NOT_FOUND;
+use offkit_pi::plugin::{Error, Plugin, Result};
+use offkit_sync::{Arc, LazyLock};
+
+use self::context::UrContext;
+use self::device::{UrDevice, UrPlatform};
+use self::event::UrEvent;
+use self::kernel::UrKernel;
+use self::memory::UrBuffer;
+use self::program::UrProgram;
+use self::queue::UrQueue;
+use crate::discover::{Found, Outcome, adapters, platforms};
+
+/// The plugin.
+pub(crate) struct UnifiedRuntime;
+
+impl Plugin for UnifiedRuntime {
+    type Platform = UrPlatform;
+    type Device = UrDevice;
+    type Context = UrContext;
+    type Queue = UrQueue;
+    type Memory = UrBuffer;
+    type Program = UrProgram;
+    type Kernel = UrKernel;
+    type Event = UrEvent;
+
+    const NAME: &'static str = "ur";
+
+    /// The platforms of all adapters that can be used. It is an error if there are none, and some cannot: a host shows
+    /// errors, and the error has the reasons.
+    fn platforms() -> Result<Vec<Arc<UrPlatform>>> {
+        static PLATFORMS: LazyLock<Vec<Arc<UrPlatform>>> = LazyLock::new(|| {
+            let platforms = platforms().iter();
+            platforms
+                .map(|platform| Arc::new(UrPlatform::new(*platform)))
+                .collect()
+        });
+        let is_unusable = |found: &Found| matches!(found.outcome, Outcome::Unusable(_));
+        if PLATFORMS.is_empty() && adapters().iter().any(is_unusable) {
+            let reasons: Vec<String> = adapters().iter().map(ToString::to_string).collect();
+            return Err(Error::new(PI_DEVICE_NOT_FOUND, reasons.join("; ")));
+        }
+        Ok(PLATFORMS.clone())
+    }
+}
+
+offkit_pi::define_plugin! {
+    /// The plugin, for programs that link it in: `offkit_pi::host::Plugin::built_in(&BUILT_IN)`.
+    pub const BUILT_IN: UnifiedRuntime;
+}
+
+/// The symbols that make a shared library of this crate a plugin.
+mod exports {
+    offkit_pi::export_plugin!(super::UnifiedRuntime);
+}

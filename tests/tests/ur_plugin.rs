@@ -1,0 +1,531 @@
+//! The plugin over adapters of Unified Runtime: the OpenCL adapters of two releases over Intel's driver for CPUs, and an
+//! adapter of our own in every form of the tables.
+
+use offkit_pi::ffi::PI_DEVICE_TYPE_ALL;
+use offkit_pi::host::{
+    Argument, BinaryType, BuildStatus, Context, Device, NdRange, Plugin, QueueProperties, UsmKind,
+};
+use offkit_plugin_ur::Outcome;
+use offkit_tests::packages::Package;
+use offkit_tests::sycl_runtime::SyclRuntime;
+use offkit_tests::{Folder, need, npy_f32, offkit, read_f32, root, tool};
+use offkit_ur::{FUNCTIONS, Form, Table};
+use std::collections::HashMap;
+use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A plugin finds its adapters once in a process, by the environment. So the part of a test that uses the plugin runs in
+/// a process of its own: this program again, told so by a variable.
+const INSIDE: &str = "OFFKIT_TEST_INSIDE";
+
+/// Runs the rest of a test in a process with these variables; `true` in that process.
+#[track_caller]
+fn is_inside(test: &str, variables: &[(&str, OsString)]) -> bool {
+    if std::env::var_os(INSIDE).is_some() {
+        return true;
+    }
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args([test, "--exact", "--nocapture"]).env(INSIDE, "1");
+    let outcome = Folder::new().run_command(command.envs(variables.iter().cloned()));
+    let text = outcome.ok();
+    assert!(text.contains("1 passed"), "{text}");
+    false
+}
+
+/// Adapters of a release.
+struct Release {
+    package: Package,
+    file: &'static str,
+    /// A library that the adapter needs and the runtime's folder does not have.
+    memory: Option<(Package, &'static str)>,
+    version: &'static str,
+    form: Form,
+    /// What there is to say of a link that lacks `seven`: later adapters give no log.
+    unresolved: &'static str,
+}
+
+const fn package(name: &'static str) -> Package {
+    Package { name, python: "3.11" }
+}
+
+const RELEASES: [Release; 2] = [
+    Release {
+        package: package("intel-cmplr-lib-ur==2025.1.1"),
+        file: "/libur_adapter_opencl.so.0.11.10",
+        memory: Some((package("umf==0.10.0"), "/libumf.so.0")),
+        version: "UR 0.11",
+        form: Form::V2025_1,
+        unresolved: "seven",
+    },
+    Release {
+        package: package("intel-cmplr-lib-ur==2025.3.1"),
+        file: "/libur_adapter_opencl.so.0.12.0",
+        memory: None,
+        version: "UR 0.12",
+        form: Form::V2025_3,
+        unresolved: "urProgramLink: UR_RESULT_ERROR_PROGRAM_LINK_FAILURE (42)",
+    },
+];
+
+impl Release {
+    /// The adapter, and the variables by which it is found and finds Intel's driver.
+    fn get(&self) -> Option<(PathBuf, Vec<(&'static str, OsString)>)> {
+        let [(vendors, drivers), (path, libraries)] = SyclRuntime::get()?.environment();
+        let adapter = self.package.file(self.file)?;
+        let mut folders = vec![libraries];
+        if let Some((package, file)) = self.memory {
+            folders.push(package.file(file)?.parent()?.to_owned());
+        }
+        let folders = std::env::join_paths(folders).unwrap();
+        let named = ("UR_ADAPTERS_FORCE_LOAD", adapter.clone().into_os_string());
+        Some((
+            adapter,
+            vec![(vendors, drivers.into_os_string()), (path, folders), named],
+        ))
+    }
+}
+
+/// The plugin as a library.
+fn library() -> PathBuf {
+    let name = format!("{DLL_PREFIX}offkit_plugin_ur{DLL_SUFFIX}");
+    // It is built with this program, beside it.
+    std::env::current_exe().unwrap().with_file_name(name)
+}
+
+fn first_device() -> Device {
+    let plugin = Plugin::built_in(&offkit_plugin_ur::BUILT_IN).unwrap();
+    let platform = plugin.platforms().unwrap().remove(0);
+    platform.devices(PI_DEVICE_TYPE_ALL).unwrap().remove(0)
+}
+
+/// OpenCL C as SPIR-V.
+fn spirv(source: &str) -> Vec<u8> {
+    let folder = Folder::new();
+    folder.write("k.cl", source);
+    let options = ["--target=spirv64v1.1", "-O1", "-c", "k.cl", "-o", "k.spv"];
+    folder.run(tool("clang-22").unwrap(), options).ok();
+    folder.read("k.spv")
+}
+
+fn bytes(value: f32) -> Vec<u8> {
+    value.to_ne_bytes().repeat(64)
+}
+
+const SAXPY: &str =
+    "kernel void saxpy(float a, global const float *x, global float *y, local float *scratch) {
+    size_t i = get_local_id(0);
+    scratch[i] = a * x[get_global_id(0)];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    y[get_global_id(0)] += scratch[i];
+}";
+
+#[test]
+fn kernels_run_through_the_adapter_of_2025_1() {
+    kernels_run_through("kernels_run_through_the_adapter_of_2025_1", &RELEASES[0]);
+}
+
+#[test]
+fn kernels_run_through_the_adapter_of_2025_3() {
+    kernels_run_through("kernels_run_through_the_adapter_of_2025_3", &RELEASES[1]);
+}
+
+#[track_caller]
+fn kernels_run_through(test: &str, release: &Release) {
+    need!("clang-22");
+    let Some((_, variables)) = release.get() else {
+        return;
+    };
+    if !is_inside(test, &variables) {
+        return;
+    }
+    let device = first_device();
+    assert!(device.il_version().unwrap().contains("SPIR-V"));
+    assert!(device.max_work_item_sizes().unwrap()[0] >= 32);
+    assert!(device.driver_version().unwrap().contains(release.version));
+    device.extensions().unwrap();
+
+    let context = Context::new(&[&device]).unwrap();
+    let properties = QueueProperties {
+        profiling: true,
+        out_of_order: false,
+    };
+    let queue = context.queue(&device, properties).unwrap();
+    let program = context.program_with_il(&spirv(SAXPY)).unwrap();
+    program.build("").unwrap();
+    assert_eq!(program.build_status(&device).unwrap(), BuildStatus::Success);
+    assert_eq!(program.kernel_names().unwrap(), ["saxpy"]);
+    let error = program.kernel("taxpy").unwrap_err().to_string();
+    assert!(
+        error.contains("there is no kernel taxpy; the program has saxpy"),
+        "{error}"
+    );
+
+    let mut kernel = program.kernel("saxpy").unwrap();
+    assert_eq!(
+        (kernel.name().unwrap().as_str(), kernel.num_args().unwrap()),
+        ("saxpy", 4)
+    );
+    assert!(kernel.work_group_size(&device).unwrap() >= 16);
+    let range = NdRange::new([64]).with_local([16]);
+    kernel.set_argument(0, 2.0f32).unwrap();
+    kernel.set_argument(3, Argument::Local(16 * 4)).unwrap();
+    let error = kernel.set_argument(4, 2.0f32).unwrap_err().to_string();
+    assert!(error.contains("kernel saxpy has 4 arguments"), "{error}");
+
+    // With buffers, which go before the command that reads one is done.
+    let [x, y] = [3.0, 1.0].map(|value| context.buffer_from(&bytes(value)).unwrap());
+    kernel.set_argument(1, &x).unwrap();
+    kernel.set_argument(2, &y).unwrap();
+    let launch = queue.launch(&kernel, &range, &[]).unwrap();
+    let read = queue.read_buffer_later(&y, 0, 256, &[&launch]).unwrap();
+    drop((x, y));
+    assert_eq!(read.wait().unwrap(), bytes(7.0));
+    let profile = launch.profile().unwrap();
+    assert!(profile.queued <= profile.started && profile.started <= profile.ended);
+
+    // With unified shared memory.
+    let [x, y] = [UsmKind::Device, UsmKind::Shared].map(|kind| context.usm(kind, &device, 256, 0).unwrap());
+    queue.write_usm(&x, 0, &bytes(0.5), &[]).unwrap();
+    queue.write_usm(&y, 0, &bytes(4.0), &[]).unwrap();
+    kernel.set_argument(1, &x).unwrap();
+    kernel.set_argument(2, &y).unwrap();
+    kernel.set_indirect_access(true).unwrap();
+    queue.launch(&kernel, &range, &[]).unwrap().wait().unwrap();
+    let mut out = [0; 256];
+    queue.read_usm(&y, 0, &mut out, &[]).unwrap();
+    assert_eq!(out[..], bytes(5.0));
+
+    // A kernel of two programs, one of which exports what the other imports.
+    let app = "int seven(int x);
+        kernel void k(global int *a) { a[get_global_id(0)] = seven(a[get_global_id(0)]); }";
+    let sources = [app, "int seven(int x) { return 7 * x; }"];
+    let programs = sources.map(|source| {
+        let program = context.program_with_il(&spirv(source)).unwrap();
+        program.compile("").unwrap();
+        assert_eq!(program.binary_type(&device).unwrap(), BinaryType::Object);
+        program
+    });
+    let linked = context.link(&[&programs[0], &programs[1]], "").unwrap();
+    let mut kernel = linked.kernel("k").unwrap();
+    let buffer = context.buffer_from(&6i32.to_ne_bytes()).unwrap();
+    kernel.set_argument(0, &buffer).unwrap();
+    queue.launch(&kernel, &NdRange::new([1]), &[]).unwrap();
+    let mut out = [0; 4];
+    queue.read_buffer(&buffer, 0, &mut out, &[]).unwrap();
+    assert_eq!(i32::from_ne_bytes(out), 42);
+    let error = context.link(&[&programs[0]], "").unwrap_err().to_string();
+    assert!(error.contains(release.unresolved), "{error}");
+    queue.finish().unwrap();
+}
+
+#[test]
+fn offkit_lists_and_uses_the_devices_of_an_adapter() {
+    need!("clang-22");
+    let Some((adapter, variables)) = RELEASES[1].get() else {
+        return;
+    };
+    let folder = Folder::new();
+    folder.write(
+        "saxpy.spv",
+        spirv(
+            "kernel void saxpy(float a, global const float *x, global float *y) {
+                y[get_global_id(0)] += a * x[get_global_id(0)];
+            }",
+        ),
+    );
+    folder.write("x.npy", npy_f32("(4,)", [1.0, 2.0, 3.0, 4.0]));
+    let run = |line: &str| {
+        let mut command = Command::new(offkit());
+        command
+            .args(line.split_whitespace())
+            .env("OFFKIT_PLUGINS", library())
+            .envs(variables.iter().cloned())
+            // The plugin of OpenCL's drivers has the same devices.
+            .env("ONEAPI_DEVICE_SELECTOR", "offkit:*;opencl:*;cuda:*");
+        folder.run_command(&mut command)
+    };
+    let devices = run("devices").ok();
+    let file = adapter.file_name().unwrap().to_str().unwrap();
+    assert!(
+        devices.contains(&format!("({file}, UR 0.12)")) && devices.contains("opencl:"),
+        "{devices}"
+    );
+    let doctor = run("doctor").stdout;
+    assert!(
+        doctor.contains("Unified Runtime") && doctor.contains(file),
+        "{doctor}"
+    );
+    let devices = run("devices --json").json();
+    let number = devices
+        .iter()
+        .position(|device| device.to_string().contains("offkit_plugin_ur"))
+        .unwrap_or_else(|| panic!("{devices:?}"));
+    run(&format!(
+        "run saxpy.spv saxpy --device {number} --global 4 --arg f32:2.5 --arg x.npy --arg x.npy --out 2=y.npy"
+    ))
+    .ok();
+    assert_eq!(read_f32(&folder.read("y.npy")), [3.5, 7.0, 10.5, 14.0]);
+}
+
+/// Our own adapter, compiled.
+fn own(folder: &Folder, name: &str, options: &str) -> PathBuf {
+    let output = folder.path(&format!("libur_adapter_{name}.so.0"));
+    let mut command = Command::new(tool("clang-22").unwrap());
+    command
+        .args("-std=c11 -shared -fPIC -fvisibility=hidden -o".split(' '))
+        .arg(&output)
+        .args(options.split(' '))
+        .arg(root().join("tests/ur-adapter/adapter.c"));
+    folder.run_command(&mut command).ok();
+    output
+}
+
+#[test]
+fn the_tables_of_every_form_are_understood() {
+    need!("clang-22");
+    const TEST: &str = "the_tables_of_every_form_are_understood";
+    let folder = Folder::new();
+    if std::env::var_os(INSIDE).is_none() {
+        for (form, version) in [11, 12, 12, 12].into_iter().enumerate() {
+            let options = format!("-DFORM={form} -DODD=0 -DVERSION={version}");
+            let adapter = own(&folder, &format!("form{form}"), &options);
+            is_inside(TEST, &[("UR_ADAPTERS_FORCE_LOAD", adapter.into_os_string())]);
+        }
+        return;
+    }
+    let device = first_device();
+    assert_eq!(device.name().unwrap(), "Toaster");
+    assert_eq!(device.max_compute_units().unwrap(), 2);
+    let context = Context::new(&[&device]).unwrap();
+    let queue = context.queue(&device, QueueProperties::default()).unwrap();
+    let program = context.program_with_il(b"SPIR-V").unwrap();
+    program.build("").unwrap();
+    let mut kernel = program.kernel("saxpy").unwrap();
+    let [x, y] = [3.0, 1.0].map(|value| context.buffer_from(&bytes(value)).unwrap());
+    kernel.set_argument(0, 2.0f32).unwrap();
+    kernel.set_argument(1, &x).unwrap();
+    kernel.set_argument(2, &y).unwrap();
+    queue.launch(&kernel, &NdRange::new([64]), &[]).unwrap();
+    let mut out = [0; 256];
+    queue.read_buffer(&y, 0, &mut out, &[]).unwrap();
+    assert_eq!(out[..], bytes(7.0));
+
+    // What the adapter says itself.
+    let error = program.build("--burn").unwrap_err().to_string();
+    let words = "the toaster is on fire (the adapter's error 451)";
+    assert!(error.contains(words), "{error}");
+    // What it does not have: a place that is null, one that is never written to, one behind the end of its table.
+    let missing = |error: String, function: &str| {
+        let words = format!("{function}: the adapter does not have this function");
+        assert!(error.contains(&words), "{error}");
+    };
+    let error = kernel.work_group_size(&device).unwrap_err().to_string();
+    missing(error, "urKernelGetGroupInfo");
+    missing(queue.marker(&[]).unwrap_err().to_string(), "urEnqueueEventsWait");
+    let error = context
+        .usm(UsmKind::Shared, &device, 4, 0)
+        .unwrap_err()
+        .to_string();
+    missing(error, "urUSMSharedAlloc");
+}
+
+#[test]
+fn adapters_that_cannot_be_used_are_named_with_the_reason_and_harm_no_other() {
+    need!("clang-22");
+    let folder = Folder::new();
+    let old = own(&folder, "old", "-DFORM=0 -DODD=0 -DVERSION=10");
+    let odd = own(&folder, "odd", "-DFORM=2 -DODD=1 -DVERSION=12");
+    let good = own(&folder, "good", "-DFORM=1 -DODD=0 -DVERSION=12");
+    let none = folder.path("none.so");
+    folder.write("none.c", "int nothing;");
+    let options = ["-shared", "-fPIC", "none.c", "-o", "none.so"];
+    folder.run(tool("clang-22").unwrap(), options).ok();
+    let missing = folder.path("missing.so");
+    let text = folder.write("text.so", "this is no library");
+    let all = [&old, &odd, &none, &missing, &text, &good].map(|path| path.to_str().unwrap());
+    let test = "adapters_that_cannot_be_used_are_named_with_the_reason_and_harm_no_other";
+    if !is_inside(test, &[("UR_ADAPTERS_FORCE_LOAD", all.join(",").into())]) {
+        // Where none can be used, the reasons are there for users.
+        let mut command = Command::new(offkit());
+        command.args(["devices", "-v"]).env("OFFKIT_PLUGINS", library());
+        let outcome = folder.run_command(command.env("UR_ADAPTERS_FORCE_LOAD", &old));
+        assert!(
+            outcome
+                .stderr
+                .contains("it speaks UR 0.10; offkit speaks 0.11 and 0.12"),
+            "{outcome:#?}"
+        );
+        return;
+    }
+    let outcomes: Vec<&Outcome> = offkit_plugin_ur::adapters()
+        .iter()
+        .map(|found| &found.outcome)
+        .collect();
+    let [old, odd, none, missing, text, good] = outcomes.as_slice() else {
+        panic!("{outcomes:?}");
+    };
+    for (outcome, words) in [
+        (old, "it speaks UR 0.10; offkit speaks 0.11 and 0.12"),
+        (
+            odd,
+            "UR 0.12 with 18 functions of kernels and 26 that submit commands",
+        ),
+        (none, "it has no `urGetPlatformProcAddrTable`"),
+        (missing, "No such file or directory"),
+        (text, "file too short"),
+    ] {
+        assert!(
+            matches!(outcome, Outcome::Unusable(reason) if reason.contains(words)),
+            "{outcome:?}"
+        );
+    }
+    assert_eq!(**good, Outcome::Used(vec!["Kitchen".to_owned()]));
+    assert_eq!(first_device().name().unwrap(), "Toaster");
+}
+
+/// What fills in an adapter's tables, and prints the offsets of the functions in its file.
+const TABLES: &str = r#"
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int count, char **arguments) {
+  void *library = dlopen(arguments[1], RTLD_NOW);
+  if (!library) return fprintf(stderr, "%s\n", dlerror()), 1;
+  for (int i = 2; i < count; i++) {
+    int (*get)(unsigned, void **) = dlsym(library, arguments[i]);
+    for (unsigned version = 11; get && version <= 12; version++) {
+      void *table[256] = {0};
+      Dl_info info;
+      if (!get(version, table))
+        for (int slot = 0; slot < 256; slot++)
+          if (table[slot] && dladdr(table[slot], &info))
+            printf("%s %d %lx\n", arguments[i], slot, (char *)table[slot] - (char *)info.dli_fbase);
+    }
+  }
+}
+"#;
+
+#[test]
+fn functions_are_where_the_adapters_of_both_releases_put_them() {
+    need!("clang-22", "llvm-nm");
+    let folder = Folder::new();
+    folder.write("tables.c", TABLES);
+    folder
+        .run(tool("clang-22").unwrap(), ["tables.c", "-o", "tables"])
+        .ok();
+    for release in &RELEASES {
+        let Some((adapter, variables)) = release.get() else {
+            return;
+        };
+        let getters: HashMap<&str, Table> = Table::ALL
+            .into_iter()
+            .map(|table| (table.getter(), table))
+            .chain([(Table::GLOBAL_GETTER, Table::Adapter)])
+            .collect();
+        let symbols = folder.run(tool("llvm-nm").unwrap(), [&adapter]).ok();
+        let mut names: HashMap<u64, Vec<&str>> = HashMap::new();
+        for line in symbols.lines() {
+            if let [address, _, name] = line.split_whitespace().collect::<Vec<_>>()[..] {
+                let address = u64::from_str_radix(address, 16).unwrap();
+                names.entry(address).or_default().push(name);
+            }
+        }
+        let mut command = Command::new(folder.path("tables"));
+        command.arg(&adapter).args(getters.keys());
+        let printed = folder.run_command(command.envs(variables.iter().cloned())).ok();
+        let mut places = HashMap::new();
+        for line in printed.lines() {
+            let [getter, slot, offset] = line.split(' ').collect::<Vec<_>>()[..] else {
+                panic!("{line}");
+            };
+            let offset = u64::from_str_radix(offset, 16).unwrap();
+            let slot: usize = slot.parse().unwrap();
+            places.insert(
+                (getters[getter], slot),
+                names.get(&offset).cloned().unwrap_or_default(),
+            );
+        }
+        let mut checked = 0;
+        for function in FUNCTIONS {
+            let place = function.places[release.form as usize];
+            let Some(found) = place.and_then(|place| places.get(&(function.table, place))) else {
+                continue;
+            };
+            let name = function.name.split('_').next().unwrap();
+            assert!(found.contains(&name), "{name}: {found:?} of {:?}", release.form);
+            checked += 1;
+        }
+        assert!(checked > 75, "{checked} functions of {:?}", release.form);
+    }
+}
+
+#[test]
+fn functions_are_where_the_newest_header_puts_them() {
+    let Some(runtime) = SyclRuntime::get() else { return };
+    let folder = runtime.library_folder().with_file_name("include/unified-runtime");
+    let header = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+    let (tables, functions) = (header("ur_ddi.h"), header("ur_api.h"));
+    let without_comments = |text: &str| -> String {
+        let lines = text.lines().map(|line| line.split("//").next().unwrap());
+        lines.collect::<Vec<_>>().join(" ")
+    };
+    let (tables, functions) = (without_comments(&tables), without_comments(&functions));
+    for function in FUNCTIONS {
+        let Some(place) = function.places[Form::V2026_2 as usize] else {
+            continue;
+        };
+        let short = function.name.strip_prefix("ur").unwrap();
+        let name = match function.table {
+            Table::Usm => "usm".to_owned(),
+            Table::EnqueueExp => "enqueue_exp".to_owned(),
+            table => format!("{table:?}").to_lowercase(),
+        };
+        let start = tables
+            .find(&format!("typedef struct ur_{name}_dditable_t {{"))
+            .unwrap();
+        let entries = &tables[start..];
+        let entries = &entries[..entries.find('}').unwrap()];
+        let entry = entries.split("ur_pfn").nth(place + 1).unwrap();
+        assert!(entry.starts_with(&format!("{short}_t")), "{short}: {entry}");
+
+        let start = functions.find(&format!(" {}(", function.name)).unwrap();
+        let parameters = &functions[start..];
+        let parameters = &parameters[..parameters.find(");").unwrap()];
+        assert_eq!(
+            parameters.split(',').count(),
+            function.parameters.len(),
+            "{parameters}"
+        );
+    }
+}
+
+#[test]
+fn adapters_are_looked_for_where_unified_runtime_does() {
+    need!("clang-22");
+    let folder = Folder::new();
+    for name in ["cuda", "opencl"] {
+        own(&folder, name, "-DFORM=2 -DODD=0 -DVERSION=12");
+    }
+    let find = |variable: &str, value: &Path| {
+        let mut command = Command::new(offkit());
+        command
+            .args(["doctor", "--json"])
+            .env("OFFKIT_PLUGINS", library())
+            .env_remove("UR_ADAPTERS_FORCE_LOAD")
+            .env(variable, value);
+        let text = folder.run_command(&mut command).stdout;
+        ["cuda", "opencl"].map(|name| text.contains(&format!("libur_adapter_{name}.so.0")))
+    };
+    let path = folder.path("");
+    assert_eq!(find("UR_ADAPTERS_SEARCH_PATH", &path), [true, true]);
+    // OpenCL's devices are there by offkit's own plugin.
+    assert_eq!(find("LD_LIBRARY_PATH", &path), [true, false]);
+    assert_eq!(
+        find("UR_ADAPTERS_SEARCH_PATH", Path::new("/nowhere")),
+        [false, false]
+    );
+    let opencl = folder.path("libur_adapter_opencl.so.0");
+    assert_eq!(find("UR_ADAPTERS_FORCE_LOAD", &opencl), [false, true]);
+}

@@ -1,0 +1,284 @@
+// An adapter of Unified Runtime with one device that knows one kernel, `saxpy`, in any form of the tables.
+//
+// VERSION: the version that it speaks, 11 or 12. FORM: 0 to 3, as in offkit-ur's `Form::ALL`. ODD: one function of
+// kernels more than any release has.
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef uint32_t result;
+enum { SUCCESS = 0, INVALID_ENUMERATION = 53, INVALID_KERNEL_NAME = 29, UNSUPPORTED_VERSION = 43, ADAPTER_SPECIFIC = 66 };
+
+// What all handles but those of buffers point to.
+static int object;
+
+struct memory {
+  size_t size;
+  char *bytes;
+};
+
+static float factor;
+static struct memory *vectors[2];
+
+static result give(const void *answer, size_t length, size_t size, void *value, size_t *size_ret) {
+  if (value && size >= length)
+    memcpy(value, answer, length);
+  if (size_ret)
+    *size_ret = length;
+  return SUCCESS;
+}
+
+static result give_text(const char *text, size_t size, void *value, size_t *size_ret) {
+  return give(text, strlen(text) + 1, size, value, size_ret);
+}
+
+static result give_number(uint32_t number, size_t size, void *value, size_t *size_ret) {
+  return give(&number, sizeof number, size, value, size_ret);
+}
+
+static result list_one(uint32_t room, void **handles, uint32_t *count) {
+  if (handles && room)
+    *handles = &object;
+  if (count)
+    *count = 1;
+  return SUCCESS;
+}
+
+static result adapter_last_error(void *adapter, const char **message, int32_t *error) {
+  *message = "the toaster is on fire";
+  *error = 451;
+  return SUCCESS;
+}
+
+#if FORM == 0
+static result platform_get(void **adapters, uint32_t adapter_count, uint32_t room, void **platforms, uint32_t *count) {
+  return *adapters == &object && adapter_count == 1 ? list_one(room, platforms, count) : INVALID_ENUMERATION;
+}
+#else
+static result platform_get(void *adapter, uint32_t room, void **platforms, uint32_t *count) {
+  return adapter == &object ? list_one(room, platforms, count) : INVALID_ENUMERATION;
+}
+#endif
+
+static result platform_info(void *platform, uint32_t name, size_t size, void *value, size_t *size_ret) {
+  switch (name) {
+  case 1: return give_text("Kitchen", size, value, size_ret);
+  case 6: return give_number(3, size, value, size_ret); // CUDA
+  default: return INVALID_ENUMERATION;
+  }
+}
+
+static result device_get(void *platform, uint32_t type, uint32_t room, void **devices, uint32_t *count) {
+  return list_one(room, devices, count);
+}
+
+static result device_info(void *device, uint32_t name, size_t size, void *value, size_t *size_ret) {
+  bool yes = true;
+  switch (name) {
+  case 0: return give_number(3, size, value, size_ret); // a GPU
+  case 3: return give_number(2, size, value, size_ret);
+  case 7: return give_number(0x72, size, value, size_ret); // denormals, infinities, nearest, fused
+  case 53: return give(&yes, 1, size, value, size_ret);
+  case 65: return give_text("SPIR-V_1.4", size, value, size_ret);
+  case 66: return give_text("Toaster", size, value, size_ret);
+  case 68: return give_text("7.5", size, value, size_ret);
+  case 83: return give_number(5, size, value, size_ret);
+  default: return INVALID_ENUMERATION;
+  }
+}
+
+static result context_create(uint32_t count, void **devices, void *properties, void **context) {
+  *context = &object;
+  return SUCCESS;
+}
+
+static result nothing(void *handle) { return SUCCESS; }
+
+static result queue_create(void *context, void *device, void *properties, void **queue) {
+  *queue = &object;
+  return SUCCESS;
+}
+
+static result buffer_create(void *context, uint32_t flags, size_t size, void **properties, void **buffer) {
+  struct memory *memory = malloc(sizeof *memory);
+  memory->size = size;
+  memory->bytes = calloc(size, 1);
+  if (properties)
+    memcpy(memory->bytes, properties[2], size);
+  *buffer = memory;
+  return SUCCESS;
+}
+
+static result buffer_release(struct memory *memory) {
+  free(memory->bytes);
+  free(memory);
+  return SUCCESS;
+}
+
+static result program_create(void *context, void *il, size_t length, void *properties, void **program) {
+  *program = &object;
+  return SUCCESS;
+}
+
+static result program_build(void *context, void *program, const char *options) {
+  return options && strstr(options, "burn") ? ADAPTER_SPECIFIC : SUCCESS;
+}
+
+static result program_build_info(void *p, void *d, uint32_t name, size_t size, void *value, size_t *size_ret) {
+  return name == 2 ? give_text("", size, value, size_ret) : give_number(2, size, value, size_ret);
+}
+
+static result kernel_create(void *program, const char *name, void **kernel) {
+  *kernel = &object;
+  return strcmp(name, "saxpy") ? INVALID_KERNEL_NAME : SUCCESS;
+}
+
+static result kernel_info(void *kernel, uint32_t name, size_t size, void *value, size_t *size_ret) {
+  return name == 1 ? give_number(3, size, value, size_ret) : give_text("saxpy", size, value, size_ret);
+}
+
+static result set_value(void *kernel, uint32_t index, size_t size, void *properties, const float *value) {
+  factor = *value;
+  return SUCCESS;
+}
+
+static result set_buffer(void *kernel, uint32_t index, void *properties, struct memory *memory) {
+  vectors[index - 1] = memory;
+  return SUCCESS;
+}
+
+static result run(const size_t *offset, const size_t *global, uint32_t events, void **event) {
+  float *x = (float *)vectors[0]->bytes, *y = (float *)vectors[1]->bytes;
+  for (size_t i = offset[0]; i < offset[0] + global[0]; i++)
+    y[i] += factor * x[i];
+  *event = &object;
+  return events == 0 ? SUCCESS : INVALID_ENUMERATION;
+}
+
+#define RANGE void *queue, void *kernel, uint32_t dimensions, const size_t *offset, const size_t *global, const size_t *local
+#define ORDER uint32_t events, void **list, void **event
+#if FORM == 0
+static result launch(RANGE, ORDER) { return run(offset, global, events, event); }
+#elif FORM == 1
+static result launch(RANGE, uint32_t count, void *properties, ORDER) { return run(offset, global, events, event); }
+#elif FORM == 2
+static result launch(RANGE, void *properties, ORDER) { return run(offset, global, events, event); }
+#else
+struct argument {
+  uint32_t stype;
+  void *next;
+  uint32_t type, index;
+  size_t size;
+  union {
+    const float *value;
+    struct {
+      struct memory *memory;
+      uint32_t flags;
+    } memory;
+  } as;
+};
+static result launch(RANGE, uint32_t count, const struct argument *arguments, void *properties, ORDER) {
+  for (const struct argument *argument = arguments; argument < arguments + count; argument++) {
+    if (argument->stype != 0x5000)
+      return INVALID_ENUMERATION;
+    if (argument->type == 0)
+      set_value(kernel, argument->index, argument->size, 0, argument->as.value);
+    else
+      set_buffer(kernel, argument->index, 0, argument->as.memory.memory);
+  }
+  return run(offset, global, events, event);
+}
+#endif
+
+static result read(void *queue, struct memory *memory, bool blocking, size_t offset, size_t size, void *out, ORDER) {
+  memcpy(out, memory->bytes + offset, size);
+  *event = &object;
+  return SUCCESS;
+}
+
+static result event_info(void *event, uint32_t name, size_t size, void *value, size_t *size_ret) {
+  return give_number(0, size, value, size_ret);
+}
+
+static result event_wait(uint32_t count, void **events) { return SUCCESS; }
+
+#define TABLE(name) \
+  __attribute__((visibility("default"))) result urGet##name##ProcAddrTable(uint32_t version, void **table) { \
+    if (version != VERSION) \
+      return UNSUPPORTED_VERSION;
+#define DONE \
+  return SUCCESS; \
+  }
+
+#if FORM == 0
+TABLE(Global)
+#else
+TABLE(Adapter)
+#endif
+  table[0] = list_one;
+  table[3] = adapter_last_error;
+DONE
+TABLE(Platform) // Nothing writes to its other places.
+  table[0] = platform_get;
+  table[1] = platform_info;
+DONE
+TABLE(Device)
+  table[0] = device_get;
+  table[1] = device_info;
+  table[2] = 0;
+DONE
+TABLE(Context)
+  table[0] = context_create;
+  table[1] = table[2] = nothing;
+DONE
+TABLE(Queue)
+  table[1] = queue_create;
+  table[2] = table[3] = table[6] = nothing;
+DONE
+TABLE(Mem)
+  table[1] = buffer_create;
+  table[2] = nothing;
+  table[3] = buffer_release;
+DONE
+TABLE(Program)
+  table[0] = program_create;
+  table[2] = program_build;
+  table[5] = table[6] = nothing;
+  table[10] = program_build_info;
+DONE
+TABLE(Event)
+  table[0] = event_info;
+  table[2] = event_wait;
+  table[3] = table[4] = nothing;
+DONE
+TABLE(Kernel)
+  static const int sizes[] = {16, 17, 17, 13};
+  table[sizes[FORM] - 1 + ODD] = 0;
+  table[0] = kernel_create;
+  table[1] = kernel_info;
+  table[4] = table[5] = nothing;
+#if FORM < 3
+  table[9] = set_value;
+  table[14] = set_buffer;
+#endif
+DONE
+TABLE(Enqueue)
+  table[FORM == 3 ? 24 : 25] = 0;
+  table[FORM == 3 ? 2 : 3] = read;
+#if FORM < 3
+  table[0] = launch;
+#endif
+DONE
+TABLE(EnqueueExp)
+#if FORM == 3
+  table[0] = launch;
+#endif
+DONE
+#if FORM >= 2
+TABLE(GraphExp)
+  table[0] = 0;
+DONE
+#endif
