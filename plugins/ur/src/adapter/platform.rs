@@ -167,7 +167,7 @@ impl DeviceId {
     }
 
     /// Which of some targets suits the device best; `None` if none does.
-    pub(crate) fn select(self, targets: &[&'static core::ffi::CStr]) -> Result<Option<usize>> {
+    pub(crate) fn select(self, targets: &[std::ffi::CString]) -> Result<Option<usize>> {
         let binaries: Vec<ur_device_binary_t> = targets
             .iter()
             .map(|target| ur_device_binary_t {

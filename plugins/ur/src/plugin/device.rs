@@ -1,11 +1,12 @@
 //! Platforms and devices, and what they answer.
 
-use core::ffi::CStr;
-use offkit_image::{DeviceImage, Family, ImageFormat};
+use offkit_image::target::triples;
+use offkit_image::{DeviceImage, ImageFormat, Target};
 use offkit_pi::ffi::*;
 use offkit_pi::plugin::{Device, Error, Info, Platform, Result};
 use offkit_sync::{Arc, OnceLock};
 use offkit_ur::*;
+use std::ffi::CString;
 
 use super::{UnifiedRuntime, query};
 use crate::adapter::{DeviceId, PlatformId, number, text};
@@ -86,24 +87,19 @@ impl UrDevice {
         }
     }
 
-    /// What Unified Runtime calls the target of an image; none for an image that no device of the adapter's takes.
-    fn target(&self, image: &DeviceImage<'_>) -> Option<&'static CStr> {
-        let takes_spirv = self.il_version.contains("SPIR-V");
-        match (image.format, image.target.family()) {
-            (ImageFormat::Spirv, Family::Spirv64) if takes_spirv => Some(c"spir64"),
-            (ImageFormat::Spirv, Family::Spirv32) if takes_spirv => Some(c"spir"),
-            // SPIR-V that does not say what it is for.
-            (ImageFormat::Spirv, Family::Other) if takes_spirv && image.target.triple.is_empty() => {
-                Some(c"spir64")
+    /// What Unified Runtime calls the target of an image, as DPC++'s runtimes do; none for SPIR-V that the device does not
+    /// take.
+    fn target(&self, image: &DeviceImage<'_>) -> Option<CString> {
+        let target = &image.target;
+        let name = match image.format {
+            ImageFormat::Spirv if !self.il_version.contains("SPIR-V") => return None,
+            // It does not say what it is for.
+            ImageFormat::Spirv if target.triple.is_empty() => {
+                Target::named(triples::SPIRV64).sycl_name().to_owned()
             }
-            (ImageFormat::Spirv, _) => None,
-            (_, Family::IntelGpu) => Some(c"spir64_gen"),
-            (_, Family::IntelCpu) => Some(c"spir64_x86_64"),
-            (_, Family::IntelFpga) => Some(c"spir64_fpga"),
-            (_, Family::Nvptx64) => Some(c"nvptx64"),
-            (_, Family::Amdgcn) => Some(c"amdgcn"),
-            _ => None,
-        }
+            _ => target.sycl_name().to_owned(),
+        };
+        CString::new(name).ok()
     }
 }
 
