@@ -254,7 +254,7 @@ fn offkit_lists_and_uses_the_devices_of_an_adapter() {
     );
     let doctor = run("doctor").stdout;
     assert!(
-        doctor.contains("Unified Runtime") && doctor.contains(file),
+        doctor.contains("Unified Runtime") && doctor.contains(&format!("{file}: in use")),
         "{doctor}"
     );
     let devices = run("devices --json").json();
@@ -525,6 +525,15 @@ fn adapters_are_looked_for_where_unified_runtime_does() {
     assert_eq!(
         find("UR_ADAPTERS_SEARCH_PATH", Path::new("/nowhere")),
         [false, false]
+    );
+    // What lies in a folder and cannot be used is no problem of anybody's.
+    own(&folder, "cuda", "-DFORM=2 -DODD=1 -DVERSION=12");
+    let mut command = Command::new(offkit());
+    command.arg("doctor").env("OFFKIT_PLUGINS", library());
+    let doctor = folder.run_command(command.env("LD_LIBRARY_PATH", &path));
+    assert!(
+        doctor.stdout.contains("no device is seen through it") && doctor.stderr.is_empty(),
+        "{doctor:#?}"
     );
     let opencl = folder.path("libur_adapter_opencl.so.0");
     assert_eq!(find("UR_ADAPTERS_FORCE_LOAD", &opencl), [false, true]);

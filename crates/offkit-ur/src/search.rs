@@ -52,11 +52,11 @@ impl fmt::Display for NamedBy {
 }
 
 impl Adapter {
-    /// The version in the name of its file, links followed: `0.12.0` of `libur_adapter_hip.so.0.12.0`.
-    pub fn version(&self) -> Option<String> {
-        let file = fs::canonicalize(&self.library).ok()?;
-        let (_, version) = file.file_name()?.to_str()?.split_once(".so.")?;
-        Some(version.to_owned())
+    /// The name of its file, links followed, which has the version: `libur_adapter_hip.so.0.12.0`.
+    pub fn file_name(&self) -> String {
+        let file = fs::canonicalize(&self.library).unwrap_or_else(|_| self.library.clone());
+        let name = file.file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
     }
 }
 

@@ -59,7 +59,7 @@ pub(crate) fn platforms() -> &'static [PlatformId] {
 static FOUND: LazyLock<(Vec<Found>, Vec<PlatformId>)> = LazyLock::new(|| {
     let (mut adapters, mut used, mut known) = (Vec::new(), Vec::new(), HashSet::new());
     for candidate in candidates() {
-        let opened = adapter::open(&candidate.library).and_then(|opened| match opened {
+        let opened = adapter::open(&candidate).and_then(|opened| match opened {
             Some(adapter) => adapter.platforms().map_err(|error| error.to_string()),
             None => Ok(Vec::new()),
         });

@@ -6,7 +6,7 @@ use offkit_runtime::advice::{advice, package_of};
 use offkit_runtime::machine;
 use offkit_runtime::probe::Trust;
 use offkit_runtime::search::{Candidate, Place};
-use offkit_runtime::{Outcome, Runtime};
+use offkit_runtime::{FoundDevice, Outcome, Runtime};
 use serde_json::{Value, json};
 
 use crate::failure::{ExitStatus, Failure};
@@ -77,7 +77,7 @@ pub(crate) fn run(options: &Doctor, terminal: Terminal) -> Result<(), Failure> {
         )
     }));
     findings.extend(opencl_drivers());
-    findings.extend(adapters());
+    findings.extend(adapters(runtime.found()));
     findings.extend(libraries());
     findings.extend(nodes());
     let mut output = terminal.output();
@@ -229,16 +229,27 @@ fn opencl_drivers() -> Vec<Finding> {
     drivers.iter().map(finding).collect()
 }
 
-/// The adapters of Unified Runtime.
-fn adapters() -> Vec<Finding> {
+/// The adapters of Unified Runtime, which devices name as their drivers.
+fn adapters(found: &[FoundDevice]) -> Vec<Finding> {
     let finding = |adapter: machine::Adapter| {
-        let what = format!("{} ({})", adapter.library.display(), adapter.named_by);
-        let finding = |state| Finding::new("Unified Runtime", state, &what);
-        match adapter.version() {
-            Some(version) => finding("ok").because(format!("version {version}")),
-            None if adapter.library.exists() => finding("ok"),
-            None => finding("problem").because("the library that it names is not there"),
-        }
+        let path = adapter.library.display();
+        let file = adapter.file_name();
+        let what = format!("{path} ({})", adapter.named_by);
+        let is_used = found.iter().any(|found| {
+            let driver = found.device.driver_version();
+            driver.is_ok_and(|driver| driver.contains(&file))
+        });
+        let (state, why, advice) = match adapter.library.exists() {
+            false => ("problem", "the library that it names is not there", None),
+            true if is_used => ("ok", "in use", None),
+            true => {
+                let advice = format!("`UR_ADAPTERS_FORCE_LOAD={path} offkit devices` says why.");
+                ("info", "no device is seen through it", Some(advice))
+            }
+        };
+        Finding::new("Unified Runtime", state, what)
+            .because(format!("{file}: {why}"))
+            .advised(advice)
     };
     machine::adapters().into_iter().map(finding).collect()
 }

@@ -29,10 +29,10 @@ const UNSET: Slot = core::ptr::without_provenance(usize::MAX);
 /// # Errors
 ///
 /// Why it cannot be used, in words.
-pub(crate) fn open(path: &Path) -> Result<Option<&'static Adapter>, String> {
+pub(crate) fn open(named: &offkit_ur::Adapter) -> Result<Option<&'static Adapter>, String> {
     // SAFETY: opening a library runs its initialisers; whoever names it, in a folder of the system or a variable, trusts
     // it.
-    let library = unsafe { open_resolved(path) }.map_err(|error| {
+    let library = unsafe { open_resolved(&named.library) }.map_err(|error| {
         // The error itself says which function failed; the loader's own words are its source.
         error
             .source()
@@ -78,13 +78,11 @@ pub(crate) fn open(path: &Path) -> Result<Option<&'static Adapter>, String> {
     };
     // SAFETY: the tables are the adapter's, and of that form.
     let functions = unsafe { Functions::of(form, find) };
-    let file = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let file = file
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
-    first(Adapter::new(functions, form, format!("{file}, UR 0.{version}")))
+    first(Adapter::new(
+        functions,
+        form,
+        format!("{}, UR 0.{version}", named.file_name()),
+    ))
 }
 
 /// Takes the library's adapter: it has one, or none where there is nothing for it to do.

@@ -12,6 +12,7 @@ mod queue;
 use offkit_pi::ffi::PI_DEVICE_NOT_FOUND;
 use offkit_pi::plugin::{Error, Plugin, Result};
 use offkit_sync::{Arc, LazyLock};
+use offkit_ur::NamedBy;
 
 use self::context::UrContext;
 use self::device::{UrDevice, UrPlatform};
@@ -37,8 +38,9 @@ impl Plugin for UnifiedRuntime {
 
     const NAME: &'static str = "ur";
 
-    /// The platforms of all adapters that can be used. It is an error if there are none, and some cannot: a host shows
-    /// errors, and the error has the reasons.
+    /// The platforms of all adapters that can be used. It is an error if there are none, and a variable names one that
+    /// cannot: a host shows errors, and the error has the reasons. An adapter that only lies in a folder may be there for
+    /// other machines.
     fn platforms() -> Result<Vec<Arc<UrPlatform>>> {
         static PLATFORMS: LazyLock<Vec<Arc<UrPlatform>>> = LazyLock::new(|| {
             let platforms = platforms().iter();
@@ -46,8 +48,11 @@ impl Plugin for UnifiedRuntime {
                 .map(|platform| Arc::new(UrPlatform::new(*platform)))
                 .collect()
         });
-        let is_unusable = |found: &Found| matches!(found.outcome, Outcome::Unusable(_));
-        if PLATFORMS.is_empty() && adapters().iter().any(is_unusable) {
+        let is_missed = |found: &Found| {
+            let is_named = matches!(found.adapter.named_by, NamedBy::Variable(_));
+            is_named && matches!(found.outcome, Outcome::Unusable(_))
+        };
+        if PLATFORMS.is_empty() && adapters().iter().any(is_missed) {
             let reasons: Vec<String> = adapters().iter().map(ToString::to_string).collect();
             return Err(Error::new(PI_DEVICE_NOT_FOUND, reasons.join("; ")));
         }
