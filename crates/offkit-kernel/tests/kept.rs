@@ -104,6 +104,7 @@ fn hints_of_loops_and_branches_are_kept() {
         Capability::Addresses,
         Capability::Linkage,
         Capability::ExpectAssumeKHR,
+        Capability::UniformDecoration,
     ] {
         b.capability(capability);
     }
@@ -146,6 +147,7 @@ fn hints_of_loops_and_branches_are_kept() {
     b.end_function().unwrap();
     b.decorate(sum, Decoration::NoUnsignedWrap, []);
     b.decorate(square, Decoration::NoContraction, []);
+    b.decorate(number, Decoration::Uniform, []);
     b.entry_point(ExecutionModel::Kernel, kernel, "k", []);
     b.execution_mode(kernel, ExecutionMode::ContractionOff, []);
     b.execution_mode(kernel, ExecutionMode::RoundingModeRTE, [32]);

@@ -79,6 +79,7 @@ fn is_supported(capability: Capability) -> bool {
             | C::DotProductInputAll
             | C::BitInstructions
             | C::ExpectAssumeKHR
+            | C::UniformDecoration
             | C::OptNoneEXT
             | C::DenormPreserve
             | C::SignedZeroInfNanPreserve
