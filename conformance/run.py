@@ -136,7 +136,7 @@ class Suite:
         )
         ends = time.monotonic() + seconds
         current, began, left = None, time.monotonic(), set(tests)
-        cut = False
+        cut, patience = False, 0
 
         def close(verdict):
             nonlocal current
@@ -158,10 +158,11 @@ class Suite:
                         if text.startswith(form.format(current)):
                             close(verdict)
                             break
+            patience = 10
         except TimeoutError:
             cut = True
         finally:
-            code = end(process, patience=0 if cut else 10)
+            code = end(process, patience)
         if cut:
             if current:
                 close("cut")
@@ -290,6 +291,7 @@ def main():
     if not options.driver.exists():
         fail(f"there is no {options.driver}")
     suite = Suite(options)
+    print(f"logs are in {kept(options.spirv, options.full, options.driver.stem)}/logs", flush=True)
     for name, only in rows.items():
         if suite.program(ROWS[name]) is None:
             print(f"{name}: not built in {suite.programs}", flush=True)
@@ -298,4 +300,7 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)
