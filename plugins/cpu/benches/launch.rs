@@ -5,9 +5,12 @@
 //! with 1 if a goal is missed.
 
 use offkit_pi::ffi::*;
-use offkit_pi::host::Plugin;
+use offkit_pi::host::{
+    Argument, Context, Device, Kernel, NdRange, Plugin, Queue as SafeQueue, QueueProperties, Usm, UsmKind,
+};
 use offkit_pi::table::Api;
 use offkit_plugin_cpu::native::{NativeKernel, NativeLaunch, register};
+use offkit_spirv::{Parameter, ParameterKind, Storage, Type};
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 use std::time::{Duration, Instant};
@@ -32,6 +35,16 @@ struct Offkit {
 }
 
 unsafe extern "C" fn empty(_: *const NativeLaunch, _first: u64, _end: u64, _local: *mut u8) {}
+
+/// A pointer to global memory.
+fn pointer() -> Parameter {
+    let pointee = Type {
+        name: "i64".to_owned(),
+        layout: None,
+    };
+    let storage = Storage::Global;
+    Parameter::new(ParameterKind::Pointer { storage, pointee }, 8)
+}
 
 macro_rules! pi {
     ($api:expr, $function:ident($($argument:expr),* $(,)?)) => {{
@@ -276,6 +289,98 @@ impl Queue for OpenCl {
     }
 }
 
+/// The CPU device by the objects of the host's side, and a kernel with a plain address, which may use any allocation.
+struct PlainAddress {
+    context: Context,
+    device: Device,
+    queue: SafeQueue,
+    kernel: Kernel,
+    _usm: Usm,
+}
+
+impl PlainAddress {
+    fn new() -> PlainAddress {
+        let plugin = Plugin::built_in(&offkit_plugin_cpu::plugin::BUILT_IN).unwrap();
+        let platform = plugin.platforms().unwrap().remove(0);
+        let device = platform.devices(PI_DEVICE_TYPE_ALL).unwrap().remove(0);
+        let context = Context::new(&[&device]).unwrap();
+        let queue = context.queue(&device, QueueProperties::default()).unwrap();
+        let program = context.program_with_il(b"offkit-native:bench").unwrap();
+        program.build("").unwrap();
+        let mut kernel = program.kernel("pointer").unwrap();
+        let usm = context.usm(UsmKind::Device, &device, 64, 0).unwrap();
+        kernel.set_argument(0, Argument::Address(usm.address())).unwrap();
+        PlainAddress {
+            context,
+            device,
+            queue,
+            kernel,
+            _usm: usm,
+        }
+    }
+
+    fn allocate(&self, count: usize) -> Vec<Usm> {
+        let allocate = |_| self.context.usm(UsmKind::Device, &self.device, 64, 0).unwrap();
+        (0..count).map(allocate).collect()
+    }
+
+    /// The median time of a launch, in microseconds: `launches` before a finish, and behind an event if they are `held`
+    /// up until all are submitted.
+    fn median(&self, launches: usize, held: bool) -> f64 {
+        let one = NdRange::new([1]);
+        let mut times: Vec<f64> = (0..20_001 / launches)
+            .map(|_| {
+                let gate = held.then(|| self.context.user_event().unwrap());
+                let wait: Vec<_> = gate.iter().map(|gate| gate.event()).collect();
+                let start = Instant::now();
+                for _ in 0..launches {
+                    self.queue.launch(&self.kernel, &one, &wait).unwrap();
+                }
+                if let Some(gate) = gate {
+                    gate.complete().unwrap();
+                }
+                self.queue.finish().unwrap();
+                start.elapsed().as_secs_f64() * 1e6 / launches as f64
+            })
+            .collect();
+        times.sort_by(f64::total_cmp);
+        times[times.len() / 2]
+    }
+}
+
+/// What a launch with a plain address costs with one allocation and with very many; whether that is alike.
+#[expect(clippy::print_stdout, reason = "a program")]
+fn plain_addresses() -> bool {
+    let (few, many) = (PlainAddress::new(), PlainAddress::new());
+    let _allocations = many.allocate(100_000);
+    let mut alike = true;
+    println!(
+        "{:52}{:>14}{:>14}   goal",
+        "a plain address, allocations", "1", "100,000"
+    );
+    for (what, launches, held) in [
+        ("1 item, launched and finished", 1, false),
+        ("1 item, each of 500 before a finish", 500, false),
+        ("1 item, each of 500 behind an event", 500, true),
+    ] {
+        let mut rounds = [Vec::new(), Vec::new()];
+        for _ in 0..ROUNDS {
+            for (device, medians) in [&few, &many].into_iter().zip(&mut rounds) {
+                medians.push(device.median(launches, held));
+            }
+        }
+        let [few, many] = rounds.map(|mut medians: Vec<f64>| {
+            medians.sort_by(f64::total_cmp);
+            medians[ROUNDS / 2]
+        });
+        let met = many <= few * 1.2;
+        alike &= met;
+        let verdict = if met { "met" } else { "MISSED" };
+        println!("{what:52}{few:>14.3}{many:>14.3}   alike {verdict}");
+    }
+    alike
+}
+
 /// What is done once.
 #[derive(Clone, Copy)]
 struct Case {
@@ -358,7 +463,11 @@ fn main() -> std::process::ExitCode {
     // SAFETY: the function touches nothing.
     register(
         "bench",
-        [unsafe { NativeKernel::new("empty", Vec::new(), empty) }.bounded()],
+        [
+            unsafe { NativeKernel::new("empty", Vec::new(), empty) }.bounded(),
+            // SAFETY: as above.
+            unsafe { NativeKernel::new("pointer", vec![pointer()], empty) }.bounded(),
+        ],
     );
     let in_order = Offkit::new("offkit", 0, false);
     let with_events = Offkit::new("with events", 0, true);
@@ -406,5 +515,6 @@ fn main() -> std::process::ExitCode {
             );
         }
     }
+    missed |= !plain_addresses();
     u8::from(missed).into()
 }

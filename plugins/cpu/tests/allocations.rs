@@ -49,6 +49,12 @@ unsafe extern "C" fn count(launch: *const NativeLaunch, _first: u64, _end: u64, 
     }
 }
 
+/// How a kernel is given an allocation.
+type Given = fn(&Usm) -> Argument;
+
+/// As such, and as a plain address, with which a kernel may use all others, too.
+const WAYS: [Given; 2] = [|usm| usm.into(), |usm| Argument::Address(usm.address())];
+
 struct Machine {
     device: Device,
     context: Context,
@@ -102,10 +108,10 @@ impl Machine {
     }
 
     /// Launches a kernel with an allocation that is dropped right after.
-    fn launch_with_large(&mut self, queue: usize, wait: &UserEvent) -> Event {
+    fn launch_with_large(&mut self, queue: usize, wait: &UserEvent, given: Given) -> Event {
         let kernel = &mut self.other;
         let usm = self.context.usm(UsmKind::Shared, &self.device, LARGE, 8).unwrap();
-        kernel.set_argument(0, &usm).unwrap();
+        kernel.set_argument(0, given(&usm)).unwrap();
         let event = self.queues[queue].launch(kernel, &NdRange::new([1]), &[wait.event()]);
         kernel.set_argument(0, Argument::Address(0)).unwrap();
         event.unwrap()
@@ -123,8 +129,6 @@ fn wait_without_the_host(event: &Event) {
 fn launches_allocate_nothing_and_let_go_of_what_they_used() {
     let mut machine = Machine::new();
     let number = machine.usm(8);
-    machine.small.set_argument(0, &number).unwrap();
-    machine.other.set_argument(0, &number).unwrap();
     let range = NdRange::new([1]);
     let round = |machine: &Machine| {
         for queue in &machine.queues {
@@ -139,43 +143,76 @@ fn launches_allocate_nothing_and_let_go_of_what_they_used() {
             last.wait().unwrap();
         }
     };
-    (0..50).for_each(|_| round(&machine));
-    // What a thread of the pool allocates as it wakes for the first time, and a list as it grows to the most that were ever
-    // pending, falls into some of these; an allocation for each launch into all.
-    let allocated = [(); 5].map(|()| {
-        let before = ALLOCATIONS.load(Ordering::SeqCst);
-        (0..200).for_each(|_| round(&machine));
-        ALLOCATIONS.load(Ordering::SeqCst) - before
-    });
-    assert!(allocated.contains(&0), "{allocated:?}");
+    for given in WAYS {
+        machine.small.set_argument(0, given(&number)).unwrap();
+        machine.other.set_argument(0, given(&number)).unwrap();
+        (0..50).for_each(|_| round(&machine));
+        let mut others = Vec::new();
+        // What a thread of the pool allocates as it wakes for the first time, and a list as it grows to the most that were ever
+        // pending, falls into some of these; an allocation for each launch into all, and so does one for each time that there
+        // are more allocations than ever.
+        let allocated = [(); 5].map(|()| {
+            others.extend((0..100).map(|_| machine.usm(8)));
+            let before = ALLOCATIONS.load(Ordering::SeqCst);
+            (0..200).for_each(|_| round(&machine));
+            ALLOCATIONS.load(Ordering::SeqCst) - before
+        });
+        assert!(allocated.contains(&0), "{allocated:?}");
+    }
 
     let live = || LARGE_ONES.load(Ordering::SeqCst);
-    for queue in 0..2 {
+    for (queue, given) in [0, 1]
+        .into_iter()
+        .flat_map(|queue| WAYS.map(|given| (queue, given)))
+    {
         let gate = machine.context.user_event().unwrap();
-        let event = machine.launch_with_large(queue, &gate);
+        let event = machine.launch_with_large(queue, &gate, given);
         assert_eq!(live(), 1, "used by a command");
         gate.complete().unwrap();
         event.wait().unwrap();
         assert_eq!(live(), 0, "its command has been waited for");
 
         let gate = machine.context.user_event().unwrap();
-        machine.launch_with_large(queue, &gate);
+        machine.launch_with_large(queue, &gate, given);
         gate.complete().unwrap();
         machine.queues[queue].finish().unwrap();
         assert_eq!(live(), 0, "its queue is finished");
 
         let gate = machine.context.user_event().unwrap();
-        let event = machine.launch_with_large(queue, &gate);
+        let event = machine.launch_with_large(queue, &gate, given);
         gate.complete().unwrap();
         wait_without_the_host(&event);
         machine.queues[queue].launch(&machine.small, &range, &[]).unwrap();
         assert_eq!(live(), 0, "there was a later launch");
     }
 
+    // What a command may use without being given it.
+    machine.other.set_argument(0, &number).unwrap();
+    let (gate, large) = (machine.context.user_event().unwrap(), machine.usm(LARGE));
+    let event = machine.queues[0]
+        .launch(&machine.other, &range, &[gate.event()])
+        .unwrap();
+    drop(large);
+    assert_eq!(live(), 0, "it finds no addresses");
+    machine.other.set_indirect_access(true).unwrap();
+    let large = machine.usm(LARGE);
+    let indirect = machine.queues[0]
+        .launch(&machine.other, &range, &[gate.event()])
+        .unwrap();
+    drop(large);
+    assert_eq!(live(), 1, "it may find one");
+    gate.complete().unwrap();
+    event.wait().unwrap();
+    indirect.wait().unwrap();
+    assert_eq!(live(), 0, "it is done");
+    machine.other.set_indirect_access(false).unwrap();
+
     // Commands that are done behind one that is not.
     let gates = [(); 2].map(|()| machine.context.user_event().unwrap());
-    let held_up = machine.launch_with_large(1, &gates[0]);
-    let events: Vec<Event> = (0..40).map(|_| machine.launch_with_large(1, &gates[1])).collect();
+    let held_up = machine.launch_with_large(1, &gates[0], WAYS[0]);
+    let events: Vec<Event> = (0..40)
+        .map(|_| machine.launch_with_large(1, &gates[1], WAYS[0]))
+        .collect();
     assert_eq!(live(), 41);
     let [gate, opened] = gates;
     opened.complete().unwrap();

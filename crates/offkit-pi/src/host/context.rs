@@ -1,17 +1,16 @@
 //! Contexts, and what is created in them.
 
 use super::device::Device;
+use super::epochs::{Epoch, Epochs};
 use super::event::{Event, UserEvent};
 use super::handle::Owned;
-use super::in_use::Used;
-use super::memory::{Allocation, Buffer, Usm, UsmKind};
+use super::memory::{Buffer, Usm, UsmKind};
 use super::plugin::{Plugin, call, create};
 use super::program::Program;
 use super::queue::Queue;
 use super::{PiError, Result};
 use crate::ffi::*;
 use crate::table::Function;
-use offkit_sync::{Mutex, PoisonError};
 use std::sync::{Arc, Weak};
 
 /// Devices that share memory objects and programs.
@@ -24,8 +23,34 @@ pub struct Context {
 struct Inner {
     handle: Owned<pi_context>,
     devices: Vec<Device>,
-    /// The USM allocations, some of which may be gone.
-    allocations: Mutex<Vec<Weak<Allocation>>>,
+    /// Addresses of USM allocations that commands may still use which may use any.
+    freed: Epochs<usize>,
+}
+
+/// A command that may use any USM allocation of its context: none that is there goes before this does.
+#[derive(Debug)]
+pub(crate) struct UseOfAny {
+    context: Context,
+    epoch: Epoch,
+}
+
+impl Inner {
+    /// Frees a USM allocation of this context that no command uses.
+    fn free(&self, address: usize) {
+        let address = core::ptr::without_provenance_mut(address);
+        // SAFETY: commands that use it would have kept it, or its address among those that are yet to be freed.
+        let freed = unsafe { call!(self.handle.plugin(), piextUSMFree(self.handle.raw(), address)) };
+        if let Err(error) = freed {
+            tracing::warn!(%error, "freeing a USM allocation failed");
+        }
+    }
+}
+
+impl Drop for UseOfAny {
+    fn drop(&mut self) {
+        let inner = &self.context.inner;
+        inner.freed.end(self.epoch, |address| inner.free(address));
+    }
 }
 
 /// How a queue works.
@@ -74,7 +99,7 @@ impl Context {
             inner: Arc::new(Inner {
                 handle,
                 devices,
-                allocations: Mutex::default(),
+                freed: Epochs::new(),
             }),
         })
     }
@@ -117,28 +142,17 @@ impl Context {
         Ok(Queue::new(handle, self.clone(), device.clone()))
     }
 
-    /// Notes an allocation, for kernels that find its address in memory.
-    pub(crate) fn remember(&self, allocation: &Arc<Allocation>) {
-        let mut known = self
-            .inner
-            .allocations
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        // Dropped ones are cleared out when the list is about to grow, so that each costs little.
-        if known.len() == known.capacity() {
-            known.retain(|allocation| allocation.strong_count() > 0);
+    /// Begins a command that may use any USM allocation.
+    pub(crate) fn use_of_any(&self) -> UseOfAny {
+        UseOfAny {
+            context: self.clone(),
+            epoch: self.inner.freed.begin(),
         }
-        known.push(Arc::downgrade(allocation));
     }
 
-    /// Adds all live USM allocations of the context.
-    pub(crate) fn add_allocations(&self, used: &mut Used) {
-        let known = self
-            .inner
-            .allocations
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        used.extend(known.iter().filter_map(Weak::upgrade));
+    /// Frees a USM allocation that only commands use which may use any, when they are done.
+    pub(crate) fn free(&self, address: usize) {
+        self.inner.freed.free(address, |address| self.inner.free(address));
     }
 
     /// Refuses something of another context.

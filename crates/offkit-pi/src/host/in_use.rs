@@ -5,6 +5,7 @@
 //! What is left when the queue goes is kept by callbacks, and until then nothing here locks, calls back or, once there is
 //! room, allocates.
 
+use super::context::UseOfAny;
 use super::event::{is_over, keep};
 use super::handle::Owned;
 use super::memory::Allocation;
@@ -14,8 +15,25 @@ use offkit_sync::{AtomicPtr, Ordering};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The allocations that a command uses.
-pub(crate) type Used = Vec<Arc<Allocation>>;
+/// What a command uses.
+#[derive(Debug, Default)]
+pub(crate) struct Used {
+    pub(crate) allocations: Vec<Arc<Allocation>>,
+    /// If it may use others, too.
+    pub(crate) any: Option<UseOfAny>,
+}
+
+impl Used {
+    fn is_empty(&self) -> bool {
+        self.allocations.is_empty() && self.any.is_none()
+    }
+
+    /// Lets go of it, and keeps the room.
+    fn clear(&mut self) {
+        self.allocations.clear();
+        self.any = None;
+    }
+}
 
 /// The list of a queue. Who works on it takes it away; who finds none meanwhile begins another, and they become one when
 /// they are put back.

@@ -56,17 +56,18 @@ impl Kernel {
         self.uses_any() || arguments.any(|value| matches!(value, Argument::Usm { .. }))
     }
 
-    /// Adds the USM allocations a launch may use: those of the arguments, or all of the context where the kernel
-    /// may reach any. (Buffers need no such care: plugins keep those that commands use.)
+    /// Adds the USM allocations a launch may use: those of the arguments, or any of the context where the kernel
+    /// may reach all. (Buffers need no such care: plugins keep those that commands use.)
     pub(crate) fn add_allocations(&self, used: &mut Used) {
         if self.uses_any() {
-            return self.program.context().add_allocations(used);
+            used.any = Some(self.program.context().use_of_any());
+            return;
         }
         let usm = |argument: &Argument| match argument {
             Argument::Usm { allocation, .. } => Some(allocation.allocation()),
             _ => None,
         };
-        used.extend(self.arguments.values().filter_map(usm));
+        used.allocations.extend(self.arguments.values().filter_map(usm));
     }
 
     /// The program the kernel belongs to.

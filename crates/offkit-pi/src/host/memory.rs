@@ -165,14 +165,14 @@ impl Usm {
                 }
             }
         }?;
-        let inner = Arc::new(Allocation {
-            context: context.clone(),
-            kind,
-            address: address.addr(),
-            size,
-        });
-        context.remember(&inner);
-        Ok(Usm { inner })
+        Ok(Usm {
+            inner: Arc::new(Allocation {
+                context: context.clone(),
+                kind,
+                address: address.addr(),
+                size,
+            }),
+        })
     }
 
     pub(crate) fn context(&self) -> &Context {
@@ -226,19 +226,6 @@ impl Usm {
 
 impl Drop for Allocation {
     fn drop(&mut self) {
-        let plugin = self.context.plugin();
-        // SAFETY: the address is of an allocation of this context, and commands that use it hold it.
-        let freed = unsafe {
-            call!(
-                plugin,
-                piextUSMFree(
-                    self.context.raw(),
-                    core::ptr::without_provenance_mut(self.address)
-                )
-            )
-        };
-        if let Err(error) = freed {
-            tracing::warn!(%error, "freeing a USM allocation failed");
-        }
+        self.context.free(self.address);
     }
 }

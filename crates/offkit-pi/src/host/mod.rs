@@ -16,6 +16,7 @@
 mod argument;
 mod context;
 mod device;
+mod epochs;
 mod error;
 mod event;
 mod handle;

@@ -414,7 +414,9 @@ impl Queue {
         // SAFETY: the ranges are within the allocations, which are kept until the command is done.
         let event = unsafe { self.copy(false, target, source, size, wait) }?;
         let both = [from.0.allocation(), to.0.allocation()];
-        self.shared.in_use.add(event.handle(), |used| used.extend(both));
+        self.shared
+            .in_use
+            .add(event.handle(), |used| used.allocations.extend(both));
         Ok(event)
     }
 
@@ -437,7 +439,7 @@ impl Queue {
         let set = unsafe { submit!(self, wait, piextUSMEnqueueMemset(target, value.into(), count)) }?;
         self.shared
             .in_use
-            .add(set.handle(), |used| used.push(usm.allocation()));
+            .add(set.handle(), |used| used.allocations.push(usm.allocation()));
         Ok(set)
     }
 }
