@@ -147,12 +147,13 @@ fn launches_allocate_nothing_and_let_go_of_what_they_used() {
         machine.small.set_argument(0, given(&number)).unwrap();
         machine.other.set_argument(0, given(&number)).unwrap();
         (0..50).for_each(|_| round(&machine));
-        let mut others = Vec::new();
+        let mut others: Vec<Usm> = Vec::new();
         // What a thread of the pool allocates as it wakes for the first time, and a list as it grows to the most that were ever
         // pending, falls into some of these; an allocation for each launch into all, and so does one for each time that there
         // are more allocations than ever.
         let allocated = [(); 5].map(|()| {
-            others.extend((0..100).map(|_| machine.usm(8)));
+            let more = 64.max(3 * others.len());
+            others.extend((0..more).map(|_| machine.usm(8)));
             let before = ALLOCATIONS.load(Ordering::SeqCst);
             (0..200).for_each(|_| round(&machine));
             ALLOCATIONS.load(Ordering::SeqCst) - before
