@@ -9,7 +9,7 @@ use offkit_llvm::WORKER_PROGRAM;
 use sha2::{Digest, Sha256};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Extensions that clang itself knows; others become macros.
 const KNOWN_TO_CLANG: [&str; 10] = [
@@ -128,7 +128,7 @@ fn for_driver<'a>(
         text,
         headers,
         options,
-        programs: own_folder(),
+        programs: programs(),
     }
 }
 
@@ -189,10 +189,20 @@ fn cached(identity: &str) -> Option<PathBuf> {
     Some(cache::folder("opencl").ok()?.join(name).with_extension("spv"))
 }
 
-/// The folder that this library is in: its programs are beside it, and not beside the program that has loaded it.
-fn own_folder() -> Option<PathBuf> {
+/// The folder of the programs that were installed with this library: its own, or `bin` beside it. They are not beside the
+/// program that has loaded it.
+fn programs() -> Option<PathBuf> {
+    let library = own_path()?;
+    let folder = library.parent()?;
+    let places = [Some(folder.to_owned()), folder.parent().map(|root| root.join("bin"))];
+    let mut places = places.into_iter().flatten();
+    places.find(|place| place.join(WORKER_PROGRAM).is_file())
+}
+
+/// The path of this library.
+fn own_path() -> Option<PathBuf> {
     let mut found = MaybeUninit::<libc::Dl_info>::uninit();
-    let here = (own_folder as fn() -> Option<PathBuf> as *const ()).cast();
+    let here = (own_path as fn() -> Option<PathBuf> as *const ()).cast();
     // SAFETY: the place is there, and what is written into it if the function says so is not taken back, since the
     // library is never unloaded.
     let name = unsafe {
@@ -205,8 +215,7 @@ fn own_folder() -> Option<PathBuf> {
         }
         CStr::from_ptr(name)
     };
-    let library = std::path::absolute(OsStr::from_bytes(name.to_bytes())).ok()?;
-    library.parent().map(Path::to_owned)
+    std::path::absolute(OsStr::from_bytes(name.to_bytes())).ok()
 }
 
 #[cfg(test)]
