@@ -457,6 +457,20 @@ static void round_trip(void) {
     printf("%.0f ns\n", ((end.tv_sec - start.tv_sec) * 1e9 + end.tv_nsec - start.tv_nsec) / 1e5);
 }
 
+// Prints how long a query about the device takes, in nanoseconds.
+static void queries(void) {
+    static char answer[1 << 14];
+    cl_device_info asked[] = {CL_DEVICE_VENDOR, CL_DRIVER_VERSION, CL_DEVICE_MAX_WORK_ITEM_SIZES, CL_DEVICE_TYPE};
+    struct timespec start, end;
+    for (int round = 0; round < 2; round++) {
+        clock_gettime(CLOCK_MONOTONIC, &start);
+        for (int i = 0; i < 1000000; i++)
+            OK(clGetDeviceInfo(device, asked[i % 4], sizeof answer, answer, NULL));
+        clock_gettime(CLOCK_MONOTONIC, &end);
+    }
+    printf("%.1f ns\n", ((end.tv_sec - start.tv_sec) * 1e9 + end.tv_nsec - start.tv_nsec) / 1e6);
+}
+
 int main(int count, char **words) {
     cl_int error;
     OK(clGetPlatformIDs(1, &platform, NULL));
@@ -486,6 +500,8 @@ int main(int count, char **words) {
         allocation_free();
     else if (!strcmp(check, "failing"))
         failing();
+    else if (!strcmp(check, "queries"))
+        queries();
     else if (!strcmp(check, "round-trip"))
         round_trip();
     else
