@@ -4,6 +4,7 @@
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -478,8 +479,13 @@ int main(int count, char **words) {
     context = clCreateContext(NULL, 1, &device, NULL, NULL, &error);
     OK(error);
     const char *check = count > 1 ? words[1] : "";
-    if (!strcmp(check, "source"))
+    if (!strcmp(check, "source")) {
         saxpy(from_source(SAXPY));
+        // Signals are the program's own business, whatever a driver writes and starts.
+        struct sigaction action;
+        for (int i = 0; i < 3; i++)
+            CHECK(!sigaction((int[]){SIGINT, SIGTERM, SIGHUP}[i], NULL, &action) && action.sa_handler == SIG_DFL);
+    }
     else if (!strcmp(check, "il") && count > 2)
         saxpy(from_il(words[2]));
     else if (!strcmp(check, "binary"))

@@ -121,6 +121,7 @@ fn more(now: [u32; 6], before: [u32; 6]) -> [i64; 6] {
 }
 
 #[test]
+#[expect(clippy::print_stderr, reason = "why nothing was tested")]
 fn references_to_native_objects_are_those_of_the_interface() {
     let plugin = Plugin::built_in(&offkit_plugin_opencl::BUILT_IN).unwrap();
     if plugin.platforms().map_or(true, |platforms| platforms.is_empty()) {
