@@ -68,9 +68,6 @@ typedef intptr_t pi_context_properties;
 // One word of a zero-terminated property list given to piSamplerCreate.
 typedef pi_bitfield pi_sampler_properties;
 
-// One word of a zero-terminated property list given to piDevicePartition.
-typedef intptr_t pi_device_partition_property;
-
 // One word of a zero-terminated property list given to the USM allocation functions.
 typedef pi_bitfield pi_usm_mem_properties;
 
@@ -431,6 +428,13 @@ typedef uint32_t pi_device_local_mem_type;
 typedef uint64_t pi_device_exec_capabilities;
 #define PI_DEVICE_EXEC_CAPABILITIES_KERNEL ((pi_device_exec_capabilities)1)
 #define PI_DEVICE_EXEC_CAPABILITIES_NATIVE_KERNEL ((pi_device_exec_capabilities)2)
+
+// One word of a list given to piDevicePartition: a key, its values, and zeros at the end.
+typedef intptr_t pi_device_partition_property;
+#define PI_DEVICE_PARTITION_EQUALLY ((pi_device_partition_property)0x1086)
+#define PI_DEVICE_PARTITION_BY_COUNTS ((pi_device_partition_property)0x1087)
+#define PI_DEVICE_PARTITION_BY_COUNTS_LIST_END ((pi_device_partition_property)0)
+#define PI_DEVICE_PARTITION_BY_AFFINITY_DOMAIN ((pi_device_partition_property)0x1088)
 
 // What piContextGetInfo can be asked.
 typedef uint32_t pi_context_info;

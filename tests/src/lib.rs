@@ -4,6 +4,7 @@
 //! line that says so; with `OFFKIT_REQUIRE_TOOLS=1`, as in CI, it fails instead.
 
 pub mod documentation;
+pub mod drivers;
 pub mod packages;
 pub mod pi_releases;
 pub mod sycl_runtime;

@@ -9,54 +9,12 @@ use offkit_pi::host::{
     UsmKind,
 };
 use offkit_plugin_opencl::Outcome;
-use offkit_tests::sycl_runtime::SyclRuntime;
-use offkit_tests::{Folder, example, need, npy_f32, offkit, read_f32, skip, tool};
+use offkit_tests::drivers::{INSIDE, intel, is_inside, pocl, with_drivers};
+use offkit_tests::{Folder, example, need, npy_f32, offkit, read_f32, tool};
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::ptr::{null, null_mut};
-
-/// A plugin finds its drivers once in a process, by the environment. So the part of a test that uses the plugin runs in a
-/// process of its own: this program again, told so by a variable.
-const INSIDE: &str = "OFFKIT_TEST_INSIDE";
-
-/// Runs the rest of a test in a process that finds the drivers that the variables name; `true` in that process.
-#[track_caller]
-fn is_inside(test: &str, variables: &[(&str, &Path)]) -> bool {
-    if std::env::var_os(INSIDE).is_some() {
-        return true;
-    }
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args([test, "--exact", "--nocapture"]).env(INSIDE, "1");
-    let outcome = Folder::new().run_command(with_drivers(&mut command, variables));
-    let text = outcome.ok();
-    assert!(text.contains("1 passed"), "{text}");
-    false
-}
-
-/// A command that finds the drivers that the variables name, and no others.
-fn with_drivers<'a>(command: &'a mut Command, variables: &[(&str, &Path)]) -> &'a mut Command {
-    for name in ["OCL_ICD_VENDORS", "OCL_ICD_FILENAMES"] {
-        command.env_remove(name);
-    }
-    command.envs(variables.iter().copied())
-}
-
-/// What names Intel's driver.
-fn intel() -> Option<PathBuf> {
-    let [(_, drivers), _] = SyclRuntime::get()?.environment();
-    Some(drivers)
-}
-
-/// The file that names Debian's PoCL; says so if it is not there, or fails where tools are required.
-fn pocl() -> Option<PathBuf> {
-    let file = PathBuf::from("/etc/OpenCL/vendors/pocl.icd");
-    if file.is_file() {
-        return Some(file);
-    }
-    skip("PoCL (`pocl-opencl-icd`) is not installed");
-    None
-}
 
 /// The plugin as a library.
 fn library() -> PathBuf {

@@ -34,7 +34,7 @@ macro_rules! for_each_function {
             piextPlatformCreateWithNativeHandle(native_handle: pi_native_handle, platform: *mut pi_platform);
             piDevicesGet(platform: pi_platform, device_type: pi_device_type, num_entries: pi_uint32, devices: *mut pi_device, num_devices: *mut pi_uint32);
             piDeviceGetInfo(device: pi_device, param_name: pi_device_info) answers(param_value_size: usize, param_value: *mut c_void, param_value_size_ret: *mut usize);
-            piDevicePartition(device: pi_device, properties: *const pi_device_partition_property, num_devices: pi_uint32, out_devices: *mut pi_device, out_num_devices: *mut pi_uint32) unsupported();
+            piDevicePartition(device: pi_device, properties: *const pi_device_partition_property, num_devices: pi_uint32, out_devices: *mut pi_device, out_num_devices: *mut pi_uint32);
             piDeviceRetain(device: pi_device);
             piDeviceRelease(device: pi_device);
             piextDeviceSelectBinary(device: pi_device, binaries: *mut pi_device_binary, num_binaries: pi_uint32, selected_binary_ind: *mut pi_uint32);
@@ -61,9 +61,9 @@ macro_rules! for_each_function {
                 => piextQueueCreateWithNativeHandle_c(native_handle: pi_native_handle, context: pi_context, device: pi_device, plugin_owns_native_handle: cxx_bool) creates(queue: *mut pi_queue)
                 => piextQueueCreateWithNativeHandle_d(native_handle: pi_native_handle, native_handle_desc: i32, context: pi_context, device: pi_device, plugin_owns_native_handle: cxx_bool, properties: *mut pi_queue_properties) creates(queue: *mut pi_queue);
             piMemBufferCreate(context: pi_context, flags: pi_mem_flags, size: usize, host_ptr: *mut c_void, ret_mem: *mut pi_mem, properties: *const pi_mem_properties);
-            piMemImageCreate(context: pi_context, flags: pi_mem_flags, image_format: *const pi_image_format, image_desc: *const pi_image_desc, host_ptr: *mut c_void, ret_mem: *mut pi_mem) unsupported();
+            piMemImageCreate(context: pi_context, flags: pi_mem_flags, image_format: *const pi_image_format, image_desc: *const pi_image_desc, host_ptr: *mut c_void) creates(ret_mem: *mut pi_mem);
             piMemGetInfo(mem: pi_mem, param_name: pi_mem_object_info) answers(param_value_size: usize, param_value: *mut c_void, param_value_size_ret: *mut usize);
-            piMemImageGetInfo(image: pi_mem, param_name: pi_image_info, param_value_size: usize, param_value: *mut c_void, param_value_size_ret: *mut usize) unsupported();
+            piMemImageGetInfo(image: pi_mem, param_name: pi_image_info) answers(param_value_size: usize, param_value: *mut c_void, param_value_size_ret: *mut usize);
             piMemRetain(mem: pi_mem);
             piMemRelease(mem: pi_mem);
             piMemBufferPartition(buffer: pi_mem, flags: pi_mem_flags, buffer_create_type: pi_buffer_create_type, buffer_create_info: *mut c_void) creates(ret_mem: *mut pi_mem);
@@ -107,10 +107,10 @@ macro_rules! for_each_function {
             piextEventGetNativeHandle(event: pi_event, native_handle: *mut pi_native_handle);
             piextEventCreateWithNativeHandle(native_handle: pi_native_handle, event: *mut pi_event) unsupported()
                 => piextEventCreateWithNativeHandle_b(native_handle: pi_native_handle, context: pi_context, own_native_handle: cxx_bool) creates(event: *mut pi_event);
-            piSamplerCreate(context: pi_context, sampler_properties: *const pi_sampler_properties, result_sampler: *mut pi_sampler) unsupported();
-            piSamplerGetInfo(sampler: pi_sampler, param_name: pi_sampler_info, param_value_size: usize, param_value: *mut c_void, param_value_size_ret: *mut usize) unsupported();
-            piSamplerRetain(sampler: pi_sampler) unsupported();
-            piSamplerRelease(sampler: pi_sampler) unsupported();
+            piSamplerCreate(context: pi_context, sampler_properties: *const pi_sampler_properties) creates(result_sampler: *mut pi_sampler);
+            piSamplerGetInfo(sampler: pi_sampler, param_name: pi_sampler_info) answers(param_value_size: usize, param_value: *mut c_void, param_value_size_ret: *mut usize);
+            piSamplerRetain(sampler: pi_sampler);
+            piSamplerRelease(sampler: pi_sampler);
             piEnqueueKernelLaunch(queue: pi_queue, kernel: pi_kernel, work_dim: pi_uint32, global_work_offset: *const usize, global_work_size: *const usize, local_work_size: *const usize) submits(num_events_in_wait_list: pi_uint32, event_wait_list: *const pi_event, event: *mut pi_event);
             piEnqueueNativeKernel(queue: pi_queue, user_func: pi_native_function, args: *mut c_void, cb_args: usize, num_mem_objects: pi_uint32, mem_list: *const pi_mem, args_mem_loc: *mut *const c_void, num_events_in_wait_list: pi_uint32, event_wait_list: *const pi_event, event: *mut pi_event) unsupported();
             piEnqueueEventsWait(command_queue: pi_queue) submits(num_events_in_wait_list: pi_uint32, event_wait_list: *const pi_event, event: *mut pi_event);
@@ -122,10 +122,10 @@ macro_rules! for_each_function {
             piEnqueueMemBufferCopy(command_queue: pi_queue, src_buffer: pi_mem, dst_buffer: pi_mem, src_offset: usize, dst_offset: usize, size: usize) submits(num_events_in_wait_list: pi_uint32, event_wait_list: *const pi_event, event: *mut pi_event);
             piEnqueueMemBufferCopyRect(command_queue: pi_queue, src_buffer: pi_mem, dst_buffer: pi_mem, src_origin: pi_buff_rect_offset, dst_origin: pi_buff_rect_offset, region: pi_buff_rect_region, src_row_pitch: usize, src_slice_pitch: usize, dst_row_pitch: usize, dst_slice_pitch: usize) submits(num_events_in_wait_list: pi_uint32, event_wait_list: *const pi_event, event: *mut pi_event);
             piEnqueueMemBufferFill(command_queue: pi_queue, buffer: pi_mem, pattern: *const c_void, pattern_size: usize, offset: usize, size: usize) submits(num_events_in_wait_list: pi_uint32, event_wait_list: *const pi_event, event: *mut pi_event);
-            piEnqueueMemImageRead(command_queue: pi_queue, image: pi_mem, blocking_read: pi_bool, origin: pi_image_offset, region: pi_image_region, row_pitch: usize, slice_pitch: usize, ptr: *mut c_void, num_events_in_wait_list: pi_uint32, event_wait_list: *const pi_event, event: *mut pi_event) unsupported();
-            piEnqueueMemImageWrite(command_queue: pi_queue, image: pi_mem, blocking_write: pi_bool, origin: pi_image_offset, region: pi_image_region, input_row_pitch: usize, input_slice_pitch: usize, ptr: *const c_void, num_events_in_wait_list: pi_uint32, event_wait_list: *const pi_event, event: *mut pi_event) unsupported();
-            piEnqueueMemImageCopy(command_queue: pi_queue, src_image: pi_mem, dst_image: pi_mem, src_origin: pi_image_offset, dst_origin: pi_image_offset, region: pi_image_region, num_events_in_wait_list: pi_uint32, event_wait_list: *const pi_event, event: *mut pi_event) unsupported();
-            piEnqueueMemImageFill(command_queue: pi_queue, image: pi_mem, fill_color: *const c_void, origin: *const usize, region: *const usize, num_events_in_wait_list: pi_uint32, event_wait_list: *const pi_event, event: *mut pi_event) unsupported();
+            piEnqueueMemImageRead(command_queue: pi_queue, image: pi_mem, blocking_read: pi_bool, origin: pi_image_offset, region: pi_image_region, row_pitch: usize, slice_pitch: usize, ptr: *mut c_void) submits(num_events_in_wait_list: pi_uint32, event_wait_list: *const pi_event, event: *mut pi_event);
+            piEnqueueMemImageWrite(command_queue: pi_queue, image: pi_mem, blocking_write: pi_bool, origin: pi_image_offset, region: pi_image_region, input_row_pitch: usize, input_slice_pitch: usize, ptr: *const c_void) submits(num_events_in_wait_list: pi_uint32, event_wait_list: *const pi_event, event: *mut pi_event);
+            piEnqueueMemImageCopy(command_queue: pi_queue, src_image: pi_mem, dst_image: pi_mem, src_origin: pi_image_offset, dst_origin: pi_image_offset, region: pi_image_region) submits(num_events_in_wait_list: pi_uint32, event_wait_list: *const pi_event, event: *mut pi_event);
+            piEnqueueMemImageFill(command_queue: pi_queue, image: pi_mem, fill_color: *const c_void, origin: *const usize, region: *const usize) submits(num_events_in_wait_list: pi_uint32, event_wait_list: *const pi_event, event: *mut pi_event);
             piEnqueueMemBufferMap(command_queue: pi_queue, buffer: pi_mem, blocking_map: pi_bool, map_flags: pi_map_flags, offset: usize, size: usize, num_events_in_wait_list: pi_uint32, event_wait_list: *const pi_event, event: *mut pi_event, ret_map: *mut *mut c_void);
             piEnqueueMemUnmap(command_queue: pi_queue, memobj: pi_mem, mapped_ptr: *mut c_void) submits(num_events_in_wait_list: pi_uint32, event_wait_list: *const pi_event, event: *mut pi_event);
             piextUSMHostAlloc(result_ptr: *mut *mut c_void, context: pi_context, properties: *mut pi_usm_mem_properties, size: usize, alignment: pi_uint32);
@@ -141,7 +141,7 @@ macro_rules! for_each_function {
             piextUSMGetMemAllocInfo(context: pi_context, ptr: *const c_void, param_name: pi_mem_info) answers(param_value_size: usize, param_value: *mut c_void, param_value_size_ret: *mut usize);
             piextKernelSetArgMemObj(kernel: pi_kernel, arg_index: pi_uint32, arg_value: *const pi_mem)
                 => piextKernelSetArgMemObj_b(kernel: pi_kernel, arg_index: pi_uint32, arg_properties: *const pi_mem_obj_property, arg_value: *const pi_mem);
-            piextKernelSetArgSampler(kernel: pi_kernel, arg_index: pi_uint32, arg_value: *const pi_sampler) unsupported();
+            piextKernelSetArgSampler(kernel: pi_kernel, arg_index: pi_uint32, arg_value: *const pi_sampler);
             piTearDown(plugin_parameter: *mut c_void)
                 => piTearDown_b(plugin_parameter: *mut c_void);
             piQueueFlush(command_queue: pi_queue);

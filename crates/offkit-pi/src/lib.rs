@@ -51,6 +51,7 @@
 //!     type Context = Counter;
 //!     type Queue = Unsupported;
 //!     type Memory = Unsupported;
+//!     type Sampler = Unsupported;
 //!     type Program = Unsupported;
 //!     type Kernel = Unsupported;
 //!     type Event = Unsupported;

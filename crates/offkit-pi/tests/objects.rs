@@ -44,6 +44,7 @@ macro_rules! machine_plugin {
             type Context = Machine;
             type Queue = Machine;
             type Memory = Unsupported;
+            type Sampler = Unsupported;
             type Program = Unsupported;
             type Kernel = Unsupported;
             type Event = Gate;

@@ -60,9 +60,8 @@ fn no_slot_is_empty_and_what_is_left_out_says_so() {
         assert!(api.slots()[*revision as usize].is_some(), "{revision:?}");
     }
     let plugin = Plugin::built_in(&ADDER).unwrap();
-    let mut sampler = null_mut();
     assert_eq!(
-        call!(api, piSamplerCreate(null_mut(), null(), &raw mut sampler)),
+        call!(api, piextContextSetExtendedDeleter(null_mut(), None, null_mut())),
         PI_INVALID_OPERATION
     );
     let platform = plugin.platforms().unwrap().remove(0);

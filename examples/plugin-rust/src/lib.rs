@@ -13,7 +13,7 @@ use offkit_pi::NdRange;
 use offkit_pi::ffi::*;
 use offkit_pi::plugin::{
     Argument, BufferRequest, Build, Command, Context, Device, Error, Event, Info, Kernel, Memory, NewEvent,
-    Platform, Plugin, Program, Queue, Ref, Result,
+    Platform, Plugin, Program, Queue, Ref, Result, Unsupported,
 };
 use std::sync::{Arc, LazyLock, Mutex};
 
@@ -26,6 +26,7 @@ impl Plugin for Example {
     type Context = HostContext;
     type Queue = HostQueue;
     type Memory = HostBuffer;
+    type Sampler = Unsupported;
     type Program = HostProgram;
     type Kernel = Saxpy;
     type Event = DoneEvent;

@@ -40,7 +40,7 @@ mod stage;
 
 use std::sync::Arc;
 
-use offkit_pi::plugin::{Plugin, Result};
+use offkit_pi::plugin::{Plugin, Result, Unsupported};
 use offkit_pi::table::Function;
 
 pub use script::ScriptError;
@@ -55,6 +55,7 @@ impl Plugin for Mock {
     type Context = memory::MockContext;
     type Queue = queue::MockQueue;
     type Memory = memory::MockBuffer;
+    type Sampler = Unsupported;
     type Program = program::MockProgram;
     type Kernel = program::MockKernel;
     type Event = queue::MockEvent;

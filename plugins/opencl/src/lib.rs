@@ -6,8 +6,7 @@
 //! memory still has buffers; a call for what it does not have fails and names the function.
 //!
 //! The driver's platforms are platforms of the plugin, its devices devices, and so on; each object of the plugin has one
-//! of the driver. Images, samplers and parts of devices are not passed on, as the plugin interface's side for authors
-//! has none.
+//! of the driver, images, samplers and parts of devices too.
 
 #![deny(unsafe_code)]
 

@@ -202,6 +202,13 @@ constants! {
         PI_DEVICE_EXEC_CAPABILITIES_KERNEL = 1,
         PI_DEVICE_EXEC_CAPABILITIES_NATIVE_KERNEL = 2,
     }
+    /// One word of a list given to `piDevicePartition`: a key, its values, and zeros at the end.
+    pi_device_partition_property: isize {
+        PI_DEVICE_PARTITION_EQUALLY = 0x1086,
+        PI_DEVICE_PARTITION_BY_COUNTS = 0x1087,
+        PI_DEVICE_PARTITION_BY_COUNTS_LIST_END = 0,
+        PI_DEVICE_PARTITION_BY_AFFINITY_DOMAIN = 0x1088,
+    }
     /// What `piContextGetInfo` can be asked.
     pi_context_info: u32 {
         PI_CONTEXT_INFO_REFERENCE_COUNT = 0x1080,

@@ -54,8 +54,6 @@ pub type pi_native_handle = usize;
 pub type pi_context_properties = isize;
 /// One word of a zero-terminated property list given to `piSamplerCreate`.
 pub type pi_sampler_properties = pi_bitfield;
-/// One word of a zero-terminated property list given to `piDevicePartition`.
-pub type pi_device_partition_property = isize;
 /// One word of a zero-terminated property list given to the USM allocation functions.
 pub type pi_usm_mem_properties = pi_bitfield;
 /// One word of a zero-terminated property list given to `piMemBufferCreate`.

@@ -2,6 +2,7 @@
 
 use super::Plugin;
 use super::host_memory::{HostSource, HostTarget};
+use super::image::{ImageBox, Pitches};
 use super::rect::BufferRect;
 use super::slab::Ref;
 use crate::NdRange;
@@ -91,6 +92,48 @@ pub enum Command<P: Plugin> {
         /// Number of bytes.
         size: usize,
     },
+    /// Read a box from an image.
+    ReadImage {
+        /// The image.
+        image: Ref<P::Memory>,
+        /// The box.
+        area: ImageBox,
+        /// Where it goes,
+        target: HostTarget,
+        /// and how it lies there.
+        pitches: Pitches,
+    },
+    /// Write a box to an image.
+    WriteImage {
+        /// The image.
+        image: Ref<P::Memory>,
+        /// The box.
+        area: ImageBox,
+        /// Where it comes from,
+        source: HostSource,
+        /// and how it lies there.
+        pitches: Pitches,
+    },
+    /// Copy a box between images, or within one.
+    CopyImage {
+        /// The image to copy from.
+        source: Ref<P::Memory>,
+        /// The box in it.
+        source_area: ImageBox,
+        /// The image to copy to.
+        target: Ref<P::Memory>,
+        /// Where the box starts there.
+        target_origin: [usize; 3],
+    },
+    /// Fill a box of an image.
+    FillImage {
+        /// The image.
+        image: Ref<P::Memory>,
+        /// The colour: four numbers of 32 bits, of the kind that kernels read from the image.
+        color: [u8; 16],
+        /// The box.
+        area: ImageBox,
+    },
     /// Make a range of a buffer visible to the host.
     Map {
         /// The buffer.
@@ -174,6 +217,10 @@ impl<P: Plugin> Command<P> {
             Command::WriteBufferRect { .. } => PI_COMMAND_TYPE_MEM_BUFFER_WRITE_RECT,
             Command::CopyBufferRect { .. } => PI_COMMAND_TYPE_MEM_BUFFER_COPY_RECT,
             Command::FillBuffer { .. } => PI_COMMAND_TYPE_MEM_BUFFER_FILL,
+            Command::ReadImage { .. } => PI_COMMAND_TYPE_IMAGE_READ,
+            Command::WriteImage { .. } => PI_COMMAND_TYPE_IMAGE_WRITE,
+            Command::CopyImage { .. } => PI_COMMAND_TYPE_IMAGE_COPY,
+            Command::FillImage { .. } => PI_COMMAND_TYPE_FILL_IMAGE,
             Command::Map { .. } => PI_COMMAND_TYPE_MEM_BUFFER_MAP,
             Command::Unmap { .. } => PI_COMMAND_TYPE_MEM_BUFFER_UNMAP,
             Command::FillUsm { .. } => PI_COMMAND_TYPE_SVM_MEMFILL,

@@ -5,7 +5,7 @@ use super::shim::array;
 use super::slab::Ref;
 use super::state::{self, ContextDetails, ContextRecord, DeviceRecord, Registered};
 use super::usm::UsmAllocation;
-use super::{Error, Info, NativeHandle, NativeMemory, Plugin, Result};
+use super::{Error, ImageRequest, Info, NativeHandle, NativeMemory, Plugin, Result, SamplerRequest};
 use crate::ffi::*;
 use crate::host::UsmKind;
 use core::ffi::c_void;
@@ -44,6 +44,24 @@ pub trait Context<P: Plugin>: Sized + Send + Sync + 'static {
     /// [`Error`] if there is no memory for it ([`PI_MEM_OBJECT_ALLOCATION_FAILURE`]).
     fn create_buffer(context: &Ref<Self>, request: BufferRequest<'_>) -> Result<P::Memory> {
         Err(Error::unsupported("a buffer"))
+    }
+
+    /// An image. Host memory comes with the flag that needs it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if there are none ([`PI_INVALID_OPERATION`]), or none like that ([`PI_IMAGE_FORMAT_NOT_SUPPORTED`]).
+    fn create_image(context: &Ref<Self>, request: ImageRequest<'_, P>) -> Result<P::Memory> {
+        Err(Error::unsupported("an image"))
+    }
+
+    /// A sampler.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if there are none ([`PI_INVALID_OPERATION`]).
+    fn create_sampler(context: &Ref<Self>, request: &SamplerRequest) -> Result<P::Sampler> {
+        Err(Error::unsupported("a sampler"))
     }
 
     /// A program in intermediate language.
@@ -226,7 +244,7 @@ pub(super) fn piContextGetInfo<P: Registered>(context: pi_context, name: pi_cont
         PI_CONTEXT_INFO_PROPERTIES => Info::default(),
         PI_CONTEXT_INFO_PLATFORM => {
             let device = devices.first().ok_or_else(|| Error::null("the device"))?;
-            device.details().handle().into()
+            device.details().platform.handle().into()
         }
         // A host does without them then.
         PI_EXT_ONEAPI_CONTEXT_INFO_USM_FILL2D_SUPPORT

@@ -1,7 +1,8 @@
 //! Platforms and devices.
 
-use super::shim::{array, give_list};
-use super::state::{self, DeviceRecord, PlatformRecord, Registered};
+use super::shim::{array, give, give_list, non_null};
+use super::slab::Refusal;
+use super::state::{self, DeviceDetails, DeviceRecord, PlatformRecord, Registered};
 use super::{Error, Info, Plugin, Result};
 use crate::binary;
 use crate::ffi::*;
@@ -34,8 +35,20 @@ pub trait Platform<P: Plugin>: Send + Sync + 'static {
     }
 }
 
+/// How a device is divided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Partition {
+    /// Into parts of so many compute units.
+    Equally(usize),
+    /// Into a part for each number, of so many compute units.
+    ByCounts(Vec<usize>),
+    /// Into those that share something (OpenCL's bits).
+    ByAffinityDomain(u64),
+}
+
 /// Something that runs kernels.
-pub trait Device<P: Plugin>: Send + Sync + 'static {
+pub trait Device<P: Plugin>: Sized + Send + Sync + 'static {
     /// Kind of device (`PI_DEVICE_TYPE_*`).
     fn kind(&self) -> pi_device_type;
 
@@ -63,6 +76,19 @@ pub trait Device<P: Plugin>: Send + Sync + 'static {
     /// [`Error`] if finding out fails.
     fn select_binary(&self, images: &[DeviceImage<'_>]) -> Result<Option<usize>>;
 
+    /// The parts of the device. They are devices as others are, but go when the host has released them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if it cannot be divided, or not so ([`PI_DEVICE_PARTITION_FAILED`]).
+    #[expect(
+        unused_variables,
+        reason = "what is left out takes the arguments that are documented"
+    )]
+    fn partition(device: &Arc<Self>, how: &Partition) -> Result<Vec<Arc<Self>>> {
+        Err(Error::unsupported("dividing a device"))
+    }
+
     /// The handle of the driver's own object, for hosts that talk to the driver as well. It stays the plugin's.
     ///
     /// # Errors
@@ -82,9 +108,18 @@ fn platforms<P: Registered>() -> Result<Vec<PlatformRecord<P>>> {
 
 fn devices<P: Registered>(platform: &PlatformRecord<P>) -> Result<Vec<DeviceRecord<P>>> {
     let devices = platform.object().devices()?.into_iter();
-    devices
-        .map(|device| P::state().devices.intern(device, platform.clone()))
-        .collect()
+    devices.map(|device| intern(device, platform.clone())).collect()
+}
+
+/// The record of a device of a platform.
+pub(super) fn intern<P: Registered>(
+    device: Arc<P::Device>,
+    platform: PlatformRecord<P>,
+) -> Result<DeviceRecord<P>> {
+    let parent = None;
+    P::state()
+        .devices
+        .intern(device, DeviceDetails { platform, parent })
 }
 
 pub(super) unsafe fn piPlatformsGet<P: Registered>(
@@ -129,19 +164,100 @@ pub(super) fn piDeviceGetInfo<P: Registered>(device: pi_device, name: pi_device_
     let device = state::device::<P>(device)?;
     Ok(match name {
         PI_DEVICE_INFO_TYPE => device.object().kind().into(),
-        PI_DEVICE_INFO_PLATFORM => device.details().handle().into(),
-        PI_DEVICE_INFO_PARENT_DEVICE => 0usize.into(),
-        PI_DEVICE_INFO_REFERENCE_COUNT => 1u32.into(),
+        PI_DEVICE_INFO_PLATFORM => device.details().platform.handle().into(),
+        PI_DEVICE_INFO_PARENT_DEVICE => {
+            let parent = device.details().parent.as_ref();
+            parent.map_or(0, |parent| parent.handle()).into()
+        }
+        PI_DEVICE_INFO_REFERENCE_COUNT => match device.details().parent {
+            Some(_) => device.references().into(),
+            None => 1u32.into(),
+        },
         name => device.object().info(name)?,
     })
 }
 
-pub(super) fn piDeviceRetain<P: Registered>(device: pi_device) -> Result<()> {
-    state::device::<P>(device).map(drop)
+pub(super) fn piDeviceRetain<P: Registered>(handle: pi_device) -> Result<()> {
+    match state::device::<P>(handle)?.details().parent {
+        Some(_) => {
+            let retained = P::state().devices.retain(handle.addr());
+            retained.map_err(|refusal| released::<P>(handle, refusal))
+        }
+        None => Ok(()),
+    }
 }
 
-pub(super) fn piDeviceRelease<P: Registered>(device: pi_device) -> Result<()> {
-    state::device::<P>(device).map(drop)
+pub(super) fn piDeviceRelease<P: Registered>(handle: pi_device) -> Result<()> {
+    match state::device::<P>(handle)?.details().parent {
+        Some(_) => {
+            let released_now = P::state().devices.release(handle.addr());
+            released_now.map_err(|refusal| released::<P>(handle, refusal))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The error of a part of a device that another thread has released meanwhile.
+fn released<P: Registered>(handle: pi_device, refusal: Refusal) -> Error {
+    state::refused::<P>(PI_INVALID_DEVICE, "a device", handle.addr(), refusal)
+}
+
+/// The parts that a list of properties asks for.
+///
+/// # Safety
+///
+/// `list` must be null, or a list as the interface has it: a key, its values, and zeros at the end.
+unsafe fn partition(list: *const pi_device_partition_property) -> Result<Partition> {
+    non_null(list.cast_mut(), "properties")?;
+    // SAFETY: not null, so there is a key, and a value or the end behind it.
+    let (key, value) = unsafe { (list.read(), list.add(1)) };
+    let counts = || {
+        // SAFETY: a list of counts ends with 0.
+        let count = |index| unsafe { value.add(index).read() };
+        let counts = (0..).map(count).take_while(|count| *count != 0);
+        counts.map(isize::unsigned_abs).collect()
+    };
+    // SAFETY: these keys have one value.
+    let value = || unsafe { value.read() }.cast_unsigned();
+    match key {
+        PI_DEVICE_PARTITION_EQUALLY => Ok(Partition::Equally(value())),
+        PI_DEVICE_PARTITION_BY_COUNTS => Ok(Partition::ByCounts(counts())),
+        PI_DEVICE_PARTITION_BY_AFFINITY_DOMAIN => Ok(Partition::ByAffinityDomain(value() as u64)),
+        key => {
+            let message = format_args!("{key:#x} is no way to divide a device");
+            Err(Error::new(PI_INVALID_VALUE, message))
+        }
+    }
+}
+
+pub(super) unsafe fn piDevicePartition<P: Registered>(
+    device: pi_device,
+    properties: *const pi_device_partition_property,
+    num_devices: pi_uint32,
+    out_devices: *mut pi_device,
+    out_num_devices: *mut pi_uint32,
+) -> Result<()> {
+    let parent = state::device::<P>(device)?;
+    if out_devices.is_null() == (num_devices > 0) {
+        return Err(Error::new(PI_INVALID_VALUE, "a list and its length go together"));
+    }
+    // SAFETY: the host passes a list of properties.
+    let partition = unsafe { partition(properties) }?;
+    let parts = P::Device::partition(parent.object(), &partition)?;
+    if !out_num_devices.is_null() {
+        // SAFETY: not null, so valid for writing.
+        unsafe { out_num_devices.write(parts.len() as pi_uint32) };
+    }
+    for (index, part) in parts.into_iter().take(num_devices as usize).enumerate() {
+        let details = DeviceDetails {
+            platform: parent.details().platform.clone(),
+            parent: Some(parent.clone()),
+        };
+        let record = P::state().devices.insert(part, details)?;
+        // SAFETY: the host passes room for `num_devices` handles, of which this is one.
+        unsafe { give(out_devices.add(index), record) };
+    }
+    Ok(())
 }
 
 pub(super) unsafe fn piextDeviceSelectBinary<P: Registered>(
@@ -151,7 +267,7 @@ pub(super) unsafe fn piextDeviceSelectBinary<P: Registered>(
     selected: *mut pi_uint32,
 ) -> Result<()> {
     let device = state::device::<P>(device)?;
-    super::shim::non_null(selected, "selected_binary_ind")?;
+    non_null(selected, "selected_binary_ind")?;
     // SAFETY: the host passes `num_binaries` pointers.
     let pointers = unsafe { array(binaries, num_binaries as usize, "binaries") }?;
     let images: Option<Vec<DeviceImage<'_>>> = pointers

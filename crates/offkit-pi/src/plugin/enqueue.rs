@@ -3,7 +3,7 @@
 use super::command::{Command, Mapping};
 use super::event::failure;
 use super::host_memory::{HostSource, HostTarget};
-use super::memory::check_range;
+use super::memory::{buffer_record, check_range};
 use super::shim::{array, give, non_null, with_each};
 use super::slab::Ref;
 use super::state::{self, ContextRecord, MemoryRecord, QueueRecord, Registered};
@@ -157,7 +157,7 @@ pub(super) fn place<P: Registered>(memory: &MemoryRecord<P>) -> (&MemoryRecord<P
 
 /// A buffer, with a range that must be within it.
 pub(super) fn buffer<P: Registered>(handle: pi_mem, offset: usize, size: usize) -> Result<MemoryRecord<P>> {
-    let record = state::memory::<P>(handle)?;
+    let record = buffer_record::<P>(handle)?;
     if size == 0 {
         return Err(Error::new(PI_INVALID_VALUE, "a range of 0 bytes"));
     }

@@ -7,7 +7,9 @@ use super::shim::{give, non_null};
 use super::state::Registered;
 use super::usm::piextUSMEnqueueMemAdvise as piextUSMEnqueueMemAdvise_c;
 use super::{Error, Plugin, Result};
-use super::{context::*, device::*, enqueue::*, event::*, kernel::*, memory::*, native::*, program::*};
+use super::{
+    context::*, device::*, enqueue::*, event::*, image::*, kernel::*, memory::*, native::*, program::*,
+};
 use super::{queue::*, rect::*, revisions::*, state::*, usm::*};
 use crate::ffi::*;
 use crate::functions::for_each_function;

@@ -1,7 +1,7 @@
 //! Kernels.
 
 use super::context::device_of;
-use super::shim::{array, text};
+use super::shim::{array, non_null, text};
 use super::slab::Ref;
 use super::state::{self, KernelDetails, KernelRecord, Registered};
 use super::{Error, Info, Plugin, Program, Result};
@@ -21,8 +21,10 @@ pub enum Argument<'a, P: Plugin> {
     /// Local memory of this many bytes. Where the kernel takes a pointer to other memory and the size is that
     /// of a pointer, it is a null pointer: the interface writes both the same way.
     Local(usize),
-    /// A buffer; `None` for a null pointer.
+    /// A buffer or an image; `None` for a null pointer.
     Memory(Option<Ref<P::Memory>>),
+    /// A sampler.
+    Sampler(Ref<P::Sampler>),
     /// An address, in a USM allocation or wherever the device can follow it.
     Pointer(usize),
 }
@@ -34,6 +36,7 @@ impl<P: Plugin> Display for Argument<'_, P> {
             Argument::Bytes(bytes) => write!(formatter, "a value of {} bytes", bytes.len()),
             Argument::Local(size) => write!(formatter, "{size} bytes of local memory"),
             Argument::Memory(Some(_)) => formatter.write_str("a buffer"),
+            Argument::Sampler(_) => formatter.write_str("a sampler"),
             Argument::Memory(None) | Argument::Pointer(0) => formatter.write_str("a null pointer"),
             Argument::Pointer(address) => write!(formatter, "the address {address:#x}"),
         }
@@ -175,6 +178,23 @@ pub(super) unsafe fn piextKernelSetArgMemObj<P: Registered>(
         Some(memory.into_object())
     };
     kernel.object().set_argument(index, Argument::Memory(memory))
+}
+
+pub(super) unsafe fn piextKernelSetArgSampler<P: Registered>(
+    kernel: pi_kernel,
+    index: pi_uint32,
+    value: *const pi_sampler,
+) -> Result<()> {
+    let kernel = state::kernel::<P>(kernel)?;
+    non_null(value.cast_mut(), "arg_value")?;
+    // SAFETY: not null, so the host passes a pointer to a handle.
+    let sampler = state::sampler::<P>(unsafe { value.read() })?;
+    if sampler.details().context != kernel.details().program.details().context {
+        let message = "the sampler is of another context than the kernel";
+        return Err(Error::new(PI_INVALID_CONTEXT, message));
+    }
+    let argument = Argument::Sampler(sampler.into_object());
+    kernel.object().set_argument(index, argument)
 }
 
 pub(super) unsafe fn piextKernelSetArgPointer<P: Registered>(

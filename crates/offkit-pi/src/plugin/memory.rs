@@ -1,4 +1,4 @@
-//! Buffers.
+//! Buffers, and what they have in common with images.
 
 use super::host_memory::HostTarget;
 use super::shim::{array, give, non_null};
@@ -22,7 +22,7 @@ pub struct BufferRequest<'a> {
     pub storage: Option<HostTarget>,
 }
 
-/// A buffer.
+/// A buffer or an image.
 #[expect(
     unused_variables,
     reason = "what is left out takes the arguments that are documented"
@@ -48,6 +48,15 @@ pub trait Memory<P: Plugin>: Sized + Send + Sync + 'static {
         Err(Error::unsupported("mapping a buffer"))
     }
 
+    /// Answers a query about an image (`PI_IMAGE_INFO_*`), except for the size of an element.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::unknown_query`] for one that is not known.
+    fn image_info(&self, name: pi_image_info) -> Result<Info> {
+        Err(Error::unknown_query(name))
+    }
+
     /// The handle of the driver's own object, for hosts that talk to the driver as well. It stays the plugin's.
     ///
     /// # Errors
@@ -55,6 +64,36 @@ pub trait Memory<P: Plugin>: Sized + Send + Sync + 'static {
     /// [`Error`] if there is no driver below the plugin, or the host is not to know.
     fn native_handle(&self) -> Result<pi_native_handle> {
         Err(Error::unsupported("a native handle"))
+    }
+}
+
+/// What a memory object starts as a copy of, and what is to be its storage: the host's memory, as the flags say.
+///
+/// # Safety
+///
+/// `host_ptr` must be null or valid for reading `size` bytes during `'a`, and with the flag to use them for reading and
+/// writing them for as long as the object exists.
+pub(super) unsafe fn host_content<'a>(
+    flags: pi_mem_flags,
+    host_ptr: *mut c_void,
+    size: usize,
+) -> Result<(Option<&'a [u8]>, Option<HostTarget>)> {
+    let (uses, copies) = (
+        flags & PI_MEM_FLAGS_HOST_PTR_USE != 0,
+        flags & PI_MEM_FLAGS_HOST_PTR_COPY != 0,
+    );
+    if (uses || copies) == host_ptr.is_null() {
+        let message =
+            "a host pointer goes with the flag to use it or the flag to copy it, and these with a pointer";
+        return Err(Error::new(PI_INVALID_HOST_PTR, message));
+    }
+    // SAFETY: not null where it is used, so by the caller's promise.
+    unsafe {
+        Ok(match (uses, copies) {
+            (true, _) => (None, Some(HostTarget::new(host_ptr.cast(), size))),
+            (false, true) => (Some(array(host_ptr.cast::<u8>(), size, "host_ptr")?), None),
+            (false, false) => (None, None),
+        })
     }
 }
 
@@ -71,31 +110,9 @@ pub(super) unsafe fn piMemBufferCreate<P: Registered>(
     if size == 0 {
         return Err(Error::new(PI_INVALID_BUFFER_SIZE, "a buffer of 0 bytes"));
     }
-    let (uses, copies) = (
-        flags & PI_MEM_FLAGS_HOST_PTR_USE != 0,
-        flags & PI_MEM_FLAGS_HOST_PTR_COPY != 0,
-    );
-    if (uses || copies) == host_ptr.is_null() {
-        let message =
-            "a host pointer goes with the flag to use it or the flag to copy it, and these with a pointer";
-        return Err(Error::new(PI_INVALID_HOST_PTR, message));
-    }
-    // SAFETY: not null where it is used; the host passes `size` bytes that are valid during the call, and
-    // with the flag to use them for as long as the buffer exists.
-    let (copy, storage) = unsafe {
-        (
-            if copies && !uses {
-                Some(array(host_ptr.cast::<u8>(), size, "host_ptr")?)
-            } else {
-                None
-            },
-            if uses {
-                Some(HostTarget::new(host_ptr.cast(), size))
-            } else {
-                None
-            },
-        )
-    };
+    // SAFETY: the host passes `size` bytes.
+    let (copy, storage) = unsafe { host_content(flags, host_ptr, size) }?;
+    let uses = storage.is_some();
     let request = BufferRequest {
         size,
         flags,
@@ -110,6 +127,7 @@ pub(super) unsafe fn piMemBufferCreate<P: Registered>(
         size,
         host_pointer,
         parent: None,
+        image: None,
     };
     let record = state::insert(&P::state().memories, memory, details)?;
     // SAFETY: not null, so valid for writing.
@@ -124,7 +142,7 @@ pub(super) unsafe fn piMemBufferPartition<P: Registered>(
     create_info: *mut c_void,
 ) -> Result<MemoryRecord<P>> {
     non_null(create_info, "buffer_create_info")?;
-    let parent = state::memory::<P>(buffer)?;
+    let parent = buffer_record::<P>(buffer)?;
     if create_type != PI_BUFFER_CREATE_TYPE_REGION || parent.details().parent.is_some() {
         let message = "only a whole buffer can be divided, and only into regions";
         return Err(Error::new(PI_INVALID_VALUE, message));
@@ -146,8 +164,18 @@ pub(super) unsafe fn piMemBufferPartition<P: Registered>(
             start => start + origin,
         },
         parent: Some((parent, origin)),
+        image: None,
     };
     state::insert(&P::state().memories, memory, details)
+}
+
+/// A memory object that must be a buffer.
+pub(super) fn buffer_record<P: Registered>(handle: pi_mem) -> Result<MemoryRecord<P>> {
+    let record = state::memory::<P>(handle)?;
+    match record.details().image {
+        None => Ok(record),
+        Some(_) => Err(Error::new(PI_INVALID_MEM_OBJECT, "an image, not a buffer")),
+    }
 }
 
 /// Refuses a range that is not within a buffer.
@@ -169,7 +197,10 @@ pub(super) fn piMemGetInfo<P: Registered>(memory: pi_mem, name: pi_mem_object_in
     let details = &memory.details();
     let parent = details.parent.as_ref();
     Ok(match name {
-        PI_MEM_INFO_TYPE => PI_MEM_TYPE_BUFFER.into(),
+        PI_MEM_INFO_TYPE => details
+            .image
+            .map_or(PI_MEM_TYPE_BUFFER, |image| image.kind)
+            .into(),
         PI_MEM_INFO_FLAGS => details.flags.into(),
         PI_MEM_INFO_SIZE => details.size.into(),
         PI_MEM_INFO_HOST_PTR => details.host_pointer.into(),

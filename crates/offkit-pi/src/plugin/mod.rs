@@ -12,10 +12,11 @@
 //! [`PI_ERROR_UNKNOWN`](crate::ffi::PI_ERROR_UNKNOWN). The message of an [`Error`] is kept for the host to
 //! fetch.
 //!
-//! **No slot of the table is null**, unless the plugin [asks for that](Plugin::provides). What a plugin leaves out (methods with a default, and the parts of the
-//! interface that have no method yet: images, samplers, native kernels, partitioning of devices) returns [`PI_INVALID_OPERATION`](crate::ffi::PI_INVALID_OPERATION), or
-//! [`PI_UNSUPPORTED_FEATURE`](crate::ffi::PI_UNSUPPORTED_FEATURE) where the function came with 15.47, and a message; real
-//! hosts call slots without looking, and a null one would end them.
+//! **No slot of the table is null**, unless the plugin [asks for that](Plugin::provides). What a plugin leaves out
+//! (methods with a default, and the parts of the interface that have no method yet: native kernels, bindless images,
+//! command buffers) returns [`PI_INVALID_OPERATION`](crate::ffi::PI_INVALID_OPERATION), or
+//! [`PI_UNSUPPORTED_FEATURE`](crate::ffi::PI_UNSUPPORTED_FEATURE) where the function came with 15.47, and a message;
+//! real hosts call slots without looking, and a null one would end them.
 
 #![expect(
     non_snake_case,
@@ -30,6 +31,7 @@ mod enqueue;
 mod error;
 mod event;
 mod host_memory;
+mod image;
 mod info;
 mod init;
 mod kernel;
@@ -47,10 +49,11 @@ mod usm;
 
 pub use command::{Command, Mapping};
 pub use context::Context;
-pub use device::{Device, Platform};
+pub use device::{Device, Partition, Platform};
 pub use error::{Error, Result};
 pub use event::{Event, StatusCallback};
 pub use host_memory::{HostSource, HostTarget};
+pub use image::{ImageBox, ImageRequest, Pitches, Sampler, SamplerRequest};
 pub use info::Info;
 pub use kernel::{Argument, Kernel};
 pub use memory::{BufferRequest, Memory};
@@ -81,8 +84,10 @@ pub trait Plugin: Sized + Send + Sync + 'static {
     type Context: Context<Self>;
     /// Where commands go.
     type Queue: Queue<Self>;
-    /// A buffer.
+    /// A buffer or an image.
     type Memory: Memory<Self>;
+    /// How images are read.
+    type Sampler: Sampler<Self>;
     /// Device code.
     type Program: Program<Self>;
     /// An entry point with its arguments.

@@ -4,6 +4,7 @@
 //! are made of a [`NativeHandle`]. Up to 2.3 a memory object and an event come without their context, and are refused.
 
 use super::context::device_of;
+use super::device::intern;
 use super::shim::{array, give, non_null};
 use super::state::{
     self, ContextDetails, ContextRecord, EventDetails, EventRecord, KernelDetails, KernelRecord,
@@ -51,6 +52,8 @@ pub enum Counted<'a, P: Plugin> {
     Queue(&'a P::Queue),
     /// A memory object.
     Memory(&'a P::Memory),
+    /// A sampler.
+    Sampler(&'a P::Sampler),
     /// A program.
     Program(&'a P::Program),
     /// A kernel.
@@ -161,7 +164,7 @@ pub(super) unsafe fn piextDeviceCreateWithNativeHandle<P: Registered>(
         let is_it = |found: &Arc<P::Device>| found.native_handle() == Ok(native);
         if let Some(found) = platform.devices()?.into_iter().find(is_it) {
             let platform = P::state().platforms.intern(platform, ())?;
-            let record = P::state().devices.intern(found, platform)?;
+            let record = intern::<P>(found, platform)?;
             // SAFETY: not null, so valid for writing. Devices are there for good.
             unsafe { device.write(core::ptr::with_exposed_provenance_mut(record.handle())) };
             return Ok(());
@@ -300,6 +303,7 @@ pub(super) fn piextMemCreateWithNativeHandle_b<P: Registered>(
         size,
         host_pointer: 0,
         parent: None,
+        image: None,
     };
     state::insert(&P::state().memories, memory, details)
 }

@@ -5,7 +5,7 @@ use super::event::{piEventCreate, piEventSetStatus};
 use super::kernel::piextKernelSetArgMemObj;
 use super::program::piProgramCreateWithBinary;
 use super::queue::piQueueCreate;
-use super::shim::{give, non_null, text};
+use super::shim::{give, non_null, properties, text};
 use super::state::{self, Registered};
 use super::usm::piextUSMEnqueueMemAdvise as piextUSMEnqueueMemAdvise_c;
 use super::{Error, Plugin, Result};
@@ -24,16 +24,11 @@ const QUEUE_HINTS: pi_queue_properties = PI_EXT_ONEAPI_QUEUE_DISCARD_EVENTS
 /// # Safety
 ///
 /// `list` must be null, or keys and values that end with the key 0.
-unsafe fn queue_flags(mut list: *const pi_queue_properties) -> Result<pi_queue_properties> {
+unsafe fn queue_flags(list: *const pi_queue_properties) -> Result<pi_queue_properties> {
     let mut flags = 0;
-    if list.is_null() {
-        return Ok(flags);
-    }
-    // SAFETY: the end has not been reached, and a key that is not 0 has a value.
-    while let (key @ 1.., value) = unsafe { (list.read(), list.add(1)) } {
-        // SAFETY: as above.
-        let value = unsafe { value.read() };
-        match (key, value) {
+    // SAFETY: by the caller's promise.
+    for property in unsafe { properties(list) } {
+        match property {
             (PI_QUEUE_FLAGS, value) => flags = value & !QUEUE_HINTS,
             // All queues of a device are alike here.
             (PI_QUEUE_COMPUTE_INDEX, 0) => {}
@@ -44,8 +39,6 @@ unsafe fn queue_flags(mut list: *const pi_queue_properties) -> Result<pi_queue_p
                 ));
             }
         }
-        // SAFETY: as above.
-        list = unsafe { list.add(2) };
     }
     Ok(flags)
 }

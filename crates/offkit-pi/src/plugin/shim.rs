@@ -58,6 +58,24 @@ pub(super) unsafe fn options<'a>(pointer: *const c_char) -> Result<&'a str> {
     unsafe { text(pointer, "options") }
 }
 
+/// The keys and values of a list of properties, which may be null.
+///
+/// # Safety
+///
+/// `list` must be null, or keys and values that end with the key 0.
+pub(super) unsafe fn properties(mut list: *const pi_bitfield) -> Vec<(pi_bitfield, pi_bitfield)> {
+    let mut found = Vec::new();
+    // SAFETY: not null, and the end has not been reached.
+    while !list.is_null() && unsafe { list.read() } != 0 {
+        // SAFETY: a key that is not 0 has a value, and something behind that.
+        unsafe {
+            found.push((list.read(), list.add(1).read()));
+            list = list.add(2);
+        }
+    }
+    found
+}
+
 /// Gives the host a reference to an object, and writes its handle to where the host wants it.
 ///
 /// # Safety

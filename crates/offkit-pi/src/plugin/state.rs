@@ -1,7 +1,8 @@
 //! What the interface remembers about a plugin's objects.
 
+use super::image::Image;
 use super::slab::{Kind, Record, Refusal, Slab};
-use super::{Count, Counted, Error, Plugin, Result};
+use super::{Count, Counted, Error, Plugin, Result, SamplerRequest};
 use crate::ffi::*;
 use offkit_sync::{Mutex, PoisonError};
 use std::sync::Arc;
@@ -15,10 +16,11 @@ pub trait Registered: Plugin {
 /// The objects of a plugin that hosts know.
 pub struct State<P: Plugin> {
     pub(crate) platforms: Lasting<P::Platform, ()>,
-    pub(crate) devices: Lasting<P::Device, PlatformRecord<P>>,
+    pub(crate) devices: Lasting<P::Device, DeviceDetails<P>>,
     pub(crate) contexts: Slab<P::Context, ContextDetails<P>>,
     pub(crate) queues: Slab<P::Queue, QueueDetails<P>>,
     pub(crate) memories: Slab<P::Memory, MemoryDetails<P>>,
+    pub(crate) samplers: Slab<P::Sampler, SamplerDetails<P>>,
     pub(crate) programs: Slab<P::Program, ProgramDetails<P>>,
     pub(crate) kernels: Slab<P::Kernel, KernelDetails<P>>,
     pub(crate) events: Slab<P::Event, EventDetails<P>>,
@@ -32,6 +34,7 @@ impl<P: Plugin> Default for State<P> {
             contexts: Slab::new(Kind::Context),
             queues: Slab::new(Kind::Queue),
             memories: Slab::new(Kind::Memory),
+            samplers: Slab::new(Kind::Sampler),
             programs: Slab::new(Kind::Program),
             kernels: Slab::new(Kind::Kernel),
             events: Slab::new(Kind::Event),
@@ -39,7 +42,7 @@ impl<P: Plugin> Default for State<P> {
     }
 }
 
-/// Objects that are there for good, and that the plugin makes before hosts know them.
+/// Objects that are there for good (but for parts of devices), and that the plugin makes before hosts know them.
 pub(crate) struct Lasting<T: Send + Sync + 'static, D: Send + Sync + 'static> {
     slab: Slab<Arc<T>, D>,
     known: Mutex<Vec<Record<Arc<T>, D>>>,
@@ -62,6 +65,21 @@ impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Lasting<T, D> {
         let record = insert(&self.slab, object, details)?;
         known.push(record.clone());
         Ok(record)
+    }
+
+    /// The record of an object that is not there for good.
+    pub(crate) fn insert(&'static self, object: Arc<T>, details: D) -> Result<Record<Arc<T>, D>> {
+        insert(&self.slab, object, details)
+    }
+
+    /// Adds a reference to an object that is not there for good.
+    pub(crate) fn retain(&self, handle: usize) -> Result<(), Refusal> {
+        self.slab.retain(handle)
+    }
+
+    /// Takes back a reference to an object that is not there for good.
+    pub(crate) fn release(&self, handle: usize) -> Result<(), Refusal> {
+        self.slab.release(handle)
     }
 
     fn get(&self, handle: usize) -> Result<Record<Arc<T>, D>, Refusal> {
@@ -98,13 +116,21 @@ where
 }
 
 pub(crate) type PlatformRecord<P> = Record<Arc<<P as Plugin>::Platform>, ()>;
-pub(crate) type DeviceRecord<P> = Record<Arc<<P as Plugin>::Device>, PlatformRecord<P>>;
+pub(crate) type DeviceRecord<P> = Record<Arc<<P as Plugin>::Device>, DeviceDetails<P>>;
 pub(crate) type ContextRecord<P> = Record<<P as Plugin>::Context, ContextDetails<P>>;
 pub(crate) type QueueRecord<P> = Record<<P as Plugin>::Queue, QueueDetails<P>>;
 pub(crate) type MemoryRecord<P> = Record<<P as Plugin>::Memory, MemoryDetails<P>>;
+pub(crate) type SamplerRecord<P> = Record<<P as Plugin>::Sampler, SamplerDetails<P>>;
 pub(crate) type ProgramRecord<P> = Record<<P as Plugin>::Program, ProgramDetails<P>>;
 pub(crate) type KernelRecord<P> = Record<<P as Plugin>::Kernel, KernelDetails<P>>;
 pub(crate) type EventRecord<P> = Record<<P as Plugin>::Event, EventDetails<P>>;
+
+/// What a device is of.
+pub(crate) struct DeviceDetails<P: Plugin> {
+    pub(crate) platform: PlatformRecord<P>,
+    /// For a part of a device, the device: it is counted then.
+    pub(crate) parent: Option<DeviceRecord<P>>,
+}
 
 /// What a context was made from.
 pub(crate) struct ContextDetails<P: Plugin> {
@@ -125,8 +151,16 @@ pub(crate) struct MemoryDetails<P: Plugin> {
     pub(crate) size: usize,
     /// As given, with the flag to use it.
     pub(crate) host_pointer: usize,
-    /// For a part of a buffer, the buffer and the offset.
+    /// For a part of a buffer, the buffer and the offset; for an image in the memory of another object, that.
     pub(crate) parent: Option<(MemoryRecord<P>, usize)>,
+    /// For an image, what it is.
+    pub(crate) image: Option<Image>,
+}
+
+/// What a sampler was made from.
+pub(crate) struct SamplerDetails<P: Plugin> {
+    pub(crate) context: ContextRecord<P>,
+    pub(crate) request: SamplerRequest,
 }
 
 /// What a program was made from.
@@ -172,7 +206,7 @@ impl<P: Plugin> EventDetails<P> {
 
 /// The error of a handle that there is no object for. It says what the handle is instead.
 #[cold]
-fn refused<P: Registered>(code: pi_result, what: &str, handle: usize, refusal: Refusal) -> Error {
+pub(super) fn refused<P: Registered>(code: pi_result, what: &str, handle: usize, refusal: Refusal) -> Error {
     let state = P::state();
     let message = match refusal {
         Refusal::Released => format!("{what} that has been released"),
@@ -184,6 +218,7 @@ fn refused<P: Registered>(code: pi_result, what: &str, handle: usize, refusal: R
                 (state.contexts.holds(handle), "a context"),
                 (state.queues.holds(handle), "a queue"),
                 (state.memories.holds(handle), "a memory object"),
+                (state.samplers.holds(handle), "a sampler"),
                 (state.programs.holds(handle), "a program"),
                 (state.kernels.holds(handle), "a kernel"),
                 (state.events.holds(handle), "an event"),
@@ -241,6 +276,7 @@ handles! {
     context: pi_context, contexts, ContextRecord, PI_INVALID_CONTEXT, "a context", Context, piContextRetain, piContextRelease;
     queue: pi_queue, queues, QueueRecord, PI_INVALID_QUEUE, "a queue", Queue, piQueueRetain, piQueueRelease;
     memory: pi_mem, memories, MemoryRecord, PI_INVALID_MEM_OBJECT, "a memory object", Memory, piMemRetain, piMemRelease;
+    sampler: pi_sampler, samplers, SamplerRecord, PI_INVALID_SAMPLER, "a sampler", Sampler, piSamplerRetain, piSamplerRelease;
     program: pi_program, programs, ProgramRecord, PI_INVALID_PROGRAM, "a program", Program, piProgramRetain, piProgramRelease;
     kernel: pi_kernel, kernels, KernelRecord, PI_INVALID_KERNEL, "a kernel", Kernel, piKernelRetain, piKernelRelease;
     event: pi_event, events, EventRecord, PI_INVALID_EVENT, "an event", Event, piEventRetain, piEventRelease;

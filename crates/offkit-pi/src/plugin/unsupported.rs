@@ -2,6 +2,7 @@
 
 use super::{
     Argument, Build, Command, Event, Info, Kernel, Memory, NewEvent, Plugin, Program, Queue, Ref, Result,
+    Sampler,
 };
 use crate::ffi::*;
 use std::sync::Arc;
@@ -24,6 +25,8 @@ impl<P: Plugin> Queue<P> for Unsupported {
 }
 
 impl<P: Plugin> Memory<P> for Unsupported {}
+
+impl<P: Plugin> Sampler<P> for Unsupported {}
 
 impl<P: Plugin> Program<P> for Unsupported {
     fn compile(&self, _: &str) -> Result<()> {

@@ -17,6 +17,7 @@ impl Plugin for Adder {
     type Context = MockContext;
     type Queue = MockQueue;
     type Memory = MockBuffer;
+    type Sampler = Unsupported;
     type Program = MockProgram;
     type Kernel = MockKernel;
     type Event = MockEvent;

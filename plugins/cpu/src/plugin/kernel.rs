@@ -194,6 +194,7 @@ impl Kernel<Cpu> for CpuKernel {
                 buffer = Some(memory.clone());
                 Given::Pointer(memory.address())
             }
+            Argument::Sampler(sampler) => match **sampler {},
             Argument::Memory(None) => Given::Pointer(0),
             Argument::Pointer(address) => Given::Pointer(*address as u64),
         };

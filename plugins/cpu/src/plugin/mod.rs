@@ -15,7 +15,7 @@ mod spare;
 mod transfer;
 mod worker;
 
-use offkit_pi::plugin::{Error, Plugin, Result};
+use offkit_pi::plugin::{Error, Plugin, Result, Unsupported};
 use std::sync::Arc;
 
 use self::context::CpuContext;
@@ -37,6 +37,7 @@ impl Plugin for Cpu {
     type Context = CpuContext;
     type Queue = CpuQueue;
     type Memory = CpuBuffer;
+    type Sampler = Unsupported;
     type Program = CpuProgram;
     type Kernel = CpuKernel;
     type Event = CpuEvent;

@@ -1,11 +1,12 @@
 //! Contexts, and the objects that are made in one.
 
 use super::{DeviceId, Driver, Owned, Result, ask, call, create, words};
+use core::ffi::c_void;
 use core::ptr::null_mut;
 use offkit_opencl::*;
 use offkit_pi::plugin::HostTarget;
 
-/// What a buffer's memory is at first.
+/// What the memory of a buffer or an image is at first.
 pub(crate) enum Buffer<'a> {
     /// Nothing in particular.
     Fresh,
@@ -13,6 +14,17 @@ pub(crate) enum Buffer<'a> {
     Copy(&'a [u8]),
     /// This memory of the host. It must be kept for as long as the buffer.
     Storage(&'a HostTarget),
+}
+
+impl Buffer<'_> {
+    /// Where the memory of the host begins that it names; null without any.
+    pub(super) fn pointer(&self) -> *mut c_void {
+        match self {
+            Buffer::Fresh => null_mut(),
+            Buffer::Copy(bytes) => bytes.as_ptr().cast_mut().cast(),
+            Buffer::Storage(host) => core::ptr::with_exposed_provenance_mut(host.address()),
+        }
+    }
 }
 
 impl Owned<_cl_context> {
@@ -71,18 +83,13 @@ impl Owned<_cl_context> {
         size: usize,
         content: &Buffer<'_>,
     ) -> Result<Owned<_cl_mem>> {
-        let pointer = match content {
-            Buffer::Fresh => null_mut(),
-            Buffer::Copy(bytes) => {
-                assert!(bytes.len() >= size, "as many bytes as the buffer has");
-                bytes.as_ptr().cast_mut().cast()
-            }
-            Buffer::Storage(host) => {
-                assert!(host.size() >= size, "as much memory as the buffer has");
-                core::ptr::with_exposed_provenance_mut(host.address())
-            }
+        let room = match content {
+            Buffer::Fresh => size,
+            Buffer::Copy(bytes) => bytes.len(),
+            Buffer::Storage(host) => host.size(),
         };
-        let driver = self.driver();
+        assert!(room >= size, "as many bytes as the buffer has");
+        let (driver, pointer) = (self.driver(), content.pointer());
         // SAFETY: the pointer is null, or to `size` bytes that are read during the call, or that the host has given to
         // the buffer.
         unsafe {

@@ -51,6 +51,17 @@ impl Owned<_cl_kernel> {
         unsafe { self.set(index, size_of::<cl_mem>(), (&raw const handle).cast()) }
     }
 
+    /// Sets an argument to a sampler.
+    ///
+    /// # Safety
+    ///
+    /// As for [`set_bytes`](Self::set_bytes).
+    pub(crate) unsafe fn set_sampler(&self, index: u32, sampler: &Owned<_cl_sampler>) -> Result<()> {
+        let handle: cl_sampler = sampler.handle();
+        // SAFETY: by the caller's promise; the value is a handle.
+        unsafe { self.set(index, size_of::<cl_sampler>(), (&raw const handle).cast()) }
+    }
+
     /// Sets an argument to an address of unified shared memory.
     ///
     /// # Safety

@@ -7,6 +7,7 @@
 
 mod context;
 mod event;
+mod image;
 mod kernel;
 mod object;
 mod open;

@@ -42,6 +42,9 @@ objects! {
     _cl_context, clRetainContext, clReleaseContext;
     _cl_command_queue, clRetainCommandQueue, clReleaseCommandQueue;
     _cl_mem, clRetainMemObject, clReleaseMemObject;
+    _cl_sampler, clRetainSampler, clReleaseSampler;
+    // Parts of devices are; devices themselves ignore it.
+    _cl_device_id, clRetainDevice, clReleaseDevice;
     _cl_program, clRetainProgram, clReleaseProgram;
     _cl_kernel, clRetainKernel, clReleaseKernel;
     _cl_event, clRetainEvent, clReleaseEvent;

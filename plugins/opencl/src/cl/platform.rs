@@ -1,7 +1,7 @@
 //! Platforms and devices.
 
 use super::table::Extensions;
-use super::{Result, ask, call, text};
+use super::{Owned, Result, ask, call, text};
 use core::ptr::null_mut;
 use offkit_opencl::*;
 
@@ -92,7 +92,7 @@ impl Driver {
     }
 }
 
-/// A device of a platform. It is there for good.
+/// A device of a platform. It is there for good; or, if it is a part of another, for as long as that part is owned.
 #[derive(Clone, Copy)]
 pub(crate) struct DeviceId(cl_device_id, &'static Driver);
 
@@ -120,6 +120,42 @@ impl DeviceId {
         let DeviceId(device, driver) = self;
         // SAFETY: the device is the driver's; `ask` passes a place of the size it says.
         ask!(driver.table, unsafe clGetDeviceInfo(device, name))
+    }
+
+    /// The parts of a device that a list of properties asks for.
+    ///
+    /// # Safety
+    ///
+    /// The list has what OpenCL wants in it: a key, its values, and zeros.
+    pub(crate) unsafe fn parts(
+        self,
+        properties: &[cl_device_partition_property],
+    ) -> Result<Vec<Owned<_cl_device_id>>> {
+        const FUNCTION: &str = "clCreateSubDevices";
+        let DeviceId(device, driver) = self;
+        let create = |room, places, count| {
+            // SAFETY: by the caller's promise; so many places are there.
+            unsafe {
+                call!(
+                    driver.table,
+                    clCreateSubDevices(device, properties.as_ptr(), room, places, count)
+                )
+            }
+        };
+        let mut count = 0;
+        create(0, null_mut(), &raw mut count)?;
+        let mut parts = vec![null_mut(); count as usize];
+        create(count, parts.as_mut_ptr(), null_mut())?;
+        // SAFETY: the driver has made them for the caller.
+        let owned = parts
+            .into_iter()
+            .map(|part| unsafe { Owned::new(driver, FUNCTION, part) });
+        owned.collect()
+    }
+
+    /// The handle of a part.
+    pub(crate) fn of_part(part: &Owned<_cl_device_id>) -> DeviceId {
+        DeviceId(part.handle(), part.driver())
     }
 
     /// The time by the device's clock, in nanoseconds.

@@ -4,7 +4,8 @@ use offkit_opencl::*;
 use offkit_pi::ffi::*;
 use offkit_pi::host::UsmKind;
 use offkit_pi::plugin::{
-    BufferRequest, Context, Error, NativeHandle, NativeMemory, Ref, Result, UsmAllocation,
+    BufferRequest, Context, Error, ImageRequest, NativeHandle, NativeMemory, Ref, Result, SamplerRequest,
+    UsmAllocation,
 };
 use offkit_sync::Arc;
 
@@ -12,7 +13,7 @@ use super::OpenCl;
 use super::device::ClDevice;
 use super::event::ClEvent;
 use super::kernel::ClKernel;
-use super::memory::ClBuffer;
+use super::memory::{ClMemory, ClSampler};
 use super::program::ClProgram;
 use super::queue::ClQueue;
 use crate::cl::{Driver, Owned};
@@ -31,6 +32,17 @@ impl ClContext {
     fn without_usm() -> Error {
         let message = "the driver has no unified shared memory (cl_intel_unified_shared_memory)";
         Error::new(PI_INVALID_OPERATION, message)
+    }
+
+    /// An error unless all devices have images.
+    fn check_images(&self) -> Result<()> {
+        match self.devices.iter().all(|device| device.has_images()) {
+            true => Ok(()),
+            false => {
+                let message = "the driver has no images (its CL_DEVICE_IMAGE_SUPPORT is false)";
+                Err(Error::new(PI_INVALID_OPERATION, message))
+            }
+        }
     }
 
     fn program(&self, object: Owned<_cl_program>) -> ClProgram {
@@ -73,8 +85,18 @@ impl Context<OpenCl> for ClContext {
         Ok(ClQueue::new(context.object.create_queue(device.id, properties)?))
     }
 
-    fn create_buffer(context: &Ref<Self>, request: BufferRequest<'_>) -> Result<ClBuffer> {
-        ClBuffer::new(&context.object, request)
+    fn create_buffer(context: &Ref<Self>, request: BufferRequest<'_>) -> Result<ClMemory> {
+        ClMemory::new(&context.object, request)
+    }
+
+    fn create_image(context: &Ref<Self>, request: ImageRequest<'_, OpenCl>) -> Result<ClMemory> {
+        context.check_images()?;
+        ClMemory::image(&context.object, request)
+    }
+
+    fn create_sampler(context: &Ref<Self>, request: &SamplerRequest) -> Result<ClSampler> {
+        context.check_images()?;
+        Ok(ClSampler::new(context.object.create_sampler(request)?))
     }
 
     fn create_program(context: &Ref<Self>, il: &[u8]) -> Result<ClProgram> {
@@ -183,7 +205,7 @@ impl Context<OpenCl> for ClContext {
         Ok(NativeMemory {
             flags: object.info(CL_MEM_FLAGS)?,
             size: object.info(CL_MEM_SIZE)?.try_into().unwrap_or(usize::MAX),
-            memory: ClBuffer::of(object),
+            memory: ClMemory::of(object),
         })
     }
 

@@ -3,11 +3,11 @@
 use offkit_image::{DeviceImage, Family, ImageFormat};
 use offkit_opencl::*;
 use offkit_pi::ffi::*;
-use offkit_pi::plugin::{Device, Error, Info, Platform, Result};
+use offkit_pi::plugin::{Device, Error, Info, Partition, Platform, Result};
 use offkit_sync::{Arc, OnceLock};
 
 use super::OpenCl;
-use crate::cl::{self, DeviceId, text, words};
+use crate::cl::{self, DeviceId, Owned, text, words};
 
 /// A platform of a driver.
 pub(crate) struct ClPlatform {
@@ -23,6 +23,9 @@ pub(crate) struct ClDevice {
     /// The versions of SPIR-V that it takes modules of; empty if it takes none.
     il_version: String,
     address_bits: u32,
+    has_images: bool,
+    /// The reference to a part of a device.
+    _part: Option<Owned<_cl_device_id>>,
 }
 
 impl ClPlatform {
@@ -72,11 +75,17 @@ impl ClDevice {
             extensions: text(CL_DEVICE_EXTENSIONS),
             il_version: text(CL_DEVICE_IL_VERSION),
             address_bits: number(CL_DEVICE_ADDRESS_BITS).unwrap_or(usize::BITS),
+            has_images: number(CL_DEVICE_IMAGE_SUPPORT) == Some(CL_TRUE),
+            _part: None,
         }
     }
 
     fn has(&self, extension: &str) -> bool {
         self.extensions.split(' ').any(|name| name == extension)
+    }
+
+    pub(super) fn has_images(&self) -> bool {
+        self.has_images
     }
 
     /// Whether the driver takes programs in SPIR-V.
@@ -131,22 +140,10 @@ impl Device<OpenCl> for ClDevice {
             // Drivers below 2.1 do not know the query.
             PI_DEVICE_INFO_IL_VERSION => self.il_version.as_str().into(),
 
-            // Images are not passed on.
-            PI_DEVICE_INFO_IMAGE_SUPPORT | PI_DEVICE_INFO_IMAGE_SRGB => false.into(),
-            PI_DEVICE_INFO_MAX_READ_IMAGE_ARGS
-            | PI_DEVICE_INFO_MAX_WRITE_IMAGE_ARGS
-            | PI_DEVICE_INFO_MAX_SAMPLERS => 0u32.into(),
-            PI_DEVICE_INFO_IMAGE2D_MAX_WIDTH..=PI_DEVICE_INFO_IMAGE3D_MAX_DEPTH
-            | PI_DEVICE_INFO_IMAGE_MAX_BUFFER_SIZE
-            | PI_DEVICE_INFO_IMAGE_MAX_ARRAY_SIZE => 0usize.into(),
-
-            // Nor are parts of devices.
-            PI_DEVICE_INFO_PARTITION_MAX_SUB_DEVICES => 0u32.into(),
-            PI_DEVICE_INFO_PARTITION_PROPERTIES | PI_DEVICE_INFO_PARTITION_TYPE => [0usize].into(),
-            PI_DEVICE_INFO_PARTITION_AFFINITY_DOMAIN => 0u64.into(),
-            PI_DEVICE_INFO_BUILD_ON_SUBDEVICE => false.into(),
-
             // What the interface has besides OpenCL.
+            PI_DEVICE_INFO_IMAGE_SRGB => false.into(),
+            // Drivers compile for a part what they compile for the whole, and do not say so.
+            PI_DEVICE_INFO_BUILD_ON_SUBDEVICE => true.into(),
             PI_DEVICE_INFO_USM_HOST_SUPPORT..=PI_DEVICE_INFO_USM_SYSTEM_SHARED_SUPPORT => {
                 match self.id.driver().has_usm() {
                     true => self.id.info(name).map_or(0u64.into(), Info::from),
@@ -188,6 +185,35 @@ impl Device<OpenCl> for ClDevice {
             // All others are OpenCL's, by number and answer.
             name => self.id.info(name)?.into(),
         })
+    }
+
+    #[expect(unsafe_code, reason = "a list of properties is C's")]
+    fn partition(device: &Arc<Self>, how: &Partition) -> Result<Vec<Arc<Self>>> {
+        let properties = match how {
+            Partition::Equally(units) => vec![PI_DEVICE_PARTITION_EQUALLY, units.cast_signed(), 0],
+            Partition::ByCounts(counts) => {
+                let counts = counts.iter().map(|count| count.cast_signed());
+                let end = [PI_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0];
+                std::iter::once(PI_DEVICE_PARTITION_BY_COUNTS)
+                    .chain(counts)
+                    .chain(end)
+                    .collect()
+            }
+            Partition::ByAffinityDomain(domain) => {
+                vec![PI_DEVICE_PARTITION_BY_AFFINITY_DOMAIN, *domain as isize, 0]
+            }
+            _ => return Err(Error::unsupported("this way to divide a device")),
+        };
+        // SAFETY: OpenCL's keys, which the interface has too, their values, and zeros.
+        let parts = unsafe { device.id.parts(&properties) }?;
+        let part = |part| {
+            let new = ClDevice::new(DeviceId::of_part(&part));
+            Arc::new(ClDevice {
+                _part: Some(part),
+                ..new
+            })
+        };
+        Ok(parts.into_iter().map(part).collect())
     }
 
     fn timer(&self) -> Result<u64> {

@@ -79,6 +79,7 @@ impl Kernel<OpenCl> for ClKernel {
                 Argument::Memory(buffer) => {
                     kernel.set_buffer(index, buffer.as_ref().map(|buffer| buffer.object()))
                 }
+                Argument::Sampler(sampler) => kernel.set_sampler(index, sampler.object()),
                 Argument::Pointer(0) => kernel.set_buffer(index, None),
                 Argument::Pointer(address) => kernel.set_address(index, *address),
             }

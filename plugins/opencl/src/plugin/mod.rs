@@ -16,7 +16,7 @@ use self::context::ClContext;
 use self::device::{ClDevice, ClPlatform};
 use self::event::ClEvent;
 use self::kernel::ClKernel;
-use self::memory::ClBuffer;
+use self::memory::{ClMemory, ClSampler};
 use self::program::ClProgram;
 use self::queue::ClQueue;
 use crate::discover::{Driver, Outcome, drivers, platforms};
@@ -29,7 +29,8 @@ impl Plugin for OpenCl {
     type Device = ClDevice;
     type Context = ClContext;
     type Queue = ClQueue;
-    type Memory = ClBuffer;
+    type Memory = ClMemory;
+    type Sampler = ClSampler;
     type Program = ClProgram;
     type Kernel = ClKernel;
     type Event = ClEvent;
@@ -60,6 +61,7 @@ impl Plugin for OpenCl {
             Counted::Context(context) => context.object().count(count),
             Counted::Queue(queue) => queue.object().count(count),
             Counted::Memory(buffer) => buffer.object().count(count),
+            Counted::Sampler(sampler) => sampler.object().count(count),
             Counted::Program(program) => program.object().count(count),
             Counted::Kernel(kernel) => kernel.object().count(count),
             Counted::Event(event) => event.object().count(count),

@@ -76,6 +76,29 @@ impl ClQueue {
                 offset,
                 size,
             } => queue.fill(buffer.object(), pattern, *offset, *size, order),
+            Command::ReadImage {
+                image,
+                area,
+                target,
+                pitches,
+            } => queue.read_image(image.object(), area, target, *pitches, order),
+            Command::WriteImage {
+                image,
+                area,
+                source,
+                pitches,
+            } => queue.write_image(image.object(), area, source, *pitches, order),
+            Command::CopyImage {
+                source,
+                source_area,
+                target,
+                target_origin,
+            } => queue.copy_image(
+                (source.object(), source_area),
+                (target.object(), target_origin),
+                order,
+            ),
+            Command::FillImage { image, color, area } => queue.fill_image(image.object(), color, area, order),
             Command::Unmap { buffer, address } => queue.unmap(buffer.object(), *address, order),
             Command::FillUsm {
                 address,

@@ -82,6 +82,7 @@ impl Kernel<UnifiedRuntime> for UrKernel {
             Argument::Bytes(bytes) => Held::Bytes(bytes.to_vec()),
             Argument::Local(size) => Held::Local(size),
             Argument::Memory(Some(buffer)) => Held::Buffer(buffer),
+            Argument::Sampler(sampler) => match *sampler {},
             Argument::Memory(None) => Held::Pointer(0),
             Argument::Pointer(address) => Held::Pointer(address),
         };

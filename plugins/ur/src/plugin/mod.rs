@@ -10,7 +10,7 @@ mod query;
 mod queue;
 
 use offkit_pi::ffi::PI_DEVICE_NOT_FOUND;
-use offkit_pi::plugin::{Error, Plugin, Result};
+use offkit_pi::plugin::{Error, Plugin, Result, Unsupported};
 use offkit_sync::{Arc, LazyLock};
 use offkit_ur::NamedBy;
 
@@ -32,6 +32,7 @@ impl Plugin for UnifiedRuntime {
     type Context = UrContext;
     type Queue = UrQueue;
     type Memory = UrBuffer;
+    type Sampler = Unsupported;
     type Program = UrProgram;
     type Kernel = UrKernel;
     type Event = UrEvent;

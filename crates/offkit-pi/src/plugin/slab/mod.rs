@@ -49,8 +49,10 @@ pub enum Kind {
     Context,
     /// A queue.
     Queue,
-    /// A buffer.
+    /// A buffer or an image.
     Memory,
+    /// A sampler.
+    Sampler,
     /// A program.
     Program,
     /// A kernel.

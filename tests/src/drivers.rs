@@ -1,0 +1,53 @@
+//! OpenCL drivers that tests use, each in a process that finds no others.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::sycl_runtime::SyclRuntime;
+use crate::{Folder, skip};
+
+/// A plugin finds its drivers once in a process, by the environment. So the part of a test that uses the plugin runs in a
+/// process of its own: this program again, told so by a variable.
+pub const INSIDE: &str = "OFFKIT_TEST_INSIDE";
+
+/// Runs the rest of a test in a process that finds the drivers that the variables name; `true` in that process.
+///
+/// # Panics
+///
+/// If the part fails.
+#[track_caller]
+pub fn is_inside(test: &str, variables: &[(&str, &Path)]) -> bool {
+    if std::env::var_os(INSIDE).is_some() {
+        return true;
+    }
+    let mut command = Command::new(std::env::current_exe().expect("a running program has a path"));
+    command.args([test, "--exact", "--nocapture"]).env(INSIDE, "1");
+    let outcome = Folder::new().run_command(with_drivers(&mut command, variables));
+    let text = outcome.ok();
+    assert!(text.contains("1 passed"), "{text}");
+    false
+}
+
+/// A command that finds the drivers that the variables name, and no others.
+pub fn with_drivers<'a>(command: &'a mut Command, variables: &[(&str, &Path)]) -> &'a mut Command {
+    for name in ["OCL_ICD_VENDORS", "OCL_ICD_FILENAMES"] {
+        command.env_remove(name);
+    }
+    command.envs(variables.iter().copied())
+}
+
+/// What names Intel's driver.
+pub fn intel() -> Option<PathBuf> {
+    let [(_, drivers), _] = SyclRuntime::get()?.environment();
+    Some(drivers)
+}
+
+/// The file that names Debian's PoCL; says so if it is not there, or fails where tools are required.
+pub fn pocl() -> Option<PathBuf> {
+    let file = PathBuf::from("/etc/OpenCL/vendors/pocl.icd");
+    if file.is_file() {
+        return Some(file);
+    }
+    skip("PoCL (`pocl-opencl-icd`) is not installed");
+    None
+}
