@@ -206,6 +206,18 @@ fn launches_allocate_nothing_and_let_go_of_what_they_used() {
     event.wait().unwrap();
     indirect.wait().unwrap();
     assert_eq!(live(), 0, "it is done");
+
+    // A command that is done, and whose queue nobody has used since.
+    let gate = machine.context.user_event().unwrap();
+    let wait = [gate.event()];
+    let done = machine.queues[0].launch(&machine.other, &range, &wait).unwrap();
+    let then = machine.queues[1]
+        .launch(&machine.other, &range, &[&done])
+        .unwrap();
+    gate.complete().unwrap();
+    then.wait().unwrap();
+    drop(machine.usm(LARGE));
+    assert_eq!(live(), 0, "it is done");
     machine.other.set_indirect_access(false).unwrap();
 
     // Commands that are done behind one that is not.

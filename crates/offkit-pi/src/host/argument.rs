@@ -37,7 +37,8 @@ pub enum Argument<M = Buffer> {
         /// What the host takes its elements for: [`ValueType::Bytes`] where it does not know.
         element: ValueType,
     },
-    /// Any address, for a pointer to global or constant memory; 0 is a pointer to nothing.
+    /// Any address, for a pointer to global or constant memory; 0 is a pointer to nothing. A kernel with one may use every
+    /// USM allocation of its context, so that none is freed while it is under way.
     Address(usize),
     /// So many bytes of memory for each work-group, for a pointer to local memory.
     Local(usize),

@@ -7,10 +7,11 @@ use super::handle::Owned;
 use super::memory::{Buffer, Usm, UsmKind};
 use super::plugin::{Plugin, call, create};
 use super::program::Program;
-use super::queue::Queue;
+use super::queue::{Queue, Shared};
 use super::{PiError, Result};
 use crate::ffi::*;
 use crate::table::Function;
+use offkit_sync::{Mutex, PoisonError};
 use std::sync::{Arc, Weak};
 
 /// Devices that share memory objects and programs.
@@ -25,6 +26,8 @@ struct Inner {
     devices: Vec<Device>,
     /// Addresses of USM allocations that commands may still use which may use any.
     freed: Epochs<usize>,
+    /// The queues, some of which may be gone.
+    queues: Mutex<Vec<Weak<Shared>>>,
 }
 
 /// A command that may use any USM allocation of its context: none that is there goes before this does.
@@ -100,6 +103,7 @@ impl Context {
                 handle,
                 devices,
                 freed: Epochs::new(),
+                queues: Mutex::default(),
             }),
         })
     }
@@ -139,7 +143,12 @@ impl Context {
             let queue = self.plugin().create_queue(self.raw(), device.raw(), flags)?;
             Owned::new(self.plugin().clone(), queue)
         };
-        Ok(Queue::new(handle, self.clone(), device.clone()))
+        let queue = Queue::new(handle, self.clone(), device.clone());
+        let mut queues = self.inner.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        queues.retain(|queue| queue.strong_count() > 0);
+        queues.push(Arc::downgrade(queue.shared()));
+        drop(queues);
+        Ok(queue)
     }
 
     /// Begins a command that may use any USM allocation.
@@ -152,7 +161,18 @@ impl Context {
 
     /// Frees a USM allocation that only commands use which may use any, when they are done.
     pub(crate) fn free(&self, address: usize) {
-        self.inner.freed.free(address, |address| self.inner.free(address));
+        if self.inner.freed.free(address, |address| self.inner.free(address)) {
+            return;
+        }
+        // Perhaps it waits for commands that are done, of a queue that nobody has used since.
+        for queue in self.queues() {
+            queue.in_use.retire();
+        }
+    }
+
+    fn queues(&self) -> Vec<Arc<Shared>> {
+        let queues = self.inner.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        queues.iter().filter_map(Weak::upgrade).collect()
     }
 
     /// Refuses something of another context.

@@ -62,16 +62,18 @@ impl<T> Epochs<T> {
         }
     }
 
-    /// Frees something as soon as no command is under way that began before.
-    pub(crate) fn free(&self, what: T, mut free: impl FnMut(T)) {
+    /// Frees something as soon as no command is under way that began before; `false` if some are.
+    pub(crate) fn free(&self, what: T, mut free: impl FnMut(T)) -> bool {
         // A command counts in the same place from its beginning to its end, so that none is overlooked.
         let count = |commands: &AtomicUsize| commands.load(Ordering::Acquire) & !WAITED;
         if self.commands.iter().all(|commands| count(commands) == 0) {
-            return free(what);
+            free(what);
+            return true;
         }
         let mut freed = self.lock();
         freed.current.push(what);
         self.free_done(freed, free);
+        false
     }
 
     /// Frees what no command can use any more. Whatever is left waits for one that is marked to be waited for.

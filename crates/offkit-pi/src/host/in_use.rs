@@ -1,7 +1,8 @@
 //! What the commands of a queue use, for as long as they may.
 //!
 //! A plugin need not keep the unified shared memory that its commands are given, so the host does. Each submission that
-//! leaves a command under way adds an entry to its queue's list, and takes out those whose commands are done; so do waits.
+//! leaves a command under way adds an entry to its queue's list, and takes out those whose commands are done; so do waits,
+//! and so does freeing memory that such commands may use.
 //! What is left when the queue goes is kept by callbacks, and until then nothing here locks, calls back or, once there is
 //! room, allocates.
 
@@ -86,6 +87,14 @@ impl InUse {
         }
         list.retire();
         self.put(list);
+    }
+
+    /// Lets go of what commands used that are done.
+    pub(crate) fn retire(&self) {
+        if let Some(mut list) = self.take() {
+            list.retire();
+            self.put(list);
+        }
     }
 
     /// Calls a function that waits for all commands submitted before, and lets go of what they used.

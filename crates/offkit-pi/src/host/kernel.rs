@@ -135,7 +135,8 @@ impl Kernel {
         }
     }
 
-    /// Says whether the kernel reaches USM allocations through pointers stored in memory.
+    /// Says whether the kernel reaches USM allocations through pointers stored in memory. None of its context is freed while
+    /// one that does is under way.
     ///
     /// # Errors
     ///

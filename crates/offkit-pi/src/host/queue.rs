@@ -56,6 +56,10 @@ impl Queue {
         }
     }
 
+    pub(super) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
     fn raw(&self) -> pi_queue {
         self.shared.handle.raw()
     }

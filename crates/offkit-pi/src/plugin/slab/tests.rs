@@ -121,8 +121,8 @@ fn threads_make_share_and_release_objects() {
         }
     };
     thread::scope(|scope| {
-        for number in 0..8usize {
-            let places = &places;
+        let places = &places;
+        let threads = [0, 1, 2, 3, 4, 5, 6, 7].map(|number: usize| {
             scope.spawn(move || {
                 for round in 0..20_000 {
                     let record = slab.insert(|| Counted::new(live), number).unwrap();
@@ -132,7 +132,11 @@ fn threads_make_share_and_release_objects() {
                         give_back(taken);
                     }
                 }
-            });
+            })
+        });
+        // The thread sanitizer sees this, and not how a scope ends.
+        for thread in threads {
+            thread.join().unwrap();
         }
     });
     places.into_iter().for_each(|place| give_back(place.into_inner()));
