@@ -108,10 +108,12 @@ fn host_memory_is_used_in_place() {
     // SAFETY: the vector outlives its registration, and is not touched while others may.
     unsafe { memory.register_host(address, 32).unwrap() };
     memory.write(address + 4, &9u32.to_le_bytes()).unwrap();
-    // SAFETY: as above.
-    let overlap = unsafe { memory.register_host(address + 16, 32) };
-    assert!(matches!(overlap, Err(MemoryError::Overlap { existing, .. }) if existing.base == address));
-    memory.free(address).unwrap();
+    let own = memory.allocate(64, 4, AllocationKind::Buffer).unwrap();
+    // SAFETY: it is not registered, for the device has it.
+    let overlap = unsafe { memory.register_host(own + 16, 16) };
+    assert!(matches!(overlap, Err(MemoryError::Overlap { existing, .. }) if existing.base == own));
+    assert!(memory.free(address).is_err(), "it is the host's");
+    memory.forget_host(address, 32).unwrap();
     assert_eq!(values[..3], [7, 9, 7]);
     assert!(memory.write(address, &[0]).is_err());
 }

@@ -4,6 +4,7 @@
 //! a version reads it without a lock, however many allocations come and go meanwhile, and what it holds costs the
 //! same for one allocation or a hundred thousand.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -22,8 +23,8 @@ pub(super) struct Entry {
 pub(super) enum Storage {
     /// The device's, given back with the last version that knows it.
     Owned { _block: Arc<Block> },
-    /// The host program's, registered so many times.
-    Host { registrations: usize },
+    /// The host program's: what it has registered, of which nothing lies apart from the rest.
+    Host { ranges: Arc<[Range<u64>]> },
 }
 
 /// A version of the tree: ordered by address, and balanced as [`rank`] falls from the root to the leaves.
@@ -172,12 +173,16 @@ fn join(below: &Link, above: &Link) -> Link {
     })
 }
 
-/// An entry of the host's memory.
-pub(super) fn host_entry(base: u64, size: u64, registrations: usize) -> Entry {
-    let kind = AllocationKind::HostPointer;
+/// An entry of the host's memory, of ranges that are one piece together.
+pub(super) fn host_entry(ranges: Vec<Range<u64>>) -> Entry {
+    let base = ranges.iter().map(|range| range.start).min().unwrap_or_default();
+    let end = ranges.iter().map(|range| range.end).max().unwrap_or_default();
+    let (size, kind) = (end - base, AllocationKind::HostPointer);
     Entry {
         allocation: Allocation { base, size, kind },
-        storage: Storage::Host { registrations },
+        storage: Storage::Host {
+            ranges: ranges.into(),
+        },
     }
 }
 
@@ -204,7 +209,7 @@ mod tests {
                 index = index.without(base);
             } else {
                 map.insert(base, ());
-                index = index.with(host_entry(base, 16, 1));
+                index = index.with(host_entry(vec![base..base + 16]));
             }
             if number.is_multiple_of(16) {
                 versions.push((Index::new(index.root.clone()), map.clone()));
@@ -230,7 +235,7 @@ mod tests {
 
     #[test]
     fn addresses_in_order_make_a_flat_tree() {
-        let entries = (0..10_000u64).map(|number| host_entry(number * 4096, 64, 1));
+        let entries = (0..10_000u64).map(|number| host_entry(vec![number * 4096..number * 4096 + 64]));
         let index = entries.fold(Index::default(), |index, entry| index.with(entry));
         assert!(depth(&index.root) < 60, "{}", depth(&index.root));
     }

@@ -1,5 +1,6 @@
 //! The registry of live allocations and the host's side of it.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::block::{Block, Slabs};
@@ -77,16 +78,20 @@ impl Memory {
                 _block: Arc::new(block),
             },
         };
-        self.change(|index| Ok(index.with(entry)))?;
+        self.change(|index| {
+            // What was registered here is not the host's any more, since the allocator has given it away.
+            let (rest, _) = without_host(index, base, base + size as u64)?;
+            Ok(rest.as_ref().unwrap_or(index).with(entry))
+        })?;
         Ok(base)
     }
 
-    /// Registers memory of the host program so that kernels may access it, until [`Memory::free`] is
-    /// called with its address. The same memory may be registered several times, and is then to be freed as
-    /// often.
+    /// Registers memory of the host program so that kernels may access it, until [`Memory::forget_host`] is
+    /// called with the same range. Ranges may be registered several times, and may overlap: those that do are one
+    /// allocation together.
     ///
     /// # Safety
-    /// The `size` bytes at `address` must stay valid for reads and writes until they are freed here
+    /// The `size` bytes at `address` must stay valid for reads and writes until they are forgotten here
     /// and every launch that began before has ended, and the host may touch them only where that is
     /// no data race with the kernels that run.
     ///
@@ -97,41 +102,58 @@ impl Memory {
         let size = size as u64;
         let end = address.checked_add(size).filter(|_| address != 0 && size != 0);
         let end = end.ok_or(MemoryError::ZeroSize)?;
-        self.change(|index| match index.at(address) {
-            Some(Entry {
-                allocation,
-                storage: Storage::Host { registrations },
-            }) if allocation.size == size => {
-                let once_more = host_entry(address, size, registrations + 1);
-                Ok(index.without(address).with(once_more))
-            }
-            _ => match index.below(end - 1) {
-                Some(Entry { allocation, .. }) if allocation.base + allocation.size > address => {
-                    Err(MemoryError::Overlap {
-                        address,
-                        size,
-                        existing: *allocation,
-                    })
-                }
-                _ => Ok(index.with(host_entry(address, size, 1))),
-            },
+        self.change(|index| {
+            let (rest, mut ranges) = without_host(index, address, end)?;
+            ranges.push(address..end);
+            Ok(rest.as_ref().unwrap_or(index).with(host_entry(ranges)))
         })
     }
 
-    /// Frees an allocation, or forgets registered host memory, given its first address.
+    /// Forgets host memory that was registered, once.
+    ///
+    /// # Errors
+    /// [`MemoryError::NotAnAllocation`].
+    pub fn forget_host(&self, address: u64, size: usize) -> Result<(), MemoryError> {
+        let forgotten = address..address.saturating_add(size as u64);
+        self.change(|index| {
+            let unknown = MemoryError::NotAnAllocation(address);
+            let Some(Entry {
+                allocation,
+                storage: Storage::Host { ranges },
+            }) = index.below(address)
+            else {
+                return Err(unknown);
+            };
+            let mut left = ranges.to_vec();
+            let place = left.iter().position(|range| *range == forgotten);
+            left.swap_remove(place.ok_or(unknown)?);
+            left.sort_unstable_by_key(|range| range.start);
+            // Without it, the others may not be one piece any more.
+            let mut rest = index.without(allocation.base);
+            let mut left = left.into_iter().peekable();
+            while let Some(range) = left.next() {
+                let (mut end, mut piece) = (range.end, vec![range]);
+                while let Some(next) = left.next_if(|next| next.start < end) {
+                    end = end.max(next.end);
+                    piece.push(next);
+                }
+                rest = rest.with(host_entry(piece));
+            }
+            Ok(rest)
+        })
+    }
+
+    /// Frees an allocation, given its first address.
     ///
     /// # Errors
     /// [`MemoryError::NotAnAllocation`].
     pub fn free(&self, address: u64) -> Result<(), MemoryError> {
-        self.change(|index| {
-            let entry = index.at(address).ok_or(MemoryError::NotAnAllocation(address))?;
-            let rest = index.without(address);
-            Ok(match entry.storage {
-                Storage::Host { registrations } if registrations > 1 => {
-                    rest.with(host_entry(address, entry.allocation.size, registrations - 1))
-                }
-                _ => rest,
-            })
+        self.change(|index| match index.at(address) {
+            Some(Entry {
+                storage: Storage::Owned { .. },
+                ..
+            }) => Ok(index.without(address)),
+            _ => Err(MemoryError::NotAnAllocation(address)),
         })
     }
 
@@ -300,6 +322,36 @@ impl Memory {
     }
 }
 
+/// A version without the registered memory that overlaps a range, and what was registered there; no version if nothing was.
+///
+/// # Errors
+/// [`MemoryError::Overlap`] if the device's own memory does.
+fn without_host(
+    index: &Index,
+    address: u64,
+    end: u64,
+) -> Result<(Option<Index>, Vec<Range<u64>>), MemoryError> {
+    let (mut rest, mut found) = (None, Vec::new());
+    loop {
+        let current = rest.as_ref().unwrap_or(index);
+        let last = current
+            .below(end - 1)
+            .filter(|entry| entry.allocation.base + entry.allocation.size > address);
+        let Some(Entry { allocation, storage }) = last else {
+            return Ok((rest, found));
+        };
+        let Storage::Host { ranges } = storage else {
+            return Err(MemoryError::Overlap {
+                address,
+                size: end - address,
+                existing: *allocation,
+            });
+        };
+        found.extend_from_slice(ranges);
+        rest = Some(current.without(allocation.base));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::snapshot::Hint;
@@ -327,21 +379,29 @@ mod tests {
 
     #[test]
     #[expect(unsafe_code, reason = "host memory is registered")]
-    fn host_memory_registered_twice_is_there_until_freed_twice() {
+    fn host_memory_is_there_until_nobody_has_registered_it() {
         let memory = Memory::new();
-        let mut bytes = vec![1u8; 8];
+        let mut bytes = vec![1u8; 16];
         let address = bytes.as_mut_ptr().expose_provenance() as u64;
-        for _ in 0..2 {
+        // The first twice; the others overlap it, and each other by way of it.
+        let ranges = [(4, 8), (4, 8), (0, 6), (8, 8)];
+        for (offset, size) in ranges {
             // SAFETY: the vector outlives its registrations, and is not touched while others may.
-            unsafe { memory.register_host(address, 8).unwrap() };
+            unsafe { memory.register_host(address + offset, size).unwrap() };
         }
-        // SAFETY: as above.
-        let other_size = unsafe { memory.register_host(address, 4) };
-        assert!(matches!(other_size, Err(MemoryError::Overlap { .. })));
-        memory.free(address).unwrap();
-        memory.write(address, &[2]).unwrap();
-        memory.free(address).unwrap();
-        assert!(memory.write(address, &[3]).is_err());
-        assert_eq!(bytes[0], 2);
+        memory.write(address, &[2; 16]).unwrap();
+        memory.forget_host(address + 4, 8).unwrap();
+        memory.write(address, &[3; 16]).unwrap();
+        memory.forget_host(address + 4, 8).unwrap();
+        assert!(memory.forget_host(address + 4, 8).is_err());
+        // Now there is a gap.
+        assert!(memory.write(address, &[4; 16]).is_err());
+        assert!(memory.write(address + 6, &[4]).is_err());
+        memory.write(address, &[4; 6]).unwrap();
+        memory.write(address + 8, &[5; 8]).unwrap();
+        memory.forget_host(address, 6).unwrap();
+        memory.forget_host(address + 8, 8).unwrap();
+        assert!(memory.write(address, &[6]).is_err());
+        assert_eq!(bytes, [4, 4, 4, 4, 4, 4, 3, 3, 5, 5, 5, 5, 5, 5, 5, 5]);
     }
 }

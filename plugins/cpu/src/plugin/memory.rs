@@ -23,7 +23,7 @@ struct Storage {
     /// Whether the device's memory is told when it goes.
     is_own: bool,
     /// The host's memory, if that is what the buffer uses.
-    _host: Option<HostTarget>,
+    host: Option<HostTarget>,
 }
 
 impl CpuBuffer {
@@ -46,7 +46,7 @@ impl CpuBuffer {
             memory: Arc::clone(memory),
             address,
             is_own,
-            _host: storage,
+            host: storage,
         });
         if let Some(data) = copy {
             memory.write(address, data).map_err(memory_error)?;
@@ -83,8 +83,14 @@ impl Drop for Storage {
         if !self.is_own {
             return;
         }
-        if let Err(error) = self.memory.free(self.address) {
-            tracing::error!(%error, "a buffer's memory is gone before the buffer");
+        match &self.host {
+            // Unless the host has freed it, and it has become another allocation meanwhile: a kernel keeps its buffers.
+            Some(host) => drop(self.memory.forget_host(self.address, host.size())),
+            None => {
+                if let Err(error) = self.memory.free(self.address) {
+                    tracing::error!(%error, "a buffer's memory is gone before the buffer");
+                }
+            }
         }
     }
 }
