@@ -26,7 +26,7 @@ const OLDER_PACKAGES: [&str; 3] = [
     "umf==0.9.1",
 ];
 
-/// The installed runtime and the two programs built against it.
+/// The installed runtime and the three programs built against it.
 #[derive(Debug)]
 pub struct SyclRuntime {
     folder: PathBuf,
@@ -66,7 +66,7 @@ impl SyclRuntime {
         let driver = self.folder.join("lib/libintelocl.so");
         std::fs::write(drivers.join("intel.icd"), driver.display().to_string())
             .map_err(|error| error.to_string())?;
-        for program in ["compile", "link_and_run"] {
+        for program in ["compile", "link_and_run", "devices"] {
             let source = root().join("tests/sycl-runtime").join(format!("{program}.cpp"));
             let output = self.folder.join(program);
             let modified = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
@@ -125,7 +125,7 @@ impl SyclRuntime {
         command
     }
 
-    /// Runs one of the two programs, `compile` and `link_and_run`, on the CPU driver that was installed with them.
+    /// Runs one of the three programs, `compile`, `link_and_run` and `devices`, on the CPU driver that was installed with them.
     pub fn run(&self, folder: &Folder, program: &str, arguments: &[&str]) -> Outcome {
         folder.run_command(self.on_cpu(&self.folder.join(program)).args(arguments))
     }

@@ -30,6 +30,7 @@ mod offload_binary;
 mod offload_bundler;
 mod offload_wrapper;
 mod sycl_linker;
+mod sycl_ls;
 mod sycl_post_link;
 mod sycl_targets;
 mod syclbin_dump;
@@ -54,6 +55,7 @@ const TOOLS: &[(&str, Tool)] = &[
     ("clang-sycl-linker", sycl_linker::run),
     ("llvm-offload-binary", offload_binary::run),
     ("llvm-offload-wrapper", offload_wrapper::run_llvm),
+    ("sycl-ls", sycl_ls::run),
     ("sycl-post-link", sycl_post_link::run),
     ("syclbin-dump", syclbin_dump::run),
 ];

@@ -155,6 +155,14 @@ impl Runtime {
         }
     }
 
+    /// The devices of all plugins that are found, whatever the user's filter says.
+    pub fn discover_all(built_in: &[&'static BuiltIn]) -> Self {
+        Self {
+            search: Search::everywhere(built_in),
+            ..Self::default()
+        }
+    }
+
     /// The devices of exactly these plugins, whatever the environment says.
     pub fn with_plugins(built_in: &[&'static BuiltIn], libraries: &[PathBuf]) -> Self {
         Self {

@@ -9,8 +9,8 @@ use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
 Tools: clang-linker-wrapper, clang-offload-bundler, clang-offload-packager, clang-offload-wrapper, \
-clang-sycl-linker, llvm-offload-binary, llvm-offload-wrapper, sycl-post-link, syclbin-dump. A link to offkit with one \
-of these names is that tool too.
+clang-sycl-linker, llvm-offload-binary, llvm-offload-wrapper, sycl-ls, sycl-post-link, syclbin-dump. A link to offkit \
+with one of these names is that tool too.
 
 Examples:
   offkit as clang-offload-bundler --list \\
