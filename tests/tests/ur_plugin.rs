@@ -1,9 +1,12 @@
 //! The plugin over adapters of Unified Runtime: the OpenCL adapters of two releases over Intel's driver for CPUs, and an
 //! adapter of our own in every form of the tables.
 
-use offkit_pi::ffi::PI_DEVICE_TYPE_ALL;
+use offkit_image::DeviceImage;
+use offkit_opencl::cl_context;
+use offkit_pi::ffi::*;
 use offkit_pi::host::{
-    Argument, BinaryType, BuildStatus, Context, Device, NdRange, Plugin, QueueProperties, UsmKind,
+    Argument, BinaryType, BuildStatus, CommandStatus, Context, Device, NdRange, Plugin, Program, Queue,
+    QueueProperties, UsmKind,
 };
 use offkit_plugin_ur::Outcome;
 use offkit_tests::packages::Package;
@@ -15,6 +18,7 @@ use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::ptr::{null, null_mut};
 
 /// A plugin finds its adapters once in a process, by the environment. So the part of a test that uses the plugin runs in
 /// a process of its own: this program again, told so by a variable.
@@ -217,7 +221,206 @@ fn kernels_run_through(test: &str, release: &Release) {
     assert_eq!(i32::from_ne_bytes(out), 42);
     let error = context.link(&[&programs[0]], "").unwrap_err().to_string();
     assert!(error.contains(release.unresolved), "{error}");
-    queue.finish().unwrap();
+    let machine = Machine {
+        device,
+        context,
+        queue,
+    };
+    programs_are_built(&machine);
+    memory_is_moved(&machine);
+    native_objects_go_both_ways(&machine);
+    machine.queue.finish().unwrap();
+}
+
+/// The first device, with a context and a queue.
+struct Machine {
+    device: Device,
+    context: Context,
+    queue: Queue,
+}
+
+impl Machine {
+    /// Runs a kernel `k` that writes a number to its only argument.
+    fn number(&self, program: &Program) -> i32 {
+        let out = self.context.buffer(4).unwrap();
+        let mut kernel = program.kernel("k").unwrap();
+        kernel.set_argument(0, &out).unwrap();
+        let launch = self.queue.launch(&kernel, &NdRange::new([1]), &[]).unwrap();
+        let (tell, told) = std::sync::mpsc::channel();
+        launch
+            .on_completion(move |status| tell.send(status).unwrap())
+            .unwrap();
+        assert_eq!(told.recv().unwrap(), CommandStatus::Complete);
+        let mut bytes = [0; 4];
+        self.queue.read_buffer(&out, 0, &mut bytes, &[]).unwrap();
+        i32::from_ne_bytes(bytes)
+    }
+}
+
+fn programs_are_built(machine: &Machine) {
+    let Machine { context, device, .. } = machine;
+    let il = spirv(
+        "int __spirv_SpecConstant(int, int);
+         kernel void k(global int *p) { p[0] = __spirv_SpecConstant(7, 11); }",
+    );
+    let image = DeviceImage::new(&il);
+    assert_eq!(device.select_binary(&[&image]).unwrap(), Some(0));
+    let program = context.program_with_il(&il).unwrap();
+    let constant = 42_i32.to_ne_bytes();
+    program.set_specialization_constant(7, &constant).unwrap();
+    program.build("").unwrap();
+    assert_eq!(machine.number(&program), 42);
+    // Its machine code is a program of its own.
+    let binary = program.binaries().unwrap().remove(0);
+    let reloaded = context.program_with_binary(device, &binary).unwrap();
+    reloaded.build("").unwrap();
+    assert_eq!(machine.number(&reloaded), 42);
+    // What is built alone and lacks a function has a log.
+    let app = "int seven(void); kernel void k(global int *p) { p[0] = seven(); }";
+    let error = context
+        .program_with_il(&spirv(app))
+        .unwrap()
+        .build("")
+        .unwrap_err();
+    let error = error.to_string();
+    assert!(
+        error.contains("PI_BUILD_PROGRAM_FAILURE") && error.contains("seven"),
+        "{error}"
+    );
+}
+
+fn memory_is_moved(machine: &Machine) {
+    let Machine {
+        context,
+        queue,
+        device,
+    } = machine;
+    let (from, to) = (
+        context.buffer_from(&[1; 1024]).unwrap(),
+        context.buffer(1024).unwrap(),
+    );
+    let filled = queue.fill_buffer(&to, &[2, 3], 0, 1024, &[]).unwrap();
+    let part = to.part(512, 256).unwrap();
+    queue.copy_buffer((&from, 0), (&part, 0), 16, &[&filled]).unwrap();
+    let mut bytes = [0; 20];
+    queue.read_buffer(&to, 510, &mut bytes, &[]).unwrap();
+    assert_eq!(bytes[..3], [2, 3, 1]);
+    assert_eq!(bytes[17..], [1, 2, 3]);
+    queue.write_buffer(&part, 254, &[8, 9], &[]).unwrap();
+    queue.read_buffer(&to, 766, &mut bytes[..3], &[]).unwrap();
+    assert_eq!(bytes[..3], [8, 9, 2]);
+
+    let [a, b] = [UsmKind::Host, UsmKind::Shared].map(|kind| context.usm(kind, device, 64, 0).unwrap());
+    queue.set_usm(&a, 0, 7, 64, &[]).unwrap();
+    queue.copy_usm((&a, 0), (&b, 32), 32, &[]).unwrap();
+    queue.write_usm(&b, 0, &[1; 32], &[]).unwrap();
+    let marker = queue.marker(&[]).unwrap();
+    queue.barrier(&[&marker]).unwrap().wait().unwrap();
+    let mut bytes = [0; 64];
+    queue.read_usm(&b, 0, &mut bytes, &[]).unwrap();
+    assert_eq!(bytes, [[1; 32], [7; 32]].concat()[..]);
+}
+
+/// Calls a function of a plugin's table, which must succeed.
+macro_rules! done {
+    ($plugin:expr, $function:ident($($argument:expr),* $(,)?)) => {
+        // SAFETY: the arguments are as the interface says.
+        let result = unsafe { $plugin.api().$function.unwrap()($($argument),*) };
+        assert_eq!(result, PI_SUCCESS, stringify!($function));
+    };
+}
+
+/// What a host does that talks to the driver as well: it makes a program of the driver's own, has the plugin build it,
+/// and maps what it writes.
+fn native_objects_go_both_ways(machine: &Machine) {
+    let plugin = machine.device.plugin();
+    let (mut platform, mut device, mut context) = (null_mut(), null_mut(), null_mut());
+    done!(plugin, piPlatformsGet(1, &raw mut platform, null_mut()));
+    done!(
+        plugin,
+        piDevicesGet(platform, PI_DEVICE_TYPE_ALL, 1, &raw mut device, null_mut())
+    );
+    done!(
+        plugin,
+        piContextCreate(null(), 1, &raw const device, None, null_mut(), &raw mut context)
+    );
+    let mut native = 0;
+    done!(plugin, piextContextGetNativeHandle(context, &raw mut native));
+    let native_context: cl_context = std::ptr::with_exposed_provenance_mut(native);
+    let il = spirv("kernel void k(global int *p) { p[get_global_id(0)] = 3; }");
+    // SAFETY: every handle of OpenCL's begins with a pointer to the table of its driver.
+    let native_program = unsafe {
+        let create = (*(*native_context).dispatch).clCreateProgramWithIL.unwrap();
+        create(native_context, il.as_ptr().cast(), il.len(), null_mut())
+    };
+    let (mut program, mut kernel, mut queue) = (null_mut(), null_mut(), null_mut());
+    let address = native_program.expose_provenance();
+    done!(
+        plugin,
+        piextProgramCreateWithNativeHandle(address, context, &raw mut program)
+    );
+    done!(
+        plugin,
+        piProgramBuild(program, 0, null(), null(), None, null_mut())
+    );
+    done!(plugin, piKernelCreate(program, c"k".as_ptr(), &raw mut kernel));
+    done!(plugin, piQueueCreate(context, device, 0, &raw mut queue));
+    let (mut buffer, mut mapped) = (null_mut(), null_mut());
+    let (flags, written) = (PI_MEM_FLAGS_ACCESS_RW, PI_MAP_READ | PI_MAP_WRITE);
+    done!(
+        plugin,
+        piMemBufferCreate(context, flags, 16, null_mut(), &raw mut buffer, null())
+    );
+    done!(plugin, piextKernelSetArgMemObj(kernel, 0, &raw const buffer));
+    let (global, none) = ([3_usize], null());
+    done!(
+        plugin,
+        piEnqueueKernelLaunch(
+            queue,
+            kernel,
+            1,
+            null(),
+            global.as_ptr(),
+            null(),
+            0,
+            none,
+            null_mut()
+        )
+    );
+    done!(
+        plugin,
+        piEnqueueMemBufferMap(
+            queue,
+            buffer,
+            PI_TRUE,
+            written,
+            4,
+            8,
+            0,
+            none,
+            null_mut(),
+            &raw mut mapped
+        )
+    );
+    // SAFETY: mapped, as many bytes.
+    assert_eq!(unsafe { mapped.cast::<[i32; 2]>().read_unaligned() }, [3, 3]);
+    done!(
+        plugin,
+        piEnqueueMemUnmap(queue, buffer, mapped, 0, null(), null_mut())
+    );
+    // Devices of the driver are found again.
+    let mut found = null_mut();
+    done!(plugin, piextDeviceGetNativeHandle(device, &raw mut native));
+    done!(
+        plugin,
+        piextDeviceCreateWithNativeHandle(native, null_mut(), &raw mut found)
+    );
+    assert_eq!(found, device);
+    done!(plugin, piMemRelease(buffer));
+    done!(plugin, piQueueRelease(queue));
+    done!(plugin, piKernelRelease(kernel));
+    done!(plugin, piProgramRelease(program));
+    done!(plugin, piContextRelease(context));
 }
 
 #[test]
@@ -282,6 +485,24 @@ fn own(folder: &Folder, name: &str, options: &str) -> PathBuf {
     output
 }
 
+/// The number that answers a query, and its size in bytes.
+fn answer(device: &Device, name: pi_device_info) -> (u64, usize) {
+    let plugin = device.plugin();
+    let (mut platform, mut handle) = (null_mut(), null_mut());
+    done!(plugin, piPlatformsGet(1, &raw mut platform, null_mut()));
+    done!(
+        plugin,
+        piDevicesGet(platform, PI_DEVICE_TYPE_ALL, 1, &raw mut handle, null_mut())
+    );
+    let (mut number, mut size) = (0_u64, 0);
+    let place = (&raw mut number).cast();
+    done!(
+        plugin,
+        piDeviceGetInfo(handle, name, size_of::<u64>(), place, &raw mut size)
+    );
+    (number, size)
+}
+
 #[test]
 fn the_tables_of_every_form_are_understood() {
     need!("clang-22");
@@ -295,9 +516,18 @@ fn the_tables_of_every_form_are_understood() {
         }
         return;
     }
+    let missing = |error: String, function: &str| {
+        let words = format!("{function}: the adapter does not have this function");
+        assert!(error.contains(&words), "{error}");
+    };
     let device = first_device();
     assert_eq!(device.name().unwrap(), "Toaster");
     assert_eq!(device.max_compute_units().unwrap(), 2);
+    // The answers are the plugin interface's: its bits, and its sizes.
+    let floats = PI_FP_DENORM | PI_FP_INF_NAN | PI_FP_ROUND_TO_NEAREST | PI_FP_FMA;
+    assert_eq!(answer(&device, PI_DEVICE_INFO_SINGLE_FP_CONFIG), (floats, 8));
+    assert_eq!(answer(&device, PI_DEVICE_INFO_HOST_UNIFIED_MEMORY), (1, 4));
+    assert_eq!(answer(&device, PI_DEVICE_INFO_USM_HOST_SUPPORT), (5, 8));
     let context = Context::new(&[&device]).unwrap();
     let queue = context.queue(&device, QueueProperties::default()).unwrap();
     let program = context.program_with_il(b"SPIR-V").unwrap();
@@ -311,18 +541,19 @@ fn the_tables_of_every_form_are_understood() {
     let mut out = [0; 256];
     queue.read_buffer(&y, 0, &mut out, &[]).unwrap();
     assert_eq!(out[..], bytes(7.0));
+    let error = kernel.work_group_size(&device).unwrap_err().to_string();
+    missing(error, "urKernelGetGroupInfo");
+
+    // What a command uses is there until it is done, although nobody else has it; the adapter says if not.
+    queue.launch(&kernel, &NdRange::new([64]), &[]).unwrap();
+    drop((x, y, kernel));
+    queue.finish().unwrap();
 
     // What the adapter says itself.
     let error = program.build("--burn").unwrap_err().to_string();
     let words = "the toaster is on fire (the adapter's error 451)";
     assert!(error.contains(words), "{error}");
     // What it does not have: a place that is null, one that is never written to, one behind the end of its table.
-    let missing = |error: String, function: &str| {
-        let words = format!("{function}: the adapter does not have this function");
-        assert!(error.contains(&words), "{error}");
-    };
-    let error = kernel.work_group_size(&device).unwrap_err().to_string();
-    missing(error, "urKernelGetGroupInfo");
     missing(queue.marker(&[]).unwrap_err().to_string(), "urEnqueueEventsWait");
     let error = context
         .usm(UsmKind::Shared, &device, 4, 0)

@@ -22,6 +22,8 @@ struct memory {
 
 static float factor;
 static struct memory *vectors[2];
+// A launch that nobody has waited for, and whether a buffer went meanwhile.
+static bool is_running, is_early;
 
 static result give(const void *answer, size_t length, size_t size, void *value, size_t *size_ret) {
   if (value && size >= length)
@@ -48,7 +50,7 @@ static result list_one(uint32_t room, void **handles, uint32_t *count) {
 }
 
 static result adapter_last_error(void *adapter, const char **message, int32_t *error) {
-  *message = "the toaster is on fire";
+  *message = is_early ? "a buffer went before its launch" : "the toaster is on fire";
   *error = 451;
   return SUCCESS;
 }
@@ -97,6 +99,11 @@ static result context_create(uint32_t count, void **devices, void *properties, v
 
 static result nothing(void *handle) { return SUCCESS; }
 
+static result finish(void *queue) {
+  is_running = false;
+  return SUCCESS;
+}
+
 static result queue_create(void *context, void *device, void *properties, void **queue) {
   *queue = &object;
   return SUCCESS;
@@ -113,6 +120,7 @@ static result buffer_create(void *context, uint32_t flags, size_t size, void **p
 }
 
 static result buffer_release(struct memory *memory) {
+  is_early |= is_running;
   free(memory->bytes);
   free(memory);
   return SUCCESS;
@@ -155,6 +163,7 @@ static result run(const size_t *offset, const size_t *global, uint32_t events, v
   for (size_t i = offset[0]; i < offset[0] + global[0]; i++)
     y[i] += factor * x[i];
   *event = &object;
+  is_running = true;
   return events == 0 ? SUCCESS : INVALID_ENUMERATION;
 }
 
@@ -200,10 +209,10 @@ static result read(void *queue, struct memory *memory, bool blocking, size_t off
 }
 
 static result event_info(void *event, uint32_t name, size_t size, void *value, size_t *size_ret) {
-  return give_number(0, size, value, size_ret);
+  return give_number(is_running ? 1 : 0, size, value, size_ret);
 }
 
-static result event_wait(uint32_t count, void **events) { return SUCCESS; }
+static result event_wait(uint32_t count, void **events) { return finish(0); }
 
 #define TABLE(name) \
   __attribute__((visibility("default"))) result urGet##name##ProcAddrTable(uint32_t version, void **table) { \
@@ -236,7 +245,8 @@ TABLE(Context)
 DONE
 TABLE(Queue)
   table[1] = queue_create;
-  table[2] = table[3] = table[6] = nothing;
+  table[2] = table[3] = nothing;
+  table[6] = finish;
 DONE
 TABLE(Mem)
   table[1] = buffer_create;
