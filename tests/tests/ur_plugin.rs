@@ -757,6 +757,23 @@ fn adapters_are_looked_for_where_unified_runtime_does() {
         find("UR_ADAPTERS_SEARCH_PATH", Path::new("/nowhere")),
         [false, false]
     );
+    // A device is of the backend that its adapter says, and the plugin is loaded for that alone.
+    let select = |selector: &str, line: &str| {
+        let mut command = Command::new(offkit());
+        command
+            .arg(line)
+            .env("OFFKIT_PLUGINS", library())
+            .env("UR_ADAPTERS_SEARCH_PATH", &path)
+            .env("ONEAPI_DEVICE_SELECTOR", selector);
+        folder.run_command(&mut command).stdout
+    };
+    assert!(select("cuda:gpu", "devices").contains("Toaster  cuda:0"));
+    assert!(select("hip:gpu", "devices").is_empty());
+    let doctor = select("offkit:*", "doctor");
+    assert!(
+        doctor.contains("ONEAPI_DEVICE_SELECTOR wants none of its devices"),
+        "{doctor}"
+    );
     // What lies in a folder and cannot be used is no problem of anybody's.
     own(&folder, "cuda", "-DFORM=2 -DODD=1 -DVERSION=12");
     let mut command = Command::new(offkit());

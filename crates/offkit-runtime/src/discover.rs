@@ -9,7 +9,7 @@ use offkit_pi::host::{Device, LoadError, PiError, Platform, Plugin};
 use offkit_pi::note::is_spoken;
 use offkit_pi::table::Layout;
 
-use crate::filter::{FromEnvironment, Kind, Numbers};
+use crate::filter::{BACKENDS, FromEnvironment, Kind, Numbers};
 use crate::find::{FoundKernel, KernelId};
 use crate::note;
 use crate::probe::{self, Harm, Trust};
@@ -176,9 +176,17 @@ impl Runtime {
         let Some(candidate) = self.search.candidates.get(self.outcomes.len()) else {
             return false;
         };
-        let outcome = match &candidate.backend {
-            Some(backend) if !self.environment.filter.wants(backend) => Outcome::Unwanted,
-            _ => self.load(&candidate.clone()).unwrap_or_else(|failure| {
+        let filter = &self.environment.filter;
+        let is_wanted = match &candidate.backend {
+            Some(backend) => filter.wants(backend),
+            // Any that is not offkit's own: what it is, its platforms will say.
+            None => BACKENDS
+                .iter()
+                .any(|name| *name != "offkit" && filter.wants(name)),
+        };
+        let outcome = match is_wanted {
+            false => Outcome::Unwanted,
+            true => self.load(&candidate.clone()).unwrap_or_else(|failure| {
                 tracing::warn!(%failure, "a plugin was left out");
                 Outcome::Failed(failure)
             }),
