@@ -569,13 +569,14 @@ fn adapters_that_cannot_be_used_are_named_with_the_reason_and_harm_no_other() {
     let old = own(&folder, "old", "-DFORM=0 -DODD=0 -DVERSION=10");
     let odd = own(&folder, "odd", "-DFORM=2 -DODD=1 -DVERSION=12");
     let good = own(&folder, "good", "-DFORM=1 -DODD=0 -DVERSION=12");
+    let other = own(&folder, "other", "-DFORM=3 -DODD=0 -DVERSION=12");
     let none = folder.path("none.so");
     folder.write("none.c", "int nothing;");
     let options = ["-shared", "-fPIC", "none.c", "-o", "none.so"];
     folder.run(tool("clang-22").unwrap(), options).ok();
     let missing = folder.path("missing.so");
     let text = folder.write("text.so", "this is no library");
-    let all = [&old, &odd, &none, &missing, &text, &good].map(|path| path.to_str().unwrap());
+    let all = [&old, &odd, &none, &missing, &text, &good, &other].map(|path| path.to_str().unwrap());
     let test = "adapters_that_cannot_be_used_are_named_with_the_reason_and_harm_no_other";
     if !is_inside(test, &[("UR_ADAPTERS_FORCE_LOAD", all.join(",").into())]) {
         // Where none can be used, the reasons are there for users.
@@ -594,7 +595,7 @@ fn adapters_that_cannot_be_used_are_named_with_the_reason_and_harm_no_other() {
         .iter()
         .map(|found| &found.outcome)
         .collect();
-    let [old, odd, none, missing, text, good] = outcomes.as_slice() else {
+    let [old, odd, none, missing, text, good, other] = outcomes.as_slice() else {
         panic!("{outcomes:?}");
     };
     for (outcome, words) in [
@@ -612,8 +613,20 @@ fn adapters_that_cannot_be_used_are_named_with_the_reason_and_harm_no_other() {
             "{outcome:?}"
         );
     }
-    assert_eq!(**good, Outcome::Used(vec!["Kitchen".to_owned()]));
-    assert_eq!(first_device().name().unwrap(), "Toaster");
+    for outcome in [good, other] {
+        assert_eq!(**outcome, Outcome::Used(vec!["Kitchen".to_owned()]));
+    }
+    let first = first_device();
+    assert_eq!(first.name().unwrap(), "Toaster");
+    // The platforms of both are there, and what is of one is not mixed with what is of the other.
+    let platforms = first.plugin().platforms().unwrap();
+    let [_, other] = platforms.as_slice() else {
+        panic!("{platforms:?}");
+    };
+    let second = other.devices(PI_DEVICE_TYPE_ALL).unwrap().remove(0);
+    let error = Context::new(&[&first, &second]).unwrap_err().to_string();
+    let words = "devices of several adapters of Unified Runtime cannot share a context";
+    assert!(error.contains(words), "{error}");
 }
 
 /// What fills in an adapter's tables, and prints the offsets of the functions in its file.

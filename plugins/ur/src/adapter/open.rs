@@ -100,7 +100,11 @@ fn first(mut adapter: Adapter) -> Result<Option<&'static Adapter>, String> {
     };
     adapter.set_handle(handle);
     let adapter: &'static Adapter = Box::leak(Box::new(adapter));
-    adapter.check(FUNCTION, code).map_err(|error| error.to_string())?;
+    adapter.check(FUNCTION, code).map_err(|error| match code {
+        // It speaks our version, as its tables have shown: this is about the version of what is below it.
+        UR_RESULT_ERROR_UNSUPPORTED_VERSION => format!("{error}: its driver is missing or too old"),
+        _ => error.to_string(),
+    })?;
     Ok(Some(adapter).filter(|_| !handle.is_null()))
 }
 

@@ -17,8 +17,9 @@ use super::program::UrProgram;
 use super::queue::UrQueue;
 use crate::adapter::{Adapter, DeviceId, Owned};
 
-/// The properties of queues that Unified Runtime has as well, by the same bits.
-const QUEUE_PROPERTIES: pi_queue_properties = 0x1ff;
+/// The properties of queues that Unified Runtime has as well, by the same bits. Events are not given up: by them it is
+/// known how long a command uses what it uses.
+const QUEUE_PROPERTIES: pi_queue_properties = 0x1ff & !PI_EXT_ONEAPI_QUEUE_DISCARD_EVENTS;
 
 /// A context of an adapter.
 pub(crate) struct UrContext {
