@@ -42,9 +42,9 @@ pub(super) struct Machine<'m> {
     pub(super) print: &'m Print<'m>,
     /// Gives the words of a built-in variable.
     pub(super) input: &'m dyn Fn(u32) -> [u64; 4],
-    /// The work-item's number in its sub-group, and how many that has.
+    /// The work-item's number in its sub-group, and how many the largest sub-group of the launch has.
     pub(super) lane: u64,
-    pub(super) sub_group_size: u64,
+    pub(super) sub_group_max_size: u64,
     /// Steps left before the limits are looked at.
     pub(super) fuel: &'m mut u64,
 }

@@ -275,7 +275,7 @@ impl Decoder<'_> {
                 let (query, ballot, index) = (*query, at(0), at(1));
                 Step::other(move |r, machine, _| {
                     let bits = &r[ballot as usize..][..4];
-                    let (lane, size) = (machine.lane, machine.sub_group_size);
+                    let (lane, size) = (machine.lane, machine.sub_group_max_size);
                     r[to as usize] = ballot_answer(query, bits, r[index as usize], lane, size);
                     Ok(())
                 })
@@ -323,7 +323,8 @@ fn moves(moves: impl IntoIterator<Item = Move>) -> Step {
     Step::compute(move |r| moves.iter().for_each(|step| step.apply(r)))
 }
 
-/// Answers a question about a ballot for the work-item with a number in its sub-group.
+/// Answers a question about a ballot for the work-item with a number in its sub-group. Of a ballot's bits those of the
+/// largest sub-group count, also in one that is smaller.
 fn ballot_answer(query: BallotQuery, words: &[u64], index: u64, lane: u64, size: u64) -> u64 {
     let bits = words
         .iter()

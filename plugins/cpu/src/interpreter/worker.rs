@@ -200,7 +200,7 @@ impl<'l> Worker<'l> {
             print: launch.print,
             input: &|global| launch.input(&place, global),
             lane: place.sub_group_local_id(),
-            sub_group_size: place.sub_group_size(),
+            sub_group_max_size: place.sub_group_max_size(),
             fuel: &mut self.fuel,
         };
         item.run(&mut machine, &mut view)

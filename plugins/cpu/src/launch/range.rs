@@ -177,6 +177,12 @@ impl Place<'_> {
         size.min(self.group.count() - self.number / size * size)
     }
 
+    /// Work-items of the largest sub-group of the launch.
+    pub(crate) fn sub_group_max_size(&self) -> u64 {
+        let whole = self.geometry.local.iter().product();
+        u64::from(self.geometry.sub_group_size).min(whole)
+    }
+
     /// The words of a built-in variable.
     pub(crate) fn built_in(&self, built_in: BuiltIn) -> [u64; 4] {
         let Geometry {
@@ -213,7 +219,7 @@ impl Place<'_> {
                 scalar((z * global[1] + y) * global[0] + x)
             }
             BuiltIn::SubgroupSize => scalar(self.sub_group_size()),
-            BuiltIn::SubgroupMaxSize => scalar(sub_group_size.min(local.iter().product())),
+            BuiltIn::SubgroupMaxSize => scalar(self.sub_group_max_size()),
             BuiltIn::NumSubgroups => scalar(self.group.count().div_ceil(sub_group_size)),
             BuiltIn::NumEnqueuedSubgroups => scalar(local.iter().product::<u64>().div_ceil(sub_group_size)),
             BuiltIn::SubgroupId => scalar(self.number / sub_group_size),

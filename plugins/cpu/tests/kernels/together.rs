@@ -226,6 +226,19 @@ fn sub_group_operations_in_divergent_code() {
 }
 
 #[test]
+fn a_small_sub_group_looks_at_as_many_bits_of_a_ballot_as_the_others() {
+    let source = "kernel void k(global int *out) {
+        uint4 all = (uint4)(~0u);
+        out[get_global_id(0)] = sub_group_ballot_bit_count(all) * 100 + sub_group_ballot_find_msb(all); }";
+    let variants = VARIANTS.into_iter().filter(|(_, target)| *target == "spirv64");
+    Device::each_of(variants, source, &[], |device| {
+        let out = device.buffer(&[0i32; 12]);
+        device.run("k", NdRange::new([12]).with_local([12]), &[Argument::Pointer(out)]);
+        assert_eq!(device.read::<i32>(out, 12), [807; 12]);
+    });
+}
+
+#[test]
 fn asynchronous_copies() {
     let source = "kernel void k(global int *out, global const int *in, local int *a) {
         local int b[8];
