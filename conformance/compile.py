@@ -18,6 +18,13 @@ cl_khr_global_int32_base_atomics cl_khr_global_int32_extended_atomics cl_khr_loc
 cl_khr_local_int32_extended_atomics cl_khr_byte_addressable_store cl_intel_subgroups cl_intel_subgroups_short
 """.split()
 
+# What OpenCL C's own functions cannot be expressed without: the driver's list, PORTABLE_EXTENSIONS in offkit-link.
+EXTENSIONS = """
+SPV_EXT_relaxed_printf_string_address_space SPV_EXT_shader_atomic_float_add SPV_EXT_shader_atomic_float_min_max
+SPV_KHR_bit_instructions SPV_KHR_expect_assume SPV_KHR_integer_dot_product SPV_KHR_no_integer_wrap_decoration
+SPV_KHR_subgroup_rotate SPV_KHR_uniform_group_instructions
+""".split()
+
 PASSED_ON = re.compile(r"-(D|I|w$|Werror|cl-(?!std=CL3\.1))")
 
 
@@ -39,6 +46,7 @@ def main():
     command = [os.environ.get("OFFKIT_CLANG", "clang-22"), "-x", "cl", "-c", "-w", "-O1"]
     command += [f"--target=spirv{device.get('CL_DEVICE_ADDRESS_BITS', '64')}v{version}"]
     command += ["-Xclang", "-finclude-default-header"]
+    command += ["-mllvm", "--spirv-ext=" + ",".join(f"+{name}" for name in EXTENSIONS)]
     extensions = device.get("CL_DEVICE_EXTENSIONS", "").split()
     # Taken away, not added: with `-all` clang 22 loses convert_double in OpenCL C 1.2.
     absent = [f"-{name}" for name in KNOWN if name not in extensions]
