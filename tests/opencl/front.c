@@ -485,6 +485,7 @@ int main(int count, char **words) {
         struct sigaction action;
         for (int i = 0; i < 3; i++)
             CHECK(!sigaction((int[]){SIGINT, SIGTERM, SIGHUP}[i], NULL, &action) && action.sa_handler == SIG_DFL);
+        clReleaseProgram(from_source("#ifdef __IMAGE_SUPPORT__\n#error there are no images\n#endif\n"));
     }
     else if (!strcmp(check, "il") && count > 2)
         saxpy(from_il(words[2]));
