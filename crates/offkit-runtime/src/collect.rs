@@ -176,6 +176,29 @@ impl ImageRegistry {
         })
     }
 
+    /// What an image imports, and for each symbol the image that supplies it, or why none does.
+    pub fn dependencies(&self, image: ImageId) -> Vec<(String, Result<ImageId, CollectError>)> {
+        self.read_names_of(&[image]);
+        let imports = self.names_of(image, |library, position| library.imports(position));
+        let importer = self.place(image).to_string();
+        let resolve = |symbol: String| {
+            let exporter = self.exporter(&symbol, image, &importer);
+            (symbol, exporter)
+        };
+        imports.into_iter().map(resolve).collect()
+    }
+
+    /// All images that export a symbol, whatever they are for.
+    pub fn exporters(&self, symbol: &str) -> Vec<ImageId> {
+        self.read_names(Wanted::Links);
+        let state = self.read();
+        let exporting = state.index.find(symbol);
+        let exporting = exporting
+            .into_iter()
+            .flat_map(|symbol| state.index.with_export(symbol));
+        exporting.filter(|image| state.is_there(image)).collect()
+    }
+
     /// Checks that no symbol is exported twice: a device's linker would refuse it, or take either.
     fn check_clashes(&self, images: &[ImageId], kernel: &str) -> Result<(), CollectError> {
         let mut exporters: HashMap<String, ImageId> = HashMap::new();

@@ -5,7 +5,9 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 
-use offkit_object::{DeviceImage, ImageFormat, Inspect, Limits, Location, Problem, SharedBytes, Symbols};
+use offkit_object::{
+    DeviceImage, ImageFormat, Inspect, Limits, Location, Problem, SharedBytes, Symbols, Target,
+};
 
 use crate::index::{Index, NameId, number};
 use crate::library::{Draft, Library, Told};
@@ -187,6 +189,28 @@ impl ImageRegistry {
         let state = self.read();
         let (library, position) = state.line(image)?;
         Some(library.format(position))
+    }
+
+    /// What an image was compiled for; `None` once it is withdrawn.
+    pub fn target(&self, image: ImageId) -> Option<Target> {
+        let state = self.read();
+        let (library, position) = state.line(image)?;
+        Some(library.target(position).clone())
+    }
+
+    /// The names of an image; `None` once it is withdrawn.
+    pub fn symbols(&self, image: ImageId) -> Option<Symbols> {
+        self.read_names_of(&[image]);
+        let state = self.read();
+        let (library, position) = state.line(image)?;
+        let [kernels, imports, exports] = library
+            .names(position)
+            .map(|names| state.texts(names).map(str::to_owned).collect());
+        Some(Symbols {
+            kernels,
+            imports,
+            exports,
+        })
     }
 
     /// An image with all that its file says about it, which is read for this.

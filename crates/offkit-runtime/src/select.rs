@@ -135,23 +135,12 @@ impl ImageRegistry {
     /// [`SelectError::NoneFits`] with the reason for each image, [`SelectError::Ambiguous`] where several images are for
     /// the same target and differ.
     pub fn select(&self, kernel: &FoundKernel, device: &Device) -> Result<KernelId, SelectError> {
-        let candidates = kernel.images.iter().map(|&image| self.candidate(image));
-        let candidates = candidates.collect::<Result<Vec<_>, _>>()?;
         let mut refusals = Vec::new();
         let mut taken = Vec::new();
-        for candidate in candidates {
-            match refusal(&candidate.code, &candidate.aspects, device)? {
+        for (candidate, refusal) in self.judged(kernel, device)? {
+            match refusal {
                 None => taken.push(candidate),
-                Some(reason) => {
-                    let refusal = Refusal {
-                        image: candidate.code.location.clone(),
-                        format: candidate.code.format,
-                        target: candidate.code.target.clone(),
-                        reason,
-                    };
-                    tracing::debug!(device = name(device), %refusal, "a device does not take an image");
-                    refusals.push(refusal);
-                }
+                Some(refusal) => refusals.push(refusal),
             }
         }
         let best = match taken.as_slice() {
@@ -189,6 +178,44 @@ impl ImageRegistry {
             image: best.image,
             name: kernel.name.clone(),
         })
+    }
+
+    /// What a device says of each image that has a kernel: why it does not take it, or nothing if it does.
+    ///
+    /// # Errors
+    ///
+    /// Images that cannot be had, and devices that do not answer.
+    pub fn verdicts(
+        &self,
+        kernel: &FoundKernel,
+        device: &Device,
+    ) -> Result<Vec<(ImageId, Option<Refusal>)>, SelectError> {
+        let judged = self.judged(kernel, device)?.into_iter();
+        Ok(judged
+            .map(|(candidate, refusal)| (candidate.image, refusal))
+            .collect())
+    }
+
+    fn judged(
+        &self,
+        kernel: &FoundKernel,
+        device: &Device,
+    ) -> Result<Vec<(Candidate, Option<Refusal>)>, SelectError> {
+        let judged = kernel.images.iter().map(|&image| {
+            let candidate = self.candidate(image)?;
+            let reason = refusal(&candidate.code, &candidate.aspects, device)?;
+            let refusal = reason.map(|reason| Refusal {
+                image: candidate.code.location.clone(),
+                format: candidate.code.format,
+                target: candidate.code.target.clone(),
+                reason,
+            });
+            if let Some(refusal) = &refusal {
+                tracing::debug!(device = name(device), %refusal, "a device does not take an image");
+            }
+            Ok((candidate, refusal))
+        });
+        judged.collect()
     }
 
     fn candidate(&self, image: ImageId) -> Result<Candidate, ImageError> {

@@ -9,7 +9,9 @@ use crate::commands::convert::Convert;
 use crate::commands::devices::Devices;
 use crate::commands::devlib::Devlib;
 use crate::commands::doctor::Doctor;
+use crate::commands::explain::Explain;
 use crate::commands::extract::Extract;
+use crate::commands::graph::Graph;
 use crate::commands::icd::Icd;
 use crate::commands::link::Link;
 use crate::commands::ls::Ls;
@@ -43,7 +45,7 @@ const COMMON: &str = "Common options";
 
 /// The commands as `offkit --help` groups them.
 const GROUPS: [(&str, &[&str]); 4] = [
-    ("Look", &["ls", "show", "verify"]),
+    ("Look", &["ls", "show", "verify", "explain", "graph"]),
     ("Change", &["extract", "replace", "convert"]),
     (
         "Make",
@@ -137,6 +139,10 @@ pub(crate) enum Command {
     Convert(Convert),
     /// Check files against every rule of their formats; exit code 1 if one is broken
     Verify(Verify),
+    /// Say which images a kernel gets on a device: which are refused and why, and who supplies what they import
+    Explain(Explain),
+    /// Draw which images need which: as SVG, for Graphviz, as text or as JSON
+    Graph(Graph),
     /// Run as a tool that offkit replaces, such as `clang-offload-bundler`
     As(As),
     /// Split a device module into images and record what a runtime needs to know about each

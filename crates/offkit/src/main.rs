@@ -97,6 +97,8 @@ fn main() -> ExitCode {
         Command::Devlib(devlib) => commands::devlib::run(devlib, terminal),
         Command::Wrap(options) => commands::wrap::run(options, terminal),
         Command::Run(options) => commands::run::run(options, terminal),
+        Command::Explain(options) => commands::explain::run(options, terminal),
+        Command::Graph(options) => commands::graph::run(options, terminal),
         Command::Doctor(options) => commands::doctor::run(options, terminal),
         Command::Devices(options) => commands::devices::run(options, terminal),
         Command::Cc(options) => {

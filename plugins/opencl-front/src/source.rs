@@ -196,7 +196,10 @@ fn cached(identity: &str) -> Option<PathBuf> {
 fn programs() -> Option<PathBuf> {
     let library = own_path()?;
     let folder = library.parent()?;
-    let places = [Some(folder.to_owned()), folder.parent().map(|root| root.join("bin"))];
+    let places = [
+        Some(folder.to_owned()),
+        folder.parent().map(|root| root.join("bin")),
+    ];
     let mut places = places.into_iter().flatten();
     places.find(|place| place.join(WORKER_PROGRAM).is_file())
 }

@@ -233,7 +233,11 @@ fn a_small_sub_group_looks_at_as_many_bits_of_a_ballot_as_the_others() {
     let variants = VARIANTS.into_iter().filter(|(_, target)| *target == "spirv64");
     Device::each_of(variants, source, &[], |device| {
         let out = device.buffer(&[0i32; 12]);
-        device.run("k", NdRange::new([12]).with_local([12]), &[Argument::Pointer(out)]);
+        device.run(
+            "k",
+            NdRange::new([12]).with_local([12]),
+            &[Argument::Pointer(out)],
+        );
         assert_eq!(device.read::<i32>(out, 12), [807; 12]);
     });
 }

@@ -125,7 +125,9 @@ pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
 
     // Whatever can be wrong with the input is found before the device is asked for anything but which images it takes.
     let arguments = steps.time("read arguments", || Arguments::read(&options.arguments))?;
-    let (registry, kernel) = steps.time("read images", || read_images(options, terminal))?;
+    let (registry, kernel) = steps.time("read images", || {
+        read_images(&options.file, &options.kernel, &options.link, terminal)
+    })?;
     let mut runtime = Runtime::discover(&[&offkit_plugin_cpu::plugin::BUILT_IN]);
     let selector = options.device.as_deref();
     let chosen = steps.time("choose a device", || runtime.choose(selector, &registry, &kernel));
@@ -223,9 +225,14 @@ pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
 }
 
 /// Registers the images of all files and finds the kernel in what is meant of the first.
-fn read_images(options: &Run, terminal: Terminal) -> Result<(ImageRegistry, FoundKernel), Failure> {
+pub(super) fn read_images(
+    file: &Path,
+    kernel: &str,
+    link: &[PathBuf],
+    terminal: Terminal,
+) -> Result<(ImageRegistry, FoundKernel), Failure> {
     let registry = ImageRegistry::new();
-    let source = Source::open(&options.file)?;
+    let source = Source::open(file)?;
     let place = source.place.clone();
     // Images of the file that are not meant themselves may supply what the kernel needs.
     let own = register(&registry, source.whole(), terminal)?;
@@ -238,16 +245,20 @@ fn read_images(options: &Run, terminal: Terminal) -> Result<(ImageRegistry, Foun
         return Err(super::nothing_in(&place, &[]));
     }
     let kernel = registry
-        .find_kernel(&options.kernel, is_own)
+        .find_kernel(kernel, is_own)
         .map_err(kernel_name_failure)?;
-    check_linked(options, &registry, &kernel)?;
-    for library in &options.link {
+    check_linked(file, &registry, &kernel)?;
+    for library in link {
         register(&registry, Source::open(library)?, terminal)?;
     }
     Ok((registry, kernel))
 }
 
-fn register(registry: &ImageRegistry, source: Source, terminal: Terminal) -> Result<Vec<ImageId>, Failure> {
+pub(super) fn register(
+    registry: &ImageRegistry,
+    source: Source,
+    terminal: Terminal,
+) -> Result<Vec<ImageId>, Failure> {
     let Source { content, place, .. } = source;
     let Registered { images, problems, .. } =
         registry.add_within(&place, Arc::new(content), &super::limits());
@@ -383,16 +394,16 @@ impl Steps {
 }
 
 /// Bitcode has kernels, but none that can be launched.
-fn check_linked(options: &Run, registry: &ImageRegistry, kernel: &FoundKernel) -> Result<(), Failure> {
+fn check_linked(file: &Path, registry: &ImageRegistry, kernel: &FoundKernel) -> Result<(), Failure> {
     let is_bitcode = |&image: &ImageId| registry.format(image) == Some(ImageFormat::Bitcode);
     if !kernel.images.iter().all(is_bitcode) {
         return Ok(());
     }
-    let file = options.file.display();
-    let linked = options.file.with_extension("syclbin");
+    let linked = file.with_extension("syclbin");
+    let file = file.display();
     Err(Failure::input(format!(
         "kernel `{}` is there as LLVM bitcode only, which no device runs",
-        options.kernel
+        kernel.name
     ))
     .hint(format!(
         "link it first, `offkit link {file} -o {}`",
@@ -415,7 +426,7 @@ fn kernel_name_failure(error: KernelNameError) -> Failure {
     Failure::input(error).hint(hint)
 }
 
-fn choice_failure(error: ChoiceError) -> Failure {
+pub(super) fn choice_failure(error: ChoiceError) -> Failure {
     match &error {
         ChoiceError::Select(SelectError::Ambiguous { candidates, .. }) => {
             let hint = candidates.first().map(|(name, place)| {
@@ -432,7 +443,7 @@ fn choice_failure(error: ChoiceError) -> Failure {
     }
 }
 
-fn collect_failure(error: CollectError) -> Failure {
+pub(super) fn collect_failure(error: CollectError) -> Failure {
     let hint = match &error {
         CollectError::NotExported { .. } => "name a file that exports the symbol with `--link FILE`",
         CollectError::OtherFormat { .. } => "link a library that was built for the same kind of device",
@@ -441,6 +452,6 @@ fn collect_failure(error: CollectError) -> Failure {
     Failure::input(error).hint(hint)
 }
 
-fn machine_failure(error: impl Error + Send + Sync + 'static) -> Failure {
+pub(super) fn machine_failure(error: impl Error + Send + Sync + 'static) -> Failure {
     Failure::new(ExitStatus::Machine, error)
 }

@@ -1,0 +1,238 @@
+//! `offkit explain`: what a kernel would be made of on a device, and why.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use offkit_object::describe_symbol;
+use offkit_pi::host::Device;
+use offkit_runtime::{CollectError, Collection, FoundKernel, ImageId, ImageRegistry, Refusal, Runtime};
+use serde_json::{Value, json};
+
+use super::run::{choice_failure, collect_failure, machine_failure, read_images, tell_left_out};
+use crate::failure::Failure;
+use crate::terminal::{Output, Terminal, escape};
+
+const EXAMPLES: &str = "\
+Examples:
+  offkit explain app.syclbin saxpy --link library.syclbin
+  offkit explain --json --device cpu app saxpy | jq .images";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Explain {
+    /// The file with the kernel, or the location of an image as `offkit ls` prints it; `-` is standard input
+    file: PathBuf,
+    /// The kernel: its exact name, its name without the compiler's prefix, or its demangled name
+    kernel: String,
+    /// A file or location that may supply functions the kernel imports; may be repeated
+    #[arg(long, value_name = "FILE")]
+    link: Vec<PathBuf>,
+    /// The device: its number, kind (`cpu`) or a part of its name; without it, the first that takes the code
+    #[arg(long)]
+    device: Option<String>,
+    /// Write one JSON object a line, one line a device
+    #[arg(long)]
+    json: bool,
+}
+
+/// What one device makes of the kernel.
+struct Explained<'a> {
+    registry: &'a ImageRegistry,
+    kernel: &'a FoundKernel,
+    device: &'a Device,
+    verdicts: Vec<(ImageId, Option<Refusal>)>,
+    chosen: Option<ImageId>,
+    collected: Option<Result<Collection, CollectError>>,
+}
+
+pub(crate) fn run(options: &Explain, terminal: Terminal) -> Result<(), Failure> {
+    let (registry, kernel) = read_images(&options.file, &options.kernel, &options.link, terminal)?;
+    let mut runtime = Runtime::discover(&[&offkit_plugin_cpu::plugin::BUILT_IN]);
+    let devices: Vec<Device> = match options.device.as_deref() {
+        Some(selector) => vec![runtime.device(Some(selector)).map_err(machine_failure)?],
+        None => runtime.devices().cloned().collect(),
+    };
+    tell_left_out(&runtime, terminal);
+    let mut output = terminal.output();
+    for device in &devices {
+        let explained = Explained::new(&registry, &kernel, device)?;
+        match options.json {
+            true => output.json(&explained.json())?,
+            false => explained.print(&mut output)?,
+        }
+        if explained.chosen.is_some() {
+            output.finish()?;
+            return match explained.collected {
+                Some(Err(error)) => Err(collect_failure(error)),
+                _ => Ok(()),
+            };
+        }
+    }
+    output.finish()?;
+    // The words for why no device takes it are those of a launch.
+    let chosen = runtime.choose(options.device.as_deref(), &registry, &kernel);
+    chosen.map(|_| ()).map_err(choice_failure)
+}
+
+impl<'a> Explained<'a> {
+    fn new(
+        registry: &'a ImageRegistry,
+        kernel: &'a FoundKernel,
+        device: &'a Device,
+    ) -> Result<Self, Failure> {
+        let verdicts = registry.verdicts(kernel, device).map_err(Failure::input)?;
+        let is_taken = verdicts.iter().any(|(_, refusal)| refusal.is_none());
+        let chosen = match is_taken {
+            true => Some(registry.select(kernel, device).map_err(Failure::input)?),
+            false => None,
+        };
+        Ok(Self {
+            registry,
+            kernel,
+            device,
+            verdicts,
+            collected: chosen.as_ref().map(|kernel| registry.collect(kernel)),
+            chosen: chosen.map(|kernel| kernel.image),
+        })
+    }
+
+    /// What the device says of an image.
+    fn verdict(&self, image: ImageId, refusal: Option<&Refusal>) -> String {
+        match refusal {
+            Some(refusal) => format!("refused: {}", refusal.reason),
+            None if self.chosen == Some(image) => "chosen".to_owned(),
+            None => "taken, but the device likes another better".to_owned(),
+        }
+    }
+
+    /// The images that export a symbol too, and are not chosen.
+    fn others(&self, symbol: &str, exporter: ImageId) -> Vec<ImageId> {
+        let mut others = self.registry.exporters(symbol);
+        others.retain(|&other| other != exporter);
+        others
+    }
+
+    fn place(&self, image: ImageId) -> String {
+        let location = self.registry.location(image);
+        location.map(|location| location.to_string()).unwrap_or_default()
+    }
+
+    fn code(&self, image: ImageId) -> String {
+        let format = self
+            .registry
+            .format(image)
+            .map(|format| format.name())
+            .unwrap_or_default();
+        let target = self.registry.target(image).map(|target| target.to_string());
+        match target.filter(|target| !target.is_empty()) {
+            Some(target) => format!("{format} for {target}"),
+            None => format.to_owned(),
+        }
+    }
+
+    fn print(&self, output: &mut Output) -> Result<(), Failure> {
+        let styles = output.styles();
+        let (name, faint) = (styles.name, styles.faint);
+        let shown = |image| format!("{name}{}{name:#}", escape(&self.place(image)));
+        let device = self.device.name().unwrap_or_default();
+        output.line(format_args!(
+            "kernel {} on {}",
+            escape(&describe_symbol(&self.kernel.name)),
+            escape(&device)
+        ))?;
+        output.line("images with the kernel")?;
+        for (image, refusal) in &self.verdicts {
+            let verdict = self.verdict(*image, refusal.as_ref());
+            output.line(format_args!(
+                "  {} ({}): {verdict}",
+                shown(*image),
+                self.code(*image)
+            ))?;
+        }
+        let Some(Ok(collection)) = &self.collected else {
+            return Ok(());
+        };
+        if !collection.resolutions.is_empty() {
+            output.line("imported symbols")?;
+        }
+        for resolution in &collection.resolutions {
+            output.line(format_args!(
+                "  {}: from {}, for {}",
+                escape(&describe_symbol(&resolution.symbol)),
+                shown(resolution.exporter),
+                shown(resolution.importer)
+            ))?;
+            for other in self.others(&resolution.symbol, resolution.exporter) {
+                output.line(format_args!(
+                    "    {faint}not from{faint:#} {} ({}): {}",
+                    shown(other),
+                    self.code(other),
+                    self.why_not(other, resolution.exporter)
+                ))?;
+            }
+        }
+        let places: Vec<_> = collection.images.iter().map(|&image| shown(image)).collect();
+        output.line(match places.as_slice() {
+            [only] => format!("the device builds {only} by itself"),
+            several => format!("the device compiles and links {}", several.join(", ")),
+        })
+    }
+
+    /// Why another image that exports the same symbol does not count.
+    fn why_not(&self, other: ImageId, exporter: ImageId) -> &'static str {
+        match self.registry.format(other) == self.registry.format(exporter) {
+            false => "another format",
+            true if self.registry.target(other) == self.registry.target(exporter) => "the same, once more",
+            true => "for another target",
+        }
+    }
+
+    fn json(&self) -> Value {
+        let images = self.verdicts.iter().map(|(image, refusal)| {
+            json!({
+                "location": self.place(*image),
+                "format": self.registry.format(*image).map(|format| format.name()),
+                "target": self.registry.target(*image).map(|target| target.to_string()),
+                "chosen": self.chosen == Some(*image),
+                "refused": refusal.as_ref().map(|refusal| refusal.reason.to_string()),
+            })
+        });
+        let collection = self
+            .collected
+            .as_ref()
+            .and_then(|collected| collected.as_ref().ok());
+        let symbols = collection.map(|collection| {
+            let each = collection.resolutions.iter().map(|resolution| {
+                let others = self.others(&resolution.symbol, resolution.exporter).into_iter();
+                let others = others.map(|other| {
+                    json!({
+                        "location": self.place(other),
+                        "refused": self.why_not(other, resolution.exporter),
+                    })
+                });
+                json!({
+                    "symbol": resolution.symbol,
+                    "importer": self.place(resolution.importer),
+                    "exporter": self.place(resolution.exporter),
+                    "others": others.collect::<Vec<_>>(),
+                })
+            });
+            each.collect::<Vec<_>>()
+        });
+        let error = self
+            .collected
+            .as_ref()
+            .and_then(|collected| collected.as_ref().err());
+        json!({
+            "schema": 1,
+            "kernel": self.kernel.name,
+            "device": self.device.name().ok(),
+            "images": images.collect::<Vec<_>>(),
+            "symbols": symbols,
+            "build": collection.map(|collection| {
+                collection.images.iter().map(|&image| self.place(image)).collect::<Vec<_>>()
+            }),
+            "error": error.map(ToString::to_string),
+        })
+    }
+}

@@ -1,0 +1,132 @@
+//! `offkit explain` and `offkit graph`: why a kernel gets the images that it gets, and which images need which.
+
+use offkit_tests::{Folder, need, tool};
+use serde_json::json;
+
+const APP: &str = "int scale(int x);
+    kernel void app(global int *a) { a[get_global_id(0)] = scale(a[get_global_id(0)]); }";
+const LIBRARY: &str = "int shift(int x, int by); int scale(int x) { return shift(x, 3); }";
+const HELPER: &str = "int shift(int x, int by) { return x << by; }";
+
+/// An app, a library that it needs, and a helper that this one needs.
+fn prepared() -> Folder {
+    let folder = Folder::new();
+    for (name, source) in [("app", APP), ("library", LIBRARY), ("helper", HELPER)] {
+        folder.syclbin(name, source, "");
+    }
+    folder
+}
+
+#[track_caller]
+fn says(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "no `{part}` in {text}");
+    }
+}
+
+#[test]
+fn explain_names_images_exporters_and_what_is_built() {
+    need!("clang-22", "llc");
+    let folder = prepared();
+    let line = "explain app.syclbin app --link library.syclbin --link helper.syclbin --link library.bc";
+    let text = folder.offkit(line).ok();
+    says(
+        &text,
+        &[
+            "kernel `app` on offkit CPU",
+            "app.syclbin!0/ir/0 (SPIR-V for spirv64-unknown-unknown): chosen",
+            "`scale`: from library.syclbin!0/ir/0, for app.syclbin!0/ir/0",
+            "not from library.bc (LLVM bitcode",
+            "another format",
+            "`shift`: from helper.syclbin!0/ir/0, for library.syclbin!0/ir/0",
+            "the device compiles and links app.syclbin!0/ir/0, library.syclbin!0/ir/0, helper.syclbin!0/ir/0",
+        ],
+    );
+    let lines = folder.offkit(&format!("{line} --json")).json();
+    assert_eq!(lines.len(), 1);
+    assert_eq!(lines[0]["schema"], 1);
+    assert_eq!(lines[0]["images"][0]["chosen"], true);
+    assert_eq!(lines[0]["symbols"][0]["others"][0]["refused"], "another format");
+    let build = [
+        "app.syclbin!0/ir/0",
+        "library.syclbin!0/ir/0",
+        "helper.syclbin!0/ir/0",
+    ];
+    assert_eq!(lines[0]["build"], json!(build));
+
+    // What is missing is an error, after what is known.
+    let missing = folder
+        .offkit("explain app.syclbin app --link library.syclbin")
+        .fails(2);
+    says(
+        &missing,
+        &[
+            "kernel `app` needs `shift`",
+            "which `library.syclbin!0/ir/0` imports and no image exports",
+        ],
+    );
+}
+
+#[test]
+fn explain_says_why_no_device_takes_a_kernel() {
+    need!("clang-22", "llc", "llvm-offload-binary");
+    let folder = Folder::new();
+    folder.write("k.cl", "kernel void twice(global int *a) { a[0] *= 2; }");
+    let line = "--target=nvptx64-nvidia-cuda -march=sm_80 --cuda-feature=+ptx80 -nogpulib -cl-std=CL3.0 -O1 -S k.cl -o k.ptx";
+    folder
+        .run(
+            tool("clang-22").expect("asked for before"),
+            line.split_whitespace(),
+        )
+        .ok();
+    let outcome = folder.offkit("explain k.ptx twice --device cpu --json");
+    let lines = outcome.json();
+    assert_eq!(lines[0]["images"][0]["refused"], "it is for another architecture");
+    assert_eq!(lines[0]["images"][0]["chosen"], false);
+    says(&outcome.fails(3), &["takes no image of kernel `twice`"]);
+}
+
+#[test]
+fn graph_draws_images_arrows_and_what_is_missing() {
+    need!("clang-22", "llc");
+    let folder = prepared();
+    let all = "graph app.syclbin library.syclbin helper.syclbin";
+    let lines = folder.offkit(&format!("{all} --json")).json();
+    let [app, library, helper] = ["app", "library", "helper"].map(|name| format!("{name}.syclbin!0/ir/0"));
+    assert_eq!(lines.len(), 3);
+    assert_eq!(lines[0]["location"], json!(app));
+    assert_eq!(lines[0]["imports"], json!(["scale"]));
+    assert_eq!(lines[0]["closure"], json!([app, library, helper]));
+    assert_eq!(lines[1]["exports"], json!(["scale"]));
+    assert_eq!(lines[1]["closure"], json!([library, helper]));
+    assert_eq!(lines[2]["closure"], json!([helper]));
+    assert!(lines.iter().all(|line| line["missing"] == json!([])));
+    says(
+        &folder.offkit(all).ok(),
+        &[
+            "`scale`: library.syclbin!0/ir/0",
+            "`shift`: helper.syclbin!0/ir/0",
+        ],
+    );
+
+    // Without the helper: red, wherever it is drawn.
+    let some = "graph app.syclbin library.syclbin";
+    says(&folder.offkit(some).ok(), &["`shift`: missing ("]);
+    folder.offkit(&format!("{some} -o deps.dot")).ok();
+    let dot = String::from_utf8(folder.read("deps.dot")).expect("text");
+    says(
+        &dot,
+        &[
+            "i0 -> i1 [label=\"scale\"];",
+            "m0 [label=\"`shift`\\nmissing\", color=\"red\"];",
+            "i1 -> m0 [color=\"red\"];",
+        ],
+    );
+    folder.offkit(&format!("{some} -o deps.svg")).ok();
+    let svg = String::from_utf8(folder.read("deps.svg")).expect("text");
+    assert!(
+        svg.contains("<svg") && svg.trim_end().ends_with("</svg>"),
+        "{svg}"
+    );
+    says(&svg, &["app.syclbin!0/ir/0", "missing", "scale", "#ff0000"]);
+}
