@@ -369,7 +369,7 @@ impl Folder {
 
     /// Runs `offkit` with the words of a command line. What it links is checked with spirv-val, where that is installed.
     /// All tests share a cache: the libraries that come with offkit are built once. Devices of this machine's OpenCL
-    /// drivers are out of sight.
+    /// drivers and adapters of Unified Runtime are out of sight.
     pub fn offkit(&self, line: &str) -> Outcome {
         let links = line.trim_start().starts_with("link ");
         let verify = (links && tool("spirv-val").is_some()).then_some("--verify");
@@ -377,6 +377,7 @@ impl Folder {
         command.args(line.split_whitespace().chain(verify));
         command.env("XDG_CACHE_HOME", programs().join("test-cache"));
         command.env("OCL_ICD_VENDORS", "/nowhere/");
+        command.env("UR_ADAPTERS_FORCE_LOAD", "");
         let outcome = self.run_command(&mut command);
         self.check_output_of(line, &outcome);
         outcome
