@@ -360,7 +360,7 @@ mod tests {
 
     #[test]
     fn tasks_are_run_by_threads_of_the_team() {
-        static RAN_BY: std::sync::Mutex<Vec<std::thread::ThreadId>> = std::sync::Mutex::new(Vec::new());
+        static RAN_BY: Mutex<Vec<std::thread::ThreadId>> = Mutex::new(Vec::new());
         let team = team(1);
         for _ in 0..100 {
             team.spawn(|| RAN_BY.lock().unwrap().push(std::thread::current().id()));
