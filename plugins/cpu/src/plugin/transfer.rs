@@ -3,7 +3,7 @@
 use offkit_pi::plugin::{BufferRect, HostSource, HostTarget};
 use std::ptr::{with_exposed_provenance, with_exposed_provenance_mut};
 
-use crate::{Memory, MemoryError};
+use crate::{AllocationKind, Memory, MemoryError};
 
 /// Bytes copied at a time, by way of memory that is neither the device's nor the host's: both may be written
 /// by others at any moment, and so are not to be seen as slices.
@@ -85,8 +85,9 @@ enum Place {
 impl Place {
     fn of(memory: &Memory, address: usize) -> Place {
         match memory.lookup(address as u64) {
-            Some(_) => Place::Context(address as u64),
-            None => Place::Host(address),
+            // A buffer may be over part of what is copied.
+            Some(known) if known.kind != AllocationKind::HostPointer => Place::Context(address as u64),
+            _ => Place::Host(address),
         }
     }
 }
@@ -135,5 +136,27 @@ impl AddressCopy {
             }
         };
         done.map_err(|error| error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[expect(unsafe_code, reason = "host memory is registered")]
+    fn memory_of_the_host_is_copied_whole_when_part_of_it_is_a_buffers() {
+        let memory = Memory::new();
+        let bytes = [7u8; 80];
+        let address = bytes.as_ptr().expose_provenance();
+        // SAFETY: the bytes outlive the registration, and nobody writes them.
+        unsafe { memory.register_host(address as u64, 72).unwrap() };
+        let target = memory.allocate(80, 1, AllocationKind::Device).unwrap();
+        AddressCopy::new(&memory, address, target as usize, 80)
+            .run(&memory)
+            .unwrap();
+        let mut out = [0; 80];
+        memory.read(target, &mut out).unwrap();
+        assert_eq!(out, bytes);
     }
 }
