@@ -191,6 +191,11 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
+    fn piece(base: u64, size: u64) -> Entry {
+        let range = base..base + size;
+        host_entry(Vec::from([range]))
+    }
+
     fn depth(tree: &Link) -> usize {
         tree.as_ref()
             .map_or(0, |node| 1 + depth(&node.below).max(depth(&node.above)))
@@ -209,7 +214,7 @@ mod tests {
                 index = index.without(base);
             } else {
                 map.insert(base, ());
-                index = index.with(host_entry(vec![base..base + 16]));
+                index = index.with(piece(base, 16));
             }
             if number.is_multiple_of(16) {
                 versions.push((Index::new(index.root.clone()), map.clone()));
@@ -235,7 +240,7 @@ mod tests {
 
     #[test]
     fn addresses_in_order_make_a_flat_tree() {
-        let entries = (0..10_000u64).map(|number| host_entry(vec![number * 4096..number * 4096 + 64]));
+        let entries = (0..10_000u64).map(|number| piece(number * 4096, 64));
         let index = entries.fold(Index::default(), |index, entry| index.with(entry));
         assert!(depth(&index.root) < 60, "{}", depth(&index.root));
     }
